@@ -1,0 +1,69 @@
+import { TenureError } from '../tenure-error.ts'
+
+/** A health check: returns (or resolves) when healthy, throws (or rejects) with the reason when not. */
+export type HealthCheck = () => void | Promise<void>
+
+/** The outcome of one check. */
+export interface HealthCheckResult {
+  readonly name: string
+  /** Why the check failed; absent when it passed. */
+  readonly failure?: Error
+}
+
+/** A health check was registered under a name that is taken or is not a path segment. */
+export class HealthCheckNameError extends TenureError {
+  override readonly code = 'HEALTH_CHECK_NAME'
+}
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
+
+/**
+ * Named health checks, run on demand. Starts nothing and keeps no result.
+ */
+export class HealthRegistry {
+  readonly #checks = new Map<string, HealthCheck>()
+
+  /**
+   * Adds a check and returns the function that takes it out again.
+   * @throws HealthCheckNameError when the name is taken or cannot be a path segment (`[A-Za-z0-9._-]+`).
+   */
+  register(name: string, check: HealthCheck): () => void {
+    if (!NAME.test(name)) {
+      throw new HealthCheckNameError(
+        `Expected the name of a health check to be a path segment such as \`cache-synced\`, got \`${name}\``,
+      )
+    }
+    if (this.#checks.has(name)) {
+      throw new HealthCheckNameError(`Expected the name of a health check to be unique, got \`${name}\` twice`)
+    }
+    this.#checks.set(name, check)
+    return () => {
+      if (this.#checks.get(name) === check) this.#checks.delete(name)
+    }
+  }
+
+  /** The names of all checks, in the order of registration. */
+  get names(): readonly string[] {
+    return [...this.#checks.keys()]
+  }
+
+  /** Takes every check out. */
+  clear(): void {
+    this.#checks.clear()
+  }
+
+  /** Runs all checks but the excluded ones and reports each, in the order of registration. Never rejects. */
+  async run(exclude: ReadonlySet<string> = new Set()): Promise<readonly HealthCheckResult[]> {
+    const selected = [...this.#checks].filter(([name]) => !exclude.has(name))
+    return Promise.all(selected.map(([name, check]) => runCheck(name, check)))
+  }
+}
+
+async function runCheck(name: string, check: HealthCheck): Promise<HealthCheckResult> {
+  try {
+    await check()
+    return { name }
+  } catch (cause) {
+    return { name, failure: cause instanceof Error ? cause : new Error(String(cause)) }
+  }
+}

@@ -1,0 +1,17 @@
+/** One log call: structured fields first, then the message, as pino has it. */
+export type LogMethod = (fields: Readonly<Record<string, unknown>>, message: string) => void
+
+/** What Tenure asks of a logger. A pino logger fits as it is. */
+export interface Logger {
+  readonly debug: LogMethod
+  readonly info: LogMethod
+  readonly warn: LogMethod
+  readonly error: LogMethod
+  /** A logger that adds `bindings` to every line. */
+  child(bindings: Readonly<Record<string, unknown>>): Logger
+}
+
+const drop: LogMethod = () => {}
+
+/** A logger that drops every line. */
+export const silentLogger: Logger = { debug: drop, info: drop, warn: drop, error: drop, child: () => silentLogger }

@@ -1,0 +1,29 @@
+import { defineConfig } from 'vitest/config'
+
+// Tests run from source: the packages resolve to their `src` through this export condition.
+const conditions = ['@tenure/source', 'node', 'import', 'module', 'default']
+const source = { resolve: { conditions }, ssr: { resolve: { conditions } } }
+
+/** A suite that needs an API server runs once for each of them; `TENURE_API_SERVER` tells the test which one. */
+const onApiServer = (name: 'embedded' | 'real') => ({
+  extends: true as const,
+  ...source,
+  test: {
+    name,
+    include: ['test/{contract,scenarios}/**/*.test.ts'],
+    env: { TENURE_API_SERVER: name },
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+  },
+})
+
+export default defineConfig({
+  ...source,
+  test: {
+    projects: [
+      { extends: true, ...source, test: { name: 'unit', include: ['packages/*/test/**/*.test.ts'] } },
+      onApiServer('embedded'),
+      onApiServer('real'),
+    ],
+  },
+})
