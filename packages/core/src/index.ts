@@ -19,3 +19,51 @@ export {
   type HealthCheck,
   type HealthCheckResult,
 } from './health/health-registry.ts'
+export { MemoryLeaseStore } from './lock/memory-lock.ts'
+export { HealthProbe, type HealthSource } from './health/health-probe.ts'
+export { OptionsError } from './options/options-error.ts'
+export { assertKnownKeys } from './options/known-keys.ts'
+export {
+  parseFeatureGates,
+  resolveFeatureGates,
+  type FeatureGate,
+  type FeatureGateName,
+  type FeatureGates,
+  type FeatureGateSettings,
+} from './feature-gates.ts'
+export {
+  LeadershipEndedError,
+  type EndReason,
+  type InvoluntaryEndReason,
+  type VoluntaryEndReason,
+} from './election/leadership-ended-error.ts'
+export {
+  resolveTimingOptions,
+  TIMING_OPTION_NAMES,
+  type ResolvedTimingOptions,
+  type TimingOptions,
+} from './election/timing-options.ts'
+export type { TermOutcome } from './election/machine/effect.ts'
+export type { SpawnOptions, StepDownOptions, Term } from './term/term.ts'
+export type { TermExtension } from './term/term-extension.ts'
+export { NotHeldError } from './term/leadership.ts'
+export { ScopeClosedError, TaskScope, type LiveTask, type TaskScopeOptions } from './term/task-scope.ts'
+export { Controller, type ControllerFactory } from './controller/controller.ts'
+export {
+  ControllerFailedError,
+  ControllerRestartError,
+  ControllerReturnedError,
+  TerminalError,
+} from './controller/terminal-error.ts'
+export type { RestartOptions } from './controller/restart-options.ts'
+export {
+  AlreadyStartedError,
+  type Candidacy,
+  type RegisterOptions,
+  type StepDownResult,
+  type WedgedPolicy,
+} from './candidacy/candidacy.ts'
+export type { CandidacyEvent, CandidacyState, DrainOutcome, TermOverEvent } from './candidacy/events.ts'
+export { describeTasks, IdentityTakenError, LeadershipLostError, WedgedError } from './candidacy/wedged-error.ts'
+export { LEASE_OPTION_NAMES, Manager, type LeaseOptions, type ManagerOptions } from './manager/manager.ts'
+export type { Service } from './manager/service.ts'

@@ -1,0 +1,416 @@
+import type { Controller, ControllerFactory } from '../controller/controller.ts'
+import type { Registration } from '../controller/registration.ts'
+import {
+  type ResolvedRestartOptions,
+  type RestartOptions,
+  resolveRestartOptions,
+} from '../controller/restart-options.ts'
+import type { SupervisorObserver } from '../controller/supervisor.ts'
+import { Elector, type TermEffect } from '../election/elector.ts'
+import type { EndReason, VoluntaryEndReason } from '../election/leadership-ended-error.ts'
+import type { ElectorConfig } from '../election/machine/config.ts'
+import type { TermOutcome } from '../election/machine/effect.ts'
+import type { ElectorState } from '../election/machine/state.ts'
+import { JITTER_FACTOR } from '../election/timing-options.ts'
+import type { FeatureGates } from '../feature-gates.ts'
+import { HealthRegistry } from '../health/health-registry.ts'
+import { HealthProbe } from '../health/health-probe.ts'
+import type { Lock } from '../lock/lock.ts'
+import { resolveDurationMs } from '../options/duration.ts'
+import { assertKnownKeys } from '../options/known-keys.ts'
+import { OptionsError } from '../options/options-error.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Logger } from '../ports/logger.ts'
+import type { Random } from '../ports/random.ts'
+import { Leadership } from '../term/leadership.ts'
+import type { TermExtension } from '../term/term-extension.ts'
+import type { StepDownOptions } from '../term/term.ts'
+import { TenureError } from '../tenure-error.ts'
+import { logEvent } from './event-log.ts'
+import type { CandidacyEvent, CandidacyState, DrainOutcome, TermOverEvent } from './events.ts'
+import { TermRun } from './term-run.ts'
+import { describeTasks, IdentityTakenError, LeadershipLostError, WedgedError } from './wedged-error.ts'
+
+/** What a {@link Candidacy} is made of. */
+export interface CandidacyOptions {
+  /** The name of the lease, used in logs, metrics and health checks. */
+  readonly lease: string
+  readonly lock: Lock
+  readonly config: ElectorConfig
+  readonly gates: FeatureGates
+  readonly onWedged: WedgedPolicy
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  readonly restart: ResolvedRestartOptions
+  readonly extensions: readonly TermExtension[]
+  /** Called with everything that happens. */
+  readonly onEvent: (event: CandidacyEvent) => void
+  /** The candidacy cannot go on: the manager has to stop. */
+  readonly onFailure: (error: Error) => void
+  /** The process has to end now, before anybody else may lead. */
+  readonly onFatal: (error: LeadershipLostError | WedgedError) => void
+}
+
+/**
+ * What to do about a drain that did not end in time.
+ *
+ * - `exit`: end the process before anybody else may lead.
+ * - `hold`: after a voluntary end, keep renewing so that nobody else leads, and stay unhealthy. An involuntary one exits.
+ * - `abandon`: go on. **Unsafe**: the tasks that are left run beside the next leader's; only server-side fences help.
+ */
+export type WedgedPolicy = 'exit' | 'hold' | 'abandon'
+
+/** Options of {@link Candidacy.register}. */
+export interface RegisterOptions {
+  /** How often this controller is restarted when it fails. @default that of the manager */
+  readonly restart?: RestartOptions
+}
+
+/** What a step-down came to. */
+export type StepDownResult =
+  | { readonly kind: 'not-leading' }
+  | {
+      readonly kind: 'stepped-down'
+      readonly epoch: bigint
+      readonly outcome: TermOutcome
+      readonly drain: DrainOutcome
+      readonly drainMs: number
+    }
+
+/** `register()` was called after the start. */
+export class AlreadyStartedError extends TenureError {
+  override readonly code = 'ALREADY_STARTED'
+}
+
+/**
+ * Stands for one lease: follows, leads a term, drains it, follows again.
+ *
+ * Owns the elector and the present term.
+ * 1. At most one term at a time: the elector learns that a term is drained only when nothing of it is left.
+ * 2. A follower holds no controller.
+ */
+export class Candidacy {
+  readonly lease: string
+  /** The health checks of the present term, and those of the election itself. */
+  readonly health: HealthProbe = new HealthProbe()
+  readonly #options: CandidacyOptions
+  readonly #registrations: Registration[] = []
+  readonly #seen = new WeakSet<Controller>()
+  readonly #elector: Elector
+  readonly #stopped = Promise.withResolvers<void>()
+  readonly #termWaiters: ((event: TermOverEvent) => void)[] = []
+  #state: CandidacyState = { kind: 'idle' }
+  #run: TermRun | undefined
+  #wedged: WedgedError | undefined
+  #started = false
+  #lastProblem: Error | undefined
+
+  constructor(options: CandidacyOptions) {
+    this.#options = options
+    this.lease = options.lease
+    this.#elector = new Elector({
+      lock: options.lock,
+      config: options.config,
+      clock: options.clock,
+      random: options.random,
+      onEffect: (effect) => this.#onEffect(effect),
+      onState: (state) => this.#onState(state),
+      onDied: (cause) => this.#onDied(cause),
+    })
+    const election = new HealthRegistry()
+    election.register('leader-election', () => this.#assertHealthy())
+    this.health.add(election)
+  }
+
+  /** What the candidacy is doing. */
+  get state(): CandidacyState {
+    return this.#state
+  }
+
+  /** The error of the last request to the lock, until one succeeds. */
+  get lastProblem(): Error | undefined {
+    return this.#lastProblem
+  }
+
+  /** Whether the lease was seen at least once, even if only to be absent. */
+  get hasObservedLease(): boolean {
+    const state = this.#elector.state
+    return state.kind !== 'idle' && !(state.kind === 'following' && state.observation.kind === 'unknown')
+  }
+
+  /**
+   * Adds a controller; `factory` builds a new one for every run.
+   * @throws AlreadyStartedError after the start. @throws OptionsError for a factory that is not a function, or bad options.
+   */
+  register(factory: ControllerFactory, options: RegisterOptions = {}): this {
+    if (this.#started) throw new AlreadyStartedError('Expected `register()` to be called before `start()`')
+    if (typeof factory !== 'function') {
+      throw new OptionsError(
+        `Expected \`register()\` to be given a function that builds a Controller, got \`${typeof factory}\``,
+      )
+    }
+    assertKnownKeys('`register()`', options, ['restart'])
+    const restart = options.restart === undefined ? this.#options.restart : resolveRestartOptions(options.restart)
+    this.#registrations.push({ factory, restart })
+    return this
+  }
+
+  /** Stands for election. */
+  start(): void {
+    this.#started = true
+    this.#elector.start()
+  }
+
+  /** Drains, releases and stands no more. Resolves when nothing is left. */
+  async stop(): Promise<void> {
+    if (!this.#started) return
+    this.#elector.stop()
+    await this.#stopped.promise
+    await this.#elector.closed()
+  }
+
+  /** Ends the present term voluntarily, and follows again. Resolves with what became of it, once nothing of it is left. */
+  stepDown(options: StepDownOptions = {}): Promise<StepDownResult> {
+    assertKnownKeys('`stepDown()`', options, ['cooldownMs'])
+    return this.#endTerm('step-down', options)
+  }
+
+  #endTerm(reason: VoluntaryEndReason, options: StepDownOptions): Promise<StepDownResult> {
+    const fallback = 2 * JITTER_FACTOR * this.#options.config.timing.retryPeriodMs
+    const cooldownMs = resolveDurationMs('cooldownMs', options.cooldownMs, { fallback, min: 0 })
+    if (this.#run === undefined) return Promise.resolve({ kind: 'not-leading' })
+    const { promise, resolve } = Promise.withResolvers<StepDownResult>()
+    this.#termWaiters.push(({ epoch, outcome, drain, drainMs }) =>
+      resolve({ kind: 'stepped-down', epoch, outcome, drain, drainMs }),
+    )
+    this.#elector.stepDown({ reason, cooldownMs })
+    return promise
+  }
+
+  #onEffect(effect: TermEffect): void {
+    switch (effect.kind) {
+      case 'begin-term':
+        this.#beginTerm(effect.epoch, effect.validUntil, effect.waitedMs)
+        break
+      case 'extend-validity':
+        this.#run?.leadership.extend(effect.validUntil)
+        break
+      case 'end-term':
+        this.#beginEnd(effect.reason, effect.voluntary)
+        break
+      case 'close-gate':
+        this.#run?.leadership.closeGate('superseded')
+        break
+      case 'hard-abort':
+        this.#run?.hardAbort()
+        break
+      case 'wedged':
+        this.#onWedged()
+        break
+      case 'term-over':
+        this.#termOver(effect.outcome)
+        break
+      case 'leader-observed':
+        this.#emit({ kind: 'leader-observed', identity: effect.identity })
+        break
+      case 'renewed':
+        this.#lastProblem = undefined
+        this.#emit({ ...effect, remainingMs: this.#run?.leadership.remainingMs() ?? 0 })
+        break
+      case 'request-failed':
+        this.#lastProblem = effect.error
+        this.#emit(effect)
+        break
+      case 'identity-taken':
+        this.#options.onFailure(new IdentityTakenError(this.lease, effect.identity))
+        this.#stopped.resolve()
+        break
+      case 'stopped':
+        this.#stopped.resolve()
+        break
+      default:
+        effect satisfies never
+    }
+  }
+
+  #beginTerm(epoch: bigint, validUntil: number, waitedMs: number): void {
+    const { clock, config } = this.#options
+    const leadership = new Leadership({ epoch, lease: this.lease, validUntil, clock })
+    try {
+      this.#run = new TermRun({
+        ...this.#options,
+        leadership,
+        registrations: this.#registrations,
+        seen: this.#seen,
+        restartDrainMs: config.timing.drainTimeoutMs + config.timing.abortGraceMs,
+        observe: (controller) => this.#observerOf(controller),
+      })
+    } catch (error) {
+      this.#run = new TermRun({ ...this.#emptyRun(leadership) })
+      this.#options.onFailure(error instanceof Error ? error : new Error(String(error)))
+    }
+    this.#emit({ kind: 'term-began', epoch, handoverMs: waitedMs })
+    this.#run.start()
+  }
+
+  /** The run of a term whose controllers cannot be built. */
+  #emptyRun(leadership: Leadership): ConstructorParameters<typeof TermRun>[0] {
+    const observe = (controller: string) => this.#observerOf(controller)
+    return { ...this.#options, leadership, registrations: [], seen: this.#seen, restartDrainMs: 0, observe }
+  }
+
+  #beginEnd(reason: EndReason, voluntary: boolean): void {
+    const run = this.#run
+    if (run === undefined) return
+    const isFirst = run.reason === undefined
+    run.end(reason)
+    if (!voluntary && !this.#options.gates.GracefulLeaderTransition.enabled) {
+      return this.#options.onFatal(new LeadershipLostError(`The lease \`${this.lease}\` was lost: ${reason}`))
+    }
+    if (!voluntary && this.#wedged !== undefined && this.#options.onWedged === 'hold')
+      return this.#options.onFatal(this.#wedged)
+    if (!isFirst) return
+    this.#emit({ kind: 'term-ending', epoch: run.leadership.epoch, reason })
+    void run.done().then(() => {
+      if (this.#run === run) this.#elector.drained()
+    })
+  }
+
+  #onWedged(): void {
+    const run = this.#run
+    if (run === undefined) return
+    const tasks = run.wedge()
+    const { epoch } = run.leadership
+    this.#wedged = new WedgedError(this.lease, epoch, tasks)
+    this.#emit({ kind: 'wedged', epoch, tasks })
+    const { onWedged } = this.#options
+    const isHeld = this.#elector.state.kind === 'draining'
+    if (onWedged === 'exit' || (onWedged === 'hold' && !isHeld)) {
+      run.leadership.closeGate(run.reason ?? 'step-down')
+      this.#options.onFatal(this.#wedged)
+    }
+    if (onWedged === 'abandon') this.#abandon(run)
+  }
+
+  /** Goes on without the tasks that are left. The lease is not released over them but left to expire. */
+  #abandon(run: TermRun): void {
+    run.leadership.closeGate(run.reason ?? 'step-down')
+    this.#elector.lose('stalled')
+    this.#elector.drained()
+  }
+
+  #termOver(outcome: TermOutcome): void {
+    const run = this.#run
+    if (run === undefined) return
+    const { clock } = this.#options
+    this.#run = undefined
+    this.#wedged = undefined
+    const reason = run.reason ?? 'step-down'
+    run.leadership.closeGate(reason)
+    const over: TermOverEvent = {
+      kind: 'term-over',
+      epoch: run.leadership.epoch,
+      reason,
+      outcome,
+      drain: run.drain,
+      durationMs: clock.now() - run.startedAt,
+      drainMs: run.drainMs,
+      errors: run.errors,
+    }
+    this.#emit(over)
+    for (const waiter of this.#termWaiters.splice(0)) waiter(over)
+    if (reason !== 'shutdown' && !this.#options.gates.GracefulLeaderTransition.enabled) {
+      this.#options.onFatal(new LeadershipLostError(`The term on \`${this.lease}\` is over: ${reason}`))
+    }
+  }
+
+  #observerOf(controller: string): SupervisorObserver {
+    const removals = new Map<object, () => void>()
+    return {
+      runBegan: (term) => removals.set(term, this.health.add(term.health, `${controller}.`)),
+      runOver: (term) => {
+        removals.get(term)?.()
+        removals.delete(term)
+      },
+      failed: (error, restartInMs) => this.#emit({ kind: 'controller-failed', controller, error, restartInMs }),
+      failedWhileEnding: (error, task) =>
+        this.#options.logger.error(
+          { lease: this.lease, controller, task, err: error },
+          'task failed while its term ended',
+        ),
+      gaveUp: (error) => this.#giveUp(error),
+      stepDown: (options) => void this.stepDown(options),
+    }
+  }
+
+  /** A replica whose controller is beyond repair leaves the lease to a healthier one for as long as restarts were counted. */
+  #giveUp(error: Error): void {
+    if (error.cause instanceof OptionsError) this.#options.onFailure(error.cause)
+    void this.#endTerm('controller-failed', { cooldownMs: this.#options.restart.withinMs })
+  }
+
+  #onState(state: ElectorState): void {
+    const to = this.#describe(state)
+    const from = this.#state
+    if (state.kind !== 'idle' && this.hasObservedLease && state.kind === 'following') this.#noteSuccess(state)
+    if (JSON.stringify(from, bigintAsText) === JSON.stringify(to, bigintAsText)) return
+    this.#state = to
+    this.#emit({ kind: 'state', from, to })
+  }
+
+  #noteSuccess(state: Extract<ElectorState, { kind: 'following' }>): void {
+    if (state.memory.watch === 'up') this.#lastProblem = undefined
+  }
+
+  #describe(state: ElectorState): CandidacyState {
+    switch (state.kind) {
+      case 'idle':
+      case 'acquiring':
+      case 'stopped':
+        return { kind: state.kind }
+      case 'reserving':
+        return { kind: 'acquiring' }
+      case 'following':
+        return { kind: 'following', observedLeader: state.memory.observedLeader }
+      case 'leading':
+        return { kind: 'leading', epoch: state.epoch }
+      case 'draining':
+      case 'aborting':
+        if (this.#wedged !== undefined) return { kind: 'wedged', epoch: state.epoch, tasks: this.#wedged.tasks }
+        return { kind: 'draining', epoch: state.epoch, reason: this.#run?.reason ?? 'step-down' }
+      case 'releasing':
+        return { kind: 'releasing', epoch: state.epoch }
+      default:
+        return state satisfies never
+    }
+  }
+
+  #assertHealthy(): void {
+    if (this.#wedged !== undefined) throw this.#wedged
+    this.#elector.assertAlive()
+    const run = this.#run
+    if (run === undefined || run.leadership.isHeld()) return
+    throw new Error(`the lease has expired while these tasks still run: ${describeTasks(run.liveTasks())}`)
+  }
+
+  #onDied(cause: unknown): void {
+    const error = new Error(`The elector of \`${this.lease}\` died`, { cause })
+    this.#run?.end('stalled')
+    this.#run?.hardAbort()
+    this.#options.onFailure(error)
+    void (this.#run?.done() ?? Promise.resolve()).then(() => this.#stopped.resolve())
+  }
+
+  #emit(event: DistributiveOmit<CandidacyEvent, 'lease'>): void {
+    const full = { lease: this.lease, ...event } as CandidacyEvent
+    logEvent(this.#options.logger, full)
+    this.#options.onEvent(full)
+  }
+}
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
+
+function bigintAsText(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value
+}

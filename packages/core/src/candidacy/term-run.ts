@@ -1,0 +1,131 @@
+import { buildAll, buildNext, type FirstBuild, type Registration } from '../controller/registration.ts'
+import type { Controller } from '../controller/controller.ts'
+import { ControllerSupervisor, type SupervisorObserver, type SupervisorOptions } from '../controller/supervisor.ts'
+import type { EndReason } from '../election/leadership-ended-error.ts'
+import { LeadershipEndedError } from '../election/leadership-ended-error.ts'
+import type { Leadership } from '../term/leadership.ts'
+import type { LiveTask } from '../term/task-scope.ts'
+import type { DrainOutcome } from './events.ts'
+
+/** What a {@link TermRun} is made of. */
+export interface TermRunOptions extends Omit<
+  SupervisorOptions,
+  'name' | 'build' | 'restart' | 'leadership' | 'observer'
+> {
+  readonly leadership: Leadership
+  readonly registrations: readonly Registration[]
+  /** Every controller that was ever built for this lease. */
+  readonly seen: WeakSet<Controller>
+  readonly observe: (controller: string) => SupervisorObserver
+}
+
+/**
+ * The controllers of one term, from their construction to the end of their last task.
+ *
+ * Nothing of it outlives `done`; the next term gets a new one.
+ */
+export class TermRun {
+  readonly leadership: Leadership
+  readonly startedAt: number
+  /** What failed while the term ended. */
+  readonly errors: unknown[] = []
+  readonly #options: TermRunOptions
+  readonly #supervisors: readonly ControllerSupervisor[]
+  readonly #builds: readonly FirstBuild[]
+  #endingSince: number | undefined
+  #endedAt: number | undefined
+  #reason: EndReason | undefined
+  #drain: DrainOutcome = 'clean'
+
+  /** Builds the controllers; runs none. @throws OptionsError when one of them can never run. */
+  constructor(options: TermRunOptions) {
+    this.#options = options
+    this.leadership = options.leadership
+    this.startedAt = options.clock.now()
+    this.#builds = buildAll(options.registrations, options.seen)
+    this.#supervisors = this.#builds.map((build) => this.#supervisorOf(build))
+  }
+
+  /** Why the term ends; undefined while it lasts. */
+  get reason(): EndReason | undefined {
+    return this.#reason
+  }
+
+  /** How the drain went so far. */
+  get drain(): DrainOutcome {
+    return this.#drain
+  }
+
+  /** Milliseconds from the beginning of the end to the end of the last task. */
+  get drainMs(): number {
+    return (this.#endedAt ?? this.#options.clock.now()) - (this.#endingSince ?? this.#options.clock.now())
+  }
+
+  /** Runs the controllers, in the order of registration. */
+  start(): void {
+    this.#supervisors.forEach((supervisor, index) => {
+      const build = this.#builds[index]
+      supervisor.start(build?.kind === 'built' ? build.controller : undefined)
+    })
+  }
+
+  /** Resolves when nothing of the controllers is left. */
+  async done(): Promise<void> {
+    await Promise.all(this.#supervisors.map((supervisor) => supervisor.done))
+    this.#endedAt = this.#options.clock.now()
+  }
+
+  /** Tells the controllers to take no new work. The first reason stands. */
+  end(reason: EndReason): void {
+    this.#reason ??= reason
+    this.#endingSince ??= this.#options.clock.now()
+    const error = this.#error()
+    for (const supervisor of this.#supervisors.toReversed()) supervisor.end(error)
+  }
+
+  /** Tells the controllers to drop what is in flight. */
+  hardAbort(): void {
+    this.#drain = 'aborted'
+    const error = this.#error()
+    for (const supervisor of this.#supervisors.toReversed()) supervisor.hardAbort(error)
+  }
+
+  /** Notes that the drain did not end in time and returns what is left. */
+  wedge(): readonly LiveTask[] {
+    this.#drain = 'wedged'
+    return this.liveTasks()
+  }
+
+  /** The tasks that have not settled. */
+  liveTasks(): readonly LiveTask[] {
+    return this.#supervisors.flatMap((supervisor) => supervisor.liveTasks())
+  }
+
+  #error(): LeadershipEndedError {
+    return new LeadershipEndedError(this.#reason ?? 'step-down', this.leadership.epoch)
+  }
+
+  #supervisorOf(build: FirstBuild): ControllerSupervisor {
+    const name = build.kind === 'built' ? build.controller.name : build.name
+    let firstError = build.kind === 'failed' ? build : undefined
+    const next = () => {
+      const failed = firstError
+      firstError = undefined
+      if (failed !== undefined) throw failed.error
+      return buildNext(build.registration, this.#options.seen)
+    }
+    const observer = this.#options.observe(name)
+    return new ControllerSupervisor({
+      ...this.#options,
+      name,
+      build: next,
+      restart: build.registration.restart,
+      observer: { ...observer, failedWhileEnding: (error, task) => this.#note(observer, error, task) },
+    })
+  }
+
+  #note(observer: SupervisorObserver, error: unknown, task: string): void {
+    this.errors.push(error)
+    observer.failedWhileEnding(error, task)
+  }
+}

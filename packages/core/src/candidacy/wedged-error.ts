@@ -1,0 +1,38 @@
+import { TenureError } from '../tenure-error.ts'
+import type { LiveTask } from '../term/task-scope.ts'
+
+/** A drain did not end in time. The lease was not released. */
+export class WedgedError extends TenureError {
+  override readonly code = 'WEDGED'
+  /** What did not end. */
+  readonly tasks: readonly LiveTask[]
+
+  constructor(lease: string, epoch: bigint, tasks: readonly LiveTask[]) {
+    super(`The term with epoch ${epoch} on \`${lease}\` did not drain in time; still running: ${describeTasks(tasks)}`)
+    this.tasks = tasks
+  }
+}
+
+/** The lease was lost while the gate `GracefulLeaderTransition` is off. */
+export class LeadershipLostError extends TenureError {
+  override readonly code = 'LEADERSHIP_LOST'
+}
+
+/** Another live replica stands under the same identity. */
+export class IdentityTakenError extends TenureError {
+  override readonly code = 'IDENTITY_TAKEN'
+
+  constructor(lease: string, identity: string) {
+    super(
+      `Expected \`identity\` to be unique to this process, but another live replica holds \`${lease}\` as \`${identity}\`. ` +
+        'Leave `identity` out to get a unique one',
+    )
+  }
+}
+
+/** Names each task with its controller, age and where it was started. */
+export function describeTasks(tasks: readonly LiveTask[]): string {
+  return tasks
+    .map((task) => `${task.controller}/${task.name} (${Math.round(task.ageMs)} ms, started at ${task.spawnedAt})`)
+    .join(', ')
+}

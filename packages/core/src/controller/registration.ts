@@ -1,0 +1,74 @@
+import { OptionsError } from '../options/options-error.ts'
+import { Controller, type ControllerFactory } from './controller.ts'
+import type { ResolvedRestartOptions } from './restart-options.ts'
+
+/** A factory that was registered, with its options filled in. */
+export interface Registration {
+  readonly factory: ControllerFactory
+  readonly restart: ResolvedRestartOptions
+}
+
+/** A controller that was built for its first run, or the reason why that failed. */
+export type FirstBuild =
+  | { readonly kind: 'built'; readonly registration: Registration; readonly controller: Controller }
+  | { readonly kind: 'failed'; readonly registration: Registration; readonly name: string; readonly error: unknown }
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
+
+/**
+ * Builds the first instance of every controller and checks them together.
+ *
+ * A factory that throws is a failure like any other and is tried again later. What a restart cannot mend is an error.
+ * @throws OptionsError when a factory returns something else than a new controller, or a name is missing, malformed or taken.
+ */
+export function buildAll(registrations: readonly Registration[], seen: WeakSet<Controller>): readonly FirstBuild[] {
+  const builds = registrations.map((registration, index) => build(registration, index, seen))
+  const names = new Set<string>()
+  for (const build of builds) {
+    if (build.kind === 'failed') continue
+    const { name } = build.controller
+    if (names.has(name)) {
+      throw new OptionsError(`Expected the controllers of a lease to have different names, got \`${name}\` twice`)
+    }
+    names.add(name)
+  }
+  return builds
+}
+
+/**
+ * Builds a controller for a later run.
+ * @throws OptionsError when it is not a new one.
+ */
+export function buildNext({ factory }: Registration, seen: WeakSet<Controller>): Controller {
+  const controller: unknown = factory()
+  assertUsable(controller, seen)
+  seen.add(controller)
+  return controller
+}
+
+function build(registration: Registration, index: number, seen: WeakSet<Controller>): FirstBuild {
+  try {
+    return { kind: 'built', registration, controller: buildNext(registration, seen) }
+  } catch (error) {
+    if (error instanceof OptionsError) throw error
+    return { kind: 'failed', registration, name: `controller-${index + 1}`, error }
+  }
+}
+
+function assertUsable(controller: unknown, seen: WeakSet<Controller>): asserts controller is Controller {
+  if (typeof controller !== 'object' || controller === null || typeof Reflect.get(controller, 'run') !== 'function') {
+    throw new OptionsError(`Expected the factory to return a \`Controller\`, got \`${String(controller)}\``)
+  }
+  const name: unknown = Reflect.get(controller, 'name')
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    throw new OptionsError(
+      `Expected the \`name\` of a controller to match ${NAME.source}, got \`${String(name)}\` from ${controller.constructor.name}`,
+    )
+  }
+  if (seen.has(controller as Controller)) {
+    throw new OptionsError(
+      `Expected the factory of controller \`${name}\` to build a new instance for every run, but it returned the same one ` +
+        'again: state of one term would leak into the next',
+    )
+  }
+}

@@ -1,0 +1,219 @@
+import { LockRequestError } from '../lock/lock-request-error.ts'
+import type { Lock, LockSnapshot, LockWatch, PresentLease } from '../lock/lock.ts'
+import type { Clock, Timer } from '../ports/clock.ts'
+import type { Random } from '../ports/random.ts'
+import type { InvoluntaryEndReason } from './leadership-ended-error.ts'
+import type { ElectorConfig } from './machine/config.ts'
+import type { ElectorEffect, LeaseWrite } from './machine/effect.ts'
+import type { ElectorEvent, RequestFailure, StepDown } from './machine/event.ts'
+import type { ElectorState } from './machine/state.ts'
+import { INITIAL_STATE, nextWakeAt, transition } from './machine/transition.ts'
+
+/** Effects that the driver does not carry out itself: they concern the term, not the lease. */
+export type TermEffect = Exclude<ElectorEffect, { readonly kind: 'read' | 'write' }>
+
+/** What an {@link Elector} is made of. */
+export interface ElectorOptions {
+  readonly lock: Lock
+  readonly config: ElectorConfig
+  readonly clock: Clock
+  readonly random: Random
+  /** Called for every effect that concerns the term, in order, never from within another call of it. */
+  readonly onEffect: (effect: TermEffect) => void
+  /** Called after every event, once its effects are carried out. */
+  readonly onState: (state: ElectorState) => void
+  /** The driver itself failed and stands no more. Called at most once. */
+  readonly onDied: (cause: unknown) => void
+}
+
+/**
+ * Drives the elector machine: gives it events with the time they are handled at, and carries out its effects on a lock.
+ *
+ * Owns the watch, the one request under way and the one timer. Knows no controllers.
+ * 1. Events are handled one at a time, in the order in which they came.
+ * 2. An answer that comes later than the request timeout, by the clock and not by a timer, counts as an unknown outcome.
+ * 3. When the machine has stopped, no watch, request or timer is left.
+ */
+export class Elector {
+  readonly #options: ElectorOptions
+  readonly #queue: ElectorEvent[] = []
+  readonly #requests = new Set<AbortController>()
+  #state: ElectorState = INITIAL_STATE
+  #handling = false
+  #watch: LockWatch | undefined
+  #timer: Timer | undefined
+  #wakeAt: number | undefined
+  #closed: Promise<void> | undefined
+
+  constructor(options: ElectorOptions) {
+    this.#options = options
+  }
+
+  /** What the elector is doing. */
+  get state(): ElectorState {
+    return this.#state
+  }
+
+  /** Stands for election. */
+  start(): void {
+    this.#watch = this.#options.lock.watch({
+      changed: (snapshot) => this.#handle({ kind: 'observed', snapshot }),
+      up: () => this.#handle({ kind: 'watch-up' }),
+      down: () => this.#handle({ kind: 'watch-down' }),
+    })
+    this.#handle({ kind: 'start' })
+  }
+
+  /** Gives up in order and stands no more; the `stopped` effect says when that is done. */
+  stop(): void {
+    this.#handle({ kind: 'stop' })
+  }
+
+  /** Ends the present term voluntarily. Does nothing when there is none, or when it is ending already. */
+  stepDown(order: StepDown): void {
+    this.#handle({ kind: 'step-down', ...order })
+  }
+
+  /** Ends the present term for a reason that the lease does not show. */
+  lose(reason: InvoluntaryEndReason): void {
+    this.#handle({ kind: 'lost', reason })
+  }
+
+  /** Tells that the term which is ending is empty. */
+  drained(): void {
+    this.#handle({ kind: 'drained' })
+  }
+
+  /** Throws when the loop should have acted long ago and has not. */
+  assertAlive(): void {
+    const { clock, config } = this.#options
+    const overdueMs = this.#wakeAt === undefined ? 0 : clock.now() - this.#wakeAt
+    if (overdueMs > config.timing.retryPeriodMs) throw new Error(`the elector is ${Math.round(overdueMs)} ms overdue`)
+  }
+
+  /** Resolves when the watch of a stopped elector is gone. */
+  async closed(): Promise<void> {
+    await this.#closed
+  }
+
+  #handle(event: ElectorEvent): void {
+    this.#queue.push(event)
+    if (this.#handling) return
+    this.#handling = true
+    try {
+      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) this.#step(next)
+    } catch (cause) {
+      this.#state = { kind: 'stopped', memory: this.#state.memory }
+      this.#tearDown()
+      this.#options.onDied(cause)
+    } finally {
+      this.#handling = false
+    }
+  }
+
+  #step(event: ElectorEvent): void {
+    const { clock, random, config, onState } = this.#options
+    const at = { now: clock.now(), wallTime: clock.wallTime(), random: random() }
+    const { state, effects } = transition(this.#state, event, { at, config })
+    this.#state = state
+    for (const effect of effects) this.#carryOut(effect)
+    if (state.kind === 'stopped') this.#tearDown()
+    this.#setTimer()
+    onState(state)
+  }
+
+  #carryOut(effect: ElectorEffect): void {
+    switch (effect.kind) {
+      case 'read':
+        this.#read(effect.request)
+        break
+      case 'write':
+        this.#write(effect.request, effect.write)
+        break
+      default:
+        this.#options.onEffect(effect)
+    }
+  }
+
+  #read(request: number): void {
+    this.#request((signal) => this.#options.lock.get({ signal })).then(
+      (snapshot: LockSnapshot) => this.#handle({ kind: 'read-answer', request, result: { kind: 'read', snapshot } }),
+      (cause: unknown) => this.#handle({ kind: 'read-answer', request, result: failureOf(cause) }),
+    )
+  }
+
+  #write(request: number, { base, record }: LeaseWrite): void {
+    const { lock } = this.#options
+    const send = (signal: AbortSignal) =>
+      base === undefined ? lock.create(record, { signal }) : lock.update(base, record, { signal })
+    this.#request(send).then(
+      (lease: PresentLease) => this.#handle({ kind: 'write-answer', request, result: { kind: 'written', lease } }),
+      (cause: unknown) => this.#handle({ kind: 'write-answer', request, result: failureOf(cause) }),
+    )
+  }
+
+  /** Sends a request that is over, one way or the other, when the request timeout is. */
+  #request<T>(send: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { clock, config } = this.#options
+    const { requestTimeoutMs } = config.timing
+    const controller = new AbortController()
+    const sentAt = clock.now()
+    this.#requests.add(controller)
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    const timer = clock.setTimer(requestTimeoutMs, () => {
+      reject(timeoutError(requestTimeoutMs))
+      controller.abort(timeoutError(requestTimeoutMs))
+    })
+    const answered = (settle: () => void) => {
+      timer.cancel()
+      this.#requests.delete(controller)
+      settle()
+    }
+    invoke(send, controller.signal).then(
+      (value) =>
+        answered(() =>
+          clock.now() - sentAt > requestTimeoutMs ? reject(timeoutError(requestTimeoutMs)) : resolve(value),
+        ),
+      (cause: unknown) => answered(() => reject(cause)),
+    )
+    return promise
+  }
+
+  #setTimer(): void {
+    const { clock } = this.#options
+    const wakeAt = nextWakeAt(this.#state)
+    if (wakeAt === this.#wakeAt && this.#timer !== undefined) return
+    this.#timer?.cancel()
+    this.#wakeAt = wakeAt
+    this.#timer = undefined
+    if (wakeAt === undefined) return
+    this.#timer = clock.setTimer(wakeAt - clock.now(), () => {
+      this.#timer = undefined
+      this.#handle({ kind: 'wake' })
+    })
+  }
+
+  #tearDown(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#wakeAt = undefined
+    for (const controller of this.#requests) controller.abort(new Error('The elector has stopped'))
+    this.#closed ??= this.#watch?.close() ?? Promise.resolve()
+  }
+}
+
+async function invoke<T>(send: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+  return send(signal)
+}
+
+function failureOf(cause: unknown): RequestFailure {
+  if (cause instanceof LockRequestError) {
+    return { kind: 'failed', failure: cause.failure, retryAfterMs: cause.retryAfterMs, error: cause }
+  }
+  const error = cause instanceof Error ? cause : new Error(String(cause))
+  return { kind: 'failed', failure: 'unknown-outcome', error }
+}
+
+function timeoutError(requestTimeoutMs: number): LockRequestError {
+  return new LockRequestError('unknown-outcome', `The lease request was not answered within ${requestTimeoutMs} ms`)
+}

@@ -1,0 +1,18 @@
+import type { ResolvedTimingOptions } from '../timing-options.ts'
+
+/** What a machine is told once and for all. */
+export interface ElectorConfig {
+  /** Unique to this replica and this start of its process. */
+  readonly identity: string
+  readonly timing: ResolvedTimingOptions
+  /** Whether a lease is freed when a term has ended voluntarily; otherwise it is left to expire. */
+  readonly releaseOnExit: boolean
+  /**
+   * What a replica does that starts and finds no lease: `create` it and act at once, or create it and `wait` for a lease duration,
+   * in case somebody deleted it under a leader who cannot see that yet.
+   */
+  readonly missingLease: 'create' | 'wait'
+}
+
+/** Spread of the moments at which replicas act that saw the same lease expire, in milliseconds. */
+export const EXPIRY_JITTER_MS = 50

@@ -1,0 +1,193 @@
+import type { LockSnapshot, PresentLease } from '../../lock/lock.ts'
+import { type ElectorConfig, EXPIRY_JITTER_MS } from './config.ts'
+import type { ElectorEffect, LeaseWrite } from './effect.ts'
+import type { Instant, ReadResult } from './event.ts'
+import { nextRequest } from './hold.ts'
+import { acquireRecord, isSameRecord, isWrittenAs } from './records.ts'
+import type { Acquiring, Following, Memory, Observation, SentWrite, Step, View } from './state.ts'
+
+/*
+ * Following: see the lease change, notice when it is free, and try to take it then and only then.
+ *
+ * 1. Expiry counts on the local clock from the moment at which the record was last seen to change, for the record's own duration.
+ * 2. An acquiring write is based on the very version on which the judgement was made.
+ * 3. A record naming this identity that this process did not write is somebody else's.
+ */
+
+/** Starts to follow. */
+export function follow(
+  memory: Memory,
+  observation: Observation,
+  at: Instant,
+  pause: { readonly notBefore: number; readonly pollAt?: number },
+): Following {
+  return {
+    kind: 'following',
+    memory,
+    observation,
+    outstanding: [],
+    reading: undefined,
+    pollAt: pause.pollAt ?? (memory.watch === 'up' && observation.kind !== 'unknown' ? undefined : at.now),
+    notBefore: pause.notBefore,
+    expiryJitterMs: at.random * EXPIRY_JITTER_MS,
+    leaveBy: undefined,
+  }
+}
+
+/** Does what is due: polls, or takes the lease if that is allowed now. */
+export function advance(state: Following, at: Instant, config: ElectorConfig): Step {
+  if (state.leaveBy !== undefined && (state.outstanding.length === 0 || at.now >= state.leaveBy)) return stop(state)
+  if (state.reading !== undefined) return { state, effects: [] }
+  if (state.pollAt !== undefined && at.now >= state.pollAt) {
+    const memory = nextRequest(state.memory)
+    const next = { ...state, memory, reading: memory.requests, pollAt: undefined }
+    return { state: next, effects: [{ kind: 'read', request: memory.requests }] }
+  }
+  const freeAt = state.leaveBy === undefined ? leaseFreeAt(state) : undefined
+  if (freeAt !== undefined && at.now >= Math.max(freeAt, state.notBefore)) {
+    return acquire(state, { at, config, freeSince: freeAt })
+  }
+  return { state, effects: [] }
+}
+
+/** When a follower next has to do something by itself. */
+export function followingWakesAt(state: Following): number | undefined {
+  if (state.reading !== undefined) return state.leaveBy
+  const freeAt = state.leaveBy === undefined ? leaseFreeAt(state) : undefined
+  const times = [state.pollAt, state.leaveBy, freeAt === undefined ? undefined : Math.max(freeAt, state.notBefore)]
+  return earliest(times)
+}
+
+/** The earliest of the times that are set. */
+export function earliest(times: readonly (number | undefined)[]): number | undefined {
+  const set = times.filter((time) => time !== undefined)
+  return set.length === 0 ? undefined : Math.min(...set)
+}
+
+/** Takes in a view of the lease while not holding it. Views older than the present one are dropped. */
+export function observe<S extends Following | Acquiring>(
+  state: S,
+  snapshot: LockSnapshot,
+  at: Instant,
+): { readonly state: S; readonly effects: readonly ElectorEffect[] } {
+  const { observation, memory } = state
+  if (isStale(observation, snapshot)) return { state, effects: [] }
+  const last = lastView(observation)
+  const next: View =
+    snapshot.kind === 'absent'
+      ? { kind: 'absent', since: last?.kind === 'absent' ? last.since : at.now }
+      : { kind: 'present', lease: snapshot, changedAt: changedAt(last, snapshot, at) }
+  const leader = snapshot.kind === 'present' ? snapshot.record.holderIdentity : ''
+  const outstanding = state.outstanding.filter((write) => !isSettledBy(write, snapshot))
+  const observedMemory = { ...memory, observedLeader: leader, existed: memory.existed || snapshot.kind === 'present' }
+  const effects: ElectorEffect[] =
+    leader === memory.observedLeader ? [] : [{ kind: 'leader-observed', identity: leader }]
+  return { state: { ...state, memory: observedMemory, observation: next, outstanding }, effects }
+}
+
+/** A cool-down has served its purpose once somebody else leads. */
+export function withoutServedCooldown(state: Following, at: Instant, identity: string): Following {
+  const { observation, notBefore } = state
+  if (observation.kind !== 'present' || notBefore <= at.now) return state
+  const { holderIdentity } = observation.lease.record
+  return holderIdentity === '' || holderIdentity === identity ? state : { ...state, notBefore: at.now }
+}
+
+/** The acquiring write of this process that a view of the lease shows to have happened. */
+export function landedWrite(state: Following | Acquiring, snapshot: LockSnapshot): SentWrite | undefined {
+  if (snapshot.kind === 'absent' || isStale(state.observation, snapshot)) return undefined
+  const writes = state.kind === 'acquiring' ? [...state.outstanding, state.write] : state.outstanding
+  return writes.find((write) => isWrittenAs(snapshot.record, write.record))
+}
+
+/** Whether a view shows that another live process uses this identity: two records in a row that this one did not write. */
+export function isIdentityTaken(state: Following, snapshot: LockSnapshot, identity: string): boolean {
+  const last = lastView(state.observation)
+  if (last?.kind !== 'present' || snapshot.kind !== 'present' || isStale(last, snapshot)) return false
+  const foreign = (lease: PresentLease) =>
+    lease.record.holderIdentity === identity && lease.record.acquireTime !== state.memory.own?.acquireTime
+  return foreign(last.lease) && foreign(snapshot) && !isSameRecord(last.lease.record, snapshot.record)
+}
+
+/** Plans the next poll after a read was answered. */
+export function afterRead(state: Following, result: ReadResult, at: Instant, config: ElectorConfig): Following {
+  const { retryPeriodMs } = config.timing
+  const jittered = at.now + retryPeriodMs * (1 + 0.2 * at.random)
+  const { observation } = state
+  const inDoubt = state.outstanding.length > 0 || observation.kind === 'outdated'
+  const retryAfter = result.kind === 'failed' ? at.now + (result.retryAfterMs ?? 0) : at.now
+  if (inDoubt) return { ...state, reading: undefined, pollAt: Math.max(at.now + retryPeriodMs / 4, retryAfter) }
+  const poll = state.memory.watch === 'down' || result.kind === 'failed'
+  return { ...state, reading: undefined, pollAt: poll ? Math.max(jittered, retryAfter) : undefined }
+}
+
+/** When the lease is free to be taken by what was seen of it; undefined when only a change can free it. */
+function leaseFreeAt(state: Following): number | undefined {
+  const { observation, memory } = state
+  if (observation.kind === 'unknown' || observation.kind === 'outdated') return undefined
+  if (observation.kind === 'absent') return observation.since
+  const { record, deleting } = observation.lease
+  if (deleting) return undefined
+  const isFree = record.holderIdentity === '' || (memory.own !== undefined && isWrittenAs(record, memory.own))
+  if (isFree) return observation.changedAt
+  return observation.changedAt + durationMs(observation.lease) + state.expiryJitterMs
+}
+
+/** A record without a usable duration protects its holder for the longest time that other clients use by default. */
+const DURATION_OF_UNREADABLE_RECORD_MS = 15_000
+
+function durationMs(lease: PresentLease): number {
+  const seconds = lease.record.leaseDurationSeconds
+  return seconds !== undefined && seconds > 0 ? seconds * 1000 : DURATION_OF_UNREADABLE_RECORD_MS
+}
+
+function acquire(
+  state: Following,
+  { at, config, freeSince }: { readonly at: Instant; readonly config: ElectorConfig; readonly freeSince: number },
+): Step {
+  const base = state.observation.kind === 'present' ? state.observation.lease : undefined
+  const record = acquireRecord({
+    identity: config.identity,
+    timing: config.timing,
+    previous: base?.record,
+    wallTime: at.wallTime,
+  })
+  const memory = nextRequest(state.memory)
+  const write: LeaseWrite = { purpose: 'acquire', ...(base && { base }), record }
+  const acquiring: Acquiring = {
+    kind: 'acquiring',
+    memory,
+    observation: state.observation,
+    outstanding: state.outstanding,
+    write: { ...write, request: memory.requests, sentAt: at.now },
+    freeSince,
+    then: 'lead',
+  }
+  return { state: acquiring, effects: [{ kind: 'write', request: memory.requests, write }] }
+}
+
+function stop(state: Following): Step {
+  return { state: { kind: 'stopped', memory: state.memory }, effects: [{ kind: 'stopped' }] }
+}
+
+function changedAt(last: View | undefined, lease: PresentLease, at: Instant): number {
+  if (last?.kind === 'present' && isSameRecord(last.lease.record, lease.record)) return last.changedAt
+  return at.now
+}
+
+function lastView(observation: Observation): View | undefined {
+  if (observation.kind === 'unknown') return undefined
+  return observation.kind === 'outdated' ? observation.last : observation
+}
+
+function isStale(observation: Observation, snapshot: LockSnapshot): boolean {
+  const last = lastView(observation)
+  if (last?.kind !== 'present' || snapshot.version === undefined) return false
+  return snapshot.version <= last.lease.version
+}
+
+/** A compare-and-swap on an older version can no longer succeed once a newer one was seen. */
+function isSettledBy(write: SentWrite, snapshot: LockSnapshot): boolean {
+  if (snapshot.kind === 'absent') return write.base !== undefined
+  return write.base === undefined || snapshot.version > write.base.version
+}

@@ -1,0 +1,212 @@
+import type { LockSnapshot, PresentLease } from '../../lock/lock.ts'
+import type { InvoluntaryEndReason } from '../leadership-ended-error.ts'
+import { type ResolvedTimingOptions, validityMs } from '../timing-options.ts'
+import type { ElectorEffect, LeaseWrite } from './effect.ts'
+import type { Instant, ReadResult, RequestFailure, WriteResult } from './event.ts'
+import { isRenewalInWholeSeconds, isWrittenAs, renewRecord } from './records.ts'
+import type { Hold, HoldRequest, Memory, SentWrite } from './state.ts'
+
+/*
+ * Holding a lease: what leading, draining, reserving and releasing have in common.
+ *
+ * 1. Validity counts from the send of a write that is known to have happened, and only of one that others see as a renewal.
+ * 2. A failed or late answer never shortens the hold by itself; only time, another holder, or deletion end it.
+ * 3. At most one request is under way.
+ */
+
+/** What holding a lease came to after an event. */
+export type HoldStep =
+  | { readonly kind: 'held'; readonly memory: Memory; readonly hold: Hold; readonly effects: readonly ElectorEffect[] }
+  | {
+      readonly kind: 'lost'
+      readonly memory: Memory
+      readonly reason: InvoluntaryEndReason
+      /** The lease as it was when it was lost, if something was seen of it. */
+      readonly snapshot: LockSnapshot | undefined
+      readonly effects: readonly ElectorEffect[]
+    }
+
+/** A lease being held, at one moment. */
+export interface HoldContext {
+  readonly memory: Memory
+  readonly hold: Hold
+  readonly at: Instant
+  readonly timing: ResolvedTimingOptions
+  /** What a retry sends. Renewing is the default; releasing sends its own record. */
+  readonly nextWrite?: (hold: Hold) => LeaseWrite
+}
+
+/** The hold that a write which is known to have happened gives. */
+export function holdFrom(write: SentWrite, lease: PresentLease, timing: ResolvedTimingOptions): Hold {
+  return {
+    lease,
+    ...validityFrom(write.sentAt, timing),
+    request: { kind: 'waiting', at: nextRenewalAt(write, timing) },
+    outstanding: [],
+  }
+}
+
+/** Ends the hold when its time is up, sends the next write when that is due. */
+export function holdWoken(context: HoldContext): HoldStep {
+  const { hold, at } = context
+  if (at.now >= hold.validUntil) return lost(context, 'stalled')
+  if (at.now >= hold.deadlineAt) return lost(context, 'renew-deadline')
+  if (hold.request.kind === 'waiting' && at.now >= hold.request.at) return sendWrite(context)
+  return held(context, hold)
+}
+
+/** Takes in what the watch saw of the lease. */
+export function holdObserved(context: HoldContext, snapshot: LockSnapshot): HoldStep {
+  const { hold } = context
+  if (snapshot.kind === 'absent') {
+    const stale = snapshot.version !== undefined && snapshot.version <= hold.lease.version
+    return stale ? held(context, hold) : lost(context, 'lease-deleted', snapshot)
+  }
+  if (snapshot.version <= hold.lease.version) return held(context, hold)
+  const write = sentWrites(hold).find((sent) => isWrittenAs(snapshot.record, sent.record))
+  if (write !== undefined) return acknowledged(context, write, snapshot)
+  if (isWrittenAs(snapshot.record, hold.lease.record)) return held(context, { ...hold, lease: snapshot })
+  return lost(context, 'superseded', snapshot)
+}
+
+/** Takes in the answer to a write. */
+export function holdWriteAnswered(context: HoldContext, request: number, result: WriteResult): HoldStep {
+  const { hold } = context
+  if (hold.request.kind !== 'writing' || hold.request.write.request !== request) return held(context, hold)
+  if (result.kind === 'written') return acknowledged(context, hold.request.write, result.lease)
+  return writeFailed(context, hold.request.write, result)
+}
+
+/** Takes in the answer to a read. */
+export function holdReadAnswered(context: HoldContext, request: number, result: ReadResult): HoldStep {
+  const { hold } = context
+  if (hold.request.kind !== 'reading' || hold.request.request !== request) return held(context, hold)
+  if (result.kind === 'failed') {
+    return retryLater(context, [{ kind: 'request-failed', purpose: 'read', error: result.error }], result.retryAfterMs)
+  }
+  const step = holdObserved(context, result.snapshot)
+  if (step.kind === 'lost' || step.hold.request.kind !== 'reading') return step
+  return retryLater({ ...context, hold: step.hold }, step.effects)
+}
+
+/** When the hold next has to do something by itself. */
+export function holdWakesAt(hold: Hold): number {
+  return hold.request.kind === 'waiting' ? Math.min(hold.request.at, hold.deadlineAt) : hold.deadlineAt
+}
+
+/** Allocates the number of the next request. */
+export function nextRequest(memory: Memory): Memory {
+  return { ...memory, requests: memory.requests + 1 }
+}
+
+function sendWrite(context: HoldContext): HoldStep {
+  const { at, timing } = context
+  const { hold } = context
+  const memory = nextRequest(context.memory)
+  const renewal: LeaseWrite = {
+    purpose: 'renew',
+    base: hold.lease,
+    record: renewRecord(hold.lease.record, timing, at.wallTime),
+  }
+  const write = context.nextWrite?.(hold) ?? renewal
+  const sent: SentWrite = { ...write, request: memory.requests, sentAt: at.now }
+  return {
+    kind: 'held',
+    memory,
+    hold: { ...hold, request: { kind: 'writing', write: sent } },
+    effects: [{ kind: 'write', request: sent.request, write }],
+  }
+}
+
+function readBack(context: HoldContext, effects: readonly ElectorEffect[]): HoldStep {
+  const memory = nextRequest(context.memory)
+  const request: HoldRequest = { kind: 'reading', request: memory.requests }
+  return {
+    kind: 'held',
+    memory,
+    hold: { ...context.hold, request },
+    effects: [...effects, { kind: 'read', request: memory.requests }],
+  }
+}
+
+function acknowledged(context: HoldContext, write: SentWrite, lease: PresentLease): HoldStep {
+  const { at, timing, hold } = context
+  const extendsValidity =
+    write.sentAt > hold.sentAt && (!timing.wholeSecondPeers || isRenewalInWholeSeconds(hold.lease.record, write.record))
+  const validity = extendsValidity ? validityFrom(write.sentAt, timing) : undefined
+  const next: Hold = {
+    ...hold,
+    ...validity,
+    lease,
+    request: { kind: 'waiting', at: nextRenewalAt(write, timing) },
+    outstanding: [],
+  }
+  const effects: ElectorEffect[] = [{ kind: 'renewed', elapsedMs: at.now - write.sentAt }]
+  if (validity !== undefined) effects.push({ kind: 'extend-validity', validUntil: validity.validUntil })
+  const memory = { ...context.memory, own: write.record }
+  return { kind: 'held', memory, hold: next, effects }
+}
+
+function writeFailed(context: HoldContext, write: SentWrite, result: RequestFailure): HoldStep {
+  const effects: ElectorEffect[] = [{ kind: 'request-failed', purpose: write.purpose, error: result.error }]
+  switch (result.failure) {
+    case 'not-found':
+      return lost(context, 'lease-deleted', { kind: 'absent' }, effects)
+    case 'conflict':
+      return readBack(context, effects)
+    case 'unknown-outcome':
+      return readBack(
+        { ...context, hold: { ...context.hold, outstanding: [...context.hold.outstanding, write] } },
+        effects,
+      )
+    case 'unauthenticated':
+    case 'forbidden':
+    case 'rejected':
+    case 'throttled':
+    case 'unreachable':
+      return retryLater(context, effects, result.retryAfterMs)
+    default:
+      return result.failure satisfies never
+  }
+}
+
+/** Failed requests are repeated four times in a retry period, so that a short disturbance costs little of the deadline. */
+function retryLater(context: HoldContext, effects: readonly ElectorEffect[], retryAfterMs = 0): HoldStep {
+  const pause = Math.max(retryAfterMs, (context.timing.retryPeriodMs / 4) * (1 + 0.2 * context.at.random))
+  const request: HoldRequest = { kind: 'waiting', at: context.at.now + pause }
+  return { kind: 'held', memory: context.memory, hold: { ...context.hold, request }, effects }
+}
+
+function sentWrites(hold: Hold): readonly SentWrite[] {
+  return hold.request.kind === 'writing' ? [...hold.outstanding, hold.request.write] : hold.outstanding
+}
+
+function validityFrom(
+  sentAt: number,
+  timing: ResolvedTimingOptions,
+): Pick<Hold, 'sentAt' | 'validUntil' | 'deadlineAt'> {
+  return { sentAt, validUntil: sentAt + validityMs(timing), deadlineAt: sentAt + timing.renewDeadlineMs }
+}
+
+/**
+ * A retry period below one second would send renewals that whole-second clients do not see. The one that matters is the first
+ * of each second, so it is sent right after the second begins.
+ */
+function nextRenewalAt(write: SentWrite, timing: ResolvedTimingOptions): number {
+  if (timing.retryPeriodMs >= 1000 || !timing.wholeSecondPeers) return write.sentAt + timing.retryPeriodMs
+  const milliseconds = Number(write.record.renewTime?.slice(20, 23) ?? 0)
+  return write.sentAt + Math.min(timing.retryPeriodMs, 1001 - milliseconds)
+}
+
+function held(context: HoldContext, hold: Hold): HoldStep {
+  return { kind: 'held', memory: context.memory, hold, effects: [] }
+}
+
+function lost(
+  context: HoldContext,
+  reason: InvoluntaryEndReason,
+  snapshot?: LockSnapshot,
+  effects: readonly ElectorEffect[] = [],
+): HoldStep {
+  return { kind: 'lost', memory: context.memory, reason, snapshot, effects }
+}

@@ -1,0 +1,106 @@
+import type { LockSnapshot } from '../../lock/lock.ts'
+import type { ElectorConfig } from './config.ts'
+import type { ElectorEffect, LeaseWrite, TermOutcome } from './effect.ts'
+import type { Instant } from './event.ts'
+import { advance, follow } from './following.ts'
+import { type HoldStep, holdWakesAt, holdWoken } from './hold.ts'
+import { releaseRecord } from './records.ts'
+import type { ElectorState, Hold, Memory, Observation, Releasing, Step } from './state.ts'
+
+/*
+ * Releasing: the term is empty, so the lease may be freed.
+ *
+ * 1. A release is a compare-and-swap on a version that this replica wrote, never on one that was merely read.
+ * 2. A release of unknown outcome is never taken for failed: the term stays over, whatever the read-back says.
+ */
+
+/** What a release starts from. */
+export type ReleaseOrder = Pick<Releasing, 'memory' | 'hold' | 'epoch' | 'cooldownMs' | 'then'>
+
+/** Sends the release. */
+export function release(order: ReleaseOrder, at: Instant, config: ElectorConfig): Step {
+  const hold: Hold = { ...order.hold, request: { kind: 'waiting', at: at.now } }
+  const giveUpAt = Math.min(hold.validUntil, at.now + 2 * config.timing.requestTimeoutMs)
+  const state: Releasing = { kind: 'releasing', ...order, hold, giveUpAt }
+  return afterReleaseStep(state, holdWoken({ ...state, at, timing: config.timing, nextWrite: releaseWrite(at) }), {
+    at,
+    config,
+  })
+}
+
+/** The write that frees the held lease. */
+export function releaseWrite(at: Instant): (hold: Hold) => LeaseWrite {
+  return (hold) => ({
+    purpose: 'release',
+    base: hold.lease,
+    record: releaseRecord(hold.lease.record, at.wallTime),
+  })
+}
+
+/** Goes on with a release after something happened to the held lease. */
+export function afterReleaseStep(
+  state: Releasing,
+  step: HoldStep,
+  { at, config }: { readonly at: Instant; readonly config: ElectorConfig },
+): Step {
+  const effects = step.effects.filter(
+    (effect) => effect.kind === 'write' || effect.kind === 'read' || isFailure(effect),
+  )
+  const over = (outcome: TermOutcome, observation: Observation): Step => {
+    const end = endTerm({ ...state, memory: step.memory }, { outcome, observation, at, config })
+    return { state: end.state, effects: [...effects, ...end.effects] }
+  }
+  if (step.kind === 'lost') {
+    return over(step.snapshot === undefined ? 'left' : 'lost', observationOf(step.snapshot, state.hold, at))
+  }
+  const { hold } = step
+  if (hold.lease.record.holderIdentity === '') return over('released', observationOf(hold.lease, hold, at))
+  if (at.now >= state.giveUpAt) return over('left', observationOf(hold.lease, hold, at))
+  return { state: { ...state, memory: step.memory, hold }, effects }
+}
+
+/** When a release next has to do something by itself. */
+export function releasingWakesAt(state: Releasing): number {
+  return Math.min(holdWakesAt(state.hold), state.giveUpAt)
+}
+
+/** What is known of a lease that is not held any more. */
+export function observationOf(snapshot: LockSnapshot | undefined, hold: Hold, at: Instant): Observation {
+  if (snapshot === undefined) return { kind: 'present', lease: hold.lease, changedAt: at.now }
+  if (snapshot.kind === 'absent') return { kind: 'absent', since: at.now }
+  return { kind: 'present', lease: snapshot, changedAt: at.now }
+}
+
+/** How a term was over. */
+export interface TermEnd {
+  readonly outcome: TermOutcome
+  readonly observation: Observation
+  readonly at: Instant
+  readonly config: ElectorConfig
+}
+
+/** Leaves the term behind: follows again after the cool-down, or stops. */
+export function endTerm(
+  state: {
+    readonly memory: Memory
+    readonly epoch: bigint | undefined
+    readonly cooldownMs: number
+    readonly then: 'follow' | 'stop'
+  },
+  { outcome, observation, at, config }: TermEnd,
+): Step {
+  const effects: ElectorEffect[] = state.epoch === undefined ? [] : [{ kind: 'term-over', outcome }]
+  const leader = observation.kind === 'present' ? observation.lease.record.holderIdentity : ''
+  if (leader !== config.identity) effects.push({ kind: 'leader-observed', identity: leader })
+  const memory: Memory = { ...state.memory, observedLeader: leader }
+  if (state.then === 'stop') {
+    return { state: { kind: 'stopped', memory }, effects: [...effects, { kind: 'stopped' }] }
+  }
+  const next: ElectorState = follow(memory, observation, at, { notBefore: at.now + state.cooldownMs })
+  const step = advance(next, at, config)
+  return { state: step.state, effects: [...effects, ...step.effects] }
+}
+
+function isFailure(effect: ElectorEffect): boolean {
+  return effect.kind === 'request-failed'
+}

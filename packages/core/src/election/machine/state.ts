@@ -1,0 +1,166 @@
+import type { LeaseRecord } from '../../lock/lease-record.ts'
+import type { PresentLease } from '../../lock/lock.ts'
+import type { InvoluntaryEndReason } from '../leadership-ended-error.ts'
+import type { ElectorEffect, LeaseWrite } from './effect.ts'
+import type { StepDown } from './event.ts'
+
+/** What an elector is doing. One value of this type is all that the machine remembers. */
+export type ElectorState =
+  Idle | Following | Acquiring | Reserving | Leading | Draining | Aborting | Releasing | Stopped
+
+/** A state and what has to be done on entering it. */
+export interface Step {
+  readonly state: ElectorState
+  readonly effects: readonly ElectorEffect[]
+}
+
+/** Not standing yet. */
+export interface Idle {
+  readonly kind: 'idle'
+  readonly memory: Memory
+}
+
+/** Standing for election; somebody else leads, or nobody does. */
+export interface Following {
+  readonly kind: 'following'
+  readonly memory: Memory
+  readonly observation: Observation
+  /** Acquiring writes whose outcome is unknown: each may take effect late, or never. */
+  readonly outstanding: readonly SentWrite[]
+  /** The read that is under way. */
+  readonly reading: number | undefined
+  /** When to read the lease; never while a watch is up and nothing is in doubt. */
+  readonly pollAt: number | undefined
+  /** No acquiring write before this time. */
+  readonly notBefore: number
+  /** Spreads the replicas that see a lease expire at the same moment. */
+  readonly expiryJitterMs: number
+  /** Set once the elector was told to stop while an acquiring write was in doubt: give up finding out at this time. */
+  readonly leaveBy: number | undefined
+}
+
+/** An acquiring write is under way. */
+export interface Acquiring {
+  readonly kind: 'acquiring'
+  readonly memory: Memory
+  readonly observation: Observation
+  readonly outstanding: readonly SentWrite[]
+  readonly write: SentWrite
+  /** When the lease was seen to be free. */
+  readonly freeSince: number
+  readonly then: 'lead' | 'stop'
+}
+
+/** The lease is held and renewed, but it is too early to act. */
+export interface Reserving {
+  readonly kind: 'reserving'
+  readonly memory: Memory
+  readonly hold: Hold
+  readonly freeSince: number
+  readonly actAt: number
+}
+
+/** A term is in force. */
+export interface Leading {
+  readonly kind: 'leading'
+  readonly memory: Memory
+  readonly hold: Hold
+  readonly epoch: bigint
+}
+
+/** How far a drain has come. `empty`: every task is gone, and a renewal under way is waited for. */
+export type DrainStage = 'asked' | 'aborted' | 'wedged' | 'empty'
+
+/** A voluntary end: the lease is renewed until the term is empty. */
+export interface Draining {
+  readonly kind: 'draining'
+  readonly memory: Memory
+  readonly hold: Hold
+  readonly epoch: bigint
+  readonly stage: DrainStage
+  readonly hardAbortAt: number
+  readonly wedgedAt: number
+  readonly stepDown: StepDown
+  readonly then: 'follow' | 'stop'
+}
+
+/** An involuntary end: no write is sent any more, and the term must be empty in time. */
+export interface Aborting {
+  readonly kind: 'aborting'
+  readonly memory: Memory
+  readonly observation: Observation
+  readonly epoch: bigint
+  readonly reason: InvoluntaryEndReason
+  readonly stage: Exclude<DrainStage, 'empty'>
+  readonly hardAbortAt: number
+  readonly wedgedAt: number
+  readonly then: 'follow' | 'stop'
+}
+
+/** The term is empty and the lease is being freed. */
+export interface Releasing {
+  readonly kind: 'releasing'
+  readonly memory: Memory
+  readonly hold: Hold
+  /** Undefined when the lease is given back before any term began. */
+  readonly epoch: bigint | undefined
+  readonly giveUpAt: number
+  readonly cooldownMs: number
+  readonly then: 'follow' | 'stop'
+}
+
+/** Stands no more. */
+export interface Stopped {
+  readonly kind: 'stopped'
+  readonly memory: Memory
+}
+
+/** What outlives every single state. */
+export interface Memory {
+  /** How many requests were sent; the number of the last one. */
+  readonly requests: number
+  readonly watch: 'up' | 'down'
+  /** Who was last seen to lead. */
+  readonly observedLeader: string | undefined
+  /** Whether the lease was ever seen to exist. Creating it anew after that is not proof that nobody acts. */
+  readonly existed: boolean
+  /** The record that this process wrote last and has not given up since. */
+  readonly own: LeaseRecord | undefined
+}
+
+/** The lease as this replica last saw it. */
+export type Observation =
+  | { readonly kind: 'unknown' }
+  | View
+  /** A refused write has shown that the lease changed since this view; the change itself was not seen yet. */
+  | { readonly kind: 'outdated'; readonly last: View }
+
+/** The lease at one version, and since when it is as it is. */
+export type View =
+  | { readonly kind: 'absent'; readonly since: number }
+  | { readonly kind: 'present'; readonly lease: PresentLease; readonly changedAt: number }
+
+/** A write that was sent. */
+export interface SentWrite extends LeaseWrite {
+  readonly request: number
+  readonly sentAt: number
+}
+
+/** A lease that this replica holds. */
+export interface Hold {
+  /** The lease as this replica last wrote it, or with foreign fields changed since. */
+  readonly lease: PresentLease
+  /** When the last write was sent that others see as a renewal and that is known to have happened. */
+  readonly sentAt: number
+  readonly validUntil: number
+  readonly deadlineAt: number
+  readonly request: HoldRequest
+  /** Writes whose outcome is unknown. */
+  readonly outstanding: readonly SentWrite[]
+}
+
+/** The next or present request of a holder; there is never more than one. */
+export type HoldRequest =
+  | { readonly kind: 'waiting'; readonly at: number }
+  | { readonly kind: 'writing'; readonly write: SentWrite }
+  | { readonly kind: 'reading'; readonly request: number }

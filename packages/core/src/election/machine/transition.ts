@@ -1,0 +1,305 @@
+import { acquireAnswered, beginTerm, won } from './acquiring.ts'
+import type { ElectorConfig } from './config.ts'
+import type { ElectorEffect } from './effect.ts'
+import { abort, drain, drainedAborting, drainedVoluntarily, endingWakesAt, escalate } from './ending.ts'
+import type { ElectorEvent, Instant } from './event.ts'
+import {
+  advance,
+  afterRead,
+  follow,
+  followingWakesAt,
+  isIdentityTaken,
+  landedWrite,
+  observe,
+  withoutServedCooldown,
+} from './following.ts'
+import { type HoldStep, holdObserved, holdReadAnswered, holdWakesAt, holdWoken, holdWriteAnswered } from './hold.ts'
+import { afterReleaseStep, endTerm, observationOf, release, releaseWrite, releasingWakesAt } from './releasing.ts'
+import type {
+  Aborting,
+  Acquiring,
+  Draining,
+  ElectorState,
+  Following,
+  Leading,
+  Memory,
+  Releasing,
+  Reserving,
+  Step,
+} from './state.ts'
+
+/**
+ * The elector as a pure function: what it does next follows from its state, the event and the moment, and from nothing else.
+ */
+export function transition(state: ElectorState, event: ElectorEvent, context: TransitionContext): Step {
+  const handler = TABLE[state.kind][event.kind] as Handler<ElectorState, ElectorEvent>
+  return handler(state, event, context)
+}
+
+/** The state before `start`. */
+export const INITIAL_STATE: ElectorState = {
+  kind: 'idle',
+  memory: { requests: 0, watch: 'down', observedLeader: undefined, existed: false, own: undefined },
+}
+
+/** When the machine wants a `wake` event if nothing else happens before. */
+export function nextWakeAt(state: ElectorState): number | undefined {
+  switch (state.kind) {
+    case 'idle':
+    case 'stopped':
+    case 'acquiring':
+      return undefined
+    case 'following':
+      return followingWakesAt(state)
+    case 'reserving':
+      return Math.min(holdWakesAt(state.hold), state.actAt)
+    case 'leading':
+      return holdWakesAt(state.hold)
+    case 'draining':
+    case 'aborting':
+      return endingWakesAt(state)
+    case 'releasing':
+      return releasingWakesAt(state)
+    default:
+      return state satisfies never
+  }
+}
+
+/** The moment of an event and the settings of the elector. */
+export interface TransitionContext {
+  readonly at: Instant
+  readonly config: ElectorConfig
+}
+
+type EventOf<K> = Extract<ElectorEvent, { kind: K }>
+type StateOf<K> = Extract<ElectorState, { kind: K }>
+type Handler<S, E> = (state: S, event: E, context: TransitionContext) => Step
+type Table = {
+  readonly [S in ElectorState['kind']]: { readonly [E in ElectorEvent['kind']]: Handler<StateOf<S>, EventOf<E>> }
+}
+
+const ignore: Handler<ElectorState, unknown> = (state) => ({ state, effects: [] })
+
+const noteWatch =
+  (watch: Memory['watch']): Handler<ElectorState, unknown> =>
+  (state) => ({ state: { ...state, memory: { ...state.memory, watch } }, effects: [] })
+
+const nothing: Readonly<Record<ElectorEvent['kind'], Handler<ElectorState, unknown>>> = {
+  start: ignore,
+  stop: ignore,
+  'step-down': ignore,
+  lost: ignore,
+  observed: ignore,
+  'watch-up': ignore,
+  'watch-down': ignore,
+  'write-answer': ignore,
+  'read-answer': ignore,
+  drained: ignore,
+  wake: ignore,
+}
+
+const unlessOverridden = { ...nothing, 'watch-up': noteWatch('up'), 'watch-down': noteWatch('down') }
+
+/** Every state against every event. A cell that is not named does nothing. */
+const TABLE: Table = {
+  idle: {
+    ...nothing,
+    start: (state, _event, { at, config }) =>
+      advance(
+        follow(state.memory, { kind: 'unknown' }, at, {
+          notBefore: at.now,
+          pollAt: at.now + config.timing.requestTimeoutMs,
+        }),
+        at,
+        config,
+      ),
+    stop: (state) => ({ state: { kind: 'stopped', memory: state.memory }, effects: [{ kind: 'stopped' }] }),
+  },
+  following: {
+    ...unlessOverridden,
+    stop: (state, _event, { at, config }) =>
+      advance({ ...state, leaveBy: at.now + 2 * config.timing.requestTimeoutMs }, at, config),
+    observed: (state, event, context) => followingObserved(state, event, context),
+    'watch-down': (state, _event, { at, config }) =>
+      advance({ ...state, memory: { ...state.memory, watch: 'down' }, pollAt: at.now }, at, config),
+    'watch-up': (state) => ({ state: withWatchUp(state), effects: [] }),
+    'read-answer': (state, event, context) => followingRead(state, event, context),
+    wake: (state, _event, { at, config }) => advance(state, at, config),
+  },
+  acquiring: {
+    ...unlessOverridden,
+    stop: (state) => ({ state: { ...state, then: 'stop' }, effects: [] }),
+    observed: (state, event, context) => acquiringObserved(state, event, context),
+    'write-answer': (state, event, { at, config }) =>
+      event.request === state.write.request ? acquireAnswered(state, event.result, at, config) : { state, effects: [] },
+  },
+  reserving: {
+    ...unlessOverridden,
+    stop: (state, _event, { at, config }) => giveBack(state, { at, config }),
+    lost: (state, event, context) => reservingStep(state, lossOf(state, event), context),
+    observed: (state, event, context) =>
+      reservingStep(state, holdObserved(held(state, context), event.snapshot), context),
+    'write-answer': (state, event, context) =>
+      reservingStep(state, holdWriteAnswered(held(state, context), event.request, event.result), context),
+    'read-answer': (state, event, context) =>
+      reservingStep(state, holdReadAnswered(held(state, context), event.request, event.result), context),
+    wake: (state, _event, context) => reservingStep(state, holdWoken(held(state, context)), context),
+  },
+  leading: {
+    ...unlessOverridden,
+    stop: (state, _event, context) =>
+      drain(state, { stepDown: { reason: 'shutdown', cooldownMs: 0 }, then: 'stop' }, context),
+    'step-down': (state, { reason, cooldownMs }, context) =>
+      drain(state, { stepDown: { reason, cooldownMs }, then: 'follow' }, context),
+    lost: (state, event, context) => leadingStep(state, lossOf(state, event), context),
+    observed: (state, event, context) =>
+      leadingStep(state, holdObserved(held(state, context), event.snapshot), context),
+    'write-answer': (state, event, context) =>
+      leadingStep(state, holdWriteAnswered(held(state, context), event.request, event.result), context),
+    'read-answer': (state, event, context) =>
+      leadingStep(state, holdReadAnswered(held(state, context), event.request, event.result), context),
+    wake: (state, _event, context) => leadingStep(state, holdWoken(held(state, context)), context),
+  },
+  draining: {
+    ...unlessOverridden,
+    stop: (state) => ({ state: { ...state, then: 'stop' }, effects: [] }),
+    lost: (state, event, context) => drainingStep(state, lossOf(state, event), context),
+    observed: (state, event, context) =>
+      drainingStep(state, holdObserved(held(state, context), event.snapshot), context),
+    'write-answer': (state, event, context) =>
+      drainingStep(state, holdWriteAnswered(held(state, context), event.request, event.result), context),
+    'read-answer': (state, event, context) =>
+      drainingStep(state, holdReadAnswered(held(state, context), event.request, event.result), context),
+    drained: (state, _event, context) => drainedVoluntarily(state, context),
+    wake: (state, _event, context) => drainingStep(state, holdWoken(held(state, context)), context),
+  },
+  aborting: {
+    ...unlessOverridden,
+    stop: (state) => ({ state: { ...state, then: 'stop' }, effects: [] }),
+    observed: (state, event, { at }) => ({
+      state: { ...state, observation: laterView(state, event.snapshot, at) },
+      effects: [],
+    }),
+    drained: (state, _event, context) => drainedAborting(state, context),
+    wake: (state, _event, { at }) => escalate(state, at),
+  },
+  releasing: {
+    ...unlessOverridden,
+    stop: (state) => ({ state: { ...state, then: 'stop' }, effects: [] }),
+    observed: (state, event, context) =>
+      afterReleaseStep(state, holdObserved(releasing(state, context), event.snapshot), context),
+    'write-answer': (state, event, context) =>
+      afterReleaseStep(state, holdWriteAnswered(releasing(state, context), event.request, event.result), context),
+    'read-answer': (state, event, context) =>
+      afterReleaseStep(state, holdReadAnswered(releasing(state, context), event.request, event.result), context),
+    wake: (state, _event, context) => afterReleaseStep(state, holdWoken(releasing(state, context)), context),
+  },
+  stopped: nothing,
+}
+
+function held(state: Reserving | Leading | Draining, { at, config }: TransitionContext) {
+  return { memory: state.memory, hold: state.hold, at, timing: config.timing }
+}
+
+function releasing(state: Releasing, context: TransitionContext) {
+  const { at, config } = context
+  return { memory: state.memory, hold: state.hold, at, timing: config.timing, nextWrite: releaseWrite(at) }
+}
+
+function lossOf(state: Reserving | Leading | Draining, event: EventOf<'lost'>): HoldStep {
+  return { kind: 'lost', memory: state.memory, reason: event.reason, snapshot: undefined, effects: [] }
+}
+
+function then(effects: readonly ElectorEffect[], step: Step): Step {
+  return { state: step.state, effects: [...effects, ...step.effects] }
+}
+
+function followingObserved(state: Following, event: EventOf<'observed'>, context: TransitionContext): Step {
+  const { at, config } = context
+  const landed = landedWrite(state, event.snapshot)
+  if (landed !== undefined && event.snapshot.kind === 'present') {
+    return won(state, landed, { lease: event.snapshot, at, config })
+  }
+  if (isIdentityTaken(state, event.snapshot, config.identity)) {
+    return {
+      state: { kind: 'stopped', memory: state.memory },
+      effects: [{ kind: 'identity-taken', identity: config.identity }],
+    }
+  }
+  const seen = observe(state, event.snapshot, at)
+  const following = withoutServedCooldown(withoutNeedlessPoll(seen.state), at, config.identity)
+  return then(seen.effects, advance(following, at, config))
+}
+
+function followingRead(state: Following, event: EventOf<'read-answer'>, context: TransitionContext): Step {
+  const { at, config } = context
+  if (state.reading !== event.request) return { state, effects: [] }
+  if (event.result.kind === 'failed') {
+    const effects: ElectorEffect[] = [{ kind: 'request-failed', purpose: 'read', error: event.result.error }]
+    return then(effects, advance(afterRead(state, event.result, at, config), at, config))
+  }
+  const { snapshot } = event.result
+  const step = followingObserved(state, { kind: 'observed', snapshot }, context)
+  if (step.state.kind !== 'following') return step
+  return then(step.effects, advance(afterRead(step.state, event.result, at, config), at, config))
+}
+
+function acquiringObserved(state: Acquiring, event: EventOf<'observed'>, context: TransitionContext): Step {
+  const { snapshot } = event
+  const landed = landedWrite(state, snapshot)
+  if (landed !== undefined && snapshot.kind === 'present') return won(state, landed, { lease: snapshot, ...context })
+  return observe(state, snapshot, context.at)
+}
+
+function reservingStep(state: Reserving, step: HoldStep, context: TransitionContext): Step {
+  const { at, config } = context
+  if (step.kind === 'lost') {
+    const observation = observationOf(step.snapshot, state.hold, at)
+    return then(step.effects, advance(follow(step.memory, observation, at, { notBefore: at.now }), at, config))
+  }
+  const { memory, hold } = step
+  if (at.now < state.actAt) return { state: { ...state, memory, hold }, effects: step.effects }
+  const epoch = hold.lease.version
+  const begin = beginTerm(epoch, hold.validUntil, at.now - state.freeSince)
+  return { state: { kind: 'leading', memory, hold, epoch }, effects: [...step.effects, begin] }
+}
+
+/** Stops before a term began. */
+function giveBack(state: Reserving, { at, config }: TransitionContext): Step {
+  const { memory, hold } = state
+  if (config.releaseOnExit) {
+    return release({ memory, hold, epoch: undefined, cooldownMs: 0, then: 'stop' }, at, config)
+  }
+  const observation = observationOf(hold.lease, hold, at)
+  return endTerm(
+    { memory, epoch: undefined, cooldownMs: 0, then: 'stop' },
+    { outcome: 'left', observation, at, config },
+  )
+}
+
+function leadingStep(state: Leading, step: HoldStep, context: TransitionContext): Step {
+  if (step.kind === 'lost') return then(step.effects, abort(state, step, context))
+  return { state: { ...state, memory: step.memory, hold: step.hold }, effects: step.effects }
+}
+
+function drainingStep(state: Draining, step: HoldStep, context: TransitionContext): Step {
+  if (step.kind === 'lost') return then(step.effects, abort(state, step, context))
+  const next = { ...state, memory: step.memory, hold: step.hold }
+  if (next.stage === 'empty') return then(step.effects, drainedVoluntarily(next, context))
+  return then(step.effects, escalate(next, context.at))
+}
+
+function laterView(state: Aborting, snapshot: EventOf<'observed'>['snapshot'], at: Instant): Aborting['observation'] {
+  return observe(follow(state.memory, state.observation, at, { notBefore: at.now }), snapshot, at).state.observation
+}
+
+function withWatchUp(state: Following): Following {
+  return withoutNeedlessPoll({ ...state, memory: { ...state.memory, watch: 'up' } })
+}
+
+/** While the watch is up, the lease is read only to settle a doubt. */
+function withoutNeedlessPoll(state: Following): Following {
+  const { observation, outstanding, memory } = state
+  const inDoubt = outstanding.length > 0 || observation.kind === 'unknown' || observation.kind === 'outdated'
+  return memory.watch === 'up' && !inDoubt ? { ...state, pollAt: undefined } : state
+}

@@ -1,0 +1,100 @@
+import { resolveDurationMs } from '../options/duration.ts'
+import { OptionsError } from '../options/options-error.ts'
+
+/** How long things may take. All in milliseconds of the local monotonic clock. */
+export interface TimingOptions {
+  /** How long others must leave the lease alone after they last saw it change. Whole seconds. @default 15000 */
+  readonly leaseDurationMs?: number
+  /** A term ends involuntarily this long after the last acknowledged write was sent. @default 10000 */
+  readonly renewDeadlineMs?: number
+  /** Time between renewals, and between polls while no watch is up. @default 2000 */
+  readonly retryPeriodMs?: number
+  /** Bound on every single lease request. @default a quarter of `renewDeadlineMs` */
+  readonly requestTimeoutMs?: number
+  /** The relative error between the rates of two replicas' clocks that is survived. @default 0.05 */
+  readonly clockRateTolerance?: number
+  /** On a voluntary end: how long tasks may take to finish by themselves. @default 20000 */
+  readonly drainTimeoutMs?: number
+  /** How long tasks may take to react to the hard abort. @default 4000 */
+  readonly abortGraceMs?: number
+  /** How long to hold a lease taken from another replica before acting, for fleets with less strict clients. @default 0 */
+  readonly acquireDelayMs?: number
+}
+
+/** {@link TimingOptions} with every default filled in and every relation checked. */
+export interface ResolvedTimingOptions extends Required<TimingOptions> {
+  /**
+   * Whether a write counts as a renewal only when it falls into a new whole second. client-go and its relatives compare
+   * nothing finer, so that a second write within one second prolongs nothing for them. False only where the lease is too
+   * short for it (`1000 + requestTimeoutMs ≥ renewDeadlineMs`): such a lease is safe among Tenure replicas only.
+   */
+  readonly wholeSecondPeers: boolean
+}
+
+/** The names of all {@link TimingOptions}. */
+export const TIMING_OPTION_NAMES: readonly (keyof TimingOptions)[] = [
+  'leaseDurationMs',
+  'renewDeadlineMs',
+  'retryPeriodMs',
+  'requestTimeoutMs',
+  'clockRateTolerance',
+  'drainTimeoutMs',
+  'abortGraceMs',
+  'acquireDelayMs',
+]
+
+/** The jitter that polling adds to the retry period, as a factor. */
+export const JITTER_FACTOR = 1.2
+
+/** Fills in defaults and checks every relation. @throws OptionsError naming the relation that does not hold, with the numbers. */
+export function resolveTimingOptions(options: TimingOptions = {}): ResolvedTimingOptions {
+  const renewDeadlineMs = resolveDurationMs('renewDeadlineMs', options.renewDeadlineMs, { fallback: 10_000 })
+  const timing = {
+    leaseDurationMs: resolveDurationMs('leaseDurationMs', options.leaseDurationMs, { fallback: 15_000, min: 1000 }),
+    renewDeadlineMs,
+    retryPeriodMs: resolveDurationMs('retryPeriodMs', options.retryPeriodMs, { fallback: 2000 }),
+    requestTimeoutMs: resolveDurationMs('requestTimeoutMs', options.requestTimeoutMs, {
+      fallback: renewDeadlineMs / 4,
+    }),
+    clockRateTolerance: resolveClockRateTolerance(options.clockRateTolerance),
+    drainTimeoutMs: resolveDurationMs('drainTimeoutMs', options.drainTimeoutMs, { fallback: 20_000, min: 0 }),
+    abortGraceMs: resolveDurationMs('abortGraceMs', options.abortGraceMs, { fallback: 4000, min: 0 }),
+    acquireDelayMs: resolveDurationMs('acquireDelayMs', options.acquireDelayMs, { fallback: 0, min: 0 }),
+  }
+  assertRelations(timing)
+  return { ...timing, wholeSecondPeers: 1000 + timing.requestTimeoutMs < renewDeadlineMs }
+}
+
+/** How long after it was sent a write keeps its replica entitled to act: the lease duration less what clock rates may differ by. */
+export function validityMs(timing: ResolvedTimingOptions): number {
+  return timing.leaseDurationMs * (1 - timing.clockRateTolerance)
+}
+
+function resolveClockRateTolerance(value: unknown): number {
+  if (value === undefined) return 0.05
+  if (typeof value === 'number' && value >= 0 && value < 1) return value
+  throw new OptionsError(`Expected \`clockRateTolerance\` to be at least 0 and below 1, got \`${String(value)}\``)
+}
+
+function assertRelations(timing: Required<TimingOptions>): void {
+  if (timing.leaseDurationMs % 1000 !== 0) {
+    throw new OptionsError(
+      `Expected \`leaseDurationMs\` to be whole seconds, because the lease stores seconds, got \`${timing.leaseDurationMs}\``,
+    )
+  }
+  const stopBy = timing.renewDeadlineMs + timing.abortGraceMs
+  const validity = timing.leaseDurationMs * (1 - timing.clockRateTolerance)
+  if (stopBy > validity) {
+    throw new OptionsError(
+      'Expected `renewDeadlineMs` + `abortGraceMs` to be at most `leaseDurationMs` × (1 − `clockRateTolerance`), so that a ' +
+        `term is empty before anybody else may lead, got \`${timing.renewDeadlineMs} + ${timing.abortGraceMs} > ${validity}\``,
+    )
+  }
+  const slowestRetry = timing.retryPeriodMs * JITTER_FACTOR + timing.requestTimeoutMs
+  if (slowestRetry >= timing.renewDeadlineMs) {
+    throw new OptionsError(
+      'Expected `retryPeriodMs` × 1.2 + `requestTimeoutMs` to be below `renewDeadlineMs`, so that one slow renewal does not ' +
+        `end a term, got \`${timing.retryPeriodMs} × 1.2 + ${timing.requestTimeoutMs} ≥ ${timing.renewDeadlineMs}\``,
+    )
+  }
+}

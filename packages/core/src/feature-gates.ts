@@ -1,0 +1,77 @@
+import { nearestName } from './options/known-keys.ts'
+import { OptionsError } from './options/options-error.ts'
+
+/** A behaviour that can be switched on and off by name, as Kubernetes components have it. */
+export interface FeatureGate {
+  readonly enabled: boolean
+  readonly stage: 'ALPHA' | 'BETA' | ''
+}
+
+/**
+ * The name of a feature gate.
+ *
+ * - `GracefulLeaderTransition`. On: a process that loses the lease drains and follows again. Off: it ends at once.
+ * - `ReleaseLockOnExit`. On: a drained lease is freed. Off: it is left to expire.
+ */
+export type FeatureGateName = 'GracefulLeaderTransition' | 'ReleaseLockOnExit'
+
+const KNOWN: FeatureGates = {
+  GracefulLeaderTransition: { enabled: true, stage: 'BETA' },
+  ReleaseLockOnExit: { enabled: true, stage: 'BETA' },
+}
+
+/** Some gates and what they are set to; the others keep their default. */
+export type FeatureGateSettings = Partial<Readonly<Record<FeatureGateName, boolean>>>
+
+/** Every gate with its setting. */
+export type FeatureGates = Readonly<Record<FeatureGateName, FeatureGate>>
+
+const NAMES: readonly FeatureGateName[] = ['GracefulLeaderTransition', 'ReleaseLockOnExit']
+
+/**
+ * Fills in the defaults of all gates (both are on).
+ * @throws OptionsError for an unknown name, with the nearest known one, and for a value that is not a boolean.
+ */
+export function resolveFeatureGates(settings: FeatureGateSettings = {}): FeatureGates {
+  for (const [name, value] of Object.entries(settings)) {
+    assertKnown(name)
+    if (typeof value !== 'boolean') {
+      throw new OptionsError(`Expected feature gate \`${name}\` to be true or false, got \`${String(value)}\``)
+    }
+  }
+  const gate = (name: FeatureGateName): FeatureGate => ({
+    ...KNOWN[name],
+    enabled: settings[name] ?? KNOWN[name].enabled,
+  })
+  return {
+    GracefulLeaderTransition: gate('GracefulLeaderTransition'),
+    ReleaseLockOnExit: gate('ReleaseLockOnExit'),
+  }
+}
+
+/**
+ * Reads the form of the `--feature-gates` flag of Kubernetes components: `A=true,B=false`.
+ * @throws OptionsError for an unknown name or a value other than `true` and `false`.
+ */
+export function parseFeatureGates(text: string): FeatureGateSettings {
+  const settings: Partial<Record<FeatureGateName, boolean>> = {}
+  for (const item of text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')) {
+    const [name = '', value] = item.split('=').map((part) => part.trim())
+    assertKnown(name)
+    if (value !== 'true' && value !== 'false') {
+      throw new OptionsError(
+        `Expected feature gates in the form \`${NAMES[0]}=true,${NAMES[1]}=false\`, got \`${item}\``,
+      )
+    }
+    settings[name] = value === 'true'
+  }
+  return settings
+}
+
+function assertKnown(name: string): asserts name is FeatureGateName {
+  if (NAMES.some((known) => known === name)) return
+  throw new OptionsError(`Unknown feature gate \`${name}\`; did you mean \`${nearestName(name, NAMES)}\`?`)
+}

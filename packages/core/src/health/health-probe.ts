@@ -1,0 +1,48 @@
+import type { HealthCheckResult } from './health-registry.ts'
+
+/** Checks that can be named and run: a registry, or another probe. */
+export interface HealthSource {
+  readonly names: readonly string[]
+  run(exclude?: ReadonlySet<string>): Promise<readonly HealthCheckResult[]>
+}
+
+/**
+ * What one health endpoint serves: the checks of several registries, each under a prefix. Registries come and go; what is
+ * served is what is there at the moment of the request.
+ */
+export class HealthProbe implements HealthSource {
+  readonly #sources = new Set<{ readonly prefix: string; readonly source: HealthSource }>()
+
+  /** Serves a registry or probe; its checks are named `prefix` + name. Returns the function that ends that. */
+  add(source: HealthSource, prefix = ''): () => void {
+    const entry = { prefix, source }
+    this.#sources.add(entry)
+    return () => this.#sources.delete(entry)
+  }
+
+  /** The names of all checks. */
+  get names(): readonly string[] {
+    return [...this.#sources].flatMap(({ prefix, source }) => source.names.map((name) => prefix + name))
+  }
+
+  /** Runs all checks but the excluded ones. Never rejects. */
+  async run(exclude: ReadonlySet<string> = new Set()): Promise<readonly HealthCheckResult[]> {
+    const results = await Promise.all([...this.#sources].map((entry) => runSource(entry, exclude)))
+    return results.flat()
+  }
+
+  /** Runs one check; undefined when there is none of that name. */
+  async runOne(name: string): Promise<HealthCheckResult | undefined> {
+    const [result] = await this.run(new Set(this.names.filter((other) => other !== name)))
+    return result
+  }
+}
+
+async function runSource(
+  { prefix, source }: { readonly prefix: string; readonly source: HealthSource },
+  exclude: ReadonlySet<string>,
+): Promise<readonly HealthCheckResult[]> {
+  const excluded = new Set(source.names.filter((name) => exclude.has(prefix + name)))
+  const results = await source.run(excluded)
+  return results.map((result) => ({ ...result, name: prefix + result.name }))
+}

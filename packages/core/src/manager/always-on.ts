@@ -1,0 +1,98 @@
+import type { RegisterOptions } from '../candidacy/candidacy.ts'
+import { buildAll, buildNext, type Registration } from '../controller/registration.ts'
+import type { Controller, ControllerFactory } from '../controller/controller.ts'
+import { type ResolvedRestartOptions, resolveRestartOptions } from '../controller/restart-options.ts'
+import { ControllerSupervisor, type SupervisorObserver } from '../controller/supervisor.ts'
+import { LeadershipEndedError } from '../election/leadership-ended-error.ts'
+import { assertKnownKeys } from '../options/known-keys.ts'
+import { OptionsError } from '../options/options-error.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Logger } from '../ports/logger.ts'
+import type { Random } from '../ports/random.ts'
+import type { TermExtension } from '../term/term-extension.ts'
+
+/** What {@link AlwaysOn} is made of. */
+export interface AlwaysOnOptions {
+  readonly identity: string
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  readonly restart: ResolvedRestartOptions
+  readonly extensions: readonly TermExtension[]
+  readonly onFailure: (error: Error) => void
+}
+
+/** How long controllers that need no leadership may take to stop before they are told to drop what is in flight. */
+const DRAIN_MS = 20_000
+
+/** The controllers that run from start to stop of the manager, whoever leads. */
+export class AlwaysOn {
+  readonly #options: AlwaysOnOptions
+  readonly #registrations: Registration[] = []
+  readonly #seen = new WeakSet<Controller>()
+  #supervisors: readonly ControllerSupervisor[] = []
+
+  constructor(options: AlwaysOnOptions) {
+    this.#options = options
+  }
+
+  /** Adds a controller. @throws OptionsError for a factory that is not a function, or bad options. */
+  register(factory: ControllerFactory, options: RegisterOptions): void {
+    if (typeof factory !== 'function') {
+      throw new OptionsError(
+        `Expected \`register()\` to be given a function that builds a Controller, got \`${typeof factory}\``,
+      )
+    }
+    assertKnownKeys('`register()`', options, ['restart'])
+    const restart = options.restart === undefined ? this.#options.restart : resolveRestartOptions(options.restart)
+    this.#registrations.push({ factory, restart })
+  }
+
+  /** Runs them. @throws OptionsError when one of them can never run. */
+  start(): void {
+    const builds = buildAll(this.#registrations, this.#seen)
+    this.#supervisors = builds.map((build) => {
+      const name = build.kind === 'built' ? build.controller.name : build.name
+      const supervisor = new ControllerSupervisor({
+        ...this.#options,
+        name,
+        lease: this.#options.identity,
+        leadership: undefined,
+        build: () => buildNext(build.registration, this.#seen),
+        restart: build.registration.restart,
+        restartDrainMs: DRAIN_MS,
+        observer: this.#observerOf(name),
+      })
+      supervisor.start(build.kind === 'built' ? build.controller : undefined)
+      return supervisor
+    })
+  }
+
+  /** Ends them; resolves when nothing of them is left. */
+  async stop(): Promise<void> {
+    const reason = new LeadershipEndedError('shutdown', 0n)
+    for (const supervisor of this.#supervisors) supervisor.end(reason)
+    const timer = this.#options.clock.setTimer(DRAIN_MS, () => {
+      for (const supervisor of this.#supervisors) supervisor.hardAbort(reason)
+    })
+    await Promise.all(this.#supervisors.map((supervisor) => supervisor.done))
+    timer.cancel()
+  }
+
+  #observerOf(controller: string): SupervisorObserver {
+    const { logger, onFailure } = this.#options
+    return {
+      runBegan: () => {},
+      runOver: () => {},
+      failed: (error, restartInMs) =>
+        logger.error(
+          { event: 'controller-failed', controller, restartInMs, err: error },
+          `controller ${controller} failed`,
+        ),
+      failedWhileEnding: (error, task) =>
+        logger.error({ controller, task, err: error }, 'task failed while its controller ended'),
+      gaveUp: onFailure,
+      stepDown: () => {},
+    }
+  }
+}

@@ -1,0 +1,315 @@
+import {
+  AlreadyStartedError,
+  Candidacy,
+  type RegisterOptions,
+  type StepDownResult,
+  type WedgedPolicy,
+} from '../candidacy/candidacy.ts'
+import type { CandidacyEvent, CandidacyState } from '../candidacy/events.ts'
+import type { LeadershipLostError, WedgedError } from '../candidacy/wedged-error.ts'
+import type { ControllerFactory } from '../controller/controller.ts'
+import { resolveRestartOptions, type RestartOptions } from '../controller/restart-options.ts'
+import { resolveTimingOptions, TIMING_OPTION_NAMES, type TimingOptions } from '../election/timing-options.ts'
+import { type FeatureGates, type FeatureGateSettings, resolveFeatureGates } from '../feature-gates.ts'
+import { HealthProbe } from '../health/health-probe.ts'
+import { HealthRegistry } from '../health/health-registry.ts'
+import type { Lock } from '../lock/lock.ts'
+import { assertKnownKeys } from '../options/known-keys.ts'
+import { OptionsError } from '../options/options-error.ts'
+import { type Clock, systemClock } from '../ports/clock.ts'
+import { type Logger, silentLogger } from '../ports/logger.ts'
+import { type Random, systemRandom } from '../ports/random.ts'
+import type { TermExtension } from '../term/term-extension.ts'
+import type { StepDownOptions } from '../term/term.ts'
+import { AlwaysOn } from './always-on.ts'
+import type { Service } from './service.ts'
+
+/** One lease to stand for. */
+export interface LeaseOptions extends TimingOptions {
+  /** The name of the lease. */
+  readonly name: string
+  /**
+   * What to do at the start when the lease does not exist: `create` it and act, or create it and `wait` for a lease duration
+   * before acting, which is safe even if somebody deleted it under a leader who cannot see that yet. @default 'create'
+   */
+  readonly missingLease?: 'create' | 'wait'
+}
+
+/** Options of a {@link Manager}. */
+export interface ManagerOptions {
+  /** Unique to this start of this process. */
+  readonly identity: string
+  /** The lease that `register()` is about. Others are added with `candidacy()`. */
+  readonly lease: LeaseOptions
+  /** Makes the lock of a lease. Must do no I/O until the lock is used. */
+  readonly createLock: (lease: LeaseOptions) => Lock
+  /** @default every gate at its default */
+  readonly featureGates?: FeatureGateSettings
+  /** What to do about a drain that does not end in time. @default 'exit' */
+  readonly onWedged?: WedgedPolicy
+  /** How often failed controllers are restarted. */
+  readonly restart?: RestartOptions
+  /** Started in order before anything stands for election, stopped in reverse after everything else. @default none */
+  readonly services?: readonly Service[]
+  /** @default none */
+  readonly extensions?: readonly TermExtension[]
+  /**
+   * Ends the process at once. Called when that is the only way left to keep two leaders apart. Where none is given, `start()`
+   * rejects and the caller must see to it.
+   */
+  readonly terminate?: (error: LeadershipLostError | WedgedError) => void
+  /** @default a logger that drops every line */
+  readonly logger?: Logger
+  /** @default that of this machine */
+  readonly clock?: Clock
+  /** @default that of this process */
+  readonly random?: Random
+}
+
+/** The names of all {@link LeaseOptions}. */
+export const LEASE_OPTION_NAMES: readonly (keyof LeaseOptions)[] = ['name', 'missingLease', ...TIMING_OPTION_NAMES]
+
+/**
+ * One per process: its candidacies, its controllers that need no leadership, its services, and their order of start and stop.
+ *
+ * Starts services, then always-on controllers, then stands for election; stops in reverse, so that a term drains while all that
+ * it relies on is still there.
+ */
+export class Manager implements AsyncDisposable {
+  readonly identity: string
+  readonly featureGates: FeatureGates
+  /** What `/livez` serves: fails only for what a restart of the process would mend. */
+  readonly livez: HealthProbe = new HealthProbe()
+  /** What `/readyz` serves. Never depends on leading. */
+  readonly readyz: HealthProbe = new HealthProbe()
+  readonly #options: ManagerOptions
+  readonly #clock: Clock
+  readonly #logger: Logger
+  readonly #candidacies: Candidacy[] = []
+  readonly #locks: Lock[] = []
+  readonly #listeners = new Set<(event: CandidacyEvent) => void>()
+  readonly #alwaysOn: AlwaysOn
+  readonly #started: Service[] = []
+  readonly #stopRequested = Promise.withResolvers<void>()
+  #failure: Error | undefined
+  #running: Promise<void> | undefined
+  #stopping: Promise<void> | undefined
+  #isStopping = false
+
+  /** Checks all options; does no I/O and starts nothing. @throws OptionsError naming the option that is wrong. */
+  constructor(options: ManagerOptions) {
+    if (typeof options.identity !== 'string' || options.identity.trim() === '') {
+      throw new OptionsError(
+        `Expected \`identity\` to be a text that is not empty, got \`${String(options.identity)}\``,
+      )
+    }
+    this.#options = options
+    this.identity = options.identity
+    this.featureGates = resolveFeatureGates(options.featureGates)
+    assertOneOf('onWedged', options.onWedged, ['exit', 'hold', 'abandon'])
+    this.#clock = options.clock ?? systemClock
+    this.#logger = options.logger ?? silentLogger
+    this.#alwaysOn = new AlwaysOn({
+      identity: options.identity,
+      clock: this.#clock,
+      random: options.random ?? systemRandom,
+      logger: this.#logger,
+      restart: resolveRestartOptions(options.restart),
+      extensions: options.extensions ?? [],
+      onFailure: (error) => this.#fail(error),
+    })
+    this.candidacy(options.lease)
+    this.#registerChecks()
+  }
+
+  /** What the candidacy for the manager's own lease is doing. */
+  get state(): CandidacyState {
+    return this.#own.state
+  }
+
+  /** All candidacies; the manager's own lease comes first. */
+  get candidacies(): readonly Candidacy[] {
+    return this.#candidacies
+  }
+
+  /**
+   * Adds a controller, before `start()`.
+   * @throws AlreadyStartedError after the start. @throws OptionsError for anything that is not a factory.
+   */
+  register(factory: ControllerFactory, options: RegisterOptions & { readonly needsLeadership?: boolean } = {}): this {
+    const { needsLeadership = true, ...rest } = options
+    if (this.#running !== undefined)
+      throw new AlreadyStartedError('Expected `register()` to be called before `start()`')
+    if (needsLeadership) this.#own.register(factory, rest)
+    else this.#alwaysOn.register(factory, rest)
+    return this
+  }
+
+  /**
+   * Stands for another lease, with controllers of its own.
+   * @throws OptionsError when the lease is stood for already or an option is wrong. @throws AlreadyStartedError after the start.
+   */
+  candidacy(lease: LeaseOptions): Candidacy {
+    if (this.#running !== undefined)
+      throw new AlreadyStartedError('Expected `candidacy()` to be called before `start()`')
+    assertKnownKeys('the options of the lease', lease, [...LEASE_OPTION_NAMES, 'namespace'])
+    assertOneOf('missingLease', lease.missingLease, ['create', 'wait'])
+    if (typeof lease.name !== 'string' || lease.name === '') {
+      throw new OptionsError(`Expected \`lease.name\` to be a text that is not empty, got \`${String(lease.name)}\``)
+    }
+    if (this.#candidacies.some((other) => other.lease === lease.name)) {
+      throw new OptionsError(`Expected every lease to be stood for once, got \`${lease.name}\` twice`)
+    }
+    const lock = this.#options.createLock(lease)
+    const candidacy = this.#createCandidacy(lease, lock)
+    this.#locks.push(lock)
+    this.#candidacies.push(candidacy)
+    return candidacy
+  }
+
+  /** Calls `listener` with everything that happens to any candidacy. Returns the function that ends that. */
+  on(listener: (event: CandidacyEvent) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /**
+   * Runs until `stop()` is called. Resolves after a clean stop; rejects with the cause otherwise, once everything is closed.
+   * @throws AlreadyStartedError (as a rejection) when called twice, or after `stop()`.
+   */
+  start(): Promise<void> {
+    if (this.#running !== undefined || this.#isStopping) {
+      return Promise.reject(
+        new AlreadyStartedError('Expected `start()` to be called once, on a manager that was not stopped'),
+      )
+    }
+    this.#running = this.#run()
+    return this.#running
+  }
+
+  /** Drains, releases, closes. Every caller gets the same promise. Never rejects: what went wrong is what `start()` rejects with. */
+  stop(): Promise<void> {
+    this.#isStopping = true
+    this.#stopRequested.resolve()
+    this.#stopping ??= (this.#running ?? this.#closeLocks()).catch(() => {})
+    return this.#stopping
+  }
+
+  /** Ends the present term of the manager's own lease voluntarily, and follows again. */
+  stepDown(options: StepDownOptions = {}): Promise<StepDownResult> {
+    return this.#own.stepDown(options)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  get #own(): Candidacy {
+    const [own] = this.#candidacies
+    if (own === undefined) throw new OptionsError('Expected the manager to have a lease')
+    return own
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await this.#startServices()
+      this.#alwaysOn.start()
+      if (!this.#isStopping) for (const candidacy of this.#candidacies) candidacy.start()
+      await this.#stopRequested.promise
+    } catch (error) {
+      this.#fail(error instanceof Error ? error : new Error(String(error)))
+    }
+    this.#isStopping = true
+    await Promise.all(this.#candidacies.map((candidacy) => candidacy.stop()))
+    await this.#alwaysOn.stop()
+    await this.#stopServices()
+    await this.#closeLocks()
+    this.#listeners.clear()
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  async #startServices(): Promise<void> {
+    for (const service of this.#options.services ?? []) {
+      if (this.#isStopping) return
+      await service.start()
+      this.#started.push(service)
+    }
+  }
+
+  async #stopServices(): Promise<void> {
+    for (const service of this.#started.splice(0).toReversed()) {
+      await service
+        .stop()
+        .catch((error: unknown) => this.#fail(error instanceof Error ? error : new Error(String(error))))
+    }
+  }
+
+  async #closeLocks(): Promise<void> {
+    await Promise.all(this.#locks.map((lock) => lock.close()))
+  }
+
+  /** The first failure is what `start()` rejects with; the manager stops in order. */
+  #fail(error: Error): void {
+    this.#logger.error({ event: 'failed', err: error }, error.message)
+    this.#failure ??= error
+    this.#stopRequested.resolve()
+  }
+
+  #fatal(error: LeadershipLostError | WedgedError): void {
+    this.#logger.error({ event: 'fatal', err: error }, error.message)
+    const { terminate } = this.#options
+    if (terminate !== undefined) terminate(error)
+    else this.#fail(error)
+  }
+
+  #createCandidacy(lease: LeaseOptions, lock: Lock): Candidacy {
+    const candidacy = new Candidacy({
+      lease: lease.name,
+      lock,
+      config: {
+        identity: this.identity,
+        timing: resolveTimingOptions(lease),
+        releaseOnExit: this.featureGates.ReleaseLockOnExit.enabled,
+        missingLease: lease.missingLease ?? 'create',
+      },
+      gates: this.featureGates,
+      onWedged: this.#options.onWedged ?? 'exit',
+      clock: this.#clock,
+      random: this.#options.random ?? systemRandom,
+      logger: this.#logger,
+      restart: resolveRestartOptions(this.#options.restart),
+      extensions: this.#options.extensions ?? [],
+      onEvent: (event) => {
+        for (const listener of this.#listeners) listener(event)
+      },
+      onFailure: (error) => this.#fail(error),
+      onFatal: (error) => this.#fatal(error),
+    })
+    this.livez.add(candidacy.health, this.#candidacies.length === 0 ? '' : `${lease.name}.`)
+    return candidacy
+  }
+
+  #registerChecks(): void {
+    const live = new HealthRegistry()
+    live.register('ping', () => {})
+    this.livez.add(live)
+    const ready = new HealthRegistry()
+    ready.register('lease-observed', () => this.#assertLeasesObserved())
+    ready.register('shutdown', () => {
+      if (this.#isStopping) throw new Error('the process is shutting down')
+    })
+    this.readyz.add(ready)
+  }
+
+  #assertLeasesObserved(): void {
+    const waiting = this.#candidacies.find((candidacy) => !candidacy.hasObservedLease)
+    if (waiting === undefined) return
+    const cause = waiting.lastProblem === undefined ? '' : `: ${waiting.lastProblem.message}`
+    throw new Error(`the lease \`${waiting.lease}\` has not been seen yet${cause}`)
+  }
+}
+
+function assertOneOf(name: string, value: unknown, allowed: readonly string[]): void {
+  if (value === undefined || allowed.some((item) => item === value)) return
+  throw new OptionsError(`Expected \`${name}\` to be one of ${allowed.join(', ')}, got \`${String(value)}\``)
+}

@@ -1,0 +1,73 @@
+import type { EndReason } from '../election/leadership-ended-error.ts'
+import { LeadershipEndedError } from '../election/leadership-ended-error.ts'
+import type { Clock, Timer } from '../ports/clock.ts'
+import { TenureError } from '../tenure-error.ts'
+
+/** An act was attempted that only the holder of the lease may do, outside of the time for which it is held. */
+export class NotHeldError extends TenureError {
+  override readonly code = 'NOT_HELD'
+}
+
+/** What a {@link Leadership} begins with. */
+export interface LeadershipOptions {
+  readonly epoch: bigint
+  readonly lease: string
+  readonly validUntil: number
+  readonly clock: Clock
+}
+
+/**
+ * For how long this replica may act, asked of the clock and never of a timer.
+ *
+ * Owns the write gate and the one timer that closes it for requests in flight.
+ */
+export class Leadership {
+  readonly epoch: bigint
+  readonly lease: string
+  readonly #clock: Clock
+  readonly #gate = new AbortController()
+  #validUntil: number
+  #timer: Timer | undefined
+
+  constructor({ epoch, lease, validUntil, clock }: LeadershipOptions) {
+    this.epoch = epoch
+    this.lease = lease
+    this.#clock = clock
+    this.#validUntil = validUntil
+    this.#watchExpiry()
+  }
+
+  /** Aborts when no write may be sent any more. */
+  get gateSignal(): AbortSignal {
+    return this.#gate.signal
+  }
+
+  /** Whether this replica may act now. */
+  isHeld(): boolean {
+    return !this.#gate.signal.aborted && this.#clock.now() < this.#validUntil
+  }
+
+  /** Milliseconds for which this replica may still act. */
+  remainingMs(): number {
+    return this.isHeld() ? this.#validUntil - this.#clock.now() : 0
+  }
+
+  /** Prolongs the leadership after a renewal. */
+  extend(validUntil: number): void {
+    this.#validUntil = validUntil
+  }
+
+  /** Lets no write pass any more. */
+  closeGate(reason: EndReason): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    if (!this.#gate.signal.aborted) this.#gate.abort(new LeadershipEndedError(reason, this.epoch))
+  }
+
+  #watchExpiry(): void {
+    this.#timer = this.#clock.setTimer(this.#validUntil - this.#clock.now(), () => {
+      if (this.#clock.now() >= this.#validUntil) this.closeGate('renew-deadline')
+      else this.#watchExpiry()
+    })
+  }
+}
