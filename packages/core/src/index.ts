@@ -65,5 +65,6 @@ export {
 } from './candidacy/candidacy.ts'
 export type { CandidacyEvent, CandidacyState, DrainOutcome, TermOverEvent } from './candidacy/events.ts'
 export { describeTasks, IdentityTakenError, LeadershipLostError, WedgedError } from './candidacy/wedged-error.ts'
-export { LEASE_OPTION_NAMES, Manager, type LeaseOptions, type ManagerOptions } from './manager/manager.ts'
+export { LEASE_OPTION_NAMES, type LeaseOptions } from './candidacy/lease-options.ts'
+export { Manager, type ManagerOptions } from './manager/manager.ts'
 export type { Service } from './manager/service.ts'

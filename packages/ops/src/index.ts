@@ -1,1 +1,6 @@
-export {}
+export { createOps, type ObservedManager, type Ops } from './ops.ts'
+export type { OpsOptions } from './ops-options.ts'
+export type { OpsAddress } from './server/ops-server.ts'
+export { PortInUseError } from './server/port-in-use-error.ts'
+export { metrics } from './metrics/term-registries.ts'
+export { NoTermMetricsError, TermMetricsEndedError, type TermOfMetrics } from './metrics/term-metrics-error.ts'

@@ -23,19 +23,22 @@ import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Random } from '../ports/random.ts'
 import { Leadership } from '../term/leadership.ts'
+import type { LiveTask } from '../term/task-scope.ts'
 import type { TermExtension } from '../term/term-extension.ts'
 import type { StepDownOptions } from '../term/term.ts'
 import { TenureError } from '../tenure-error.ts'
 import { logEvent } from './event-log.ts'
 import type { CandidacyEvent, CandidacyState, DrainOutcome, TermOverEvent } from './events.ts'
 import { TermRun } from './term-run.ts'
+import type { LeaseOptions } from './lease-options.ts'
 import { describeTasks, IdentityTakenError, LeadershipLostError, WedgedError } from './wedged-error.ts'
 
 /** What a {@link Candidacy} is made of. */
 export interface CandidacyOptions {
-  /** The name of the lease, used in logs, metrics and health checks. */
-  readonly lease: string
-  readonly lock: Lock
+  /** The lease to stand for. Its name is used in logs, metrics and health checks. */
+  readonly lease: LeaseOptions
+  /** Called once, at the start. */
+  readonly createLock: () => Lock
   readonly config: ElectorConfig
   readonly gates: FeatureGates
   readonly onWedged: WedgedPolicy
@@ -91,16 +94,20 @@ export class AlreadyStartedError extends TenureError {
  * 2. A follower holds no controller.
  */
 export class Candidacy {
+  /** The name of the lease. */
   readonly lease: string
+  /** The options that the lease was given with. */
+  readonly leaseOptions: LeaseOptions
   /** The health checks of the present term, and those of the election itself. */
   readonly health: HealthProbe = new HealthProbe()
   readonly #options: CandidacyOptions
   readonly #registrations: Registration[] = []
   readonly #seen = new WeakSet<Controller>()
-  readonly #elector: Elector
   readonly #stopped = Promise.withResolvers<void>()
   readonly #termWaiters: ((event: TermOverEvent) => void)[] = []
   #state: CandidacyState = { kind: 'idle' }
+  #lock: Lock | undefined
+  #elector: Elector | undefined
   #run: TermRun | undefined
   #wedged: WedgedError | undefined
   #started = false
@@ -108,16 +115,8 @@ export class Candidacy {
 
   constructor(options: CandidacyOptions) {
     this.#options = options
-    this.lease = options.lease
-    this.#elector = new Elector({
-      lock: options.lock,
-      config: options.config,
-      clock: options.clock,
-      random: options.random,
-      onEffect: (effect) => this.#onEffect(effect),
-      onState: (state) => this.#onState(state),
-      onDied: (cause) => this.#onDied(cause),
-    })
+    this.lease = options.lease.name
+    this.leaseOptions = options.lease
     const election = new HealthRegistry()
     election.register('leader-election', () => this.#assertHealthy())
     this.health.add(election)
@@ -128,6 +127,16 @@ export class Candidacy {
     return this.#state
   }
 
+  /** The tasks of the present term that have not settled; none for a follower. */
+  liveTasks(): readonly LiveTask[] {
+    return this.#run?.liveTasks() ?? []
+  }
+
+  /** Milliseconds for which the present term may still act if it is not renewed; 0 for a follower. */
+  remainingMs(): number {
+    return this.#run?.leadership.remainingMs() ?? 0
+  }
+
   /** The error of the last request to the lock, until one succeeds. */
   get lastProblem(): Error | undefined {
     return this.#lastProblem
@@ -135,8 +144,12 @@ export class Candidacy {
 
   /** Whether the lease was seen at least once, even if only to be absent. */
   get hasObservedLease(): boolean {
-    const state = this.#elector.state
-    return state.kind !== 'idle' && !(state.kind === 'following' && state.observation.kind === 'unknown')
+    const state = this.#elector?.state
+    return (
+      state !== undefined &&
+      state.kind !== 'idle' &&
+      !(state.kind === 'following' && state.observation.kind === 'unknown')
+    )
   }
 
   /**
@@ -158,16 +171,28 @@ export class Candidacy {
 
   /** Stands for election. */
   start(): void {
+    const { config, clock, random, createLock } = this.#options
     this.#started = true
+    this.#lock = createLock()
+    this.#elector = new Elector({
+      lock: this.#lock,
+      config,
+      clock,
+      random,
+      onEffect: (effect) => this.#onEffect(effect),
+      onState: (state) => this.#onState(state),
+      onDied: (cause) => this.#onDied(cause),
+    })
     this.#elector.start()
   }
 
   /** Drains, releases and stands no more. Resolves when nothing is left. */
   async stop(): Promise<void> {
-    if (!this.#started) return
+    if (this.#elector === undefined) return
     this.#elector.stop()
     await this.#stopped.promise
     await this.#elector.closed()
+    await this.#lock?.close()
   }
 
   /** Ends the present term voluntarily, and follows again. Resolves with what became of it, once nothing of it is left. */
@@ -184,7 +209,7 @@ export class Candidacy {
     this.#termWaiters.push(({ epoch, outcome, drain, drainMs }) =>
       resolve({ kind: 'stepped-down', epoch, outcome, drain, drainMs }),
     )
-    this.#elector.stepDown({ reason, cooldownMs })
+    this.#elector?.stepDown({ reason, cooldownMs })
     return promise
   }
 
@@ -240,6 +265,7 @@ export class Candidacy {
     try {
       this.#run = new TermRun({
         ...this.#options,
+        lease: this.lease,
         leadership,
         registrations: this.#registrations,
         seen: this.#seen,
@@ -257,7 +283,15 @@ export class Candidacy {
   /** The run of a term whose controllers cannot be built. */
   #emptyRun(leadership: Leadership): ConstructorParameters<typeof TermRun>[0] {
     const observe = (controller: string) => this.#observerOf(controller)
-    return { ...this.#options, leadership, registrations: [], seen: this.#seen, restartDrainMs: 0, observe }
+    return {
+      ...this.#options,
+      lease: this.lease,
+      leadership,
+      registrations: [],
+      seen: this.#seen,
+      restartDrainMs: 0,
+      observe,
+    }
   }
 
   #beginEnd(reason: EndReason, voluntary: boolean): void {
@@ -273,7 +307,7 @@ export class Candidacy {
     if (!isFirst) return
     this.#emit({ kind: 'term-ending', epoch: run.leadership.epoch, reason })
     void run.done().then(() => {
-      if (this.#run === run) this.#elector.drained()
+      if (this.#run === run) this.#elector?.drained()
     })
   }
 
@@ -285,7 +319,7 @@ export class Candidacy {
     this.#wedged = new WedgedError(this.lease, epoch, tasks)
     this.#emit({ kind: 'wedged', epoch, tasks })
     const { onWedged } = this.#options
-    const isHeld = this.#elector.state.kind === 'draining'
+    const isHeld = this.#elector?.state.kind === 'draining'
     if (onWedged === 'exit' || (onWedged === 'hold' && !isHeld)) {
       run.leadership.closeGate(run.reason ?? 'step-down')
       this.#options.onFatal(this.#wedged)
@@ -296,8 +330,8 @@ export class Candidacy {
   /** Goes on without the tasks that are left. The lease is not released over them but left to expire. */
   #abandon(run: TermRun): void {
     run.leadership.closeGate(run.reason ?? 'step-down')
-    this.#elector.lose('stalled')
-    this.#elector.drained()
+    this.#elector?.lose('stalled')
+    this.#elector?.drained()
   }
 
   #termOver(outcome: TermOutcome): void {
@@ -326,13 +360,10 @@ export class Candidacy {
   }
 
   #observerOf(controller: string): SupervisorObserver {
-    const removals = new Map<object, () => void>()
+    let removeHealth = () => {}
     return {
-      runBegan: (term) => removals.set(term, this.health.add(term.health, `${controller}.`)),
-      runOver: (term) => {
-        removals.get(term)?.()
-        removals.delete(term)
-      },
+      runBegan: (term) => (removeHealth = this.health.add(term.health, `${controller}.`)),
+      runOver: () => removeHealth(),
       failed: (error, restartInMs) => this.#emit({ kind: 'controller-failed', controller, error, restartInMs }),
       failedWhileEnding: (error, task) =>
         this.#options.logger.error(
@@ -388,7 +419,7 @@ export class Candidacy {
 
   #assertHealthy(): void {
     if (this.#wedged !== undefined) throw this.#wedged
-    this.#elector.assertAlive()
+    this.#elector?.assertAlive()
     const run = this.#run
     if (run === undefined || run.leadership.isHeld()) return
     throw new Error(`the lease has expired while these tasks still run: ${describeTasks(run.liveTasks())}`)

@@ -125,7 +125,7 @@ export class ControllerSupervisor {
     const overdue = failure === undefined ? undefined : this.#endFailedRun(term, failure)
     await term.scope.join()
     overdue?.cancel()
-    for (const dispose of detach.reverse()) dispose()
+    for (const dispose of detach.toReversed()) dispose()
     term.health.clear()
     this.#options.observer.runOver(term)
     this.#run = undefined

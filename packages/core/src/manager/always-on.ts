@@ -4,6 +4,7 @@ import type { Controller, ControllerFactory } from '../controller/controller.ts'
 import { type ResolvedRestartOptions, resolveRestartOptions } from '../controller/restart-options.ts'
 import { ControllerSupervisor, type SupervisorObserver } from '../controller/supervisor.ts'
 import { LeadershipEndedError } from '../election/leadership-ended-error.ts'
+import { HealthProbe } from '../health/health-probe.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
 import { OptionsError } from '../options/options-error.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -27,6 +28,8 @@ const DRAIN_MS = 20_000
 
 /** The controllers that run from start to stop of the manager, whoever leads. */
 export class AlwaysOn {
+  /** The health checks of the controllers. */
+  readonly health: HealthProbe = new HealthProbe()
   readonly #options: AlwaysOnOptions
   readonly #registrations: Registration[] = []
   readonly #seen = new WeakSet<Controller>()
@@ -81,9 +84,10 @@ export class AlwaysOn {
 
   #observerOf(controller: string): SupervisorObserver {
     const { logger, onFailure } = this.#options
+    let removeHealth = () => {}
     return {
-      runBegan: () => {},
-      runOver: () => {},
+      runBegan: (term) => (removeHealth = this.health.add(term.health, `${controller}.`)),
+      runOver: () => removeHealth(),
       failed: (error, restartInMs) =>
         logger.error(
           { event: 'controller-failed', controller, restartInMs, err: error },

@@ -6,10 +6,11 @@ import {
   type WedgedPolicy,
 } from '../candidacy/candidacy.ts'
 import type { CandidacyEvent, CandidacyState } from '../candidacy/events.ts'
+import { LEASE_OPTION_NAMES, type LeaseOptions } from '../candidacy/lease-options.ts'
 import type { LeadershipLostError, WedgedError } from '../candidacy/wedged-error.ts'
 import type { ControllerFactory } from '../controller/controller.ts'
 import { resolveRestartOptions, type RestartOptions } from '../controller/restart-options.ts'
-import { resolveTimingOptions, TIMING_OPTION_NAMES, type TimingOptions } from '../election/timing-options.ts'
+import { resolveTimingOptions } from '../election/timing-options.ts'
 import { type FeatureGates, type FeatureGateSettings, resolveFeatureGates } from '../feature-gates.ts'
 import { HealthProbe } from '../health/health-probe.ts'
 import { HealthRegistry } from '../health/health-registry.ts'
@@ -24,24 +25,13 @@ import type { StepDownOptions } from '../term/term.ts'
 import { AlwaysOn } from './always-on.ts'
 import type { Service } from './service.ts'
 
-/** One lease to stand for. */
-export interface LeaseOptions extends TimingOptions {
-  /** The name of the lease. */
-  readonly name: string
-  /**
-   * What to do at the start when the lease does not exist: `create` it and act, or create it and `wait` for a lease duration
-   * before acting, which is safe even if somebody deleted it under a leader who cannot see that yet. @default 'create'
-   */
-  readonly missingLease?: 'create' | 'wait'
-}
-
 /** Options of a {@link Manager}. */
 export interface ManagerOptions {
   /** Unique to this start of this process. */
   readonly identity: string
   /** The lease that `register()` is about. Others are added with `candidacy()`. */
   readonly lease: LeaseOptions
-  /** Makes the lock of a lease. Must do no I/O until the lock is used. */
+  /** Makes the lock of a lease. Called once for each lease, after the services have started. */
   readonly createLock: (lease: LeaseOptions) => Lock
   /** @default every gate at its default */
   readonly featureGates?: FeatureGateSettings
@@ -66,9 +56,6 @@ export interface ManagerOptions {
   readonly random?: Random
 }
 
-/** The names of all {@link LeaseOptions}. */
-export const LEASE_OPTION_NAMES: readonly (keyof LeaseOptions)[] = ['name', 'missingLease', ...TIMING_OPTION_NAMES]
-
 /**
  * One per process: its candidacies, its controllers that need no leadership, its services, and their order of start and stop.
  *
@@ -86,7 +73,6 @@ export class Manager implements AsyncDisposable {
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #candidacies: Candidacy[] = []
-  readonly #locks: Lock[] = []
   readonly #listeners = new Set<(event: CandidacyEvent) => void>()
   readonly #alwaysOn: AlwaysOn
   readonly #started: Service[] = []
@@ -152,7 +138,7 @@ export class Manager implements AsyncDisposable {
   candidacy(lease: LeaseOptions): Candidacy {
     if (this.#running !== undefined)
       throw new AlreadyStartedError('Expected `candidacy()` to be called before `start()`')
-    assertKnownKeys('the options of the lease', lease, [...LEASE_OPTION_NAMES, 'namespace'])
+    assertKnownKeys('the options of the lease', lease, LEASE_OPTION_NAMES)
     assertOneOf('missingLease', lease.missingLease, ['create', 'wait'])
     if (typeof lease.name !== 'string' || lease.name === '') {
       throw new OptionsError(`Expected \`lease.name\` to be a text that is not empty, got \`${String(lease.name)}\``)
@@ -160,9 +146,7 @@ export class Manager implements AsyncDisposable {
     if (this.#candidacies.some((other) => other.lease === lease.name)) {
       throw new OptionsError(`Expected every lease to be stood for once, got \`${lease.name}\` twice`)
     }
-    const lock = this.#options.createLock(lease)
-    const candidacy = this.#createCandidacy(lease, lock)
-    this.#locks.push(lock)
+    const candidacy = this.#createCandidacy(lease)
     this.#candidacies.push(candidacy)
     return candidacy
   }
@@ -191,7 +175,7 @@ export class Manager implements AsyncDisposable {
   stop(): Promise<void> {
     this.#isStopping = true
     this.#stopRequested.resolve()
-    this.#stopping ??= (this.#running ?? this.#closeLocks()).catch(() => {})
+    this.#stopping ??= (this.#running ?? Promise.resolve()).catch(() => {})
     return this.#stopping
   }
 
@@ -223,7 +207,6 @@ export class Manager implements AsyncDisposable {
     await Promise.all(this.#candidacies.map((candidacy) => candidacy.stop()))
     await this.#alwaysOn.stop()
     await this.#stopServices()
-    await this.#closeLocks()
     this.#listeners.clear()
     if (this.#failure !== undefined) throw this.#failure
   }
@@ -244,10 +227,6 @@ export class Manager implements AsyncDisposable {
     }
   }
 
-  async #closeLocks(): Promise<void> {
-    await Promise.all(this.#locks.map((lock) => lock.close()))
-  }
-
   /** The first failure is what `start()` rejects with; the manager stops in order. */
   #fail(error: Error): void {
     this.#logger.error({ event: 'failed', err: error }, error.message)
@@ -262,10 +241,10 @@ export class Manager implements AsyncDisposable {
     else this.#fail(error)
   }
 
-  #createCandidacy(lease: LeaseOptions, lock: Lock): Candidacy {
+  #createCandidacy(lease: LeaseOptions): Candidacy {
     const candidacy = new Candidacy({
-      lease: lease.name,
-      lock,
+      lease,
+      createLock: () => this.#options.createLock(lease),
       config: {
         identity: this.identity,
         timing: resolveTimingOptions(lease),
@@ -293,6 +272,7 @@ export class Manager implements AsyncDisposable {
     const live = new HealthRegistry()
     live.register('ping', () => {})
     this.livez.add(live)
+    this.livez.add(this.#alwaysOn.health)
     const ready = new HealthRegistry()
     ready.register('lease-observed', () => this.#assertLeasesObserved())
     ready.register('shutdown', () => {

@@ -135,7 +135,7 @@ export class TaskScope {
     if (known !== undefined) return known
     const site: { stack?: string } = {}
     if (this.#sites.size < MAX_SPAWN_SITES) {
-      Error.captureStackTrace(site, this.spawn)
+      Error.captureStackTrace(site)
       this.#sites.set(name, site)
     }
     return site

@@ -21,8 +21,8 @@ export function won(
 ): Step {
   const hold = holdFrom(write, lease, config.timing)
   const memory = { ...state.memory, own: write.record, existed: true, observedLeader: config.identity }
-  const leaving = state.kind === 'acquiring' ? state.then === 'stop' : state.leaveBy !== undefined
-  if (leaving) return release({ memory, hold, epoch: undefined, cooldownMs: 0, then: 'stop' }, at, config)
+  const leaving = state.kind === 'acquiring' ? state.afterwards === 'stop' : state.leaveBy !== undefined
+  if (leaving) return release({ memory, hold, epoch: undefined, cooldownMs: 0, afterwards: 'stop' }, at, config)
   if (at.now >= hold.deadlineAt)
     return advance(follow(memory, present(lease, at), at, { notBefore: at.now }), at, config)
   const effects: ElectorEffect[] = [{ kind: 'leader-observed', identity: config.identity }]
@@ -53,7 +53,7 @@ function delayBeforeActing(state: Acquiring | Following, write: SentWrite, confi
 function failed(state: Acquiring, result: RequestFailure, at: Instant, config: ElectorConfig): Step {
   const { timing } = config
   const effects: ElectorEffect[] = [{ kind: 'request-failed', purpose: 'acquire', error: result.error }]
-  const leaveBy = state.then === 'stop' ? at.now + 2 * timing.requestTimeoutMs : undefined
+  const leaveBy = state.afterwards === 'stop' ? at.now + 2 * timing.requestTimeoutMs : undefined
   const back = { ...follow(state.memory, state.observation, at, { notBefore: at.now }), leaveBy }
   const resumed = resumeAfter(back, state, result, at, config)
   const step = advance(resumed, at, config)

@@ -2,7 +2,7 @@ import type { LockSnapshot } from '../../lock/lock.ts'
 import type { InvoluntaryEndReason } from '../leadership-ended-error.ts'
 import type { ElectorConfig } from './config.ts'
 import type { ElectorEffect } from './effect.ts'
-import type { Instant, StepDown } from './event.ts'
+import type { Instant } from './event.ts'
 import { earliest } from './following.ts'
 import { holdWakesAt } from './hold.ts'
 import { endTerm, observationOf, release } from './releasing.ts'
@@ -17,7 +17,7 @@ import type { Aborting, Draining, Hold, Leading, Memory, Step } from './state.ts
  */
 
 /** Begins a voluntary end. */
-export function drain(state: Leading, order: Pick<Draining, 'stepDown' | 'then'>, context: EndContext): Step {
+export function drain(state: Leading, order: Pick<Draining, 'stepDown' | 'afterwards'>, context: EndContext): Step {
   const { at, config } = context
   const hardAbortAt = at.now + config.timing.drainTimeoutMs
   const draining: Draining = {
@@ -60,7 +60,7 @@ export function abort(
     stage,
     hardAbortAt: isOverNow ? at.now : hold.validUntil - abortGraceMs,
     wedgedAt: isOverNow ? at.now + abortGraceMs : hold.validUntil,
-    then: state.kind === 'draining' ? state.then : 'follow',
+    afterwards: state.kind === 'draining' ? state.afterwards : 'follow',
   }
   const effects: ElectorEffect[] = [{ kind: 'end-term', reason: loss.reason, voluntary: false }]
   if (loss.reason === 'superseded') effects.push({ kind: 'close-gate' })
@@ -95,13 +95,13 @@ export function endingWakesAt(state: Draining | Aborting): number | undefined {
 
 /** The term of a voluntary end is empty: release, as soon as no renewal is under way that the release could collide with. */
 export function drainedVoluntarily(state: Draining, context: EndContext): Step {
-  const { hold, memory, epoch, then } = state
+  const { hold, memory, epoch, afterwards } = state
   if (hold.request.kind === 'writing' || hold.request.kind === 'reading') {
     return { state: { ...state, stage: 'empty' }, effects: [] }
   }
   const { cooldownMs } = state.stepDown
   if (context.config.releaseOnExit) {
-    return release({ memory, hold, epoch, cooldownMs, then }, context.at, context.config)
+    return release({ memory, hold, epoch, cooldownMs, afterwards }, context.at, context.config)
   }
   return leave(state, hold, context)
 }

@@ -161,7 +161,7 @@ function acquire(
     outstanding: state.outstanding,
     write: { ...write, request: memory.requests, sentAt: at.now },
     freeSince,
-    then: 'lead',
+    afterwards: 'lead',
   }
   return { state: acquiring, effects: [{ kind: 'write', request: memory.requests, write }] }
 }

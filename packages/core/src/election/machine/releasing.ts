@@ -15,7 +15,7 @@ import type { ElectorState, Hold, Memory, Observation, Releasing, Step } from '.
  */
 
 /** What a release starts from. */
-export type ReleaseOrder = Pick<Releasing, 'memory' | 'hold' | 'epoch' | 'cooldownMs' | 'then'>
+export type ReleaseOrder = Pick<Releasing, 'memory' | 'hold' | 'epoch' | 'cooldownMs' | 'afterwards'>
 
 /** Sends the release. */
 export function release(order: ReleaseOrder, at: Instant, config: ElectorConfig): Step {
@@ -85,7 +85,7 @@ export function endTerm(
     readonly memory: Memory
     readonly epoch: bigint | undefined
     readonly cooldownMs: number
-    readonly then: 'follow' | 'stop'
+    readonly afterwards: 'follow' | 'stop'
   },
   { outcome, observation, at, config }: TermEnd,
 ): Step {
@@ -93,7 +93,7 @@ export function endTerm(
   const leader = observation.kind === 'present' ? observation.lease.record.holderIdentity : ''
   if (leader !== config.identity) effects.push({ kind: 'leader-observed', identity: leader })
   const memory: Memory = { ...state.memory, observedLeader: leader }
-  if (state.then === 'stop') {
+  if (state.afterwards === 'stop') {
     return { state: { kind: 'stopped', memory }, effects: [...effects, { kind: 'stopped' }] }
   }
   const next: ElectorState = follow(memory, observation, at, { notBefore: at.now + state.cooldownMs })

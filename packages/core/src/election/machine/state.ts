@@ -48,7 +48,7 @@ export interface Acquiring {
   readonly write: SentWrite
   /** When the lease was seen to be free. */
   readonly freeSince: number
-  readonly then: 'lead' | 'stop'
+  readonly afterwards: 'lead' | 'stop'
 }
 
 /** The lease is held and renewed, but it is too early to act. */
@@ -81,7 +81,7 @@ export interface Draining {
   readonly hardAbortAt: number
   readonly wedgedAt: number
   readonly stepDown: StepDown
-  readonly then: 'follow' | 'stop'
+  readonly afterwards: 'follow' | 'stop'
 }
 
 /** An involuntary end: no write is sent any more, and the term must be empty in time. */
@@ -94,7 +94,7 @@ export interface Aborting {
   readonly stage: Exclude<DrainStage, 'empty'>
   readonly hardAbortAt: number
   readonly wedgedAt: number
-  readonly then: 'follow' | 'stop'
+  readonly afterwards: 'follow' | 'stop'
 }
 
 /** The term is empty and the lease is being freed. */
@@ -106,7 +106,7 @@ export interface Releasing {
   readonly epoch: bigint | undefined
   readonly giveUpAt: number
   readonly cooldownMs: number
-  readonly then: 'follow' | 'stop'
+  readonly afterwards: 'follow' | 'stop'
 }
 
 /** Stands no more. */

@@ -128,7 +128,7 @@ const TABLE: Table = {
   },
   acquiring: {
     ...unlessOverridden,
-    stop: (state) => ({ state: { ...state, then: 'stop' }, effects: [] }),
+    stop: (state) => ({ state: { ...state, afterwards: 'stop' }, effects: [] }),
     observed: (state, event, context) => acquiringObserved(state, event, context),
     'write-answer': (state, event, { at, config }) =>
       event.request === state.write.request ? acquireAnswered(state, event.result, at, config) : { state, effects: [] },
@@ -148,9 +148,9 @@ const TABLE: Table = {
   leading: {
     ...unlessOverridden,
     stop: (state, _event, context) =>
-      drain(state, { stepDown: { reason: 'shutdown', cooldownMs: 0 }, then: 'stop' }, context),
+      drain(state, { stepDown: { reason: 'shutdown', cooldownMs: 0 }, afterwards: 'stop' }, context),
     'step-down': (state, { reason, cooldownMs }, context) =>
-      drain(state, { stepDown: { reason, cooldownMs }, then: 'follow' }, context),
+      drain(state, { stepDown: { reason, cooldownMs }, afterwards: 'follow' }, context),
     lost: (state, event, context) => leadingStep(state, lossOf(state, event), context),
     observed: (state, event, context) =>
       leadingStep(state, holdObserved(held(state, context), event.snapshot), context),
@@ -162,7 +162,7 @@ const TABLE: Table = {
   },
   draining: {
     ...unlessOverridden,
-    stop: (state) => ({ state: { ...state, then: 'stop' }, effects: [] }),
+    stop: (state) => ({ state: { ...state, afterwards: 'stop' }, effects: [] }),
     lost: (state, event, context) => drainingStep(state, lossOf(state, event), context),
     observed: (state, event, context) =>
       drainingStep(state, holdObserved(held(state, context), event.snapshot), context),
@@ -175,7 +175,7 @@ const TABLE: Table = {
   },
   aborting: {
     ...unlessOverridden,
-    stop: (state) => ({ state: { ...state, then: 'stop' }, effects: [] }),
+    stop: (state) => ({ state: { ...state, afterwards: 'stop' }, effects: [] }),
     observed: (state, event, { at }) => ({
       state: { ...state, observation: laterView(state, event.snapshot, at) },
       effects: [],
@@ -185,7 +185,7 @@ const TABLE: Table = {
   },
   releasing: {
     ...unlessOverridden,
-    stop: (state) => ({ state: { ...state, then: 'stop' }, effects: [] }),
+    stop: (state) => ({ state: { ...state, afterwards: 'stop' }, effects: [] }),
     observed: (state, event, context) =>
       afterReleaseStep(state, holdObserved(releasing(state, context), event.snapshot), context),
     'write-answer': (state, event, context) =>
@@ -210,7 +210,7 @@ function lossOf(state: Reserving | Leading | Draining, event: EventOf<'lost'>): 
   return { kind: 'lost', memory: state.memory, reason: event.reason, snapshot: undefined, effects: [] }
 }
 
-function then(effects: readonly ElectorEffect[], step: Step): Step {
+function after(effects: readonly ElectorEffect[], step: Step): Step {
   return { state: step.state, effects: [...effects, ...step.effects] }
 }
 
@@ -228,7 +228,7 @@ function followingObserved(state: Following, event: EventOf<'observed'>, context
   }
   const seen = observe(state, event.snapshot, at)
   const following = withoutServedCooldown(withoutNeedlessPoll(seen.state), at, config.identity)
-  return then(seen.effects, advance(following, at, config))
+  return after(seen.effects, advance(following, at, config))
 }
 
 function followingRead(state: Following, event: EventOf<'read-answer'>, context: TransitionContext): Step {
@@ -236,12 +236,12 @@ function followingRead(state: Following, event: EventOf<'read-answer'>, context:
   if (state.reading !== event.request) return { state, effects: [] }
   if (event.result.kind === 'failed') {
     const effects: ElectorEffect[] = [{ kind: 'request-failed', purpose: 'read', error: event.result.error }]
-    return then(effects, advance(afterRead(state, event.result, at, config), at, config))
+    return after(effects, advance(afterRead(state, event.result, at, config), at, config))
   }
   const { snapshot } = event.result
   const step = followingObserved(state, { kind: 'observed', snapshot }, context)
   if (step.state.kind !== 'following') return step
-  return then(step.effects, advance(afterRead(step.state, event.result, at, config), at, config))
+  return after(step.effects, advance(afterRead(step.state, event.result, at, config), at, config))
 }
 
 function acquiringObserved(state: Acquiring, event: EventOf<'observed'>, context: TransitionContext): Step {
@@ -255,7 +255,7 @@ function reservingStep(state: Reserving, step: HoldStep, context: TransitionCont
   const { at, config } = context
   if (step.kind === 'lost') {
     const observation = observationOf(step.snapshot, state.hold, at)
-    return then(step.effects, advance(follow(step.memory, observation, at, { notBefore: at.now }), at, config))
+    return after(step.effects, advance(follow(step.memory, observation, at, { notBefore: at.now }), at, config))
   }
   const { memory, hold } = step
   if (at.now < state.actAt) return { state: { ...state, memory, hold }, effects: step.effects }
@@ -268,25 +268,25 @@ function reservingStep(state: Reserving, step: HoldStep, context: TransitionCont
 function giveBack(state: Reserving, { at, config }: TransitionContext): Step {
   const { memory, hold } = state
   if (config.releaseOnExit) {
-    return release({ memory, hold, epoch: undefined, cooldownMs: 0, then: 'stop' }, at, config)
+    return release({ memory, hold, epoch: undefined, cooldownMs: 0, afterwards: 'stop' }, at, config)
   }
   const observation = observationOf(hold.lease, hold, at)
   return endTerm(
-    { memory, epoch: undefined, cooldownMs: 0, then: 'stop' },
+    { memory, epoch: undefined, cooldownMs: 0, afterwards: 'stop' },
     { outcome: 'left', observation, at, config },
   )
 }
 
 function leadingStep(state: Leading, step: HoldStep, context: TransitionContext): Step {
-  if (step.kind === 'lost') return then(step.effects, abort(state, step, context))
+  if (step.kind === 'lost') return after(step.effects, abort(state, step, context))
   return { state: { ...state, memory: step.memory, hold: step.hold }, effects: step.effects }
 }
 
 function drainingStep(state: Draining, step: HoldStep, context: TransitionContext): Step {
-  if (step.kind === 'lost') return then(step.effects, abort(state, step, context))
+  if (step.kind === 'lost') return after(step.effects, abort(state, step, context))
   const next = { ...state, memory: step.memory, hold: step.hold }
-  if (next.stage === 'empty') return then(step.effects, drainedVoluntarily(next, context))
-  return then(step.effects, escalate(next, context.at))
+  if (next.stage === 'empty') return after(step.effects, drainedVoluntarily(next, context))
+  return after(step.effects, escalate(next, context.at))
 }
 
 function laterView(state: Aborting, snapshot: EventOf<'observed'>['snapshot'], at: Instant): Aborting['observation'] {

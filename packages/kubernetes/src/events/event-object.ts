@@ -1,0 +1,69 @@
+import type { PresentLease } from '@tenure/core'
+import { isJsonObject, objectAt, stringAt, type JsonObject } from '../transport/json-object.ts'
+
+/** An Event name ends in a dot and up to this many hexadecimal digits of the time. */
+const SUFFIX_LENGTH = 17
+const LONGEST_NAME = 253
+
+/** What an event says about which lease. */
+export interface EventContent {
+  readonly leaseName: string
+  readonly namespace: string
+  readonly component: string
+  readonly message: string
+  /** Names the very object, where it is known. */
+  readonly lease: PresentLease | undefined
+  /** When it happened, as wall-clock milliseconds since the Unix epoch. */
+  readonly wallTime: number
+  /** Tells apart events of one millisecond. In [0, 1). */
+  readonly random: number
+}
+
+/** An Event, with what is needed to find it again. */
+export interface LeaseEventObject extends JsonObject {
+  readonly metadata: { readonly name: string; readonly namespace: string }
+}
+
+/** The Event that client-go writes when leadership changes: reason `LeaderElection` on the Lease. */
+export function leaseEvent(content: EventContent): LeaseEventObject {
+  const { leaseName, namespace, component, message } = content
+  const timestamp = eventTime(content.wallTime)
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: eventName(content), namespace },
+    involvedObject: {
+      kind: 'Lease',
+      apiVersion: 'coordination.k8s.io/v1',
+      name: leaseName,
+      namespace,
+      ...identityOf(content.lease),
+    },
+    reason: 'LeaderElection',
+    message,
+    type: 'Normal',
+    source: { component },
+    reportingComponent: component,
+    firstTimestamp: timestamp,
+    lastTimestamp: timestamp,
+    count: 1,
+  }
+}
+
+/** Formats a wall-clock time as Events have it: RFC 3339 in UTC, whole seconds. */
+export function eventTime(wallTime: number): string {
+  return new Date(wallTime).toISOString().replace(/\.\d+Z$/, 'Z')
+}
+
+/** As client-go names events: the object and the time in nanoseconds, of which we know milliseconds. */
+function eventName({ leaseName, wallTime, random }: EventContent): string {
+  const nanoseconds = BigInt(Math.floor(wallTime)) * 1_000_000n + BigInt(Math.floor(random * 1_000_000))
+  const prefix = leaseName.slice(0, LONGEST_NAME - SUFFIX_LENGTH).replace(/[-.]+$/, '')
+  return `${prefix}.${nanoseconds.toString(16)}`
+}
+
+function identityOf(lease: PresentLease | undefined): { readonly uid?: string; readonly resourceVersion?: string } {
+  if (lease === undefined) return {}
+  const uid = isJsonObject(lease.native) ? stringAt(objectAt(lease.native, 'metadata'), 'uid') : undefined
+  return { ...(uid === undefined ? {} : { uid }), resourceVersion: String(lease.version) }
+}

@@ -1,0 +1,29 @@
+import { TenureError } from '@tenure/core'
+
+/** What the write gate did to which request. */
+export interface RefusedWrite {
+  readonly method: string
+  readonly url: string
+  /** Whether the request can have reached the API server before the gate closed. */
+  readonly outcome: 'not-sent' | 'unknown'
+}
+
+/** A write was attempted, or was under way, when its term no longer held the lease. */
+export class WriteGateClosedError extends TenureError {
+  override readonly code = 'WRITE_GATE_CLOSED'
+  /** The epoch of the term that the write belongs to. */
+  readonly epoch: bigint
+  readonly method: string
+  readonly url: string
+  /** `not-sent`: no byte of the request was sent. `unknown`: it was aborted under way and may have taken effect. */
+  readonly outcome: 'not-sent' | 'unknown'
+
+  constructor(epoch: bigint, refused: RefusedWrite, options?: ErrorOptions) {
+    const what = refused.outcome === 'not-sent' ? 'was not sent' : 'was aborted and may have taken effect'
+    super(`${refused.method} ${refused.url} ${what}: the write gate of the term with epoch ${epoch} is closed`, options)
+    this.epoch = epoch
+    this.method = refused.method
+    this.url = refused.url
+    this.outcome = refused.outcome
+  }
+}

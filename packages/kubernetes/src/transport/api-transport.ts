@@ -1,0 +1,167 @@
+import type { IncomingMessage } from 'node:http'
+import type { KubeConfig } from '@kubernetes/client-node'
+import { abortable } from './abortable.ts'
+import { ApiRequestError } from './api-request-error.ts'
+import { describeTarget, isWrite, type ApiRequest } from './api-request.ts'
+import { ConnectionPool } from './connection-pool.ts'
+import { resolveConnectionSettings, type ConnectionSettings } from './connection-settings.ts'
+import { Exchange } from './exchange.ts'
+import { statusError } from './status-error.ts'
+import { defaultUserAgent } from './user-agent.ts'
+
+/** A kubeconfig, or what gets one when the first request is made. */
+export type KubeConfigSource = KubeConfig | (() => KubeConfig | Promise<KubeConfig>)
+
+/** Options of an {@link ApiTransport}. */
+export interface ApiTransportOptions {
+  readonly kubeConfig: KubeConfigSource
+  /** @default 'tenure/<version> leader-election' */
+  readonly userAgent?: string
+}
+
+/** The answer to a request whose body is still arriving. */
+export interface ApiStream {
+  /** Ends with the answer. Rejects with an ApiRequestError when it breaks off. */
+  readonly chunks: AsyncIterable<Buffer>
+  /** Destroys the connection unless the answer was read to its end. */
+  close(): void
+}
+
+/**
+ * Sends requests to an API server over connections of its own.
+ *
+ * Owns its connections. Knows no time: a request lasts until it is answered, fails, or its signal aborts. Every request uses
+ * the credentials that the kubeconfig gives at that moment. Every failure is an {@link ApiRequestError} that says whether the
+ * request can have taken effect.
+ */
+export class ApiTransport {
+  readonly #source: KubeConfigSource
+  readonly #userAgent: string
+  readonly #pool = new ConnectionPool()
+  #kubeConfig: Promise<KubeConfig> | undefined
+  #closed = false
+
+  constructor(options: ApiTransportOptions) {
+    this.#source = options.kubeConfig
+    this.#userAgent = options.userAgent ?? defaultUserAgent()
+  }
+
+  /** Sends a request and resolves with the parsed JSON body of its answer. @throws ApiRequestError */
+  async send(request: ApiRequest): Promise<unknown> {
+    for (;;) {
+      try {
+        return await this.#sendOnce(request)
+      } catch (error) {
+        // A read on a kept-alive connection that the server has closed is repeated on the next one; each try uses one up.
+        const harmless = error instanceof ApiRequestError && error.staleConnection && !isWrite(request)
+        if (!harmless) throw error
+      }
+    }
+  }
+
+  /** Sends a request and resolves as soon as a successful answer begins. @throws ApiRequestError */
+  async open(request: ApiRequest): Promise<ApiStream> {
+    const exchange = await this.#start(request)
+    try {
+      const response = await exchange.response()
+      if (!isSuccess(response)) throw await failedResponse(request, exchange, response)
+      return { chunks: exchange.chunks(response), close: () => exchange.dispose() }
+    } catch (error) {
+      exchange.dispose()
+      throw error
+    }
+  }
+
+  /** Destroys all connections and resolves when they are gone. Requests under way fail; no request may follow. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#pool.close()
+  }
+
+  async #sendOnce(request: ApiRequest): Promise<unknown> {
+    const exchange = await this.#start(request)
+    try {
+      const response = await exchange.response()
+      if (!isSuccess(response)) throw await failedResponse(request, exchange, response)
+      return parseAnswer(request, await readText(exchange, response))
+    } finally {
+      exchange.dispose()
+    }
+  }
+
+  async #start(request: ApiRequest): Promise<Exchange> {
+    const settings = await this.#settings(request)
+    if (this.#closed) throw notSent(request, 'the transport is closed')
+    return Exchange.start(request, { settings, pooled: this.#pool.acquire(settings), userAgent: this.#userAgent })
+  }
+
+  async #settings(request: ApiRequest): Promise<ConnectionSettings> {
+    if (this.#closed) throw notSent(request, 'the transport is closed')
+    try {
+      return await abortable(this.#loadKubeConfig().then(resolveConnectionSettings), request.signal)
+    } catch (cause) {
+      if (request.signal.aborted) throw notSent(request, 'the request was aborted before it was sent', cause)
+      throw notSent(request, `the kubeconfig gave no way to connect: ${messageOf(cause)}`, cause)
+    }
+  }
+
+  /** Loads the kubeconfig once; a failed attempt is forgotten, so that the next request tries again. */
+  async #loadKubeConfig(): Promise<KubeConfig> {
+    const source = this.#source
+    if (typeof source !== 'function') return source
+    this.#kubeConfig ??= (async () => source())()
+    try {
+      return await this.#kubeConfig
+    } catch (error) {
+      this.#kubeConfig = undefined
+      throw error
+    }
+  }
+}
+
+function isSuccess(response: IncomingMessage): boolean {
+  const statusCode = response.statusCode ?? 0
+  return statusCode >= 200 && statusCode < 300
+}
+
+async function failedResponse(
+  request: ApiRequest,
+  exchange: Exchange,
+  response: IncomingMessage,
+): Promise<ApiRequestError> {
+  const body = tryParse(await readText(exchange, response))
+  return statusError(request.target, { statusCode: response.statusCode ?? 0, headers: response.headers, body })
+}
+
+async function readText(exchange: Exchange, response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of exchange.chunks(response)) chunks.push(chunk)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** A success whose body cannot be read has happened all the same. */
+function parseAnswer(request: ApiRequest, text: string): unknown {
+  const body = tryParse(text)
+  if (body !== undefined) return body
+  throw new ApiRequestError(
+    'unknown-outcome',
+    `Could not ${describeTarget(request.target)}: the answer is not JSON` +
+      (isWrite(request) ? '; it has probably taken effect' : ''),
+  )
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function notSent(request: ApiRequest, why: string, cause?: unknown): ApiRequestError {
+  return new ApiRequestError('unreachable', `Could not ${describeTarget(request.target)}: ${why}`, { cause })
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,82 @@
+import { Agent } from 'node:http'
+import type { RequestOptions } from 'node:https'
+import type { Cluster, KubeConfig } from '@kubernetes/client-node'
+
+/** Where and how to connect: what a kubeconfig says at one moment. Tokens and certificates may differ the next time. */
+export interface ConnectionSettings {
+  readonly server: URL
+  readonly headers: Readonly<Record<string, string>>
+  /** `user:password` of basic authentication. */
+  readonly auth: string | undefined
+  readonly tls: TlsMaterial
+  readonly proxyUrl: string | undefined
+  /** An agent of our own that goes through the proxy, where there is one. */
+  readonly proxyAgent: Agent | undefined
+}
+
+const TLS_KEYS = ['ca', 'cert', 'key', 'pfx', 'passphrase', 'servername', 'rejectUnauthorized'] as const
+
+/** The TLS options that a kubeconfig can set. */
+export type TlsMaterial = Pick<RequestOptions, (typeof TLS_KEYS)[number]>
+
+/**
+ * Asks a kubeconfig how to connect right now. Runs its authenticators, which refresh tokens as they see fit.
+ *
+ * @throws Error when there is no current cluster, a file cannot be read or a plugin fails
+ */
+export async function resolveConnectionSettings(kubeConfig: KubeConfig): Promise<ConnectionSettings> {
+  const cluster = kubeConfig.getCurrentCluster()
+  if (cluster === null) throw new Error('The kubeconfig has no cluster for its current context')
+  const server = new URL(cluster.server)
+  const options: RequestOptions = {}
+  await isolatedView(kubeConfig, plainHttpAllowed(cluster, server)).applyToHTTPSOptions(options)
+  return {
+    server,
+    headers: stringHeaders(options.headers),
+    auth: options.auth ?? undefined,
+    tls: Object.fromEntries(TLS_KEYS.flatMap((key) => (options[key] === undefined ? [] : [[key, options[key]]]))),
+    proxyUrl: cluster.proxyUrl,
+    proxyAgent: cluster.proxyUrl !== undefined && options.agent instanceof Agent ? options.agent : undefined,
+  }
+}
+
+/** Whether connections made with the one settings serve the other just as well. Headers are per request and do not count. */
+export function sameConnection(a: ConnectionSettings, b: ConnectionSettings): boolean {
+  return (
+    a.server.origin === b.server.origin &&
+    a.proxyUrl === b.proxyUrl &&
+    TLS_KEYS.every((key) => sameMaterial(a.tls[key], b.tls[key]))
+  )
+}
+
+function sameMaterial(a: unknown, b: unknown): boolean {
+  return a === b || (Buffer.isBuffer(a) && Buffer.isBuffer(b) && a.equals(b))
+}
+
+/**
+ * The same kubeconfig, seen with another cluster entry and a cache of agents of its own: client-node keeps one agent for all
+ * that use a kubeconfig, and the connections of an election must not be shared with anybody.
+ */
+function isolatedView(kubeConfig: KubeConfig, cluster: Cluster): KubeConfig {
+  const view: KubeConfig = Object.create(kubeConfig, {
+    agentCache: { value: new Map() },
+    getCurrentCluster: { value: () => cluster },
+  })
+  return view
+}
+
+/** client-node refuses plain HTTP unless TLS verification is off. On the loopback interface nobody listens in. */
+function plainHttpAllowed(cluster: Cluster, server: URL): Cluster {
+  return server.protocol === 'http:' && isLoopback(server.hostname) ? { ...cluster, skipTLSVerify: true } : cluster
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
+}
+
+function stringHeaders(headers: RequestOptions['headers']): Record<string, string> {
+  const entries = Array.isArray(headers) ? [] : Object.entries(headers ?? {})
+  return Object.fromEntries(
+    entries.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value).trim()]])),
+  )
+}

@@ -1,0 +1,27 @@
+import type { Clock } from '@tenure/core'
+
+/** Bounds of an attempt. */
+export interface Deadline {
+  readonly clock: Clock
+  readonly timeoutMs: number
+  /** Ends the attempt early. */
+  readonly signal: AbortSignal
+}
+
+/** Runs an attempt under a signal that aborts when the time is up or the outer signal aborts. Leaves no timer or listener. */
+export async function withDeadline<T>(deadline: Deadline, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const { clock, timeoutMs, signal } = deadline
+  const controller = new AbortController()
+  const timer = clock.setTimer(timeoutMs, () => {
+    controller.abort(new DOMException(`No answer within ${timeoutMs} ms`, 'TimeoutError'))
+  })
+  const onAbort = () => controller.abort(signal.reason)
+  if (signal.aborted) onAbort()
+  else signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await run(controller.signal)
+  } finally {
+    timer.cancel()
+    signal.removeEventListener('abort', onAbort)
+  }
+}

@@ -1,0 +1,149 @@
+import http, { type ClientRequest, type IncomingMessage } from 'node:http'
+import https from 'node:https'
+import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import { ApiRequestError } from './api-request-error.ts'
+import { describeTarget, isWrite, pathWithQuery, type ApiRequest } from './api-request.ts'
+import type { PooledAgent } from './connection-pool.ts'
+import type { ConnectionSettings } from './connection-settings.ts'
+
+/** What an {@link Exchange} needs besides the request. */
+export interface ExchangeContext {
+  readonly settings: ConnectionSettings
+  readonly pooled: PooledAgent
+  readonly userAgent: string
+}
+
+/**
+ * One HTTP request and its answer on one connection.
+ *
+ * Owns the abort listener and its use of the connection until {@link Exchange.dispose}. Aborting destroys the connection, so
+ * that the next request is made on a fresh one. Knows whether the request can have reached the server: nothing is handed to
+ * the kernel before the connection, TLS handshake included, is established.
+ */
+export class Exchange {
+  readonly #request: ApiRequest
+  readonly #context: ExchangeContext
+  readonly #outgoing: ClientRequest
+  readonly #onAbort: () => void
+  readonly #answer: Promise<IncomingMessage>
+  #sent = false
+  #failed = false
+  #response: IncomingMessage | undefined
+
+  private constructor(request: ApiRequest, context: ExchangeContext, outgoing: ClientRequest) {
+    this.#request = request
+    this.#context = context
+    this.#outgoing = outgoing
+    this.#onAbort = () => void outgoing.destroy(new Error('The request was aborted'))
+    this.#answer = new Promise((resolve, reject) => outgoing.once('response', resolve).once('error', reject))
+  }
+
+  /** Sends the request. */
+  static start(request: ApiRequest, context: ExchangeContext): Exchange {
+    const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body))
+    const secure = context.settings.server.protocol === 'https:'
+    const outgoing = (secure ? https : http).request(requestOptions(request, context, body))
+    const exchange = new Exchange(request, context, outgoing)
+    exchange.#listen()
+    outgoing.end(body)
+    return exchange
+  }
+
+  /** Resolves with the head of the answer. @throws ApiRequestError when there is none */
+  async response(): Promise<IncomingMessage> {
+    try {
+      this.#response = await this.#answer
+      return this.#response
+    } catch (cause) {
+      throw this.#failure(cause)
+    }
+  }
+
+  /** The body of the answer as it arrives; ends with it. @throws ApiRequestError when it breaks off */
+  async *chunks(response: IncomingMessage): AsyncGenerator<Buffer> {
+    try {
+      for await (const chunk of response) {
+        if (Buffer.isBuffer(chunk)) yield chunk
+      }
+    } catch (cause) {
+      throw this.#failure(cause)
+    }
+  }
+
+  /** Gives the connection back if the answer was read to its end, and destroys it otherwise. */
+  dispose(): void {
+    this.#request.signal.removeEventListener('abort', this.#onAbort)
+    if (this.#response?.readableEnded !== true) this.#outgoing.destroy()
+    this.#context.pooled.release(this.#failed ? 'broken' : 'sound')
+  }
+
+  #listen(): void {
+    const { signal } = this.#request
+    this.#answer.catch(() => {})
+    // Errors after the answer has begun reach the reader of the answer; the request must not crash the process with them.
+    this.#outgoing.on('error', () => {})
+    this.#outgoing.once('socket', (socket) => {
+      this.#context.pooled.track(socket)
+      this.#noteWhenConnected(socket)
+    })
+    if (signal.aborted) this.#onAbort()
+    else signal.addEventListener('abort', this.#onAbort, { once: true })
+  }
+
+  #noteWhenConnected(socket: Socket): void {
+    const secure = socket instanceof TLSSocket
+    const connected = secure ? socket.getFinished() !== undefined : !socket.connecting
+    const note = () => {
+      this.#sent = true
+    }
+    if (this.#outgoing.reusedSocket || connected) note()
+    else socket.once(secure ? 'secureConnect' : 'connect', note)
+  }
+
+  #failure(cause: unknown): ApiRequestError {
+    this.#failed = true
+    const { signal } = this.#request
+    const staleConnection = this.#outgoing.reusedSocket && this.#response === undefined && !signal.aborted
+    return new ApiRequestError(
+      this.#sent ? 'unknown-outcome' : 'unreachable',
+      `Could not ${describeTarget(this.#request.target)}: ${this.#explain(cause)}`,
+      { cause: signal.aborted ? signal.reason : cause, staleConnection },
+    )
+  }
+
+  #explain(cause: unknown): string {
+    const { server } = this.#context.settings
+    const why = this.#request.signal.aborted ? 'the request was aborted' : describeCause(cause)
+    if (!this.#sent) return `no connection to ${server.origin} (${why})`
+    return `no answer from ${server.origin} (${why})` + (isWrite(this.#request) ? '; it may have taken effect' : '')
+  }
+}
+
+function requestOptions(request: ApiRequest, context: ExchangeContext, body: Buffer | undefined): https.RequestOptions {
+  const { server, auth, headers } = context.settings
+  return {
+    agent: context.pooled.agent,
+    protocol: server.protocol,
+    host: server.hostname.replace(/^\[|\]$/g, ''),
+    port: server.port === '' ? (server.protocol === 'http:' ? 80 : 443) : Number(server.port),
+    method: request.method,
+    path: server.pathname.replace(/\/$/, '') + pathWithQuery(request),
+    ...(auth === undefined ? {} : { auth }),
+    headers: {
+      accept: 'application/json',
+      'user-agent': context.userAgent,
+      ...(body === undefined
+        ? {}
+        : { 'content-type': request.contentType ?? 'application/json', 'content-length': body.byteLength }),
+      ...headers,
+    },
+  }
+}
+
+function describeCause(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause)
+  const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined
+  if (code === undefined || cause.message.includes(code)) return cause.message
+  return cause.message === '' ? code : `${code}: ${cause.message}`
+}

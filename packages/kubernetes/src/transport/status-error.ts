@@ -1,0 +1,80 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { LockFailure } from '@tenure/core'
+import { ApiRequestError } from './api-request-error.ts'
+import { describeTarget, type ApiTarget } from './api-request.ts'
+import { integerAt, isJsonObject, objectAt, stringAt, type JsonObject } from './json-object.ts'
+
+/** An answer that is not a success. */
+export interface FailedResponse {
+  readonly statusCode: number
+  readonly headers: IncomingHttpHeaders
+  /** The parsed body, which need not be a `Status`. */
+  readonly body: unknown
+}
+
+/** Tells what a failed answer means: whether the write can have happened, and what to do about it. */
+export function statusError(target: ApiTarget, response: FailedResponse): ApiRequestError {
+  const status = isJsonObject(response.body) ? response.body : {}
+  const retryAfterMs = retryAfter(response.headers, status)
+  const reason = stringAt(status, 'reason')
+  return new ApiRequestError(failureOf(response.statusCode), messageOf(target, response.statusCode, status), {
+    statusCode: response.statusCode,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(reason === undefined ? {} : { reason }),
+  })
+}
+
+/** What a status code means for a write. Everything that may come from behind the point of no return is an unknown outcome. */
+function failureOf(statusCode: number): LockFailure {
+  switch (statusCode) {
+    case 401:
+      return 'unauthenticated'
+    case 403:
+      return 'forbidden'
+    case 404:
+      return 'not-found'
+    case 409:
+      return 'conflict'
+    case 429:
+      return 'throttled'
+    default:
+      return statusCode >= 500 || statusCode < 300 ? 'unknown-outcome' : 'rejected'
+  }
+}
+
+function messageOf(target: ApiTarget, statusCode: number, status: JsonObject): string {
+  const said = stringAt(status, 'message')
+  return (
+    `Could not ${describeTarget(target)}: ${explain(target, statusCode)}` + (said ? `; the server said: ${said}` : '')
+  )
+}
+
+function explain(target: ApiTarget, statusCode: number): string {
+  switch (statusCode) {
+    case 401:
+      return 'the server does not accept the credentials (401); is the token or the client certificate still valid?'
+    case 403:
+      return (
+        `the credentials lack a permission (403); the Role in namespace ${target.namespace} must grant the verb ` +
+        `"${target.verb}" on the resource "${target.resource}" of API group "${target.group}"`
+      )
+    case 404:
+      return 'it does not exist, or its namespace does not (404)'
+    case 409:
+      return 'it exists already, or has changed since it was read (409)'
+    case 410:
+      return 'that version is no longer kept (410)'
+    case 429:
+      return 'the server asks to come back later (429)'
+    default:
+      return statusCode >= 500 ? `the server failed (${statusCode})` : `the server refused it (${statusCode})`
+  }
+}
+
+/** `Retry-After` in seconds wins over the `Status` detail of the same meaning; a date in `Retry-After` is not understood. */
+function retryAfter(headers: IncomingHttpHeaders, status: JsonObject): number | undefined {
+  const header = headers['retry-after']
+  if (header !== undefined && /^\d{1,6}$/.test(header.trim())) return Number(header) * 1000
+  const seconds = integerAt(objectAt(status, 'details'), 'retryAfterSeconds')
+  return seconds === undefined || seconds < 0 ? undefined : seconds * 1000
+}

@@ -1,0 +1,45 @@
+import type { ApiTarget } from '../transport/api-request.ts'
+import { integerAt, isJsonObject } from '../transport/json-object.ts'
+import { statusError } from '../transport/status-error.ts'
+import type { ObservedLease } from './ordered-observer.ts'
+import { nameOf, parseLease, parseVersion } from '../lease/lease-object.ts'
+import { WatchInterruptedError } from './watch-interrupted-error.ts'
+
+/** What one line of a watch says. */
+export type WatchEvent =
+  { readonly kind: 'lease'; readonly lease: ObservedLease } | { readonly kind: 'progress'; readonly version: bigint }
+
+/** Reads one line of a watch. @throws ApiRequestError for an ERROR event; WatchInterruptedError for anything that is not an event */
+export function parseWatchEvent(line: string, target: ApiTarget): WatchEvent {
+  const { type, object } = parseLine(line)
+  if (type === 'ERROR') throw errorEvent(object, target)
+  const version = parseVersion(object)
+  if (version === undefined)
+    throw new WatchInterruptedError(`The watch sent an event without a version: ${excerpt(line)}`)
+  if (type === 'BOOKMARK' || nameOf(object) !== target.name) return { kind: 'progress', version }
+  if (type === 'DELETED') return { kind: 'lease', lease: { kind: 'absent', version } }
+  const lease = type === 'ADDED' || type === 'MODIFIED' ? parseLease(object) : undefined
+  if (lease === undefined) throw new WatchInterruptedError(`The watch sent an unknown event: ${excerpt(line)}`)
+  return { kind: 'lease', lease }
+}
+
+function parseLine(line: string): { readonly type: unknown; readonly object: unknown } {
+  let event: unknown
+  try {
+    event = JSON.parse(line)
+  } catch (cause) {
+    throw new WatchInterruptedError(`The watch sent something that is not JSON: ${excerpt(line)}`, { cause })
+  }
+  if (!isJsonObject(event))
+    throw new WatchInterruptedError(`The watch sent something that is not an event: ${excerpt(line)}`)
+  return { type: event['type'], object: event['object'] }
+}
+
+function errorEvent(object: unknown, target: ApiTarget): Error {
+  const statusCode = (isJsonObject(object) ? integerAt(object, 'code') : undefined) ?? 500
+  return statusError(target, { statusCode, headers: {}, body: object })
+}
+
+function excerpt(line: string): string {
+  return line.length > 200 ? `${line.slice(0, 200)}…` : line
+}

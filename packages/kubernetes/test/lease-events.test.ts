@@ -1,0 +1,201 @@
+import { silentLogger, type Logger, type PresentLease } from '@tenure/core'
+import { describe, expect, test } from 'vitest'
+import { LeaseEvents, type LeaseEventsOptions } from '../src/events/lease-events.ts'
+import { parseLease } from '../src/lease/lease-object.ts'
+import { answer, kubeConfigFor, LoopbackServer } from './support/loopback-server.ts'
+import { ManualClock } from './support/manual-clock.ts'
+
+function warnings() {
+  const lines: { readonly fields: Readonly<Record<string, unknown>>; readonly message: string }[] = []
+  const logger: Logger = { ...silentLogger, warn: (fields, message) => lines.push({ fields, message }) }
+  return { lines, logger }
+}
+
+function eventsOn(server: LoopbackServer, changes: Partial<LeaseEventsOptions> = {}): LeaseEvents {
+  const kubeConfig = server.kubeConfig()
+  const clock = new ManualClock()
+  return new LeaseEvents({
+    kubeConfig,
+    name: 'janitor',
+    namespace: 'ops',
+    identity: 'me',
+    clock,
+    random: () => 0,
+    ...changes,
+  })
+}
+
+function leaseOf(object: object): PresentLease {
+  const lease = parseLease(object)
+  if (lease === undefined) throw new Error('Expected the lease to parse')
+  return lease
+}
+
+const sent = (server: LoopbackServer) =>
+  server.requests.map(({ message, body }) => ({
+    method: message.method,
+    url: message.url,
+    body: JSON.parse(body) as unknown,
+  }))
+
+describe('an event on the lease', () => {
+  test('is written as client-go writes it', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 201, {}))
+    const events = eventsOn(server)
+    events.becameLeader(leaseOf({ metadata: { uid: 'u-1', resourceVersion: '7' } }))
+    await events.close()
+    expect(sent(server)).toEqual([
+      {
+        method: 'POST',
+        url: '/api/v1/namespaces/ops/events',
+        body: {
+          apiVersion: 'v1',
+          kind: 'Event',
+          metadata: { name: 'janitor.1886c81c14f6d200', namespace: 'ops' },
+          involvedObject: {
+            kind: 'Lease',
+            apiVersion: 'coordination.k8s.io/v1',
+            name: 'janitor',
+            namespace: 'ops',
+            uid: 'u-1',
+            resourceVersion: '7',
+          },
+          reason: 'LeaderElection',
+          message: 'me became leader',
+          type: 'Normal',
+          source: { component: 'tenure' },
+          reportingComponent: 'tenure',
+          firstTimestamp: '2026-01-02T03:04:05Z',
+          lastTimestamp: '2026-01-02T03:04:05Z',
+          count: 1,
+        },
+      },
+    ])
+  })
+
+  test('needs no lease object to be written', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 201, {}))
+    const events = eventsOn(server, { component: 'janitor-controller' })
+    events.stoppedLeading()
+    await events.close()
+    expect(sent(server)[0]?.body).toMatchObject({
+      message: 'me stopped leading',
+      source: { component: 'janitor-controller' },
+      involvedObject: { name: 'janitor', namespace: 'ops' },
+    })
+  })
+
+  test('has a name that Kubernetes takes, however long that of the lease is', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 201, {}))
+    const name = `${'a'.repeat(235)}.${'b'.repeat(17)}`
+    const events = eventsOn(server, { name })
+    events.becameLeader()
+    await events.close()
+    const body = server.requests[0]?.body ?? ''
+    const [, eventName = ''] = /"metadata":\{"name":"([^"]+)"/.exec(body) ?? []
+    expect(eventName).toMatch(/^a{235}\.[0-9a-f]{16}$/)
+  })
+
+  test('is counted on the first of its kind when it is repeated', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
+    const clock = new ManualClock()
+    const events = eventsOn(server, { clock })
+    events.becameLeader()
+    events.stoppedLeading()
+    clock.advance(60_000)
+    events.becameLeader()
+    await events.close()
+    expect(server.requests.map(({ message }) => message.method)).toEqual(['POST', 'POST', 'PATCH'])
+    const [, , repeated] = sent(server)
+    expect(repeated?.url).toBe('/api/v1/namespaces/ops/events/janitor.1886c81c14f6d200')
+    expect(repeated?.body).toEqual({ count: 2, lastTimestamp: '2026-01-02T03:05:05Z' })
+    expect(server.requests[2]?.message.headers['content-type']).toBe('application/merge-patch+json')
+  })
+
+  test('is written anew when the first of its kind is no longer kept', async () => {
+    await using server = await LoopbackServer.start((message, response) => {
+      answer(response, message.method === 'PATCH' ? 404 : 201, {})
+    })
+    const events = eventsOn(server)
+    events.becameLeader()
+    events.becameLeader()
+    await events.close()
+    expect(server.requests.map(({ message }) => message.method)).toEqual(['POST', 'PATCH', 'POST'])
+  })
+})
+
+describe('an event that cannot be written', () => {
+  test('is logged once for each kind of failure, with the permission that is missing', async () => {
+    const { lines, logger } = warnings()
+    let statusCode = 403
+    await using server = await LoopbackServer.start((_, response) => answer(response, statusCode, {}))
+    const events = eventsOn(server, { logger })
+    events.becameLeader()
+    events.stoppedLeading()
+    await server.untilRequests(2)
+    statusCode = 401
+    events.becameLeader()
+    await events.close()
+    expect(lines).toHaveLength(2)
+    expect(String(lines[0]?.fields['err'])).toContain('must grant the verb "create" on the resource "events"')
+    expect(lines[0]?.fields['lease']).toBe('ops/janitor')
+    expect(lines[1]?.fields['err']).toMatchObject({ failure: 'unauthenticated' })
+  })
+
+  test('does not throw into the caller where there is no server, and is over when close resolves', async () => {
+    const { lines, logger } = warnings()
+    const kubeConfig = kubeConfigFor('http://127.0.0.1:1')
+    const events = new LeaseEvents({ kubeConfig, name: 'janitor', namespace: 'ops', identity: 'me', logger })
+    events.becameLeader()
+    await events.close()
+    expect(lines).toHaveLength(1)
+  })
+
+  test('is given up after the timeout', async () => {
+    const { lines, logger } = warnings()
+    await using server = await LoopbackServer.start(() => {})
+    const clock = new ManualClock()
+    const events = eventsOn(server, { logger, clock, timeoutMs: 5000 })
+    events.becameLeader()
+    await server.untilRequests(1)
+    clock.advance(5000)
+    await server.untilDeserted()
+    await events.close()
+    expect(lines[0]?.fields['err']).toMatchObject({ failure: 'unknown-outcome' })
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  test('keeps close waiting no longer than the timeout, however many there are', async () => {
+    await using server = await LoopbackServer.start(() => {})
+    const clock = new ManualClock()
+    const events = eventsOn(server, { clock, timeoutMs: 5000 })
+    for (let term = 0; term < 5; term++) events.becameLeader()
+    await server.untilRequests(1)
+    const closing = events.close()
+    clock.advance(5000)
+    await closing
+    await server.untilDeserted()
+    expect(server.requests).toHaveLength(1)
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  test('is dropped when too many wait, and when it comes after close', async () => {
+    let held: (() => void)[] = []
+    let hold = true
+    await using server = await LoopbackServer.start((_, response) => {
+      const reply = () => answer(response, 201, {})
+      if (hold) held.push(reply)
+      else reply()
+    })
+    const events = eventsOn(server)
+    for (let term = 0; term < 40; term++) events.becameLeader()
+    await server.untilRequests(1)
+    hold = false
+    for (const reply of held) reply()
+    held = []
+    await events.close()
+    events.becameLeader()
+    expect(server.requests).toHaveLength(16)
+    expect(events.close()).toBe(events.close())
+  })
+})

@@ -1,0 +1,111 @@
+import { OptionsError, type LeaseRecord } from '@tenure/core'
+import { describe, expect, test } from 'vitest'
+import { LeaseLock } from '../src/lease/lease-lock.ts'
+import type { LeaseLockOptions } from '../src/lease/lease-lock-options.ts'
+import { leaseObject } from './support/lease-server.ts'
+import { answer, kubeConfigFor, LoopbackServer } from './support/loopback-server.ts'
+
+const options = { kubeConfig: kubeConfigFor('http://127.0.0.1:1'), name: 'janitor', namespace: 'ops' }
+const unaborted = { signal: new AbortController().signal }
+
+const record: LeaseRecord = {
+  holderIdentity: 'a',
+  leaseDurationSeconds: 15,
+  acquireTime: '2026-01-02T03:04:05.000001Z',
+  renewTime: '2026-01-02T03:04:06.000002Z',
+  leaseTransitions: 0,
+  annotations: {},
+}
+
+describe('the options of a LeaseLock', () => {
+  test.each([
+    ['name', ''],
+    ['name', 'Upper'],
+    ['name', 'a/b'],
+    ['name', '-a'],
+    ['name', 'a..b'],
+    ['name', 'a'.repeat(254)],
+    ['namespace', 'a.b'],
+    ['namespace', ''],
+    ['namespace', '../kube-system'],
+    ['namespace', 'a'.repeat(64)],
+  ])('refuse the %s `%s`, and say so', (key, value) => {
+    const build = () => new LeaseLock({ ...options, [key]: value })
+    expect(build).toThrow(OptionsError)
+    expect(build).toThrow(`Expected \`${key}\` to be an RFC 1123`)
+    expect(build).toThrow(`got \`${value}\``)
+  })
+
+  test.each<Partial<LeaseLockOptions>>([
+    { name: 'a.b-c.9' },
+    { name: 'a'.repeat(253) },
+    { namespace: 'a'.repeat(63) },
+    { annotations: { 'example.com/note': 'x' } },
+  ])('take %j', (change) => {
+    expect(() => new LeaseLock({ ...options, ...change })).not.toThrow()
+  })
+
+  test('refuse annotations under the prefix of Tenure', () => {
+    expect(() => new LeaseLock({ ...options, annotations: { 'tenure.dev/offer': 'x' } })).toThrow(OptionsError)
+  })
+
+  test.each([0, -1, Number.NaN, Infinity])('refuse a silence of %d ms', (silenceMs) => {
+    expect(() => new LeaseLock({ ...options, silenceMs })).toThrow('Expected `silenceMs` to be a positive number')
+  })
+})
+
+describe('a LeaseLock', () => {
+  test('says which lease it is about', () => {
+    expect(new LeaseLock(options).description).toBe('lease ops/janitor')
+  })
+
+  test('takes a lease that is not found for absent', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 404, { reason: 'NotFound' }))
+    const lock = new LeaseLock({ ...options, kubeConfig: server.kubeConfig() })
+    expect(await lock.get(unaborted)).toEqual({ kind: 'absent' })
+    await lock.close()
+  })
+
+  test('refuses to read a lease whose version is not a decimal number', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, { metadata: {} }))
+    const lock = new LeaseLock({ ...options, kubeConfig: server.kubeConfig() })
+    await expect(lock.get(unaborted)).rejects.toMatchObject({ failure: 'rejected' })
+    await lock.close()
+  })
+
+  test('has an unknown outcome when a write was accepted with an answer that has no version', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 201, { metadata: {} }))
+    const lock = new LeaseLock({ ...options, kubeConfig: server.kubeConfig() })
+    await expect(lock.create(record, unaborted)).rejects.toMatchObject({ failure: 'unknown-outcome' })
+    await lock.close()
+  })
+
+  test('refuses an update on a base that another lock made, and sends nothing', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
+    const lock = new LeaseLock({ ...options, kubeConfig: server.kubeConfig() })
+    const base = { kind: 'present', version: 7n, record, deleting: false } as const
+    await expect(lock.update(base, record, unaborted)).rejects.toMatchObject({ failure: 'rejected' })
+    expect(server.requests).toHaveLength(0)
+    await lock.close()
+  })
+
+  test('creates by POST and updates by PUT with the version of the base, and needs no read for it', async () => {
+    await using server = await LoopbackServer.start((message, response) => {
+      answer(response, 200, leaseObject(message.method === 'POST' ? 7 : 8, 'a'))
+    })
+    const lock = new LeaseLock({ ...options, kubeConfig: server.kubeConfig(), labels: { app: 'janitor' } })
+    const created = await lock.create(record, unaborted)
+    const updated = await lock.update(created, record, unaborted)
+    expect([created.version, updated.version]).toEqual([7n, 8n])
+    const leases = '/apis/coordination.k8s.io/v1/namespaces/ops/leases'
+    expect(server.requests.map(({ message }) => `${message.method} ${message.url}`)).toEqual([
+      `POST ${leases}`,
+      `PUT ${leases}/janitor`,
+    ])
+    expect(JSON.parse(server.requests[1]?.body ?? '')).toMatchObject({
+      metadata: { name: 'janitor', namespace: 'ops', resourceVersion: '7', labels: { app: 'janitor' } },
+      spec: { renewTime: '2026-01-02T03:04:06.000002Z' },
+    })
+    await lock.close()
+  })
+})

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { leaseRole } from '../src/manifests/lease-role.ts'
+
+test('the Role allows to follow, update and create the lease, to record events, and nothing else', () => {
+  const { role } = leaseRole({ name: 'janitor', namespace: 'ops' })
+  expect(role).toEqual({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'Role',
+    metadata: { name: 'janitor-leader-election', namespace: 'ops' },
+    rules: [
+      {
+        apiGroups: ['coordination.k8s.io'],
+        resources: ['leases'],
+        resourceNames: ['janitor'],
+        verbs: ['get', 'list', 'watch', 'update'],
+      },
+      { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
+      { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
+    ],
+  })
+})
+
+test('the RoleBinding gives the Role to the service account that has the name of the lease', () => {
+  const { roleBinding } = leaseRole({ name: 'janitor', namespace: 'ops' })
+  expect(roleBinding).toMatchObject({
+    kind: 'RoleBinding',
+    metadata: { name: 'janitor-leader-election', namespace: 'ops' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'janitor-leader-election' },
+    subjects: [{ kind: 'ServiceAccount', name: 'janitor', namespace: 'ops' }],
+  })
+})
+
+test('the RoleBinding gives the Role to the subjects that were asked for, under the name that was asked for', () => {
+  const subjects = [{ kind: 'User', name: 'alice', apiGroup: 'rbac.authorization.k8s.io' }]
+  const { role, roleBinding } = leaseRole({ name: 'janitor', namespace: 'ops', subjects, roleName: 'stand' })
+  expect(role.metadata?.name).toBe('stand')
+  expect(roleBinding.roleRef.name).toBe('stand')
+  expect(roleBinding.subjects).toEqual(subjects)
+})

@@ -1,0 +1,384 @@
+import { LockRequestError } from '@tenure/core'
+import { describe, expect, test } from 'vitest'
+import { LeaseLock } from '../src/lease/lease-lock.ts'
+import { WatchInterruptedError } from '../src/watch/watch-interrupted-error.ts'
+import { leaseObject, LeaseServer } from './support/lease-server.ts'
+import { answer, kubeConfigFor } from './support/loopback-server.ts'
+import { ManualClock } from './support/manual-clock.ts'
+import { WatchLog } from './support/watch-log.ts'
+
+/** A watch on a scripted server, on a clock that stands still. */
+async function watching(prepare: (server: LeaseServer) => void = () => {}) {
+  const server = await LeaseServer.start()
+  prepare(server)
+  const clock = new ManualClock()
+  const kubeConfig = server.http.kubeConfig()
+  const lock = new LeaseLock({ kubeConfig, name: 'janitor', namespace: 'ops', clock, random: () => 0.5 })
+  const log = new WatchLog()
+  const watch = lock.watch(log)
+  return {
+    server,
+    clock,
+    log,
+    watch,
+    async [Symbol.asyncDispose]() {
+      await lock.close()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Advances the clock in steps until the log has that many lines. */
+async function advanceUntil(clock: ManualClock, condition: () => boolean): Promise<void> {
+  while (!condition()) {
+    await new Promise((resolve) => setImmediate(resolve))
+    clock.advance(10)
+  }
+}
+
+describe('the beginning of a watch', () => {
+  test('reports an absent lease with the version of the list, then that it is up', async () => {
+    await using run = await watching()
+    expect(await run.log.until(2)).toEqual(['absent@10', 'up'])
+  })
+
+  test('reports a present lease, then that it is up', async () => {
+    await using run = await watching((server) => server.put('a'))
+    expect(await run.log.until(2)).toEqual(['present@11 a', 'up'])
+  })
+
+  test('watches the one lease, with bookmarks, from the version of the list, for a bounded time', async () => {
+    await using run = await watching((server) => void (server.version = 17))
+    await run.log.until(2)
+    expect(Object.fromEntries(run.server.watches[0]?.query ?? [])).toEqual({
+      fieldSelector: 'metadata.name=janitor',
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion: '17',
+      timeoutSeconds: '360',
+    })
+  })
+
+  test('does not call the observer before watch() has returned', async () => {
+    await using server = await LeaseServer.start()
+    const lock = new LeaseLock({ kubeConfig: server.http.kubeConfig(), name: 'janitor', namespace: 'ops' })
+    const log = new WatchLog()
+    lock.watch(log)
+    expect(log.lines).toEqual([])
+    await lock.close()
+  })
+
+  test.each([
+    ['no items', { metadata: { resourceVersion: '5' } }],
+    ['no version', { items: [] }],
+    ['a lease without a version', { metadata: { resourceVersion: '5' }, items: [{ metadata: { name: 'janitor' } }] }],
+  ])('takes a list with %s for a failure, not for an absent lease', async (_, list) => {
+    await using run = await watching((server) => (server.onList = (response) => answer(response, 200, list)))
+    expect((await run.log.until(1))[0]).toBe('down')
+    expect(run.log.causes[0]).toBeInstanceOf(WatchInterruptedError)
+  })
+
+  test('ignores other leases, should the server not understand the selector', async () => {
+    await using run = await watching((server) => {
+      server.onList = (response) =>
+        answer(response, 200, { metadata: { resourceVersion: '10' }, items: [leaseObject(9, 'x', 'other')] })
+    })
+    await run.log.until(2)
+    run.server.send({ type: 'MODIFIED', object: leaseObject(11, 'x', 'other') }, run.server.put('a'))
+    expect(await run.log.until(3)).toEqual(['absent@10', 'up', 'present@11 a'])
+  })
+})
+
+describe('a watch', () => {
+  test('reports changes as they happen', async () => {
+    await using run = await watching()
+    await run.log.until(2)
+    run.server.send(run.server.put('a'), run.server.put('b'))
+    run.server.send(run.server.delete())
+    run.server.send(run.server.put('c'))
+    expect(await run.log.until(6)).toEqual([
+      'absent@10',
+      'up',
+      'present@11 a',
+      'present@12 b',
+      'absent@13',
+      'present@14 c',
+    ])
+  })
+
+  test('understands events that are cut anywhere', async () => {
+    await using run = await watching()
+    await run.log.until(2)
+    const bytes = Buffer.from(`${JSON.stringify(run.server.put('läufer-der-📜'))}\n`)
+    const { response } = run.server.watches[0] ?? {}
+    for (const byte of bytes) response?.write(Buffer.of(byte))
+    expect((await run.log.until(3))[2]).toBe('present@11 läufer-der-📜')
+  })
+
+  test('resumes after the last version it has seen, bookmarks included, when the server ends the stream', async () => {
+    await using run = await watching()
+    await run.log.until(2)
+    run.server.send(run.server.put('a'), { type: 'BOOKMARK', object: { metadata: { resourceVersion: '99' } } })
+    await run.log.until(3)
+    run.clock.advance(1000)
+    run.server.watches[0]?.response.end()
+    await advanceUntil(run.clock, () => run.server.watches.length === 2)
+    expect(run.server.watches[1]?.query.get('resourceVersion')).toBe('99')
+    expect(run.server.lists).toBe(1)
+    expect(run.log.lines).toEqual(['absent@10', 'up', 'present@11 a'])
+  })
+
+  test('lists again when the version is no longer kept, and reports what it has missed', async () => {
+    await using run = await watching((server) => server.put('a'))
+    await run.log.until(2)
+    run.server.put('b')
+    run.server.send({ type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired' } })
+    expect(await run.log.until(3)).toEqual(['present@11 a', 'up', 'present@12 b'])
+    await advanceUntil(run.clock, () => run.server.watches.length === 2)
+    expect(run.server.watches[1]?.query.get('resourceVersion')).toBe('12')
+  })
+
+  test('lists again when the version is refused with status 410', async () => {
+    await using run = await watching()
+    await run.log.until(2)
+    run.clock.advance(1000)
+    run.server.onWatch = (response) => {
+      run.server.onWatch = (next) => next.writeHead(200).flushHeaders()
+      answer(response, 410, { kind: 'Status', code: 410, reason: 'Expired' })
+    }
+    run.server.put('b')
+    run.server.watches[0]?.response.end()
+    expect(await run.log.until(3)).toEqual(['absent@10', 'up', 'present@11 b'])
+    expect(run.server.lists).toBe(2)
+  })
+
+  test('reports once that it is down, connects again at once, and reports that it is up', async () => {
+    await using run = await watching()
+    await run.log.until(2)
+    run.server.watches[0]?.response.destroy()
+    expect(await run.log.until(4)).toEqual(['absent@10', 'up', 'down', 'up'])
+    expect(run.log.causes[0]).toBeInstanceOf(LockRequestError)
+  })
+
+  test('reports one outage once however often it fails to connect, ever more rarely', async () => {
+    await using run = await watching()
+    await run.log.until(2)
+    const attempts: number[] = []
+    run.server.onWatch = (response) => {
+      attempts.push(run.clock.now())
+      response.destroy()
+    }
+    const brokenAt = run.clock.now()
+    run.server.watches[0]?.response.destroy()
+    await advanceUntil(run.clock, () => attempts.length === 6)
+    expect(run.log.lines).toEqual(['absent@10', 'up', 'down'])
+    const gaps = attempts.map((at, index) => at - (attempts[index - 1] ?? brokenAt))
+    expect(gaps[1]).toBeGreaterThanOrEqual(70)
+    expect(gaps[5]).toBeGreaterThanOrEqual(1200)
+    run.server.onWatch = (response) => response.writeHead(200).flushHeaders()
+    await advanceUntil(run.clock, () => run.log.lines.length === 4)
+    expect(run.log.lines[3]).toBe('up')
+  })
+
+  test('reports that it is down when it cannot connect in the first place', async () => {
+    await using run = await watching((server) => {
+      server.onList = (response) => answer(response, 403, { kind: 'Status', message: 'no' })
+    })
+    await run.log.until(1)
+    expect(run.log.causes[0]).toMatchObject({ failure: 'forbidden' })
+    expect(run.log.causes[0]?.message).toContain('must grant the verb "list"')
+    run.server.onList = (response) => run.server.answerList(response)
+    await advanceUntil(run.clock, () => run.log.lines.length === 3)
+    expect(run.log.lines).toEqual(['down', 'absent@10', 'up'])
+  })
+
+  test('comes back no earlier than a server that throttles it asks for', async () => {
+    await using run = await watching((server) => {
+      server.onList = (response) => answer(response, 429, { kind: 'Status' }, { 'retry-after': '9' })
+    })
+    await run.log.until(1)
+    run.server.onList = (response) => run.server.answerList(response)
+    const downAt = run.clock.now()
+    await advanceUntil(run.clock, () => run.server.lists === 2)
+    expect(run.clock.now() - downAt).toBeGreaterThanOrEqual(8900)
+  })
+
+  test('does not ask at full speed a server that ends every stream at once', async () => {
+    const openedAt: number[] = []
+    await using run = await watching()
+    run.server.onWatch = (response) => {
+      openedAt.push(run.clock.now())
+      response.writeHead(200).end()
+    }
+    await advanceUntil(run.clock, () => openedAt.length === 5)
+    expect((openedAt[4] ?? 0) - (openedAt[0] ?? 0)).toBeGreaterThanOrEqual(400)
+    expect(run.log.lines).toContain('down')
+  })
+
+  test.each([
+    ['something that is not JSON', '{"type":\n'],
+    ['something that is not an object', '17\n'],
+    ['an unknown event', '{"type":"WOBBLED","object":{"metadata":{"name":"janitor","resourceVersion":"12"}}}\n'],
+    ['an event without a version', '{"type":"MODIFIED","object":{"metadata":{"name":"janitor"}}}\n'],
+    ['an error', '{"type":"ERROR","object":{"code":500}}\n'],
+  ])('connects again after %s', async (_, line) => {
+    await using run = await watching()
+    await run.log.until(2)
+    run.server.watches[0]?.response.write(line)
+    await advanceUntil(run.clock, () => run.log.lines.length === 4)
+    expect(run.log.lines).toEqual(['absent@10', 'up', 'down', 'up'])
+  })
+
+  test('stays down on a store that went back to an older version', async () => {
+    await using run = await watching((server) => server.put('a'))
+    await run.log.until(2)
+    run.server.version = 3
+    run.server.lease = leaseObject(3, 'restored')
+    run.server.send({ type: 'ERROR', object: { code: 410 } })
+    expect(await run.log.until(3)).toEqual(['present@11 a', 'up', 'down'])
+    expect(run.log.causes[0]?.message).toContain('went back from version 11 to 3')
+  })
+})
+
+describe('silence of a watch', () => {
+  test('is looked into once, and changes nothing when the lease has not changed', async () => {
+    await using run = await watching((server) => server.put('a'))
+    await run.log.until(2)
+    run.clock.advance(2499)
+    expect(run.server.lists).toBe(1)
+    run.clock.advance(1)
+    await advanceUntil(run.clock, () => run.server.lists === 2)
+    expect(run.server.watches).toHaveLength(1)
+    expect(run.log.lines).toEqual(['present@11 a', 'up'])
+  })
+
+  test('is a dead watch when the lease has changed: the change is reported and the watch made anew', async () => {
+    await using run = await watching((server) => server.put('a'))
+    await run.log.until(2)
+    run.server.put('b')
+    run.clock.advance(2500)
+    expect(await run.log.until(3)).toEqual(['present@11 a', 'up', 'present@12 b'])
+    await advanceUntil(run.clock, () => run.log.lines.length === 5)
+    expect(run.log.lines.slice(3)).toEqual(['down', 'up'])
+    expect(run.clock.now()).toBeLessThanOrEqual(4000)
+    expect(run.log.causes[0]?.message).toContain('silent')
+    expect(run.server.watches[0]?.response.destroyed).toBe(true)
+  })
+
+  test('is a dead watch when the lease was deleted', async () => {
+    await using run = await watching((server) => server.put('a'))
+    await run.log.until(2)
+    run.server.delete()
+    run.clock.advance(2500)
+    expect(await run.log.until(3)).toEqual(['present@11 a', 'up', 'absent@12'])
+    await advanceUntil(run.clock, () => run.log.lines.length === 5)
+    expect(run.log.lines.slice(3)).toEqual(['down', 'up'])
+  })
+
+  test('is no dead watch when the change arrives a moment after it was read, and nothing is reported twice', async () => {
+    await using run = await watching((server) => server.put('a'))
+    await run.log.until(2)
+    const event = run.server.put('b')
+    run.clock.advance(2500)
+    await run.log.until(3)
+    run.server.send(event, run.server.put('c'))
+    expect(await run.log.until(4)).toEqual(['present@11 a', 'up', 'present@12 b', 'present@13 c'])
+    run.clock.advance(1499)
+    expect(run.server.watches).toHaveLength(1)
+  })
+
+  test('is a dead watch when nobody answers the look, within the time', async () => {
+    await using run = await watching((server) => server.put('a'))
+    await run.log.until(2)
+    run.server.onList = () => {}
+    run.server.onWatch = () => {}
+    run.clock.advance(2500)
+    await run.server.http.untilRequests(3)
+    run.clock.advance(1500)
+    expect((await run.log.until(3))[2]).toBe('down')
+    expect(run.clock.now()).toBe(4000)
+  })
+
+  test('of a server that does not answer the watch at all is down within the time', async () => {
+    await using run = await watching((server) => (server.onWatch = () => {}))
+    await run.server.http.untilRequests(2)
+    run.clock.advance(4000)
+    expect(await run.log.until(2)).toEqual(['absent@10', 'down'])
+    expect(run.log.causes[0]?.message).toContain('4000 ms')
+  })
+})
+
+describe('closing a watch', () => {
+  test('ends its connections and timers', async () => {
+    await using run = await watching((server) => server.put('a'))
+    await run.log.until(2)
+    run.clock.advance(2500)
+    await run.server.http.untilRequests(3)
+    await run.watch.close()
+    await run.server.http.untilDeserted()
+    expect(run.clock.pendingTimers).toBe(0)
+  })
+
+  test('ends a pause between two attempts', async () => {
+    await using run = await watching((server) => (server.onList = (response) => response.destroy()))
+    await run.log.until(1)
+    while (run.clock.pendingTimers === 0) await new Promise((resolve) => setImmediate(resolve))
+    await run.watch.close()
+    expect(run.clock.pendingTimers).toBe(0)
+  })
+
+  test('ends an attempt that is not answered', async () => {
+    await using run = await watching((server) => (server.onList = () => {}))
+    await run.server.http.untilRequests(1)
+    await run.watch.close()
+    await run.server.http.untilDeserted()
+    expect(run.clock.pendingTimers).toBe(0)
+    expect(run.log.lines).toEqual([])
+  })
+
+  test('silences the observer from the moment of the call on', async () => {
+    await using run = await watching()
+    await run.log.until(2)
+    run.server.send(run.server.put('a'))
+    const closing = run.watch.close()
+    await closing
+    expect(run.log.lines).toEqual(['absent@10', 'up'])
+  })
+
+  test('is the same for every caller', async () => {
+    await using run = await watching()
+    expect(run.watch.close()).toBe(run.watch.close())
+    await run.watch.close()
+  })
+
+  test('works from inside the observer', async () => {
+    await using server = await LeaseServer.start()
+    const lock = new LeaseLock({ kubeConfig: server.http.kubeConfig(), name: 'janitor', namespace: 'ops' })
+    let changes = 0
+    const called = new Promise<void>((resolve) => {
+      const watch = lock.watch({
+        changed: () => {
+          changes++
+          void watch.close().then(resolve)
+        },
+        up: () => expect.unreachable(),
+        down: () => expect.unreachable(),
+      })
+    })
+    await called
+    await server.http.untilDeserted()
+    expect(changes).toBe(1)
+    await lock.close()
+  })
+})
+
+test('a watch of a server that is not there is down, and refuses to start on a closed lock', async () => {
+  const kubeConfig = kubeConfigFor('http://127.0.0.1:1')
+  const lock = new LeaseLock({ kubeConfig, name: 'janitor', namespace: 'ops' })
+  const log = new WatchLog()
+  lock.watch(log)
+  await log.until(1)
+  expect(log.causes[0]).toMatchObject({ failure: 'unreachable' })
+  await lock.close()
+  expect(() => lock.watch(log)).toThrow(LockRequestError)
+})

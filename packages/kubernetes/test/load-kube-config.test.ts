@@ -1,0 +1,133 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { KubeConfigError } from '../src/config/kube-config-error.ts'
+import { loadKubeConfig } from '../src/config/load-kube-config.ts'
+import { inClusterNamespace } from '../src/config/service-account.ts'
+
+/** A fresh folder with these files in it. */
+function folderWith(files: Record<string, string> = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tenure-kubeconfig-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), content)
+  }
+  return folder
+}
+
+function kubeConfigText(name: string, currentContext: string | null = name): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name, cluster: { server: `https://${name}.test` } }],
+    users: [{ name, user: { token: `token of ${name}` } }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    ...(currentContext === null ? {} : { 'current-context': currentContext }),
+  })
+}
+
+const serviceAccount = { token: 'sa-token', 'ca.crt': 'sa-ca', namespace: 'ops\n' }
+const clusterAddress = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' }
+const nowhere = '/nonexistent/serviceaccount'
+
+function serverOf(options: Parameters<typeof loadKubeConfig>[0]): string | undefined {
+  return loadKubeConfig({ serviceAccountDirectory: nowhere, ...options }).getCurrentCluster()?.server
+}
+
+describe('the kubeconfig', () => {
+  test('is that of the given path, before everything else', () => {
+    const folder = folderWith({ given: kubeConfigText('given'), env: kubeConfigText('env') })
+    const env = { KUBECONFIG: join(folder, 'env'), HOME: folder }
+    expect(serverOf({ env, kubeConfigPath: join(folder, 'given') })).toBe('https://given.test')
+  })
+
+  test('is that of KUBECONFIG, before the service account', () => {
+    const folder = folderWith({ env: kubeConfigText('env'), ...serviceAccount })
+    const env = { ...clusterAddress, KUBECONFIG: join(folder, 'env') }
+    expect(serverOf({ env, serviceAccountDirectory: folder })).toBe('https://env.test')
+  })
+
+  test('is that of the service account in a Pod, before the home directory', () => {
+    const folder = folderWith({ '.kube/config': kubeConfigText('home'), ...serviceAccount })
+    const env = { ...clusterAddress, HOME: folder }
+    const kubeConfig = loadKubeConfig({ env, serviceAccountDirectory: folder })
+    expect(kubeConfig.getCurrentCluster()).toMatchObject({
+      server: 'https://10.0.0.1:443',
+      caFile: join(folder, 'ca.crt'),
+    })
+    expect(kubeConfig.getCurrentUser()?.authProvider).toMatchObject({ config: { tokenFile: join(folder, 'token') } })
+    expect(kubeConfig.getContextObject(kubeConfig.getCurrentContext())?.namespace).toBe('ops')
+  })
+
+  test('of a Pod authenticates with the token that the file holds', async () => {
+    const folder = folderWith(serviceAccount)
+    const kubeConfig = loadKubeConfig({ env: clusterAddress, serviceAccountDirectory: folder })
+    const options: Parameters<typeof kubeConfig.applyToHTTPSOptions>[0] = {}
+    await kubeConfig.applyToHTTPSOptions(options)
+    expect(options.headers).toMatchObject({ Authorization: 'Bearer sa-token' })
+    expect(String(options.ca)).toBe('sa-ca')
+  })
+
+  test('of a Pod brackets an IPv6 address', () => {
+    const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '6443' }
+    expect(serverOf({ env, serviceAccountDirectory: folderWith(serviceAccount) })).toBe('https://[fd00::1]:6443')
+  })
+
+  test('is that of the home directory where there is no Pod', () => {
+    const folder = folderWith({ '.kube/config': kubeConfigText('home') })
+    expect(serverOf({ env: { HOME: folder } })).toBe('https://home.test')
+  })
+
+  test('is merged from the files of KUBECONFIG: missing ones are skipped, the first entry of a name counts', () => {
+    const first = kubeConfigText('shared', null)
+    const second = kubeConfigText('shared').replace('https://shared.test', 'https://other.test')
+    const folder = folderWith({ first, second, third: kubeConfigText('third') })
+    const paths = ['missing', 'first', 'second', 'third'].map((path) => join(folder, path))
+    const kubeConfig = loadKubeConfig({ env: { KUBECONFIG: paths.join(delimiter) }, serviceAccountDirectory: nowhere })
+    expect(kubeConfig.getCurrentCluster()?.server).toBe('https://shared.test')
+    expect(kubeConfig.getClusters().map(({ name }) => name)).toEqual(['shared', 'third'])
+  })
+
+  test('is an error that says what was looked for, where there is none', () => {
+    const folder = folderWith()
+    const load = () => loadKubeConfig({ env: { HOME: folder }, serviceAccountDirectory: nowhere })
+    expect(load).toThrow(KubeConfigError)
+    expect(load).toThrow(
+      /KUBECONFIG is not set.*KUBERNETES_SERVICE_HOST.*serviceaccount\/token.*\.kube\/config does not exist/,
+    )
+  })
+
+  test('is never a default address: a file that was named but is missing is an error', () => {
+    const env = { KUBECONFIG: '/nonexistent/kubeconfig', HOME: folderWith({ '.kube/config': kubeConfigText('home') }) }
+    expect(() => serverOf({ env })).toThrow(/named by KUBECONFIG does not exist: \/nonexistent\/kubeconfig/)
+    expect(() => serverOf({ env, kubeConfigPath: '/nonexistent/given' })).toThrow(KubeConfigError)
+  })
+
+  test.each([
+    ['not YAML', '{ clusters: ['],
+    ['empty', ''],
+    ['a list', '[]'],
+  ])('is an error that names the file when it is %s', (_, text) => {
+    const path = join(folderWith({ broken: text }), 'broken')
+    expect(() => serverOf({ env: {}, kubeConfigPath: path })).toThrow(KubeConfigError)
+    expect(() => serverOf({ env: {}, kubeConfigPath: path })).toThrow(path)
+  })
+
+  test('is an error when its current context has no cluster', () => {
+    const path = join(folderWith({ odd: kubeConfigText('a', 'b') }), 'odd')
+    expect(() => serverOf({ env: {}, kubeConfigPath: path })).toThrow(/no cluster for its current context `b`/)
+  })
+})
+
+describe('the namespace of the Pod', () => {
+  test('is what the service account says', () => {
+    expect(inClusterNamespace({ serviceAccountDirectory: folderWith(serviceAccount) })).toBe('ops')
+  })
+
+  test('is unknown outside a Pod', () => {
+    expect(inClusterNamespace({ serviceAccountDirectory: nowhere })).toBeUndefined()
+    expect(inClusterNamespace({ serviceAccountDirectory: folderWith({ namespace: '\n' }) })).toBeUndefined()
+  })
+})

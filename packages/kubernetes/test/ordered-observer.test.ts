@@ -1,0 +1,104 @@
+import * as fc from 'fast-check'
+import { describe, expect, test, vi } from 'vitest'
+import { OrderedObserver, type ObservedLease } from '../src/watch/ordered-observer.ts'
+
+function present(version: bigint): ObservedLease {
+  const record = {
+    holderIdentity: 'a',
+    leaseDurationSeconds: 15,
+    acquireTime: undefined,
+    renewTime: undefined,
+    leaseTransitions: undefined,
+    annotations: {},
+  }
+  return { kind: 'present', version, record, deleting: false }
+}
+
+const absent = (version: bigint): ObservedLease => ({ kind: 'absent', version })
+
+function recorded() {
+  const calls: string[] = []
+  const observer = new OrderedObserver({
+    changed: ({ kind, version }) => calls.push(`${kind}@${version}`),
+    up: () => calls.push('up'),
+    down: (cause) => calls.push(`down: ${cause.message}`),
+  })
+  return { calls, observer }
+}
+
+describe('an ordered observer', () => {
+  test('reports versions in ascending order, whatever order they come in, and ends with the newest', () => {
+    const lease = fc
+      .tuple(fc.boolean(), fc.bigInt(1n, 50n))
+      .map(([is, version]) => (is ? present(version) : absent(version)))
+    fc.assert(
+      fc.property(fc.array(lease, { minLength: 1 }), (leases) => {
+        const seen: ObservedLease[] = []
+        const observer = new OrderedObserver({
+          changed: (snapshot) => {
+            if (snapshot.version !== undefined) seen.push({ ...snapshot, version: snapshot.version })
+          },
+          up: () => {},
+          down: () => {},
+        })
+        for (const next of leases) observer.changed(next)
+        const versions = seen.map(({ version }) => version)
+        expect(versions).toEqual([...new Set(versions)].sort((a, b) => (a < b ? -1 : 1)))
+        const presentVersions = leases.flatMap(({ kind, version }) => (kind === 'present' ? [version] : []))
+        for (const version of presentVersions) expect(versions.at(-1)).toBeGreaterThanOrEqual(version)
+      }),
+    )
+  })
+
+  test('does not report that an absent lease is still absent', () => {
+    const { calls, observer } = recorded()
+    for (const lease of [absent(1n), absent(5n), present(7n), absent(9n), absent(11n)]) observer.changed(lease)
+    expect(calls).toEqual(['absent@1', 'present@7', 'absent@9'])
+  })
+
+  test('does not report a deletion that is older than the present lease', () => {
+    const { calls, observer } = recorded()
+    for (const lease of [present(7n), absent(6n), present(7n)]) observer.changed(lease)
+    expect(calls).toEqual(['present@7'])
+  })
+
+  test('reports each outage once, with its first cause', () => {
+    const { calls, observer } = recorded()
+    observer.down(new Error('refused'))
+    observer.down(new Error('refused again'))
+    observer.up()
+    observer.up()
+    observer.down(new Error('reset'))
+    expect(calls).toEqual(['down: refused', 'up', 'down: reset'])
+  })
+
+  test('reports nothing after it was closed', () => {
+    const { calls, observer } = recorded()
+    observer.close()
+    observer.changed(present(1n))
+    observer.up()
+    observer.down(new Error('late'))
+    expect(calls).toEqual([])
+  })
+
+  test('lets an exception of the observer surface as uncaught, and goes on', () => {
+    const microtasks: (() => void)[] = []
+    vi.spyOn(globalThis, 'queueMicrotask').mockImplementation((microtask) => void microtasks.push(microtask))
+    const error = new Error('bug in the observer')
+    let calls = 0
+    const observer = new OrderedObserver({
+      changed: () => {
+        calls++
+        throw error
+      },
+      up: () => {},
+      down: () => {},
+    })
+    observer.changed(present(1n))
+    observer.changed(present(2n))
+    vi.restoreAllMocks()
+    expect(calls).toBe(2)
+    expect(microtasks).toHaveLength(2)
+    expect(microtasks[0]).toThrow(error)
+  })
+})

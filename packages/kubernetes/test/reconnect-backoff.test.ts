@@ -1,0 +1,23 @@
+import { describe, expect, test } from 'vitest'
+import { ReconnectBackoff } from '../src/watch/reconnect-backoff.ts'
+
+describe('the backoff of reconnects', () => {
+  test('is nothing the first time, then grows from 100 ms to 5 s', () => {
+    const backoff = new ReconnectBackoff(() => 1)
+    expect(Array.from({ length: 9 }, () => backoff.next())).toEqual([0, 100, 200, 400, 800, 1600, 3200, 5000, 5000])
+  })
+
+  test('is spread over the upper half of the delay', () => {
+    const backoff = new ReconnectBackoff(() => 0)
+    expect(Array.from({ length: 3 }, () => backoff.next())).toEqual([0, 50, 100])
+  })
+
+  test('starts again after a success', () => {
+    const backoff = new ReconnectBackoff(() => 1)
+    backoff.next()
+    expect(backoff.fresh).toBe(false)
+    backoff.reset()
+    expect(backoff.fresh).toBe(true)
+    expect(backoff.next()).toBe(0)
+  })
+})

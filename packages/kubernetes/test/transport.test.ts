@@ -1,0 +1,446 @@
+import { once } from 'node:events'
+import net, { type Socket } from 'node:net'
+import { KubeConfig } from '@kubernetes/client-node'
+import { describe, expect, test } from 'vitest'
+import { ApiRequestError } from '../src/transport/api-request-error.ts'
+import type { ApiRequest } from '../src/transport/api-request.ts'
+import { ApiTransport } from '../src/transport/api-transport.ts'
+import { answer, kubeConfigFor, LoopbackServer, portOf, untilClosed } from './support/loopback-server.ts'
+
+const LEASE = '/apis/coordination.k8s.io/v1/namespaces/ops/leases/janitor'
+
+function request(changes: Partial<ApiRequest> = {}): ApiRequest {
+  return {
+    method: 'GET',
+    path: LEASE,
+    target: { verb: 'get', group: 'coordination.k8s.io', resource: 'leases', namespace: 'ops', name: 'janitor' },
+    signal: new AbortController().signal,
+    ...changes,
+  }
+}
+
+const put = (changes: Partial<ApiRequest> = {}): ApiRequest =>
+  request({ method: 'PUT', body: { some: 'lease' }, ...changes })
+
+async function failureOf(promise: Promise<unknown>): Promise<ApiRequestError> {
+  const [outcome] = await Promise.allSettled([promise])
+  if (outcome.status === 'rejected' && outcome.reason instanceof ApiRequestError) return outcome.reason
+  throw new Error(`Expected an ApiRequestError, got ${JSON.stringify(outcome)}`)
+}
+
+/** A TCP server that does with each connection what it is told. */
+async function rawServer(onConnection: (socket: Socket) => void) {
+  const sockets: Socket[] = []
+  const server = net.createServer((socket) => {
+    sockets.push(socket.on('error', () => {}))
+    onConnection(socket)
+  })
+  const connected = once(server, 'connection')
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: portOf(server),
+    connected,
+    async [Symbol.asyncDispose]() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+      await once(server, 'close')
+    },
+  }
+}
+
+describe('a request', () => {
+  test('carries the method, the path below the server URL, the query, the body and the user agent', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, { ok: true }))
+    const transport = new ApiTransport({ kubeConfig: kubeConfigFor(`${server.url}/k8s/prefix/`) })
+    const body = await transport.send(put({ query: { fieldSelector: 'metadata.name=janitor' } }))
+    expect(body).toEqual({ ok: true })
+    const [received] = server.requests
+    expect(received?.message.method).toBe('PUT')
+    expect(received?.message.url).toBe(`/k8s/prefix${LEASE}?fieldSelector=metadata.name%3Djanitor`)
+    expect(received?.message.headers['user-agent']).toMatch(/^tenure\/\d+\.\d+\.\d+\S* leader-election$/)
+    expect(received?.message.headers['content-type']).toBe('application/json')
+    expect(JSON.parse(received?.body ?? '')).toEqual({ some: 'lease' })
+    await transport.close()
+  })
+
+  test('carries the token of the kubeconfig', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig({ token: 's3cret' }), userAgent: 'mine' })
+    await transport.send(request())
+    expect(server.requests[0]?.message.headers.authorization).toBe('Bearer s3cret')
+    expect(server.requests[0]?.message.headers['user-agent']).toBe('mine')
+    await transport.close()
+  })
+
+  test('carries the user name and password of the kubeconfig', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig({ username: 'a', password: 'b' }) })
+    await transport.send(request())
+    expect(server.requests[0]?.message.headers.authorization).toBe(`Basic ${Buffer.from('a:b').toString('base64')}`)
+    await transport.close()
+  })
+
+  test('carries the credentials that an authenticator gives at that moment', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
+    let serial = 0
+    const authenticator: Parameters<KubeConfig['addAuthenticator']>[0] = {
+      isAuthProvider: (user) => user.authProvider?.name === 'rotating',
+      applyAuthentication: async (_, options) => {
+        options.headers = { ...options.headers, Authorization: `Bearer token-${++serial}\n` }
+      },
+    }
+    const kubeConfig = new KubeConfig()
+    kubeConfig.addAuthenticator(authenticator)
+    const user = { name: 'u', authProvider: { name: 'rotating' } }
+    kubeConfig.loadFromClusterAndUser({ name: 'c', server: server.url, skipTLSVerify: false }, user)
+    const transport = new ApiTransport({ kubeConfig })
+    await transport.send(request())
+    await transport.send(request())
+    const sent = server.requests.map(({ message }) => message.headers.authorization)
+    expect(sent).toEqual(['Bearer token-1', 'Bearer token-2'])
+    expect(server.connections).toHaveLength(1)
+    await transport.close()
+  })
+
+  test('goes through the proxy of the cluster', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, { via: 'proxy' }))
+    const connects: string[] = []
+    await using proxy = await rawServer((socket) => {
+      socket.once('data', (head) => {
+        connects.push(String(head).split('\r\n')[0] ?? '')
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+        const upstream = net.connect(server.port, '127.0.0.1').on('error', () => socket.destroy())
+        socket.pipe(upstream).pipe(socket)
+      })
+    })
+    const kubeConfig = server.kubeConfig()
+    const cluster = kubeConfig.getCurrentCluster()
+    if (cluster !== null) Object.assign(cluster, { proxyUrl: `http://127.0.0.1:${proxy.port}` })
+    const transport = new ApiTransport({ kubeConfig })
+    expect(await transport.send(request())).toEqual({ via: 'proxy' })
+    expect(await transport.send(request())).toEqual({ via: 'proxy' })
+    expect(connects).toEqual([`CONNECT 127.0.0.1:${server.port} HTTP/1.1`])
+    await transport.close()
+    await server.untilDeserted()
+  })
+})
+
+describe('connections', () => {
+  test('are kept alive from one request to the next', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    await transport.send(request())
+    await transport.send(put())
+    expect(server.connections).toHaveLength(1)
+    await transport.close()
+  })
+
+  test('are not shared with other transports of the same kubeconfig', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
+    const kubeConfig = server.kubeConfig()
+    const transports = [new ApiTransport({ kubeConfig }), new ApiTransport({ kubeConfig })]
+    for (const transport of transports) await transport.send(request())
+    expect(server.connections).toHaveLength(2)
+    await Promise.all(transports.map((transport) => transport.close()))
+  })
+
+  test('are made anew, and the old ones closed, when the TLS material of the kubeconfig changes', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
+    const kubeConfig = server.kubeConfig()
+    const transport = new ApiTransport({ kubeConfig })
+    await transport.send(request())
+    const user = kubeConfig.getCurrentUser()
+    if (user !== null) Object.assign(user, { certData: Buffer.from('renewed').toString('base64') })
+    await transport.send(request())
+    expect(server.connections).toHaveLength(2)
+    await untilClosed(server.connections[0])
+    expect(server.openConnections).toBe(1)
+    await transport.close()
+  })
+
+  test('are gone when close resolves, also those of requests under way', async () => {
+    await using server = await LoopbackServer.start((message, response) => {
+      if (message.url?.includes('answered') === true) answer(response, 200, {})
+    })
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    await transport.send(request({ path: '/answered' }))
+    const pending = failureOf(transport.send(put({ path: '/never' })))
+    await server.untilRequests(2)
+    await transport.close()
+    expect((await pending).failure).toBe('unknown-outcome')
+    await server.untilDeserted()
+    expect((await failureOf(transport.send(request()))).failure).toBe('unreachable')
+  })
+
+  test('are refused in plain text to a server that is not on this machine', async () => {
+    const transport = new ApiTransport({ kubeConfig: kubeConfigFor('http://192.0.2.1:8080') })
+    const error = await failureOf(transport.send(request()))
+    expect(error.failure).toBe('unreachable')
+    expect(error.message).toContain('HTTP protocol is not allowed')
+  })
+})
+
+describe('an aborted request', () => {
+  test('has an unknown outcome once it was sent, and its connection is destroyed and not used again', async () => {
+    let silent = true
+    await using server = await LoopbackServer.start((_, response) => {
+      if (!silent) answer(response, 200, { fresh: true })
+    })
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    const controller = new AbortController()
+    const pending = failureOf(transport.send(put({ signal: controller.signal })))
+    await server.untilRequests(1)
+    const reason = new Error('too late')
+    controller.abort(reason)
+    const error = await pending
+    expect(error.failure).toBe('unknown-outcome')
+    expect(error.cause).toBe(reason)
+    expect(error.message).toContain('the request was aborted')
+    expect(error.message).toContain('may have taken effect')
+    await server.untilDeserted()
+    silent = false
+    expect(await transport.send(request())).toEqual({ fresh: true })
+    expect(server.connections).toHaveLength(2)
+    await transport.close()
+  })
+
+  test('takes the idle connections of its path with it', async () => {
+    await using server = await LoopbackServer.start((message, response) => {
+      if (message.method === 'GET') answer(response, 200, {})
+    })
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    await Promise.all([transport.send(request()), transport.send(request())])
+    expect(server.openConnections).toBe(2)
+    const controller = new AbortController()
+    const pending = failureOf(transport.send(put({ signal: controller.signal })))
+    await server.untilRequests(3)
+    controller.abort()
+    await pending
+    await server.untilDeserted()
+    await transport.close()
+  })
+
+  test('was not sent when the TLS handshake never ended', async () => {
+    await using server = await rawServer(() => {})
+    const transport = new ApiTransport({ kubeConfig: kubeConfigFor(`https://127.0.0.1:${server.port}`) })
+    const controller = new AbortController()
+    const pending = failureOf(transport.send(put({ signal: controller.signal })))
+    await server.connected
+    controller.abort()
+    const error = await pending
+    expect(error.failure).toBe('unreachable')
+    expect(error.message).not.toContain('may have taken effect')
+    await transport.close()
+  })
+
+  test('was not sent when its signal was aborted before', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    const error = await failureOf(transport.send(put({ signal: AbortSignal.abort() })))
+    expect(error.failure).toBe('unreachable')
+    expect(server.requests).toHaveLength(0)
+    await transport.close()
+  })
+
+  test('does not wait for a kubeconfig that does not come', async () => {
+    const transport = new ApiTransport({ kubeConfig: () => new Promise<KubeConfig>(() => {}) })
+    const controller = new AbortController()
+    const pending = failureOf(transport.send(request({ signal: controller.signal })))
+    controller.abort()
+    expect((await pending).failure).toBe('unreachable')
+  })
+})
+
+describe('a request without an answer', () => {
+  test('was not sent when the connection is refused', async () => {
+    const { port } = await rawServer(() => {}).then(async (server) => {
+      await server[Symbol.asyncDispose]()
+      return server
+    })
+    const transport = new ApiTransport({ kubeConfig: kubeConfigFor(`http://127.0.0.1:${port}`) })
+    const error = await failureOf(transport.send(put()))
+    expect(error.failure).toBe('unreachable')
+    expect(error.message).toContain('ECONNREFUSED')
+    expect(error.message).toContain('get leases.coordination.k8s.io ops/janitor')
+  })
+
+  test('was not sent when the server does not speak TLS', async () => {
+    await using server = await rawServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+    const transport = new ApiTransport({ kubeConfig: kubeConfigFor(`https://127.0.0.1:${server.port}`) })
+    expect((await failureOf(transport.send(put()))).failure).toBe('unreachable')
+    await transport.close()
+  })
+
+  test('has an unknown outcome when the connection is reset after it was sent', async () => {
+    await using server = await LoopbackServer.start((message) => message.socket.resetAndDestroy())
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    expect((await failureOf(transport.send(put()))).failure).toBe('unknown-outcome')
+    await transport.close()
+  })
+
+  test('has an unknown outcome when the answer breaks off', async () => {
+    await using server = await LoopbackServer.start((message, response) => {
+      response.writeHead(200, { 'content-length': 100 })
+      response.write('{"half":', () => message.socket.destroy())
+    })
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    expect((await failureOf(transport.send(put()))).failure).toBe('unknown-outcome')
+    await transport.close()
+  })
+
+  test('has an unknown outcome when the answer to a success is not JSON', async () => {
+    await using server = await LoopbackServer.start((_, response) => response.end('<html>'))
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    expect((await failureOf(transport.send(put()))).failure).toBe('unknown-outcome')
+    await transport.close()
+  })
+})
+
+describe('a kept-alive connection that the server closes as the next request arrives', () => {
+  async function closingSecondRequest() {
+    const perConnection = new WeakMap<Socket, number>()
+    return LoopbackServer.start((message, response) => {
+      const count = (perConnection.get(message.socket) ?? 0) + 1
+      perConnection.set(message.socket, count)
+      if (count > 1) message.socket.destroy()
+      else answer(response, 200, { connection: 'fresh' })
+    })
+  }
+
+  test('makes a read go over a fresh one', async () => {
+    await using server = await closingSecondRequest()
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    await transport.send(request())
+    expect(await transport.send(request())).toEqual({ connection: 'fresh' })
+    expect(server.connections).toHaveLength(2)
+    await transport.close()
+  })
+
+  test('leaves the outcome of a write unknown, and does not repeat it', async () => {
+    await using server = await closingSecondRequest()
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    await transport.send(request())
+    const error = await failureOf(transport.send(put()))
+    expect(error.failure).toBe('unknown-outcome')
+    expect(server.requests).toHaveLength(2)
+    await transport.close()
+  })
+})
+
+describe('a failed answer', () => {
+  test.each([
+    [400, 'rejected'],
+    [401, 'unauthenticated'],
+    [403, 'forbidden'],
+    [404, 'not-found'],
+    [405, 'rejected'],
+    [409, 'conflict'],
+    [410, 'rejected'],
+    [415, 'rejected'],
+    [422, 'rejected'],
+    [429, 'throttled'],
+    [301, 'rejected'],
+    [500, 'unknown-outcome'],
+    [503, 'unknown-outcome'],
+    [504, 'unknown-outcome'],
+  ] as const)('of status %i is the failure %s', async (statusCode, failure) => {
+    await using server = await LoopbackServer.start((_, response) => {
+      answer(response, statusCode, { kind: 'Status', reason: 'Because', message: 'of this' })
+    })
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    const error = await failureOf(transport.send(put()))
+    expect(error).toMatchObject({ failure, statusCode, reason: 'Because', code: 'LOCK_REQUEST_FAILED' })
+    expect(error.message).toContain('of this')
+    await transport.close()
+  })
+
+  test('of status 403 names the permission that the Role must grant', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 403, { kind: 'Status' }))
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    const { message } = await failureOf(transport.send(request()))
+    expect(message).toContain('the Role in namespace ops must grant the verb "get" on the resource "leases"')
+    expect(message).toContain('"coordination.k8s.io"')
+    await transport.close()
+  })
+
+  test.each([
+    ['the Retry-After header', { 'retry-after': '7' }, { details: { retryAfterSeconds: 3 } }, 7000],
+    ['the details of the Status', {}, { details: { retryAfterSeconds: 3 } }, 3000],
+    [
+      'nothing, where a Retry-After date is not understood',
+      { 'retry-after': 'Fri, 02 Jan 2026 03:04:05 GMT' },
+      {},
+      undefined,
+    ],
+    ['nothing, where the details are nonsense', {}, { details: { retryAfterSeconds: 'soon' } }, undefined],
+  ])('says when to come back by %s', async (_, headers, body, retryAfterMs) => {
+    await using server = await LoopbackServer.start((_message, response) => answer(response, 429, body, headers))
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    expect((await failureOf(transport.send(put()))).retryAfterMs).toBe(retryAfterMs)
+    await transport.close()
+  })
+
+  test('need not have a body that can be read', async () => {
+    await using server = await LoopbackServer.start((_, response) => response.writeHead(502).end('<html>bad gateway'))
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    expect(await failureOf(transport.send(put()))).toMatchObject({ failure: 'unknown-outcome', reason: undefined })
+    await transport.close()
+  })
+})
+
+describe('a kubeconfig that is made on demand', () => {
+  test('is asked for at the first request, once', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
+    let calls = 0
+    const transport = new ApiTransport({
+      kubeConfig: async () => {
+        calls++
+        return server.kubeConfig()
+      },
+    })
+    expect(calls).toBe(0)
+    await Promise.all([transport.send(request()), transport.send(request())])
+    await transport.send(request())
+    expect(calls).toBe(1)
+    await transport.close()
+  })
+
+  test('is asked for again after a failure, which reads as no connection', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
+    let calls = 0
+    const transport = new ApiTransport({
+      kubeConfig: () => {
+        if (++calls === 1) throw new Error('not mounted yet')
+        return server.kubeConfig()
+      },
+    })
+    const error = await failureOf(transport.send(request()))
+    expect(error.failure).toBe('unreachable')
+    expect(error.message).toContain('not mounted yet')
+    await transport.send(request())
+    await transport.close()
+  })
+})
+
+describe('an answer that is read as it arrives', () => {
+  test('keeps its connection until it is closed', async () => {
+    await using server = await LoopbackServer.start((_, response) => response.write('first'))
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    const stream = await transport.open(request())
+    for await (const chunk of stream.chunks) {
+      expect(String(chunk)).toBe('first')
+      break
+    }
+    stream.close()
+    await server.untilDeserted()
+    await transport.close()
+  })
+
+  test('rejects when it was refused', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 410, { reason: 'Expired' }))
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    expect(await failureOf(transport.open(request()))).toMatchObject({ statusCode: 410, reason: 'Expired' })
+    await transport.close()
+  })
+})

@@ -1,0 +1,122 @@
+import { type Candidacy, type CandidacyEvent, type LockFailure, LockRequestError, type Term } from '@tenure/core'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+/** What {@link LeaseMetrics} need to know of a candidacy. */
+export type ObservedCandidacy = Pick<Candidacy, 'lease' | 'state'>
+
+const FAILURES: Readonly<Record<LockFailure, true>> = {
+  conflict: true,
+  'not-found': true,
+  unauthenticated: true,
+  forbidden: true,
+  rejected: true,
+  throttled: true,
+  unreachable: true,
+  'unknown-outcome': true,
+}
+
+/**
+ * How the holding of leases goes. `leader_election_*` have the names, labels and meaning that client-go gives them.
+ *
+ * Whether a lease is held, and for how long, is asked of the clock when a page is made, never remembered.
+ */
+export class LeaseMetrics {
+  readonly #candidacies: () => readonly ObservedCandidacy[]
+  /** The run that began last in the present term of every lease: it knows for how long the lease is held. */
+  readonly #terms = new Map<string, Term>()
+  /** The leases whose last renewal failed. */
+  readonly #failing = new Set<string>()
+  readonly #slowpath: Counter<'name'>
+  readonly #renewDuration: Histogram
+  readonly #renewFailures: Counter<'reason'>
+
+  constructor(registry: Registry, candidacies: () => readonly ObservedCandidacy[]) {
+    this.#candidacies = candidacies
+    this.#defineScraped(registry)
+    this.#slowpath = new Counter({
+      name: 'leader_election_slowpath_total',
+      help: "Total number of slow path exercised in renewing leader leases. 'name' is the string used to identify the lease. Please make sure to group by name.",
+      labelNames: ['name'],
+      registers: [registry],
+    })
+    this.#renewDuration = new Histogram({
+      name: 'tenure_renew_duration_seconds',
+      help: 'Time from sending a renewal to knowing that it has happened.',
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers: [registry],
+    })
+    this.#renewFailures = new Counter({
+      name: 'tenure_renew_failures_total',
+      help: 'Renewals that failed or whose outcome is unknown, by why.',
+      labelNames: ['reason'],
+      registers: [registry],
+    })
+    for (const reason of Object.keys(FAILURES)) this.#renewFailures.inc({ reason }, 0)
+  }
+
+  /** Shows every lease from the start, whether it is ever held or not. */
+  initialise(): void {
+    for (const { lease } of this.#candidacies()) this.#slowpath.inc({ name: lease }, 0)
+  }
+
+  /** Notes a run that began. */
+  runBegan(term: Term): void {
+    this.#terms.set(term.lease, term)
+  }
+
+  /** Takes in what happened to a candidacy. Never throws. */
+  observe(event: CandidacyEvent): void {
+    const { lease } = event
+    switch (event.kind) {
+      case 'renewed':
+        this.#renewDuration.observe(event.elapsedMs / 1000)
+        // client-go counts a renewal whose first write failed and that found the lease to be still its own.
+        if (this.#failing.delete(lease)) this.#slowpath.inc({ name: lease })
+        break
+      case 'request-failed':
+        if (event.purpose !== 'renew') break
+        this.#failing.add(lease)
+        this.#renewFailures.inc({ reason: failureOf(event.error) })
+        break
+      case 'term-over':
+        this.#failing.delete(lease)
+        if (this.#terms.get(lease)?.epoch === event.epoch) this.#terms.delete(lease)
+        break
+      default:
+    }
+  }
+
+  #defineScraped(registry: Registry): void {
+    const leases = () => this.#candidacies()
+    const isMaster = (candidacy: ObservedCandidacy) => this.#isMaster(candidacy)
+    const remainingMs = (lease: string) => this.#terms.get(lease)?.remainingMs() ?? 0
+    new Gauge({
+      name: 'leader_election_master_status',
+      help: "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. 'name' is the string used to identify the lease. Please make sure to group by name.",
+      labelNames: ['name'],
+      registers: [registry],
+      collect() {
+        for (const candidacy of leases()) this.set({ name: candidacy.lease }, isMaster(candidacy) ? 1 : 0)
+      },
+    })
+    new Gauge({
+      name: 'tenure_lease_remaining_seconds',
+      help: 'For how long this replica may still act if its lease is not renewed; 0 when it may not.',
+      labelNames: ['name'],
+      registers: [registry],
+      collect() {
+        for (const { lease } of leases()) this.set({ name: lease }, remainingMs(lease) / 1000)
+      },
+    })
+  }
+
+  /** A replica that drains is still master: it renews, and nobody else may act. One whose time is up is not. */
+  #isMaster({ lease, state }: ObservedCandidacy): boolean {
+    if (state.kind !== 'leading' && state.kind !== 'draining' && state.kind !== 'wedged') return false
+    return this.#terms.get(lease)?.isHeld() ?? state.kind === 'leading'
+  }
+}
+
+function failureOf(error: Error): LockFailure {
+  return error instanceof LockRequestError ? error.failure : 'unknown-outcome'
+}

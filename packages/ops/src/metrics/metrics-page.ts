@@ -1,0 +1,96 @@
+import type { Logger } from '@tenure/core'
+import { Gauge, Registry } from 'prom-client'
+import type { MetricsPage } from '../server/ops-server.ts'
+import { mergeFamilies, type MetricFamily, type RefusedFamily } from './metric-family.ts'
+import type { CollectedMetric, FailedMetric, ServedRegistry } from './served-registry.ts'
+import { TermMetricsEndedError } from './term-metrics-error.ts'
+
+/** What {@link createMetricsPage} is made of. */
+export interface MetricsPageOptions {
+  /** The registries to serve at the moment of a request; of metrics that cannot be reconciled, the first one is served. */
+  readonly registries: () => readonly ServedRegistry[]
+  readonly logger: Logger
+}
+
+/**
+ * Returns the function that renders the page of all metrics.
+ *
+ * A metric that cannot be served is left out, logged once, and counted in `tenure_metrics_skipped`; the rest of the page is
+ * served all the same.
+ */
+export function createMetricsPage({ registries, logger }: MetricsPageOptions): () => Promise<MetricsPage> {
+  const reported = new Set<string>()
+  const report = ({ name, reason, error }: SkippedMetric) => {
+    const key = `${name} ${reason}`
+    if (reported.has(key) || reported.size >= MAX_REPORTED) return
+    reported.add(key)
+    logger.warn(
+      { event: 'metric-skipped', metric: name, reason, err: error },
+      `metric ${name} is not served: ${reason}`,
+    )
+  }
+  return async () => {
+    const collected = (await Promise.all(registries().map((registry) => registry.collect()))).flat()
+    const merged = [...groupByName(collected.flatMap(familyIn))].map(([first, ...others]) =>
+      mergeFamilies(first, others),
+    )
+    const skipped = [...collected.flatMap(failureIn), ...merged.flatMap(({ refused }) => refused)]
+    skipped.forEach(report)
+    const families = merged.map(({ family }) => family)
+    return {
+      contentType: Registry.PROMETHEUS_CONTENT_TYPE,
+      body: await render([...families, await skippedFamily(skipped)]),
+    }
+  }
+}
+
+/** Names of metrics come from applications, so the memory of what was logged is bounded. */
+const MAX_REPORTED = 1000
+
+interface SkippedMetric {
+  readonly name: string
+  readonly reason: RefusedFamily['reason'] | 'collect-failed'
+  readonly error?: unknown
+}
+
+function familyIn(collected: CollectedMetric): readonly MetricFamily[] {
+  return collected.kind === 'family' ? [collected.family] : []
+}
+
+/** A metric whose run ended while the page was being made is no failure. */
+function failureIn(collected: CollectedMetric): readonly SkippedMetric[] {
+  if (collected.kind === 'family' || collected.error instanceof TermMetricsEndedError) return []
+  const { name, error }: FailedMetric = collected
+  return [{ name, reason: 'collect-failed', error }]
+}
+
+function groupByName(families: readonly MetricFamily[]): Iterable<readonly [MetricFamily, ...MetricFamily[]]> {
+  const groups = new Map<string, [MetricFamily, ...MetricFamily[]]>()
+  for (const family of families) {
+    const group = groups.get(family.name)
+    if (group === undefined) groups.set(family.name, [family])
+    else group.push(family)
+  }
+  return groups.values()
+}
+
+async function skippedFamily(skipped: readonly SkippedMetric[]): Promise<MetricFamily> {
+  const gauge = new Gauge({
+    name: 'tenure_metrics_skipped',
+    help: 'Metrics that could not be served on this page, by why.',
+    labelNames: ['metric', 'reason'],
+    registers: [],
+  })
+  for (const { name, reason } of skipped) gauge.inc({ metric: name, reason })
+  return (await gauge.get()) as unknown as MetricFamily
+}
+
+/** Lets prom-client write the text: it takes anything that hands out a family for a metric. */
+function render(families: readonly MetricFamily[]): Promise<string> {
+  const registry = new Registry()
+  for (const family of families) {
+    const metric = { ...family, get: async () => family }
+    registry.registerMetric(metric as unknown as Gauge)
+  }
+  return registry.metrics()
+}

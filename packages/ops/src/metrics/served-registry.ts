@@ -1,0 +1,89 @@
+import { type Metric, Registry } from 'prom-client'
+import type { Labels, MetricFamily } from './metric-family.ts'
+
+/** A metric whose values could not be obtained. */
+export interface FailedMetric {
+  readonly name: string
+  readonly error: unknown
+}
+
+/** Every metric of a registry: the values of one, or why there are none. */
+export type CollectedMetric =
+  { readonly kind: 'family'; readonly family: MetricFamily } | ({ readonly kind: 'failed' } & FailedMetric)
+
+/**
+ * A prom-client registry that can be ended, and whose metrics are collected one by one, so that one that fails takes no other
+ * with it.
+ */
+export class ServedRegistry extends Registry {
+  #defaultLabels: Labels = {}
+  #errorOf: ((metric: string) => Error) | undefined
+
+  override setDefaultLabels(labels: Labels): void {
+    super.setDefaultLabels(labels)
+    this.#defaultLabels = labels
+  }
+
+  override clear(): void {
+    super.clear()
+    this.#defaultLabels = {}
+  }
+
+  override registerMetric<T extends string>(metric: Metric<T>): void {
+    if (this.#errorOf !== undefined) throw this.#errorOf(nameOf(metric))
+    super.registerMetric(metric)
+  }
+
+  /** The present values of all metrics, in the order of definition. Never rejects. */
+  collect(): Promise<readonly CollectedMetric[]> {
+    return Promise.all(this.#metrics().map((metric) => this.#collectOne(metric)))
+  }
+
+  /**
+   * Takes every metric out. From now on the handles of all of them, and of what is made from them, throw what `errorOf` returns,
+   * and so does defining another one. A metric that another registry serves as well goes on for that one.
+   */
+  end(errorOf: (metric: string) => Error): void {
+    this.#errorOf = errorOf
+    for (const metric of this.#metrics()) {
+      if (metric.registers.every((registry) => registry === this)) seal(metric, () => errorOf(metric.name))
+    }
+    this.clear()
+  }
+
+  async #collectOne(metric: RegisteredMetric): Promise<CollectedMetric> {
+    try {
+      const { name, help, type, aggregator, values } = await metric.get()
+      const labelled = values.map((value) => ({ ...value, labels: { ...this.#defaultLabels, ...value.labels } }))
+      return { kind: 'family', family: { name, help, type, aggregator, values: labelled } }
+    } catch (error) {
+      return { kind: 'failed', name: metric.name, error }
+    }
+  }
+
+  /** The declarations of prom-client call these plain objects; they are the metrics themselves. */
+  #metrics(): readonly RegisteredMetric[] {
+    return this.getMetricsAsArray() as unknown as readonly RegisteredMetric[]
+  }
+}
+
+interface RegisteredMetric {
+  readonly name: string
+  readonly registers: readonly Registry[]
+  get(): Promise<MetricFamily>
+}
+
+function nameOf(metric: object): string {
+  return String(Reflect.get(metric, 'name'))
+}
+
+/**
+ * Every operation of a prom-client metric, those of its children included, goes through the map of its values. Putting the
+ * error there reaches all of them, also the ones that were taken out before.
+ */
+function seal(metric: object, error: () => Error): void {
+  const refuse = () => {
+    throw error()
+  }
+  Object.defineProperty(metric, 'hashMap', { get: refuse, set: refuse, enumerable: false })
+}

@@ -1,0 +1,101 @@
+import { type CandidacyEvent, type DrainOutcome, type EndReason, TaskScope, type Term } from '@tenure/core'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+/** What {@link TermMetrics} are made of. */
+export interface TermMetricsOptions {
+  readonly registry: Registry
+  /** The names of all leases that are stood for. */
+  readonly leases: () => readonly string[]
+  /** The runs of controllers that have not ended. */
+  readonly terms: () => readonly Term[]
+}
+
+const END_REASONS: Readonly<Record<EndReason, true>> = {
+  shutdown: true,
+  'step-down': true,
+  transferred: true,
+  'end-of-term': true,
+  'controller-failed': true,
+  'renew-deadline': true,
+  superseded: true,
+  'lease-deleted': true,
+  stalled: true,
+}
+
+const DRAIN_OUTCOMES: Readonly<Record<DrainOutcome, true>> = { clean: true, aborted: true, wedged: true }
+
+/** How terms begin, go and end. */
+export class TermMetrics {
+  readonly #options: TermMetricsOptions
+  readonly #terms: Counter<'name' | 'end'>
+  readonly #duration: Histogram
+  readonly #drain: Histogram<'outcome'>
+  readonly #handover: Histogram
+
+  constructor(options: TermMetricsOptions) {
+    const registers = [options.registry]
+    this.#options = options
+    this.#terms = new Counter({
+      name: 'tenure_terms_total',
+      help: 'Terms that are over, by why they ended.',
+      labelNames: ['name', 'end'],
+      registers,
+    })
+    this.#duration = new Histogram({
+      name: 'tenure_term_duration_seconds',
+      help: 'Time from the beginning of a term to the end of its last task.',
+      buckets: [0.1, 1, 5, 15, 60, 300, 900, 3600, 21_600, 86_400, 604_800],
+      registers,
+    })
+    this.#drain = new Histogram({
+      name: 'tenure_drain_duration_seconds',
+      help: 'Time from the beginning of the end of a term to the end of its last task, by how the drain went.',
+      labelNames: ['outcome'],
+      buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60],
+      registers,
+    })
+    this.#handover = new Histogram({
+      name: 'tenure_handover_seconds',
+      help: 'Time from when the lease was seen to be free to the beginning of the term.',
+      buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60],
+      registers,
+    })
+    for (const outcome of Object.keys(DRAIN_OUTCOMES)) this.#drain.zero({ outcome })
+    defineTasks(options)
+  }
+
+  /** Shows every lease from the start, whether it is ever held or not. */
+  initialise(): void {
+    for (const name of this.#options.leases()) {
+      for (const end of Object.keys(END_REASONS)) this.#terms.inc({ name, end }, 0)
+    }
+  }
+
+  /** Takes in what happened to a candidacy. Never throws. */
+  observe(event: CandidacyEvent): void {
+    if (event.kind === 'term-began') this.#handover.observe(event.handoverMs / 1000)
+    if (event.kind !== 'term-over') return
+    this.#terms.inc({ name: event.lease, end: event.reason })
+    this.#duration.observe(event.durationMs / 1000)
+    this.#drain.observe({ outcome: event.drain }, event.drainMs / 1000)
+  }
+}
+
+/** Counted when a page is made: what a term had is gone from the page with the term. */
+function defineTasks({ registry, terms }: TermMetricsOptions): void {
+  new Gauge({
+    name: 'tenure_tasks',
+    help: 'Tasks that have not settled, `run()` itself included.',
+    labelNames: ['controller'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const term of terms()) this.inc({ controller: term.controller }, taskCount(term))
+    },
+  })
+}
+
+function taskCount(term: Term): number {
+  const scope: unknown = Reflect.get(term, 'scope')
+  return scope instanceof TaskScope ? scope.size : 0
+}

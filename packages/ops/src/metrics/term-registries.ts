@@ -1,0 +1,53 @@
+import type { Term, TermExtension } from '@tenure/core'
+import type { Registry } from 'prom-client'
+import { ServedRegistry } from './served-registry.ts'
+import { NoTermMetricsError, TermMetricsEndedError } from './term-metrics-error.ts'
+
+/** The registry of every run; undefined for one that has ended. */
+const registryOf = new WeakMap<Term, ServedRegistry | undefined>()
+
+/**
+ * The metrics registry of a run of a controller. What is defined in it is served until the run has ended, and then no more:
+ * the next run defines its metrics anew.
+ *
+ * @example
+ * ```ts
+ * const swept = new Counter({ name: 'janitor_swept_total', help: 'Swept.', registers: [metrics(term)] })
+ * ```
+ * @throws NoTermMetricsError when no operations port serves this term. @throws TermMetricsEndedError when the run has ended.
+ */
+export function metrics(term: Term): Registry {
+  const registry = registryOf.get(term)
+  if (registry !== undefined) return registry
+  if (registryOf.has(term)) throw new TermMetricsEndedError(term)
+  throw new NoTermMetricsError(
+    `Expected the manager of controller \`${term.controller}\` to have an operations port: without one nothing serves its metrics`,
+  )
+}
+
+/** Gives every run of every controller a registry of its own, and takes it away when the run has ended. */
+export class TermRegistries implements TermExtension {
+  readonly #live = new Map<Term, ServedRegistry>()
+
+  /** The registries of the runs that have not ended, oldest first. */
+  get registries(): readonly ServedRegistry[] {
+    return [...this.#live.values()]
+  }
+
+  /** The runs that have not ended, oldest first. */
+  get terms(): readonly Term[] {
+    return [...this.#live.keys()]
+  }
+
+  attach(term: Term): () => void {
+    const registry = new ServedRegistry()
+    registryOf.set(term, registry)
+    this.#live.set(term, registry)
+    return () => {
+      this.#live.delete(term)
+      registryOf.set(term, undefined)
+      const { controller, lease, epoch } = term
+      registry.end((metric) => new TermMetricsEndedError({ controller, lease, epoch }, metric))
+    }
+  }
+}

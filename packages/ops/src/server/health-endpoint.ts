@@ -1,0 +1,92 @@
+import type { HealthCheckResult, HealthProbe, Logger } from '@tenure/core'
+import type { BoundedChecks } from './bounded-checks.ts'
+
+/** What a {@link HealthEndpoint} is made of. */
+export interface HealthEndpointOptions {
+  /** The name of the path, such as `livez`. */
+  readonly name: string
+  readonly probe: HealthProbe
+  readonly checks: BoundedChecks
+  readonly logger: Logger
+}
+
+/** What was asked of a health endpoint. */
+export interface HealthQuery {
+  readonly verbose: boolean
+  /** The names of checks that are not to be run. */
+  readonly exclude: readonly string[]
+}
+
+/** An answer in plain text. */
+export interface HealthAnswer {
+  readonly status: 200 | 404 | 500
+  readonly body: string
+}
+
+/**
+ * Answers for one set of checks in the form of the health endpoints of Kubernetes components, with one difference: the reason
+ * of a failure is shown, because it names the tasks that are stuck.
+ *
+ * @see https://kubernetes.io/docs/reference/using-api/health-checks/
+ */
+export class HealthEndpoint {
+  readonly #options: HealthEndpointOptions
+  #lastFailures = ''
+
+  constructor(options: HealthEndpointOptions) {
+    this.#options = options
+  }
+
+  /** Runs all checks: `ok`, or one line for each of them when that was asked for or one has failed. */
+  async answer({ verbose, exclude }: HealthQuery): Promise<HealthAnswer> {
+    const { name, probe, checks } = this.#options
+    const names = probe.names
+    const excluded = new Set(exclude)
+    const results = await checks.run(probe, excluded)
+    this.#report(results)
+    const isHealthy = results.every(({ failure }) => failure === undefined)
+    if (isHealthy && !verbose) return { status: 200, body: 'ok' }
+    const lines = [
+      ...results.map(describe),
+      ...names.filter((known) => excluded.has(known)).map((known) => `[+]${known} excluded: ok`),
+      ...warnings(exclude.filter((wanted) => !names.includes(wanted))),
+      `${name} check ${isHealthy ? 'passed' : 'failed'}`,
+    ]
+    return { status: isHealthy ? 200 : 500, body: `${lines.join('\n')}\n` }
+  }
+
+  /** Runs one check. */
+  async answerOne(check: string): Promise<HealthAnswer> {
+    const result = await this.#options.checks.runOne(this.#options.probe, check)
+    if (result === undefined) return { status: 404, body: 'no such check\n' }
+    if (result.failure === undefined) return { status: 200, body: 'ok' }
+    return { status: 500, body: `internal server error: ${reasonOf(result.failure)}\n` }
+  }
+
+  /** Logs a change of what fails, so that a restart by a probe can be explained later. */
+  #report(results: readonly HealthCheckResult[]): void {
+    const failed = results.filter(({ failure }) => failure !== undefined)
+    const failures = failed.map(({ name }) => name).join(', ')
+    if (failures === this.#lastFailures) return
+    this.#lastFailures = failures
+    const { logger, name: endpoint } = this.#options
+    if (failures === '') logger.info({ event: 'health-check', endpoint }, `${endpoint} passes again`)
+    else
+      logger.warn({ event: 'health-check', endpoint, checks: failed.map(describe) }, `${endpoint} fails: ${failures}`)
+  }
+}
+
+function describe({ name, failure }: HealthCheckResult): string {
+  return failure === undefined ? `[+]${name} ok` : `[-]${name} failed: ${reasonOf(failure)}`
+}
+
+/** One line, whatever the message looks like: every check is one line of the body. */
+function reasonOf(failure: Error): string {
+  return (failure.message || failure.name).replaceAll(/\s*[\r\n]+\s*/g, ' ')
+}
+
+function warnings(unknown: readonly string[]): readonly string[] {
+  if (unknown.length === 0) return []
+  const names = [...new Set(unknown)].sort().map((name) => JSON.stringify(name))
+  return [`warn: some health checks cannot be excluded: no matches for ${names.join(',')}`]
+}

@@ -1,0 +1,168 @@
+import type { AddressInfo } from 'node:net'
+import {
+  AlreadyStartedError,
+  type Clock,
+  type HealthProbe,
+  type Logger,
+  OptionsError,
+  type Service,
+} from '@tenure/core'
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { BoundedChecks } from './bounded-checks.ts'
+import { type HealthAnswer, HealthEndpoint } from './health-endpoint.ts'
+import { PortInUseError } from './port-in-use-error.ts'
+
+/** What an {@link OpsServer} is made of. */
+export interface OpsServerOptions {
+  readonly host: string
+  readonly port: number
+  readonly checkTimeoutMs: number
+  readonly clock: Clock
+  readonly logger: Logger
+  /** The page that `/metrics` serves. */
+  readonly metricsPage: () => Promise<MetricsPage>
+}
+
+/** A page of metrics. */
+export interface MetricsPage {
+  readonly contentType: string
+  readonly body: string
+}
+
+/** What the health endpoints serve. */
+export interface HealthProbes {
+  readonly livez: HealthProbe
+  readonly readyz: HealthProbe
+}
+
+/** Where a server listens. */
+export interface OpsAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/**
+ * Serves `/livez`, `/readyz`, `/healthz` and `/metrics`.
+ *
+ * `/healthz` serves the checks of `/livez`. It is what older manifests use as a liveness probe, so it must fail neither for a
+ * follower nor for a process that shuts down in order.
+ *
+ * 1. Nothing listens before `start()` has been called, nor after it has rejected or `stop()` has resolved.
+ * 2. `stop()` waits for no client: connections that are open are closed.
+ */
+export class OpsServer implements Service {
+  readonly name = 'ops'
+  readonly #options: OpsServerOptions
+  #probes: HealthProbes | undefined
+  #running: { readonly app: FastifyInstance; readonly checks: BoundedChecks } | undefined
+
+  constructor(options: OpsServerOptions) {
+    this.#options = options
+  }
+
+  /** Where the server listens; undefined while it does not. */
+  get address(): OpsAddress | undefined {
+    const address = this.#running?.app.server.address() as AddressInfo | null | undefined
+    return address ? { host: address.address, port: address.port } : undefined
+  }
+
+  /** Sets what is served. Has to be called before the start. */
+  attach(probes: HealthProbes): void {
+    this.#probes = probes
+  }
+
+  /**
+   * Listens.
+   * @throws PortInUseError when the port is taken. @throws OptionsError when it may not be used, or there are no probes to serve.
+   */
+  async start(): Promise<void> {
+    if (this.#running !== undefined) throw new AlreadyStartedError('Expected the operations port to be started once')
+    if (this.#probes === undefined) throw new OptionsError('Expected `observe()` to be called before the start')
+    const { host, port, logger } = this.#options
+    const checks = new BoundedChecks({ clock: this.#options.clock, timeoutMs: this.#options.checkTimeoutMs })
+    const app = this.#createApp(this.#probes, checks)
+    this.#running = { app, checks }
+    try {
+      await app.listen({ host, port })
+    } catch (cause) {
+      await this.stop()
+      throw listenError(this.#options, cause)
+    }
+    logger.info({ event: 'ops-listening', ...this.address }, 'operations port is open')
+  }
+
+  /** Closes the port and every connection. Does nothing when the server is not running. */
+  async stop(): Promise<void> {
+    const running = this.#running
+    this.#running = undefined
+    running?.checks.close()
+    await running?.app.close()
+  }
+
+  #createApp({ livez, readyz }: HealthProbes, checks: BoundedChecks): FastifyInstance {
+    const app = fastify({ logger: false, forceCloseConnections: true })
+    app.addHook('onSend', async (_request, reply) => {
+      reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+    })
+    app.setNotFoundHandler((_request, reply) => sendText(reply, { status: 404, body: 'not found\n' }))
+    app.setErrorHandler((error, request, reply) => this.#onError(error, request, reply))
+    const { logger, metricsPage } = this.#options
+    for (const [name, probe] of Object.entries({ livez, readyz, healthz: livez })) {
+      addHealthRoutes(app, name, new HealthEndpoint({ name, probe, checks, logger }))
+    }
+    app.get('/metrics', async (_request, reply) => {
+      const { contentType, body } = await metricsPage()
+      return reply.type(contentType).send(body)
+    })
+    return app
+  }
+
+  #onError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const status = statusOf(error)
+    if (status === 500)
+      this.#options.logger.error({ event: 'ops-error', url: request.url, err: error }, 'request failed')
+    const body = status === 500 ? 'internal server error\n' : 'bad request\n'
+    return reply.code(status).type(TEXT).send(body)
+  }
+}
+
+const TEXT = 'text/plain; charset=utf-8'
+
+function addHealthRoutes(app: FastifyInstance, name: string, endpoint: HealthEndpoint): void {
+  app.get(`/${name}`, async (request, reply) => {
+    const query = new URLSearchParams(request.url.split('?')[1])
+    const answer = await endpoint.answer({ verbose: query.has('verbose'), exclude: query.getAll('exclude') })
+    return sendText(reply, answer)
+  })
+  app.get<{ Params: { check: string } }>(`/${name}/:check`, async (request, reply) =>
+    sendText(reply, await endpoint.answerOne(request.params.check)),
+  )
+}
+
+function sendText(reply: FastifyReply, { status, body }: HealthAnswer): FastifyReply {
+  return reply.code(status).type(TEXT).send(body)
+}
+
+function statusOf(error: unknown): number {
+  const status: unknown = error instanceof Error ? Reflect.get(error, 'statusCode') : undefined
+  return typeof status === 'number' && status >= 400 ? status : 500
+}
+
+function listenError({ host, port }: OpsServerOptions, cause: unknown): unknown {
+  const code: unknown = cause instanceof Error ? Reflect.get(cause, 'code') : undefined
+  switch (code) {
+    case 'EADDRINUSE':
+      return new PortInUseError(host, port, { cause })
+    case 'EACCES':
+      return new OptionsError(`Expected \`ops.port\` to be a port that this process may listen on, got \`${port}\``, {
+        cause,
+      })
+    case 'EADDRNOTAVAIL':
+    case 'EAFNOSUPPORT':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return new OptionsError(`Expected \`ops.host\` to be an address of this machine, got \`${host}\``, { cause })
+    default:
+      return cause
+  }
+}

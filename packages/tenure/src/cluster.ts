@@ -1,0 +1,56 @@
+import type { KubeConfig } from '@kubernetes/client-node'
+import type { LeaseOptions, Lock, Logger, Service } from '@tenure/core'
+import { inClusterNamespace, KubeConfigError, LeaseLock, loadKubeConfig } from '@tenure/kubernetes'
+
+/** Where a {@link Cluster} is to be found. */
+export interface ClusterOptions {
+  /** Used as it is when given. */
+  readonly kubeConfig: KubeConfig | undefined
+  readonly kubeConfigPath: string | undefined
+  readonly env: NodeJS.ProcessEnv
+  readonly logger: Logger
+}
+
+/** The cluster that leases are kept in. Finds out which one that is when it starts. */
+export class Cluster implements Service {
+  readonly name = 'cluster'
+  readonly #options: ClusterOptions
+  #kubeConfig: KubeConfig | undefined
+
+  constructor(options: ClusterOptions) {
+    this.#options = options
+    this.#kubeConfig = options.kubeConfig
+  }
+
+  /** @throws KubeConfigError (as a rejection) when there is no usable kubeconfig. */
+  async start(): Promise<void> {
+    const { env, kubeConfigPath, logger } = this.#options
+    this.#kubeConfig ??= loadKubeConfig({ env, ...(kubeConfigPath !== undefined && { kubeConfigPath }) })
+    logger.info({ event: 'cluster', server: this.#kubeConfig.getCurrentCluster()?.server }, 'cluster found')
+  }
+
+  async stop(): Promise<void> {}
+
+  /** @throws KubeConfigError before the start. */
+  get kubeConfig(): KubeConfig {
+    if (this.#kubeConfig === undefined) throw new KubeConfigError('The kubeconfig is read when the manager starts')
+    return this.#kubeConfig
+  }
+
+  /** Where a lease is kept for which no namespace is given: that of the Pod, or of the kubeconfig's context, or `default`. */
+  namespaceOf(lease: LeaseOptions): string {
+    if (lease.namespace !== undefined) return lease.namespace
+    const context = this.kubeConfig.getContextObject(this.kubeConfig.getCurrentContext())
+    return inClusterNamespace() ?? context?.namespace ?? 'default'
+  }
+
+  /** The lock of a lease. @throws OptionsError for a name or namespace that Kubernetes would not take. */
+  lock(lease: LeaseOptions): Lock {
+    return new LeaseLock({
+      kubeConfig: this.kubeConfig,
+      name: lease.name,
+      namespace: this.namespaceOf(lease),
+      silenceMs: 2 * (lease.retryPeriodMs ?? 2000),
+    })
+  }
+}

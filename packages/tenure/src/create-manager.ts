@@ -1,0 +1,87 @@
+import { type Logger, Manager, type ManagerOptions, type Service } from '@tenure/core'
+import { createOps, type Ops } from '@tenure/ops'
+import pino from 'pino'
+import { Cluster } from './cluster.ts'
+import { exitCodeOf, exitWithCodeUnlessHandled } from './exit-code.ts'
+import { leaseEventService } from './lease-event-service.ts'
+import { type CreateManagerOptions, type ResolvedOptions, resolveOptions } from './options.ts'
+import { signalService } from './signals.ts'
+
+/**
+ * Makes the manager of this process, with everything wired: Kubernetes, the operations port, signals, exit codes, logs.
+ *
+ * All options, flags and variables are resolved and checked at once; nothing is read, opened or started before `start()`.
+ *
+ * @throws OptionsError naming the option that is wrong. If nobody handles it, the process ends with code 2.
+ *
+ * @example
+ * ```ts
+ * const manager = createManager({ lease: { name: 'janitor', namespace: 'ops' } })
+ * manager.register(() => new Janitor())
+ * await manager.start()
+ * ```
+ */
+export function createManager(options: CreateManagerOptions = {}): ProcessManager {
+  try {
+    return wire(options, resolveOptions(options))
+  } catch (error) {
+    exitWithCodeUnlessHandled(error)
+    throw error
+  }
+}
+
+/** The manager of a process: a failure that nobody handles gives the process its exit code. */
+export class ProcessManager extends Manager {
+  /** The operations port; undefined when there is none. */
+  readonly ops: Ops | undefined
+
+  constructor(options: ManagerOptions, ops: Ops | undefined) {
+    super(options)
+    this.ops = ops
+    ops?.observe(this)
+  }
+
+  override start(): Promise<void> {
+    const running = super.start()
+    running.catch(exitWithCodeUnlessHandled)
+    return running
+  }
+}
+
+function wire(options: CreateManagerOptions, resolved: ResolvedOptions): ProcessManager {
+  const { identity, lease, featureGates, kubeConfigPath, env } = resolved
+  const logger = createLogger(options.logger, resolved)
+  const cluster = new Cluster({ kubeConfig: options.kubeConfig, kubeConfigPath, env, logger })
+  const theManager = (): Manager => manager
+  const ops = resolved.ops && createOps({ ...resolved.ops, logger })
+  const services: Service[] = []
+  if (options.signals !== false) services.push(signalService({ logger, stop: () => void manager.stop() }))
+  if (ops !== undefined) services.push(ops.service)
+  services.push(cluster)
+  if (options.events !== false) services.push(leaseEventService({ cluster, manager: theManager, identity, logger }))
+  const manager: ProcessManager = new ProcessManager(
+    {
+      identity,
+      lease,
+      featureGates,
+      services,
+      logger,
+      createLock: (leaseOptions) => cluster.lock(leaseOptions),
+      extensions: ops === undefined ? [] : [ops.extension],
+      terminate: (error) => process.exit(exitCodeOf(error)),
+      ...supervision(options),
+    },
+    ops,
+  )
+  return manager
+}
+
+function supervision({ onWedged, restart }: CreateManagerOptions): Pick<ManagerOptions, 'onWedged' | 'restart'> {
+  return { ...(onWedged !== undefined && { onWedged }), ...(restart !== undefined && { restart }) }
+}
+
+/** Writes synchronously: the last lines before an exit are the ones that matter most. */
+function createLogger(given: Logger | undefined, { identity, logLevel }: ResolvedOptions): Logger {
+  const logger: Logger = given ?? pino({ level: logLevel }, pino.destination({ sync: true }))
+  return logger.child({ identity })
+}

@@ -1,0 +1,65 @@
+import { parseArgs } from 'node:util'
+import { assertKnownKeys, OptionsError } from '@tenure/core'
+
+/** Settings that flags and the environment can give. All are text, and absent when not given. */
+export interface TextSettings {
+  readonly lease?: string
+  readonly namespace?: string
+  readonly identity?: string
+  readonly featureGates?: string
+  readonly opsPort?: string
+  readonly logLevel?: string
+  readonly kubeconfig?: string
+}
+
+/** The name of each setting as a flag and as a variable. */
+const NAMES = {
+  lease: { flag: 'lease', variable: 'TENURE_LEASE' },
+  namespace: { flag: 'namespace', variable: 'TENURE_NAMESPACE' },
+  identity: { flag: 'identity', variable: 'TENURE_IDENTITY' },
+  featureGates: { flag: 'feature-gates', variable: 'TENURE_FEATURE_GATES' },
+  opsPort: { flag: 'ops-port', variable: 'TENURE_OPS_PORT' },
+  logLevel: { flag: 'log-level', variable: 'TENURE_LOG_LEVEL' },
+} as const
+
+/** Kubernetes puts these into every Pod of a namespace with a Service whose name begins with `tenure`. */
+const SERVICE_VARIABLE = /_SERVICE_(HOST|PORT(_.*)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$/
+
+/**
+ * Reads the `TENURE_` variables, and `POD_NAMESPACE` where no namespace is given.
+ * @throws OptionsError for a `TENURE_` variable that does not exist, with the nearest one that does.
+ */
+export function readEnvironment(env: NodeJS.ProcessEnv): TextSettings {
+  const known = Object.values(NAMES).map(({ variable }) => variable)
+  const given = Object.keys(env).filter(
+    (key) => key.startsWith('TENURE_') && (known.some((name) => name === key) || !SERVICE_VARIABLE.test(key)),
+  )
+  assertKnownKeys('the environment', Object.fromEntries(given.map((key) => [key, env[key]])), known)
+  const settings = collect(({ variable }) => env[variable])
+  const podNamespace = env['POD_NAMESPACE']
+  return settings.namespace === undefined && podNamespace ? { ...settings, namespace: podNamespace } : settings
+}
+
+/** Reads the flags that are Tenure's own and leaves all others to the program. @throws OptionsError for a flag without a value. */
+export function readFlags(argv: readonly string[]): TextSettings {
+  const flags = [...Object.values(NAMES).map(({ flag }) => flag), 'kubeconfig']
+  const { values } = parseArgs({
+    args: [...argv],
+    options: Object.fromEntries(flags.map((flag) => [flag, { type: 'string' as const }])),
+    strict: false,
+  })
+  const text = (flag: string): string | undefined => {
+    const value = values[flag]
+    if (value === undefined || typeof value === 'string') return value
+    throw new OptionsError(`Expected flag \`--${flag}\` to have a value, as in \`--${flag}=VALUE\``)
+  }
+  const kubeconfig = text('kubeconfig')
+  return { ...collect(({ flag }) => text(flag)), ...(kubeconfig !== undefined && { kubeconfig }) }
+}
+
+function collect(
+  read: (name: { readonly flag: string; readonly variable: string }) => string | undefined,
+): TextSettings {
+  const entries = Object.entries(NAMES).map(([key, name]) => [key, read(name)] as const)
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== ''))
+}

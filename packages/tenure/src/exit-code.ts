@@ -1,0 +1,42 @@
+import { IdentityTakenError, LeadershipLostError, OptionsError, WedgedError } from '@tenure/core'
+import { KubeConfigError } from '@tenure/kubernetes'
+import { PortInUseError } from '@tenure/ops'
+
+/**
+ * With what code the process ends, by what ended it.
+ *
+ * | code | meaning |
+ * |---|---|
+ * | 0 | a clean stop |
+ * | 1 | it failed |
+ * | 2 | an option, the environment or the kubeconfig is wrong |
+ * | 10 | the lease was lost while the gate `GracefulLeaderTransition` is off |
+ * | 11 | a drain did not end in time |
+ */
+export const EXIT_CODE = { clean: 0, failed: 1, badOptions: 2, leadershipLost: 10, wedged: 11 } as const
+
+/** The exit code that belongs to an error. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof LeadershipLostError) return EXIT_CODE.leadershipLost
+  if (error instanceof WedgedError) return EXIT_CODE.wedged
+  const isBadInput =
+    error instanceof OptionsError ||
+    error instanceof KubeConfigError ||
+    error instanceof PortInUseError ||
+    error instanceof IdentityTakenError
+  return isBadInput ? EXIT_CODE.badOptions : EXIT_CODE.failed
+}
+
+/**
+ * Gives the process the exit code of `error` if nobody handles it.
+ *
+ * Node ends a process with code 1 for every error that nobody handles. This looks on, for as long as it takes Node to find out
+ * whether the error is handled, and leaves no listener behind.
+ */
+export function exitWithCodeUnlessHandled(error: unknown): void {
+  const onUncaught = (uncaught: unknown) => {
+    if (uncaught === error) process.once('exit', () => (process.exitCode = exitCodeOf(error)))
+  }
+  process.once('uncaughtExceptionMonitor', onUncaught)
+  setImmediate(() => process.removeListener('uncaughtExceptionMonitor', onUncaught))
+}

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import {
+  assertKnownKeys,
+  type FeatureGateSettings,
+  LEASE_OPTION_NAMES,
+  type LeaseOptions,
+  type Logger,
+  type ManagerOptions,
+  OptionsError,
+  parseFeatureGates,
+} from '@tenure/core'
+import { assertDnsLabel, assertDnsSubdomain } from '@tenure/kubernetes'
+import type { KubeConfig } from '@kubernetes/client-node'
+import { readEnvironment, readFlags, type TextSettings } from './environment.ts'
+
+/** Options of the operations port. */
+export interface OpsOptions {
+  /** TCP port; 0 takes any that is free. @default flag `--ops-port`, `TENURE_OPS_PORT`, 8080 */
+  readonly port?: number
+  /** Address to listen on. @default '0.0.0.0', so that probes of the kubelet reach it */
+  readonly host?: string
+}
+
+/**
+ * Options of `createManager()`. Each beats the flag of the same meaning, which beats the environment, which beats the default.
+ */
+export interface CreateManagerOptions extends Pick<ManagerOptions, 'onWedged' | 'restart'> {
+  /** The lease to stand for. `name` may also come from `--lease` or `TENURE_LEASE`, `namespace` from `--namespace` or `TENURE_NAMESPACE`. */
+  readonly lease?: Partial<LeaseOptions>
+  /** Unique to this start of this process. @default `--identity`, `TENURE_IDENTITY`, `<POD_NAME or hostname>_<uuid>` */
+  readonly identity?: string
+  /** How to reach the API server. @default `--kubeconfig`, `KUBECONFIG`, the Pod's service account, `~/.kube/config`; read at the start */
+  readonly kubeConfig?: KubeConfig
+  /** @default `--feature-gates=A=true,B=false`, `TENURE_FEATURE_GATES`, all at their default; settings from several places add up */
+  readonly featureGates?: FeatureGateSettings
+  /** The port for `/livez`, `/readyz`, `/healthz` and `/metrics`; `false` for none. */
+  readonly ops?: OpsOptions | false
+  /** Whether to write Events on the lease when leadership changes. @default true */
+  readonly events?: boolean
+  /** Whether SIGTERM and SIGINT stop the manager while it runs. @default true */
+  readonly signals?: boolean
+  /** @default pino, JSON on the standard output */
+  readonly logger?: Logger
+  /** Of the default logger. @default `--log-level`, `TENURE_LOG_LEVEL`, 'info' */
+  readonly logLevel?: string
+  /** @default process.env */
+  readonly env?: NodeJS.ProcessEnv
+  /** Command line to look for flags in. Flags that are not Tenure's are left alone. @default that of the process */
+  readonly argv?: readonly string[]
+}
+
+/** {@link CreateManagerOptions} with flags, environment and defaults filled in. */
+export interface ResolvedOptions {
+  readonly lease: LeaseOptions
+  readonly identity: string
+  readonly kubeConfigPath: string | undefined
+  readonly featureGates: FeatureGateSettings
+  readonly ops: Required<OpsOptions> | undefined
+  readonly logLevel: LogLevel
+  readonly env: NodeJS.ProcessEnv
+}
+
+/** The levels of the default logger. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+
+/** A level of the default logger. */
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+const OPTION_NAMES = [
+  'lease',
+  'identity',
+  'kubeConfig',
+  'featureGates',
+  'ops',
+  'events',
+  'signals',
+  'logger',
+  'logLevel',
+  'env',
+  'argv',
+  'onWedged',
+  'restart',
+] as const satisfies (keyof CreateManagerOptions)[]
+
+/** Fills in flags, environment and defaults, and checks every value. Does no I/O. @throws OptionsError naming what is wrong. */
+export function resolveOptions(options: CreateManagerOptions): ResolvedOptions {
+  assertKnownKeys('`createManager()`', options, OPTION_NAMES)
+  const env = options.env ?? process.env
+  const environment = readEnvironment(env)
+  const flags = readFlags(options.argv ?? process.argv.slice(2))
+  const text = { ...environment, ...flags }
+  return {
+    lease: resolveLease(options.lease, text),
+    identity: resolveIdentity(options.identity ?? text.identity, env),
+    kubeConfigPath: flags.kubeconfig,
+    featureGates: {
+      ...parseFeatureGates(environment.featureGates ?? ''),
+      ...parseFeatureGates(flags.featureGates ?? ''),
+      ...options.featureGates,
+    },
+    ops: options.ops === false ? undefined : resolveOps(options.ops ?? {}, text.opsPort),
+    logLevel: resolveLogLevel(options.logLevel ?? text.logLevel ?? 'info'),
+    env,
+  }
+}
+
+function resolveLease(lease: Partial<LeaseOptions> = {}, text: TextSettings): LeaseOptions {
+  assertKnownKeys('`lease`', lease, LEASE_OPTION_NAMES)
+  const name = lease.name ?? text.lease
+  if (name === undefined) {
+    throw new OptionsError('Expected the name of a lease in `lease.name`, `--lease` or `TENURE_LEASE`, got none')
+  }
+  assertDnsSubdomain('lease.name', name)
+  const namespace = lease.namespace ?? text.namespace
+  if (namespace === undefined) return { ...lease, name }
+  assertDnsLabel('lease.namespace', namespace)
+  return { ...lease, name, namespace }
+}
+
+function resolveIdentity(identity: string | undefined, env: NodeJS.ProcessEnv): string {
+  const resolved = identity ?? `${env['POD_NAME'] || hostname()}_${randomUUID()}`
+  if (typeof resolved === 'string' && resolved.trim() !== '') return resolved
+  throw new OptionsError(`Expected \`identity\` to be a text that is not empty, got \`${resolved}\``)
+}
+
+function resolveOps(ops: OpsOptions, text: string | undefined): Required<OpsOptions> {
+  assertKnownKeys('`ops`', ops, ['port', 'host'])
+  const given: unknown = ops.port ?? text ?? 8080
+  const port = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given
+  if (typeof port !== 'number' || !Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new OptionsError(`Expected \`ops.port\` to be a TCP port between 0 and 65535, got \`${String(given)}\``)
+  }
+  return { port, host: ops.host ?? '0.0.0.0' }
+}
+
+function resolveLogLevel(level: string): LogLevel {
+  const known = LOG_LEVELS.find((name) => name === level)
+  if (known !== undefined) return known
+  throw new OptionsError(`Expected \`logLevel\` to be one of ${LOG_LEVELS.join(', ')}, got \`${level}\``)
+}

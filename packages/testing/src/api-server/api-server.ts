@@ -1,0 +1,167 @@
+/**
+ * The embedded API server: the part of the Kubernetes API that leader election and its users touch, in this process, over
+ * HTTPS on loopback. A contract suite holds it to the behaviour of the real server.
+ */
+import { silentLogger, systemClock, systemRandom, type Clock, type Logger, type Random } from '@tenure/core'
+import { randomUUID } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:https'
+import type { Socket } from 'node:net'
+import { Authenticator, ADMIN_GROUP, type ApiUser, type TokenUser } from './authentication.ts'
+import { Authorizer } from './authorization.ts'
+import { CertificateAuthority } from './certificate-authority.ts'
+import { Faults } from './faults.ts'
+import { formatKubeConfig } from './kube-config.ts'
+import { ObjectApi } from './object-api.ts'
+import { createPresetObjects } from './preset-objects.ts'
+import { RequestLog } from './request-log.ts'
+import { RequestPipeline } from './request-pipeline.ts'
+import { ResourceCatalog } from './resource-catalog.ts'
+import { ResourceHandler } from './resource-handler.ts'
+import { Store } from './store.ts'
+
+/** Options of {@link startApiServer}. */
+export interface ApiServerOptions {
+  /** The port to listen on. @default 0, a free one */
+  readonly port?: number
+  /** Users who show a bearer token. Users with client certificates need not be listed. @default [] */
+  readonly users?: readonly TokenUser[]
+  /** @default silentLogger */
+  readonly logger?: Logger
+  /** Decides about timestamps, timeouts, bookmarks and the delays of faults. @default systemClock */
+  readonly clock?: Clock
+  /** Makes the names of `generateName`. @default systemRandom */
+  readonly random?: Random
+  /** How often a watch with bookmarks gets one. @default 60000 */
+  readonly bookmarkIntervalMs?: number
+  /** How many past changes watches and lists can start from, at least. @default 5000 */
+  readonly historyLimit?: number
+  /** How many requests the log keeps, at least. @default 10000 */
+  readonly requestLogLimit?: number
+}
+
+/** A running embedded API server. */
+export interface ApiServer extends AsyncDisposable {
+  /** Where it listens, for example `https://127.0.0.1:6443`. */
+  readonly url: string
+  /** The certificate that clients have to trust. PEM. */
+  readonly caCert: string
+  /** Makes requests and watches fail on demand. */
+  readonly faults: Faults
+  /** What was asked so far. */
+  readonly requests: RequestLog
+  /** What is stored. Writes that bypass the API are seen by watchers, but not checked. */
+  readonly store: Store
+  /** A kubeconfig for a user: the one token that was given for the name, or a new client certificate. @default an administrator */
+  kubeConfig(user?: ApiUser): string
+  /** Writes {@link kubeConfig} into a file that only its owner can read. */
+  writeKubeConfig(path: string, user?: ApiUser): Promise<void>
+  /** Closes every connection; resolves when nothing is left. */
+  stop(): Promise<void>
+}
+
+const CA_NAME = 'tenure-embedded-ca'
+const ADMIN: ApiUser = { name: 'kubernetes-admin', groups: [ADMIN_GROUP] }
+const HOST = '127.0.0.1'
+/** Longer than any client keeps an idle connection, so that no request meets a connection that is being closed. */
+const KEEP_ALIVE_MS = 10 * 60 * 1000
+
+/** Starts an embedded API server on loopback. @throws the error of the socket when the port cannot be had */
+export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
+  const { clock = systemClock, random = systemRandom, users = [] } = options
+  const store = new Store({ ...(options.historyLimit === undefined ? {} : { historyLimit: options.historyLimit }) })
+  createPresetObjects(store, clock, randomUUID)
+  store.compact()
+  const authority = CertificateAuthority.create(CA_NAME)
+  const authenticator = new Authenticator()
+  for (const user of users) authenticator.addToken(user)
+  const catalog = new ResourceCatalog()
+  const objects = new ObjectApi({ store, clock, random, createUid: randomUUID })
+  const faults = new Faults()
+  const requests = new RequestLog(options.requestLogLimit ?? 10_000)
+  const pipeline = new RequestPipeline({
+    store,
+    clock,
+    catalog,
+    authenticator,
+    logger: options.logger ?? silentLogger,
+    authorizer: new Authorizer(store),
+    handler: new ResourceHandler({ store, catalog, objects }),
+    faults,
+    requests,
+    bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000,
+  })
+  const server = createHttpsServer(authority, pipeline)
+  const sockets = trackSockets(server)
+  const url = `https://${HOST}:${await listen(server, options.port ?? 0)}`
+  const kubeConfig = (user: ApiUser = ADMIN): string => {
+    const token = users.find((each) => each.name === user.name)?.token
+    const credential =
+      token === undefined
+        ? authority.issueClientCertificate({ commonName: user.name, organizations: user.groups ?? [] })
+        : { token }
+    return formatKubeConfig({ url, caCert: authority.root.cert, user: user.name, credential })
+  }
+  let stopped: Promise<void> | undefined
+  const stop = (): Promise<void> => (stopped ??= close(server, pipeline, sockets))
+  return {
+    url,
+    caCert: authority.root.cert,
+    faults,
+    requests,
+    store,
+    kubeConfig,
+    writeKubeConfig: (path, user) => writeFile(path, kubeConfig(user), { mode: 0o600 }),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+/** All connections, also those whose handshake is under way, which the server itself does not count. */
+function trackSockets(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  return sockets
+}
+
+function close(server: Server, pipeline: RequestPipeline, sockets: ReadonlySet<Socket>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.close((error) => (error === undefined ? resolve() : reject(error)))
+    pipeline.close()
+    server.closeAllConnections()
+    for (const socket of sockets) socket.destroy()
+  })
+}
+
+function createHttpsServer(authority: CertificateAuthority, pipeline: RequestPipeline): Server {
+  const server = createServer(
+    {
+      ...authority.issueServerCertificate(['localhost', HOST]),
+      ca: authority.root.cert,
+      requestCert: true,
+      rejectUnauthorized: false,
+      noDelay: true,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      requestTimeout: 0,
+    },
+    (request, response) => pipeline.accept(request, response),
+  )
+  // A client that gives up in the middle of a request or a handshake is no concern of the server.
+  server.on('tlsClientError', (_error, socket) => socket.destroy())
+  server.on('clientError', (_error, socket) => socket.destroy())
+  return server
+}
+
+function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, HOST, () => {
+      server.off('error', reject)
+      const address = server.address()
+      resolve(typeof address === 'object' && address !== null ? address.port : port)
+    })
+  })
+}

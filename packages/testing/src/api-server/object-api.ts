@@ -1,0 +1,262 @@
+/**
+ * What the API server does with objects once a request is understood and allowed: metadata, defaults, validation, optimistic
+ * concurrency, deletion with finalizers. Synchronous, like the store below it.
+ *
+ * Owns no state. Objects go in and come out in their stored form.
+ */
+import type { Clock, Random } from '@tenure/core'
+import {
+  alreadyExists,
+  ApiStatusError,
+  badRequest,
+  conflict,
+  invalid,
+  notFound,
+} from './api-status.ts'
+import { invalidValue } from './field-causes.ts'
+import { equalJson, type JsonObject, type JsonValue } from './json-value.ts'
+import type { KubeObject, ObjectMeta } from './kube-object.ts'
+import { validateChangedMetadata, validateNewMetadata } from './metadata-validation.ts'
+import { assertNamespaceTakes } from './namespace-lifecycle.ts'
+import { formatTime } from './kube-time.ts'
+import { ObjectDeletion } from './object-deletion.ts'
+import { refOf, subjectOf, type ResourceDefinition } from './resource-definition.ts'
+import { readObject, type ReadOptions } from './read-object.ts'
+import type { Store } from './store.ts'
+
+/** What {@link ObjectApi} works with. */
+export interface ObjectApiParts {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  /** Makes the `uid` of a new object. */
+  readonly createUid: () => string
+}
+
+/** One request about one object. */
+export interface ObjectRequest extends ReadOptions {
+  readonly definition: ResourceDefinition
+  /** Empty for resources of the cluster. */
+  readonly namespace: string
+  /** As in the path; empty for a POST. */
+  readonly name: string
+  readonly subresource: string
+  /** Who is named as the writer in `managedFields`. */
+  readonly manager: string
+  /** Go through everything, store nothing. */
+  readonly dryRun: boolean
+}
+
+/** What a write led to. */
+export interface WriteOutcome {
+  readonly object: KubeObject
+  readonly created: boolean
+}
+
+/** Makes the next state of an object from its present one; `undefined` stands for an object that does not exist. */
+type Change = (previous: KubeObject | undefined) => KubeObject
+
+/** Reads and writes objects with the rules of the API server. */
+export class ObjectApi {
+  readonly deletion: ObjectDeletion
+  readonly #parts: ObjectApiParts
+
+  constructor(parts: ObjectApiParts) {
+    this.#parts = parts
+    this.deletion = new ObjectDeletion(parts.store, parts.clock)
+  }
+
+  /** The stored object. @throws ApiStatusError 404 */
+  get(definition: ResourceDefinition, namespace: string, name: string): KubeObject {
+    const object = this.#parts.store.get(refOf(definition, namespace, name))
+    if (object === undefined) throw notFound(subjectOf(definition, name))
+    return object
+  }
+
+  /** POST. */
+  create(request: ObjectRequest, body: JsonValue): KubeObject {
+    const read = readObject(body, request.definition, request)
+    const ref = refOf(request.definition, request.namespace, read.metadata.name ?? '')
+    assertNamespaceTakes(this.#parts.store, request.definition, ref)
+    return this.#create(request, read)
+  }
+
+  /** PUT. */
+  update(request: ObjectRequest, body: JsonValue): WriteOutcome {
+    const next = readObject(body, request.definition, request)
+    return this.change(request, () => next, request.definition.createsOnUpdate && request.subresource === '')
+  }
+
+  /** Any write that starts from what is stored. */
+  change(request: ObjectRequest, change: Change, mayCreate: boolean): WriteOutcome {
+    const { definition } = request
+    const ref = refOf(definition, request.namespace, request.name)
+    const previous = this.#parts.store.get(ref)
+    if (previous === undefined) {
+      if (!mayCreate) throw notFound(subjectOf(definition, request.name))
+      const next = change(undefined)
+      assertIdentity(next.metadata, request)
+      assertNamespaceTakes(this.#parts.store, definition, ref)
+      return { object: this.#create(request, next), created: true }
+    }
+    const next = change(previous)
+    assertIdentity(next.metadata, request)
+    assertVersion(next, previous, definition)
+    return { object: this.#replace(request, next, previous), created: false }
+  }
+
+  #create(request: ObjectRequest, given: KubeObject): KubeObject {
+    const { definition } = request
+    const { store } = this.#parts
+    assertNamespaceMatches(given.metadata, request)
+    if (given.metadata.resourceVersion !== undefined && given.metadata.resourceVersion !== '0') {
+      throw new ApiStatusError(500, '', 'resourceVersion should not be set on objects to be created')
+    }
+    const named = this.#named(given.metadata, request)
+    const object = definition.prepare({ ...given, metadata: this.#newMetadata(named, request) }, {
+      previous: undefined,
+      subresource: '',
+    })
+    const causes = [
+      ...validateNewMetadata(definition, object.metadata),
+      ...definition.validate(object, { previous: undefined, subresource: '' }),
+    ]
+    const name = object.metadata.name ?? ''
+    if (causes.length > 0) throw invalid(subjectOf(definition, name), causes)
+    const ref = refOf(definition, request.namespace, name)
+    if (store.get(ref) !== undefined) throw alreadyExists(subjectOf(definition, name))
+    return request.dryRun ? object : store.create(ref, object)
+  }
+
+  #named(metadata: ObjectMeta, request: ObjectRequest): ObjectMeta {
+    const { generateName } = metadata
+    if (metadata.name !== undefined || generateName === undefined) return metadata
+    const { store, random } = this.#parts
+    for (let attempt = 0; ; attempt += 1) {
+      const name = generateNameFrom(generateName, random)
+      const isTaken = store.get(refOf(request.definition, request.namespace, name)) !== undefined
+      if (!isTaken || attempt === MAX_NAME_ATTEMPTS) return { ...metadata, name }
+    }
+  }
+
+  #newMetadata(given: ObjectMeta, { definition, namespace }: ObjectRequest): ObjectMeta {
+    const {
+      resourceVersion: _resourceVersion,
+      deletionTimestamp: _deletionTimestamp,
+      deletionGracePeriodSeconds: _deletionGracePeriodSeconds,
+      selfLink: _selfLink,
+      managedFields: _managedFields,
+      generation: _generation,
+      ...kept
+    } = given
+    return {
+      ...kept,
+      ...(definition.namespaced ? { namespace } : {}),
+      uid: this.#parts.createUid(),
+      creationTimestamp: formatTime(this.#parts.clock.wallTime()),
+      ...(definition.countsGenerations ? { generation: 1 } : {}),
+    }
+  }
+
+  #replace(request: ObjectRequest, given: KubeObject, previous: KubeObject): KubeObject {
+    const { definition, subresource } = request
+    const target = { previous, subresource }
+    const metadata = changedMetadata(given.metadata, previous.metadata, subresource)
+    const prepared = definition.prepare({ ...given, metadata }, target)
+    const next = withGeneration(prepared, previous, definition)
+    const causes = [...validateChangedMetadata(next, previous), ...definition.validate(next, target)]
+    if (causes.length > 0) throw invalid(subjectOf(definition, request.name), causes)
+    const ref = refOf(definition, request.namespace, request.name)
+    if (this.deletion.isComplete(ref, next)) {
+      if (!request.dryRun) this.deletion.finish(ref)
+      return next
+    }
+    if (request.dryRun || isSame(next, previous)) return { ...next, metadata: { ...next.metadata, ...versionOf(previous) } }
+    return this.#parts.store.update(ref, next, previous.metadata.resourceVersion)
+  }
+}
+
+const MAX_NAME_ATTEMPTS = 8
+const NAME_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
+const MAX_GENERATED_PREFIX = 58
+
+function generateNameFrom(prefix: string, random: Random): string {
+  const suffix = Array.from({ length: 5 }, () => NAME_ALPHABET[Math.floor(random() * NAME_ALPHABET.length)])
+  return prefix.slice(0, MAX_GENERATED_PREFIX) + suffix.join('')
+}
+
+function versionOf(object: KubeObject): Pick<ObjectMeta, 'resourceVersion'> {
+  const { resourceVersion } = object.metadata
+  return resourceVersion === undefined ? {} : { resourceVersion }
+}
+
+/** What a client may not change stays as it is. */
+function changedMetadata(given: ObjectMeta, previous: ObjectMeta, subresource: string): ObjectMeta {
+  const base = subresource === 'status' ? { ...previous, managedFields: given.managedFields ?? [] } : given
+  const {
+    selfLink: _selfLink,
+    generation: _generation,
+    namespace: _namespace,
+    creationTimestamp: _creationTimestamp,
+    deletionTimestamp: _deletionTimestamp,
+    deletionGracePeriodSeconds: _deletionGracePeriodSeconds,
+    ...kept
+  } = base
+  return { ...kept, ...pick(previous, KEPT_METADATA), uid: base.uid ?? previous.uid ?? '' }
+}
+
+const KEPT_METADATA = ['namespace', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation']
+
+function pick(metadata: ObjectMeta, fields: readonly string[]): ObjectMeta {
+  return Object.fromEntries(Object.entries(metadata).filter(([field]) => fields.includes(field)))
+}
+
+function withGeneration(next: KubeObject, previous: KubeObject, definition: ResourceDefinition): KubeObject {
+  if (!definition.countsGenerations || equalJson(countedContent(next, definition), countedContent(previous, definition))) {
+    return next
+  }
+  return { ...next, metadata: { ...next.metadata, generation: (previous.metadata.generation ?? 0) + 1 } }
+}
+
+function countedContent(object: KubeObject, definition: ResourceDefinition): JsonObject {
+  const { metadata: _metadata, apiVersion: _apiVersion, ...content } = object as JsonObject
+  if (definition.subresources.includes('status')) delete content['status']
+  return content
+}
+
+function assertIdentity(metadata: ObjectMeta, request: ObjectRequest): void {
+  if (metadata.name === undefined) throw badRequest('name must be provided')
+  if (metadata.name !== request.name) {
+    const message = `the name of the object (${metadata.name}) does not match the name on the URL (${request.name})`
+    throw badRequest(message)
+  }
+  assertNamespaceMatches(metadata, request)
+}
+
+function assertNamespaceMatches(metadata: ObjectMeta, { namespace, definition }: ObjectRequest): void {
+  if (!definition.namespaced || metadata.namespace === undefined || metadata.namespace === namespace) return
+  throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
+}
+
+function assertVersion(next: KubeObject, previous: KubeObject, definition: ResourceDefinition): void {
+  const subject = subjectOf(definition, previous.metadata.name ?? '')
+  const { uid, resourceVersion } = next.metadata
+  if (uid !== undefined && uid !== previous.metadata.uid) {
+    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${previous.metadata.uid}`
+    throw conflict(subject, why)
+  }
+  if (resourceVersion === undefined || resourceVersion === '0') {
+    if (definition.allowsBlindUpdate) return
+    // The real server names the resource where it should name the kind.
+    const cause = invalidValue('metadata.resourceVersion', 0, 'must be specified for an update')
+    throw invalid({ ...subject, kind: definition.resource }, [cause])
+  }
+  if (resourceVersion !== previous.metadata.resourceVersion) throw conflict(subject)
+}
+
+/** Whether a write changes nothing; then nothing is stored and no watcher hears of it. */
+function isSame(next: KubeObject, previous: KubeObject): boolean {
+  const { resourceVersion: _next, ...nextMetadata } = next.metadata
+  const { resourceVersion: _previous, ...previousMetadata } = previous.metadata
+  return equalJson({ ...next, metadata: nextMetadata }, { ...previous, metadata: previousMetadata })
+}

@@ -1,0 +1,2 @@
+export { lockConformance } from './lock-conformance.ts'
+export type { ForeignData, LockConformanceCase, LockConformanceOptions, LockFixture } from './lock-fixture.ts'

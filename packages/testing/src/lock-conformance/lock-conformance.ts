@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { cancellationCases } from './cancellation-cases.ts'
+import type { LockConformanceCase, LockConformanceOptions, LockFixture, LockRequirement } from './lock-fixture.ts'
+import { requestCases } from './request-cases.ts'
+import { sampleRecord, unaborted } from './sample-records.ts'
+import { watchCases } from './watch-cases.ts'
+
+/**
+ * Returns everything that the contract of `Lock` requires, as cases that any test runner can run, each on a lease of its own.
+ *
+ * @example
+ * ```ts
+ * for (const { name, run } of lockConformance({ createFixture })) test(name, run)
+ * ```
+ */
+export function lockConformance<Fixture extends LockFixture>(
+  options: LockConformanceOptions<Fixture>,
+): readonly LockConformanceCase[] {
+  const context = { patienceMs: options.patienceMs ?? 10_000 }
+  const requirements: LockRequirement<Fixture>[] = [
+    ...requestCases,
+    ...cancellationCases,
+    ...watchCases,
+    ...foreignDataCases(options),
+  ]
+  return requirements.map(({ name, check }) => ({
+    name,
+    run: async () => {
+      await using fixture = await options.createFixture()
+      await check(fixture, context)
+    },
+  }))
+}
+
+function foreignDataCases<Fixture extends LockFixture>({
+  foreignData,
+}: LockConformanceOptions<Fixture>): LockRequirement<Fixture>[] {
+  if (foreignData === undefined) return []
+  return [
+    {
+      name: 'keeps what other clients have put on the lease through every update',
+      check: async (fixture) => {
+        const lock = fixture.openLock()
+        await lock.create(sampleRecord({ annotations: { 'tenure.dev/offer': '1' } }), unaborted())
+        await foreignData.put(fixture)
+        const before = await foreignData.read(fixture)
+        for (const leaseTransitions of [5, 6]) {
+          const base = await lock.get(unaborted())
+          assert.equal(base.kind, 'present')
+          await lock.update(base, sampleRecord({ holderIdentity: '', leaseTransitions }), unaborted())
+        }
+        assert.deepEqual(await foreignData.read(fixture), before)
+      },
+    },
+  ]
+}

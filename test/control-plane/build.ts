@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto'
+import { access, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { withBuildLock } from './build-lock.ts'
+import { assertGo, runGo } from './go-command.ts'
+
+/**
+ * A program of the Go module in this folder: the parts of a real control plane, the leader election peers that a
+ * replica has to get along with, and a proxy that injects TCP faults.
+ */
+export type Program = 'etcd' | 'kube-apiserver' | 'client-go-elector' | 'controller-runtime-manager' | 'toxiproxy'
+
+/** Every program, quickest to build first. */
+export const programs: readonly Program[] = [
+  'client-go-elector',
+  'toxiproxy',
+  'etcd',
+  'controller-runtime-manager',
+  'kube-apiserver',
+]
+
+const moduleFolder = import.meta.dirname
+
+/**
+ * Returns the path of a program's executable, and builds it first if no earlier run has.
+ *
+ * Executables are kept outside of the repository, in `$XDG_CACHE_HOME/tenure/control-plane` (`~/.cache` by default),
+ * under a name derived from everything that goes into them. `KUBEBUILDER_ASSETS`, a folder that holds `etcd` and
+ * `kube-apiserver`, takes the place of building those two. Building `kube-apiserver` for the first time takes minutes
+ * and downloads a gigabyte of Go modules. May be called from several processes at once.
+ *
+ * @throws Error when Go is missing or too old, when the build fails, or when `KUBEBUILDER_ASSETS` lacks the program.
+ */
+export async function locateProgram(program: Program): Promise<string> {
+  return (await locateAsset(program)) ?? (await locateBuilt(program))
+}
+
+async function locateAsset(program: Program): Promise<string | undefined> {
+  const folder = process.env['KUBEBUILDER_ASSETS']
+  if (!folder || (program !== 'etcd' && program !== 'kube-apiserver')) return undefined
+  const file = join(folder, program)
+  if (await exists(file)) return file
+  throw new Error(`Expected KUBEBUILDER_ASSETS to be a folder that holds ${program}, got \`${folder}\``)
+}
+
+async function locateBuilt(program: Program): Promise<string> {
+  const linkerFlags = await resolveLinkerFlags()
+  const folder = join(cacheFolder(), `${program}-${await fingerprint(program, linkerFlags)}`)
+  const file = join(folder, program)
+  if (await exists(file)) return file
+  await mkdir(folder, { recursive: true })
+  return await withBuildLock(`${folder}.lock`, async () => {
+    if (!(await exists(file))) await build({ program, linkerFlags, file })
+    return file
+  })
+}
+
+async function build(options: { program: Program; linkerFlags: string; file: string }): Promise<void> {
+  const { program, linkerFlags, file } = options
+  await assertGo(moduleFolder)
+  process.stderr.write(`Building ${program} (${program === 'kube-apiserver' ? 'takes minutes' : 'takes a while'}).\n`)
+  // The rename is what makes the executable appear at once and whole.
+  const unfinished = `${file}.${process.pid}`
+  try {
+    const flags = ['-trimpath', '-buildvcs=false', `-ldflags=${linkerFlags}`]
+    await runGo(['build', ...flags, '-o', unfinished, `./cmd/${program}`], moduleFolder)
+    await rename(unfinished, file)
+  } finally {
+    await rm(unfinished, { force: true })
+  }
+}
+
+/** Stripped, and with the version that the API server would otherwise take from its own repository. */
+async function resolveLinkerFlags(): Promise<string> {
+  const goMod = await readFile(join(moduleFolder, 'go.mod'), 'utf8')
+  const [, version, major, minor] = /^\tk8s\.io\/kubernetes (v(\d+)\.(\d+)\.\d+)$/m.exec(goMod) ?? []
+  if (version === undefined) throw new Error('Expected go.mod to require k8s.io/kubernetes')
+  const variables = { gitVersion: version, gitMajor: major, gitMinor: minor }
+  const definitions = Object.entries(variables).map(
+    ([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`,
+  )
+  return ['-s', '-w', ...definitions].join(' ')
+}
+
+async function fingerprint(program: Program, linkerFlags: string): Promise<string> {
+  const hash = createHash('sha256').update(linkerFlags)
+  for (const source of ['go.mod', 'go.sum', ...(await sourcesOf(program))]) {
+    hash.update(`\0${source}\0`).update(await readFile(join(moduleFolder, source)))
+  }
+  return hash.digest('hex').slice(0, 16)
+}
+
+async function sourcesOf(program: Program): Promise<string[]> {
+  const folders = [join('cmd', program), 'internal']
+  const found = folders.map(async (folder) => {
+    const names = await readdir(join(moduleFolder, folder), { recursive: true })
+    return names.filter((name) => name.endsWith('.go')).map((name) => join(folder, name))
+  })
+  return (await Promise.all(found)).flat().toSorted()
+}
+
+function cacheFolder(): string {
+  return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'tenure', 'control-plane')
+}
+
+async function exists(file: string): Promise<boolean> {
+  return await access(file).then(
+    () => true,
+    () => false,
+  )
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  for (const program of programs) console.log(await locateProgram(program))
+}

@@ -1,0 +1,226 @@
+/**
+ * A real control plane for tests: one etcd and one kube-apiserver on loopback ports.
+ *
+ * It owns two processes and a temporary folder, and both are gone after `stop()`, or soon after this process has died.
+ * There is no controller manager: nothing collects garbage, makes service accounts, or empties a deleted namespace.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CertificateAuthority } from '../../packages/testing/src/api-server/certificate-authority.ts'
+import { type Access, AccessBook, admin, prober, type User } from './access.ts'
+import { ApiClient, type ApiRequest, type ApiResponse, type KubernetesObject } from './api-client.ts'
+import { startApiServer } from './api-server.ts'
+import { type AuditEntry, type AuditLevel, readAuditLog } from './audit-log.ts'
+import { writeControlPlaneFiles } from './control-plane-files.ts'
+import { startEtcd } from './etcd.ts'
+import { OrphanGuard } from './orphan-guard.ts'
+import type { ServerProcess } from './server-process.ts'
+import type { StartedServer } from './start-server.ts'
+
+/** How the control plane is set up. */
+export interface ControlPlaneOptions {
+  /** Feature gates of kube-apiserver. @default none */
+  readonly featureGates?: Readonly<Record<string, boolean>>
+  /** API versions to serve or not to serve, such as `{ 'coordination.k8s.io/v1beta1': true }`. @default none */
+  readonly runtimeConfig?: Readonly<Record<string, boolean>>
+  /** Further arguments of kube-apiserver. @default none */
+  readonly apiServerArguments?: readonly string[]
+  /** Whether etcd has a write on the disk before it answers: for benchmarks. @default false */
+  readonly durable?: boolean
+  /** How much the audit log keeps of each request. @default 'Metadata' */
+  readonly auditLevel?: AuditLevel
+}
+
+type ResolvedOptions = Required<ControlPlaneOptions>
+
+/** What the control plane is made of. */
+interface Parts {
+  readonly options: ResolvedOptions
+  readonly folder: string
+  readonly guard: OrphanGuard
+  readonly access: AccessBook
+  readonly etcd: StartedServer
+}
+
+/**
+ * Starts a control plane, which takes a few seconds; building its programs comes first if that was never done.
+ *
+ * @throws Error with what the failing program printed.
+ *
+ * @example await using controlPlane = await startControlPlane()
+ */
+export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  const resolved = resolveOptions(options)
+  const folder = await mkdtemp(join(tmpdir(), 'tenure-control-plane-'))
+  const guard = OrphanGuard.start(folder)
+  try {
+    const authority = CertificateAuthority.create('control-plane')
+    await writeControlPlaneFiles({ folder, authority, auditLevel: resolved.auditLevel })
+    const etcd = await startEtcd({ folder, guard, durable: resolved.durable })
+    return await ControlPlane.start({ options: resolved, folder, guard, etcd, access: new AccessBook(authority) })
+  } catch (error) {
+    guard.close()
+    throw error
+  }
+}
+
+function resolveOptions(options: ControlPlaneOptions): ResolvedOptions {
+  return {
+    featureGates: options.featureGates ?? {},
+    runtimeConfig: options.runtimeConfig ?? {},
+    apiServerArguments: options.apiServerArguments ?? [],
+    durable: options.durable ?? false,
+    auditLevel: options.auditLevel ?? 'Metadata',
+  }
+}
+
+/** A running control plane. */
+export class ControlPlane implements AsyncDisposable {
+  readonly #parts: Parts
+  #apiServer: StartedServer
+  readonly #client: ApiClient
+
+  private constructor(parts: Parts, apiServer: StartedServer) {
+    this.#parts = parts
+    this.#apiServer = apiServer
+    this.#client = new ApiClient(this.access(admin))
+  }
+
+  /** Starts the API server in front of etcd. Use {@link startControlPlane}. */
+  static async start(parts: Parts): Promise<ControlPlane> {
+    return new ControlPlane(parts, await startApiServerOf(parts))
+  }
+
+  /** Where the API server listens; the same after a restart. */
+  get url(): string {
+    return urlOf(this.#port)
+  }
+
+  get #port(): number {
+    return this.#apiServer.ports[0] ?? 0
+  }
+
+  /** The process of etcd. */
+  get etcd(): ServerProcess {
+    return this.#parts.etcd.process
+  }
+
+  /** The process of kube-apiserver: another one after a restart. */
+  get apiServer(): ServerProcess {
+    return this.#apiServer.process
+  }
+
+  /** The URL, the certificates and the key with which `user` reaches the API server. */
+  access(user: User): Access {
+    return this.#parts.access.accessFor(user, this.url)
+  }
+
+  /** A kubeconfig for somebody who may do everything. */
+  adminKubeConfig(): string {
+    return this.kubeConfig(admin)
+  }
+
+  /**
+   * A kubeconfig for `user`, who may do what the roles bound to the name or a group allow: at first, nothing.
+   *
+   * @param url where the user reaches the API server, when there is a proxy on another loopback port in front of it.
+   */
+  kubeConfig(user: User, url: string = this.url): string {
+    return this.#parts.access.kubeConfigFor(user, url)
+  }
+
+  /** Writes the kubeconfig of `user`, or of the admin, to a file that only its owner can read. */
+  async writeKubeConfig(path: string, user: User = admin): Promise<void> {
+    await writeFile(path, this.kubeConfig(user), { mode: 0o600 })
+  }
+
+  /** Sends a request as the admin. Every HTTP status is an answer. */
+  async request(path: string, options?: ApiRequest): Promise<ApiResponse> {
+    return await this.#client.request(path, options)
+  }
+
+  /**
+   * Creates the objects as the admin, or brings them to what is given, one after another.
+   *
+   * @throws Error with the answer when the API server refuses one.
+   */
+  async apply(objects: readonly KubernetesObject[]): Promise<void> {
+    await this.#client.apply(objects)
+  }
+
+  /**
+   * The requests of all users so far, without those that only serve to run the API server. An entry follows its answer by a moment.
+   */
+  async audit(): Promise<AuditEntry[]> {
+    return await readAuditLog(join(this.#parts.folder, 'audit.log'))
+  }
+
+  /** Freezes etcd: the API server goes on to accept requests and cannot answer them. */
+  pauseEtcd(): void {
+    this.etcd.pause()
+  }
+
+  /** Ends `pauseEtcd()`. */
+  resumeEtcd(): void {
+    this.etcd.resume()
+  }
+
+  /** Ends the API server, in order or by SIGKILL, and fulfils when it is gone. Connections to it are refused from then on. */
+  async stopApiServer({ kill = false }: { readonly kill?: boolean } = {}): Promise<void> {
+    await (kill ? this.apiServer.kill() : this.apiServer.stop())
+  }
+
+  /** Starts the API server anew on the same port, with the same data. */
+  async startApiServer(): Promise<void> {
+    this.#apiServer = await startApiServerOf(this.#parts, this.#port)
+  }
+
+  /** Ends the API server and starts it anew. */
+  async restartApiServer(options: { readonly kill?: boolean } = {}): Promise<void> {
+    await this.stopApiServer(options)
+    await this.startApiServer()
+  }
+
+  /** Ends both processes and removes the folder with all data. May be called twice. */
+  async stop(): Promise<void> {
+    this.#client.close()
+    await this.apiServer.stop()
+    await this.etcd.stop()
+    await rm(this.#parts.folder, { recursive: true, force: true })
+    this.#parts.guard.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+}
+
+async function startApiServerOf(parts: Parts, port?: number): Promise<StartedServer> {
+  const { options, folder, guard, access, etcd } = parts
+  return await startApiServer({
+    folder,
+    guard,
+    port,
+    etcdPort: etcd.ports[0] ?? 0,
+    featureGates: options.featureGates,
+    runtimeConfig: options.runtimeConfig,
+    extraArguments: options.apiServerArguments,
+    isReady: async (candidate) => await isReady(access.accessFor(prober, urlOf(candidate))),
+  })
+}
+
+/** The API server says that it is ready before it has made the first namespaces, and tests begin with those. */
+async function isReady(access: Access): Promise<boolean> {
+  const client = new ApiClient(access)
+  try {
+    const answers = await Promise.all([client.request('/readyz'), client.request('/api/v1/namespaces/default')])
+    return answers.every(({ status }) => status === 200)
+  } finally {
+    client.close()
+  }
+}
+
+function urlOf(port: number): string {
+  return `https://127.0.0.1:${port}`
+}

@@ -1,0 +1,8 @@
+export type { Access, User } from './access.ts'
+export type { ApiRequest, ApiResponse, KubernetesObject } from './api-client.ts'
+export { type AuditEntry, type AuditKey, type AuditLevel, countRequests } from './audit-log.ts'
+export { locateProgram, type Program } from './build.ts'
+export { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts'
+export { type Peer, type PeerEvent, type PeerOptions, type PeerWait, startPeer } from './peer.ts'
+export type { ProcessExit, ServerProcess } from './server-process.ts'
+export { startToxiproxy, type Toxic, type Toxiproxy } from './toxiproxy.ts'
