@@ -21,7 +21,7 @@ export default defineConfig({
   ...source,
   test: {
     projects: [
-      { extends: true, ...source, test: { name: 'unit', include: ['packages/*/test/**/*.test.ts'] } },
+      { extends: true, ...source, test: { name: 'unit', include: ['{packages,examples}/*/test/**/*.test.ts'] } },
       onApiServer('embedded'),
       onApiServer('real'),
     ],

@@ -54,15 +54,22 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   const resolved = resolveOptions(options)
   const folder = await mkdtemp(join(tmpdir(), 'tenure-control-plane-'))
   const guard = OrphanGuard.start(folder)
+  let etcd: StartedServer | undefined
   try {
     const authority = CertificateAuthority.create('control-plane')
     await writeControlPlaneFiles({ folder, authority, auditLevel: resolved.auditLevel })
-    const etcd = await startEtcd({ folder, guard, durable: resolved.durable })
+    etcd = await startEtcd({ folder, guard, durable: resolved.durable })
     return await ControlPlane.start({ options: resolved, folder, guard, etcd, access: new AccessBook(authority) })
   } catch (error) {
-    guard.close()
+    await etcd?.process.stop()
+    await cleanUp(folder, guard)
     throw error
   }
+}
+
+async function cleanUp(folder: string, guard: OrphanGuard): Promise<void> {
+  await rm(folder, { recursive: true, force: true })
+  guard.close()
 }
 
 function resolveOptions(options: ControlPlaneOptions): ResolvedOptions {
@@ -166,7 +173,10 @@ export class ControlPlane implements AsyncDisposable {
     this.etcd.resume()
   }
 
-  /** Ends the API server, in order or by SIGKILL, and fulfils when it is gone. Connections to it are refused from then on. */
+  /**
+   * Ends the API server, in order or by SIGKILL, and fulfils when it is gone. In order, it refuses connections at once
+   * and waits for open watches, but is killed after 5 seconds.
+   */
   async stopApiServer({ kill = false }: { readonly kill?: boolean } = {}): Promise<void> {
     await (kill ? this.apiServer.kill() : this.apiServer.stop())
   }
@@ -185,10 +195,9 @@ export class ControlPlane implements AsyncDisposable {
   /** Ends both processes and removes the folder with all data. May be called twice. */
   async stop(): Promise<void> {
     this.#client.close()
-    await this.apiServer.stop()
-    await this.etcd.stop()
-    await rm(this.#parts.folder, { recursive: true, force: true })
-    this.#parts.guard.close()
+    // Nothing of it is kept, so nothing has to end in order.
+    await Promise.all([this.apiServer.kill(), this.etcd.kill()])
+    await cleanUp(this.#parts.folder, this.#parts.guard)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -53,7 +53,21 @@ describe('a gated client, while the term holds its lease', () => {
     const term = openTerm()
     const client = gated(term, kubeConfigOf(server)).makeApiClient(CoordinationV1Api)
     await client.createNamespacedLease({ namespace: 'ops', body: lease })
-    expect(getEventListeners(term.gateSignal, 'abort')).toHaveLength(0)
+    const listeners = getEventListeners(term.gateSignal, 'abort').length
+    for (let write = 0; write < 5; write++) await client.createNamespacedLease({ namespace: 'ops', body: lease })
+    expect(getEventListeners(term.gateSignal, 'abort')).toHaveLength(listeners)
+  })
+
+  test('shares connections among its requests', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
+    const view = gated(openTerm(), kubeConfigOf(server))
+    const [leases, core] = [view.makeApiClient(CoordinationV1Api), view.makeApiClient(CoreV1Api)]
+    for (let round = 0; round < 5; round++) {
+      await leases.createNamespacedLease({ namespace: 'ops', body: lease })
+      await leases.readNamespacedLease({ name: 'x', namespace: 'ops' })
+      await core.createNamespacedConfigMap({ namespace: 'ops', body: {} })
+    }
+    expect(server.connections.length).toBeLessThanOrEqual(2)
   })
 })
 
@@ -114,6 +128,33 @@ describe('a gated client, when the gate is closed', () => {
     term.close()
     const refusal = await refusalOf(client.createNamespacedLease({ namespace: 'ops', body: lease }))
     expect(refusals).toEqual([refusal])
+  })
+})
+
+describe('a gated client, when the gate closes', () => {
+  test('leaves no connection', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
+    const term = openTerm()
+    const client = gated(term, kubeConfigOf(server)).makeApiClient(CoordinationV1Api)
+    await client.createNamespacedLease({ namespace: 'ops', body: lease })
+    expect(server.openConnections).toBe(1)
+    term.close()
+    await server.untilDeserted()
+  })
+
+  test('lets a read under way come to its end', async () => {
+    let reply = () => {}
+    await using server = await LoopbackServer.start((_, response) => {
+      reply = () => answer(response, 200, { metadata: { name: 'x' } })
+    })
+    const term = openTerm()
+    const client = gated(term, kubeConfigOf(server)).makeApiClient(CoordinationV1Api)
+    const reading = client.readNamespacedLease({ name: 'x', namespace: 'ops' })
+    await server.untilRequests(1)
+    term.close()
+    reply()
+    expect((await reading).metadata?.name).toBe('x')
+    await server.untilDeserted()
   })
 })
 

@@ -51,7 +51,7 @@ describe('an event on the lease', () => {
         body: {
           apiVersion: 'v1',
           kind: 'Event',
-          metadata: { name: 'janitor.1886c81c14f6d200', namespace: 'ops' },
+          metadata: { name: 'janitor.1886caf21c963200', namespace: 'ops' },
           involvedObject: {
             kind: 'Lease',
             apiVersion: 'coordination.k8s.io/v1',
@@ -107,7 +107,7 @@ describe('an event on the lease', () => {
     await events.close()
     expect(server.requests.map(({ message }) => message.method)).toEqual(['POST', 'POST', 'PATCH'])
     const [, , repeated] = sent(server)
-    expect(repeated?.url).toBe('/api/v1/namespaces/ops/events/janitor.1886c81c14f6d200')
+    expect(repeated?.url).toBe('/api/v1/namespaces/ops/events/janitor.1886caf21c963200')
     expect(repeated?.body).toEqual({ count: 2, lastTimestamp: '2026-01-02T03:05:05Z' })
     expect(server.requests[2]?.message.headers['content-type']).toBe('application/merge-patch+json')
   })

@@ -45,6 +45,11 @@ describe('the options of a LeaseLock', () => {
     expect(() => new LeaseLock({ ...options, ...change })).not.toThrow()
   })
 
+  test('refuse a key that is not known, and name the nearest one that is', () => {
+    const mistyped = { ...options, namespaces: 'ops' }
+    expect(() => new LeaseLock(mistyped)).toThrow('did you mean `namespace`?')
+  })
+
   test('refuse annotations under the prefix of Tenure', () => {
     expect(() => new LeaseLock({ ...options, annotations: { 'tenure.dev/offer': 'x' } })).toThrow(OptionsError)
   })

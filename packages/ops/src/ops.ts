@@ -56,10 +56,12 @@ class OpsPort implements Ops {
   readonly #termMetrics: TermMetrics
   readonly #showGates: (gates: Manager['featureGates']) => void
   readonly #stalls: StallMonitor
+  readonly #withProcessMetrics: boolean
   #manager: ObservedManager | undefined
 
   constructor(options: ResolvedOpsOptions) {
     const { registry } = this
+    this.#withProcessMetrics = options.processMetrics
     const candidacies = () => this.#manager?.candidacies ?? []
     this.#leaseMetrics = new LeaseMetrics(registry, candidacies)
     this.#termMetrics = new TermMetrics({
@@ -69,7 +71,8 @@ class OpsPort implements Ops {
     })
     this.#showGates = defineFeatureGateMetrics(registry)
     this.#stalls = new StallMonitor(registry, options.clock)
-    this.#server = new OpsServer({ ...options, metricsPage: this.#createPage(options) })
+    const metricsPage = createMetricsPage({ registries: () => this.#registries(), logger: options.logger })
+    this.#server = new OpsServer({ ...options, metricsPage })
     this.service = { name: 'ops', start: () => this.#start(), stop: () => this.#stop() }
     this.extension = { attach: (term) => this.#attach(term) }
   }
@@ -91,6 +94,7 @@ class OpsPort implements Ops {
   /** By now every candidacy is known. */
   async #start(): Promise<void> {
     await this.#server.start()
+    if (this.#withProcessMetrics) processMetrics()
     this.#leaseMetrics.initialise()
     this.#termMetrics.initialise()
     this.#stalls.start()
@@ -106,8 +110,8 @@ class OpsPort implements Ops {
     return this.#runs.attach(term)
   }
 
-  #createPage({ processMetrics: isWanted, logger }: ResolvedOpsOptions): ReturnType<typeof createMetricsPage> {
-    const shared = isWanted ? [processMetrics()] : []
-    return createMetricsPage({ registries: () => [...shared, this.registry, ...this.#runs.registries], logger })
+  #registries(): readonly ServedRegistry[] {
+    const shared = this.#withProcessMetrics ? [processMetrics()] : []
+    return [...shared, this.registry, ...this.#runs.registries]
   }
 }

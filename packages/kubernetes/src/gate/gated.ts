@@ -1,5 +1,6 @@
-import type { ApiConstructor, ApiType, Configuration, KubeConfig } from '@kubernetes/client-node'
+import type { ApiConstructor, ApiType, Configuration, KubeConfig, RequestContext } from '@kubernetes/client-node'
 import { gatedHttpLibrary } from './gated-http-library.ts'
+import { SharedDispatcher } from './shared-dispatcher.ts'
 import { WriteGate, type GatedTerm, type RefusalListener } from './write-gate.ts'
 
 /** Options of {@link gated}. */
@@ -15,6 +16,8 @@ export interface GatedOptions {
  * gate is closed, and aborted when it closes while they are under way. Reads pass. Creating a review (of access, of a token) is
  * a write. Exec, attach, port-forward and copy are refused too, but sessions that are open go on.
  *
+ * The clients share connections, which are closed with the gate as soon as nothing uses them.
+ *
  * This keeps an honest process from writing late; it does not replace a check on the server, because a request that has left
  * may take effect at any later time.
  *
@@ -26,9 +29,13 @@ export interface GatedOptions {
  */
 export function gated(term: GatedTerm, kubeConfig: KubeConfig, options: GatedOptions = {}): KubeConfig {
   const gate = new WriteGate(term, options.onRefusal ?? (() => {}))
+  const connections = new SharedDispatcher(kubeConfig)
+  if (term.gateSignal.aborted) connections.close()
+  else term.gateSignal.addEventListener('abort', () => connections.close(), { once: true })
   const makeApiClient = <T extends ApiType>(apiClientType: ApiConstructor<T>): T => {
     const configuration = clientConfiguration(kubeConfig)
-    return new apiClientType({ ...configuration, httpApi: gatedHttpLibrary(configuration.httpApi, gate) })
+    const httpApi = gatedHttpLibrary(configuration.httpApi, gate)
+    return new apiClientType({ ...configuration, httpApi, authMethods: { default: view } })
   }
   const applyToHTTPSOptions: KubeConfig['applyToHTTPSOptions'] = async (httpsOptions) => {
     await kubeConfig.applyToHTTPSOptions(httpsOptions)
@@ -36,6 +43,7 @@ export function gated(term: GatedTerm, kubeConfig: KubeConfig, options: GatedOpt
   }
   const view: KubeConfig = Object.create(kubeConfig, {
     makeApiClient: { value: makeApiClient },
+    applySecurityAuthentication: { value: (request: RequestContext) => connections.apply(request) },
     applyToHTTPSOptions: { value: applyToHTTPSOptions },
   })
   return view

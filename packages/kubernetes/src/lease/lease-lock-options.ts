@@ -1,4 +1,12 @@
-import { ANNOTATION_PREFIX, OptionsError, systemClock, systemRandom, type Clock, type Random } from '@tenure/core'
+import {
+  ANNOTATION_PREFIX,
+  assertKnownKeys,
+  OptionsError,
+  systemClock,
+  systemRandom,
+  type Clock,
+  type Random,
+} from '@tenure/core'
 import { assertDnsLabel, assertDnsSubdomain } from '../config/dns-name.ts'
 import type { KubeConfigSource } from '../transport/api-transport.ts'
 import { defaultUserAgent } from '../transport/user-agent.ts'
@@ -31,8 +39,21 @@ export interface LeaseLockOptions {
 /** {@link LeaseLockOptions} with every default filled in. */
 export type ResolvedLeaseLockOptions = Required<LeaseLockOptions>
 
+const KEYS: readonly (keyof LeaseLockOptions)[] = [
+  'kubeConfig',
+  'name',
+  'namespace',
+  'labels',
+  'annotations',
+  'userAgent',
+  'silenceMs',
+  'clock',
+  'random',
+]
+
 /** Checks all options and fills in the defaults. @throws OptionsError naming the option, its value and what was expected */
 export function resolveLeaseLockOptions(options: LeaseLockOptions): ResolvedLeaseLockOptions {
+  assertKnownKeys('the options of a LeaseLock', options, KEYS)
   assertDnsSubdomain('name', options.name)
   assertDnsLabel('namespace', options.namespace)
   for (const key of Object.keys(options.annotations ?? {})) {

@@ -90,24 +90,28 @@ export class LeaseMetrics {
     const leases = () => this.#candidacies()
     const isMaster = (candidacy: ObservedCandidacy) => this.#isMaster(candidacy)
     const remainingMs = (lease: string) => this.#terms.get(lease)?.remainingMs() ?? 0
-    new Gauge({
-      name: 'leader_election_master_status',
-      help: "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. 'name' is the string used to identify the lease. Please make sure to group by name.",
-      labelNames: ['name'],
-      registers: [registry],
-      collect() {
-        for (const candidacy of leases()) this.set({ name: candidacy.lease }, isMaster(candidacy) ? 1 : 0)
-      },
-    })
-    new Gauge({
-      name: 'tenure_lease_remaining_seconds',
-      help: 'For how long this replica may still act if its lease is not renewed; 0 when it may not.',
-      labelNames: ['name'],
-      registers: [registry],
-      collect() {
-        for (const { lease } of leases()) this.set({ name: lease }, remainingMs(lease) / 1000)
-      },
-    })
+    registry.registerMetric(
+      new Gauge({
+        name: 'leader_election_master_status',
+        help: "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. 'name' is the string used to identify the lease. Please make sure to group by name.",
+        labelNames: ['name'],
+        registers: [],
+        collect() {
+          for (const candidacy of leases()) this.set({ name: candidacy.lease }, isMaster(candidacy) ? 1 : 0)
+        },
+      }),
+    )
+    registry.registerMetric(
+      new Gauge({
+        name: 'tenure_lease_remaining_seconds',
+        help: 'For how long this replica may still act if its lease is not renewed; 0 when it may not.',
+        labelNames: ['name'],
+        registers: [],
+        collect() {
+          for (const { lease } of leases()) this.set({ name: lease }, remainingMs(lease) / 1000)
+        },
+      }),
+    )
   }
 
   /** A replica that drains is still master: it renews, and nobody else may act. One whose time is up is not. */

@@ -1,5 +1,6 @@
 import type { Logger } from '@tenure/core'
 import { Gauge, Registry } from 'prom-client'
+import type { BoundedWaits } from '../server/bounded-waits.ts'
 import type { MetricsPage } from '../server/ops-server.ts'
 import { mergeFamilies, type MetricFamily, type RefusedFamily } from './metric-family.ts'
 import type { CollectedMetric, FailedMetric, ServedRegistry } from './served-registry.ts'
@@ -18,7 +19,10 @@ export interface MetricsPageOptions {
  * A metric that cannot be served is left out, logged once, and counted in `tenure_metrics_skipped`; the rest of the page is
  * served all the same.
  */
-export function createMetricsPage({ registries, logger }: MetricsPageOptions): () => Promise<MetricsPage> {
+export function createMetricsPage({
+  registries,
+  logger,
+}: MetricsPageOptions): (waits: BoundedWaits) => Promise<MetricsPage> {
   const reported = new Set<string>()
   const report = ({ name, reason, error }: SkippedMetric) => {
     const key = `${name} ${reason}`
@@ -29,8 +33,8 @@ export function createMetricsPage({ registries, logger }: MetricsPageOptions): (
       `metric ${name} is not served: ${reason}`,
     )
   }
-  return async () => {
-    const collected = (await Promise.all(registries().map((registry) => registry.collect()))).flat()
+  return async (waits) => {
+    const collected = (await Promise.all(registries().map((registry) => registry.collect(waits)))).flat()
     const merged = [...groupByName(collected.flatMap(familyIn))].map(([first, ...others]) =>
       mergeFamilies(first, others),
     )

@@ -1,4 +1,5 @@
 import { type Metric, Registry } from 'prom-client'
+import { type BoundedWaits, TIMED_OUT } from '../server/bounded-waits.ts'
 import type { Labels, MetricFamily } from './metric-family.ts'
 
 /** A metric whose values could not be obtained. */
@@ -35,8 +36,8 @@ export class ServedRegistry extends Registry {
   }
 
   /** The present values of all metrics, in the order of definition. Never rejects. */
-  collect(): Promise<readonly CollectedMetric[]> {
-    return Promise.all(this.#metrics().map((metric) => this.#collectOne(metric)))
+  collect(waits: BoundedWaits): Promise<readonly CollectedMetric[]> {
+    return Promise.all(this.#metrics().map((metric) => this.#collectOne(metric, waits)))
   }
 
   /**
@@ -51,9 +52,11 @@ export class ServedRegistry extends Registry {
     this.clear()
   }
 
-  async #collectOne(metric: RegisteredMetric): Promise<CollectedMetric> {
+  async #collectOne(metric: RegisteredMetric, waits: BoundedWaits): Promise<CollectedMetric> {
     try {
-      const { name, help, type, aggregator, values } = await metric.get()
+      const family = await waits.inTime(metric.get())
+      if (family === TIMED_OUT) throw new Error(`collect() timed out after ${waits.timeoutMs} ms`)
+      const { name, help, type, aggregator, values } = family
       const labelled = values.map((value) => ({ ...value, labels: { ...this.#defaultLabels, ...value.labels } }))
       return { kind: 'family', family: { name, help, type, aggregator, values: labelled } }
     } catch (error) {

@@ -83,16 +83,18 @@ export class TermMetrics {
 
 /** Counted when a page is made: what a term had is gone from the page with the term. */
 function defineTasks({ registry, terms }: TermMetricsOptions): void {
-  new Gauge({
-    name: 'tenure_tasks',
-    help: 'Tasks that have not settled, `run()` itself included.',
-    labelNames: ['controller'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const term of terms()) this.inc({ controller: term.controller }, taskCount(term))
-    },
-  })
+  registry.registerMetric(
+    new Gauge({
+      name: 'tenure_tasks',
+      help: 'Tasks that have not settled, `run()` itself included.',
+      labelNames: ['controller'],
+      registers: [],
+      collect() {
+        this.reset()
+        for (const term of terms()) this.inc({ controller: term.controller }, taskCount(term))
+      },
+    }),
+  )
 }
 
 function taskCount(term: Term): number {

@@ -1,12 +1,13 @@
 import type { HealthCheckResult, HealthProbe, Logger } from '@tenure/core'
-import type { BoundedChecks } from './bounded-checks.ts'
+import { runCheck, runChecks } from './bounded-checks.ts'
+import type { BoundedWaits } from './bounded-waits.ts'
 
 /** What a {@link HealthEndpoint} is made of. */
 export interface HealthEndpointOptions {
   /** The name of the path, such as `livez`. */
   readonly name: string
   readonly probe: HealthProbe
-  readonly checks: BoundedChecks
+  readonly waits: BoundedWaits
   readonly logger: Logger
 }
 
@@ -39,16 +40,15 @@ export class HealthEndpoint {
 
   /** Runs all checks: `ok`, or one line for each of them when that was asked for or one has failed. */
   async answer({ verbose, exclude }: HealthQuery): Promise<HealthAnswer> {
-    const { name, probe, checks } = this.#options
+    const { name, probe, waits } = this.#options
     const names = probe.names
     const excluded = new Set(exclude)
-    const results = await checks.run(probe, excluded)
+    const results = await runChecks(waits, probe, excluded)
     this.#report(results)
     const isHealthy = results.every(({ failure }) => failure === undefined)
     if (isHealthy && !verbose) return { status: 200, body: 'ok' }
     const lines = [
-      ...results.map(describe),
-      ...names.filter((known) => excluded.has(known)).map((known) => `[+]${known} excluded: ok`),
+      ...linesOf(names, excluded, results),
       ...warnings(exclude.filter((wanted) => !names.includes(wanted))),
       `${name} check ${isHealthy ? 'passed' : 'failed'}`,
     ]
@@ -57,7 +57,7 @@ export class HealthEndpoint {
 
   /** Runs one check. */
   async answerOne(check: string): Promise<HealthAnswer> {
-    const result = await this.#options.checks.runOne(this.#options.probe, check)
+    const result = await runCheck(this.#options.waits, this.#options.probe, check)
     if (result === undefined) return { status: 404, body: 'no such check\n' }
     if (result.failure === undefined) return { status: 200, body: 'ok' }
     return { status: 500, body: `internal server error: ${reasonOf(result.failure)}\n` }
@@ -74,6 +74,20 @@ export class HealthEndpoint {
     else
       logger.warn({ event: 'health-check', endpoint, checks: failed.map(describe) }, `${endpoint} fails: ${failures}`)
   }
+}
+
+/** A line for every check, in the order of the checks. */
+function linesOf(
+  names: readonly string[],
+  excluded: ReadonlySet<string>,
+  results: readonly HealthCheckResult[],
+): readonly string[] {
+  const rest = [...results]
+  const lines = names.flatMap((name) => {
+    if (excluded.has(name)) return [`[+]${name} excluded: ok`]
+    return rest[0]?.name === name ? rest.splice(0, 1).map(describe) : []
+  })
+  return [...lines, ...rest.map(describe)]
 }
 
 function describe({ name, failure }: HealthCheckResult): string {

@@ -8,7 +8,7 @@ import {
   type Service,
 } from '@tenure/core'
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { BoundedChecks } from './bounded-checks.ts'
+import { BoundedWaits } from './bounded-waits.ts'
 import { type HealthAnswer, HealthEndpoint } from './health-endpoint.ts'
 import { PortInUseError } from './port-in-use-error.ts'
 
@@ -19,8 +19,8 @@ export interface OpsServerOptions {
   readonly checkTimeoutMs: number
   readonly clock: Clock
   readonly logger: Logger
-  /** The page that `/metrics` serves. */
-  readonly metricsPage: () => Promise<MetricsPage>
+  /** Makes the page that `/metrics` serves. */
+  readonly metricsPage: (waits: BoundedWaits) => Promise<MetricsPage>
 }
 
 /** A page of metrics. */
@@ -54,7 +54,7 @@ export class OpsServer implements Service {
   readonly name = 'ops'
   readonly #options: OpsServerOptions
   #probes: HealthProbes | undefined
-  #running: { readonly app: FastifyInstance; readonly checks: BoundedChecks } | undefined
+  #running: { readonly app: FastifyInstance; readonly waits: BoundedWaits } | undefined
 
   constructor(options: OpsServerOptions) {
     this.#options = options
@@ -78,10 +78,10 @@ export class OpsServer implements Service {
   async start(): Promise<void> {
     if (this.#running !== undefined) throw new AlreadyStartedError('Expected the operations port to be started once')
     if (this.#probes === undefined) throw new OptionsError('Expected `observe()` to be called before the start')
-    const { host, port, logger } = this.#options
-    const checks = new BoundedChecks({ clock: this.#options.clock, timeoutMs: this.#options.checkTimeoutMs })
-    const app = this.#createApp(this.#probes, checks)
-    this.#running = { app, checks }
+    const { host, port, logger, clock, checkTimeoutMs } = this.#options
+    const waits = new BoundedWaits(clock, checkTimeoutMs)
+    const app = this.#createApp(this.#probes, waits)
+    this.#running = { app, waits }
     try {
       await app.listen({ host, port })
     } catch (cause) {
@@ -95,11 +95,14 @@ export class OpsServer implements Service {
   async stop(): Promise<void> {
     const running = this.#running
     this.#running = undefined
-    running?.checks.close()
-    await running?.app.close()
+    try {
+      await running?.app.close()
+    } finally {
+      running?.waits.close()
+    }
   }
 
-  #createApp({ livez, readyz }: HealthProbes, checks: BoundedChecks): FastifyInstance {
+  #createApp({ livez, readyz }: HealthProbes, waits: BoundedWaits): FastifyInstance {
     const app = fastify({ logger: false, forceCloseConnections: true })
     app.addHook('onSend', async (_request, reply) => {
       reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
@@ -108,10 +111,10 @@ export class OpsServer implements Service {
     app.setErrorHandler((error, request, reply) => this.#onError(error, request, reply))
     const { logger, metricsPage } = this.#options
     for (const [name, probe] of Object.entries({ livez, readyz, healthz: livez })) {
-      addHealthRoutes(app, name, new HealthEndpoint({ name, probe, checks, logger }))
+      addHealthRoutes(app, name, new HealthEndpoint({ name, probe, waits, logger }))
     }
     app.get('/metrics', async (_request, reply) => {
-      const { contentType, body } = await metricsPage()
+      const { contentType, body } = await metricsPage(waits)
       return reply.type(contentType).send(body)
     })
     return app

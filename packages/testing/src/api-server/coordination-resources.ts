@@ -51,9 +51,9 @@ function validateLease(lease: KubeObject): FieldCause[] {
 }
 
 function validateStrategy(strategy: string): FieldCause[] {
-  // Strategies of others carry the name of their domain.
+  // The real server repeats the last part of the path. Strategies of others carry the name of their domain.
   if (strategy === OLDEST_EMULATION_VERSION || strategy.includes('/')) return []
-  return [unsupportedValue('spec.strategy', strategy, [OLDEST_EMULATION_VERSION])]
+  return [unsupportedValue('spec.strategy.strategy', strategy, [OLDEST_EMULATION_VERSION])]
 }
 
 function validateLeaseCandidate(candidate: KubeObject, target: WriteTarget): FieldCause[] {

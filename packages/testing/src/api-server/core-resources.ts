@@ -15,15 +15,19 @@ const condition = openObject('Condition', { type: pointer('string') })
 /** The label under which every namespace carries its own name. */
 const NAMESPACE_NAME_LABEL = 'kubernetes.io/metadata.name'
 
-function prepareNamespace(namespace: KubeObject, target: WriteTarget): KubeObject {
+function labelNamespace(namespace: KubeObject): KubeObject {
   const { metadata } = namespace
-  const labels = { ...metadata.labels, [NAMESPACE_NAME_LABEL]: metadata.name ?? '' }
+  const { name } = metadata
+  if (name === undefined) return namespace
+  return { ...namespace, metadata: { ...metadata, labels: { ...metadata.labels, [NAMESPACE_NAME_LABEL]: name } } }
+}
+
+function prepareNamespace(namespace: KubeObject, target: WriteTarget): KubeObject {
   const previous = target.previous
   const spec = previous === undefined ? { finalizers: ['kubernetes'] } : (previous['spec'] ?? {})
   const status = previous === undefined ? { phase: 'Active' } : (previous['status'] ?? {})
   return {
-    ...namespace,
-    metadata: { ...metadata, labels },
+    ...labelNamespace(namespace),
     spec: target.subresource === 'finalize' ? asJsonObject(namespace['spec']) : spec,
     status: target.subresource === 'status' ? asJsonObject(namespace['status']) : status,
   }
@@ -42,7 +46,7 @@ function validateConfigMap(configMap: KubeObject, target: WriteTarget): FieldCau
     (sum, content) => sum + Buffer.byteLength(String(content)),
     0,
   )
-  if (size > MAX_DATA_BYTES) causes.push(tooLongValue('', MAX_DATA_BYTES))
+  if (size > MAX_DATA_BYTES) causes.push(tooLongValue('[]', MAX_DATA_BYTES))
   return [...causes, ...validateImmutable(configMap, target)]
 }
 
@@ -73,7 +77,7 @@ function validateImmutable(next: KubeObject, { previous }: WriteTarget): FieldCa
 }
 
 /** Clients may send `stringData`; it is stored as base64 in `data`. */
-function prepareSecret(secret: KubeObject): KubeObject {
+function encodeSecret(secret: KubeObject): KubeObject {
   const { stringData, ...rest } = secret
   const encoded = Object.entries(asJsonObject(stringData)).map(([key, text]): [string, string] => [
     key,
@@ -127,6 +131,7 @@ export const coreResources: readonly ResourceDefinition[] = [
       spec: object('NamespaceSpec', { finalizers: list(value('string')) }),
       status: object('NamespaceStatus', { phase: value('string'), conditions: listBy(['type'], condition) }),
     }),
+    withDefaults: labelNamespace,
     prepare: prepareNamespace,
   }),
   defineResource({
@@ -152,7 +157,7 @@ export const coreResources: readonly ResourceDefinition[] = [
       stringData: map(value('string')),
       type: value('string'),
     }),
-    prepare: prepareSecret,
+    withDefaults: encodeSecret,
     validate: validateSecret,
   }),
   defineResource({

@@ -14,8 +14,10 @@ export interface Decoded {
 interface Place {
   /** The path with indexes, as in `spec.ports[0].name`. */
   readonly path: string
-  /** The path as type errors have it: struct name, then fields without indexes. */
+  /** The same without indexes, as type errors have it. */
   readonly field: string
+  /** The Go struct that the field is in. */
+  readonly struct: string
   readonly unknownFields: string[]
 }
 
@@ -26,7 +28,7 @@ interface Place {
  */
 export function decodeObject(input: JsonObject, schema: ObjectSchema): Decoded {
   const unknownFields: string[] = []
-  const object = decodeFields(input, schema, { path: '', field: schema.name, unknownFields })
+  const object = decodeFields(input, schema, { path: '', field: '', struct: schema.name, unknownFields })
   return { object, unknownFields }
 }
 
@@ -58,7 +60,7 @@ function decodeFields(input: JsonObject, schema: ObjectSchema, place: Place): Js
       else place.unknownFields.push(path)
       continue
     }
-    const inner = { path, field: `${place.field}.${field}`, unknownFields: place.unknownFields }
+    const inner = { ...place, path, field: place.field === '' ? field : `${place.field}.${field}`, struct: schema.name }
     const result = decode(content, fieldSchema, inner)
     if (result !== undefined) decoded[field] = result
   }
@@ -93,8 +95,11 @@ function decodeList(input: JsonValue, schema: ListSchema, place: Place): JsonVal
 function decodeScalar(input: JsonValue, schema: ScalarSchema, place: Place): JsonValue | undefined {
   switch (schema.type) {
     case 'string':
+      if (typeof input !== 'string') throw wrongType(input, place, 'string')
+      break
     case 'bytes':
       if (typeof input !== 'string') throw wrongType(input, place, 'string')
+      assertBase64(input)
       break
     case 'boolean':
       if (typeof input !== 'boolean') throw wrongType(input, place, 'bool')
@@ -120,30 +125,39 @@ function decodeScalar(input: JsonValue, schema: ScalarSchema, place: Place): Jso
   return isZero && !schema.keepsZero ? undefined : input
 }
 
+function assertBase64(text: string): void {
+  const outside = text.search(/[^A-Za-z0-9+/=\r\n]/)
+  if (outside !== -1) throw new DecodeError(`illegal base64 data at input byte ${outside}`)
+  if (text.replaceAll(/[\r\n]/g, '').length % 4 !== 0) throw new DecodeError(`illegal base64 data at input byte ${text.length}`)
+}
+
 const LAYOUTS = {
-  time: { layout: '2006-01-02T15:04:05Z07:00', fraction: /^(?:\.\d+)?$/ },
-  microTime: { layout: '2006-01-02T15:04:05.000000Z07:00', fraction: /^\.\d{6}$/ },
+  time: '2006-01-02T15:04:05Z07:00',
+  microTime: '2006-01-02T15:04:05.000000Z07:00',
 } as const
 
-const RFC3339 = /^(?<date>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?<fraction>(?:[.,]\d*)?)(?<zone>Z|[+-]\d{2}:\d{2})$/
+const RFC3339 =
+  /^(?<date>\d{4}-(?<month>\d{2})-\d{2}T\d{2}:\d{2}:\d{2})(?<fraction>(?:[.,]\d*)?)(?<zone>Z|[+-]\d{2}:\d{2})$/
 
 /** Times are stored in UTC, whole seconds for `Time` and microseconds for `MicroTime`. */
 function decodeTime(input: JsonValue, type: 'time' | 'microTime', place: Place): string {
   if (typeof input !== 'string') throw wrongType(input, place, 'string')
-  const { layout, fraction } = LAYOUTS[type]
   const groups = RFC3339.exec(input)?.groups
-  const epochMs = groups === undefined ? Number.NaN : Date.parse(`${groups['date']}${groups['zone']}`)
-  if (groups === undefined || Number.isNaN(epochMs)) throw new DecodeError(unparsedTime(input, layout, input, '2006'))
-  const digits = groups['fraction'] ?? ''
-  if (!fraction.test(digits)) {
-    throw new DecodeError(unparsedTime(input, layout, `${digits}${groups['zone']}`, '.000000'))
+  const { date = '', month = '', fraction = '', zone = '' } = groups ?? {}
+  const unparsed = (rest: string, expected: string): DecodeError =>
+    new DecodeError(
+      `parsing time ${quoted(input)} as ${quoted(LAYOUTS[type])}: cannot parse ${quoted(rest)} as ${quoted(expected)}`,
+    )
+  if (groups === undefined) throw unparsed(input, '2006')
+  if (type === 'microTime' && !/^\.\d{6}/.test(fraction)) throw unparsed(`${fraction}${zone}`, '.000000')
+  if (type === 'microTime' && fraction.length > 7) throw unparsed(`${fraction.slice(7)}${zone}`, 'Z07:00')
+  const epochMs = Date.parse(`${date}${zone}`)
+  if (Number.isNaN(epochMs)) {
+    const part = Number(month) >= 1 && Number(month) <= 12 ? 'day' : 'month'
+    throw new DecodeError(`parsing time ${quoted(input)}: ${part} out of range`)
   }
   const seconds = new Date(epochMs).toISOString().slice(0, 19)
-  return type === 'time' ? `${seconds}Z` : `${seconds}${digits}Z`
-}
-
-function unparsedTime(input: string, layout: string, rest: string, expected: string): string {
-  return `parsing time ${quoted(input)} as "${layout}": cannot parse ${quoted(rest)} as "${expected}"`
+  return type === 'time' ? `${seconds}Z` : `${seconds}${fraction}Z`
 }
 
 function quoted(text: string): string {
@@ -153,7 +167,7 @@ function quoted(text: string): string {
 function wrongType(input: JsonValue, place: Place, goType: string): DecodeError {
   const got = Array.isArray(input) ? 'array' : typeof input === 'boolean' ? 'bool' : typeof input
   const told = typeof input === 'number' && goType.startsWith('int') ? `number ${input}` : got
-  return new DecodeError(`json: cannot unmarshal ${told} into Go struct field ${place.field} of type ${goType}`)
+  return new DecodeError(`json: cannot unmarshal ${told} into Go struct field ${place.struct}.${place.field} of type ${goType}`)
 }
 
 function isTextual(type: ScalarType): boolean {
@@ -163,7 +177,7 @@ function isTextual(type: ScalarType): boolean {
 function goTypeOf(schema: Schema): string {
   switch (schema.kind) {
     case 'object':
-      return schema.name
+      return `v1.${schema.name}`
     case 'map':
       return `map[string]${goTypeOf(schema.values)}`
     case 'list':

@@ -18,7 +18,7 @@ export function forbiddenValue(field: string, why: string): FieldCause {
 
 /** A value that is none of those that the field takes. */
 export function unsupportedValue(field: string, value: JsonValue, supported: readonly string[]): FieldCause {
-  const told = [...supported].sort().map((each) => JSON.stringify(each)).join(', ')
+  const told = supported.map((each) => JSON.stringify(each)).join(', ')
   const message = `Unsupported value: ${JSON.stringify(value)}: supported values: ${told}`
   return { field, reason: 'FieldValueNotSupported', message }
 }

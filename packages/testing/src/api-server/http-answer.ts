@@ -1,4 +1,4 @@
-import type { ApiStatusError } from './api-status.ts'
+import { ApiStatusError } from './api-status.ts'
 
 /** What a request is answered with. */
 export interface HttpAnswer {
@@ -21,6 +21,12 @@ export function textAnswer(status: number, body: string): HttpAnswer {
 /** The answer to a path that means nothing. */
 export function pageNotFound(): HttpAnswer {
   return textAnswer(404, '404 page not found\n')
+}
+
+/** The answer to a resource that its group does not have. */
+export function unknownResource(): HttpAnswer {
+  const message = 'the server could not find the requested resource'
+  return errorAnswer(new ApiStatusError(404, 'NotFound', message, { details: {} }))
 }
 
 /** The `Status` of a failed request. */

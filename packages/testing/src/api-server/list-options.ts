@@ -1,4 +1,4 @@
-import { badRequest, invalid, type FieldCause } from './api-status.ts'
+import { ApiStatusError, badRequest, invalid, type FieldCause } from './api-status.ts'
 import { forbiddenValue, unsupportedValue } from './field-causes.ts'
 import { isTrue } from './request-info.ts'
 import type { ResourceDefinition } from './resource-definition.ts'
@@ -31,7 +31,7 @@ export function readListOptions(query: URLSearchParams, definition: ResourceDefi
   return {
     matches: (object) => byLabels(object) && byFields(object),
     isSelective: labelSelector !== '' || fieldSelector !== '',
-    resourceVersion: readVersion(query.get('resourceVersion') ?? ''),
+    resourceVersion: readVersion(query.get('resourceVersion') ?? '', watching),
     exact: query.get('resourceVersionMatch') === 'Exact',
     limit: readInteger(query, 'limit') ?? 0,
     continueToken: query.get('continue') ?? '',
@@ -43,13 +43,12 @@ export function readListOptions(query: URLSearchParams, definition: ResourceDefi
 
 const LIST_OPTIONS_SUBJECT = { group: 'meta.k8s.io', resource: '', kind: 'ListOptions', name: '' }
 
-function readVersion(text: string): number | undefined {
+function readVersion(text: string, watching: boolean): number | undefined {
   if (text === '') return undefined
   if (/^\d+$/.test(text)) return Number(text)
-  const why = `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`
-  throw invalid({ group: '', resource: '', kind: '', name: '' }, [
-    { field: 'resourceVersion', reason: 'FieldValueInvalid', message: `Invalid value: ${JSON.stringify(text)}: ${why}` },
-  ])
+  const quoted = JSON.stringify(text)
+  const why = `resourceVersion: Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: invalid syntax`
+  throw watching ? new ApiStatusError(500, '', why) : badRequest(`invalid resource version: ${why}`)
 }
 
 function readInteger(query: URLSearchParams, name: string): number | undefined {

@@ -15,14 +15,16 @@ import {
 } from './api-status.ts'
 import { invalidValue } from './field-causes.ts'
 import { equalJson, type JsonObject, type JsonValue } from './json-value.ts'
-import type { KubeObject, ObjectMeta } from './kube-object.ts'
+import type { KubeObject, ManagedFieldsEntry, ObjectMeta } from './kube-object.ts'
 import { validateChangedMetadata, validateNewMetadata } from './metadata-validation.ts'
 import { assertNamespaceTakes } from './namespace-lifecycle.ts'
 import { formatTime } from './kube-time.ts'
 import { ObjectDeletion } from './object-deletion.ts'
-import { refOf, subjectOf, type ResourceDefinition } from './resource-definition.ts'
+import { apiVersionOf, refOf, subjectOf, type ResourceDefinition } from './resource-definition.ts'
 import { readObject, type ReadOptions } from './read-object.ts'
-import type { Store } from './store.ts'
+import type { ObjectRef, Store } from './store.ts'
+import { failedPrecondition } from './storage-precondition.ts'
+import { ignoredFields, trackUpdate, type FieldWriter } from './managed-fields.ts'
 
 /** What {@link ObjectApi} works with. */
 export interface ObjectApiParts {
@@ -53,8 +55,13 @@ export interface WriteOutcome {
   readonly created: boolean
 }
 
-/** Makes the next state of an object from its present one; `undefined` stands for an object that does not exist. */
-type Change = (previous: KubeObject | undefined) => KubeObject
+/** Makes the next state of an object from its present one. */
+export interface ObjectChange {
+  /** Whether an object that does not exist is created. */
+  readonly mayCreate: boolean
+  /** `undefined` stands for an object that does not exist. */
+  readonly make: (previous: KubeObject | undefined) => KubeObject
+}
 
 /** Reads and writes objects with the rules of the API server. */
 export class ObjectApi {
@@ -78,40 +85,73 @@ export class ObjectApi {
     const read = readObject(body, request.definition, request)
     const ref = refOf(request.definition, request.namespace, read.metadata.name ?? '')
     assertNamespaceTakes(this.#parts.store, request.definition, ref)
-    return this.#create(request, read)
+    if (read.metadata.resourceVersion !== undefined && read.metadata.resourceVersion !== '0') {
+      throw new ApiStatusError(500, '', 'resourceVersion should not be set on objects to be created')
+    }
+    const { managedFields: _managedFields, ...metadata } = read.metadata
+    return this.#create(request, this.#tracked(request, { ...read, metadata }, undefined))
   }
 
   /** PUT. */
   update(request: ObjectRequest, body: JsonValue): WriteOutcome {
     const next = readObject(body, request.definition, request)
-    return this.change(request, () => next, request.definition.createsOnUpdate && request.subresource === '')
+    const mayCreate = request.definition.createsOnUpdate && request.subresource === ''
+    return this.change(request, { mayCreate, make: (previous) => this.#tracked(request, next, previous) })
   }
 
-  /** Any write that starts from what is stored. */
-  change(request: ObjectRequest, change: Change, mayCreate: boolean): WriteOutcome {
+  /** Any write that starts from what is stored. The change itself says in `managedFields` who made it. */
+  change(request: ObjectRequest, change: ObjectChange): WriteOutcome {
     const { definition } = request
     const ref = refOf(definition, request.namespace, request.name)
     const previous = this.#parts.store.get(ref)
+    if (previous === undefined && !change.mayCreate) throw notFound(subjectOf(definition, request.name))
+    const next = change.make(previous)
+    assertIdentity(next.metadata, request)
+    assertUid(next, previous, ref, definition)
     if (previous === undefined) {
-      if (!mayCreate) throw notFound(subjectOf(definition, request.name))
-      const next = change(undefined)
-      assertIdentity(next.metadata, request)
       assertNamespaceTakes(this.#parts.store, definition, ref)
       return { object: this.#create(request, next), created: true }
     }
-    const next = change(previous)
-    assertIdentity(next.metadata, request)
     assertVersion(next, previous, definition)
     return { object: this.#replace(request, next, previous), created: false }
+  }
+
+  /** Who writes, for `managedFields`. */
+  writerOf(request: ObjectRequest, operation: FieldWriter['operation']): FieldWriter {
+    return {
+      manager: request.manager,
+      operation,
+      apiVersion: apiVersionOf(request.definition),
+      subresource: request.subresource,
+      time: formatTime(this.#parts.clock.wallTime()),
+    }
+  }
+
+  /** PATCH, except server-side apply. */
+  patch(request: ObjectRequest, make: (previous: KubeObject) => KubeObject): WriteOutcome {
+    const change = (previous: KubeObject | undefined): KubeObject => {
+      if (previous === undefined) throw notFound(subjectOf(request.definition, request.name))
+      return this.#tracked(request, make(previous), previous)
+    }
+    return this.change(request, { mayCreate: false, make: change })
+  }
+
+  #tracked(request: ObjectRequest, next: KubeObject, previous: KubeObject | undefined): KubeObject {
+    const { definition, subresource } = request
+    const states = {
+      before: previous === undefined ? undefined : definition.fromStored(previous),
+      after: definition.fromStored(next),
+      schema: definition.schema,
+    }
+    const ignored = ignoredFields(definition.subresources.includes('status'), subresource)
+    const managedFields = trackUpdate(states, this.writerOf(request, 'Update'), ignored)
+    return { ...next, metadata: { ...next.metadata, managedFields } }
   }
 
   #create(request: ObjectRequest, given: KubeObject): KubeObject {
     const { definition } = request
     const { store } = this.#parts
     assertNamespaceMatches(given.metadata, request)
-    if (given.metadata.resourceVersion !== undefined && given.metadata.resourceVersion !== '0') {
-      throw new ApiStatusError(500, '', 'resourceVersion should not be set on objects to be created')
-    }
     const named = this.#named(given.metadata, request)
     const object = definition.prepare({ ...given, metadata: this.#newMetadata(named, request) }, {
       previous: undefined,
@@ -145,12 +185,13 @@ export class ObjectApi {
       deletionTimestamp: _deletionTimestamp,
       deletionGracePeriodSeconds: _deletionGracePeriodSeconds,
       selfLink: _selfLink,
-      managedFields: _managedFields,
+      managedFields,
       generation: _generation,
       ...kept
     } = given
     return {
       ...kept,
+      ...withManagedFields(managedFields),
       ...(definition.namespaced ? { namespace } : {}),
       uid: this.#parts.createUid(),
       creationTimestamp: formatTime(this.#parts.clock.wallTime()),
@@ -192,7 +233,7 @@ function versionOf(object: KubeObject): Pick<ObjectMeta, 'resourceVersion'> {
 
 /** What a client may not change stays as it is. */
 function changedMetadata(given: ObjectMeta, previous: ObjectMeta, subresource: string): ObjectMeta {
-  const base = subresource === 'status' ? { ...previous, managedFields: given.managedFields ?? [] } : given
+  const base = subresource === 'status' ? { ...previous, ...withManagedFields(given.managedFields) } : given
   const {
     selfLink: _selfLink,
     generation: _generation,
@@ -203,6 +244,10 @@ function changedMetadata(given: ObjectMeta, previous: ObjectMeta, subresource: s
     ...kept
   } = base
   return { ...kept, ...pick(previous, KEPT_METADATA), uid: base.uid ?? previous.uid ?? '' }
+}
+
+function withManagedFields(entries: ManagedFieldsEntry[] | undefined): ObjectMeta {
+  return entries === undefined || entries.length === 0 ? {} : { managedFields: entries }
 }
 
 const KEPT_METADATA = ['namespace', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation']
@@ -225,7 +270,9 @@ function countedContent(object: KubeObject, definition: ResourceDefinition): Jso
 }
 
 function assertIdentity(metadata: ObjectMeta, request: ObjectRequest): void {
-  if (metadata.name === undefined) throw badRequest('name must be provided')
+  if (metadata.name === undefined) {
+    throw badRequest(`the name of the object (${request.name} based on URL) was undeterminable: name must be provided`)
+  }
   if (metadata.name !== request.name) {
     const message = `the name of the object (${metadata.name}) does not match the name on the URL (${request.name})`
     throw badRequest(message)
@@ -238,12 +285,23 @@ function assertNamespaceMatches(metadata: ObjectMeta, { namespace, definition }:
   throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
 }
 
+function assertUid(
+  next: KubeObject,
+  previous: KubeObject | undefined,
+  ref: ObjectRef,
+  definition: ResourceDefinition,
+): void {
+  const { uid } = next.metadata
+  const present = previous?.metadata.uid ?? ''
+  if (uid === undefined || uid === present) return
+  throw conflict(subjectOf(definition, ref.name), failedPrecondition(ref, 'UID', uid, present))
+}
+
 function assertVersion(next: KubeObject, previous: KubeObject, definition: ResourceDefinition): void {
   const subject = subjectOf(definition, previous.metadata.name ?? '')
-  const { uid, resourceVersion } = next.metadata
-  if (uid !== undefined && uid !== previous.metadata.uid) {
-    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${previous.metadata.uid}`
-    throw conflict(subject, why)
+  const { resourceVersion } = next.metadata
+  if (resourceVersion !== undefined && !/^\d+$/.test(resourceVersion)) {
+    throw new ApiStatusError(500, '', `strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`)
   }
   if (resourceVersion === undefined || resourceVersion === '0') {
     if (definition.allowsBlindUpdate) return

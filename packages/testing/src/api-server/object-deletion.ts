@@ -5,6 +5,7 @@ import type { KubeObject } from './kube-object.ts'
 import { formatTime } from './kube-time.ts'
 import { advanceNamespaceDeletion, assertNamespaceMayGo } from './namespace-lifecycle.ts'
 import { refOf, subjectOf, type ResourceDefinition } from './resource-definition.ts'
+import { failedPrecondition } from './storage-precondition.ts'
 import type { ObjectRef, Store } from './store.ts'
 
 /** What a DELETE asks for. */
@@ -42,7 +43,7 @@ export class ObjectDeletion {
     const object = this.#store.get(ref)
     if (object === undefined) throw notFound(subjectOf(definition, name))
     assertNamespaceMayGo(definition, name)
-    assertPreconditions(object, request)
+    assertPreconditions(ref, object, request)
     const marked = this.#marked(ref, object)
     if (!waitsForFinalizers(ref, marked)) return { object: request.dryRun ? object : this.finish(ref), gone: true }
     if (request.dryRun || marked === object) return { object: marked, gone: false }
@@ -94,15 +95,14 @@ function waitsForFinalizers(ref: ObjectRef, object: KubeObject): boolean {
   return ref.collection === 'namespaces' && Array.isArray(inSpec) && inSpec.length > 0
 }
 
-function assertPreconditions(object: KubeObject, { definition, name, options }: DeleteRequest): void {
-  const { uid, resourceVersion } = asJsonObject(options['preconditions'])
+function assertPreconditions(ref: ObjectRef, object: KubeObject, { definition, name, options }: DeleteRequest): void {
+  const preconditions = asJsonObject(options['preconditions'])
+  const { uid = '', resourceVersion = '' } = object.metadata
+  const wantedUid = asString(preconditions['uid']) ?? uid
+  const wantedVersion = asString(preconditions['resourceVersion']) ?? resourceVersion
   const subject = subjectOf(definition, name)
-  if (asString(uid) !== undefined && uid !== object.metadata.uid) {
-    const told = `UID in precondition: ${String(uid)}, UID in object meta: ${object.metadata.uid}`
-    throw conflict(subject, `Precondition failed: ${told}`)
-  }
-  if (asString(resourceVersion) !== undefined && resourceVersion !== object.metadata.resourceVersion) {
-    const told = `ResourceVersion in precondition: ${String(resourceVersion)}, ResourceVersion in object meta: ${object.metadata.resourceVersion}`
-    throw conflict(subject, `Precondition failed: ${told}`)
+  if (wantedUid !== uid) throw conflict(subject, failedPrecondition(ref, 'UID', wantedUid, uid))
+  if (wantedVersion !== resourceVersion) {
+    throw conflict(subject, failedPrecondition(ref, 'ResourceVersion', wantedVersion, resourceVersion))
   }
 }

@@ -92,7 +92,7 @@ function decodeContinuation(text: string): Continuation {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
   }
-  throw badRequest('continue key is not valid')
+  throw badRequest('invalid continue token: continue key is not valid')
 }
 
 const CONTINUE_EXPIRED =

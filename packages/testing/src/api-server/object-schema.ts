@@ -16,6 +16,8 @@ export interface ObjectSchema {
   readonly open: boolean
   /** Owned and merged as a whole. */
   readonly atomic: boolean
+  /** A struct of a built-in kind, which is there even when nothing is in it; the objects of custom resources come and go. */
+  readonly isStruct: boolean
 }
 
 /** Any keys, one type of values. */
@@ -51,17 +53,17 @@ export interface AnySchema {
 
 /** A struct of which all fields are known. */
 export function object(name: string, fields: Readonly<Record<string, Schema>>): ObjectSchema {
-  return { kind: 'object', name, fields, open: false, atomic: false }
+  return { kind: 'object', name, fields, open: false, atomic: false, isStruct: true }
 }
 
 /** A struct of which only the fields are described that need it; the others are kept as they are. */
 export function openObject(name: string, fields: Readonly<Record<string, Schema>>): ObjectSchema {
-  return { kind: 'object', name, fields, open: true, atomic: false }
+  return { kind: 'object', name, fields, open: true, atomic: false, isStruct: true }
 }
 
 /** A struct that is owned and merged as a whole. */
 export function atomicObject(name: string, fields: Readonly<Record<string, Schema>>): ObjectSchema {
-  return { kind: 'object', name, fields, open: false, atomic: true }
+  return { kind: 'object', name, fields, open: false, atomic: true, isStruct: true }
 }
 
 /** Any keys with values of one type. */

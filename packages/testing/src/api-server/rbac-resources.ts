@@ -60,7 +60,7 @@ function validateRule(rule: JsonObject, path: string, namespaced: boolean): Fiel
   return causes
 }
 
-function prepareBinding(binding: KubeObject): KubeObject {
+function completeBinding(binding: KubeObject): KubeObject {
   const reference = asJsonObject(binding['roleRef'])
   const subjects = asJsonObjects(binding['subjects']).map((each): JsonObject => {
     const isNamed = each['kind'] === 'User' || each['kind'] === 'Group'
@@ -121,7 +121,7 @@ export const rbacResources: readonly ResourceDefinition[] = [
     resource: 'rolebindings',
     kind: 'RoleBinding',
     schema: kindSchema('RoleBinding', bindingFields),
-    prepare: prepareBinding,
+    withDefaults: completeBinding,
     validate: validateBinding(['Role', 'ClusterRole']),
   }),
   defineResource({
@@ -139,7 +139,7 @@ export const rbacResources: readonly ResourceDefinition[] = [
     kind: 'ClusterRoleBinding',
     namespaced: false,
     schema: kindSchema('ClusterRoleBinding', bindingFields),
-    prepare: prepareBinding,
+    withDefaults: completeBinding,
     validate: validateBinding(['ClusterRole']),
   }),
 ]

@@ -20,9 +20,15 @@ export interface ReadOptions {
  * @throws ApiStatusError 400 when it is of another kind or version, or a value has the wrong type.
  */
 export function readObject(body: JsonValue, definition: ResourceDefinition, options: ReadOptions): KubeObject {
-  if (!isJsonObject(body)) throw badRequest(`couldn't get version/kind; json parse error: the body is not an object`)
+  if (!isJsonObject(body)) throw unreadable(definition, 'the body is not an object')
   assertKind(body, definition)
-  return decodeAs(body, definition, options)
+  return definition.withDefaults(decodeAs(body, definition, options))
+}
+
+/** 400 for a body that is no object of any kind. */
+export function unreadable(definition: ResourceDefinition, why: string): ApiStatusError {
+  const what = `the object provided is unrecognized (must be of type ${definition.kind})`
+  return badRequest(`${what}: couldn't get version/kind; json parse error: ${why}`)
 }
 
 function assertKind(body: JsonObject, definition: ResourceDefinition): void {
@@ -31,18 +37,9 @@ function assertKind(body: JsonObject, definition: ResourceDefinition): void {
   const apiVersion = asString(body['apiVersion']) ?? expected
   const kind = asString(body['kind']) ?? definition.kind
   if (kind === definition.kind && apiVersion === expected) return
-  const [, got] = [apiVersion, describeKind(apiVersion, kind)]
-  const wanted = describeKind(expected, definition.kind)
-  if (kind === definition.kind) {
-    const message = `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`
-    throw badRequest(message)
-  }
-  throw badRequest(`${definition.kind} in version "${definition.version}" cannot be handled as a ${definition.kind}: converting (${got}) to (${wanted}): unknown conversion`)
-}
-
-function describeKind(apiVersion: string, kind: string): string {
-  const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion]
-  return `${group}/${version}, Kind=${kind}`
+  const version = apiVersion.split('/').at(-1) ?? ''
+  const why = `no kind ${JSON.stringify(kind)} is served under version ${JSON.stringify(apiVersion)} at this path`
+  throw badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${definition.kind}: ${why}`)
 }
 
 function decodeAs(body: JsonObject, definition: ResourceDefinition, options: ReadOptions): KubeObject {

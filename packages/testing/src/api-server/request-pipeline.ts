@@ -153,7 +153,7 @@ export class RequestPipeline {
     const { handler, store, clock, faults, bookmarkIntervalMs } = this.#parts
     const { response } = exchange
     const definition = handler.find(target)
-    if (definition === undefined) return pageNotFound()
+    if (definition === undefined) return this.#parts.catalog.answerUnknown(target.group, target.version)
     const options = readListOptions(exchange.info.query, definition, true)
     const request = { definition, namespace: namespaceScope(definition, target), options }
     const watch = new WatchStream(request, { store, clock, bookmarkIntervalMs, response })

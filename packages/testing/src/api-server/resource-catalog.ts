@@ -1,6 +1,7 @@
 import { coordinationResources } from './coordination-resources.ts'
 import { coreResources } from './core-resources.ts'
 import { eventResources } from './event-resources.ts'
+import { pageNotFound, unknownResource, type HttpAnswer } from './http-answer.ts'
 import { rbacResources } from './rbac-resources.ts'
 import { apiVersionOf, type ResourceDefinition } from './resource-definition.ts'
 
@@ -31,6 +32,11 @@ export class ResourceCatalog {
   /** The resource under a path. */
   find(group: string, version: string, resource: string): ResourceDefinition | undefined {
     return this.#byPath.get(pathOf(group, version, resource))
+  }
+
+  /** The answer to a path of a resource that is not served: the real server has two of them. */
+  answerUnknown(group: string, version: string): HttpAnswer {
+    return this.resourcesOf(group, version).length > 0 ? unknownResource() : pageNotFound()
   }
 
   /** All groups but the core group. */

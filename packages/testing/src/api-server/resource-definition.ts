@@ -46,7 +46,9 @@ export interface ResourceDefinition {
   readonly typedItems: boolean
   /** The field selectors beyond `metadata.name` and `metadata.namespace`: label to path. */
   readonly fieldSelectors: Readonly<Record<string, string>>
-  /** Fills in defaults and takes back what this write may not change. Returns a new object. */
+  /** Fills in what the API says when the client does not, before anybody is taken for the writer of it. Returns a new object. */
+  readonly withDefaults: (object: KubeObject) => KubeObject
+  /** Fills in what the server decides and takes back what this write may not change. Returns a new object. */
   readonly prepare: (object: KubeObject, target: WriteTarget) => KubeObject
   /** The kind's own validation. */
   readonly validate: (object: KubeObject, target: WriteTarget) => readonly FieldCause[]
@@ -78,6 +80,7 @@ export function defineResource(
     returnsDeleted: false,
     typedItems: false,
     fieldSelectors: {},
+    withDefaults: (object) => object,
     prepare: (object) => object,
     validate: () => [],
     toStored: (object) => object,

@@ -1,5 +1,5 @@
-import { badRequest, invalid, methodNotAllowed, unsupportedMediaType } from './api-status.ts'
-import { jsonAnswer, pageNotFound, type HttpAnswer } from './http-answer.ts'
+import { ApiStatusError, badRequest, invalid, methodNotAllowed, unsupportedMediaType } from './api-status.ts'
+import { jsonAnswer, type HttpAnswer } from './http-answer.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from './json-value.ts'
 import type { KubeObject } from './kube-object.ts'
 import { readListOptions } from './list-options.ts'
@@ -7,10 +7,10 @@ import type { ObjectApi, ObjectRequest } from './object-api.ts'
 import { encodeList, encodeObject } from './object-encoding.ts'
 import { listObjects } from './object-listing.ts'
 import { changeByPatch } from './object-patching.ts'
-import type { RequestInfo, RequestTarget } from './request-info.ts'
+import { isTrue, type RequestInfo, type RequestTarget } from './request-info.ts'
 import type { ResourceCatalog } from './resource-catalog.ts'
 import type { ResourceDefinition } from './resource-definition.ts'
-import type { FieldValidation } from './read-object.ts'
+import { unreadable, type FieldValidation } from './read-object.ts'
 import { unsupportedValue } from './field-causes.ts'
 import type { Store } from './store.ts'
 
@@ -49,7 +49,9 @@ export class ResourceHandler {
   /** @throws ApiStatusError when the request fails */
   handle(request: ResourceRequest): HttpAnswer {
     const definition = this.find(request.target)
-    if (definition === undefined) return pageNotFound()
+    if (definition === undefined) {
+      return this.#parts.catalog.answerUnknown(request.target.group, request.target.version)
+    }
     if (request.info.verb === 'get') return this.#get(definition, request.target)
     if (request.info.verb === 'list') return this.#list(definition, request)
     const warnings: string[] = []
@@ -74,11 +76,11 @@ export class ResourceHandler {
     switch (request.info.verb) {
       case 'create':
         if (request.target.isNamed) throw methodNotAllowed()
-        if (definition.namespaced && toWrite.namespace === '') throw badRequest(NAMESPACE_MISSING)
-        return jsonAnswer(201, encodeObject(definition, objects.create(toWrite, parseBody(request))))
+        if (definition.namespaced && toWrite.namespace === '') throw methodNotAllowed()
+        return jsonAnswer(201, encodeObject(definition, objects.create(toWrite, parseBody(request, definition))))
       case 'update': {
         if (!request.target.isNamed) throw methodNotAllowed()
-        const { object, created } = objects.update(toWrite, parseBody(request))
+        const { object, created } = objects.update(toWrite, parseBody(request, definition))
         return jsonAnswer(created ? 201 : 200, encodeObject(definition, object))
       }
       case 'patch': {
@@ -98,7 +100,7 @@ export class ResourceHandler {
   #delete(toDelete: ObjectRequest, request: ResourceRequest): HttpAnswer {
     const { definition } = toDelete
     if (toDelete.subresource !== '') throw methodNotAllowed()
-    const options = readDeleteOptions(request)
+    const options = readDeleteOptions(request, definition)
     const outcome = this.#parts.objects.deletion.delete({ ...toDelete, ...options })
     if (!outcome.gone || definition.returnsDeleted) return jsonAnswer(200, encodeObject(definition, outcome.object))
     return jsonAnswer(200, deletedStatus(definition, outcome.object))
@@ -109,7 +111,7 @@ export class ResourceHandler {
     const { definition } = toDelete
     const listOptions = readListOptions(request.info.query, definition, false)
     const scope = { definition, namespace: namespaceScope(definition, request.target) }
-    const options = readDeleteOptions(request)
+    const options = readDeleteOptions(request, definition)
     const page = listObjects(store, scope, listOptions)
     const items = page.items.map((object) => {
       const { namespace = '', name = '' } = object.metadata
@@ -119,8 +121,6 @@ export class ResourceHandler {
     return jsonAnswer(200, encodeList(definition, { items, metadata }))
   }
 }
-
-const NAMESPACE_MISSING = 'an empty namespace may not be set during creation'
 
 /** The namespace that a list or watch is limited to. */
 export function namespaceScope(definition: ResourceDefinition, target: RequestTarget): string | undefined {
@@ -166,16 +166,16 @@ function readFieldValidation(value: string | null): FieldValidation {
 
 const JSON_TYPES: ReadonlySet<string> = new Set(['', 'application/json'])
 
-function parseBody({ contentType, body }: ResourceRequest): JsonValue {
+function parseBody({ contentType, body }: ResourceRequest, definition: ResourceDefinition): JsonValue {
   if (!JSON_TYPES.has(contentType)) throw unsupportedMediaType(['application/json'])
-  return parseJson(body)
+  return parseJson(body, (why) => unreadable(definition, why))
 }
 
-function parseJson(body: string): JsonValue {
+function parseJson(body: string, errorFor: (why: string) => ApiStatusError): JsonValue {
   try {
     return JSON.parse(body) as JsonValue
   } catch (error) {
-    throw badRequest(`couldn't get version/kind; json parse error: ${(error as Error).message}`)
+    throw errorFor(error instanceof Error ? error.message : String(error))
   }
 }
 
@@ -189,12 +189,15 @@ const PATCH_TYPES = {
 function readPatch(request: ResourceRequest): Parameters<typeof changeByPatch>[2] {
   const { contentType, info, body } = request
   const type = Object.entries(PATCH_TYPES).find(([mediaType]) => mediaType === contentType)?.[1]
-  if (type === undefined) throw unsupportedMediaType(Object.keys(PATCH_TYPES))
-  return { type, content: parseJson(body), force: info.query.get('force'), fieldManager: info.query.get('fieldManager') }
+  if (type === undefined) {
+    throw new ApiStatusError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', { details: {} })
+  }
+  const content = parseJson(body, (why) => badRequest(`error decoding patch: ${why}`))
+  return { type, content, force: isTrue(info.query.get('force')), fieldManager: info.query.get('fieldManager') ?? '' }
 }
 
-function readDeleteOptions(request: ResourceRequest): { options: JsonObject; dryRun: boolean } {
-  const body = request.body === '' ? {} : parseBody(request)
+function readDeleteOptions(request: ResourceRequest, definition: ResourceDefinition): { options: JsonObject; dryRun: boolean } {
+  const body = request.body === '' ? {} : parseBody(request, definition)
   if (!isJsonObject(body)) throw badRequest('the body of a deletion is not DeleteOptions')
   const dryRun = [...request.info.query.getAll('dryRun'), ...[body['dryRun'] ?? []].flat().map(String)]
   return { options: body, dryRun: readDryRun(dryRun) }

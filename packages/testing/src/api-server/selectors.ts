@@ -81,6 +81,11 @@ function parseFieldTerm(term: string, whole: string): { field: string; value: st
 function pathOf(field: string, definition: ResourceDefinition): string {
   if (field === 'metadata.name' || (field === 'metadata.namespace' && definition.namespaced)) return field
   const path = Object.hasOwn(definition.fieldSelectors, field) ? definition.fieldSelectors[field] : undefined
-  if (path === undefined) throw badRequest(`field label not supported: ${field}`)
+  if (path === undefined) throw badRequest(unknownField(field, definition))
   return path
+}
+
+function unknownField(field: string, definition: ResourceDefinition): string {
+  if (Object.keys(definition.fieldSelectors).length > 0) return `field label not supported: ${field}`
+  return `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`
 }

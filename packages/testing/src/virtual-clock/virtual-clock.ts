@@ -21,17 +21,15 @@ export interface VirtualClockOptions {
  */
 export class VirtualClock implements Clock {
   readonly #rate: number
-  readonly #startedAt: number
   readonly #nowAtStart: number
-  #timeline: Timeline
+  #timeline = new Timeline()
+  #startedAt = 0
   #wallTimeAtStart: number
 
   constructor(options: VirtualClockOptions = {}) {
     const { now = 0, wallTime = Date.UTC(2026, 0, 1), rate = 1 } = options
     if (!Number.isFinite(rate) || rate <= 0) throw new RangeError(`Expected \`rate\` to be above 0, got \`${rate}\``)
-    this.#timeline = new Timeline()
     this.#rate = rate
-    this.#startedAt = this.#timeline.now
     this.#nowAtStart = now
     this.#wallTimeAtStart = wallTime
   }
@@ -45,7 +43,7 @@ export class VirtualClock implements Clock {
   }
 
   setTimer(delayMs: number, callback: () => void): Timer {
-    return this.#timeline.schedule(this, this.#trueTimeAt(this.now() + delayMs), callback)
+    return this.#timeline.schedule(this, this.#trueTimeOf(this.now() + delayMs), callback)
   }
 
   /** How many timers of this clock wait to fire. */
@@ -75,6 +73,23 @@ export class VirtualClock implements Clock {
 
   /** Another clock in the same true time, with its own rate and its own idea of what time it is. */
   createPeer(options: VirtualClockOptions = {}): VirtualClock {
-    return VirtualClock.#on(this.#timeline, options)
+    const peer = new VirtualClock(options)
+    peer.#timeline = this.#timeline
+    peer.#startedAt = this.#timeline.now
+    return peer
+  }
+
+  get #elapsedMs(): number {
+    return (this.#timeline.now - this.#startedAt) * this.#rate
+  }
+
+  /** The first true time at which `now()` shows `time`, or a hair later where numbers are too coarse: never earlier. */
+  #trueTimeOf(time: number): number {
+    const elapsedMs = time - this.#nowAtStart
+    let trueTime = this.#startedAt + elapsedMs / this.#rate
+    while (this.#nowAtStart + (trueTime - this.#startedAt) * this.#rate < time) {
+      trueTime += Number.EPSILON * Math.max(1, Math.abs(trueTime))
+    }
+    return trueTime
   }
 }

@@ -13,6 +13,3 @@ export interface ElectorConfig {
    */
   readonly missingLease: 'create' | 'wait'
 }
-
-/** Spread of the moments at which replicas act that saw the same lease expire, in milliseconds. */
-export const EXPIRY_JITTER_MS = 50

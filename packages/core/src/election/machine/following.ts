@@ -1,7 +1,8 @@
 import type { LockSnapshot, PresentLease } from '../../lock/lock.ts'
-import { type ElectorConfig, EXPIRY_JITTER_MS } from './config.ts'
+import type { ElectorConfig } from './config.ts'
 import type { ElectorEffect, LeaseWrite } from './effect.ts'
 import type { Instant, ReadResult } from './event.ts'
+import { holdBackMs } from './hold-back.ts'
 import { nextRequest } from './hold.ts'
 import { acquireRecord, isSameRecord, isWrittenAs } from './records.ts'
 import type { Acquiring, Following, Memory, Observation, SentWrite, Step, View } from './state.ts'
@@ -29,7 +30,7 @@ export function follow(
     reading: undefined,
     pollAt: pause.pollAt ?? (memory.watch === 'up' && observation.kind !== 'unknown' ? undefined : at.now),
     notBefore: pause.notBefore,
-    expiryJitterMs: at.random * EXPIRY_JITTER_MS,
+    holdBackMs: holdBackMs(at.random),
     leaveBy: undefined,
   }
 }
@@ -43,19 +44,15 @@ export function advance(state: Following, at: Instant, config: ElectorConfig): S
     const next = { ...state, memory, reading: memory.requests, pollAt: undefined }
     return { state: next, effects: [{ kind: 'read', request: memory.requests }] }
   }
-  const freeAt = state.leaveBy === undefined ? leaseFreeAt(state) : undefined
-  if (freeAt !== undefined && at.now >= Math.max(freeAt, state.notBefore)) {
-    return acquire(state, { at, config, freeSince: freeAt })
-  }
+  const chance = nextChance(state)
+  if (chance !== undefined && at.now >= chance.takeAt) return acquire(state, { at, config, ...chance })
   return { state, effects: [] }
 }
 
 /** When a follower next has to do something by itself. */
 export function followingWakesAt(state: Following): number | undefined {
   if (state.reading !== undefined) return state.leaveBy
-  const freeAt = state.leaveBy === undefined ? leaseFreeAt(state) : undefined
-  const times = [state.pollAt, state.leaveBy, freeAt === undefined ? undefined : Math.max(freeAt, state.notBefore)]
-  return earliest(times)
+  return earliest([state.pollAt, state.leaveBy, nextChance(state)?.takeAt])
 }
 
 /** The earliest of the times that are set. */
@@ -83,6 +80,17 @@ export function observe<S extends Following | Acquiring>(
   const effects: ElectorEffect[] =
     leader === memory.observedLeader ? [] : [{ kind: 'leader-observed', identity: leader }]
   return { state: { ...state, memory: observedMemory, observation: next, outstanding }, effects }
+}
+
+/**
+ * A read that finds the very version on which a write was refused shows that nothing changed: the refusal had another cause, and
+ * the next try may meet it again.
+ */
+export function withDoubtCleared(state: Following, snapshot: LockSnapshot, at: Instant, config: ElectorConfig): Following {
+  const { observation } = state
+  if (observation.kind !== 'outdated' || observation.last.kind !== 'present') return state
+  if (observation.last.lease.version !== snapshot.version) return state
+  return { ...state, observation: observation.last, notBefore: at.now + config.timing.retryPeriodMs * (1 + 0.2 * at.random) }
 }
 
 /** A cool-down has served its purpose once somebody else leads. */
@@ -121,16 +129,25 @@ export function afterRead(state: Following, result: ReadResult, at: Instant, con
   return { ...state, reading: undefined, pollAt: poll ? Math.max(jittered, retryAfter) : undefined }
 }
 
-/** When the lease is free to be taken by what was seen of it; undefined when only a change can free it. */
-function leaseFreeAt(state: Following): number | undefined {
-  const { observation, memory } = state
-  if (observation.kind === 'unknown' || observation.kind === 'outdated') return undefined
-  if (observation.kind === 'absent') return observation.since
-  const { record, deleting } = observation.lease
-  if (deleting) return undefined
-  const isFree = record.holderIdentity === '' || (memory.own !== undefined && isWrittenAs(record, memory.own))
-  if (isFree) return observation.changedAt
-  return observation.changedAt + durationMs(observation.lease) + state.expiryJitterMs
+/** When the lease becomes free by what was seen of it, and when to take it. */
+interface Chance {
+  readonly freeSince: number
+  readonly takeAt: number
+}
+
+/** The next chance to take the lease; undefined when only a change can bring one. */
+function nextChance(state: Following): Chance | undefined {
+  const { observation, memory, notBefore } = state
+  if (state.leaveBy !== undefined || observation.kind === 'unknown' || observation.kind === 'outdated') return undefined
+  const chance = (freeSince: number, holdBackMs: number): Chance => ({
+    freeSince,
+    takeAt: Math.max(freeSince + holdBackMs, notBefore),
+  })
+  if (observation.kind === 'absent') return chance(observation.since, memory.existed ? state.holdBackMs : 0)
+  const { changedAt, lease } = observation
+  if (lease.deleting) return undefined
+  if (memory.own !== undefined && isWrittenAs(lease.record, memory.own)) return chance(changedAt, 0)
+  return chance(lease.record.holderIdentity === '' ? changedAt : changedAt + durationMs(lease), state.holdBackMs)
 }
 
 /** A record without a usable duration protects its holder for the longest time that other clients use by default. */

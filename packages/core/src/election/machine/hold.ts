@@ -177,7 +177,8 @@ function retryLater(context: HoldContext, effects: readonly ElectorEffect[], ret
   return { kind: 'held', memory: context.memory, hold: { ...context.hold, request }, effects }
 }
 
-function sentWrites(hold: Hold): readonly SentWrite[] {
+/** Every write that may still take effect. */
+export function sentWrites(hold: Hold): readonly SentWrite[] {
   return hold.request.kind === 'writing' ? [...hold.outstanding, hold.request.write] : hold.outstanding
 }
 

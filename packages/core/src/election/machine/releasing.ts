@@ -3,7 +3,7 @@ import type { ElectorConfig } from './config.ts'
 import type { ElectorEffect, LeaseWrite, TermOutcome } from './effect.ts'
 import type { Instant } from './event.ts'
 import { advance, follow } from './following.ts'
-import { type HoldStep, holdWakesAt, holdWoken } from './hold.ts'
+import { type HoldStep, holdWakesAt, holdWoken, sentWrites } from './hold.ts'
 import { releaseRecord } from './records.ts'
 import type { ElectorState, Hold, Memory, Observation, Releasing, Step } from './state.ts'
 
@@ -19,7 +19,11 @@ export type ReleaseOrder = Pick<Releasing, 'memory' | 'hold' | 'epoch' | 'cooldo
 
 /** Sends the release. */
 export function release(order: ReleaseOrder, at: Instant, config: ElectorConfig): Step {
-  const hold: Hold = { ...order.hold, request: { kind: 'waiting', at: at.now } }
+  const hold: Hold = {
+    ...order.hold,
+    request: { kind: 'waiting', at: at.now },
+    outstanding: sentWrites(order.hold),
+  }
   const giveUpAt = Math.min(hold.validUntil, at.now + 2 * config.timing.requestTimeoutMs)
   const state: Releasing = { kind: 'releasing', ...order, hold, giveUpAt }
   return afterReleaseStep(state, holdWoken({ ...state, at, timing: config.timing, nextWrite: releaseWrite(at) }), {

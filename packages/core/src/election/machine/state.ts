@@ -33,8 +33,8 @@ export interface Following {
   readonly pollAt: number | undefined
   /** No acquiring write before this time. */
   readonly notBefore: number
-  /** Spreads the replicas that see a lease expire at the same moment. */
-  readonly expiryJitterMs: number
+  /** How long to hold back before a lease that others see become free at the same moment. */
+  readonly holdBackMs: number
   /** Set once the elector was told to stop while an acquiring write was in doubt: give up finding out at this time. */
   readonly leaveBy: number | undefined
 }
@@ -56,6 +56,8 @@ export interface Reserving {
   readonly kind: 'reserving'
   readonly memory: Memory
   readonly hold: Hold
+  /** The version of the acquiring write. */
+  readonly epoch: bigint
   readonly freeSince: number
   readonly actAt: number
 }
@@ -126,6 +128,8 @@ export interface Memory {
   readonly existed: boolean
   /** The record that this process wrote last and has not given up since. */
   readonly own: LeaseRecord | undefined
+  /** Set once this process created a lease in place of a deleted one: until then a leader may act who does not know. */
+  readonly actNotBefore: number | undefined
 }
 
 /** The lease as this replica last saw it. */

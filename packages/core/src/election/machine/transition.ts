@@ -1,4 +1,4 @@
-import { acquireAnswered, beginTerm, won } from './acquiring.ts'
+import { acquireAnswered, beginTerm, giveBack, won } from './acquiring.ts'
 import type { ElectorConfig } from './config.ts'
 import type { ElectorEffect } from './effect.ts'
 import { abort, drain, drainedAborting, drainedVoluntarily, endingWakesAt, escalate } from './ending.ts'
@@ -11,10 +11,11 @@ import {
   isIdentityTaken,
   landedWrite,
   observe,
+  withDoubtCleared,
   withoutServedCooldown,
 } from './following.ts'
 import { type HoldStep, holdObserved, holdReadAnswered, holdWakesAt, holdWoken, holdWriteAnswered } from './hold.ts'
-import { afterReleaseStep, endTerm, observationOf, release, releaseWrite, releasingWakesAt } from './releasing.ts'
+import { afterReleaseStep, observationOf, releaseWrite, releasingWakesAt } from './releasing.ts'
 import type {
   Aborting,
   Acquiring,
@@ -39,7 +40,7 @@ export function transition(state: ElectorState, event: ElectorEvent, context: Tr
 /** The state before `start`. */
 export const INITIAL_STATE: ElectorState = {
   kind: 'idle',
-  memory: { requests: 0, watch: 'down', observedLeader: undefined, existed: false, own: undefined },
+  memory: { requests: 0, watch: 'down', observedLeader: undefined, existed: false, own: undefined, actNotBefore: undefined },
 }
 
 /** When the machine wants a `wake` event if nothing else happens before. */
@@ -118,7 +119,7 @@ const TABLE: Table = {
   following: {
     ...unlessOverridden,
     stop: (state, _event, { at, config }) =>
-      advance({ ...state, leaveBy: at.now + 2 * config.timing.requestTimeoutMs }, at, config),
+      advance({ ...state, leaveBy: state.leaveBy ?? at.now + 2 * config.timing.requestTimeoutMs }, at, config),
     observed: (state, event, context) => followingObserved(state, event, context),
     'watch-down': (state, _event, { at, config }) =>
       advance({ ...state, memory: { ...state.memory, watch: 'down' }, pollAt: at.now }, at, config),
@@ -135,7 +136,7 @@ const TABLE: Table = {
   },
   reserving: {
     ...unlessOverridden,
-    stop: (state, _event, { at, config }) => giveBack(state, { at, config }),
+    stop: (state, _event, { at, config }) => giveBack(state, at, config),
     lost: (state, event, context) => reservingStep(state, lossOf(state, event), context),
     observed: (state, event, context) =>
       reservingStep(state, holdObserved(held(state, context), event.snapshot), context),
@@ -239,7 +240,8 @@ function followingRead(state: Following, event: EventOf<'read-answer'>, context:
     return after(effects, advance(afterRead(state, event.result, at, config), at, config))
   }
   const { snapshot } = event.result
-  const step = followingObserved(state, { kind: 'observed', snapshot }, context)
+  const confirmed = withDoubtCleared(state, snapshot, at, config)
+  const step = followingObserved(confirmed, { kind: 'observed', snapshot }, context)
   if (step.state.kind !== 'following') return step
   return after(step.effects, advance(afterRead(step.state, event.result, at, config), at, config))
 }
@@ -258,23 +260,11 @@ function reservingStep(state: Reserving, step: HoldStep, context: TransitionCont
     return after(step.effects, advance(follow(step.memory, observation, at, { notBefore: at.now }), at, config))
   }
   const { memory, hold } = step
-  if (at.now < state.actAt) return { state: { ...state, memory, hold }, effects: step.effects }
-  const epoch = hold.lease.version
+  const isExpired = at.now >= hold.deadlineAt
+  if (at.now < state.actAt || isExpired) return { state: { ...state, memory, hold }, effects: step.effects }
+  const { epoch } = state
   const begin = beginTerm(epoch, hold.validUntil, at.now - state.freeSince)
   return { state: { kind: 'leading', memory, hold, epoch }, effects: [...step.effects, begin] }
-}
-
-/** Stops before a term began. */
-function giveBack(state: Reserving, { at, config }: TransitionContext): Step {
-  const { memory, hold } = state
-  if (config.releaseOnExit) {
-    return release({ memory, hold, epoch: undefined, cooldownMs: 0, afterwards: 'stop' }, at, config)
-  }
-  const observation = observationOf(hold.lease, hold, at)
-  return endTerm(
-    { memory, epoch: undefined, cooldownMs: 0, afterwards: 'stop' },
-    { outcome: 'left', observation, at, config },
-  )
 }
 
 function leadingStep(state: Leading, step: HoldStep, context: TransitionContext): Step {

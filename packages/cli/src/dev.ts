@@ -1,0 +1,33 @@
+import { once } from 'node:events'
+import { resolve } from 'node:path'
+import { OptionsError } from '@tenure/core'
+import { startApiServer } from '@tenure/testing'
+
+/** Flags of `tenure dev`, as given. */
+export interface DevFlags {
+  readonly port?: string
+  readonly file?: string
+  readonly kubeconfig?: string
+}
+
+/** Runs an embedded API server until SIGINT or SIGTERM. @throws OptionsError for a port that is none. */
+export async function dev(flags: DevFlags): Promise<void> {
+  const kubeConfigPath = resolve(flags.kubeconfig ?? 'tenure-kubeconfig.yaml')
+  const port = parsePort(flags.port)
+  await using server = await startApiServer({
+    ...(port !== undefined && { port }),
+    ...(flags.file !== undefined && { file: flags.file }),
+  })
+  await server.writeKubeConfig(kubeConfigPath)
+  console.log(`API server: ${server.url}\n\n  export KUBECONFIG=${kubeConfigPath}\n\nCtrl-C ends it.`)
+  const ended = new AbortController()
+  await Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal, { signal: ended.signal })))
+  ended.abort()
+}
+
+function parsePort(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const port = /^\d+$/.test(text) ? Number(text) : Number.NaN
+  if (port >= 0 && port <= 65_535) return port
+  throw new OptionsError(`Expected \`--port\` to be a TCP port between 0 and 65535, got \`${text}\``)
+}

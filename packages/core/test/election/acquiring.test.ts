@@ -1,0 +1,428 @@
+import { describe, expect, test } from 'vitest'
+import { resolveTimingOptions } from '../../src/election/timing-options.ts'
+import { ABSENT, CONFIG, failed, kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
+
+const released = (version: bigint) => lease({ version, holderIdentity: '', leaseDurationSeconds: 1 })
+
+function acquiring(): PureElector {
+  const elector = new PureElector()
+  elector.follow(released(1n))
+  elector.as('acquiring')
+  return elector
+}
+
+describe('An acquiring write', () => {
+  test('is based on the version that was judged, and fills every field as client-go does', () => {
+    const { write } = acquiring().lastWrite
+    expect(write).toEqual({
+      purpose: 'acquire',
+      base: released(1n),
+      record: {
+        holderIdentity: ME,
+        leaseDurationSeconds: 15,
+        acquireTime: '2026-01-01T12:00:00.000000Z',
+        renewTime: '2026-01-01T12:00:00.000000Z',
+        leaseTransitions: 4,
+        annotations: {},
+      },
+    })
+  })
+
+  test('does not count a transition when the lease named this replica already', () => {
+    const elector = new PureElector()
+    elector.follow(lease({ version: 1n, holderIdentity: ME }))
+    elector.passTo(15_000)
+    expect(elector.lastWrite.write.record.leaseTransitions).toBe(3)
+  })
+
+  test('begins a term whose epoch is its version, valid from its send and not from its answer', () => {
+    const elector = acquiring()
+    elector.now = 2000
+    const effects = elector.acknowledge(9n)
+    expect(effects).toContainEqual({ kind: 'begin-term', epoch: 9n, validUntil: 14_250, waitedMs: 2000 })
+    expect(elector.as('leading').hold).toMatchObject({ sentAt: 0, deadlineAt: 10_000, validUntil: 14_250 })
+  })
+
+  test('that is answered when its deadline has passed begins no term', () => {
+    const elector = acquiring()
+    elector.now = 10_000
+    elector.acknowledge(2n)
+    expect(elector.all('begin-term')).toEqual([])
+    expect(elector.state.kind).toBe('acquiring')
+    expect(elector.lastWrite.write.base?.version).toBe(2n)
+  })
+
+  test('that the watch shows before its answer comes begins the term at once, and its answer changes nothing', () => {
+    const elector = acquiring()
+    const effects = elector.observe(elector.stored(2n))
+    expect(kinds(effects)).toContain('begin-term')
+    expect(elector.acknowledge(2n)).toEqual([])
+    expect(elector.all('begin-term')).toHaveLength(1)
+  })
+
+  test('of another request number is not taken for the answer', () => {
+    const elector = acquiring()
+    expect(elector.answerWrite({ kind: 'written', lease: elector.stored(2n) }, 99)).toEqual([])
+    expect(elector.state.kind).toBe('acquiring')
+  })
+})
+
+describe('After a conflict', () => {
+  test('the watch is given a moment to bring the news before the lease is read', () => {
+    const elector = acquiring()
+    expect(kinds(elector.failWrite('conflict'))).toEqual(['request-failed'])
+    expect(elector.as('following').observation.kind).toBe('outdated')
+    expect(kinds(elector.passTo(249))).toEqual([])
+    expect(kinds(elector.passTo(250))).toEqual(['read'])
+  })
+
+  test('the lease is read at once when there is no watch', () => {
+    const elector = acquiring()
+    elector.send({ kind: 'watch-down' })
+    expect(kinds(elector.failWrite('conflict'))).toContain('read')
+  })
+
+  test('nothing is read when the watch has brought the news already', () => {
+    const elector = acquiring()
+    elector.observe(lease({ version: 2n }))
+    elector.failWrite('conflict')
+    expect(elector.passTo(14_000)).toEqual([])
+  })
+
+  test('nothing is written before the change is seen, and then not on what was judged before', () => {
+    const elector = acquiring()
+    elector.failWrite('conflict')
+    elector.passTo(250)
+    elector.answerRead(lease({ version: 2n }))
+    expect(purposes(elector.passTo(15_249))).toEqual([])
+    elector.passTo(15_250)
+    expect(elector.lastWrite.write.base?.version).toBe(2n)
+  })
+
+  test('a read that finds the very version that was refused clears the doubt, and the next try comes after a pause', () => {
+    const elector = acquiring()
+    elector.failWrite('conflict')
+    elector.passTo(250)
+    elector.answerRead(released(1n))
+    expect(elector.as('following').observation.kind).toBe('present')
+    expect(purposes(elector.passTo(2249))).toEqual([])
+    expect(purposes(elector.passTo(2250))).toEqual(['acquire'])
+  })
+})
+
+describe('After an answer of unknown outcome', () => {
+  test('the lease is read back at once, and a write that is found there leads from the time of its send', () => {
+    const elector = acquiring()
+    elector.now = 2500
+    expect(kinds(elector.failWrite('unknown-outcome'))).toEqual(['request-failed', 'read'])
+    elector.now = 2600
+    const effects = elector.answerRead(elector.stored(2n))
+    expect(effects).toContainEqual({ kind: 'begin-term', epoch: 2n, validUntil: 14_250, waitedMs: 2600 })
+  })
+
+  test('the watch may show that the write has happened', () => {
+    const elector = acquiring()
+    elector.now = 2500
+    elector.failWrite('unknown-outcome')
+    expect(kinds(elector.observe(elector.stored(2n)))).toContain('begin-term')
+  })
+
+  test('a write that is not there yet is looked for again, and a second one on the same version is sent meanwhile', () => {
+    const elector = acquiring()
+    const first = elector.stored(2n)
+    elector.now = 2500
+    elector.failWrite('unknown-outcome')
+    elector.answerRead(released(1n))
+    expect(kinds(elector.passTo(3000))).toEqual(['read'])
+    elector.answerRead(released(1n))
+    expect(elector.lastWrite.write.base?.version).toBe(1n)
+    elector.as('acquiring')
+    elector.failWrite('conflict')
+    elector.now = 3100
+    expect(elector.observe(first)).toContainEqual({
+      kind: 'begin-term',
+      epoch: 2n,
+      validUntil: 14_250,
+      waitedMs: 3100,
+    })
+  })
+
+  test('a newer version that is not this write settles that it never happened', () => {
+    const elector = acquiring()
+    elector.failWrite('unknown-outcome')
+    elector.answerRead(lease({ version: 2n }))
+    expect(elector.as('following')).toMatchObject({ outstanding: [], pollAt: undefined })
+  })
+
+  test('a record that repeats an older view than the one in doubt grants nothing', () => {
+    const elector = new PureElector()
+    elector.follow(released(5n))
+    const stale = elector.stored(4n)
+    elector.failWrite('unknown-outcome')
+    elector.observe(stale)
+    expect(elector.all('begin-term')).toEqual([])
+  })
+})
+
+describe('After a request that did not happen', () => {
+  test.each(['unauthenticated', 'forbidden', 'rejected', 'unreachable'] as const)(
+    '%s, the next one comes after the retry period',
+    (failure) => {
+      const elector = acquiring()
+      expect(kinds(elector.failWrite(failure))).toEqual(['request-failed'])
+      expect(kinds(elector.passTo(1999))).toEqual([])
+      expect(kinds(elector.passTo(2000))).toEqual(['read'])
+      elector.answerRead(released(1n))
+      expect(elector.state.kind).toBe('acquiring')
+    },
+  )
+
+  test('because the server asks for patience, the next one comes no earlier than it asks for', () => {
+    const elector = acquiring()
+    elector.answerWrite(failed('throttled', 6000))
+    expect(kinds(elector.passTo(5999))).toEqual([])
+    expect(kinds(elector.passTo(6000))).toEqual(['read'])
+  })
+
+  test('because nothing can be created in this place, the next one comes after the retry period, watch or not', () => {
+    for (const watch of ['watch-up', 'watch-down'] as const) {
+      const elector = new PureElector()
+      elector.follow(ABSENT)
+      elector.send({ kind: watch })
+      elector.failWrite('not-found')
+      const requests = [...elector.passTo(1999)]
+      expect(kinds(requests)).toEqual([])
+      expect(kinds(elector.passTo(2000))).toEqual(['read'])
+    }
+  })
+})
+
+describe('A replica that is told to stop while it acquires', () => {
+  test('gives the lease back when the write turns out to have happened, and no term begins', () => {
+    const elector = acquiring()
+    expect(elector.send({ kind: 'stop' })).toEqual([])
+    expect(purposes(elector.acknowledge(2n))).toEqual(['release'])
+    expect(elector.lastWrite.write).toMatchObject({ base: { version: 2n }, record: { holderIdentity: '' } })
+    expect(kinds(elector.acknowledge(3n))).toContain('stopped')
+    expect(elector.all('begin-term')).toEqual([])
+  })
+
+  test('stops at once when the write did not happen', () => {
+    const elector = acquiring()
+    elector.send({ kind: 'stop' })
+    expect(kinds(elector.failWrite('conflict'))).toEqual(['request-failed', 'stopped'])
+  })
+
+  test('finds out what became of a write of unknown outcome, and gives the lease back', () => {
+    const elector = acquiring()
+    elector.send({ kind: 'stop' })
+    elector.now = 2500
+    expect(kinds(elector.failWrite('unknown-outcome'))).toEqual(['request-failed', 'read'])
+    expect(purposes(elector.answerRead(elector.stored(2n)))).toEqual(['release'])
+  })
+
+  test('gives up finding out after two request timeouts', () => {
+    const elector = acquiring()
+    elector.send({ kind: 'stop' })
+    elector.now = 2500
+    elector.failWrite('unknown-outcome')
+    elector.failRead('unreachable')
+    expect(elector.passTo(7499).filter(({ kind }) => kind === 'stopped')).toEqual([])
+    elector.passTo(7500)
+    expect(elector.state.kind).toBe('stopped')
+  })
+
+  test('is not kept longer by being told again', () => {
+    const elector = acquiring()
+    elector.failWrite('unknown-outcome')
+    elector.send({ kind: 'stop' })
+    elector.passTo(4000)
+    elector.send({ kind: 'stop' })
+    elector.passTo(5000)
+    expect(elector.state.kind).toBe('stopped')
+  })
+})
+
+describe('A replica that is cautious beside less strict clients', () => {
+  const cautious = new PureElector({ timing: resolveTimingOptions({ acquireDelayMs: 500 }) }).config
+
+  test('renews for a while before it acts on a lease of another replica', () => {
+    const elector = new PureElector(cautious)
+    elector.follow(released(1n))
+    elector.acknowledge(2n)
+    elector.as('reserving')
+    elector.passTo(499)
+    expect(elector.all('begin-term')).toEqual([])
+    elector.passTo(500)
+    expect(elector.all('begin-term')).toMatchObject([{ epoch: 2n }])
+  })
+
+  test('gives the lease back when it is stopped before it acts, and no term begins or ends', () => {
+    const elector = new PureElector(cautious)
+    elector.follow(released(1n))
+    elector.acknowledge(2n)
+    expect(purposes(elector.send({ kind: 'stop' }))).toEqual(['release'])
+    elector.acknowledge(3n)
+    expect(elector.state.kind).toBe('stopped')
+    expect([...elector.all('begin-term'), ...elector.all('term-over')]).toEqual([])
+  })
+
+  test('leaves the lease when it is stopped before it acts and releases are switched off', () => {
+    const elector = new PureElector({ ...cautious, releaseOnExit: false })
+    elector.follow(released(1n))
+    elector.acknowledge(2n)
+    expect(kinds(elector.send({ kind: 'stop' }))).toEqual(['stopped'])
+  })
+
+  test('loses it without a term when somebody else is seen to hold it', () => {
+    const elector = new PureElector(cautious)
+    elector.follow(released(1n))
+    elector.acknowledge(2n)
+    elector.observe(lease({ version: 3n }))
+    elector.passTo(5000)
+    expect(elector.state.kind).toBe('following')
+    expect(elector.all('begin-term')).toEqual([])
+  })
+
+  test('gives the lease back also when a renewal is under way that lands first', () => {
+    const elector = new PureElector({ timing: resolveTimingOptions({ acquireDelayMs: 5000 }) })
+    elector.follow(released(1n))
+    elector.acknowledge(2n)
+    elector.passTo(2000)
+    const renewal = elector.stored(3n)
+    expect(purposes(elector.send({ kind: 'stop' }))).toEqual(['release'])
+    elector.failWrite('conflict')
+    expect(purposes([...elector.answerRead(renewal), ...elector.passTo(4000)])).toEqual(['release'])
+    expect(elector.lastWrite.write.base?.version).toBe(3n)
+    elector.acknowledge(4n)
+    expect(elector.state.kind).toBe('stopped')
+  })
+})
+
+describe('A missing lease', () => {
+  test('is created and acted on at once by a replica that starts and finds none', () => {
+    const elector = new PureElector()
+    elector.follow(ABSENT)
+    expect(elector.lastWrite.write.base).toBeUndefined()
+    expect(elector.lastWrite.write.record.leaseTransitions).toBe(0)
+    expect(kinds(elector.acknowledge(1n))).toContain('begin-term')
+  })
+
+  test('is created and held for a lease duration before acting when the option says wait', () => {
+    const elector = new PureElector({ missingLease: 'wait' })
+    elector.follow(ABSENT)
+    elector.acknowledge(1n)
+    holdFor(elector, 14_999)
+    expect(elector.all('begin-term')).toEqual([])
+    holdFor(elector, 15_000)
+    expect(elector.all('begin-term')).toHaveLength(1)
+  })
+
+  test('that was seen to exist is held for a lease duration before acting', () => {
+    const elector = recreated()
+    holdFor(elector, 15_999)
+    expect(elector.all('begin-term')).toEqual([])
+    holdFor(elector, 16_000)
+    expect(elector.all('begin-term')).toHaveLength(1)
+  })
+
+  test('is held for a lease duration from when the creation is known, because the old leader may have renewed meanwhile', () => {
+    const elector = new PureElector()
+    elector.follow(lease({ version: 1n }))
+    elector.observe({ kind: 'absent', version: 2n })
+    elector.now = 2400
+    elector.acknowledge(5n)
+    holdFor(elector, 17_399)
+    expect(elector.all('begin-term')).toEqual([])
+    holdFor(elector, 17_400)
+    expect(elector.all('begin-term')).toHaveLength(1)
+  })
+
+  test('that somebody else was faster to create is known to have existed, even if it is gone again when it is looked for', () => {
+    const elector = new PureElector()
+    elector.follow(ABSENT)
+    elector.failWrite('conflict')
+    elector.passTo(300)
+    elector.answerRead(ABSENT)
+    elector.passTo(1000)
+    elector.acknowledge(5n)
+    expect(elector.state.kind).toBe('reserving')
+    expect(elector.all('begin-term')).toEqual([])
+  })
+
+  test('that is lost while it is held and taken again is still held to the end of that time', () => {
+    const elector = recreated()
+    elector.passTo(3000)
+    elector.failWrite('unreachable')
+    while (elector.state.kind === 'reserving') {
+      elector.passTo(elector.now + 100)
+      if (elector.state.kind === 'reserving' && elector.state.hold.request.kind === 'writing') {
+        elector.failWrite('unreachable')
+      }
+    }
+    elector.as('acquiring')
+    expect(elector.now).toBeLessThan(12_000)
+    elector.acknowledge(6n)
+    expect(elector.all('begin-term')).toEqual([])
+    holdFor(elector, 15_999)
+    expect(elector.all('begin-term')).toEqual([])
+    holdFor(elector, 16_000)
+    expect(elector.all('begin-term')).toHaveLength(1)
+  })
+
+  test('that is held before acting is left and not freed when the replica stops: the next one would act too early', () => {
+    const elector = recreated()
+    elector.passTo(2000)
+    expect(purposes(elector.send({ kind: 'stop' }))).toEqual([])
+    expect(elector.state.kind).toBe('stopped')
+  })
+
+  test('that is created by a replica which is stopping is left and not freed, for the same reason', () => {
+    const elector = new PureElector()
+    elector.follow(lease({ version: 1n }))
+    elector.observe({ kind: 'absent', version: 2n })
+    elector.send({ kind: 'stop' })
+    expect(purposes(elector.acknowledge(3n))).toEqual([])
+    expect(elector.state.kind).toBe('stopped')
+  })
+
+  test('is not acted on by a replica that slept through the time for which it held it', () => {
+    const elector = recreated()
+    elector.stallTo(40_000)
+    elector.observe({ ...elector.stored(4n) })
+    elector.passTo(40_000)
+    expect(elector.all('begin-term')).toEqual([])
+  })
+
+  test('leads with the version of the acquiring write as epoch, also when it was renewed before acting', () => {
+    const elector = recreated()
+    holdFor(elector, 16_000)
+    expect(elector.all('begin-term')).toMatchObject([{ epoch: 3n }])
+  })
+
+  /** Saw the lease, saw it deleted at 1000, created it again as version 3. */
+  function recreated(): PureElector {
+    const elector = new PureElector()
+    elector.follow(lease({ version: 1n }))
+    elector.now = 1000
+    elector.observe({ kind: 'absent', version: 2n })
+    elector.acknowledge(3n)
+    elector.as('reserving')
+    return elector
+  }
+
+  /** Acknowledges every renewal up to the given time. */
+  function holdFor(elector: PureElector, until: number): void {
+    for (let version = 10n + BigInt(elector.all('write').length); elector.now < until; ) {
+      elector.passTo(Math.min(elector.now + 100, until))
+      const { state } = elector
+      if ('hold' in state && state.hold.request.kind === 'writing') elector.acknowledge(version++)
+    }
+  }
+})
+
+test('a configuration is not changed by the elector', () => {
+  const before = structuredClone(CONFIG)
+  new PureElector().lead().passTo(60_000)
+  expect(CONFIG).toEqual(before)
+})

@@ -1,0 +1,221 @@
+import { CoreV1Api, KubeConfig } from '@kubernetes/client-node'
+import { LeadershipEndedError, type LeaseRecord } from '@tenure/core'
+import { startApiServer, type ApiServer } from '@tenure/testing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { lockConformance } from '../../testing/src/lock-conformance/index.ts'
+import { LeaseEvents } from '../src/events/lease-events.ts'
+import { gated } from '../src/gate/gated.ts'
+import { WriteGateClosedError } from '../src/gate/write-gate-closed-error.ts'
+import { LeaseLock } from '../src/lease/lease-lock.ts'
+import { leaseRole } from '../src/manifests/lease-role.ts'
+import { ApiTransport } from '../src/transport/api-transport.ts'
+import { WatchLog } from './support/watch-log.ts'
+
+const unaborted = { signal: new AbortController().signal }
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/ops/leases'
+
+const record: LeaseRecord = {
+  holderIdentity: 'a',
+  leaseDurationSeconds: 15,
+  acquireTime: '2026-01-02T03:04:05.000001Z',
+  renewTime: '2026-01-02T03:04:06.000002Z',
+  leaseTransitions: 0,
+  annotations: {},
+}
+
+let server: ApiServer
+let admin: ApiTransport
+let serial = 0
+
+beforeAll(async () => {
+  server = await startApiServer()
+  admin = new ApiTransport({ kubeConfig: kubeConfigOf(server.kubeConfig()) })
+  await asAdmin('POST', '/api/v1/namespaces', { metadata: { name: 'ops' } })
+})
+
+afterAll(async () => {
+  await admin.close()
+  await server.stop()
+})
+
+function kubeConfigOf(text: string): KubeConfig {
+  const kubeConfig = new KubeConfig()
+  kubeConfig.loadFromString(text)
+  return kubeConfig
+}
+
+async function asAdmin(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<unknown> {
+  const contentType = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
+  const target = { verb: method, group: '', resource: path, namespace: 'ops', name: '' }
+  return admin.send({ method, path, body, contentType, target, ...unaborted })
+}
+
+/** A user who may do what the documented Role allows on one lease, and nothing else. */
+async function replica() {
+  const name = `lease-${++serial}`
+  const user = `replica-${serial}`
+  const subjects = [{ kind: 'User', name: user, apiGroup: 'rbac.authorization.k8s.io' }]
+  const { role, roleBinding } = leaseRole({ name, namespace: 'ops', subjects })
+  await asAdmin('POST', '/apis/rbac.authorization.k8s.io/v1/namespaces/ops/roles', role)
+  await asAdmin('POST', '/apis/rbac.authorization.k8s.io/v1/namespaces/ops/rolebindings', roleBinding)
+  return { name, user, kubeConfig: kubeConfigOf(server.kubeConfig({ name: user })) }
+}
+
+async function createFixture() {
+  const { name, user, kubeConfig } = await replica()
+  const locks: LeaseLock[] = []
+  return {
+    name,
+    user,
+    kubeConfig,
+    openLock(options: { readonly silenceMs?: number } = {}): LeaseLock {
+      const lock = new LeaseLock({ kubeConfig, name, namespace: 'ops', ...options })
+      locks.push(lock)
+      return lock
+    },
+    deleteLease: async () => void (await asAdmin('DELETE', `${LEASES}/${name}`)),
+    [Symbol.asyncDispose]: async () => void (await Promise.all(locks.map((lock) => lock.close()))),
+  }
+}
+
+const foreign = {
+  metadata: {
+    labels: { team: 'ops' },
+    annotations: { 'example.com/note': 'keep' },
+    ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u-1' }],
+  },
+  spec: { strategy: 'OldestEmulationVersion', preferredHolder: 'b' },
+}
+
+describe('a LeaseLock, with no more rights than the documented Role gives', () => {
+  const cases = lockConformance({
+    createFixture,
+    foreignData: {
+      put: async ({ name }) => void (await asAdmin('PATCH', `${LEASES}/${name}`, foreign)),
+      read: async ({ name }) => {
+        const stored = await asAdmin('GET', `${LEASES}/${name}`)
+        expect(stored).toMatchObject(foreign)
+        return foreign
+      },
+    },
+  })
+  for (const { name, run } of cases) test(name, run)
+})
+
+describe('a LeaseLock, on a network with faults', () => {
+  test('does not know the outcome of a write whose answer is lost, though it has happened', async () => {
+    await using fixture = await createFixture()
+    const lock = fixture.openLock()
+    const lease = await lock.create(record, unaborted)
+    const match = { user: fixture.user, verb: 'update' }
+    server.faults.add({ match, effect: { kind: 'drop-after' }, times: 1 })
+    const write = lock.update(lease, { ...record, leaseTransitions: 1 }, unaborted)
+    await expect(write).rejects.toMatchObject({ failure: 'unknown-outcome' })
+    expect(await lock.get(unaborted)).toMatchObject({ record: { leaseTransitions: 1 } })
+  })
+
+  test('does not know the outcome of a write that was lost on the way, though it has not happened', async () => {
+    await using fixture = await createFixture()
+    const lock = fixture.openLock()
+    const lease = await lock.create(record, unaborted)
+    const match = { user: fixture.user, verb: 'update' }
+    server.faults.add({ match, effect: { kind: 'drop-before' }, times: 1 })
+    const write = lock.update(lease, { ...record, leaseTransitions: 1 }, unaborted)
+    await expect(write).rejects.toMatchObject({ failure: 'unknown-outcome' })
+    expect(await lock.get(unaborted)).toMatchObject({ record: { leaseTransitions: 0 } })
+  })
+
+  test('stops waiting for a server that is silent when the signal aborts, and goes on over a fresh connection', async () => {
+    await using fixture = await createFixture()
+    const lock = fixture.openLock()
+    const lease = await lock.create(record, unaborted)
+    const match = { user: fixture.user, verb: 'update' }
+    server.faults.add({ match, effect: { kind: 'black-hole' }, times: 1 })
+    const signal = AbortSignal.timeout(50)
+    await expect(lock.update(lease, record, { signal })).rejects.toMatchObject({
+      failure: 'unknown-outcome',
+      cause: { name: 'TimeoutError' },
+    })
+    expect((await lock.update(lease, { ...record, leaseTransitions: 1 }, unaborted)).version).toBeGreaterThan(
+      lease.version,
+    )
+  })
+
+  test('makes one request for each call and no other', async () => {
+    await using fixture = await createFixture()
+    const lock = fixture.openLock()
+    const lease = await lock.create(record, unaborted)
+    await lock.update(lease, record, unaborted)
+    await lock.get(unaborted)
+    const requests = server.requests.find({ user: fixture.user })
+    expect(requests.map(({ verb }) => verb)).toEqual(['create', 'update', 'get'])
+  })
+})
+
+describe('a watch of a LeaseLock, on a network with faults', () => {
+  test('loses no change when its connection is cut', async () => {
+    await using fixture = await createFixture()
+    const lock = fixture.openLock()
+    const first = await lock.create(record, unaborted)
+    const log = new WatchLog()
+    lock.watch(log)
+    await log.until(2)
+    server.faults.closeWatches({ match: { user: fixture.user }, abruptly: true })
+    const second = await lock.update(first, { ...record, holderIdentity: 'b' }, unaborted)
+    await log.until(5)
+    expect(log.lines.slice(0, 2)).toEqual([`present@${first.version} a`, 'up'])
+    expect(log.lines.slice(2).sort()).toEqual(['down', `present@${second.version} b`, 'up'].sort())
+    expect(server.requests.count({ user: fixture.user, verb: 'list' })).toBe(1)
+  })
+
+  test('notices that it went silent while the lease changed, reports the change, and is made anew', async () => {
+    await using fixture = await createFixture()
+    const lock = fixture.openLock({ silenceMs: 200 })
+    const first = await lock.create(record, unaborted)
+    const log = new WatchLog()
+    lock.watch(log)
+    await log.until(2)
+    const silence = server.faults.silenceWatches({ user: fixture.user })
+    const second = await lock.update(first, { ...record, holderIdentity: 'b' }, unaborted)
+    await log.until(5)
+    expect(log.lines).toEqual([`present@${first.version} a`, 'up', `present@${second.version} b`, 'down', 'up'])
+    silence.remove()
+  })
+})
+
+describe('what goes with a LeaseLock', () => {
+  test('events are recorded with the rights that the documented Role gives', async () => {
+    await using fixture = await createFixture()
+    const lease = await fixture.openLock().create(record, unaborted)
+    const { name, kubeConfig } = fixture
+    const events = new LeaseEvents({ kubeConfig, name, namespace: 'ops', identity: 'me' })
+    events.becameLeader(lease)
+    events.stoppedLeading(lease)
+    events.becameLeader(lease)
+    await events.close()
+    const { items } = await kubeConfigOf(server.kubeConfig())
+      .makeApiClient(CoreV1Api)
+      .listNamespacedEvent({ namespace: 'ops' })
+    const mine = items.filter((event) => event.involvedObject.name === name)
+    expect(mine.map(({ message, count }) => `${message}: ${count}`).sort()).toEqual([
+      'me became leader: 2',
+      'me stopped leading: 1',
+    ])
+    expect(mine[0]?.involvedObject.resourceVersion).toBe(String(lease.version))
+  })
+
+  test('a gated client writes over TLS while the term lasts, and not a moment longer', async () => {
+    const gate = new AbortController()
+    const term = { epoch: 7n, isHeld: () => true, gateSignal: gate.signal }
+    const client = gated(term, kubeConfigOf(server.kubeConfig())).makeApiClient(CoreV1Api)
+    const body = { metadata: { name: 'written-while-held' } }
+    await client.createNamespacedConfigMap({ namespace: 'ops', body })
+    gate.abort(new LeadershipEndedError('shutdown', 7n))
+    const late = client.createNamespacedConfigMap({ namespace: 'ops', body: { metadata: { name: 'too-late' } } })
+    await expect(late).rejects.toBeInstanceOf(WriteGateClosedError)
+    const { items } = await client.listNamespacedConfigMap({ namespace: 'ops' })
+    const names = items.map(({ metadata }) => metadata?.name)
+    expect(names).toContain('written-while-held')
+    expect(names).not.toContain('too-late')
+  })
+})

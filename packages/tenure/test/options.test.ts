@@ -1,0 +1,65 @@
+import { OptionsError } from '@tenure/core'
+import { describe, expect, it } from 'vitest'
+import { type CreateManagerOptions, resolveOptions } from '../src/options.ts'
+
+const resolve = (options: CreateManagerOptions = {}) =>
+  resolveOptions({ env: {}, argv: [], lease: { name: 'janitor' }, ...options })
+
+describe('the options of createManager', () => {
+  it('take the code before a flag, a flag before the environment, and the environment before the default', () => {
+    const env = { TENURE_LEASE: 'from-env', TENURE_NAMESPACE: 'from-env', TENURE_OPS_PORT: '1', POD_NAMESPACE: 'pod' }
+    const argv = ['--lease=from-flag', '--namespace', 'from-flag']
+    const { lease, ops, logLevel } = resolve({ env, argv, lease: { name: 'from-code' } })
+    expect(lease).toMatchObject({ name: 'from-code', namespace: 'from-flag' })
+    expect(ops?.port).toBe(1)
+    expect(logLevel).toBe('info')
+  })
+
+  it('leave flags alone that are not of Tenure', () => {
+    expect(resolve({ argv: ['serve', '--verbose', '--lease', 'x', '-p', '1'] }).lease.name).toBe('janitor')
+  })
+
+  it('add up the feature gates of all places', () => {
+    const env = { TENURE_FEATURE_GATES: 'GracefulLeaderTransition=false,ReleaseLockOnExit=false' }
+    const { featureGates } = resolve({ env, argv: ['--feature-gates=ReleaseLockOnExit=true'] })
+    expect(featureGates).toEqual({ GracefulLeaderTransition: false, ReleaseLockOnExit: true })
+  })
+
+  it('make an identity that is unique to the start of the process', () => {
+    const env = { POD_NAME: 'janitor-0' }
+    expect(resolve({ env }).identity).toMatch(/^janitor-0_[0-9a-f-]{36}$/)
+    expect(resolve({ env }).identity).not.toBe(resolve({ env }).identity)
+  })
+
+  it('pass over the variables that Kubernetes makes for a Service named tenure', () => {
+    const env = {
+      TENURE_SERVICE_HOST: '10.0.0.1',
+      TENURE_PORT_8080_TCP_ADDR: '10.0.0.1',
+      TENURE_PORT: 'tcp://10.0.0.1:80',
+    }
+    expect(resolve({ env }).lease.name).toBe('janitor')
+  })
+
+  it.each<[string, CreateManagerOptions, RegExp]>([
+    ['an unknown option', { leese: {} } as CreateManagerOptions, /Unknown option `leese`.*did you mean `lease`/],
+    ['an unknown option of the lease', { lease: { nam: 'x' } as never }, /`nam`.*did you mean `name`/],
+    ['an unknown variable', { env: { TENURE_LEASES: 'x' } }, /`TENURE_LEASES`.*did you mean `TENURE_LEASE`/],
+    [
+      'an unknown gate',
+      { argv: ['--feature-gates=GracefulLeader=true'] },
+      /`GracefulLeader`.*GracefulLeaderTransition/,
+    ],
+    ['a gate that is neither on nor off', { argv: ['--feature-gates=ReleaseLockOnExit=yes'] }, /ReleaseLockOnExit=yes/],
+    ['a flag without a value', { argv: ['--lease'] }, /`--lease`/],
+    ['no lease', { lease: {} }, /TENURE_LEASE/],
+    ['a bad lease name', { lease: { name: 'Janitor!' } }, /`lease.name`.*`Janitor!`/],
+    ['a bad namespace', { lease: { name: 'x', namespace: 'a.b' } }, /`lease.namespace`.*`a.b`/],
+    ['an empty identity', { identity: ' ' }, /`identity`/],
+    ['a port out of range', { ops: { port: 70_000 } }, /`ops.port`.*`70000`/],
+    ['a port that is no number', { env: { TENURE_OPS_PORT: 'http' } }, /`ops.port`.*`http`/],
+    ['an unknown log level', { logLevel: 'loud' }, /`logLevel`.*`loud`/],
+  ])('refuse %s', (_what, options, message) => {
+    expect(() => resolve(options)).toThrow(OptionsError)
+    expect(() => resolve(options)).toThrow(message)
+  })
+})

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startApiServer } from '@tenure/testing'
+import { startControlPlane } from '../control-plane/control-plane.ts'
+import { AdminClient } from './admin-client.ts'
+import { withServer } from './kube-config-text.ts'
+import { TcpProxy } from './tcp-proxy.ts'
+
+/** A request as the API server saw it. */
+export interface SeenRequest {
+  readonly verb: string
+  readonly resource: string
+  readonly name: string
+}
+
+/** The API server that this run is about. */
+export interface ApiServer extends AsyncDisposable {
+  readonly admin: AdminClient
+  /** The text of a kubeconfig for a user, who may do nothing until a role is bound. */
+  kubeConfig(user: string): string
+  /** Where replicas reach it. */
+  readonly url: string
+  /** Breaks every connection of the replicas and refuses new ones. */
+  takeDown(): Promise<void>
+  /** Ends {@link takeDown}, with the same address and the same data. */
+  bringBack(): Promise<void>
+  /** The requests of a user up to now, watches included, the oldest first. */
+  requestsOf(user: string): Promise<readonly SeenRequest[]>
+}
+
+/**
+ * Starts the API server that `TENURE_API_SERVER` names: `embedded`, or `real`, which is etcd and kube-apiserver.
+ * @throws Error when it names neither.
+ */
+export function openApiServer(): Promise<ApiServer> {
+  const kind = process.env['TENURE_API_SERVER']
+  if (kind === 'embedded') return openEmbedded()
+  if (kind === 'real') return openReal()
+  throw new Error(`Expected TENURE_API_SERVER to be \`embedded\` or \`real\`, got \`${kind}\``)
+}
+
+/** It has no process that could be taken down, so the way to it is. */
+async function openEmbedded(): Promise<ApiServer> {
+  const server = await startApiServer()
+  const proxy = await TcpProxy.start(server.url)
+  const admin = await AdminClient.fromKubeConfig(server.kubeConfig())
+  return {
+    admin,
+    url: proxy.url,
+    kubeConfig: (user) => withServer(server.kubeConfig({ name: user }), proxy.url),
+    takeDown: () => proxy.cut(),
+    bringBack: () => proxy.restore(),
+    requestsOf: async (user) => server.requests.find({ user }),
+    [Symbol.asyncDispose]: async () => {
+      admin.close()
+      await proxy[Symbol.asyncDispose]()
+      await server.stop()
+    },
+  }
+}
+
+async function openReal(): Promise<ApiServer> {
+  const controlPlane = await startControlPlane()
+  const admin = await AdminClient.fromKubeConfig(controlPlane.adminKubeConfig())
+  let markers = 0
+  return {
+    admin,
+    url: controlPlane.url,
+    kubeConfig: (user) => controlPlane.kubeConfig({ name: user }),
+    takeDown: () => controlPlane.stopApiServer({ kill: true }),
+    bringBack: () => controlPlane.startApiServer(),
+    requestsOf: async (user) => {
+      // An entry is written a moment after the answer: once that of a later request is there, the earlier ones are.
+      const marker = `marker-${++markers}`
+      await admin.request(`/api/v1/namespaces/default/configmaps/${marker}`)
+      for (;;) {
+        const entries = await controlPlane.audit()
+        if (entries.some((entry) => entry.name === marker)) return entries.filter((entry) => entry.user === user)
+        await sleep(10)
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      admin.close()
+      await controlPlane.stop()
+    },
+  }
+}

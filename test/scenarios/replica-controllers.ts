@@ -1,0 +1,133 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CoordinationV1Api } from '@kubernetes/client-node'
+import { Controller, gated, loadKubeConfig, type Term } from 'tenure'
+import { report } from './replica-report.ts'
+import type { ControllerSetup } from './replica-setup.ts'
+
+/** Builds the controller that a setup asks for. */
+export function createController(setup: ControllerSetup): Controller {
+  report({ kind: 'built' })
+  switch (setup.kind) {
+    case 'loop':
+      return new Loop(setup.name ?? 'loop', setup.everyMs ?? 20)
+    case 'slow-drain':
+      return new SlowDrain(setup.drainMs)
+    case 'never-ending':
+      return new NeverEnding()
+    case 'heavy':
+      return new Heavy(setup.megabytes)
+    case 'leaky':
+      return new Leaky(setup.kilobytes)
+    case 'caller':
+      return new Caller(setup)
+    case 'throwing-factory':
+      throw new Error(setup.message)
+    case 'nameless':
+      return new Loop('', 20)
+    default:
+      return setup satisfies never
+  }
+}
+
+/** Reports when its loop begins and when nothing of it is left. */
+abstract class Reporting extends Controller {
+  override async run(term: Term): Promise<void> {
+    const { controller, epoch } = term
+    report({ kind: 'loop-began', controller, epoch })
+    term.defer(() => report({ kind: 'loop-ended', controller, epoch }))
+    await this.work(term)
+  }
+
+  protected abstract work(term: Term): Promise<void>
+}
+
+class Loop extends Reporting {
+  override readonly name: string
+  readonly #everyMs: number
+
+  constructor(name: string, everyMs: number) {
+    super()
+    this.name = name
+    this.#everyMs = everyMs
+  }
+
+  protected override async work(term: Term): Promise<void> {
+    const { controller, epoch } = term
+    term.health.register('acts', () => {})
+    await term.every(this.#everyMs, () => report({ kind: 'acted', controller, epoch, isHeld: term.isHeld() }))
+  }
+}
+
+class SlowDrain extends Reporting {
+  override readonly name = 'slow-drain'
+  readonly #drainMs: number
+
+  constructor(drainMs: number) {
+    super()
+    this.#drainMs = drainMs
+  }
+
+  protected override async work(term: Term): Promise<void> {
+    await term.spawn('half a migration', async (signal) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+      await sleep(this.#drainMs)
+    })
+  }
+}
+
+class NeverEnding extends Reporting {
+  override readonly name = 'never-ending'
+
+  protected override async work(term: Term): Promise<void> {
+    await term.spawn('deaf', () => new Promise<void>(() => {}))
+  }
+}
+
+class Heavy extends Reporting {
+  override readonly name = 'heavy'
+  readonly #cache: Buffer
+
+  constructor(megabytes: number) {
+    super()
+    this.#cache = Buffer.alloc(megabytes * 2 ** 20, 1)
+  }
+
+  protected override async work(term: Term): Promise<void> {
+    await term.every(100, () => this.#cache.fill(2, 0, 1024))
+  }
+}
+
+const keptForEver: string[][] = []
+
+class Leaky extends Reporting {
+  override readonly name = 'leaky'
+
+  constructor(kilobytes: number) {
+    super()
+    keptForEver.push(Array.from({ length: kilobytes }, (_, index) => `${index}`.padStart(1000, String(Math.random()))))
+  }
+
+  protected override async work(term: Term): Promise<void> {
+    await term.every(100, () => keptForEver.length)
+  }
+}
+
+class Caller extends Reporting {
+  override readonly name = 'caller'
+  readonly #setup: Extract<ControllerSetup, { kind: 'caller' }>
+
+  constructor(setup: Extract<ControllerSetup, { kind: 'caller' }>) {
+    super()
+    this.#setup = setup
+  }
+
+  protected override async work(term: Term): Promise<void> {
+    const { kubeConfigPath, namespace, lease } = this.#setup
+    const api = gated(term, loadKubeConfig({ kubeConfigPath })).makeApiClient(CoordinationV1Api)
+    await term.every(20, async () => {
+      report({ kind: 'called' })
+      await api.readNamespacedLease({ name: lease, namespace })
+      report({ kind: 'answered' })
+    })
+  }
+}

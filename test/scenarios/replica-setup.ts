@@ -1,0 +1,29 @@
+import type { CreateManagerOptions } from 'tenure'
+
+/** One controller of a replica. */
+export type ControllerSetup =
+  /** Acts at an interval until its term ends. */
+  | { readonly kind: 'loop'; readonly name?: string; readonly everyMs?: number }
+  /** Has a piece of work under way that goes on for `drainMs` once the term has begun to end. */
+  | { readonly kind: 'slow-drain'; readonly drainMs: number }
+  /** Has a task that never ends. */
+  | { readonly kind: 'never-ending' }
+  /** Takes memory when it is built. */
+  | { readonly kind: 'heavy'; readonly megabytes: number }
+  /** Keeps memory of every term after the term. */
+  | { readonly kind: 'leaky'; readonly kilobytes: number }
+  /** Calls the API server again and again, and waits for every answer however long it takes. */
+  | { readonly kind: 'caller'; readonly kubeConfigPath: string; readonly namespace: string; readonly lease: string }
+  /** Cannot be built. */
+  | { readonly kind: 'throwing-factory'; readonly message: string }
+  /** Has an empty name. */
+  | { readonly kind: 'nameless' }
+
+/** What a replica is told. Goes through JSON. */
+export interface ReplicaSetup {
+  readonly options: CreateManagerOptions
+  readonly controllers: readonly ControllerSetup[]
+}
+
+/** The variable that holds a {@link ReplicaSetup}. */
+export const SETUP_VARIABLE = 'SCENARIO_REPLICA'

@@ -1,0 +1,36 @@
+/** A replica as a user would write it, but for what it tells the driver. Uses nothing but the public API. */
+import { createManager, type Manager } from 'tenure'
+import { createController } from './replica-controllers.ts'
+import type { ReplicaCommand, ReplicaReply } from './replica-event.ts'
+import { measureFootprint } from './replica-footprint.ts'
+import { report } from './replica-report.ts'
+import { type ReplicaSetup, SETUP_VARIABLE } from './replica-setup.ts'
+
+const { options, controllers }: ReplicaSetup = JSON.parse(process.env[SETUP_VARIABLE] ?? '{}')
+
+const manager = createManager(options)
+for (const controller of controllers) manager.register(() => createController(controller))
+manager.on(report)
+obey(manager)
+await manager.start()
+report({ kind: 'returned' })
+
+/** Listens to the driver, without keeping the process alive for it: it has to end by itself once the manager has stopped. */
+function obey(manager: Manager): void {
+  process.on('message', (command: ReplicaCommand) => {
+    void carryOut(manager, command).then((result) => report({ kind: 'reply', id: command.id, result }))
+  })
+  process.once('disconnect', () => process.exit(1))
+  process.channel?.unref()
+}
+
+async function carryOut(manager: Manager, command: ReplicaCommand): Promise<ReplicaReply['result']> {
+  switch (command.kind) {
+    case 'step-down':
+      return manager.stepDown(command.cooldownMs === undefined ? {} : { cooldownMs: command.cooldownMs })
+    case 'measure':
+      return measureFootprint()
+    default:
+      return command satisfies never
+  }
+}

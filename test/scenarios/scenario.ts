@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type CreateManagerOptions, leaseRole, type LeaseOptions } from 'tenure'
+import type { ApiServer } from './api-server.ts'
+import { LeaseJournal, type LeaseSpec, leasesPath } from './lease-journal.ts'
+import { ReplicaProcess } from './replica-process.ts'
+import type { ControllerSetup } from './replica-setup.ts'
+import { PATIENT } from './timings.ts'
+
+/** What is particular to one replica. */
+export interface ReplicaOptions extends Omit<CreateManagerOptions, 'lease'> {
+  /** Added to the name and the namespace of the lease. @default PATIENT */
+  readonly timing?: Partial<LeaseOptions>
+  /** @default one loop */
+  readonly controllers?: readonly ControllerSetup[]
+  readonly env?: NodeJS.ProcessEnv
+  readonly argv?: readonly string[]
+  /** The text of its kubeconfig. @default that of a user of its own with the documented Role */
+  readonly kubeConfig?: string
+  /** Whether its user may stand for election. @default true */
+  readonly granted?: boolean
+}
+
+const NO_PORT = { ops: false } as const
+
+/** A namespace with one lease, the replicas that stand for it, and a look at it from outside. */
+export class Scenario implements AsyncDisposable {
+  readonly namespace: string
+  readonly leaseName = 'janitor'
+  readonly lease: LeaseJournal
+  readonly #server: ApiServer
+  readonly #folder: string
+  readonly #replicas: ReplicaProcess[] = []
+
+  private constructor(server: ApiServer, namespace: string, parts: { lease: LeaseJournal; folder: string }) {
+    this.#server = server
+    this.namespace = namespace
+    this.lease = parts.lease
+    this.#folder = parts.folder
+  }
+
+  static async open(server: ApiServer): Promise<Scenario> {
+    const namespace = `scenario-${randomBytes(4).toString('hex')}`
+    await server.admin.expect('/api/v1/namespaces', {
+      method: 'POST',
+      body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+    })
+    const lease = await LeaseJournal.follow(server.admin, { namespace, name: 'janitor' })
+    return new Scenario(server, namespace, { lease, folder: await mkdtemp(join(tmpdir(), 'tenure-scenario-')) })
+  }
+
+  /** The user that the replica of this name is to the API server. */
+  userOf(name: string): string {
+    return `${this.namespace}-${name}`
+  }
+
+  /** Starts a replica whose identity is its name, as a user who may do what {@link leaseRole} says and nothing else. */
+  async start(name: string, options: ReplicaOptions = {}): Promise<ReplicaProcess> {
+    const { timing, controllers = [{ kind: 'loop' }], env, argv = [], kubeConfig, granted = true, ...rest } = options
+    if (granted) await this.grant(name)
+    const path = await this.writeKubeConfig(name, kubeConfig ?? this.#server.kubeConfig(this.userOf(name)))
+    const lease = { name: this.leaseName, namespace: this.namespace, ...PATIENT, ...timing }
+    const replica = ReplicaProcess.start({
+      name,
+      setup: { options: { identity: name, ...NO_PORT, ...rest, lease }, controllers },
+      env: { KUBECONFIG: path, ...env },
+      argv,
+    })
+    this.#replicas.push(replica)
+    return replica
+  }
+
+  /** Starts several replicas of the same kind; the first one leads by the time this fulfils, and the others follow it. */
+  async startFleet(names: readonly string[], options: ReplicaOptions = {}): Promise<ReplicaProcess[]> {
+    const [first = '', ...others] = names
+    const leader = await this.start(first, options)
+    const followers = await Promise.all(others.map((name) => this.start(name, options)))
+    await leader.saw('term-began')
+    await Promise.all(followers.map((follower) => follower.follows(first)))
+    return [leader, ...followers]
+  }
+
+  /** Lets the user of the replica stand for election. */
+  async grant(name: string): Promise<void> {
+    const user = { kind: 'User', name: this.userOf(name), apiGroup: 'rbac.authorization.k8s.io' }
+    const { namespace, leaseName } = this
+    const { role, roleBinding } = leaseRole({ name: leaseName, namespace, subjects: [user], roleName: name })
+    const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
+    await this.#server.admin.expect(`${rbac}/roles`, { method: 'POST', body: role })
+    await this.#server.admin.expect(`${rbac}/rolebindings`, { method: 'POST', body: roleBinding })
+  }
+
+  /** Writes a kubeconfig into a file that goes with the scenario. */
+  async writeKubeConfig(name: string, content: string): Promise<string> {
+    const path = join(this.#folder, `${name}.kubeconfig`)
+    await writeFile(path, content, { mode: 0o600 })
+    return path
+  }
+
+  /** Has an administrator create the lease. */
+  async createLease(holder: string, leaseDurationSeconds: number): Promise<void> {
+    const { namespace, leaseName: name } = this
+    const metadata = { name, namespace }
+    const spec: LeaseSpec = { ...timesOf(new Date()), holderIdentity: holder, leaseDurationSeconds, leaseTransitions: 0 }
+    await this.#server.admin.expect(leasesPath(namespace), {
+      method: 'POST',
+      body: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec },
+    })
+  }
+
+  /** Has an administrator name another holder, whoever it was. */
+  async seizeLease(holder: string, leaseDurationSeconds = 3600): Promise<void> {
+    const path = `${leasesPath(this.namespace)}/${this.leaseName}`
+    for (;;) {
+      const lease = (await this.#server.admin.expect(path)) as { spec: LeaseSpec }
+      const transitions = (lease.spec.leaseTransitions ?? 0) + 1
+      const times = timesOf(new Date())
+      const spec = { ...times, holderIdentity: holder, leaseDurationSeconds, leaseTransitions: transitions }
+      const { status } = await this.#server.admin.request(path, { method: 'PUT', body: { ...lease, spec } })
+      // A renewal came in between: once more.
+      if (status !== 409) return
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.lease.close()
+    await Promise.all(this.#replicas.map((replica) => replica[Symbol.asyncDispose]()))
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+}
+
+function timesOf(now: Date): Pick<LeaseSpec, 'acquireTime' | 'renewTime'> {
+  const time = now.toISOString().replace('Z', '000Z')
+  return { acquireTime: time, renewTime: time }
+}

@@ -1,0 +1,21 @@
+import type { TimingOptions } from 'tenure'
+
+/** Long enough that a busy machine costs no term. For whatever does not wait for a lease to run out. */
+export const PATIENT = {
+  leaseDurationMs: 15_000,
+  renewDeadlineMs: 10_000,
+  retryPeriodMs: 1000,
+  requestTimeoutMs: 2500,
+  abortGraceMs: 2000,
+  drainTimeoutMs: 15_000,
+} as const satisfies TimingOptions
+
+/** The shortest that is worth having, for whatever waits for a lease or a deadline to run out. */
+export const BRISK = {
+  leaseDurationMs: 3000,
+  renewDeadlineMs: 2000,
+  retryPeriodMs: 400,
+  requestTimeoutMs: 500,
+  abortGraceMs: 500,
+  drainTimeoutMs: 5000,
+} as const satisfies TimingOptions
