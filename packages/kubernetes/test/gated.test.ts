@@ -140,7 +140,8 @@ describe('a gated client, when the gate closes', () => {
     expect(server.openConnections).toBe(1)
     term.close()
     await server.untilDeserted()
-  })
+    // Well before idle connections time out by themselves.
+  }, 2000)
 
   test('lets a read under way come to its end', async () => {
     let reply = () => {}

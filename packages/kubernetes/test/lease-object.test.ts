@@ -28,6 +28,7 @@ const stored = {
     finalizers: ['example.com/hold'],
   },
   spec: { holderIdentity: 'x', strategy: 'OldestEmulationVersion', preferredHolder: 'y', someNewField: { deep: [1] } },
+  status: { someNewPart: true },
 }
 
 function parsed(object: unknown): PresentLease {
@@ -145,6 +146,7 @@ describe('writing a lease', () => {
         finalizers: ['example.com/hold'],
       },
       spec: { strategy: 'OldestEmulationVersion', preferredHolder: 'y', someNewField: { deep: [1] } },
+      status: { someNewPart: true },
     })
   })
 

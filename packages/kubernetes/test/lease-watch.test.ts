@@ -180,6 +180,31 @@ describe('a watch', () => {
     expect(run.log.lines[3]).toBe('up')
   })
 
+  test('connects at once again when it breaks after it has held for a while', async () => {
+    await using run = await watching()
+    await run.log.until(2)
+    run.server.watches[0]?.response.destroy()
+    await run.log.until(4)
+    run.clock.advance(1000)
+    run.server.watches[1]?.response.destroy()
+    const before = run.clock.now()
+    expect(await run.log.until(6)).toEqual(['absent@10', 'up', 'down', 'up', 'down', 'up'])
+    expect(run.clock.now()).toBe(before)
+  })
+
+  test('has one timer at any time while it is quiet, however often it has connected', async () => {
+    await using run = await watching()
+    await run.log.until(2)
+    for (const connected of [2, 3, 4]) {
+      run.clock.advance(1000)
+      run.server.watches.at(-1)?.response.end()
+      await advanceUntil(run.clock, () => run.server.watches.length === connected)
+      run.server.send(run.server.put('a'))
+      await run.log.until(1 + connected)
+    }
+    expect(run.clock.pendingTimers).toBe(1)
+  })
+
   test('reports that it is down when it cannot connect in the first place', async () => {
     await using run = await watching((server) => {
       server.onList = (response) => answer(response, 403, { kind: 'Status', message: 'no' })
@@ -355,19 +380,24 @@ describe('closing a watch', () => {
     await using server = await LeaseServer.start()
     const lock = new LeaseLock({ kubeConfig: server.http.kubeConfig(), name: 'janitor', namespace: 'ops' })
     let changes = 0
+    server.onWatch = (response) => {
+      response.writeHead(200)
+      response.write(
+        [server.put('a'), server.put('b'), server.put('c')].map((event) => `${JSON.stringify(event)}\n`).join(''),
+      )
+    }
     const called = new Promise<void>((resolve) => {
       const watch = lock.watch({
         changed: () => {
-          changes++
-          void watch.close().then(resolve)
+          if (++changes === 2) void watch.close().then(resolve)
         },
-        up: () => expect.unreachable(),
+        up: () => {},
         down: () => expect.unreachable(),
       })
     })
     await called
     await server.http.untilDeserted()
-    expect(changes).toBe(1)
+    expect(changes).toBe(2)
     await lock.close()
   })
 })

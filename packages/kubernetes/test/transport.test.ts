@@ -49,6 +49,25 @@ async function rawServer(onConnection: (socket: Socket) => void) {
   }
 }
 
+/** An HTTP proxy that writes down what it is asked to connect to, and connects to the given server. */
+function proxyTo(server: LoopbackServer, connects: string[]) {
+  return rawServer((socket) => {
+    socket.once('data', (head) => {
+      connects.push(String(head).split('\r\n')[0] ?? '')
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      const upstream = net.connect(server.port, '127.0.0.1').on('error', () => socket.destroy())
+      socket.pipe(upstream).pipe(socket)
+    })
+  })
+}
+
+function kubeConfigThrough(proxyPort: number, server: LoopbackServer): KubeConfig {
+  const kubeConfig = server.kubeConfig()
+  const cluster = kubeConfig.getCurrentCluster()
+  if (cluster !== null) Object.assign(cluster, { proxyUrl: `http://127.0.0.1:${proxyPort}` })
+  return kubeConfig
+}
+
 describe('a request', () => {
   test('carries the method, the path below the server URL, the query, the body and the user agent', async () => {
     await using server = await LoopbackServer.start((_, response) => answer(response, 200, { ok: true }))
@@ -106,17 +125,8 @@ describe('a request', () => {
   test('goes through the proxy of the cluster', async () => {
     await using server = await LoopbackServer.start((_, response) => answer(response, 200, { via: 'proxy' }))
     const connects: string[] = []
-    await using proxy = await rawServer((socket) => {
-      socket.once('data', (head) => {
-        connects.push(String(head).split('\r\n')[0] ?? '')
-        socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
-        const upstream = net.connect(server.port, '127.0.0.1').on('error', () => socket.destroy())
-        socket.pipe(upstream).pipe(socket)
-      })
-    })
-    const kubeConfig = server.kubeConfig()
-    const cluster = kubeConfig.getCurrentCluster()
-    if (cluster !== null) Object.assign(cluster, { proxyUrl: `http://127.0.0.1:${proxy.port}` })
+    await using proxy = await proxyTo(server, connects)
+    const kubeConfig = kubeConfigThrough(proxy.port, server)
     const transport = new ApiTransport({ kubeConfig })
     expect(await transport.send(request())).toEqual({ via: 'proxy' })
     expect(await transport.send(request())).toEqual({ via: 'proxy' })
@@ -142,6 +152,17 @@ describe('connections', () => {
     const transports = [new ApiTransport({ kubeConfig }), new ApiTransport({ kubeConfig })]
     for (const transport of transports) await transport.send(request())
     expect(server.connections).toHaveLength(2)
+    await Promise.all(transports.map((transport) => transport.close()))
+  })
+
+  test('are not shared with other transports behind a proxy either', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
+    const connects: string[] = []
+    await using proxy = await proxyTo(server, connects)
+    const kubeConfig = kubeConfigThrough(proxy.port, server)
+    const transports = [new ApiTransport({ kubeConfig }), new ApiTransport({ kubeConfig })]
+    for (const transport of transports) await transport.send(request())
+    expect(connects).toHaveLength(2)
     await Promise.all(transports.map((transport) => transport.close()))
   })
 
@@ -432,6 +453,15 @@ describe('an answer that is read as it arrives', () => {
       expect(String(chunk)).toBe('first')
       break
     }
+    stream.close()
+    await server.untilDeserted()
+    await transport.close()
+  })
+
+  test('takes its connection with it when it is closed unread', async () => {
+    await using server = await LoopbackServer.start((_, response) => response.write('first'))
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    const stream = await transport.open(request())
     stream.close()
     await server.untilDeserted()
     await transport.close()

@@ -66,8 +66,7 @@ test('a failing endpoint answers 500 and gives the reason of the failure in one 
   const ops = await serve(sick)
   expect(await get(ops, '/livez')).toMatchObject({
     status: 500,
-    body:
-      '[+]ping ok\n[+]janitor.cache ok\n' + '[-]drain failed: still running: sweep (app.ts:3:7)\nlivez check failed\n',
+    body: '[+]ping ok\n[+]janitor.cache ok\n[-]drain failed: still running: sweep (app.ts:3:7)\nlivez check failed\n',
   })
 })
 
@@ -140,12 +139,12 @@ test('a check that hangs fails after the timeout, and takes no other check with 
   const fireTimers = async () => {
     await asked.promise
     asked = Promise.withResolvers()
-    for (const fire of [...timeouts]) fire()
+    for (const fire of timeouts) fire()
   }
   const ops = await serve(({ livez }) => {
     livez.register('ping', () => {})
     livez.register('disk', () => {
-      setImmediate(asked.resolve)
+      setImmediate(() => asked.resolve())
       return hung.promise
     })
   }, clock)

@@ -13,6 +13,8 @@ function opsOver(livez: HealthProbe, options: Partial<OpsOptions> = {}): Ops {
   return ops
 }
 
+const listeners = () => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPServerWrap')
+
 async function withTakenPort(use: (port: number) => Promise<void>): Promise<void> {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
@@ -20,6 +22,7 @@ async function withTakenPort(use: (port: number) => Promise<void>): Promise<void
     await use((other.address() as AddressInfo).port)
   } finally {
     other.close()
+    await once(other, 'close')
   }
 }
 
@@ -34,7 +37,6 @@ test('the address is known exactly while the port is open', async () => {
 
 test('a port that is taken is an error that names address, port and option, and leaves nothing', async () => {
   await withTakenPort(async (port) => {
-    const before = process.getActiveResourcesInfo().toSorted()
     const ops = opsOver(new HealthProbe(), { port })
     const error = await ops.service.start().catch((error: unknown) => error)
     expect(error).toBeInstanceOf(PortInUseError)
@@ -42,8 +44,19 @@ test('a port that is taken is an error that names address, port and option, and 
     expect(String(error)).toContain(`127.0.0.1 port ${port}`)
     expect(String(error)).toContain('`ops.port`')
     expect(ops.address).toBeUndefined()
-    await vi.waitFor(() => expect(process.getActiveResourcesInfo().toSorted()).toEqual(before))
+    await vi.waitFor(() => expect(listeners()).toHaveLength(1))
   })
+})
+
+test('a port that was taken can be opened once it is free', async () => {
+  let ops: Ops | undefined
+  await withTakenPort(async (port) => {
+    ops = opsOver(new HealthProbe(), { port })
+    await expect(ops.service.start()).rejects.toBeInstanceOf(PortInUseError)
+  })
+  await ops?.service.start()
+  expect(ops?.address).toBeDefined()
+  await ops?.service.stop()
 })
 
 test('a manager whose port is taken does not stand for election', async () => {

@@ -1,5 +1,5 @@
 export { startApiServer, type ApiServer, type ApiServerOptions } from './api-server/api-server.ts'
-export type { ApiUser, TokenUser } from './api-server/authentication.ts'
+export type { ApiUser, TokenUser } from './api-server/access/authentication.ts'
 export type {
   FaultableWatch,
   FaultEffect,
@@ -8,9 +8,9 @@ export type {
   FaultRule,
   Faults,
   FaultSubject,
-} from './api-server/faults.ts'
-export type { RequestInfo, RequestTarget } from './api-server/request-info.ts'
-export type { LoggedRequest, RequestFilter, RequestLog } from './api-server/request-log.ts'
+} from './api-server/http/faults.ts'
+export type { RequestInfo, RequestTarget } from './api-server/http/request-info.ts'
+export type { LoggedRequest, RequestFilter, RequestLog } from './api-server/http/request-log.ts'
 export {
   Store,
   StoreConflictError,
@@ -18,6 +18,6 @@ export {
   type StoreEvent,
   type StoreOptions,
   type StoreWatcher,
-} from './api-server/store.ts'
-export type { JsonObject, JsonValue } from './api-server/json-value.ts'
-export type { KubeObject, ManagedFieldsEntry, ObjectMeta } from './api-server/kube-object.ts'
+} from './api-server/storage/store.ts'
+export type { JsonObject, JsonValue } from './api-server/objects/json-value.ts'
+export type { KubeObject, ManagedFieldsEntry, ObjectMeta } from './api-server/objects/kube-object.ts'

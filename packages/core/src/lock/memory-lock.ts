@@ -1,6 +1,6 @@
 import type { LeaseRecord } from './lease-record.ts'
 import { LockRequestError } from './lock-request-error.ts'
-import type { Lock, LockObserver, LockSnapshot, LockWatch, PresentLease } from './lock.ts'
+import type { Lock, LockObserver, LockRequestOptions, LockSnapshot, LockWatch, PresentLease } from './lock.ts'
 
 /**
  * Leases in the memory of this process, for tests and for standing for a lease among candidates of one process.
@@ -9,7 +9,7 @@ import type { Lock, LockObserver, LockSnapshot, LockWatch, PresentLease } from '
  */
 export class MemoryLeaseStore {
   readonly #leases = new Map<string, PresentLease>()
-  readonly #observers = new Map<string, Set<LockObserver>>()
+  readonly #subscriptions = new Map<string, Set<Subscription>>()
   #version = 0n
 
   /** A lock on the lease of the given name. Every candidate needs one of its own. */
@@ -45,30 +45,51 @@ export class MemoryLeaseStore {
     this.#notify(name, { kind: 'absent', version: this.#version })
   }
 
-  /** Reports the lease and its changes to the observer until the returned function is called. */
+  /** Reports the lease as it is, and then its changes, until the returned function is called. */
   observe(name: string, observer: LockObserver): () => void {
-    const observers = this.#observers.get(name) ?? new Set()
-    this.#observers.set(name, observers)
-    observers.add(observer)
+    const subscriptions = this.#subscriptions.get(name) ?? new Set()
+    const subscription: Subscription = { observer, isUp: false }
+    this.#subscriptions.set(name, subscriptions.add(subscription))
+    queueMicrotask(() => this.#report(name, subscription))
     return () => {
-      observers.delete(observer)
-      if (observers.size === 0) this.#observers.delete(name)
+      subscriptions.delete(subscription)
+      if (subscriptions.size === 0) this.#subscriptions.delete(name)
     }
   }
 
   #notify(name: string, snapshot: LockSnapshot): void {
-    for (const observer of this.#observers.get(name) ?? []) {
-      queueMicrotask(() => {
-        if (this.#observers.get(name)?.has(observer) === true) observer.changed(snapshot)
-      })
+    for (const subscription of this.#subscriptions.get(name) ?? []) {
+      // What happens before the first report is part of it.
+      if (subscription.isUp) queueMicrotask(() => this.#deliver(name, subscription, snapshot))
     }
   }
+
+  #report(name: string, subscription: Subscription): void {
+    subscription.isUp = true
+    this.#deliver(name, subscription, this.read(name))
+    if (this.#isOpen(name, subscription)) subscription.observer.up()
+  }
+
+  #deliver(name: string, subscription: Subscription, snapshot: LockSnapshot): void {
+    if (this.#isOpen(name, subscription)) subscription.observer.changed(snapshot)
+  }
+
+  #isOpen(name: string, subscription: Subscription): boolean {
+    return this.#subscriptions.get(name)?.has(subscription) === true
+  }
+}
+
+interface Subscription {
+  readonly observer: LockObserver
+  isUp: boolean
 }
 
 class MemoryLock implements Lock {
   readonly description: string
   readonly #store: MemoryLeaseStore
   readonly #name: string
+  readonly #watches = new Set<LockWatch>()
+  #closed = false
 
   constructor(store: MemoryLeaseStore, name: string) {
     this.#store = store
@@ -76,33 +97,42 @@ class MemoryLock implements Lock {
     this.description = `memory lease ${name}`
   }
 
-  async get(): Promise<LockSnapshot> {
+  async get({ signal }: LockRequestOptions): Promise<LockSnapshot> {
+    this.#assertUsable(signal)
     return this.#store.read(this.#name)
   }
 
-  async create(record: LeaseRecord): Promise<PresentLease> {
+  async create(record: LeaseRecord, { signal }: LockRequestOptions): Promise<PresentLease> {
+    this.#assertUsable(signal)
     return this.#store.write(this.#name, record, undefined)
   }
 
-  async update(base: PresentLease, record: LeaseRecord): Promise<PresentLease> {
+  async update(base: PresentLease, record: LeaseRecord, { signal }: LockRequestOptions): Promise<PresentLease> {
+    this.#assertUsable(signal)
     return this.#store.write(this.#name, record, base.version)
   }
 
   watch(observer: LockObserver): LockWatch {
-    const end = this.#store.observe(this.#name, observer)
-    let isOpen = true
-    queueMicrotask(() => {
-      if (!isOpen) return
-      observer.changed(this.#store.read(this.#name))
-      observer.up()
-    })
-    return {
+    this.#assertUsable()
+    const unsubscribe = this.#store.observe(this.#name, observer)
+    const watch: LockWatch = {
       close: async () => {
-        isOpen = false
-        end()
+        this.#watches.delete(watch)
+        unsubscribe()
       },
     }
+    this.#watches.add(watch)
+    return watch
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all([...this.#watches].map((watch) => watch.close()))
+  }
+
+  #assertUsable(signal?: AbortSignal): void {
+    if (!this.#closed && signal?.aborted !== true) return
+    const why = this.#closed ? 'the lock is closed' : 'the request was aborted'
+    throw new LockRequestError('unreachable', `Could not reach ${this.description}: ${why}`, { cause: signal?.reason })
+  }
 }

@@ -7,23 +7,31 @@ import { randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:https'
 import type { Socket } from 'node:net'
-import { Authenticator, ADMIN_GROUP, type ApiUser, type TokenUser } from './authentication.ts'
-import { Authorizer } from './authorization.ts'
+import { Authenticator, ADMIN_GROUP, type ApiUser, type TokenUser } from './access/authentication.ts'
+import { Authorizer } from './access/authorization.ts'
 import { CertificateAuthority } from './certificate-authority.ts'
-import { Faults } from './faults.ts'
+import { Faults } from './http/faults.ts'
 import { formatKubeConfig } from './kube-config.ts'
-import { ObjectApi } from './object-api.ts'
-import { createPresetObjects } from './preset-objects.ts'
-import { RequestLog } from './request-log.ts'
-import { RequestPipeline } from './request-pipeline.ts'
-import { ResourceCatalog } from './resource-catalog.ts'
-import { ResourceHandler } from './resource-handler.ts'
-import { Store } from './store.ts'
+import { serveCustomResources } from './resources/custom-resources.ts'
+import { ObjectApi } from './objects/object-api.ts'
+import { createPresetObjects } from './resources/preset-objects.ts'
+import { RequestLog } from './http/request-log.ts'
+import { RequestPipeline } from './http/request-pipeline.ts'
+import { ResourceCatalog } from './resources/resource-catalog.ts'
+import { ResourceHandler } from './http/resource-handler.ts'
+import { openStateFile, readStateFile } from './storage/state-file.ts'
+import { Store } from './storage/store.ts'
 
 /** Options of {@link startApiServer}. */
 export interface ApiServerOptions {
   /** The port to listen on. @default 0, a free one */
   readonly port?: number
+  /**
+   * Keeps the objects, and the certificate authority that makes the kubeconfigs good, over restarts. One server per file.
+   *
+   * @default none: everything is forgotten at the end
+   */
+  readonly file?: string
   /** Users who show a bearer token. Users with client certificates need not be listed. @default [] */
   readonly users?: readonly TokenUser[]
   /** @default silentLogger */
@@ -63,20 +71,21 @@ export interface ApiServer extends AsyncDisposable {
 const CA_NAME = 'tenure-embedded-ca'
 const ADMIN: ApiUser = { name: 'kubernetes-admin', groups: [ADMIN_GROUP] }
 const HOST = '127.0.0.1'
+const BAD_REQUEST =
+  'HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n\r\n400 Bad Request'
 /** Longer than any client keeps an idle connection, so that no request meets a connection that is being closed. */
 const KEEP_ALIVE_MS = 10 * 60 * 1000
 
 /** Starts an embedded API server on loopback. @throws the error of the socket when the port cannot be had */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const { clock = systemClock, random = systemRandom, users = [] } = options
-  const store = new Store({ ...(options.historyLimit === undefined ? {} : { historyLimit: options.historyLimit }) })
-  createPresetObjects(store, clock, randomUUID)
-  store.compact()
-  const authority = CertificateAuthority.create(CA_NAME)
+  const { store, authority, closeFile } = openState(options, clock)
   const authenticator = new Authenticator()
   for (const user of users) authenticator.addToken(user)
   const catalog = new ResourceCatalog()
+  serveCustomResources(store, catalog)
   const objects = new ObjectApi({ store, clock, random, createUid: randomUUID })
+  const authorizer = new Authorizer(store)
   const faults = new Faults()
   const requests = new RequestLog(options.requestLogLimit ?? 10_000)
   const pipeline = new RequestPipeline({
@@ -85,15 +94,19 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     catalog,
     authenticator,
     logger: options.logger ?? silentLogger,
-    authorizer: new Authorizer(store),
-    handler: new ResourceHandler({ store, catalog, objects }),
+    authorizer,
+    handler: new ResourceHandler({ store, catalog, objects, authorizer }),
     faults,
     requests,
     bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000,
   })
   const server = createHttpsServer(authority, pipeline)
   const sockets = trackSockets(server)
-  const url = `https://${HOST}:${await listen(server, options.port ?? 0)}`
+  const port = await listen(server, options.port ?? 0).catch((error: unknown) => {
+    closeFile()
+    throw error
+  })
+  const url = `https://${HOST}:${port}`
   const kubeConfig = (user: ApiUser = ADMIN): string => {
     const token = users.find((each) => each.name === user.name)?.token
     const credential =
@@ -103,7 +116,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     return formatKubeConfig({ url, caCert: authority.root.cert, user: user.name, credential })
   }
   let stopped: Promise<void> | undefined
-  const stop = (): Promise<void> => (stopped ??= close(server, pipeline, sockets))
+  const stop = (): Promise<void> => (stopped ??= close(server, pipeline, sockets).finally(closeFile))
   return {
     url,
     caCert: authority.root.cert,
@@ -136,6 +149,25 @@ function close(server: Server, pipeline: RequestPipeline, sockets: ReadonlySet<S
   })
 }
 
+interface ServerState {
+  readonly store: Store
+  readonly authority: CertificateAuthority
+  readonly closeFile: () => void
+}
+
+/** The state of the file, if there is one, or a new one. Watches cannot start from before: their history is not kept. */
+function openState(options: ApiServerOptions, clock: Clock): ServerState {
+  const store = new Store(options.historyLimit === undefined ? {} : { historyLimit: options.historyLimit })
+  const saved = options.file === undefined ? undefined : readStateFile(options.file)
+  if (saved !== undefined) store.restore(saved.objects.values(), saved.version)
+  createPresetObjects(store, clock, randomUUID)
+  store.compact()
+  const authority =
+    saved === undefined ? CertificateAuthority.create(CA_NAME) : CertificateAuthority.from(saved.authority, CA_NAME)
+  const closeFile = options.file === undefined ? () => {} : openStateFile(options.file, store, authority.root)
+  return { store, authority, closeFile }
+}
+
 function createHttpsServer(authority: CertificateAuthority, pipeline: RequestPipeline): Server {
   const server = createServer(
     {
@@ -151,7 +183,10 @@ function createHttpsServer(authority: CertificateAuthority, pipeline: RequestPip
   )
   // A client that gives up in the middle of a request or a handshake is no concern of the server.
   server.on('tlsClientError', (_error, socket) => socket.destroy())
-  server.on('clientError', (_error, socket) => socket.destroy())
+  server.on('clientError', (_error, socket) => {
+    if (socket.writable) socket.end(BAD_REQUEST)
+    else socket.destroy()
+  })
   return server
 }
 

@@ -12,10 +12,7 @@ export function formatKubeConfig(content: KubeConfigContent): string {
   const user =
     'token' in credential
       ? [`    token: ${quoted(credential.token)}`]
-      : [
-          `    client-certificate-data: ${base64(credential.cert)}`,
-          `    client-key-data: ${base64(credential.key)}`,
-        ]
+      : [`    client-certificate-data: ${base64(credential.cert)}`, `    client-key-data: ${base64(credential.key)}`]
   return [
     'apiVersion: v1',
     'kind: Config',

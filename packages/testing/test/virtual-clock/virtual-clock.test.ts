@@ -34,7 +34,7 @@ describe('VirtualClock', () => {
     const log: string[] = []
     clock.setTimer(10, () => {
       void (async () => {
-        for (let hop = 0; hop < 1000; hop++) await null
+        for (let hop = 0; hop < 1000; hop++) await Promise.resolve()
         log.push('settled')
       })()
     })

@@ -1,0 +1,203 @@
+import { type Lock, LockRequestError, MemoryLeaseStore } from '@tenure/core'
+import { expect, test } from 'vitest'
+import { controller, manage, type ManagedOps, samples } from './managed-ops.ts'
+
+/** The values of one metric by the rest of the line. */
+async function values(managed: ManagedOps, name: string): Promise<Readonly<Record<string, number>>> {
+  const lines = samples((await managed.get('/metrics')).body, name)
+  return Object.fromEntries(
+    lines.map((line) => {
+      const space = line.lastIndexOf(' ')
+      return [line.slice(name.length, space), Number(line.slice(space + 1))]
+    }),
+  )
+}
+
+/** Every family and every set of labels, without values. */
+function shape(page: string): readonly string[] {
+  return page.split('\n').map((line) => (line.startsWith('#') ? line : line.slice(0, line.lastIndexOf(' '))))
+}
+
+const FAMILIES = [
+  'kubernetes_feature_enabled',
+  'leader_election_master_status',
+  'leader_election_slowpath_total',
+  'tenure_drain_duration_seconds',
+  'tenure_event_loop_stall_seconds',
+  'tenure_handover_seconds',
+  'tenure_lease_remaining_seconds',
+  'tenure_metrics_skipped',
+  'tenure_renew_duration_seconds',
+  'tenure_renew_failures_total',
+  'tenure_tasks',
+  'tenure_term_duration_seconds',
+  'tenure_terms_total',
+]
+
+test('a page shows every family of the framework with help and type, and each of them once', async () => {
+  await using managed = manage({ controllers: [controller('sweeper')] })
+  await managed.start()
+  await managed.state('leading')
+  const { body } = await managed.get('/metrics')
+  const typed = [...body.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => String(name))
+  expect(typed.sort()).toEqual(FAMILIES)
+  const helped = [...body.matchAll(/^# HELP (\S+) \S/gm)].map(([, name]) => String(name))
+  expect(helped.sort()).toEqual(FAMILIES)
+})
+
+test('a follower shows the same series as a replica that has led', async () => {
+  const store = new MemoryLeaseStore()
+  await using leader = manage({ store, controllers: [controller('sweeper')] })
+  await using follower = manage({ store, identity: 'replica-b', controllers: [controller('sweeper')] })
+  await leader.start()
+  await leader.state('leading')
+  await follower.start()
+  await follower.state('following')
+  const before = (await follower.get('/metrics')).body
+  await leader.manager.stepDown({ cooldownMs: 60_000 })
+  expect(shape((await leader.get('/metrics')).body)).toEqual(shape(before))
+})
+
+test('the status of the lease is 1 while this replica leads, and 0 before and after', async () => {
+  const store = new MemoryLeaseStore()
+  const status = (managed: ManagedOps) => values(managed, 'leader_election_master_status')
+  await using leader = manage({ store, controllers: [controller('sweeper')] })
+  await using follower = manage({ store, identity: 'replica-b', controllers: [controller('sweeper')] })
+  await leader.start()
+  await leader.state('leading')
+  await follower.start()
+  await follower.state('following')
+  expect([await status(leader), await status(follower)]).toEqual([{ '{name="janitor"}': 1 }, { '{name="janitor"}': 0 }])
+  await leader.manager.stepDown({ cooldownMs: 60_000 })
+  await follower.state('leading')
+  expect([await status(leader), await status(follower)]).toEqual([{ '{name="janitor"}': 0 }, { '{name="janitor"}': 1 }])
+})
+
+test('the status of a lease stays 1 while the term drains voluntarily, and the time that remains is shown', async () => {
+  const finish = Promise.withResolvers<void>()
+  await using managed = manage({
+    controllers: [
+      controller('sweeper', (term) => {
+        void term.spawn('last sweep', () => finish.promise, { finishOnDrain: true })
+      }),
+    ],
+  })
+  await managed.start()
+  await managed.state('leading')
+  const stepped = managed.manager.stepDown({ cooldownMs: 60_000 })
+  await managed.state('draining')
+  expect(await values(managed, 'leader_election_master_status')).toEqual({ '{name="janitor"}': 1 })
+  const { '{name="janitor"}': remaining } = await values(managed, 'tenure_lease_remaining_seconds')
+  expect(remaining).toBeGreaterThan(5)
+  expect(remaining).toBeLessThanOrEqual(15)
+  finish.resolve()
+  await stepped
+  expect(await values(managed, 'leader_election_master_status')).toEqual({ '{name="janitor"}': 0 })
+  expect(await values(managed, 'tenure_lease_remaining_seconds')).toEqual({ '{name="janitor"}': 0 })
+})
+
+test('every lease has its own series, also one that was added after the port was wired', async () => {
+  const store = new MemoryLeaseStore()
+  await using other = manage({ store, identity: 'replica-b', manager: { lease: { name: 'reports' } } })
+  await other.start()
+  await other.state('leading')
+  await using managed = manage({ store, controllers: [controller('sweeper')] })
+  managed.manager.candidacy({ name: 'reports' }).register(controller('reporter'))
+  await managed.start()
+  await managed.state('leading')
+  expect(await values(managed, 'leader_election_master_status')).toEqual({
+    '{name="janitor"}': 1,
+    '{name="reports"}': 0,
+  })
+  expect(await values(managed, 'leader_election_slowpath_total')).toEqual({
+    '{name="janitor"}': 0,
+    '{name="reports"}': 0,
+  })
+})
+
+test('terms are counted by how they ended, and their durations by how they drained', async () => {
+  await using managed = manage({ controllers: [controller('sweeper')] })
+  await managed.start()
+  await managed.state('leading')
+  await managed.manager.stepDown({ cooldownMs: 0 })
+  await managed.state('leading')
+  const deleted = managed.event((event) => event.kind === 'term-over')
+  managed.store.delete('janitor')
+  await deleted
+  const terms = await values(managed, 'tenure_terms_total')
+  expect(Object.keys(terms)).toHaveLength(9)
+  expect(Object.entries(terms).filter(([, count]) => count > 0)).toEqual([
+    ['{name="janitor",end="step-down"}', 1],
+    ['{name="janitor",end="lease-deleted"}', 1],
+  ])
+  expect(await values(managed, 'tenure_term_duration_seconds_count')).toEqual({ '': 2 })
+  expect(await values(managed, 'tenure_handover_seconds_count')).toEqual({ '': 2 })
+  expect(await values(managed, 'tenure_drain_duration_seconds_count')).toEqual({
+    '{outcome="clean"}': 2,
+    '{outcome="aborted"}': 0,
+    '{outcome="wedged"}': 0,
+  })
+})
+
+test('tasks that have not settled are counted by controller, and their series go with the term', async () => {
+  const spawn = (count: number) =>
+    controller(`sweeper-${count}`, (term) => {
+      for (let task = 0; task < count; task++) term.every(60_000, () => {}).catch(() => {})
+    })
+  await using managed = manage({ controllers: [spawn(1), spawn(3)] })
+  await managed.start()
+  await managed.state('leading')
+  expect(await values(managed, 'tenure_tasks')).toEqual({
+    '{controller="sweeper-1"}': 2,
+    '{controller="sweeper-3"}': 4,
+  })
+  await managed.manager.stepDown({ cooldownMs: 60_000 })
+  expect(await values(managed, 'tenure_tasks')).toEqual({})
+})
+
+/** A lock whose writes fail as told, once for each entry, after the first write. */
+function failingLock(store: MemoryLeaseStore, failures: LockRequestError[]): Lock {
+  const lock = store.lock('janitor')
+  return {
+    description: lock.description,
+    get: (options) => lock.get(options),
+    create: (record, options) => lock.create(record, options),
+    watch: (observer) => lock.watch(observer),
+    close: () => lock.close(),
+    update: async (base, record, options) => {
+      const failure = failures.shift()
+      if (failure !== undefined) throw failure
+      return lock.update(base, record, options)
+    },
+  }
+}
+
+test('renewals are timed; one that had to be sent again counts as the slow path and by its failure', async () => {
+  const store = new MemoryLeaseStore()
+  const failures = [new LockRequestError('throttled', 'later'), new LockRequestError('unknown-outcome', 'timeout')]
+  await using managed = manage({
+    store,
+    controllers: [controller('sweeper')],
+    manager: {
+      lease: { name: 'janitor', leaseDurationMs: 1000, renewDeadlineMs: 800, retryPeriodMs: 20, abortGraceMs: 100 },
+      createLock: () => failingLock(store, failures),
+    },
+  })
+  await managed.start()
+  await managed.event((event) => event.kind === 'renewed')
+  await managed.event((event) => event.kind === 'renewed')
+  expect(await values(managed, 'leader_election_slowpath_total')).toEqual({ '{name="janitor"}': 1 })
+  const counts = await values(managed, 'tenure_renew_failures_total')
+  expect(counts).toMatchObject({ '{reason="throttled"}': 1, '{reason="unknown-outcome"}': 1, '{reason="conflict"}': 0 })
+  const { '': renewals } = await values(managed, 'tenure_renew_duration_seconds_count')
+  expect(renewals).toBeGreaterThanOrEqual(2)
+})
+
+test('feature gates are shown with their stage', async () => {
+  await using managed = manage({ manager: { featureGates: { ReleaseLockOnExit: false } } })
+  await managed.start()
+  expect(await values(managed, 'kubernetes_feature_enabled')).toEqual({
+    '{name="GracefulLeaderTransition",stage="BETA"}': 1,
+    '{name="ReleaseLockOnExit",stage="BETA"}': 0,
+  })
+})

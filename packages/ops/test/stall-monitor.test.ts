@@ -1,0 +1,35 @@
+import type { Clock } from '@tenure/core'
+import { Registry } from 'prom-client'
+import { expect, test } from 'vitest'
+import { StallMonitor } from '../src/metrics/stall-monitor.ts'
+
+test('what is measured is by how much a timer is late, and a stopped monitor has no timer', async () => {
+  let now = 0
+  const timers = new Set<() => void>()
+  const clock: Clock = {
+    now: () => now,
+    wallTime: () => now,
+    setTimer(_delayMs, callback) {
+      const fire = () => {
+        timers.delete(fire)
+        callback()
+      }
+      timers.add(fire)
+      return { cancel: () => timers.delete(fire) }
+    },
+  }
+  const registry = new Registry()
+  const monitor = new StallMonitor(registry, clock)
+  monitor.start()
+  for (const at of [500, 1000, 4500]) {
+    now = at
+    const due = [...timers]
+    for (const fire of due) fire()
+  }
+  const page = await registry.metrics()
+  expect(page).toContain('tenure_event_loop_stall_seconds_bucket{le="0.01"} 2\n')
+  expect(page).toContain('tenure_event_loop_stall_seconds_sum 3\n')
+  expect(timers.size).toBe(1)
+  monitor.stop()
+  expect(timers.size).toBe(0)
+})

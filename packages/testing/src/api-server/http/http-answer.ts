@@ -1,0 +1,37 @@
+import { ApiStatusError } from '../objects/api-status.ts'
+
+/** What a request is answered with. */
+export interface HttpAnswer {
+  readonly status: number
+  readonly body: string
+  readonly contentType: 'application/json' | 'text/plain; charset=utf-8'
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** An answer in JSON. */
+export function jsonAnswer(status: number, body: string | object): HttpAnswer {
+  return { status, body: typeof body === 'string' ? body : JSON.stringify(body), contentType: 'application/json' }
+}
+
+/** An answer in plain text. */
+export function textAnswer(status: number, body: string): HttpAnswer {
+  return { status, body, contentType: 'text/plain; charset=utf-8' }
+}
+
+/** The answer to a path that means nothing. */
+export function pageNotFound(): HttpAnswer {
+  return textAnswer(404, '404 page not found\n')
+}
+
+/** The answer to a resource that its group does not have. */
+export function unknownResource(): HttpAnswer {
+  const message = 'the server could not find the requested resource'
+  return errorAnswer(new ApiStatusError(404, 'NotFound', message, { details: {} }))
+}
+
+/** The `Status` of a failed request. */
+export function errorAnswer(error: ApiStatusError): HttpAnswer {
+  const answer = jsonAnswer(error.httpStatus, error.body)
+  if (error.retryAfterSeconds === undefined) return answer
+  return { ...answer, headers: { 'retry-after': String(error.retryAfterSeconds) } }
+}

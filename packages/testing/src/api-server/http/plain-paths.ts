@@ -1,0 +1,84 @@
+import { jsonAnswer, pageNotFound, textAnswer, type HttpAnswer } from './http-answer.ts'
+import type { JsonObject } from '../objects/json-value.ts'
+import type { ApiGroup, ResourceCatalog } from '../resources/resource-catalog.ts'
+import type { ResourceDefinition } from '../resources/resource-definition.ts'
+
+/** The version of Kubernetes whose API is modelled. */
+const VERSION: JsonObject = {
+  major: '1',
+  minor: '36',
+  gitVersion: 'v1.36.3+tenure',
+  gitCommit: '',
+  gitTreeState: 'clean',
+  buildDate: '1970-01-01T00:00:00Z',
+  goVersion: '',
+  compiler: '',
+  platform: `${process.platform}/${process.arch}`,
+}
+
+const HEALTH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz'])
+
+/** Answers a GET of a path that is no resource: version, health, discovery. */
+export function answerPlainPath(path: string, catalog: ResourceCatalog): HttpAnswer {
+  const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+  if (trimmed === '/version') return jsonAnswer(200, VERSION)
+  if (HEALTH_PATHS.has(trimmed)) return textAnswer(200, 'ok')
+  const [root, group = '', version, ...rest] = trimmed.split('/').slice(1)
+  if (rest.length > 0) return pageNotFound()
+  if (root === 'api') return answerCore(group, version, catalog)
+  if (root === 'apis') return answerGroups(group, version, catalog)
+  return pageNotFound()
+}
+
+function answerCore(version: string, more: string | undefined, catalog: ResourceCatalog): HttpAnswer {
+  if (version === '') return jsonAnswer(200, { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] })
+  return version === 'v1' && more === undefined ? answerResources('', 'v1', catalog) : pageNotFound()
+}
+
+function answerGroups(name: string, version: string | undefined, catalog: ResourceCatalog): HttpAnswer {
+  if (name === '') {
+    return jsonAnswer(200, { kind: 'APIGroupList', apiVersion: 'v1', groups: catalog.groups().map(describeGroup) })
+  }
+  const group = catalog.groups().find((each) => each.name === name)
+  if (group === undefined) return pageNotFound()
+  if (version !== undefined) return answerResources(name, version, catalog)
+  return jsonAnswer(200, { kind: 'APIGroup', apiVersion: 'v1', ...describeGroup(group) })
+}
+
+function describeGroup({ name, versions }: ApiGroup): JsonObject {
+  const described = versions.map((version) => ({ groupVersion: `${name}/${version}`, version }))
+  return { name, versions: described, preferredVersion: described[0] ?? {} }
+}
+
+function answerResources(group: string, version: string, catalog: ResourceCatalog): HttpAnswer {
+  const definitions = catalog.resourcesOf(group, version)
+  if (definitions.length === 0) return pageNotFound()
+  const groupVersion = group === '' ? version : `${group}/${version}`
+  const resources = definitions.flatMap((each) => [describeResource(each), ...describeSubresources(each)])
+  return jsonAnswer(200, { kind: 'APIResourceList', apiVersion: 'v1', groupVersion, resources })
+}
+
+const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
+
+function describeResource(definition: ResourceDefinition): JsonObject {
+  const { resource, singular, namespaced, kind, shortNames, categories } = definition
+  return {
+    name: resource,
+    singularName: singular,
+    namespaced,
+    kind,
+    verbs: definition.isReview ? ['create'] : VERBS,
+    ...(shortNames.length === 0 ? {} : { shortNames: [...shortNames] }),
+    ...(categories.length === 0 ? {} : { categories: [...categories] }),
+  }
+}
+
+function describeSubresources({ subresources, resource, namespaced, kind }: ResourceDefinition): JsonObject[] {
+  return subresources.map((subresource) => ({
+    name: `${resource}/${subresource}`,
+    singularName: '',
+    namespaced,
+    kind,
+    verbs: subresource === 'finalize' ? ['update'] : ['get', 'patch', 'update'],
+  }))
+}

@@ -1,0 +1,108 @@
+import { nameInFieldSelector } from '../objects/selectors.ts'
+
+/** The verbs that authorization, faults and the request log know. */
+export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
+
+/** What a request asks for, read from its method and URL alone. */
+export interface RequestInfo {
+  readonly path: string
+  readonly query: URLSearchParams
+  /** A verb of the API for a resource; the lower-cased method otherwise. */
+  readonly verb: string
+  /** What resource is meant; `undefined` for paths such as `/version`. */
+  readonly target: RequestTarget | undefined
+}
+
+/** The resource that a request is about. */
+export interface RequestTarget {
+  readonly group: string
+  readonly version: string
+  readonly resource: string
+  readonly subresource: string
+  readonly namespace: string
+  /** As in the path or as a field selector asks; empty for a collection. */
+  readonly name: string
+  /** Whether the name comes from the path. */
+  readonly isNamed: boolean
+}
+
+const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize'])
+
+/** Understands a request as the API server does. */
+export function readRequestInfo(method: string, url: string): RequestInfo {
+  const mark = url.indexOf('?')
+  const path = mark === -1 ? url : url.slice(0, mark)
+  const query = new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1))
+  const inPath = readTarget(path)
+  if (inPath === undefined) return { path, query, verb: method.toLowerCase(), target: undefined }
+  const verb = verbOf(method, query, inPath.isNamed)
+  const isSelection = verb === 'list' || verb === 'watch' || verb === 'deletecollection'
+  const selected = isSelection && !inPath.isNamed ? nameInFieldSelector(query.get('fieldSelector') ?? '') : undefined
+  return { path, query, verb, target: selected === undefined ? inPath : { ...inPath, name: selected } }
+}
+
+function readTarget(path: string): RequestTarget | undefined {
+  const segments = path
+    .split('/')
+    .filter((segment) => segment !== '')
+    .map(decodeSegment)
+  if (segments[0] === 'api') return readResource({ group: '', version: segments[1] ?? '' }, segments.slice(2))
+  if (segments[0] !== 'apis') return undefined
+  return readResource({ group: segments[1] ?? '', version: segments[2] ?? '' }, segments.slice(3))
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
+function readResource(version: { group: string; version: string }, segments: string[]): RequestTarget | undefined {
+  const [first, second, third, ...rest] = segments
+  if (first === undefined) return undefined
+  const isInNamespace =
+    first === 'namespaces' && third !== undefined && !(isNamespaceItself(third) && rest.length === 0)
+  if (isInNamespace) {
+    const [name = '', ...subresource] = rest
+    return targetOf({ ...version, resource: third, namespace: second ?? '' }, name, subresource)
+  }
+  const namespace = first === 'namespaces' ? (second ?? '') : ''
+  const subresource = [third, ...rest].filter((segment) => segment !== undefined)
+  return targetOf({ ...version, resource: first, namespace }, second ?? '', subresource)
+}
+
+function isNamespaceItself(segment: string): boolean {
+  return NAMESPACE_SUBRESOURCES.has(segment)
+}
+
+type TargetBase = Pick<RequestTarget, 'group' | 'version' | 'resource' | 'namespace'>
+
+function targetOf(base: TargetBase, name: string, subresource: readonly string[]): RequestTarget {
+  return { ...base, name, subresource: subresource.join('/'), isNamed: name !== '' }
+}
+
+function verbOf(method: string, query: URLSearchParams, isNamed: boolean): string {
+  switch (method) {
+    case 'POST':
+      return 'create'
+    case 'PUT':
+      return 'update'
+    case 'PATCH':
+      return 'patch'
+    case 'DELETE':
+      return isNamed ? 'delete' : 'deletecollection'
+    case 'GET':
+    case 'HEAD':
+      if (isNamed) return 'get'
+      return isTrue(query.get('watch')) ? 'watch' : 'list'
+    default:
+      return method.toLowerCase()
+  }
+}
+
+/** How the API server reads a boolean query parameter: present and neither `false` nor `0`. */
+export function isTrue(parameter: string | null): boolean {
+  return parameter !== null && parameter !== 'false' && parameter !== '0'
+}

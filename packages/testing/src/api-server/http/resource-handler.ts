@@ -1,0 +1,234 @@
+import { ApiStatusError, badRequest, invalid, methodNotAllowed, unsupportedMediaType } from '../objects/api-status.ts'
+import type { AuthenticatedUser } from '../access/authentication.ts'
+import type { Attributes, Authorizer } from '../access/authorization.ts'
+import { jsonAnswer, type HttpAnswer } from './http-answer.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../objects/json-value.ts'
+import type { KubeObject } from '../objects/kube-object.ts'
+import { readListOptions } from '../objects/list-options.ts'
+import type { ObjectApi, ObjectRequest } from '../objects/object-api.ts'
+import { encodeList, encodeObject } from '../objects/object-encoding.ts'
+import { listObjects } from '../objects/object-listing.ts'
+import { changeByPatch } from '../objects/object-patching.ts'
+import { isTrue, type RequestInfo, type RequestTarget } from './request-info.ts'
+import type { ResourceCatalog } from '../resources/resource-catalog.ts'
+import type { ResourceDefinition } from '../resources/resource-definition.ts'
+import { readObject, unreadable, type FieldValidation } from '../objects/read-object.ts'
+import { unsupportedValue } from '../objects/field-causes.ts'
+import type { Store } from '../storage/store.ts'
+
+/** A request for a resource, allowed and complete. */
+export interface ResourceRequest {
+  readonly info: RequestInfo
+  readonly target: RequestTarget
+  readonly contentType: string
+  readonly userAgent: string
+  readonly user: AuthenticatedUser
+  readonly body: string
+}
+
+/** What the handler works with. */
+export interface ResourceHandlerParts {
+  readonly store: Store
+  readonly catalog: ResourceCatalog
+  readonly objects: ObjectApi
+  readonly authorizer: Authorizer
+}
+
+/** Answers requests for resources, except watches. */
+export class ResourceHandler {
+  readonly #parts: ResourceHandlerParts
+
+  constructor(parts: ResourceHandlerParts) {
+    this.#parts = parts
+  }
+
+  /** The resource that a request is about; `undefined` when the path means nothing. */
+  find(target: RequestTarget): ResourceDefinition | undefined {
+    const definition = this.#parts.catalog.find(target.group, target.version, target.resource)
+    if (definition === undefined) return undefined
+    if (target.subresource !== '' && !definition.subresources.includes(target.subresource)) return undefined
+    return definition
+  }
+
+  /** @throws ApiStatusError when the request fails */
+  handle(request: ResourceRequest): HttpAnswer {
+    const definition = this.find(request.target)
+    if (definition === undefined) {
+      return this.#parts.catalog.answerUnknown(request.target.group, request.target.version)
+    }
+    if (definition.isReview) return this.#review(definition, request)
+    if (request.info.verb === 'get') return this.#get(definition, request.target)
+    if (request.info.verb === 'list') return this.#list(definition, request)
+    const warnings: string[] = []
+    const answer = this.#write(definition, request, (message) => warnings.push(message))
+    return warnings.length === 0 ? answer : { ...answer, headers: { warning: warnings.map(formatWarning).join(', ') } }
+  }
+
+  #get(definition: ResourceDefinition, target: RequestTarget): HttpAnswer {
+    const object = this.#parts.objects.get(definition, target.namespace, target.name)
+    return jsonAnswer(200, encodeObject(definition, object))
+  }
+
+  #review(definition: ResourceDefinition, request: ResourceRequest): HttpAnswer {
+    if (request.info.verb !== 'create') throw methodNotAllowed()
+    const { authorizer } = this.#parts
+    const options = { fieldValidation: 'Ignore', warn: () => undefined } as const
+    const review = readObject(parseBody(request, definition), definition, options)
+    const isAllowed = (attributes: Attributes): boolean => authorizer.isAllowed(attributes)
+    return jsonAnswer(201, encodeObject(definition, definition.review(review, { user: request.user, isAllowed })))
+  }
+
+  #list(definition: ResourceDefinition, { info, target }: ResourceRequest): HttpAnswer {
+    const options = readListOptions(info.query, definition, false)
+    const scope = { definition, namespace: namespaceScope(definition, target) }
+    return jsonAnswer(200, encodeList(definition, listObjects(this.#parts.store, scope, options)))
+  }
+
+  #write(definition: ResourceDefinition, request: ResourceRequest, warn: (message: string) => void): HttpAnswer {
+    const { objects } = this.#parts
+    const toWrite = readObjectRequest(definition, request, warn)
+    switch (request.info.verb) {
+      case 'create':
+        if (request.target.isNamed) throw methodNotAllowed()
+        if (definition.namespaced && toWrite.namespace === '') throw methodNotAllowed()
+        return jsonAnswer(201, encodeObject(definition, objects.create(toWrite, parseBody(request, definition))))
+      case 'update': {
+        if (!request.target.isNamed) throw methodNotAllowed()
+        const { object, created } = objects.update(toWrite, parseBody(request, definition))
+        return jsonAnswer(created ? 201 : 200, encodeObject(definition, object))
+      }
+      case 'patch': {
+        if (!request.target.isNamed) throw methodNotAllowed()
+        const { object, created } = changeByPatch(objects, toWrite, readPatch(request))
+        return jsonAnswer(created ? 201 : 200, encodeObject(definition, object))
+      }
+      case 'delete':
+        return this.#delete(toWrite, request)
+      case 'deletecollection':
+        return this.#deleteCollection(toWrite, request)
+      default:
+        throw methodNotAllowed()
+    }
+  }
+
+  #delete(toDelete: ObjectRequest, request: ResourceRequest): HttpAnswer {
+    const { definition } = toDelete
+    if (toDelete.subresource !== '') throw methodNotAllowed()
+    const options = readDeleteOptions(request, definition)
+    const outcome = this.#parts.objects.deletion.delete({ ...toDelete, ...options })
+    if (!outcome.gone || definition.returnsDeleted) return jsonAnswer(200, encodeObject(definition, outcome.object))
+    return jsonAnswer(200, deletedStatus(definition, outcome.object))
+  }
+
+  #deleteCollection(toDelete: ObjectRequest, request: ResourceRequest): HttpAnswer {
+    const { store, objects } = this.#parts
+    const { definition } = toDelete
+    const listOptions = readListOptions(request.info.query, definition, false)
+    const scope = { definition, namespace: namespaceScope(definition, request.target) }
+    const options = readDeleteOptions(request, definition)
+    const page = listObjects(store, scope, listOptions)
+    const items = page.items.map((object) => {
+      const { namespace = '', name = '' } = object.metadata
+      return objects.deletion.delete({ ...toDelete, ...options, namespace, name }).object
+    })
+    const metadata = { ...page.metadata, resourceVersion: String(store.version) }
+    return jsonAnswer(200, encodeList(definition, { items, metadata }))
+  }
+}
+
+/** The namespace that a list or watch is limited to. */
+export function namespaceScope(definition: ResourceDefinition, target: RequestTarget): string | undefined {
+  return definition.namespaced && target.namespace !== '' ? target.namespace : undefined
+}
+
+function readObjectRequest(
+  definition: ResourceDefinition,
+  { info, target, userAgent }: ResourceRequest,
+  warn: (message: string) => void,
+): ObjectRequest {
+  const fieldManager = info.query.get('fieldManager') ?? ''
+  return {
+    definition,
+    namespace: definition.namespaced ? target.namespace : '',
+    name: target.name,
+    subresource: target.subresource,
+    manager: fieldManager === '' ? managerOf(userAgent) : fieldManager,
+    dryRun: readDryRun(info.query.getAll('dryRun')),
+    fieldValidation: readFieldValidation(info.query.get('fieldValidation')),
+    warn,
+  }
+}
+
+/** Writers that do not name themselves are known by the first part of their user agent. */
+function managerOf(userAgent: string): string {
+  const name = userAgent.split('/')[0] ?? ''
+  return name === '' ? 'unknown' : name.slice(0, 128)
+}
+
+function readDryRun(values: readonly string[]): boolean {
+  const asked = values.filter((value) => value !== '')
+  if (asked.some((value) => value !== 'All')) {
+    const subject = { group: 'meta.k8s.io', resource: '', kind: 'CreateOptions', name: '' }
+    throw invalid(subject, [unsupportedValue('dryRun', asked, ['All'])])
+  }
+  return asked.length > 0
+}
+
+function readFieldValidation(value: string | null): FieldValidation {
+  return value === 'Ignore' || value === 'Strict' ? value : 'Warn'
+}
+
+const JSON_TYPES: ReadonlySet<string> = new Set(['', 'application/json'])
+
+function parseBody({ contentType, body }: ResourceRequest, definition: ResourceDefinition): JsonValue {
+  if (!JSON_TYPES.has(contentType)) throw unsupportedMediaType(['application/json'])
+  return parseJson(body, (why) => unreadable(definition, why))
+}
+
+function parseJson(body: string, errorFor: (why: string) => ApiStatusError): JsonValue {
+  try {
+    return JSON.parse(body) as JsonValue
+  } catch (error) {
+    throw errorFor(error instanceof Error ? error.message : String(error))
+  }
+}
+
+const PATCH_TYPES = {
+  'application/json-patch+json': 'json',
+  'application/merge-patch+json': 'merge',
+  'application/strategic-merge-patch+json': 'strategic',
+  'application/apply-patch+yaml': 'apply',
+} as const
+
+function readPatch(request: ResourceRequest): Parameters<typeof changeByPatch>[2] {
+  const { contentType, info, body } = request
+  const type = Object.entries(PATCH_TYPES).find(([mediaType]) => mediaType === contentType)?.[1]
+  if (type === undefined) {
+    throw new ApiStatusError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', { details: {} })
+  }
+  const content = parseJson(body, (why) => badRequest(`error decoding patch: ${why}`))
+  return { type, content, force: isTrue(info.query.get('force')), fieldManager: info.query.get('fieldManager') ?? '' }
+}
+
+function readDeleteOptions(
+  request: ResourceRequest,
+  definition: ResourceDefinition,
+): { options: JsonObject; dryRun: boolean } {
+  const body = request.body === '' ? {} : parseBody(request, definition)
+  if (!isJsonObject(body) || (body['kind'] ?? 'DeleteOptions') !== 'DeleteOptions') {
+    throw badRequest('the body of a deletion is not DeleteOptions')
+  }
+  const dryRun = [...request.info.query.getAll('dryRun'), ...[body['dryRun'] ?? []].flat().map(String)]
+  return { options: body, dryRun: readDryRun(dryRun) }
+}
+
+function deletedStatus(definition: ResourceDefinition, object: KubeObject): JsonObject {
+  const { group, resource } = definition
+  const { name = '', uid = '' } = object.metadata
+  const details = { name, ...(group === '' ? {} : { group }), kind: resource, uid }
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details }
+}
+
+function formatWarning(message: string): string {
+  return `299 - ${JSON.stringify(message)}`
+}

@@ -1,0 +1,164 @@
+/**
+ * One watch: the frames of a chunked answer that ends only with its timeout, its client or the server.
+ *
+ * Owns its subscription to the store, its timers and the answer. Invariants:
+ * 1. A committed change is written in the same tick as the commit.
+ * 2. After the end nothing is written, and neither a timer nor a subscription is left.
+ */
+import type { Clock, Timer } from '@tenure/core'
+import type { ServerResponse } from 'node:http'
+import { tooOldVersion, type ApiStatusError } from '../objects/api-status.ts'
+import type { JsonObject } from '../objects/json-value.ts'
+import type { KubeObject } from '../objects/kube-object.ts'
+import type { ListOptions } from '../objects/list-options.ts'
+import { emptyObject, encodeObject } from '../objects/object-encoding.ts'
+import type { ResourceDefinition } from '../resources/resource-definition.ts'
+import type { Store, StoreEvent } from '../storage/store.ts'
+
+/** What a watch follows. */
+export interface WatchRequest {
+  readonly definition: ResourceDefinition
+  /** All namespaces unless one is given. */
+  readonly namespace: string | undefined
+  readonly options: ListOptions
+}
+
+/** What a watch works with. */
+export interface WatchParts {
+  readonly store: Store
+  readonly clock: Clock
+  readonly bookmarkIntervalMs: number
+  readonly response: ServerResponse
+}
+
+const DEFAULT_TIMEOUT_SECONDS = 30 * 60
+/** A client that reads this much too slowly is disconnected, as the real server does. */
+const MAX_UNSENT_BYTES = 64 * 1024 * 1024
+
+/** A running watch. */
+export class WatchStream {
+  readonly #request: WatchRequest
+  readonly #parts: WatchParts
+  readonly #startVersion: number
+  #bookmarkTimer: Timer | undefined
+  #timeoutTimer: Timer | undefined
+  #unsubscribe: (() => void) | undefined
+  #held: string[] | undefined
+  #ended = false
+
+  constructor(request: WatchRequest, parts: WatchParts) {
+    this.#request = request
+    this.#parts = parts
+    this.#startVersion = request.options.resourceVersion ?? 0
+  }
+
+  /** Sends what happened before and follows what comes. */
+  start(): void {
+    const { response, clock, store } = this.#parts
+    const { options, definition } = this.#request
+    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' })
+    response.flushHeaders()
+    response.once('close', () => this.end())
+    const isReplayed = this.#sendPast()
+    if (!isReplayed) return
+    this.#unsubscribe = store.watch(definition.collection, (event) => this.#forward(event))
+    this.#timeoutTimer = clock.setTimer((options.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000, () => this.end())
+    if (options.allowBookmarks) this.#scheduleBookmark()
+  }
+
+  /** Ends the answer in an orderly way. */
+  end(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#unsubscribe?.()
+    this.#bookmarkTimer?.cancel()
+    this.#timeoutTimer?.cancel()
+    this.#parts.response.end()
+  }
+
+  /** Keeps everything back from now on, with the connection open. */
+  hold(): void {
+    this.#held ??= []
+  }
+
+  /** Sends what was kept back, and goes on. */
+  unhold(): void {
+    const held = this.#held
+    this.#held = undefined
+    for (const frame of held ?? []) this.#write(frame)
+  }
+
+  #sendPast(): boolean {
+    const { options, definition, namespace } = this.#request
+    const { store } = this.#parts
+    const sendsState = options.sendInitialEvents ?? (options.resourceVersion ?? 0) === 0
+    if (sendsState) {
+      for (const object of store.list(definition.collection, namespace)) {
+        if (options.matches(object)) this.#send('ADDED', object)
+      }
+      if (options.sendInitialEvents === true && options.allowBookmarks) this.#sendBookmark(true)
+      return true
+    }
+    if (options.resourceVersion === undefined || options.resourceVersion === 0) return true
+    const events = store.eventsSince(definition.collection, options.resourceVersion)
+    if (events === undefined) {
+      this.#fail(tooOldVersion(options.resourceVersion, store.compactedVersion))
+      return false
+    }
+    for (const event of events) this.#forward(event)
+    return true
+  }
+
+  #forward(event: StoreEvent): void {
+    const { namespace, options } = this.#request
+    if (event.version <= this.#startVersion) return
+    if (namespace !== undefined && event.ref.namespace !== namespace) return
+    const isIn = event.type !== 'DELETED' && options.matches(event.object)
+    const wasIn = event.previous !== undefined && options.matches(event.previous)
+    if (isIn) this.#send(wasIn ? 'MODIFIED' : 'ADDED', event.object)
+    else if (wasIn) this.#send('DELETED', lastMatching(event))
+  }
+
+  #send(type: string, object: KubeObject): void {
+    this.#write(`{"type":"${type}","object":${encodeObject(this.#request.definition, object)}}\n`)
+  }
+
+  #sendBookmark(endsInitialEvents: boolean): void {
+    const { definition } = this.#request
+    const metadata: JsonObject = { resourceVersion: String(this.#parts.store.version) }
+    if (endsInitialEvents) metadata['annotations'] = { 'k8s.io/initial-events-end': 'true' }
+    const object = emptyObject(definition, metadata)
+    this.#write(`${JSON.stringify({ type: 'BOOKMARK', object })}\n`)
+  }
+
+  #scheduleBookmark(): void {
+    const { clock, bookmarkIntervalMs } = this.#parts
+    this.#bookmarkTimer = clock.setTimer(bookmarkIntervalMs, () => {
+      this.#sendBookmark(false)
+      this.#scheduleBookmark()
+    })
+  }
+
+  #fail(error: ApiStatusError): void {
+    this.#write(`${JSON.stringify({ type: 'ERROR', object: error.body })}\n`)
+    this.end()
+  }
+
+  #write(frame: string): void {
+    if (this.#ended) return
+    if (this.#held !== undefined) {
+      this.#held.push(frame)
+      return
+    }
+    const { response } = this.#parts
+    response.write(frame)
+    if (response.writableLength > MAX_UNSENT_BYTES) response.destroy()
+  }
+}
+
+/** What a watcher that no longer selects the object is told: its last state that it did select, at the new version. */
+function lastMatching(event: StoreEvent): KubeObject {
+  if (event.type === 'DELETED' || event.previous === undefined) return event.object
+  const metadata = { ...event.previous.metadata, resourceVersion: String(event.version) }
+  return { ...event.previous, metadata }
+}

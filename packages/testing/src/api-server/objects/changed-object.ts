@@ -1,0 +1,65 @@
+import { equalJson, type JsonObject } from './json-value.ts'
+import type { KubeObject, ManagedFieldsEntry, ObjectMeta } from './kube-object.ts'
+import type { ResourceDefinition } from '../resources/resource-definition.ts'
+
+/** The version of a stored object, to go with what would have been stored. */
+export function versionOf(object: KubeObject): Pick<ObjectMeta, 'resourceVersion'> {
+  const { resourceVersion } = object.metadata
+  return resourceVersion === undefined ? {} : { resourceVersion }
+}
+
+/** What a client may not change stays as it is. */
+export function changedMetadata(given: ObjectMeta, previous: ObjectMeta, subresource: string): ObjectMeta {
+  const base = subresource === 'status' ? { ...previous, ...withManagedFields(given.managedFields) } : given
+  const {
+    selfLink: _selfLink,
+    generation: _generation,
+    namespace: _namespace,
+    creationTimestamp: _creationTimestamp,
+    deletionTimestamp: _deletionTimestamp,
+    deletionGracePeriodSeconds: _deletionGracePeriodSeconds,
+    ...kept
+  } = base
+  return { ...kept, ...pick(previous, KEPT_METADATA), uid: base.uid ?? previous.uid ?? '' }
+}
+
+/** An empty list is left out. */
+export function withManagedFields(entries: ManagedFieldsEntry[] | undefined): ObjectMeta {
+  return entries === undefined || entries.length === 0 ? {} : { managedFields: entries }
+}
+
+const KEPT_METADATA = [
+  'namespace',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'generation',
+]
+
+function pick(metadata: ObjectMeta, fields: readonly string[]): ObjectMeta {
+  return Object.fromEntries(Object.entries(metadata).filter(([field]) => fields.includes(field)))
+}
+
+/** The object with its generation counted up, when the write changes what is counted. */
+export function withGeneration(next: KubeObject, previous: KubeObject, definition: ResourceDefinition): KubeObject {
+  if (
+    !definition.countsGenerations ||
+    equalJson(countedContent(next, definition), countedContent(previous, definition))
+  ) {
+    return next
+  }
+  return { ...next, metadata: { ...next.metadata, generation: (previous.metadata.generation ?? 0) + 1 } }
+}
+
+function countedContent(object: KubeObject, definition: ResourceDefinition): JsonObject {
+  const { metadata: _metadata, apiVersion: _apiVersion, ...content } = object as JsonObject
+  if (definition.subresources.includes('status')) delete content['status']
+  return content
+}
+
+/** Whether a write changes nothing; then nothing is stored and no watcher hears of it. */
+export function isSame(next: KubeObject, previous: KubeObject): boolean {
+  const { resourceVersion: _next, ...nextMetadata } = next.metadata
+  const { resourceVersion: _previous, ...previousMetadata } = previous.metadata
+  return equalJson({ ...next, metadata: nextMetadata }, { ...previous, metadata: previousMetadata })
+}

@@ -1,0 +1,226 @@
+/**
+ * What the API server does with objects once a request is understood and allowed: metadata, defaults, validation, optimistic
+ * concurrency, deletion with finalizers. Synchronous, like the store below it.
+ *
+ * Owns no state. Objects go in and come out in their stored form.
+ */
+import type { Clock, Random } from '@tenure/core'
+import { alreadyExists, ApiStatusError, invalid, notFound } from './api-status.ts'
+import { changedMetadata, isSame, versionOf, withGeneration, withManagedFields } from './changed-object.ts'
+import type { JsonValue } from './json-value.ts'
+import type { KubeObject, ObjectMeta } from './kube-object.ts'
+import { validateChangedMetadata, validateNewMetadata } from './metadata-validation.ts'
+import { assertNamespaceTakes } from './namespace-lifecycle.ts'
+import { formatTime } from './kube-time.ts'
+import { ObjectDeletion } from './object-deletion.ts'
+import { apiVersionOf, refOf, subjectOf, type ResourceDefinition } from '../resources/resource-definition.ts'
+import { readObject, type ReadOptions } from './read-object.ts'
+import type { Store } from '../storage/store.ts'
+import { assertIdentity, assertNamespaceMatches, assertUid, assertVersion } from './write-preconditions.ts'
+import { ignoredFields, trackUpdate, type FieldWriter } from '../patches/managed-fields.ts'
+
+/** What {@link ObjectApi} works with. */
+export interface ObjectApiParts {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  /** Makes the `uid` of a new object. */
+  readonly createUid: () => string
+}
+
+/** One request about one object. */
+export interface ObjectRequest extends ReadOptions {
+  readonly definition: ResourceDefinition
+  /** Empty for resources of the cluster. */
+  readonly namespace: string
+  /** As in the path; empty for a POST. */
+  readonly name: string
+  readonly subresource: string
+  /** Who is named as the writer in `managedFields`. */
+  readonly manager: string
+  /** Go through everything, store nothing. */
+  readonly dryRun: boolean
+}
+
+/** What a write led to. */
+export interface WriteOutcome {
+  readonly object: KubeObject
+  readonly created: boolean
+}
+
+/** Makes the next state of an object from its present one. */
+export interface ObjectChange {
+  /** Whether an object that does not exist is created. */
+  readonly mayCreate: boolean
+  /** `undefined` stands for an object that does not exist. */
+  readonly make: (previous: KubeObject | undefined) => KubeObject
+}
+
+/** Reads and writes objects with the rules of the API server. */
+export class ObjectApi {
+  readonly deletion: ObjectDeletion
+  readonly #parts: ObjectApiParts
+
+  constructor(parts: ObjectApiParts) {
+    this.#parts = parts
+    this.deletion = new ObjectDeletion(parts.store, parts.clock)
+  }
+
+  /** The stored object. @throws ApiStatusError 404 */
+  get(definition: ResourceDefinition, namespace: string, name: string): KubeObject {
+    const object = this.#parts.store.get(refOf(definition, namespace, name))
+    if (object === undefined) throw notFound(subjectOf(definition, name))
+    return object
+  }
+
+  /** POST. */
+  create(request: ObjectRequest, body: JsonValue): KubeObject {
+    const read = readObject(body, request.definition, request)
+    const ref = refOf(request.definition, request.namespace, read.metadata.name ?? '')
+    assertNamespaceTakes(this.#parts.store, request.definition, ref)
+    if (read.metadata.resourceVersion !== undefined && read.metadata.resourceVersion !== '0') {
+      throw new ApiStatusError(500, '', 'resourceVersion should not be set on objects to be created')
+    }
+    const { managedFields: _managedFields, ...metadata } = read.metadata
+    return this.#create(request, this.#tracked(request, { ...read, metadata }, undefined))
+  }
+
+  /** PUT. */
+  update(request: ObjectRequest, body: JsonValue): WriteOutcome {
+    const next = readObject(body, request.definition, request)
+    const mayCreate = request.definition.createsOnUpdate && request.subresource === ''
+    return this.change(request, { mayCreate, make: (previous) => this.#tracked(request, next, previous) })
+  }
+
+  /** Any write that starts from what is stored. The change itself says in `managedFields` who made it. */
+  change(request: ObjectRequest, change: ObjectChange): WriteOutcome {
+    const { definition } = request
+    const ref = refOf(definition, request.namespace, request.name)
+    const previous = this.#parts.store.get(ref)
+    if (previous === undefined && !change.mayCreate) throw notFound(subjectOf(definition, request.name))
+    const next = change.make(previous)
+    assertIdentity(next.metadata, request)
+    assertUid(next, previous, ref, definition)
+    if (previous === undefined) {
+      assertNamespaceTakes(this.#parts.store, definition, ref)
+      return { object: this.#create(request, next), created: true }
+    }
+    assertVersion(next, previous, definition)
+    return { object: this.#replace(request, next, previous), created: false }
+  }
+
+  /** Who writes, for `managedFields`. */
+  writerOf(request: ObjectRequest, operation: FieldWriter['operation']): FieldWriter {
+    return {
+      manager: request.manager,
+      operation,
+      apiVersion: apiVersionOf(request.definition),
+      subresource: request.subresource,
+      time: formatTime(this.#parts.clock.wallTime()),
+    }
+  }
+
+  /** PATCH, except server-side apply. */
+  patch(request: ObjectRequest, make: (previous: KubeObject) => KubeObject): WriteOutcome {
+    const change = (previous: KubeObject | undefined): KubeObject => {
+      if (previous === undefined) throw notFound(subjectOf(request.definition, request.name))
+      return this.#tracked(request, make(previous), previous)
+    }
+    return this.change(request, { mayCreate: false, make: change })
+  }
+
+  #tracked(request: ObjectRequest, next: KubeObject, previous: KubeObject | undefined): KubeObject {
+    const { definition, subresource } = request
+    const states = {
+      before: previous === undefined ? undefined : definition.fromStored(previous),
+      after: definition.fromStored(next),
+      schema: definition.schema,
+    }
+    const ignored = ignoredFields(definition.subresources.includes('status'), subresource)
+    const managedFields = trackUpdate(states, this.writerOf(request, 'Update'), ignored)
+    const { managedFields: _managedFields, ...metadata } = next.metadata
+    return { ...next, metadata: { ...metadata, ...withManagedFields(managedFields) } }
+  }
+
+  #create(request: ObjectRequest, given: KubeObject): KubeObject {
+    const { definition } = request
+    const { store } = this.#parts
+    assertNamespaceMatches(given.metadata, request)
+    const named = this.#named(given.metadata, request)
+    const object = definition.prepare(
+      { ...given, metadata: this.#newMetadata(named, request) },
+      {
+        previous: undefined,
+        subresource: '',
+      },
+    )
+    const causes = [
+      ...validateNewMetadata(definition, object.metadata),
+      ...definition.validate(object, { previous: undefined, subresource: '' }),
+    ]
+    const name = object.metadata.name ?? ''
+    if (causes.length > 0) throw invalid(subjectOf(definition, name), causes)
+    const ref = refOf(definition, request.namespace, name)
+    if (store.get(ref) !== undefined) throw alreadyExists(subjectOf(definition, name))
+    return request.dryRun ? object : store.create(ref, object)
+  }
+
+  #named(metadata: ObjectMeta, request: ObjectRequest): ObjectMeta {
+    const { generateName } = metadata
+    if (metadata.name !== undefined || generateName === undefined) return metadata
+    const { store, random } = this.#parts
+    for (let attempt = 0; ; attempt += 1) {
+      const name = generateNameFrom(generateName, random)
+      const isTaken = store.get(refOf(request.definition, request.namespace, name)) !== undefined
+      if (!isTaken || attempt === MAX_NAME_ATTEMPTS) return { ...metadata, name }
+    }
+  }
+
+  #newMetadata(given: ObjectMeta, { definition, namespace }: ObjectRequest): ObjectMeta {
+    const {
+      resourceVersion: _resourceVersion,
+      deletionTimestamp: _deletionTimestamp,
+      deletionGracePeriodSeconds: _deletionGracePeriodSeconds,
+      selfLink: _selfLink,
+      managedFields,
+      generation: _generation,
+      namespace: _namespace,
+      ...kept
+    } = given
+    return {
+      ...kept,
+      ...withManagedFields(managedFields),
+      ...(definition.namespaced ? { namespace } : {}),
+      uid: this.#parts.createUid(),
+      creationTimestamp: formatTime(this.#parts.clock.wallTime()),
+      ...(definition.countsGenerations ? { generation: 1 } : {}),
+    }
+  }
+
+  #replace(request: ObjectRequest, given: KubeObject, previous: KubeObject): KubeObject {
+    const { definition, subresource } = request
+    const target = { previous, subresource }
+    const metadata = changedMetadata(given.metadata, previous.metadata, subresource)
+    const prepared = definition.prepare({ ...given, metadata }, target)
+    const next = withGeneration(prepared, previous, definition)
+    const causes = [...validateChangedMetadata(next, previous), ...definition.validate(next, target)]
+    if (causes.length > 0) throw invalid(subjectOf(definition, request.name), causes)
+    const ref = refOf(definition, request.namespace, request.name)
+    if (this.deletion.isComplete(ref, next)) {
+      if (!request.dryRun) this.deletion.finish(ref)
+      return next
+    }
+    if (request.dryRun || isSame(next, previous))
+      return { ...next, metadata: { ...next.metadata, ...versionOf(previous) } }
+    return this.#parts.store.update(ref, next, previous.metadata.resourceVersion)
+  }
+}
+
+const MAX_NAME_ATTEMPTS = 8
+const NAME_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
+const MAX_GENERATED_PREFIX = 58
+
+function generateNameFrom(prefix: string, random: Random): string {
+  const suffix = Array.from({ length: 5 }, () => NAME_ALPHABET[Math.floor(random() * NAME_ALPHABET.length)])
+  return prefix.slice(0, MAX_GENERATED_PREFIX) + suffix.join('')
+}

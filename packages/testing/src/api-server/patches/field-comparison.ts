@@ -1,0 +1,95 @@
+import { EMPTY_FIELD_SET, setOfPaths, type FieldPath, type FieldSet } from './field-set.ts'
+import { equalJson, isJsonObject, type JsonValue } from '../objects/json-value.ts'
+import { partsOf } from './object-parts.ts'
+import type { Schema } from '../resources/object-schema.ts'
+
+/** What is different between two states of an object. */
+export interface Comparison {
+  readonly added: FieldSet
+  readonly modified: FieldSet
+  readonly removed: FieldSet
+}
+
+interface Lists {
+  readonly added: FieldPath[]
+  readonly modified: FieldPath[]
+  readonly removed: FieldPath[]
+}
+
+/** Compares two states of an object part by part. */
+export function compareFields(before: JsonValue, after: JsonValue, schema: Schema): Comparison {
+  const lists: Lists = { added: [], modified: [], removed: [] }
+  compare({ before, after, schema, path: [] }, lists)
+  return {
+    added: setOfPaths(lists.added),
+    modified: setOfPaths(lists.modified),
+    removed: setOfPaths(lists.removed),
+  }
+}
+
+interface Place {
+  readonly before: JsonValue | undefined
+  readonly after: JsonValue | undefined
+  readonly schema: Schema
+  readonly path: FieldPath
+}
+
+function compare({ before, after, schema, path }: Place, lists: Lists): void {
+  if (after === undefined) {
+    if (before !== undefined) collect(before, schema, path, lists.removed)
+    return
+  }
+  if (before === undefined) {
+    collect(after, schema, path, lists.added)
+    return
+  }
+  const oldParts = partsOf(before, schema)
+  const newParts = partsOf(after, schema)
+  if (oldParts === undefined || newParts === undefined || (oldParts.length === 0 && newParts.length === 0)) {
+    if (!equalJson(before, after)) lists.modified.push(path)
+    return
+  }
+  const old = new Map(oldParts.map((part) => [part.element, part]))
+  for (const part of newParts) {
+    const previous = old.get(part.element)?.value
+    compare({ before: previous, after: part.value, schema: part.schema, path: [...path, part.element] }, lists)
+    old.delete(part.element)
+  }
+  for (const part of old.values()) collect(part.value, part.schema, [...path, part.element], lists.removed)
+}
+
+/** All paths of something that came or went as a whole, with those of the maps and items in between. */
+function collect(value: JsonValue, schema: Schema, path: FieldPath, into: FieldPath[]): void {
+  const parts = partsOf(value, schema)
+  if (parts === undefined || parts.length === 0 || isItem(path.at(-1) ?? '') || !isAlwaysThere(schema)) into.push(path)
+  for (const part of parts ?? []) collect(part.value, part.schema, [...path, part.element], into)
+}
+
+/** The structs of built-in kinds are there even when nothing is in them, so nobody adds or removes them. */
+function isAlwaysThere(schema: Schema): boolean {
+  return schema.kind === 'object' && schema.isStruct
+}
+
+/** The paths that somebody who applies `value` becomes an owner of. */
+export function fieldsOf(value: JsonValue, schema: Schema): FieldSet {
+  const paths: FieldPath[] = []
+  collectOwned(value, schema, [], paths)
+  return paths.length === 0 ? EMPTY_FIELD_SET : setOfPaths(paths)
+}
+
+function collectOwned(value: JsonValue, schema: Schema, path: FieldPath, into: FieldPath[]): void {
+  const parts = partsOf(value, schema)
+  if (parts === undefined || parts.length === 0) {
+    into.push(path)
+    return
+  }
+  for (const part of parts) {
+    const inner = [...path, part.element]
+    if (isItem(part.element) || (schema.kind !== 'object' && isJsonObject(part.value))) into.push(inner)
+    collectOwned(part.value, part.schema, inner, into)
+  }
+}
+
+function isItem(element: string): boolean {
+  return element !== '' && !element.startsWith('f:')
+}

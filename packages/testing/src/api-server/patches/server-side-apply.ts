@@ -1,0 +1,137 @@
+import { ApiStatusError, badRequest } from '../objects/api-status.ts'
+import { compareFields, fieldsOf } from './field-comparison.ts'
+import {
+  describePath,
+  difference,
+  EMPTY_FIELD_SET,
+  isEmpty,
+  pathsOf,
+  reaches,
+  union,
+  type FieldPath,
+  type FieldSet,
+} from './field-set.ts'
+import type { JsonValue } from '../objects/json-value.ts'
+import type { KubeObject, ManagedFieldsEntry } from '../objects/kube-object.ts'
+import {
+  conflictsWith,
+  isOf,
+  managedPart,
+  readManagers,
+  trackUpdate,
+  writeManagers,
+  type FieldWriter,
+  type ManagedSet,
+} from './managed-fields.ts'
+import { assemble, partsOf, withoutPart, type ObjectPart } from './object-parts.ts'
+import { schemaOfField, type ObjectSchema, type Schema } from '../resources/object-schema.ts'
+
+/** One application of a configuration. */
+export interface Application {
+  readonly before: KubeObject
+  /** What the applier wants to be so. */
+  readonly config: KubeObject
+  readonly schema: ObjectSchema
+  readonly writer: FieldWriter
+  readonly ignored: readonly FieldPath[]
+  /** Take fields from other managers instead of failing. */
+  readonly force: boolean
+}
+
+/**
+ * Applies a configuration: fields that it names become so and the applier's; fields that the applier named before and does not
+ * name any more are removed, unless somebody else manages them too.
+ *
+ * @throws ApiStatusError 409 when another manager wrote one of the fields differently and `force` is not set
+ */
+export function applyConfiguration(application: Application): KubeObject {
+  const { before, config, schema, writer, ignored, force } = application
+  if (config.metadata.managedFields !== undefined) throw badRequest('metadata.managedFields must be nil')
+  const managers = presentManagers(application)
+  const applied = managedPart(fieldsOf(config, schema), ignored)
+  const last = managers.find((each) => isOf(each.entry, writer))?.fields ?? EMPTY_FIELD_SET
+  const others = managers.filter((each) => !isOf(each.entry, writer))
+  const owned = others.reduce<FieldSet>((all, { fields }) => union(all, fields), applied)
+  const after = prune(merge(before, config, schema) as KubeObject, { schema, last, owned })
+  const comparison = compareFields(before, after, schema)
+  const changed = managedPart(union(comparison.added, comparison.modified), ignored)
+  const conflicts = conflictsWith(managers, writer, changed)
+  if (conflicts.length > 0 && !force) throw applyConflict(conflicts)
+  const left = others.map(({ entry, fields }) => ({
+    entry,
+    fields: difference(difference(fields, changed), comparison.removed),
+  }))
+  const managedFields = writeManagers(left, { writer, fields: applied }, before)
+  const { managedFields: _managedFields, ...metadata } = after.metadata
+  return { ...after, metadata: managedFields.length === 0 ? metadata : { ...metadata, managedFields } }
+}
+
+/** An object that nobody is known to have written belongs to whoever was there before the first application. */
+function presentManagers({ before, schema, writer, ignored }: Application): ManagedSet[] {
+  const managers = readManagers(before)
+  if (managers.length > 0 || before.metadata.uid === undefined) return managers
+  const nobody = { ...writer, manager: 'before-first-apply', operation: 'Update' } as const
+  const metadata = {
+    ...before.metadata,
+    managedFields: trackUpdate({ before: undefined, after: before, schema }, nobody, ignored),
+  }
+  return readManagers({ ...before, metadata })
+}
+
+/** `right` over `left`, part by part; parts of `left` keep their order and new ones follow. */
+function merge(left: JsonValue, right: JsonValue, schema: Schema): JsonValue {
+  const leftParts = partsOf(left, schema)
+  const rightParts = partsOf(right, schema)
+  if (leftParts === undefined || rightParts === undefined || Array.isArray(left) !== Array.isArray(right)) return right
+  const merged = new Map<string, ObjectPart>(leftParts.map((part) => [part.element, part]))
+  for (const part of rightParts) {
+    const before = merged.get(part.element)
+    const value = before === undefined ? part.value : merge(before.value, part.value, part.schema)
+    merged.set(part.element, { ...part, value })
+  }
+  return assemble([...merged.values()], right)
+}
+
+/** Removes what the applier named before and nobody names now. */
+function prune(merged: KubeObject, sets: { schema: ObjectSchema; last: FieldSet; owned: FieldSet }): KubeObject {
+  const candidates = [...pathsOf(sets.last), ...namedParents(sets.last, sets.schema)]
+  return candidates
+    .filter((path) => !reaches(sets.owned, path))
+    .reduce<JsonValue>((object, path) => withoutPart(object, sets.schema, path), merged) as KubeObject
+}
+
+/** The fields of structs that lead to members: they go with the last of their content. */
+function namedParents(set: FieldSet, schema: Schema, prefix: FieldPath = []): FieldPath[] {
+  return [...set.children].flatMap(([element, child]) => {
+    if (!element.startsWith('f:') || schema.kind !== 'object' || isEmpty(child)) return []
+    const path = [...prefix, element]
+    const below = namedParents(child, schemaOfField(schema, element.slice(2)), path)
+    // The metadata of an object never goes.
+    return element === 'f:metadata' ? below : [path, ...below]
+  })
+}
+
+function applyConflict(conflicts: readonly ManagedSet[]): ApiStatusError {
+  const causes = conflicts.flatMap(({ entry, fields }) =>
+    pathsOf(fields).map((path) => ({
+      reason: 'FieldManagerConflict',
+      message: `conflict with ${describeManager(entry)}`,
+      field: describePath(path),
+    })),
+  )
+  const noun = causes.length === 1 ? 'conflict' : 'conflicts'
+  const told = conflicts.map(({ entry, fields }) => describeConflict(entry, pathsOf(fields).map(describePath)))
+  const message = `Apply failed with ${causes.length} ${noun}: ${told.join('\n')}`
+  return new ApiStatusError(409, 'Conflict', message, { details: { causes } })
+}
+
+function describeConflict(entry: ManagedFieldsEntry, paths: readonly string[]): string {
+  if (paths.length === 1) return `conflict with ${describeManager(entry)}: ${paths.join('')}`
+  return `conflicts with ${describeManager(entry)}:\n${paths.map((path) => `- ${path}`).join('\n')}`
+}
+
+function describeManager({ manager, subresource, operation, apiVersion }: ManagedFieldsEntry): string {
+  const name = JSON.stringify(manager)
+  const where = (subresource ?? '') === '' ? name : `${name} with subresource ${JSON.stringify(subresource)}`
+  return operation === 'Update' ? `${where} using ${apiVersion}` : where
+}
