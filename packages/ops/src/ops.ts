@@ -1,4 +1,4 @@
-import type { Manager, Service, Term, TermExtension } from '@tenure/core'
+import type { Manager, Service, TermExtension } from '@tenure/core'
 import type { Registry } from 'prom-client'
 import { defineFeatureGateMetrics } from './metrics/feature-gate-metrics.ts'
 import { LeaseMetrics } from './metrics/lease-metrics.ts'
@@ -74,7 +74,7 @@ class OpsPort implements Ops {
     const metricsPage = createMetricsPage({ registries: () => this.#registries(), logger: options.logger })
     this.#server = new OpsServer({ ...options, metricsPage })
     this.service = { name: 'ops', start: () => this.#start(), stop: () => this.#stop() }
-    this.extension = { attach: (term) => this.#attach(term) }
+    this.extension = this.#runs
   }
 
   get address(): OpsAddress | undefined {
@@ -103,11 +103,6 @@ class OpsPort implements Ops {
   async #stop(): Promise<void> {
     this.#stalls.stop()
     await this.#server.stop()
-  }
-
-  #attach(term: Term): () => void {
-    this.#leaseMetrics.runBegan(term)
-    return this.#runs.attach(term)
   }
 
   #registries(): readonly ServedRegistry[] {

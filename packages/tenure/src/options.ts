@@ -57,15 +57,12 @@ export interface ResolvedOptions {
   readonly kubeConfigPath: string | undefined
   readonly featureGates: FeatureGateSettings
   readonly ops: Required<OpsOptions> | undefined
-  readonly logLevel: LogLevel
+  readonly logLevel: (typeof LOG_LEVELS)[number]
   readonly env: NodeJS.ProcessEnv
 }
 
 /** The levels of the default logger. */
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
-
-/** A level of the default logger. */
-export type LogLevel = (typeof LOG_LEVELS)[number]
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
 const OPTION_NAMES = [
   'lease',
@@ -134,7 +131,7 @@ function resolveOps(ops: OpsOptions, text: string | undefined): Required<OpsOpti
   return { port, host: ops.host ?? '0.0.0.0' }
 }
 
-function resolveLogLevel(level: string): LogLevel {
+function resolveLogLevel(level: string): (typeof LOG_LEVELS)[number] {
   const known = LOG_LEVELS.find((name) => name === level)
   if (known !== undefined) return known
   throw new OptionsError(`Expected \`logLevel\` to be one of ${LOG_LEVELS.join(', ')}, got \`${level}\``)

@@ -46,6 +46,10 @@ export class ControllerTerm implements Term {
     return this.#options.leadership?.epoch ?? 0n
   }
 
+  get taskCount(): number {
+    return this.scope.size
+  }
+
   get signal(): AbortSignal {
     return this.#soft.signal
   }

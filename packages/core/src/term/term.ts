@@ -29,6 +29,8 @@ export interface Term {
   readonly hardSignal: AbortSignal
   /** Aborts when no write of this term may be sent any more. Later than `signal`: a voluntary drain may still write. */
   readonly gateSignal: AbortSignal
+  /** How many tasks of this run have not settled, `run()` itself included. */
+  readonly taskCount: number
   /** Health checks that are served while this run of the controller lasts. */
   readonly health: HealthRegistry
   /**

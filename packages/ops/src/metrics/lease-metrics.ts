@@ -1,8 +1,8 @@
-import { type Candidacy, type CandidacyEvent, type LockFailure, LockRequestError, type Term } from '@tenure/core'
+import { type Candidacy, type CandidacyEvent, type LockFailure, LockRequestError } from '@tenure/core'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 /** What {@link LeaseMetrics} need to know of a candidacy. */
-export type ObservedCandidacy = Pick<Candidacy, 'lease' | 'state'>
+export type ObservedCandidacy = Pick<Candidacy, 'lease' | 'remainingMs'>
 
 const FAILURES: Readonly<Record<LockFailure, true>> = {
   conflict: true,
@@ -16,14 +16,13 @@ const FAILURES: Readonly<Record<LockFailure, true>> = {
 }
 
 /**
- * How the holding of leases goes. `leader_election_*` have the names, labels and meaning that client-go gives them.
+ * How the holding of leases goes. `leader_election_*` have the names and labels that client-go gives them, and its meaning but for
+ * one difference: client-go counts every attempt on the slow path, this counts once a renewal that succeeded on it.
  *
  * Whether a lease is held, and for how long, is asked of the clock when a page is made, never remembered.
  */
 export class LeaseMetrics {
   readonly #candidacies: () => readonly ObservedCandidacy[]
-  /** The run that began last in the present term of every lease: it knows for how long the lease is held. */
-  readonly #terms = new Map<string, Term>()
   /** The leases whose last renewal failed. */
   readonly #failing = new Set<string>()
   readonly #slowpath: Counter<'name'>
@@ -59,18 +58,13 @@ export class LeaseMetrics {
     for (const { lease } of this.#candidacies()) this.#slowpath.inc({ name: lease }, 0)
   }
 
-  /** Notes a run that began. */
-  runBegan(term: Term): void {
-    this.#terms.set(term.lease, term)
-  }
-
   /** Takes in what happened to a candidacy. Never throws. */
   observe(event: CandidacyEvent): void {
     const { lease } = event
     switch (event.kind) {
       case 'renewed':
         this.#renewDuration.observe(event.elapsedMs / 1000)
-        // client-go counts a renewal whose first write failed and that found the lease to be still its own.
+        // The slow path: the first write failed, and the lease turned out to be still held.
         if (this.#failing.delete(lease)) this.#slowpath.inc({ name: lease })
         break
       case 'request-failed':
@@ -80,7 +74,6 @@ export class LeaseMetrics {
         break
       case 'term-over':
         this.#failing.delete(lease)
-        if (this.#terms.get(lease)?.epoch === event.epoch) this.#terms.delete(lease)
         break
       default:
     }
@@ -88,8 +81,7 @@ export class LeaseMetrics {
 
   #defineScraped(registry: Registry): void {
     const leases = () => this.#candidacies()
-    const isMaster = (candidacy: ObservedCandidacy) => this.#isMaster(candidacy)
-    const remainingMs = (lease: string) => this.#terms.get(lease)?.remainingMs() ?? 0
+    // A replica that drains is still master: it renews, and nobody else may act. One whose time is up is not.
     registry.registerMetric(
       new Gauge({
         name: 'leader_election_master_status',
@@ -97,7 +89,7 @@ export class LeaseMetrics {
         labelNames: ['name'],
         registers: [],
         collect() {
-          for (const candidacy of leases()) this.set({ name: candidacy.lease }, isMaster(candidacy) ? 1 : 0)
+          for (const candidacy of leases()) this.set({ name: candidacy.lease }, candidacy.remainingMs() > 0 ? 1 : 0)
         },
       }),
     )
@@ -108,16 +100,10 @@ export class LeaseMetrics {
         labelNames: ['name'],
         registers: [],
         collect() {
-          for (const { lease } of leases()) this.set({ name: lease }, remainingMs(lease) / 1000)
+          for (const candidacy of leases()) this.set({ name: candidacy.lease }, candidacy.remainingMs() / 1000)
         },
       }),
     )
-  }
-
-  /** A replica that drains is still master: it renews, and nobody else may act. One whose time is up is not. */
-  #isMaster({ lease, state }: ObservedCandidacy): boolean {
-    if (state.kind !== 'leading' && state.kind !== 'draining' && state.kind !== 'wedged') return false
-    return this.#terms.get(lease)?.isHeld() ?? state.kind === 'leading'
   }
 }
 

@@ -1,4 +1,4 @@
-import { type CandidacyEvent, type DrainOutcome, type EndReason, TaskScope, type Term } from '@tenure/core'
+import { type CandidacyEvent, type DrainOutcome, type EndReason, type Term } from '@tenure/core'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 /** What {@link TermMetrics} are made of. */
@@ -91,13 +91,8 @@ function defineTasks({ registry, terms }: TermMetricsOptions): void {
       registers: [],
       collect() {
         this.reset()
-        for (const term of terms()) this.inc({ controller: term.controller }, taskCount(term))
+        for (const term of terms()) this.inc({ controller: term.controller }, term.taskCount)
       },
     }),
   )
-}
-
-function taskCount(term: Term): number {
-  const scope: unknown = Reflect.get(term, 'scope')
-  return scope instanceof TaskScope ? scope.size : 0
 }
