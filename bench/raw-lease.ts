@@ -16,7 +16,7 @@ export class RawLeaseClient {
   constructor(access: Access, namespace: string) {
     this.#access = access
     this.#path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`
-    this.#agent = new Agent({ keepAlive: true, ca: access.caCert, cert: access.cert, key: access.key, noDelay: true })
+    this.#agent = new Agent({ keepAlive: true, ca: access.caCert, cert: access.cert, key: access.key })
   }
 
   /** Creates the lease. */
@@ -68,6 +68,7 @@ export class RawLeaseClient {
         (response.statusCode ?? 500) < 300 ? resolve(JSON.parse(answer) as RawLease) : reject(new Error(answer)),
       )
     })
+    started.setNoDelay(true)
     started.on('error', reject)
     started.end(text)
     return promise

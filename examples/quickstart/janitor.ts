@@ -38,9 +38,12 @@ export class Janitor extends Controller {
   /** Replaces the very report that was read: a write by anybody else in between makes it fail. */
   async #report(term: Term, api: CoreV1Api, previous: V1ConfigMap | undefined): Promise<void> {
     const namespace = this.#namespace
-    const body = { ...previous, metadata: { ...previous?.metadata, name: REPORT }, data: { epoch: String(term.epoch) } }
-    if (previous === undefined) await api.createNamespacedConfigMap({ namespace, body })
-    else await api.replaceNamespacedConfigMap({ name: REPORT, namespace, body })
+    const data = { epoch: String(term.epoch), sweptAt: new Date().toISOString() }
+    if (previous === undefined) {
+      await api.createNamespacedConfigMap({ namespace, body: { metadata: { name: REPORT }, data } })
+    } else {
+      await api.replaceNamespacedConfigMap({ name: REPORT, namespace, body: Object.assign(previous, { data }) })
+    }
   }
 }
 

@@ -49,9 +49,7 @@ export class AdminClient {
   async expect(path: string, options: AdminRequest = {}): Promise<unknown> {
     const { status, body } = await this.request(path, options)
     if (status < 300) return body
-    throw new Error(
-      `Expected ${options.method ?? 'GET'} ${path} to succeed, got ${status}: ${JSON.stringify(body)}`,
-    )
+    throw new Error(`Expected ${options.method ?? 'GET'} ${path} to succeed, got ${status}: ${JSON.stringify(body)}`)
   }
 
   /** Opens a stream of lines, such as a watch. */

@@ -6,7 +6,7 @@ import { withServer } from './kube-config-text.ts'
 import { TcpProxy } from './tcp-proxy.ts'
 
 /** A request as the API server saw it. */
-export interface SeenRequest {
+interface SeenRequest {
   readonly verb: string
   readonly resource: string
   readonly name: string

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CoordinationV1Api } from '@kubernetes/client-node'
-import { Controller, gated, loadKubeConfig, type Term } from 'tenure'
+import { Counter } from 'prom-client'
+import { Controller, gated, loadKubeConfig, metrics, type Term } from 'tenure'
 import { report } from './replica-report.ts'
 import type { ControllerSetup } from './replica-setup.ts'
 
@@ -9,7 +10,7 @@ export function createController(setup: ControllerSetup): Controller {
   report({ kind: 'built' })
   switch (setup.kind) {
     case 'loop':
-      return new Loop(setup.name ?? 'loop', setup.everyMs ?? 20)
+      return new Loop(setup)
     case 'slow-drain':
       return new SlowDrain(setup.drainMs)
     case 'never-ending':
@@ -23,7 +24,7 @@ export function createController(setup: ControllerSetup): Controller {
     case 'throwing-factory':
       throw new Error(setup.message)
     case 'nameless':
-      return new Loop('', 20)
+      return new Loop({ name: '' })
     default:
       return setup satisfies never
   }
@@ -41,20 +42,35 @@ abstract class Reporting extends Controller {
   protected abstract work(term: Term): Promise<void>
 }
 
+type LoopSetup = Extract<ControllerSetup, { kind: 'loop' }>
+
 class Loop extends Reporting {
   override readonly name: string
   readonly #everyMs: number
+  readonly #observed: boolean
 
-  constructor(name: string, everyMs: number) {
+  constructor({ name = 'loop', everyMs = 20, observed = false }: Omit<LoopSetup, 'kind'> = {}) {
     super()
     this.name = name
     this.#everyMs = everyMs
+    this.#observed = observed
   }
 
   protected override async work(term: Term): Promise<void> {
     const { controller, epoch } = term
+    const count = this.#observe(term)
+    await term.every(this.#everyMs, () => {
+      count()
+      report({ kind: 'acted', controller, epoch, isHeld: term.isHeld() })
+    })
+  }
+
+  /** A health check and a metric of this term, where something serves them. */
+  #observe(term: Term): () => void {
+    if (!this.#observed) return () => {}
     term.health.register('acts', () => {})
-    await term.every(this.#everyMs, () => report({ kind: 'acted', controller, epoch, isHeld: term.isHeld() }))
+    const acts = new Counter({ name: 'loop_acts_total', help: 'Acts of the loop.', registers: [metrics(term)] })
+    return () => acts.inc()
   }
 }
 
@@ -79,6 +95,7 @@ class NeverEnding extends Reporting {
   override readonly name = 'never-ending'
 
   protected override async work(term: Term): Promise<void> {
+    term.hardSignal.addEventListener('abort', () => report({ kind: 'hard-aborted' }), { once: true })
     await term.spawn('deaf', () => new Promise<void>(() => {}))
   }
 }

@@ -1,13 +1,15 @@
 import type { CandidacyEvent, StepDownResult } from 'tenure'
 
 /** What a controller of a replica says of itself. */
-export type ControllerEvent =
+type ControllerEvent =
   /** The factory was called. */
   | { readonly kind: 'built' }
   | { readonly kind: 'loop-began'; readonly controller: string; readonly epoch: bigint }
   | { readonly kind: 'acted'; readonly controller: string; readonly epoch: bigint; readonly isHeld: boolean }
   /** Every task of the controller has ended. */
   | { readonly kind: 'loop-ended'; readonly controller: string; readonly epoch: bigint }
+  /** Work in flight was told to drop. */
+  | { readonly kind: 'hard-aborted' }
   | { readonly kind: 'called' }
   | { readonly kind: 'answered' }
 

@@ -65,7 +65,7 @@ export class ReplicaProcess implements AsyncDisposable {
   /** Starts the program. It ends when this process does. */
   static start({ name, setup, env = {}, argv = [] }: ReplicaStart): ReplicaProcess {
     const child = fork(PROGRAM, argv, {
-      execArgv: ['--conditions=@tenure/source', '--expose-gc', '--enable-source-maps'],
+      execArgv: ['--conditions=@tenure/source', '--expose-gc'],
       // Structured clones, for the sake of bigint.
       serialization: 'advanced',
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

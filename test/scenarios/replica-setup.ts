@@ -2,8 +2,8 @@ import type { CreateManagerOptions } from 'tenure'
 
 /** One controller of a replica. */
 export type ControllerSetup =
-  /** Acts at an interval until its term ends. */
-  | { readonly kind: 'loop'; readonly name?: string; readonly everyMs?: number }
+  /** Acts at an interval until its term ends; `observed`, with a metric and a health check of its own. */
+  | { readonly kind: 'loop'; readonly name?: string; readonly everyMs?: number; readonly observed?: boolean }
   /** Has a piece of work under way that goes on for `drainMs` once the term has begun to end. */
   | { readonly kind: 'slow-drain'; readonly drainMs: number }
   /** Has a task that never ends. */

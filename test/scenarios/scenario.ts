@@ -17,11 +17,14 @@ export interface ReplicaOptions extends Omit<CreateManagerOptions, 'lease'> {
   readonly controllers?: readonly ControllerSetup[]
   readonly env?: NodeJS.ProcessEnv
   readonly argv?: readonly string[]
-  /** The text of its kubeconfig. @default that of a user of its own with the documented Role */
-  readonly kubeConfig?: string
+  /** The text of its kubeconfig. @default that of a user of its own */
+  readonly credentials?: string
   /** Whether its user may stand for election. @default true */
   readonly granted?: boolean
 }
+
+/** The leader, and those who follow it. */
+export type Fleet = readonly [leader: ReplicaProcess, ...followers: ReplicaProcess[]]
 
 const NO_PORT = { ops: false } as const
 
@@ -58,9 +61,9 @@ export class Scenario implements AsyncDisposable {
 
   /** Starts a replica whose identity is its name, as a user who may do what {@link leaseRole} says and nothing else. */
   async start(name: string, options: ReplicaOptions = {}): Promise<ReplicaProcess> {
-    const { timing, controllers = [{ kind: 'loop' }], env, argv = [], kubeConfig, granted = true, ...rest } = options
+    const { timing, controllers = [{ kind: 'loop' }], env, argv = [], credentials, granted = true, ...rest } = options
     if (granted) await this.grant(name)
-    const path = await this.writeKubeConfig(name, kubeConfig ?? this.#server.kubeConfig(this.userOf(name)))
+    const path = await this.writeKubeConfig(name, credentials ?? this.#server.kubeConfig(this.userOf(name)))
     const lease = { name: this.leaseName, namespace: this.namespace, ...PATIENT, ...timing }
     const replica = ReplicaProcess.start({
       name,
@@ -72,14 +75,36 @@ export class Scenario implements AsyncDisposable {
     return replica
   }
 
-  /** Starts several replicas of the same kind; the first one leads by the time this fulfils, and the others follow it. */
-  async startFleet(names: readonly string[], options: ReplicaOptions = {}): Promise<ReplicaProcess[]> {
-    const [first = '', ...others] = names
-    const leader = await this.start(first, options)
-    const followers = await Promise.all(others.map((name) => this.start(name, options)))
-    await leader.saw('term-began')
-    await Promise.all(followers.map((follower) => follower.follows(first)))
+  /** Starts several replicas of the same kind. By the time this fulfils, one leads, which comes first, and the others follow it. */
+  async startFleet(names: readonly string[], options: ReplicaOptions = {}): Promise<Fleet> {
+    const replicas = await Promise.all(names.map((name) => this.start(name, options)))
+    const leader = await this.leaderOf(replicas, 0)
+    const followers = replicas.filter((replica) => replica !== leader)
+    await Promise.all(followers.map((follower) => follower.follows(leader.name)))
     return [leader, ...followers]
+  }
+
+  /** Waits until the lease has changed hands this often, and the controllers of the one who holds it are at work. */
+  async leaderOf(replicas: readonly ReplicaProcess[], transitions: number): Promise<ReplicaProcess> {
+    const { holder, version } = await this.lease.waitFor(
+      `a holder after ${transitions} transitions`,
+      (seen) => seen.holder !== '' && seen.spec.leaseTransitions === transitions,
+    )
+    const leader = replicas.find(({ name }) => name === holder)
+    if (leader === undefined) throw new Error(`Expected one of the replicas to lead, not ${holder}`)
+    await leader.events.waitFor(
+      'its loop to begin',
+      (event) => event.kind === 'loop-began' && event.epoch >= BigInt(version),
+    )
+    return leader
+  }
+
+  /** Has the leader step down, and waits until the controllers of its successor are at work and it follows that one. */
+  async handOver(leader: ReplicaProcess, successor: ReplicaProcess): Promise<void> {
+    const before = { leader: leader.events.length, successor: successor.events.length }
+    await leader.stepDown()
+    await successor.saw('loop-began', { from: before.successor })
+    await leader.follows(successor.name, { from: before.leader })
   }
 
   /** Lets the user of the replica stand for election. */
@@ -103,11 +128,22 @@ export class Scenario implements AsyncDisposable {
   async createLease(holder: string, leaseDurationSeconds: number): Promise<void> {
     const { namespace, leaseName: name } = this
     const metadata = { name, namespace }
-    const spec: LeaseSpec = { ...timesOf(new Date()), holderIdentity: holder, leaseDurationSeconds, leaseTransitions: 0 }
+    const spec: LeaseSpec = {
+      ...timesOf(new Date()),
+      holderIdentity: holder,
+      leaseDurationSeconds,
+      leaseTransitions: 0,
+    }
     await this.#server.admin.expect(leasesPath(namespace), {
       method: 'POST',
       body: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec },
     })
+  }
+
+  /** The lease as it is stored at this moment; undefined when there is none. */
+  async storedLease(): Promise<LeaseSpec | undefined> {
+    const { status, body } = await this.#server.admin.request(`${leasesPath(this.namespace)}/${this.leaseName}`)
+    return status === 404 ? undefined : (body as { readonly spec: LeaseSpec }).spec
   }
 
   /** Has an administrator name another holder, whoever it was. */

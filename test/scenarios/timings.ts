@@ -12,10 +12,10 @@ export const PATIENT = {
 
 /** The shortest that is worth having, for whatever waits for a lease or a deadline to run out. */
 export const BRISK = {
-  leaseDurationMs: 3000,
-  renewDeadlineMs: 2000,
-  retryPeriodMs: 400,
-  requestTimeoutMs: 500,
-  abortGraceMs: 500,
+  leaseDurationMs: 4000,
+  renewDeadlineMs: 3000,
+  retryPeriodMs: 500,
+  requestTimeoutMs: 800,
+  abortGraceMs: 600,
   drainTimeoutMs: 5000,
 } as const satisfies TimingOptions

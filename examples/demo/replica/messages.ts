@@ -16,16 +16,18 @@ export type ReplicaReport = { readonly at: number } & (
   /** The last task of the controller has ended. */
   | { readonly kind: 'run-over'; readonly epoch: bigint }
   | { readonly kind: 'wedged'; readonly epoch: bigint; readonly tasks: readonly LiveTask[] }
-  /** Something failed and is tried again. */
-  | { readonly kind: 'problem'; readonly text: string }
+  | { readonly kind: 'controller-failed'; readonly error: string }
   /** What a follower holds. */
   | { readonly kind: 'holdings'; readonly holdings: Holdings }
 )
 
+/** A kubeconfig: a file of somebody else, or the text of one that never was in a file. */
+type KubeConfigSource = { readonly path: string } | { readonly text: string }
+
 /** What the demo tells a replica. */
 export type ReplicaCommand =
   /** Stand for the lease in this namespace. Comes first, and once. */
-  | { readonly kind: 'stand'; readonly kubeConfigPath: string; readonly namespace: string }
+  | { readonly kind: 'stand'; readonly kubeConfig: KubeConfigSource; readonly namespace: string }
   | { readonly kind: 'step-down' }
   /** Begin a task that heeds neither signal. */
   | { readonly kind: 'get-stuck' }

@@ -110,6 +110,8 @@ export class Candidacy {
   #elector: Elector | undefined
   #run: TermRun | undefined
   #wedged: WedgedError | undefined
+  #death: Error | undefined
+  #isEndingProcess = false
   #started = false
   #lastProblem: Error | undefined
 
@@ -299,16 +301,23 @@ export class Candidacy {
     if (run === undefined) return
     const isFirst = run.reason === undefined
     run.end(reason)
-    if (!voluntary && !this.#options.gates.GracefulLeaderTransition.enabled) {
-      return this.#options.onFatal(new LeadershipLostError(`The lease \`${this.lease}\` was lost: ${reason}`))
+    if (isFirst) {
+      this.#emit({ kind: 'term-ending', epoch: run.leadership.epoch, reason })
+      void run.done().then(() => this.#onDrained(run))
     }
-    if (!voluntary && this.#wedged !== undefined && this.#options.onWedged === 'hold')
-      return this.#options.onFatal(this.#wedged)
-    if (!isFirst) return
-    this.#emit({ kind: 'term-ending', epoch: run.leadership.epoch, reason })
-    void run.done().then(() => {
-      if (this.#run === run) this.#elector?.drained()
-    })
+    if (voluntary) return
+    if (!this.#options.gates.GracefulLeaderTransition.enabled) {
+      this.#endProcess(new LeadershipLostError(`The lease \`${this.lease}\` was lost: ${reason}`))
+    } else if (this.#wedged !== undefined && this.#options.onWedged === 'hold') {
+      this.#endProcess(this.#wedged)
+    }
+  }
+
+  /** Untracked work of the user must not write beside the next leader either, so the gate closes before the release is sent. */
+  #onDrained(run: TermRun): void {
+    if (this.#run !== run) return
+    run.leadership.closeGate(run.reason ?? 'step-down')
+    this.#elector?.drained()
   }
 
   #onWedged(): void {
@@ -322,7 +331,7 @@ export class Candidacy {
     const isHeld = this.#elector?.state.kind === 'draining'
     if (onWedged === 'exit' || (onWedged === 'hold' && !isHeld)) {
       run.leadership.closeGate(run.reason ?? 'step-down')
-      this.#options.onFatal(this.#wedged)
+      this.#endProcess(this.#wedged)
     }
     if (onWedged === 'abandon') this.#abandon(run)
   }
@@ -332,6 +341,12 @@ export class Candidacy {
     run.leadership.closeGate(run.reason ?? 'step-down')
     this.#elector?.lose('stalled')
     this.#elector?.drained()
+  }
+
+  #endProcess(error: LeadershipLostError | WedgedError): void {
+    if (this.#isEndingProcess) return
+    this.#isEndingProcess = true
+    this.#options.onFatal(error)
   }
 
   #termOver(outcome: TermOutcome): void {
@@ -355,7 +370,7 @@ export class Candidacy {
     this.#emit(over)
     for (const waiter of this.#termWaiters.splice(0)) waiter(over)
     if (reason !== 'shutdown' && !this.#options.gates.GracefulLeaderTransition.enabled) {
-      this.#options.onFatal(new LeadershipLostError(`The term on \`${this.lease}\` is over: ${reason}`))
+      this.#endProcess(new LeadershipLostError(`The term on \`${this.lease}\` is over: ${reason}`))
     }
   }
 
@@ -420,23 +435,48 @@ export class Candidacy {
   #assertHealthy(): void {
     if (this.#wedged !== undefined) throw this.#wedged
     this.#elector?.assertAlive()
+    if (this.#death !== undefined) throw this.#death
     const run = this.#run
-    if (run === undefined || run.leadership.isHeld()) return
-    throw new Error(`the lease has expired while these tasks still run: ${describeTasks(run.liveTasks())}`)
+    const tasks = this.liveTasks()
+    if (run === undefined || tasks.length === 0) return
+    if (!run.leadership.isHeld()) {
+      throw new Error(`the lease has expired while these tasks still run: ${describeTasks(tasks)}`)
+    }
+    if (this.#isDrainOverdue()) {
+      throw new Error(`the drain has not ended in time, still running: ${describeTasks(tasks)}`)
+    }
   }
 
+  /** Whether tasks that were given time to finish had to be aborted, and have not reacted yet. */
+  #isDrainOverdue(): boolean {
+    const state = this.#elector?.state
+    return state?.kind === 'draining' && state.stage === 'aborted'
+  }
+
+  /** Nobody renews the lease any more: what is left of the term must be gone before it is over. */
   #onDied(cause: unknown): void {
-    const error = new Error(`The elector of \`${this.lease}\` died`, { cause })
-    this.#run?.end('stalled')
-    this.#run?.hardAbort()
-    this.#options.onFailure(error)
-    void (this.#run?.done() ?? Promise.resolve()).then(() => this.#stopped.resolve())
+    this.#death = new Error(`The elector of \`${this.lease}\` died`, { cause })
+    this.#options.onFailure(this.#death)
+    const run = this.#run
+    if (run === undefined) return this.#stopped.resolve()
+    const overdue = this.#options.clock.setTimer(run.leadership.remainingMs(), () => this.#onWedged())
+    run.end('stalled')
+    run.hardAbort()
+    void run.done().then(() => {
+      overdue.cancel()
+      if (this.#run === run) this.#termOver('left')
+      this.#stopped.resolve()
+    })
   }
 
   #emit(event: DistributiveOmit<CandidacyEvent, 'lease'>): void {
     const full = { lease: this.lease, ...event } as CandidacyEvent
     logEvent(this.#options.logger, full)
-    this.#options.onEvent(full)
+    try {
+      this.#options.onEvent(full)
+    } catch (err) {
+      this.#options.logger.error({ lease: this.lease, event: full.kind, err }, 'a listener failed')
+    }
   }
 }
 

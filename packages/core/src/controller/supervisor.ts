@@ -117,7 +117,8 @@ export class ControllerSupervisor {
       this.#options.observer.runBegan(term)
       term.spawn('run', () => controller.run(term)).catch(() => {})
       const onEnd = () => failed.resolve(undefined)
-      term.signal.addEventListener('abort', onEnd, { once: true })
+      if (term.signal.aborted) onEnd()
+      else term.signal.addEventListener('abort', onEnd, { once: true })
     } catch (error) {
       failed.resolve({ error })
     }
@@ -125,11 +126,20 @@ export class ControllerSupervisor {
     const overdue = failure === undefined ? undefined : this.#endFailedRun(term, failure)
     await term.scope.join()
     overdue?.cancel()
-    for (const dispose of detach.toReversed()) dispose()
+    for (const dispose of detach.toReversed()) this.#detach(dispose)
     term.health.clear()
     this.#options.observer.runOver(term)
     this.#run = undefined
     return failure
+  }
+
+  /** An extension that fails must not keep the run from ending. */
+  #detach(dispose: () => void): void {
+    try {
+      dispose()
+    } catch (error) {
+      this.#options.observer.failedWhileEnding(error, 'extension')
+    }
   }
 
   #createTerm(fail: (failure: Failure) => void): ControllerTerm {

@@ -40,6 +40,7 @@ export class Elector {
   readonly #requests = new Set<AbortController>()
   #state: ElectorState = INITIAL_STATE
   #handling = false
+  #isDead = false
   #watch: LockWatch | undefined
   #timer: Timer | undefined
   #wakeAt: number | undefined
@@ -56,12 +57,13 @@ export class Elector {
 
   /** Stands for election. */
   start(): void {
+    this.#handle({ kind: 'start' })
+    if (this.#state.kind === 'stopped') return
     this.#watch = this.#options.lock.watch({
       changed: (snapshot) => this.#handle({ kind: 'observed', snapshot }),
       up: () => this.#handle({ kind: 'watch-up' }),
       down: () => this.#handle({ kind: 'watch-down' }),
     })
-    this.#handle({ kind: 'start' })
   }
 
   /** Gives up in order and stands no more; the `stopped` effect says when that is done. */
@@ -97,12 +99,14 @@ export class Elector {
   }
 
   #handle(event: ElectorEvent): void {
+    if (this.#isDead) return
     this.#queue.push(event)
     if (this.#handling) return
     this.#handling = true
     try {
       for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) this.#step(next)
     } catch (cause) {
+      this.#isDead = true
       this.#state = { kind: 'stopped', memory: this.#state.memory }
       this.#tearDown()
       this.#options.onDied(cause)

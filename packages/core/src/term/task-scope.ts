@@ -34,7 +34,16 @@ export interface TaskScopeOptions {
 interface Task {
   readonly name: string
   readonly startedAt: number
-  readonly site: { readonly stack?: string | undefined }
+  readonly site: Site
+}
+
+interface Site {
+  readonly stack?: string | undefined
+}
+
+interface Cleanup {
+  readonly run: () => unknown
+  readonly site: Site
 }
 
 /** Taking a stack costs about a microsecond, so it is taken once for each name, and for no more names than this. */
@@ -50,8 +59,8 @@ const MAX_SPAWN_SITES = 1000
 export class TaskScope {
   readonly #options: TaskScopeOptions
   readonly #tasks = new Set<Task>()
-  readonly #sites = new Map<string, { readonly stack?: string | undefined }>()
-  readonly #cleanups: (() => unknown)[] = []
+  readonly #sites = new Map<string, Site>()
+  readonly #cleanups: Cleanup[] = []
   readonly #empty = Promise.withResolvers<void>()
   #closed = false
   #joined: Promise<void> | undefined
@@ -68,7 +77,7 @@ export class TaskScope {
   /** Starts `work` and tracks it. @throws ScopeClosedError when the scope is closed. */
   spawn<T>(name: string, work: () => T | Promise<T>): Promise<T> {
     if (this.#closed) throw new ScopeClosedError(name, this.#options.controller)
-    return this.#track(name, work)
+    return this.#track(name, work, this.#siteOf(name))
   }
 
   /** Remembers a cleanup. @throws ScopeClosedError when the cleanups have already run. */
@@ -76,7 +85,9 @@ export class TaskScope {
     if (this.#joined !== undefined && this.#tasks.size === 0) {
       throw new ScopeClosedError('cleanup', this.#options.controller)
     }
-    this.#cleanups.push(cleanup)
+    const site: Site = {}
+    Error.captureStackTrace(site, this.defer)
+    this.#cleanups.push({ run: cleanup, site })
   }
 
   /** Refuses new work from now on. */
@@ -103,8 +114,8 @@ export class TaskScope {
     }))
   }
 
-  #track<T>(name: string, work: () => T | Promise<T>): Promise<T> {
-    const task = { name, startedAt: this.#options.clock.now(), site: this.#siteOf(name) }
+  #track<T>(name: string, work: () => T | Promise<T>, site: Site): Promise<T> {
+    const task = { name, startedAt: this.#options.clock.now(), site }
     this.#tasks.add(task)
     const promise = run(work)
     promise.then(
@@ -126,14 +137,14 @@ export class TaskScope {
 
   async #cleanUp(): Promise<void> {
     for (let cleanup = this.#cleanups.pop(); cleanup !== undefined; cleanup = this.#cleanups.pop()) {
-      await this.#track('cleanup', cleanup).catch(() => {})
+      await this.#track('cleanup', cleanup.run, cleanup.site).catch(() => {})
     }
   }
 
-  #siteOf(name: string): { readonly stack?: string | undefined } {
+  #siteOf(name: string): Site {
     const known = this.#sites.get(name)
     if (known !== undefined) return known
-    const site: { stack?: string } = {}
+    const site: Site = {}
     if (this.#sites.size < MAX_SPAWN_SITES) {
       Error.captureStackTrace(site)
       this.#sites.set(name, site)

@@ -32,6 +32,8 @@ export class PureElector {
   random = 0
   readonly config: ElectorConfig
   readonly effects: ElectorEffect[] = []
+  /** Called with every effect at the moment at which it is wanted. */
+  onEffect: (effect: ElectorEffect) => void = () => {}
 
   constructor(config: Partial<ElectorConfig> = {}) {
     this.config = { ...CONFIG, ...config }
@@ -43,6 +45,7 @@ export class PureElector {
     const { state, effects } = transition(this.state, event, { at, config: this.config })
     this.state = state
     this.effects.push(...effects)
+    for (const effect of effects) this.onEffect(effect)
     return effects
   }
 

@@ -1,27 +1,27 @@
-import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { nextTurn, unobserved } from './unobserved.ts'
 
 let gc: (() => void) | undefined
 
 /**
  * Collects all that is unreachable and lets finalizers run. Needs no `--expose-gc`.
  *
- * What a WeakRef has shown during a turn of the event loop stays alive until the turn is over, so there is one between the two
- * collections and one after them.
+ * What a WeakRef has shown during a turn of the event loop stays alive until the turn is over, so there is one before each
+ * collection and one after the last.
  */
 export async function collectGarbage(): Promise<void> {
-  await setImmediate()
+  await nextTurn()
   collect()
-  await setImmediate()
+  await nextTurn()
   collect()
-  await setImmediate()
+  await nextTurn()
 }
 
 function collect(): void {
   if (gc === undefined) {
     setFlagsFromString('--expose-gc')
-    gc = runInNewContext('gc') as () => void
+    gc = unobserved(() => runInNewContext('gc') as () => void)
   }
   gc()
 }

@@ -131,9 +131,11 @@ export class ReplayedCallSite {
   }
 }
 
-/** Call sites for a program that expects those of V8. */
-export function callSitesOf(trace: Trace): readonly ReplayedCallSite[] {
-  return framesOf(trace).map(
+/** Call sites for a program that expects those of V8: the chosen ones, or all when none is chosen. */
+export function callSitesOf(trace: Trace, isChosen: (frame: Frame) => boolean): readonly ReplayedCallSite[] {
+  const frames = framesOf(trace)
+  const chosen = frames.filter(isChosen)
+  return (chosen.length > 0 ? chosen : frames).map(
     ({ name, file, line, column }) =>
       new ReplayedCallSite({ functionName: name, scriptName: file, lineNumber: line, columnNumber: column }),
   )

@@ -4,8 +4,8 @@ import type { ElectorEffect } from './effect.ts'
 import type { Instant, RequestFailure, WriteResult } from './event.ts'
 import { advance, follow } from './following.ts'
 import { holdFrom } from './hold.ts'
-import { release } from './releasing.ts'
-import type { Acquiring, Following, Observation, SentWrite, Step } from './state.ts'
+import { endTerm, observationOf, release } from './releasing.ts'
+import type { Acquiring, Following, Hold, Memory, Observation, SentWrite, Step } from './state.ts'
 
 /** Takes in the answer to the acquiring write. */
 export function acquireAnswered(state: Acquiring, result: WriteResult, at: Instant, config: ElectorConfig): Step {
@@ -20,17 +20,21 @@ export function won(
   { lease, at, config }: { readonly lease: PresentLease; readonly at: Instant; readonly config: ElectorConfig },
 ): Step {
   const hold = holdFrom(write, lease, config.timing)
-  const memory = { ...state.memory, own: write.record, existed: true, observedLeader: config.identity }
+  const actNotBefore = replacesDeleted(state, write, config)
+    ? at.now + config.timing.leaseDurationMs
+    : state.memory.actNotBefore
+  const memory = { ...state.memory, own: write.record, existed: true, observedLeader: config.identity, actNotBefore }
   const leaving = state.kind === 'acquiring' ? state.afterwards === 'stop' : state.leaveBy !== undefined
-  if (leaving) return release({ memory, hold, epoch: undefined, cooldownMs: 0, afterwards: 'stop' }, at, config)
+  if (leaving) return giveBack({ memory, hold }, at, config)
   if (at.now >= hold.deadlineAt)
     return advance(follow(memory, present(lease, at), at, { notBefore: at.now }), at, config)
   const effects: ElectorEffect[] = [{ kind: 'leader-observed', identity: config.identity }]
   const freeSince = state.kind === 'acquiring' ? state.freeSince : write.sentAt
-  const actAt = write.sentAt + delayBeforeActing(state, write, config)
-  if (actAt > at.now) return { state: { kind: 'reserving', memory, hold, freeSince, actAt }, effects }
-  effects.push(beginTerm(lease.version, hold.validUntil, at.now - freeSince))
-  return { state: { kind: 'leading', memory, hold, epoch: lease.version }, effects }
+  const actAt = Math.max(write.sentAt + cautionMs(write, config), actNotBefore ?? at.now)
+  const epoch = lease.version
+  if (actAt > at.now) return { state: { kind: 'reserving', memory, hold, epoch, freeSince, actAt }, effects }
+  effects.push(beginTerm(epoch, hold.validUntil, at.now - freeSince))
+  return { state: { kind: 'leading', memory, hold, epoch }, effects }
 }
 
 /** The effect that begins a term. */
@@ -39,15 +43,31 @@ export function beginTerm(epoch: bigint, validUntil: number, waitedMs: number): 
 }
 
 /**
- * A lease that was deleted and created anew says nothing about a leader who has not seen the deletion; only holding the new one
- * for a lease duration does.
+ * Gives up a lease before any term began. One that replaces a deleted lease is not freed before its time: whoever took it would
+ * act at once, beside a leader who has not seen the deletion.
  */
-function delayBeforeActing(state: Acquiring | Following, write: SentWrite, config: ElectorConfig): number {
-  const { timing } = config
-  if (write.base === undefined) {
-    return state.memory.existed || config.missingLease === 'wait' ? timing.leaseDurationMs : 0
-  }
-  return write.base.record.holderIdentity === config.identity ? 0 : timing.acquireDelayMs
+export function giveBack(
+  { memory, hold }: { readonly memory: Memory; readonly hold: Hold },
+  at: Instant,
+  config: ElectorConfig,
+): Step {
+  const end = { memory, epoch: undefined, cooldownMs: 0, afterwards: 'stop' } as const
+  const isReserved = memory.actNotBefore !== undefined && at.now < memory.actNotBefore
+  if (config.releaseOnExit && !isReserved) return release({ ...end, hold }, at, config)
+  return endTerm(end, { outcome: 'left', observation: observationOf(hold.lease, hold, at), at, config })
+}
+
+/**
+ * A lease that was deleted and created anew says nothing about a leader who has not seen the deletion; only holding the new one
+ * for a lease duration does. That counts from when the creation is known: the old lease may have been renewed after its send.
+ */
+function replacesDeleted(state: Acquiring | Following, write: SentWrite, config: ElectorConfig): boolean {
+  return write.base === undefined && (state.memory.existed || config.missingLease === 'wait')
+}
+
+function cautionMs(write: SentWrite, config: ElectorConfig): number {
+  const isForeign = write.base !== undefined && write.base.record.holderIdentity !== config.identity
+  return isForeign ? config.timing.acquireDelayMs : 0
 }
 
 function failed(state: Acquiring, result: RequestFailure, at: Instant, config: ElectorConfig): Step {
@@ -67,38 +87,45 @@ function resumeAfter(
   at: Instant,
   config: ElectorConfig,
 ): Following {
-  const { retryPeriodMs } = config.timing
-  const { outstanding } = state
+  const { outstanding, write } = state
   switch (result.failure) {
-    case 'unknown-outcome':
-      return {
-        ...back,
-        outstanding: [...outstanding, state.write],
-        notBefore: at.now + retryPeriodMs / 4,
-        pollAt: at.now,
-      }
+    case 'unknown-outcome': {
+      const notBefore = at.now + config.timing.retryPeriodMs / 4
+      return { ...back, outstanding: [...outstanding, write], notBefore, pollAt: at.now }
+    }
     case 'conflict':
+      return afterDefeat({ ...back, outstanding }, state, at, config)
     case 'not-found':
-      // Somebody was faster. The watch brings the news; reading is only for the case that it does not.
-      return isNewsSince(state)
-        ? { ...back, outstanding }
-        : { ...back, outstanding, observation: outdated(state.observation), pollAt: newsDue(back, at, config) }
+      return write.base === undefined
+        ? afterRefusal({ ...back, outstanding }, result, at, config)
+        : afterDefeat({ ...back, outstanding }, state, at, config)
     case 'unauthenticated':
     case 'forbidden':
     case 'rejected':
     case 'throttled':
-    case 'unreachable': {
-      const pause = Math.max(result.retryAfterMs ?? 0, retryPeriodMs * (1 + 0.2 * at.random))
-      return { ...back, outstanding, notBefore: at.now + pause, pollAt: at.now + pause }
-    }
+    case 'unreachable':
+      return afterRefusal({ ...back, outstanding }, result, at, config)
     default:
       return result.failure satisfies never
   }
 }
 
+/** Somebody was faster. The watch brings the news; reading is only for the case that it does not. */
+function afterDefeat(back: Following, state: Acquiring, at: Instant, config: ElectorConfig): Following {
+  const following = { ...back, memory: { ...back.memory, existed: true } }
+  if (isNewsSince(state)) return following
+  return { ...following, observation: outdated(state.observation), pollAt: newsDue(back, at, config) }
+}
+
+function afterRefusal(back: Following, result: RequestFailure, at: Instant, config: ElectorConfig): Following {
+  const pause = Math.max(result.retryAfterMs ?? 0, config.timing.retryPeriodMs * (1 + 0.2 * at.random))
+  return { ...back, notBefore: at.now + pause, pollAt: at.now + pause }
+}
+
 /** Whether the lease was seen in a newer version than the one that the failed write was based on. */
 function isNewsSince(state: Acquiring): boolean {
   const { observation, write } = state
+  if (observation.kind === 'absent') return write.base !== undefined
   if (observation.kind !== 'present') return false
   return write.base === undefined || observation.lease.version > write.base.version
 }

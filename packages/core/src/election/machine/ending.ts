@@ -3,9 +3,9 @@ import type { InvoluntaryEndReason } from '../leadership-ended-error.ts'
 import type { ElectorConfig } from './config.ts'
 import type { ElectorEffect } from './effect.ts'
 import type { Instant } from './event.ts'
-import { earliest } from './following.ts'
+import { earliest, follow, observe } from './following.ts'
 import { holdWakesAt } from './hold.ts'
-import { endTerm, observationOf, release } from './releasing.ts'
+import { cooldownAfter, endTerm, observationOf, release } from './releasing.ts'
 import type { Aborting, Draining, Hold, Leading, Memory, Step } from './state.ts'
 
 /*
@@ -48,8 +48,6 @@ export function abort(
   { at, config }: EndContext,
 ): Step {
   const { hold } = state
-  const { abortGraceMs } = config.timing
-  const isOverNow = loss.reason === 'superseded' || at.now >= hold.validUntil
   const stage = state.kind === 'draining' && state.stage !== 'empty' ? state.stage : 'asked'
   const aborting: Aborting = {
     kind: 'aborting',
@@ -58,8 +56,8 @@ export function abort(
     epoch: state.epoch,
     reason: loss.reason,
     stage,
-    hardAbortAt: isOverNow ? at.now : hold.validUntil - abortGraceMs,
-    wedgedAt: isOverNow ? at.now + abortGraceMs : hold.validUntil,
+    ...abortTimes(loss.reason, hold.validUntil, { at, config }),
+    stepDown: state.kind === 'draining' ? state.stepDown : undefined,
     afterwards: state.kind === 'draining' ? state.afterwards : 'follow',
   }
   const effects: ElectorEffect[] = [{ kind: 'end-term', reason: loss.reason, voluntary: false }]
@@ -70,6 +68,40 @@ export function abort(
   }
   const step = escalate(aborting, at)
   return { state: step.state, effects: [...effects, ...step.effects] }
+}
+
+/** Another holder that is seen while the term ends for another reason leaves no time. */
+export function abortingObserved(state: Aborting, snapshot: LockSnapshot, { at, config }: EndContext): Step {
+  const seen = observe(follow(state.memory, state.observation, at, { notBefore: at.now }), snapshot, at).state
+  const next: Aborting = { ...state, observation: seen.observation }
+  const isTakenOver = seen.observation !== state.observation && isForeign(snapshot, state.memory)
+  if (!isTakenOver || state.reason === 'superseded') return { state: next, effects: [] }
+  const wedgedAt = Math.min(state.wedgedAt, at.now + config.timing.abortGraceMs)
+  const step = escalate({ ...next, reason: 'superseded', hardAbortAt: at.now, wedgedAt }, at)
+  return { state: step.state, effects: [{ kind: 'close-gate' }, ...step.effects] }
+}
+
+/**
+ * When the tasks of an involuntary end are aborted, and when what is left of them is wedged: no later than the lease is over. Once
+ * that has passed nothing is left to be in time for, and the tasks get the full grace.
+ */
+function abortTimes(
+  reason: InvoluntaryEndReason,
+  validUntil: number,
+  { at, config }: EndContext,
+): Pick<Aborting, 'hardAbortAt' | 'wedgedAt'> {
+  const { abortGraceMs } = config.timing
+  const afterGrace = at.now + abortGraceMs
+  if (at.now >= validUntil) return { hardAbortAt: at.now, wedgedAt: afterGrace }
+  if (reason === 'superseded') return { hardAbortAt: at.now, wedgedAt: Math.min(afterGrace, validUntil) }
+  return { hardAbortAt: validUntil - abortGraceMs, wedgedAt: validUntil }
+}
+
+/** Whether the lease belongs to another term than the last one of this replica; late renewals of that one do not count. */
+function isForeign(snapshot: LockSnapshot, { own }: Memory): boolean {
+  if (snapshot.kind === 'absent') return false
+  const { holderIdentity, acquireTime } = snapshot.record
+  return holderIdentity !== own?.holderIdentity || acquireTime !== own.acquireTime
 }
 
 /** Aborts what is left once the time for that has come; reports the drain as wedged once that did not help. */
@@ -109,12 +141,14 @@ export function drainedVoluntarily(state: Draining, context: EndContext): Step {
 /** The term of an involuntary end is empty. */
 export function drainedAborting(state: Aborting, context: EndContext): Step {
   const outcome = state.reason === 'superseded' || state.reason === 'lease-deleted' ? 'lost' : 'left'
-  return endTerm({ ...state, cooldownMs: 0 }, { outcome, observation: state.observation, ...context })
+  const cooldownMs =
+    state.stepDown === undefined ? 0 : cooldownAfter(outcome, state.stepDown.cooldownMs, context.config)
+  return endTerm({ ...state, cooldownMs }, { outcome, observation: state.observation, ...context })
 }
 
-/** Leaves the lease to expire. This replica must not be the first to take it, so it waits for longer than the others. */
+/** Leaves the lease to expire. */
 function leave(state: Draining, hold: Hold, context: EndContext): Step {
-  const cooldownMs = state.stepDown.cooldownMs + context.config.timing.leaseDurationMs
+  const cooldownMs = cooldownAfter('left', state.stepDown.cooldownMs, context.config)
   const observation = observationOf(hold.lease, hold, context.at)
   return endTerm({ ...state, cooldownMs }, { outcome: 'left', observation, ...context })
 }

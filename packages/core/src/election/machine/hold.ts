@@ -141,8 +141,9 @@ function acknowledged(context: HoldContext, write: SentWrite, lease: PresentLeas
     request: { kind: 'waiting', at: nextRenewalAt(write, timing) },
     outstanding: [],
   }
-  const effects: ElectorEffect[] = [{ kind: 'renewed', elapsedMs: at.now - write.sentAt }]
+  const effects: ElectorEffect[] = []
   if (validity !== undefined) effects.push({ kind: 'extend-validity', validUntil: validity.validUntil })
+  effects.push({ kind: 'renewed', elapsedMs: at.now - write.sentAt })
   const memory = { ...context.memory, own: write.record }
   return { kind: 'held', memory, hold: next, effects }
 }

@@ -56,14 +56,18 @@ export function isWrittenAs(record: LeaseRecord, written: LeaseRecord): boolean 
   )
 }
 
-/** Whether clients that compare times by the whole second see `next` as a change of `previous`. */
+/**
+ * Whether clients that compare times by the whole second see `next` as a change of `previous`. A restored duration does not count:
+ * who missed the edit sees no change.
+ */
 export function isRenewalInWholeSeconds(previous: LeaseRecord, next: LeaseRecord): boolean {
   return !isSameRecord(inWholeSeconds(previous), inWholeSeconds(next))
 }
 
 function inWholeSeconds(record: LeaseRecord): LeaseRecord {
   const cut = (time: string | undefined) => time?.slice(0, '2006-01-02T15:04:05'.length)
-  return { ...record, acquireTime: cut(record.acquireTime), renewTime: cut(record.renewTime) }
+  const times = { acquireTime: cut(record.acquireTime), renewTime: cut(record.renewTime) }
+  return { ...record, ...times, leaseDurationSeconds: undefined }
 }
 
 /** A time that differs from `previous`, so that two writes within one millisecond can be told apart. */

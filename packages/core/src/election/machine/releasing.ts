@@ -51,7 +51,8 @@ export function afterReleaseStep(
     (effect) => effect.kind === 'write' || effect.kind === 'read' || isFailure(effect),
   )
   const over = (outcome: TermOutcome, observation: Observation): Step => {
-    const end = endTerm({ ...state, memory: step.memory }, { outcome, observation, at, config })
+    const cooldownMs = cooldownAfter(outcome, state.cooldownMs, config)
+    const end = endTerm({ ...state, memory: step.memory, cooldownMs }, { outcome, observation, at, config })
     return { state: end.state, effects: [...effects, ...end.effects] }
   }
   if (step.kind === 'lost') {
@@ -73,6 +74,14 @@ export function observationOf(snapshot: LockSnapshot | undefined, hold: Hold, at
   if (snapshot === undefined) return { kind: 'present', lease: hold.lease, changedAt: at.now }
   if (snapshot.kind === 'absent') return { kind: 'absent', since: at.now }
   return { kind: 'present', lease: snapshot, changedAt: at.now }
+}
+
+/**
+ * How long to leave the lease to others after a voluntary end. Where it was left to expire the others can only take it after that,
+ * and this replica must not be faster than they are.
+ */
+export function cooldownAfter(outcome: TermOutcome, cooldownMs: number, config: ElectorConfig): number {
+  return outcome === 'left' ? cooldownMs + config.timing.leaseDurationMs : cooldownMs
 }
 
 /** How a term was over. */

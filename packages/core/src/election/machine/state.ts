@@ -15,7 +15,7 @@ export interface Step {
 }
 
 /** Not standing yet. */
-export interface Idle {
+interface Idle {
   readonly kind: 'idle'
   readonly memory: Memory
 }
@@ -71,7 +71,7 @@ export interface Leading {
 }
 
 /** How far a drain has come. `empty`: every task is gone, and a renewal under way is waited for. */
-export type DrainStage = 'asked' | 'aborted' | 'wedged' | 'empty'
+type DrainStage = 'asked' | 'aborted' | 'wedged' | 'empty'
 
 /** A voluntary end: the lease is renewed until the term is empty. */
 export interface Draining {
@@ -96,6 +96,8 @@ export interface Aborting {
   readonly stage: Exclude<DrainStage, 'empty'>
   readonly hardAbortAt: number
   readonly wedgedAt: number
+  /** Set when the term was ending voluntarily before. */
+  readonly stepDown: StepDown | undefined
   readonly afterwards: 'follow' | 'stop'
 }
 
@@ -112,7 +114,7 @@ export interface Releasing {
 }
 
 /** Stands no more. */
-export interface Stopped {
+interface Stopped {
   readonly kind: 'stopped'
   readonly memory: Memory
 }

@@ -1,7 +1,7 @@
 import { acquireAnswered, beginTerm, giveBack, won } from './acquiring.ts'
 import type { ElectorConfig } from './config.ts'
 import type { ElectorEffect } from './effect.ts'
-import { abort, drain, drainedAborting, drainedVoluntarily, endingWakesAt, escalate } from './ending.ts'
+import { abort, abortingObserved, drain, drainedAborting, drainedVoluntarily, endingWakesAt, escalate } from './ending.ts'
 import type { ElectorEvent, Instant } from './event.ts'
 import {
   advance,
@@ -17,7 +17,6 @@ import {
 import { type HoldStep, holdObserved, holdReadAnswered, holdWakesAt, holdWoken, holdWriteAnswered } from './hold.ts'
 import { afterReleaseStep, observationOf, releaseWrite, releasingWakesAt } from './releasing.ts'
 import type {
-  Aborting,
   Acquiring,
   Draining,
   ElectorState,
@@ -177,10 +176,7 @@ const TABLE: Table = {
   aborting: {
     ...unlessOverridden,
     stop: (state) => ({ state: { ...state, afterwards: 'stop' }, effects: [] }),
-    observed: (state, event, { at }) => ({
-      state: { ...state, observation: laterView(state, event.snapshot, at) },
-      effects: [],
-    }),
+    observed: (state, event, context) => abortingObserved(state, event.snapshot, context),
     drained: (state, _event, context) => drainedAborting(state, context),
     wake: (state, _event, { at }) => escalate(state, at),
   },
@@ -277,10 +273,6 @@ function drainingStep(state: Draining, step: HoldStep, context: TransitionContex
   const next = { ...state, memory: step.memory, hold: step.hold }
   if (next.stage === 'empty') return after(step.effects, drainedVoluntarily(next, context))
   return after(step.effects, escalate(next, context.at))
-}
-
-function laterView(state: Aborting, snapshot: EventOf<'observed'>['snapshot'], at: Instant): Aborting['observation'] {
-  return observe(follow(state.memory, state.observation, at, { notBefore: at.now }), snapshot, at).state.observation
 }
 
 function withWatchUp(state: Following): Following {

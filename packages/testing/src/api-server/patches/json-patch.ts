@@ -26,11 +26,11 @@ function applyOperation(document: JsonValue, operation: JsonValue): JsonValue {
     case 'remove':
       return remove(document, path)
     case 'replace':
-      read(document, path, 'replace')
-      return path.length === 0 ? valueOf(operation) : add(remove(document, path), path, valueOf(operation))
+      return replace(document, path, valueOf(operation))
     case 'move': {
       const from = pointerOf(operation, 'from')
-      return add(remove(document, from), path, read(document, from, 'move'))
+      const value = read(document, from, 'move')
+      return add(remove(document, from), path, value)
     }
     case 'copy':
       return add(document, path, cloneJson(read(document, pointerOf(operation, 'from'), 'copy')))
@@ -96,6 +96,15 @@ function add(document: JsonValue, path: readonly string[], value: JsonValue): Js
   if (Array.isArray(parent)) parent.splice(indexIn(parent, last), 0, value)
   else if (isJsonObject(parent)) define(parent, last, value)
   else throw missing(path, 'add')
+  return document
+}
+
+/** As on the real server, a field that is missing is added, unlike what the RFC says. */
+function replace(document: JsonValue, path: readonly string[], value: JsonValue): JsonValue {
+  const parent = find(document, path.slice(0, -1))
+  if (!Array.isArray(parent)) return add(document, path, value)
+  read(document, path, 'replace')
+  parent[Number(path.at(-1))] = value
   return document
 }
 

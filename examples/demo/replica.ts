@@ -1,10 +1,11 @@
+import { KubeConfig } from '@kubernetes/client-node'
 import { type CandidacyEvent, createManager, loadKubeConfig } from 'tenure'
-import { LEASE } from '../lease.ts'
-import { EndedTerms } from './ended-terms.ts'
-import { takeHoldings } from './holdings.ts'
-import type { ReplicaCommand } from './messages.ts'
-import { ObservedJanitor } from './observed-janitor.ts'
-import { report } from './report.ts'
+import { LEASE } from './lease.ts'
+import { EndedTerms } from './replica/ended-terms.ts'
+import { takeHoldings } from './replica/holdings.ts'
+import type { ReplicaCommand } from './replica/messages.ts'
+import { ObservedJanitor } from './replica/observed-janitor.ts'
+import { report } from './replica/report.ts'
 
 /*
  * One replica of the demo: the program of the quickstart, which reports what happens and takes commands over the IPC channel.
@@ -14,15 +15,15 @@ const HOLDINGS_EVERY_MS = 200
 const SWEEP_EVERY_MS = 250
 
 process.once('message', (command: ReplicaCommand) => {
-  if (command.kind === 'stand') void stand(command.kubeConfigPath, command.namespace)
-  else process.disconnect()
+  if (command.kind === 'stand') void stand(command)
+  else leave()
 })
-// Without the demo a replica has nobody to obey.
-process.once('disconnect', () => process.exit(1))
+// A replica whose demo is gone must not stay behind.
+process.once('disconnect', onDemoGone)
 report({ kind: 'state', state: 'idle' })
 
-async function stand(kubeConfigPath: string, namespace: string): Promise<void> {
-  const kubeConfig = loadKubeConfig({ kubeConfigPath })
+async function stand({ kubeConfig: source, namespace }: Extract<ReplicaCommand, { kind: 'stand' }>): Promise<void> {
+  const kubeConfig = 'path' in source ? loadKubeConfig({ kubeConfigPath: source.path }) : parseKubeConfig(source.text)
   const endedTerms = new EndedTerms()
   const manager = createManager({ kubeConfig, lease: { ...LEASE, namespace }, ops: false })
   let janitor: ObservedJanitor | undefined
@@ -40,8 +41,22 @@ async function stand(kubeConfigPath: string, namespace: string): Promise<void> {
     }
   }, HOLDINGS_EVERY_MS).unref()
   await manager.start()
-  process.removeAllListeners('disconnect')
+  leave()
+}
+
+function parseKubeConfig(text: string): KubeConfig {
+  const kubeConfig = new KubeConfig()
+  kubeConfig.loadFromString(text)
+  return kubeConfig
+}
+
+function leave(): void {
+  process.off('disconnect', onDemoGone)
   process.disconnect()
+}
+
+function onDemoGone(): void {
+  process.exit(1)
 }
 
 function reportEvent(event: CandidacyEvent): void {
@@ -53,8 +68,5 @@ function reportEvent(event: CandidacyEvent): void {
     report({ kind: 'term-over', epoch, reason, outcome, drain, drainMs })
   }
   if (event.kind === 'wedged') report({ kind: 'wedged', epoch: event.epoch, tasks: event.tasks })
-  if (event.kind === 'request-failed') report({ kind: 'problem', text: `${event.purpose}: ${event.error.message}` })
-  if (event.kind === 'controller-failed') {
-    report({ kind: 'problem', text: `${event.controller} failed: ${String(event.error)}` })
-  }
+  if (event.kind === 'controller-failed') report({ kind: 'controller-failed', error: String(event.error) })
 }

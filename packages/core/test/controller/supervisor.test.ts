@@ -1,0 +1,333 @@
+import { getEventListeners } from 'node:events'
+import { describe, expect, test } from 'vitest'
+import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
+import type { Controller } from '../../src/controller/controller.ts'
+import { buildNext } from '../../src/controller/registration.ts'
+import { resolveRestartOptions, type RestartOptions } from '../../src/controller/restart-options.ts'
+import { ControllerSupervisor } from '../../src/controller/supervisor.ts'
+import { type ControllerFailedError, TerminalError } from '../../src/controller/terminal-error.ts'
+import { LeadershipEndedError } from '../../src/election/leadership-ended-error.ts'
+import { Leadership } from '../../src/term/leadership.ts'
+import type { TermExtension } from '../../src/term/term-extension.ts'
+import type { Term } from '../../src/term/term.ts'
+
+const ENDED = new LeadershipEndedError('step-down', 7n)
+
+type Run = (term: Term, run: number) => Promise<void>
+
+class Bench {
+  readonly clock = new VirtualClock()
+  readonly terms: Term[] = []
+  readonly failures: { readonly error: unknown; readonly restartInMs: number | undefined }[] = []
+  readonly whileEnding: unknown[] = []
+  readonly gaveUp: ControllerFailedError[] = []
+  readonly runsOver: Term[] = []
+  readonly supervisor: ControllerSupervisor
+  isDone = false
+
+  constructor(build: () => Controller, restart: RestartOptions = {}, extensions: readonly TermExtension[] = []) {
+    const seen = new WeakSet<Controller>()
+    const resolved = resolveRestartOptions(restart)
+    this.supervisor = new ControllerSupervisor({
+      name: 'janitor',
+      lease: 'lease',
+      build: () => buildNext({ factory: build, restart: resolved }, seen),
+      leadership: new Leadership({ epoch: 7n, lease: 'lease', validUntil: 1e9, clock: this.clock }),
+      clock: this.clock,
+      random: () => 0,
+      restart: resolved,
+      restartDrainMs: 5000,
+      extensions,
+      observer: {
+        runBegan: (term) => this.terms.push(term),
+        runOver: (term) => this.runsOver.push(term),
+        failed: (error, restartInMs) => this.failures.push({ error, restartInMs }),
+        failedWhileEnding: (error) => this.whileEnding.push(error),
+        gaveUp: (error) => this.gaveUp.push(error),
+        stepDown: () => this.supervisor.end(ENDED),
+      },
+    })
+    void this.supervisor.done.then(() => (this.isDone = true))
+  }
+
+  static of(run: Run, restart: RestartOptions = {}, extensions: readonly TermExtension[] = []): Bench {
+    let runs = 0
+    return new Bench(() => ({ name: 'janitor', run: (term) => run(term, ++runs) }), restart, extensions)
+  }
+
+  async start(): Promise<this> {
+    this.supervisor.start()
+    await this.clock.runAllMicrotasks()
+    return this
+  }
+}
+
+const untilEnd: Run = (term) => term.sleep(1e12)
+const fails: Run = () => Promise.reject(new Error('boom'))
+
+describe('A supervised controller', () => {
+  test('runs until it is told to end, and nothing of it is left then', async () => {
+    const bench = await Bench.of(untilEnd).start()
+    expect(bench.supervisor.liveTasks()).toMatchObject([{ name: 'run', controller: 'janitor' }])
+    bench.supervisor.end(ENDED)
+    await bench.supervisor.done
+    expect(bench.supervisor.liveTasks()).toEqual([])
+    expect(bench.runsOver).toEqual(bench.terms)
+    expect([bench.failures, bench.whileEnding]).toEqual([[], []])
+    expect(bench.clock.pendingTimers).toBe(1)
+  })
+
+  test('is not done before its last task has settled, although `run` has returned', async () => {
+    const work = Promise.withResolvers<void>()
+    const bench = await Bench.of(async (term) => {
+      void term.spawn('work', () => work.promise)
+      await untilEnd(term, 1)
+    }).start()
+    bench.supervisor.end(ENDED)
+    await bench.clock.advance(1000)
+    expect(bench.isDone).toBe(false)
+    expect(bench.supervisor.liveTasks()).toMatchObject([{ name: 'work', ageMs: 1000 }])
+    work.resolve()
+    await bench.supervisor.done
+  })
+
+  test('whose `run` has returned while its tasks live is still at work', async () => {
+    const work = Promise.withResolvers<void>()
+    const bench = await Bench.of(async (term) => void term.spawn('work', () => work.promise)).start()
+    await bench.clock.advance(60_000)
+    expect(bench.failures).toEqual([])
+    work.resolve()
+    await bench.clock.runAllMicrotasks()
+    expect(bench.failures).toMatchObject([{ error: { code: 'CONTROLLER_RETURNED' }, restartInMs: 200 }])
+  })
+
+  test('is restarted with a fresh instance and a fresh term after a failure, with growing pauses', async () => {
+    const bench = await Bench.of(fails).start()
+    await bench.clock.advance(200 + 400 + 800)
+    expect(bench.failures.map(({ restartInMs }) => restartInMs)).toEqual([200, 400, 800, 1600])
+    expect(new Set(bench.terms).size).toBe(4)
+    expect(bench.terms.every((term) => term.epoch === 7n)).toBe(true)
+  })
+
+  test('is given up when it fails more often than the limit allows', async () => {
+    const bench = await Bench.of(fails, { maxRestarts: 2, backoffMs: 10 }).start()
+    await bench.clock.advance(60_000)
+    expect(bench.terms).toHaveLength(3)
+    expect(bench.gaveUp).toMatchObject([{ code: 'CONTROLLER_FAILED', controller: 'janitor', cause: new Error('boom') }])
+    expect(bench.isDone).toBe(true)
+  })
+
+  test('may fail for ever when it does so rarely enough', async () => {
+    const bench = await Bench.of(
+      async (term) => {
+        await term.sleep(40_000)
+        throw new Error('now and then')
+      },
+      { maxRestarts: 2, withinMs: 60_000 },
+    ).start()
+    await bench.clock.advance(3_600_000)
+    expect(bench.gaveUp).toEqual([])
+    expect(bench.terms.length).toBeGreaterThan(80)
+  })
+
+  test('is given up at once after a TerminalError', async () => {
+    const bench = await Bench.of(() => Promise.reject(new TerminalError('no such table'))).start()
+    expect(bench.failures).toMatchObject([{ restartInMs: undefined }])
+    expect(bench.gaveUp).toHaveLength(1)
+    expect(bench.terms).toHaveLength(1)
+  })
+
+  test('is given up at once when its factory returns the same instance again', async () => {
+    const instance: Controller = { name: 'janitor', run: () => fails(bench.terms[0] as Term, 1) }
+    const bench: Bench = new Bench(() => instance)
+    await bench.start()
+    await bench.clock.advance(1000)
+    expect(bench.terms).toHaveLength(1)
+    expect(bench.gaveUp).toMatchObject([{ cause: { code: 'BAD_OPTIONS' } }])
+    expect(bench.gaveUp[0]?.message).toContain('build a new instance for every run')
+  })
+
+  test('whose factory throws is tried again like one that fails', async () => {
+    let builds = 0
+    const bench = new Bench(() => {
+      builds += 1
+      if (builds < 3) throw new Error('database is down')
+      return { name: 'janitor', run: (term) => untilEnd(term, 1) }
+    })
+    await bench.start()
+    await bench.clock.advance(10_000)
+    expect(builds).toBe(3)
+    expect(bench.failures).toHaveLength(2)
+    expect(bench.supervisor.liveTasks()).toHaveLength(1)
+  })
+
+  test('fails when one of its tasks fails, and is not restarted before its other tasks have ended', async () => {
+    const other = Promise.withResolvers<void>()
+    const bench = await Bench.of(async (term, run) => {
+      if (run === 1) {
+        void term.spawn('other', () => other.promise)
+        void term.spawn('bad', () => Promise.reject(new Error('task')))
+      }
+      await term.sleep(1e12)
+    }).start()
+    await bench.clock.advance(4000)
+    expect(bench.terms).toHaveLength(1)
+    expect(bench.terms[0]?.hardSignal.aborted).toBe(true)
+    other.resolve()
+    await bench.clock.advance(1000)
+    expect(bench.failures).toMatchObject([{ error: new Error('task') }])
+    expect(bench.terms).toHaveLength(2)
+  })
+
+  test('that does not end after a failure is given up, because it can never be restarted', async () => {
+    const stuck = Promise.withResolvers<void>()
+    const bench = await Bench.of(async (term) => {
+      void term.spawn('stuck', () => stuck.promise)
+      throw new Error('boom')
+    }).start()
+    await bench.clock.advance(4999)
+    expect(bench.gaveUp).toEqual([])
+    await bench.clock.advance(1)
+    expect(bench.gaveUp).toHaveLength(1)
+    expect(bench.supervisor.liveTasks()).toMatchObject([{ name: 'stuck' }])
+  })
+
+  test('is not restarted once it was told to end during its pause, and leaves no timer', async () => {
+    const bench = await Bench.of(fails).start()
+    expect(bench.clock.pendingTimers).toBe(2)
+    bench.supervisor.end(ENDED)
+    await bench.supervisor.done
+    expect(bench.clock.pendingTimers).toBe(1)
+    expect(bench.terms).toHaveLength(1)
+  })
+
+  test('ends quietly when what it throws only says that it was told to end', async () => {
+    const quiet: readonly Run[] = [
+      untilEnd,
+      async (term) => {
+        await term.sleep(1e12).catch((cause: unknown) => {
+          throw new Error('wrapped', { cause })
+        })
+      },
+      async (term) => {
+        await term.sleep(1e12).catch(() => {
+          throw new DOMException('aborted', 'AbortError')
+        })
+      },
+      async (term) => {
+        await term.sleep(1e12).catch(() => term.spawn('too late', () => {}))
+      },
+    ]
+    for (const run of quiet) {
+      const bench = await Bench.of(run).start()
+      bench.supervisor.end(ENDED)
+      await bench.supervisor.done
+      expect(bench.whileEnding).toEqual([])
+    }
+  })
+
+  test('has what fails while it ends reported, and nothing follows from it', async () => {
+    const bench = await Bench.of(async (term) => {
+      await term.sleep(1e12).catch(() => {
+        throw new Error('disk full')
+      })
+    }).start()
+    bench.supervisor.end(ENDED)
+    await bench.supervisor.done
+    expect(bench.whileEnding).toEqual([new Error('disk full')])
+    expect([bench.failures, bench.gaveUp]).toEqual([[], []])
+  })
+
+  test('that steps down in its first line takes no new work, and drains to its end', async () => {
+    const work = Promise.withResolvers<void>()
+    const bench = await Bench.of(async (term) => {
+      void term.spawn('in flight', () => work.promise, { finishOnDrain: true })
+      term.stepDown()
+      await work.promise
+    }).start()
+    await bench.clock.advance(1000)
+    expect(bench.terms[0]?.signal.aborted).toBe(true)
+    expect(bench.terms[0]?.hardSignal.aborted).toBe(false)
+    work.resolve()
+    await bench.supervisor.done
+    expect(bench.terms[0]?.hardSignal.aborted).toBe(false)
+    expect(bench.failures).toEqual([])
+  })
+
+  test('has its health checks taken out when the run is over', async () => {
+    const bench = await Bench.of(async (term) => {
+      term.health.register('cache', () => {})
+      await term.sleep(1e12)
+    }).start()
+    const [term] = bench.terms
+    expect(term?.health.names).toEqual(['cache'])
+    bench.supervisor.end(ENDED)
+    await bench.supervisor.done
+    expect(term?.health.names).toEqual([])
+  })
+
+  test('leaves no listener on the signals of its term', async () => {
+    const bench = await Bench.of(untilEnd).start()
+    const [term] = bench.terms
+    bench.supervisor.end(ENDED)
+    await bench.supervisor.done
+    for (const signal of [term?.signal, term?.hardSignal, term?.gateSignal]) {
+      expect(signal === undefined ? -1 : getEventListeners(signal, 'abort').length).toBe(0)
+    }
+  })
+})
+
+describe('A term extension', () => {
+  test('is attached before the controller runs and detached after its last task and cleanup, in reverse order', async () => {
+    const log: string[] = []
+    const extension = (name: string): TermExtension => ({
+      attach: () => {
+        log.push(`attach ${name}`)
+        return () => log.push(`detach ${name}`)
+      },
+    })
+    const bench = await Bench.of(
+      async (term) => {
+        log.push('run')
+        term.defer(() => log.push('cleanup'))
+        await term.sleep(1e12)
+      },
+      {},
+      [extension('a'), extension('b')],
+    ).start()
+    bench.supervisor.end(ENDED)
+    await bench.supervisor.done
+    expect(log).toEqual(['attach a', 'attach b', 'run', 'cleanup', 'detach b', 'detach a'])
+  })
+
+  test('that throws fails the run, and those attached before are detached', async () => {
+    const log: string[] = []
+    const bench = await Bench.of(untilEnd, { maxRestarts: 0 }, [
+      { attach: () => () => log.push('detached') },
+      {
+        attach: () => {
+          throw new Error('no registry')
+        },
+      },
+    ]).start()
+    expect(log).toEqual(['detached'])
+    expect(bench.gaveUp).toMatchObject([{ cause: new Error('no registry') }])
+  })
+
+  test('that throws when it is detached stops neither the others nor the end of the run', async () => {
+    const log: string[] = []
+    const bench = await Bench.of(untilEnd, {}, [
+      { attach: () => () => log.push('detached') },
+      {
+        attach: () => () => {
+          throw new Error('stuck registry')
+        },
+      },
+    ]).start()
+    bench.supervisor.end(ENDED)
+    await bench.supervisor.done
+    expect(log).toEqual(['detached'])
+    expect(bench.runsOver).toHaveLength(1)
+    expect(bench.whileEnding).toEqual([new Error('stuck registry')])
+  })
+})

@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'vitest'
+import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
+import { Elector, type TermEffect } from '../../src/election/elector.ts'
+import { LockRequestError } from '../../src/lock/lock-request-error.ts'
+import type { LockObserver, LockWatch } from '../../src/lock/lock.ts'
+import { ScriptedLock } from '../support/scripted-lock.ts'
+import { CONFIG, kinds, lease } from './pure-elector.ts'
+
+class Stand {
+  readonly clock = new VirtualClock()
+  readonly effects: TermEffect[] = []
+  readonly deaths: unknown[] = []
+  readonly elector: Elector
+  readonly lock: ScriptedLock
+
+  constructor(lock = new ScriptedLock(), onEffect: (effect: TermEffect) => void = () => {}) {
+    this.lock = lock
+    this.elector = new Elector({
+      lock,
+      config: CONFIG,
+      clock: this.clock,
+      random: () => 0,
+      onEffect: (effect) => {
+        this.effects.push(effect)
+        onEffect(effect)
+      },
+      onState: () => {},
+      onDied: (cause) => this.deaths.push(cause),
+    })
+  }
+
+  async lead(): Promise<this> {
+    this.elector.start()
+    this.lock.show(lease({ version: 1n, holderIdentity: '' }))
+    this.lock.observers[0]?.up()
+    this.lock.store(2n)
+    await this.clock.runAllMicrotasks()
+    expect(this.elector.state.kind).toBe('leading')
+    return this
+  }
+}
+
+describe('Elector', () => {
+  test('does nothing before it is started', async () => {
+    const { clock, lock, elector } = new Stand()
+    await clock.advance(60_000)
+    expect(lock.observers).toEqual([])
+    expect(elector.state.kind).toBe('idle')
+  })
+
+  test('hears a watch that reports before `watch()` has returned', () => {
+    const eager = new (class extends ScriptedLock {
+      override watch(observer: LockObserver): LockWatch {
+        const watch = super.watch(observer)
+        observer.changed(lease({ version: 1n }))
+        observer.up()
+        return watch
+      }
+    })()
+    const { elector } = new Stand(eager)
+    elector.start()
+    expect(elector.state).toMatchObject({ kind: 'following', observation: { kind: 'present' }, memory: { watch: 'up' } })
+  })
+
+  test('takes a free lease and begins a term', async () => {
+    const { effects } = await new Stand().lead()
+    expect(effects).toContainEqual({ kind: 'begin-term', epoch: 2n, validUntil: 14_250, waitedMs: 0 })
+  })
+
+  test('renews on time', async () => {
+    const { clock, lock, elector } = await new Stand().lead()
+    await clock.advance(1999)
+    expect(lock.requests).toHaveLength(1)
+    await clock.advance(1)
+    expect(lock.last).toMatchObject({ kind: 'update', base: { version: 2n } })
+    lock.store(3n)
+    await clock.runAllMicrotasks()
+    expect(elector.state).toMatchObject({ kind: 'leading', hold: { validUntil: 16_250 } })
+  })
+
+  test('aborts a request that is not answered within the request timeout, and reads back what became of it', async () => {
+    const { clock, lock, effects } = await new Stand().lead()
+    await clock.advance(2000)
+    const renewal = lock.last
+    await clock.advance(2499)
+    expect(renewal.signal.aborted).toBe(false)
+    await clock.advance(1)
+    expect(renewal.signal.aborted).toBe(true)
+    expect(effects).toContainEqual(expect.objectContaining({ kind: 'request-failed', purpose: 'renew' }))
+    expect(lock.last.kind).toBe('get')
+  })
+
+  test('grants nothing for an answer that came late by the clock although no timer has fired', async () => {
+    const { clock, lock, effects } = await new Stand().lead()
+    await clock.advance(2000)
+    clock.stall(2501)
+    lock.store(3n)
+    await clock.runAllMicrotasks()
+    expect(effects.filter(({ kind }) => kind === 'extend-validity')).toEqual([])
+    expect(lock.last.kind).toBe('get')
+  })
+
+  test('counts from the send when it reads a late renewal back', async () => {
+    const { clock, lock, elector } = await new Stand().lead()
+    await clock.advance(2000)
+    clock.stall(2501)
+    const renewed = lock.store(3n)
+    await clock.runAllMicrotasks()
+    lock.last.resolve(renewed)
+    await clock.runAllMicrotasks()
+    expect(elector.state).toMatchObject({ kind: 'leading', hold: { validUntil: 16_250 } })
+  })
+
+  test('begins no term on an acquiring write whose answer came late, but does when it is read back in time', async () => {
+    const { clock, lock, elector, effects } = new Stand()
+    elector.start()
+    lock.show(lease({ version: 1n, holderIdentity: '' }))
+    clock.stall(2501)
+    const acquired = lock.store(2n)
+    await clock.runAllMicrotasks()
+    expect(kinds(effects)).not.toContain('begin-term')
+    lock.last.resolve(acquired)
+    await clock.runAllMicrotasks()
+    expect(effects).toContainEqual({ kind: 'begin-term', epoch: 2n, validUntil: 14_250, waitedMs: 2501 })
+  })
+
+  test('takes an error that no lock should throw for an unknown outcome', async () => {
+    const { clock, lock } = await new Stand().lead()
+    await clock.advance(2000)
+    lock.last.reject(new TypeError('fetch failed'))
+    await clock.runAllMicrotasks()
+    expect(lock.last.kind).toBe('get')
+  })
+
+  test('takes a lock that throws instead of rejecting for a failed request', async () => {
+    const throwing = new (class extends ScriptedLock {
+      override update(): never {
+        throw new LockRequestError('forbidden', 'no')
+      }
+    })()
+    const { lock, clock, elector, effects } = new Stand(throwing)
+    elector.start()
+    lock.show(lease({ version: 1n, holderIdentity: '' }))
+    await clock.runAllMicrotasks()
+    expect(effects).toContainEqual(expect.objectContaining({ kind: 'request-failed', purpose: 'acquire' }))
+    expect(elector.state.kind).toBe('following')
+  })
+
+  test('handles an event that is caused by an effect after that effect, never inside it', async () => {
+    const stand: Stand = new Stand(new ScriptedLock(), (effect) => {
+      if (effect.kind === 'begin-term') stand.elector.stepDown({ reason: 'step-down', cooldownMs: 0 })
+      if (effect.kind === 'end-term') stand.elector.drained()
+    })
+    stand.elector.start()
+    stand.lock.show(lease({ version: 1n, holderIdentity: '' }))
+    stand.lock.store(2n)
+    await stand.clock.runAllMicrotasks()
+    expect(kinds(stand.effects)).toEqual(['leader-observed', 'leader-observed', 'begin-term', 'end-term'])
+    expect(stand.elector.state.kind).toBe('releasing')
+  })
+
+  test('leaves no watch, request or timer behind when it has stopped', async () => {
+    const { clock, lock, elector, effects } = new Stand()
+    elector.start()
+    await clock.advance(2500)
+    expect(lock.last.kind).toBe('get')
+    elector.stop()
+    await elector.closed()
+    await clock.runAllMicrotasks()
+    expect(kinds(effects)).toEqual(['stopped'])
+    expect(lock.last.signal.aborted).toBe(true)
+    expect(lock.watchesClosed).toBe(1)
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  test('releases after a stop while leading, once it is told that the term is empty', async () => {
+    const { clock, lock, elector, effects } = await new Stand().lead()
+    elector.stop()
+    await clock.advance(2000)
+    lock.store(3n)
+    await clock.runAllMicrotasks()
+    elector.drained()
+    expect(lock.last).toMatchObject({ kind: 'update', base: { version: 3n }, record: { holderIdentity: '' } })
+    lock.store(4n)
+    await clock.runAllMicrotasks()
+    expect(kinds(effects)).toContain('stopped')
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  test('is alive while its timer is on time, and says by how much it is late otherwise', async () => {
+    const { clock, elector } = await new Stand().lead()
+    await clock.advance(1000)
+    expect(() => elector.assertAlive()).not.toThrow()
+    clock.stall(3001)
+    expect(() => elector.assertAlive()).toThrow('the elector is 2001 ms overdue')
+  })
+
+  test('that fails itself tells so once, closes its watch and leaves no timer', async () => {
+    const { clock, lock, elector, deaths } = new Stand(new ScriptedLock(), (effect) => {
+      if (effect.kind === 'begin-term') throw new Error('broken driver')
+    })
+    elector.start()
+    lock.show(lease({ version: 1n, holderIdentity: '' }))
+    lock.store(2n)
+    await clock.runAllMicrotasks()
+    await clock.advance(60_000)
+    expect(deaths).toEqual([new Error('broken driver')])
+    expect(elector.state.kind).toBe('stopped')
+    expect(lock.watchesClosed).toBe(1)
+    expect(clock.pendingTimers).toBe(0)
+  })
+})
+
+describe('Two electors whose clocks differ by the tolerated rate', () => {
+  test('are never valid at the same moment when the slow one leads and dies', async () => {
+    const slow = new VirtualClock({ rate: 1 })
+    const fast = slow.createPeer({ rate: 1.05 })
+    const validFor = 15_000 * 0.95
+    const ends: [string, number][] = []
+    slow.setTimer(validFor, () => ends.push(['leader is over', slow.now()]))
+    fast.setTimer(15_000, () => ends.push(['follower may take it', slow.now()]))
+    await slow.advance(20_000)
+    expect(ends.map(([what]) => what)).toEqual(['leader is over', 'follower may take it'])
+  })
+})

@@ -1,0 +1,335 @@
+import { describe, expect, test } from 'vitest'
+import { resolveTimingOptions } from '../../src/election/timing-options.ts'
+import { failed, kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
+
+/** Leads from a write sent at 0; the lease is at version 2. */
+const leading = () => new PureElector().lead()
+
+describe('A leader', () => {
+  test('renews at the retry period by an update of the version it wrote, without reading', () => {
+    const elector = leading()
+    expect(elector.passTo(1999)).toEqual([])
+    expect(kinds(elector.passTo(2000))).toEqual(['write'])
+    expect(elector.lastWrite.write).toMatchObject({ purpose: 'renew', base: { version: 2n } })
+    elector.acknowledge(3n)
+    elector.passTo(4000)
+    expect(elector.lastWrite.write.base?.version).toBe(3n)
+    expect(elector.all('read')).toEqual([])
+  })
+
+  test('keeps acquire time, transitions and duration while renewing, and writes the time of now with six digits', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    expect(elector.lastWrite.write.record).toEqual({
+      holderIdentity: ME,
+      leaseDurationSeconds: 15,
+      acquireTime: '2026-01-01T12:00:00.000000Z',
+      renewTime: '2026-01-01T12:00:02.000000Z',
+      leaseTransitions: 4,
+      annotations: {},
+    })
+  })
+
+  test('is valid from the send of a renewal and not from its answer', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    elector.now = 4300
+    const effects = elector.acknowledge(3n)
+    expect(effects).toEqual([
+      { kind: 'extend-validity', validUntil: 2000 + 14_250 },
+      { kind: 'renewed', elapsedMs: 2300 },
+    ])
+    expect(elector.as('leading').hold).toMatchObject({ sentAt: 2000, deadlineAt: 12_000, validUntil: 16_250 })
+  })
+
+  test('keeps its epoch for the whole term', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    elector.acknowledge(30n)
+    expect(elector.as('leading').epoch).toBe(2n)
+  })
+
+  test('ends the term when the deadline has passed since the send of the last acknowledged write', () => {
+    const elector = leading()
+    failRenewalsTo(elector, 9999)
+    expect(elector.state.kind).toBe('leading')
+    const effects = failRenewalsTo(elector, 10_000)
+    expect(effects).toContainEqual({ kind: 'end-term', reason: 'renew-deadline', voluntary: false })
+    elector.as('aborting')
+  })
+
+  test.each(['forbidden', 'unauthenticated', 'unreachable', 'throttled', 'rejected'] as const)(
+    'tries again several times in a retry period after %s, says why, and leads on when that ends before the deadline',
+    (failure) => {
+      const elector = leading()
+      elector.passTo(2000)
+      expect(elector.failWrite(failure)).toMatchObject([
+        { kind: 'request-failed', purpose: 'renew', error: { failure } },
+      ])
+      expect(purposes(elector.passTo(2499))).toEqual([])
+      expect(purposes(elector.passTo(2500))).toEqual(['renew'])
+      for (let now = 3000; now <= 9500; now += 500) {
+        elector.failWrite(failure)
+        elector.passTo(now)
+      }
+      expect(elector.acknowledge(3n)).toContainEqual({ kind: 'extend-validity', validUntil: 9500 + 14_250 })
+    },
+  )
+
+  test('waits for as long as the server asks for, and no longer than to its deadline', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    elector.answerWrite(failed('throttled', 60_000))
+    expect(kinds(elector.passTo(9999))).toEqual([])
+    expect(kinds(elector.passTo(10_000))).toContain('end-term')
+  })
+
+  test('restores a duration that somebody edited', () => {
+    const elector = leading()
+    const edited = elector.stored(3n)
+    elector.observe({ ...edited, record: { ...edited.record, leaseDurationSeconds: 3600 } })
+    elector.passTo(2000)
+    expect(elector.lastWrite.write).toMatchObject({ base: { version: 3n }, record: { leaseDurationSeconds: 15 } })
+  })
+
+  test('renews on top of an edit of annotations that it has seen', () => {
+    const elector = leading()
+    const edited = { ...elector.stored(3n), native: 'edited' }
+    expect(elector.observe(edited)).toEqual([])
+    elector.passTo(2000)
+    expect(elector.lastWrite.write.base).toEqual(edited)
+  })
+
+  test('is not prolonged by seeing itself as the holder', () => {
+    const elector = leading()
+    elector.now = 5000
+    elector.observe({ ...elector.stored(3n), native: 'edited' })
+    expect(elector.as('leading').hold.validUntil).toBe(14_250)
+    expect(elector.all('extend-validity')).toEqual([])
+  })
+
+  test('is not disturbed by a view that is older than its own write', () => {
+    const elector = leading()
+    expect(elector.observe(lease({ version: 1n, holderIdentity: 'ghost' }))).toEqual([])
+    expect(elector.observe({ kind: 'absent', version: 1n })).toEqual([])
+    expect(elector.state.kind).toBe('leading')
+  })
+})
+
+describe('A renewal of unknown outcome', () => {
+  test('grants nothing by itself and is read back', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    elector.now = 4500
+    expect(kinds(elector.failWrite('unknown-outcome'))).toEqual(['request-failed', 'read'])
+    expect(elector.as('leading').hold.validUntil).toBe(14_250)
+  })
+
+  test('prolongs from its send when it is found to have happened', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    const renewal = elector.stored(3n)
+    elector.now = 4500
+    elector.failWrite('unknown-outcome')
+    elector.now = 4600
+    expect(elector.answerRead(renewal)).toContainEqual({ kind: 'extend-validity', validUntil: 16_250 })
+  })
+
+  test('is repeated on the same version when it is not found', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    elector.now = 4500
+    elector.failWrite('unknown-outcome')
+    expect(elector.answerRead(lease({ version: 2n, holderIdentity: ME }))).toEqual([])
+    elector.passTo(5000)
+    expect(elector.lastWrite.write).toMatchObject({ purpose: 'renew', base: { version: 2n } })
+  })
+
+  test('that takes effect late is recognised as this replica\'s, and not as a takeover', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    const late = elector.stored(3n)
+    elector.now = 4500
+    elector.failWrite('unknown-outcome')
+    elector.answerRead(lease({ version: 2n, holderIdentity: ME }))
+    elector.passTo(5000)
+    elector.failWrite('conflict')
+    expect(elector.answerRead(late)).toContainEqual({ kind: 'extend-validity', validUntil: 16_250 })
+    expect(elector.state.kind).toBe('leading')
+    elector.passTo(5100)
+    expect(elector.lastWrite.write.base?.version).toBe(3n)
+  })
+
+  test('is looked for again when reading fails too', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    elector.failWrite('unknown-outcome')
+    expect(kinds(elector.failRead('unreachable'))).toEqual(['request-failed'])
+    expect(purposes(elector.passTo(2500))).toEqual(['renew'])
+  })
+
+  test('that the watch shows needs no answer', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    expect(kinds(elector.observe(elector.stored(3n)))).toEqual(['extend-validity', 'renewed'])
+    expect(elector.acknowledge(3n)).toEqual([])
+  })
+})
+
+describe('After a conflict, a leader', () => {
+  test('reads the lease and renews on what it finds when that is still its own', () => {
+    const elector = leading()
+    const edited = { ...elector.stored(3n), native: 'edited' }
+    elector.passTo(2000)
+    expect(kinds(elector.failWrite('conflict'))).toEqual(['request-failed', 'read'])
+    expect(elector.answerRead(edited)).toEqual([])
+    elector.passTo(2600)
+    expect(elector.lastWrite.write.base).toEqual(edited)
+  })
+
+  test('is superseded when it finds another holder: the gate closes and everything is aborted at once', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    elector.failWrite('conflict')
+    expect(elector.answerRead(lease({ version: 3n }))).toEqual([
+      { kind: 'end-term', reason: 'superseded', voluntary: false },
+      { kind: 'close-gate' },
+      { kind: 'hard-abort' },
+    ])
+  })
+})
+
+describe('A leader is superseded', () => {
+  test('by another holder that the watch shows', () => {
+    const elector = leading()
+    expect(kinds(elector.observe(lease({ version: 3n })))).toEqual(['end-term', 'close-gate', 'hard-abort'])
+    expect(elector.as('aborting').reason).toBe('superseded')
+  })
+
+  test('by a record that names it but that it did not write', () => {
+    const elector = leading()
+    elector.observe(lease({ version: 3n, holderIdentity: ME, renewTime: '2026-01-01T13:00:00.000000Z' }))
+    expect(elector.as('aborting').reason).toBe('superseded')
+  })
+
+  test('by somebody who cleared the holder', () => {
+    const elector = leading()
+    elector.observe(lease({ version: 3n, holderIdentity: '' }))
+    expect(elector.as('aborting').reason).toBe('superseded')
+  })
+})
+
+describe('When the lease is deleted, a leader', () => {
+  test('ends the term as soon as the watch shows it, keeps its gate open till the lease is over, and does not create it', () => {
+    const elector = leading()
+    expect(elector.observe({ kind: 'absent', version: 9n })).toEqual([
+      { kind: 'end-term', reason: 'lease-deleted', voluntary: false },
+    ])
+    expect(purposes(elector.passTo(60_000))).toEqual([])
+  })
+
+  test('ends the term when a renewal does not find it', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    expect(elector.failWrite('not-found')).toContainEqual({
+      kind: 'end-term',
+      reason: 'lease-deleted',
+      voluntary: false,
+    })
+  })
+})
+
+describe('A leader whose event loop stood still', () => {
+  test('is stalled when it wakes after the lease was over', () => {
+    const elector = leading()
+    elector.stallTo(14_250)
+    expect(elector.send({ kind: 'wake' })).toContainEqual({ kind: 'end-term', reason: 'stalled', voluntary: false })
+  })
+
+  test('sends no renewal when it wakes after its deadline', () => {
+    const elector = leading()
+    elector.stallTo(10_000)
+    expect(purposes(elector.send({ kind: 'wake' }))).toEqual([])
+    expect(elector.as('aborting').reason).toBe('renew-deadline')
+  })
+})
+
+describe('Two writes within one second of the wall clock', () => {
+  const quick = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 300 }
+
+  test('prolong once: clients that compare whole seconds do not see the second one', () => {
+    const elector = new PureElector({ timing: resolveTimingOptions(quick) }).lead()
+    elector.passTo(300)
+    expect(elector.acknowledge(3n)).toEqual([{ kind: 'renewed', elapsedMs: 0 }])
+    expect(elector.as('leading').hold.validUntil).toBe(14_250)
+  })
+
+  test('with a retry period below a second, the first of each second is sent right after it begins, and that one prolongs', () => {
+    const elector = new PureElector({ timing: resolveTimingOptions(quick) }).lead()
+    const prolongedFrom: number[] = []
+    for (let version = 3n; elector.now < 3500; version++) {
+      while (elector.as('leading').hold.request.kind !== 'writing') elector.passTo(elector.now + 1)
+      for (const effect of elector.acknowledge(version)) {
+        if (effect.kind === 'extend-validity') prolongedFrom.push(effect.validUntil - 14_250)
+      }
+    }
+    expect(prolongedFrom).toEqual([1001, 2001, 3001])
+  })
+
+  test('both prolong when the lease is too short for such clients anyway', () => {
+    const timing = resolveTimingOptions({
+      leaseDurationMs: 2000,
+      renewDeadlineMs: 1200,
+      retryPeriodMs: 300,
+      requestTimeoutMs: 300,
+      abortGraceMs: 500,
+    })
+    const elector = new PureElector({ timing }).lead()
+    elector.passTo(300)
+    expect(kinds(elector.acknowledge(3n))).toEqual(['extend-validity', 'renewed'])
+  })
+
+  test('a wall clock that is stepped back into the same second prolongs nothing either', () => {
+    const elector = leading()
+    elector.wallOffset -= 2000
+    elector.passTo(2000)
+    expect(kinds(elector.acknowledge(3n))).toEqual(['renewed'])
+  })
+
+  test('an edit of the duration that the second one undoes does not make it count', () => {
+    const elector = new PureElector({ timing: resolveTimingOptions(quick) }).lead()
+    const edited = elector.stored(3n)
+    elector.observe({ ...edited, record: { ...edited.record, leaseDurationSeconds: 20 } })
+    elector.passTo(300)
+    expect(kinds(elector.acknowledge(4n))).toEqual(['renewed'])
+  })
+
+  test('differ in what they store, so that each can be told from the other', () => {
+    const elector = leading()
+    elector.wallOffset -= 2000
+    elector.passTo(2000)
+    expect(elector.lastWrite.write.record.renewTime).toBe('2026-01-01T12:00:00.000001Z')
+  })
+})
+
+describe('A wall clock that jumps', () => {
+  test.each([-3_600_000, 3_600_000])('by %i ms neither ends nor prolongs a term', (jump) => {
+    const elector = leading()
+    elector.wallOffset += jump
+    elector.passTo(2000)
+    elector.acknowledge(3n)
+    expect(elector.as('leading').hold.validUntil).toBe(16_250)
+  })
+})
+
+/** Lets every renewal fail without being sent, up to the given time. */
+function failRenewalsTo(elector: PureElector, until: number) {
+  const before = elector.effects.length
+  while (elector.now < until) {
+    elector.passTo(Math.min(elector.now + 100, until))
+    if (elector.state.kind === 'leading' && elector.state.hold.request.kind === 'writing') {
+      elector.failWrite('unreachable')
+    }
+  }
+  return elector.effects.slice(before)
+}

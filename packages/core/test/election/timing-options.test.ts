@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest'
+import { resolveTimingOptions, TIMING_OPTION_NAMES, type TimingOptions, validityMs } from '../../src/election/timing-options.ts'
+import { OptionsError } from '../../src/options/options-error.ts'
+
+describe('Timing options', () => {
+  test('have the documented defaults', () => {
+    expect(resolveTimingOptions()).toEqual({
+      leaseDurationMs: 15_000,
+      renewDeadlineMs: 10_000,
+      retryPeriodMs: 2000,
+      requestTimeoutMs: 2500,
+      clockRateTolerance: 0.05,
+      drainTimeoutMs: 20_000,
+      abortGraceMs: 4000,
+      acquireDelayMs: 0,
+      wholeSecondPeers: true,
+    })
+  })
+
+  test('bound a request by a quarter of the renew deadline', () => {
+    expect(resolveTimingOptions({ renewDeadlineMs: 8000 }).requestTimeoutMs).toBe(2000)
+  })
+
+  test('are all listed by name', () => {
+    const { wholeSecondPeers: _, ...options } = resolveTimingOptions()
+    expect([...TIMING_OPTION_NAMES].sort()).toEqual(Object.keys(options).sort())
+  })
+
+  test('give a validity that is shorter than the lease by what clock rates may differ', () => {
+    expect(validityMs(resolveTimingOptions())).toBe(14_250)
+  })
+
+  test('accept a term that is empty exactly when its lease is over', () => {
+    expect(() => resolveTimingOptions({ renewDeadlineMs: 10_250, abortGraceMs: 4000 })).not.toThrow()
+  })
+
+  test('care for whole-second clients only where the lease is long enough to renew in a new second', () => {
+    const short = { leaseDurationMs: 2000, renewDeadlineMs: 1200, retryPeriodMs: 300, abortGraceMs: 500 }
+    expect(resolveTimingOptions({ ...short, requestTimeoutMs: 199 }).wholeSecondPeers).toBe(true)
+    expect(resolveTimingOptions({ ...short, requestTimeoutMs: 200 }).wholeSecondPeers).toBe(false)
+  })
+
+  const refused: readonly (readonly [TimingOptions, string])[] = [
+    [
+      { leaseDurationMs: 15_500 },
+      'Expected `leaseDurationMs` to be whole seconds, because the lease stores seconds, got `15500`',
+    ],
+    [
+      { renewDeadlineMs: 10_251 },
+      'Expected `renewDeadlineMs` + `abortGraceMs` to be at most `leaseDurationMs` × (1 − `clockRateTolerance`), so that a term is ' +
+        'empty before anybody else may lead, got `10251 + 4000 > 14250`',
+    ],
+    [{ clockRateTolerance: 0.1 }, 'got `10000 + 4000 > 13500`'],
+    [{ abortGraceMs: 4251 }, 'got `10000 + 4251 > 14250`'],
+    [{ leaseDurationMs: 14_000 }, 'got `10000 + 4000 > 13300`'],
+    [
+      { retryPeriodMs: 6250 },
+      'Expected `retryPeriodMs` × 1.2 + `requestTimeoutMs` to be below `renewDeadlineMs`, so that one slow renewal does not end ' +
+        'a term, got `6250 × 1.2 + 2500 ≥ 10000`',
+    ],
+    [{ requestTimeoutMs: 7600 }, 'got `2000 × 1.2 + 7600 ≥ 10000`'],
+    [{ clockRateTolerance: 1 }, 'Expected `clockRateTolerance` to be at least 0 and below 1, got `1`'],
+    [{ clockRateTolerance: -0.1 }, 'Expected `clockRateTolerance` to be at least 0 and below 1, got `-0.1`'],
+    [{ leaseDurationMs: 500 }, 'Expected `leaseDurationMs` to be a number of milliseconds of at least 1000, got `500`'],
+    [{ renewDeadlineMs: 0 }, 'Expected `renewDeadlineMs` to be a number of milliseconds of at least 1, got `0`'],
+    [{ retryPeriodMs: Number.NaN }, 'Expected `retryPeriodMs` to be a number of milliseconds of at least 1, got `NaN`'],
+    [{ requestTimeoutMs: Number.POSITIVE_INFINITY }, 'Expected `requestTimeoutMs` to be a number of milliseconds'],
+    [{ drainTimeoutMs: -1 }, 'Expected `drainTimeoutMs` to be a number of milliseconds of at least 0, got `-1`'],
+    [{ acquireDelayMs: -1 }, 'Expected `acquireDelayMs` to be a number of milliseconds of at least 0, got `-1`'],
+  ]
+  test.each(refused)('%o are refused with the relation and the numbers', (options, message) => {
+    expect(() => resolveTimingOptions(options)).toThrow(OptionsError)
+    expect(() => resolveTimingOptions(options)).toThrow(message)
+  })
+})

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest'
+import { HealthCheckNameError, HealthRegistry } from '../../src/health/health-registry.ts'
+
+describe('HealthRegistry', () => {
+  test('reports every check in the order of registration, with the reason where one fails', async () => {
+    const registry = new HealthRegistry()
+    registry.register('ok', () => {})
+    registry.register('sync', () => {
+      throw new Error('stale cache')
+    })
+    registry.register('async', () => Promise.reject(new Error('no database')))
+    expect(await registry.run()).toEqual([
+      { name: 'ok' },
+      { name: 'sync', failure: new Error('stale cache') },
+      { name: 'async', failure: new Error('no database') },
+    ])
+  })
+
+  test('makes an error of whatever else a check throws', async () => {
+    const registry = new HealthRegistry()
+    // oxlint-disable-next-line no-throw-literal, typescript/only-throw-error, typescript/prefer-promise-reject-errors -- that is what is tested
+    registry.register('text', () => Promise.reject('just text'))
+    expect(await registry.run()).toEqual([{ name: 'text', failure: new Error('just text') }])
+  })
+
+  test('does not run what is excluded', async () => {
+    const registry = new HealthRegistry()
+    let runs = 0
+    registry.register('a', () => void (runs += 1))
+    registry.register('b', () => {})
+    expect(await registry.run(new Set(['a']))).toEqual([{ name: 'b' }])
+    expect(runs).toBe(0)
+  })
+
+  test('runs checks anew each time', async () => {
+    const registry = new HealthRegistry()
+    let isBroken = true
+    registry.register('flaky', () => {
+      if (isBroken) throw new Error('broken')
+    })
+    expect((await registry.run())[0]?.failure).toBeDefined()
+    isBroken = false
+    expect((await registry.run())[0]?.failure).toBeUndefined()
+  })
+
+  test('takes a check out again, and only that one', () => {
+    const registry = new HealthRegistry()
+    const remove = registry.register('a', () => {})
+    remove()
+    registry.register('a', () => {})
+    remove()
+    expect(registry.names).toEqual(['a'])
+    registry.clear()
+    expect(registry.names).toEqual([])
+  })
+
+  test.each(['', 'a/b', 'with space', '.hidden', 'ä'])('refuses the name `%s`, which is no path segment', (name) => {
+    expect(() => new HealthRegistry().register(name, () => {})).toThrow(HealthCheckNameError)
+  })
+
+  test('refuses a name that is taken', () => {
+    const registry = new HealthRegistry()
+    registry.register('a', () => {})
+    expect(() => registry.register('a', () => {})).toThrow('to be unique, got `a` twice')
+  })
+})

@@ -1,0 +1,178 @@
+import { getEventListeners } from 'node:events'
+import { describe, expect, test } from 'vitest'
+import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
+import { LeadershipEndedError } from '../../src/election/leadership-ended-error.ts'
+import { ControllerTerm } from '../../src/term/controller-term.ts'
+import { Leadership, NotHeldError } from '../../src/term/leadership.ts'
+import { ScopeClosedError } from '../../src/term/task-scope.ts'
+import type { StepDownOptions } from '../../src/term/term.ts'
+
+const ENDED = new LeadershipEndedError('step-down', 7n)
+
+function createTerm({ leads = true }: { readonly leads?: boolean } = {}) {
+  const clock = new VirtualClock()
+  const failures: unknown[] = []
+  const stepDowns: StepDownOptions[] = []
+  const leadership = leads ? new Leadership({ epoch: 7n, lease: 'lease', validUntil: 1000, clock }) : undefined
+  const term = new ControllerTerm({
+    controller: 'janitor',
+    lease: 'lease',
+    leadership,
+    clock,
+    onTaskFailure: (error) => failures.push(error),
+    onIdle: () => {},
+    onStepDown: (options) => stepDowns.push(options),
+  })
+  const timers = leads ? clock.pendingTimers : 0
+  return { clock, term, failures, stepDowns, ownTimers: () => clock.pendingTimers - timers }
+}
+
+const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').length
+
+describe('A term', () => {
+  test('answers whether it is held by the clock', () => {
+    const { clock, term } = createTerm()
+    expect(() => term.assertHeld()).not.toThrow()
+    expect(term.remainingMs()).toBe(1000)
+    clock.stall(1000)
+    expect(term.isHeld()).toBe(false)
+    expect(() => term.assertHeld()).toThrow(NotHeldError)
+  })
+
+  test('of a controller that needs no leadership is never held and has epoch 0', () => {
+    const { term } = createTerm({ leads: false })
+    expect(term.epoch).toBe(0n)
+    expect(term.isHeld()).toBe(false)
+    expect(term.gateSignal.aborted).toBe(true)
+  })
+
+  test('hands its soft signal to tasks, and its hard one to those that finish on drain', async () => {
+    const { term } = createTerm()
+    const signals: AbortSignal[] = []
+    await term.spawn('soft', (signal) => signals.push(signal))
+    await term.spawn('hard', (signal) => signals.push(signal), { finishOnDrain: true })
+    expect(signals).toEqual([term.signal, term.hardSignal])
+    term.end(ENDED)
+    expect([term.signal.aborted, term.hardSignal.aborted]).toEqual([true, false])
+    term.hardAbort(ENDED)
+    expect(term.hardSignal.reason).toBe(ENDED)
+  })
+
+  test('refuses work once it has begun to end, and says why it ends', () => {
+    const { term } = createTerm()
+    term.end(ENDED)
+    expect(() => term.spawn('late', () => {})).toThrow(ScopeClosedError)
+    expect(() => term.spawn('late', () => {})).toThrow(expect.objectContaining({ cause: ENDED }))
+  })
+
+  test('passes a step-down on', () => {
+    const { term, stepDowns } = createTerm()
+    term.stepDown({ cooldownMs: 5 })
+    term.stepDown()
+    expect(stepDowns).toEqual([{ cooldownMs: 5 }, {}])
+  })
+})
+
+describe('term.sleep', () => {
+  test('resolves after its time and leaves neither timer nor listener', async () => {
+    const { clock, term, ownTimers } = createTerm()
+    const slept = term.sleep(100)
+    expect([ownTimers(), listeners(term.signal)]).toEqual([1, 1])
+    await clock.advance(100)
+    await slept
+    expect([ownTimers(), listeners(term.signal)]).toEqual([0, 0])
+  })
+
+  test('rejects with the reason of the end and leaves neither timer nor listener', async () => {
+    const { term, ownTimers } = createTerm()
+    const slept = term.sleep(100)
+    term.end(ENDED)
+    await expect(slept).rejects.toBe(ENDED)
+    expect([ownTimers(), listeners(term.signal)]).toEqual([0, 0])
+  })
+
+  test('rejects at once when the term has ended before', async () => {
+    const { term, ownTimers } = createTerm()
+    term.end(ENDED)
+    await expect(term.sleep(100)).rejects.toBe(ENDED)
+    expect(ownTimers()).toBe(0)
+  })
+
+  test('leaves nothing behind however often it is called', async () => {
+    const { clock, term } = createTerm()
+    for (let round = 0; round < 200; round++) {
+      const slept = term.sleep(1)
+      await clock.advance(1)
+      await slept
+    }
+    expect(listeners(term.signal)).toBe(0)
+  })
+})
+
+describe('term.every', () => {
+  test('works at once and then again after each pause, counted from the end of the work', async () => {
+    const { clock, term } = createTerm()
+    const times: number[] = []
+    void term.every(100, async () => {
+      times.push(clock.now())
+      await term.sleep(50)
+    })
+    await clock.advance(400)
+    expect(times).toEqual([0, 150, 300])
+  })
+
+  test('resolves when the term ends, also in the middle of a pause, and leaves no timer or listener', async () => {
+    const { clock, term, failures, ownTimers } = createTerm()
+    const loop = term.every(100, () => {})
+    await clock.advance(50)
+    term.end(ENDED)
+    await loop
+    expect(failures).toEqual([])
+    expect([ownTimers(), listeners(term.signal), term.scope.size]).toEqual([0, 0, 0])
+  })
+
+  test('lets the work that is under way finish, and does not call it again', async () => {
+    const { clock, term } = createTerm()
+    const work = Promise.withResolvers<void>()
+    let calls = 0
+    const loop = term.every(100, () => {
+      calls += 1
+      return work.promise
+    })
+    await clock.runAllMicrotasks()
+    term.end(ENDED)
+    await clock.advance(1000)
+    expect(term.scope.size).toBe(1)
+    work.resolve()
+    await loop
+    expect(calls).toBe(1)
+  })
+
+  test('rejects when the work does, and stops', async () => {
+    const { clock, term, failures } = createTerm()
+    const loop = term.every(100, () => Promise.reject(new Error('broken')))
+    await expect(loop).rejects.toThrow('broken')
+    await clock.advance(1000)
+    expect(failures).toEqual([new Error('broken')])
+  })
+
+  test('refuses an interval that is not a duration', () => {
+    const { term } = createTerm()
+    expect(() => term.every(Number.NaN, () => {})).toThrow('Expected `intervalMs` to be a number of milliseconds')
+  })
+})
+
+describe('term.defer', () => {
+  test('runs after the tasks have ended', async () => {
+    const { term } = createTerm()
+    const log: string[] = []
+    term.defer(() => log.push('cleanup'))
+    void term.spawn('task', async (signal) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+      log.push('task')
+    })
+    term.end(ENDED)
+    await term.scope.join()
+    expect(log).toEqual(['task', 'cleanup'])
+  })
+})

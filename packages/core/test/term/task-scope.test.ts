@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'vitest'
+import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
+import { ScopeClosedError, TaskScope } from '../../src/term/task-scope.ts'
+
+interface Failure {
+  readonly error: unknown
+  readonly task: string
+}
+
+function createScope() {
+  const clock = new VirtualClock()
+  const failures: Failure[] = []
+  let idle = 0
+  const scope = new TaskScope({
+    controller: 'janitor',
+    clock,
+    onFailure: (error, task) => failures.push({ error, task }),
+    onIdle: () => (idle += 1),
+  })
+  return { clock, scope, failures, idleCount: () => idle }
+}
+
+/** Whether a promise has settled by now. */
+async function isSettled(promise: Promise<unknown>, clock: VirtualClock): Promise<boolean> {
+  let settled = false
+  void promise.finally(() => (settled = true)).catch(() => {})
+  await clock.runAllMicrotasks()
+  return settled
+}
+
+describe('TaskScope', () => {
+  test('hands back what the work resolves with', async () => {
+    const { scope } = createScope()
+    await expect(scope.spawn('sum', async () => 40 + 2)).resolves.toBe(42)
+    await expect(scope.spawn('plain', () => 'value')).resolves.toBe('value')
+  })
+
+  test('tracks the promise of the work although the caller races it against something faster', async () => {
+    const { scope, clock } = createScope()
+    const work = Promise.withResolvers<void>()
+    await Promise.race([scope.spawn('slow', () => work.promise), Promise.resolve()])
+    expect(scope.size).toBe(1)
+    const joined = scope.join()
+    expect(await isSettled(joined, clock)).toBe(false)
+    work.resolve()
+    await joined
+    expect(scope.size).toBe(0)
+  })
+
+  test('reports a rejection once, and does not make the process fail for one that nobody awaits', async () => {
+    const { scope, failures, clock } = createScope()
+    const error = new Error('boom')
+    void scope.spawn('bad', () => Promise.reject(error))
+    await clock.runAllMicrotasks()
+    expect(failures).toEqual([{ error, task: 'bad' }])
+    expect(scope.size).toBe(0)
+  })
+
+  test('reports work that throws before it returns a promise like any other failure', async () => {
+    const { scope, failures } = createScope()
+    const task = scope.spawn('sync', () => {
+      throw new Error('at once')
+    })
+    await expect(task).rejects.toThrow('at once')
+    expect(failures).toHaveLength(1)
+  })
+
+  test('says when the last task of an open scope has settled, and not while one is left', async () => {
+    const { scope, clock, idleCount } = createScope()
+    const work = Promise.withResolvers<void>()
+    void scope.spawn('short', () => {})
+    void scope.spawn('long', () => work.promise)
+    await clock.runAllMicrotasks()
+    expect(idleCount()).toBe(0)
+    work.resolve()
+    await clock.runAllMicrotasks()
+    expect(idleCount()).toBe(1)
+  })
+
+  test('refuses new work once it is closed, and lets the old work go on', async () => {
+    const { scope, clock } = createScope()
+    const work = Promise.withResolvers<void>()
+    void scope.spawn('old', () => work.promise)
+    scope.close()
+    expect(() => scope.spawn('new', () => {})).toThrow(ScopeClosedError)
+    expect(await isSettled(scope.join(), clock)).toBe(false)
+    work.resolve()
+    await scope.join()
+  })
+
+  test('refuses new work from a task that is still running when it closes', async () => {
+    const { scope } = createScope()
+    const gate = Promise.withResolvers<void>()
+    const task = scope.spawn('late', async () => {
+      await gate.promise
+      return scope.spawn('later', () => {})
+    })
+    const joined = scope.join()
+    gate.resolve()
+    await expect(task).rejects.toThrow('Task `later` of controller `janitor` was refused')
+    await joined
+  })
+
+  test('runs cleanups after the last task, last in first out, each to its end before the next', async () => {
+    const { scope } = createScope()
+    const log: string[] = []
+    for (const name of ['first', 'second']) {
+      scope.defer(async () => {
+        log.push(`${name} begins`)
+        await Promise.resolve()
+        log.push(`${name} ends`)
+      })
+    }
+    void scope.spawn('task', async () => {
+      await Promise.resolve()
+      log.push('task ends')
+    })
+    await scope.join()
+    expect(log).toEqual(['task ends', 'second begins', 'second ends', 'first begins', 'first ends'])
+  })
+
+  test('runs the other cleanups when one fails, and reports the failure', async () => {
+    const { scope, failures } = createScope()
+    const log: string[] = []
+    scope.defer(() => log.push('ran'))
+    scope.defer(() => Promise.reject(new Error('cleanup broke')))
+    await scope.join()
+    expect(log).toEqual(['ran'])
+    expect(failures).toMatchObject([{ task: 'cleanup' }])
+  })
+
+  test('runs a cleanup that a cleanup registers', async () => {
+    const { scope } = createScope()
+    const log: string[] = []
+    scope.defer(() => {
+      log.push('outer')
+      scope.defer(() => log.push('inner'))
+    })
+    await scope.join()
+    expect(log).toEqual(['outer', 'inner'])
+  })
+
+  test('refuses a cleanup once the cleanups have run', async () => {
+    const { scope } = createScope()
+    await scope.join()
+    expect(() => scope.defer(() => {})).toThrow(ScopeClosedError)
+  })
+
+  test('joins once: every caller waits for the same end', async () => {
+    const { scope } = createScope()
+    let cleanups = 0
+    scope.defer(() => (cleanups += 1))
+    await Promise.all([scope.join(), scope.join()])
+    expect(cleanups).toBe(1)
+  })
+
+  test('names the tasks that are left with controller, age and the place where they were started', async () => {
+    const { scope, clock } = createScope()
+    void scope.spawn('stuck', () => Promise.withResolvers<void>().promise)
+    await clock.advance(1234)
+    expect(scope.liveTasks()).toEqual([
+      { name: 'stuck', controller: 'janitor', ageMs: 1234, spawnedAt: expect.stringMatching(/task-scope\.test\.ts:\d+:\d+$/) },
+    ])
+  })
+
+  test('names a cleanup that is stuck by the place where it was deferred', async () => {
+    const { scope, clock } = createScope()
+    scope.defer(() => Promise.withResolvers<void>().promise)
+    void scope.join()
+    await clock.runAllMicrotasks()
+    expect(scope.liveTasks()).toMatchObject([
+      { name: 'cleanup', spawnedAt: expect.stringMatching(/task-scope\.test\.ts:\d+:\d+$/) },
+    ])
+  })
+
+  test('holds nothing of a task that has settled', async () => {
+    const { scope, clock } = createScope()
+    for (let index = 0; index < 5000; index++) void scope.spawn(`task ${index}`, () => {})
+    await clock.runAllMicrotasks()
+    expect(scope.size).toBe(0)
+    expect(scope.liveTasks()).toEqual([])
+  })
+})

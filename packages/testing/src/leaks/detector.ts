@@ -1,0 +1,87 @@
+import { syncBuiltinESMExports } from 'node:module'
+import { Births } from './births.ts'
+import { trackAsyncHooks } from './kinds/async-hooks.ts'
+import { trackAsyncResources } from './kinds/async-resources.ts'
+import { trackCallContext } from './kinds/call-context.ts'
+import { trackDiagnosticsChannels } from './kinds/diagnostics-channels.ts'
+import { trackEventEmitters } from './kinds/event-emitters.ts'
+import { trackEventTargets } from './kinds/event-targets.ts'
+import { trackFileDescriptors } from './kinds/file-descriptors.ts'
+import { trackFileHandles } from './kinds/file-handles.ts'
+import { trackHealthChecks } from './kinds/health-checks.ts'
+import { trackMetrics } from './kinds/metrics.ts'
+import { trackPerformanceMonitors } from './kinds/performance-monitors.ts'
+import { trackTerms } from './kinds/terms.ts'
+import { Ledger } from './ledger.ts'
+import { type Undo, undoAll } from './replace-property.ts'
+import type { Tracker } from './tracker.ts'
+import { unobserved } from './unobserved.ts'
+
+const TRACKERS: readonly Tracker[] = [
+  trackAsyncResources,
+  trackAsyncHooks,
+  trackEventEmitters,
+  trackEventTargets,
+  trackFileDescriptors,
+  trackFileHandles,
+  trackPerformanceMonitors,
+  trackDiagnosticsChannels,
+  trackHealthChecks,
+  trackMetrics,
+  trackTerms,
+  trackCallContext,
+]
+
+interface Installation {
+  readonly ledger: Ledger
+  readonly undo: Undo
+  readonly watchers: Set<Attention>
+}
+
+/** The interest of one watch in what is created from its beginning on. */
+export interface Attention {
+  readonly ledger: Ledger
+  /** The first serial number that it is about. */
+  readonly since: number
+  /** Ends it. The last one to end takes every patch out. */
+  end(): void
+}
+
+// There is one process to patch, so there is one installation, shared by all who watch at the same time.
+let installation: Installation | undefined
+
+/** Begins to record what is created in this process. */
+export function payAttention(): Attention {
+  const { ledger, watchers } = (installation ??= install())
+  const attention: Attention = {
+    ledger,
+    since: ledger.nextSerial(),
+    end() {
+      if (!watchers.delete(attention)) return
+      ledger.oldestWatch = oldestOf(watchers)
+      if (watchers.size === 0) uninstall()
+    },
+  }
+  watchers.add(attention)
+  ledger.oldestWatch = oldestOf(watchers)
+  return attention
+}
+
+function oldestOf(watchers: ReadonlySet<Attention>): number {
+  return Math.min(...[...watchers].map(({ since }) => since))
+}
+
+/** ES modules hold the exports of Node's modules by name: they are brought up to date with what was put in their place. */
+function install(): Installation {
+  const ledger = new Ledger()
+  const context = { ledger, births: new Births(ledger) }
+  const undo = unobserved(() => undoAll(TRACKERS.map((track) => track(context))))
+  syncBuiltinESMExports()
+  return { ledger, undo, watchers: new Set() }
+}
+
+function uninstall(): void {
+  installation?.undo()
+  installation = undefined
+  syncBuiltinESMExports()
+}

@@ -1,0 +1,34 @@
+import { type AsyncHook, createHook } from 'node:async_hooks'
+import type { Entry } from '../ledger.ts'
+import { replaceProperty, undoAll } from '../replace-property.ts'
+import type { Tracker } from '../tracker.ts'
+import { isUnobserved } from '../unobserved.ts'
+
+/** Async hooks that are enabled: each of them slows down every promise of the process for as long as it is. */
+export const trackAsyncHooks: Tracker = ({ ledger }) => {
+  const prototype = Object.getPrototypeOf(createHook({})) as AsyncHook
+  const enabled = new Map<AsyncHook, Entry>()
+  const undoEnable = replaceProperty(
+    prototype,
+    'enable',
+    (original) =>
+      function enable(this: AsyncHook) {
+        const result = original.call(this)
+        if (!enabled.has(this) && !isUnobserved()) {
+          const isAlive = () => enabled.has(this)
+          enabled.set(this, ledger.add({ isAlive, describe: () => ({ kind: 'async-hook' }) }))
+        }
+        return result
+      },
+  )
+  const undoDisable = replaceProperty(
+    prototype,
+    'disable',
+    (original) =>
+      function disable(this: AsyncHook) {
+        enabled.delete(this)
+        return original.call(this)
+      },
+  )
+  return undoAll([undoEnable, undoDisable])
+}

@@ -1,0 +1,90 @@
+import { AsyncResource, createHook } from 'node:async_hooks'
+import type { Description, Entry, Ledger, TrackedThing } from '../ledger.ts'
+import { currentOrigin, type Origin } from '../origin.ts'
+import { takeTrace } from '../trace.ts'
+import type { Tracker } from '../tracker.ts'
+import { isUnobserved } from '../unobserved.ts'
+import { describeFileResource } from './file-resources.ts'
+import { describeNetResource } from './net-resources.ts'
+import { describeOtherResource } from './other-resources.ts'
+import type { ResourceFacts } from './resource-facts.ts'
+import { describeTimer, isTimerGone } from './timers.ts'
+
+/**
+ * Types that say nothing: promises and ticks end by themselves, signal watchers and observers are seen as what they serve, and
+ * the rest is memory without a handle.
+ */
+const IGNORED: ReadonlySet<string> = new Set([
+  'PROMISE',
+  'TickObject',
+  'Microtask',
+  'SIGNALWRAP',
+  'ELDHISTOGRAM',
+  'PerformanceObserver',
+  'FILEHANDLE',
+  'ZLIB',
+  'DNSCHANNEL',
+  'HTTPINCOMINGMESSAGE',
+  'HTTPCLIENTREQUEST',
+  'JSSTREAM',
+  'HTTP2STREAM',
+  'HTTP2SETTINGS',
+  'HTTP2PING',
+  'INSPECTORJSBINDING',
+])
+
+/**
+ * Everything that Node keeps a record of by itself: timers, sockets, servers, watchers, processes, threads, requests. Sees also what
+ * was imported before anybody watched, and what has been unref'd.
+ */
+export const trackAsyncResources: Tracker = ({ ledger }) => {
+  const entries = new Map<number, Entry>()
+  const hook = createHook({
+    init(asyncId, type, triggerAsyncId, resource) {
+      if (isUnobserved() || IGNORED.has(type) || resource instanceof AsyncResource) return
+      const trace = takeTrace()
+      const parent = entries.get(triggerAsyncId)
+      entries.set(asyncId, enter(ledger, { type, resource, trace }, parent))
+    },
+    destroy(asyncId) {
+      const entry = entries.get(asyncId)
+      if (entry === undefined) return
+      entries.delete(asyncId)
+      ledger.remove(entry)
+    },
+  })
+  hook.enable()
+  return () => hook.disable()
+}
+
+function enter(ledger: Ledger, facts: ResourceFacts, parent: Entry | undefined): Entry {
+  const { type, trace } = facts
+  const ref = new WeakRef(facts.resource)
+  const thing: TrackedThing = {
+    isAlive: () => !isGone(ref.deref()),
+    describe() {
+      const resource = ref.deref()
+      return resource === undefined ? undefined : describe({ type, resource, trace })
+    },
+    resource: { type, deref: () => ref.deref() },
+  }
+  return ledger.add(thing, { trace, origin: originOf(type, parent) })
+}
+
+/** A connection is accepted on behalf of whoever made the server, with nobody on the stack. */
+function originOf(type: string, parent: Entry | undefined): Origin {
+  const origin = currentOrigin()
+  const isAccepted = type === 'TCPWRAP' || type === 'PIPEWRAP'
+  if (parent === undefined || !isAccepted) return origin
+  return { ...parent.origin, ...origin, call: origin.call ?? parent.origin.call ?? parent.trace }
+}
+
+function isGone(resource: object | undefined): boolean {
+  return resource === undefined || isTimerGone(resource)
+}
+
+function describe(facts: ResourceFacts): Description | undefined {
+  const description =
+    describeTimer(facts) ?? describeNetResource(facts) ?? describeFileResource(facts) ?? describeOtherResource(facts)
+  return description === 'nothing' ? undefined : description
+}

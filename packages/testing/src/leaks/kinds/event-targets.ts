@@ -1,0 +1,73 @@
+import { getEventListeners } from 'node:events'
+import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'
+import type { Tracker, TrackerContext } from '../tracker.ts'
+import { trackListener } from './listeners.ts'
+
+/** Listeners on EventTargets and AbortSignals, also those of a signal that follows an older one. */
+export const trackEventTargets: Tracker = (context) =>
+  undoAll([
+    noteBirthsOf(context, 'EventTarget'),
+    noteBirthsOf(context, 'AbortController', (controller) => [(controller as AbortController).signal]),
+    noteDerivedSignals(context),
+    watchAddEventListener(context),
+  ])
+
+type Constructor = 'EventTarget' | 'AbortController'
+
+/** Sees `new` on the global name. A class that was derived before keeps the original; what it makes is taken to be old. */
+function noteBirthsOf(
+  { births }: TrackerContext,
+  name: Constructor,
+  partsOf: (made: object) => readonly object[] = () => [],
+): Undo {
+  const globals = globalThis as unknown as Record<Constructor, new () => object>
+  return replaceProperty(
+    globals,
+    name,
+    (original) =>
+      new Proxy(original, {
+        construct(target, args, newTarget) {
+          const made = Reflect.construct(target, args, newTarget) as object
+          for (const object of [made, ...partsOf(made)]) births.note(object)
+          return made
+        },
+      }),
+  )
+}
+
+/** A signal made by `AbortSignal.any()` is kept alive by the signals that it follows as soon as somebody listens to it. */
+function noteDerivedSignals({ births }: TrackerContext): Undo {
+  const undoAny = replaceProperty(AbortSignal, 'any', (original) => (signals) => {
+    const sources = [...signals]
+    const signal = original.call(AbortSignal, sources)
+    births.noteDerived(signal, sources)
+    return signal
+  })
+  const undoTimeout = replaceProperty(AbortSignal, 'timeout', (original) => (delayMs) => {
+    const signal = original.call(AbortSignal, delayMs)
+    births.note(signal)
+    return signal
+  })
+  return undoAll([undoAny, undoTimeout])
+}
+
+function watchAddEventListener(context: TrackerContext): Undo {
+  return replaceProperty(
+    EventTarget.prototype,
+    'addEventListener',
+    (original) =>
+      function addEventListener(this: EventTarget, ...args: Parameters<EventTarget['addEventListener']>) {
+        const [type, listener] = args
+        original.apply(this, args)
+        if (listener === null) return
+        trackListener(context, {
+          target: this,
+          event: type,
+          listener,
+          kind: this instanceof AbortSignal ? 'abort-listener' : 'event-target-listener',
+          detail: `\`${type}\` on ${this.constructor.name}`,
+          listenersOf: (target) => getEventListeners(target as EventTarget, type),
+        })
+      },
+  )
+}

@@ -1,0 +1,27 @@
+import fsPromises, { type FileHandle } from 'node:fs/promises'
+import { currentOrigin } from '../origin.ts'
+import { replaceProperty } from '../replace-property.ts'
+import { takeTrace } from '../trace.ts'
+import type { Tracker } from '../tracker.ts'
+import { unobserved } from '../unobserved.ts'
+
+/**
+ * FileHandles of `fs.promises.open()`, until they are closed.
+ *
+ * They are held strongly until then: Node closes one that is garbage, which hides the leak, and warns or throws later on.
+ */
+export const trackFileHandles: Tracker = ({ ledger }) =>
+  replaceProperty(fsPromises, 'open', (original) => async (...args) => {
+    const context = { trace: takeTrace(), origin: currentOrigin() }
+    const handle: FileHandle = await original.apply(fsPromises, args)
+    const entry = ledger.add(
+      {
+        fd: handle.fd,
+        isAlive: () => handle.fd >= 0,
+        describe: () => ({ kind: 'file-handle', detail: `${handle.fd} of ${String(args[0])}` }),
+      },
+      context,
+    )
+    unobserved(() => handle.once('close', () => ledger.remove(entry)))
+    return handle
+  })

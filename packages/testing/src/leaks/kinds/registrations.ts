@@ -1,0 +1,39 @@
+import { isCoreFrame, isLibraryFrame } from '../frame-owner.ts'
+import type { Entry, TrackedThing } from '../ledger.ts'
+import { rawFramesOf, takeTrace } from '../trace.ts'
+import type { TrackerContext } from '../tracker.ts'
+
+/** Something that was registered somewhere under a name. */
+export interface Registered {
+  readonly registry: object
+  readonly isRegistered: (registry: object) => boolean
+  readonly describe: TrackedThing['describe']
+}
+
+/**
+ * Enters a registration in the ledger until it is taken back or its registry is garbage. What Tenure itself registers goes with
+ * what it belongs to. A registry that the watching test has made does not count: only what was there before stays.
+ */
+export function trackRegistration({ ledger, births }: TrackerContext, of: Registered): Entry | undefined {
+  const trace = takeTrace()
+  const registrar = rawFramesOf(trace).find(isLibraryFrame)
+  if (registrar !== undefined && isCoreFrame(registrar)) return undefined
+  const ref = new WeakRef(of.registry)
+  const thing: TrackedThing = {
+    isAlive() {
+      const registry = ref.deref()
+      return registry !== undefined && of.isRegistered(registry)
+    },
+    describe: of.describe,
+    countsSince(serial) {
+      const registry = ref.deref()
+      return registry !== undefined && births.isBefore(registry, serial)
+    },
+  }
+  return ledger.add(thing, { trace })
+}
+
+/** A registry that is empty when it is first seen is new; one that holds something was there before anybody watched. */
+export function noteFirstSight({ births }: TrackerContext, registry: object, isEmpty: boolean): void {
+  if (isEmpty && !births.isKnown(registry)) births.note(registry)
+}

@@ -1,0 +1,118 @@
+import { Manager, MemoryLeaseStore, TaskScope } from '@tenure/core'
+import type { Ledger } from '../ledger.ts'
+import { type Origin, runWithOrigin } from '../origin.ts'
+import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'
+import { takeTrace, type Trace } from '../trace.ts'
+import type { Tracker } from '../tracker.ts'
+import { RunBook } from './run-book.ts'
+
+/**
+ * Terms as Tenure runs them: gives everything that a task creates its controller, term and task, and follows tasks, Terms and
+ * Controllers until they are gone.
+ */
+export const trackTerms: Tracker = ({ ledger }) => {
+  const book = new RunBook(ledger)
+  return undoAll([watchManagers(book), watchFactories(book), watchTasks(ledger, book), watchCleanups(book), watchJoins(book)])
+}
+
+/** A manager tells which lease begins which term; what its candidacy starts synchronously then belongs to it. */
+function watchManagers(book: RunBook): Undo {
+  return replaceProperty(
+    Manager.prototype,
+    'start',
+    (original) =>
+      function start(this: Manager) {
+        const stop = this.on((event) => {
+          if (event.kind === 'term-began') book.termBegan(event.lease, event.epoch)
+        })
+        const running = original.call(this)
+        running.then(stop, stop)
+        return running
+      },
+  )
+}
+
+interface Registrar {
+  register(factory: unknown, options?: object): unknown
+}
+
+/** Both the manager and a candidacy of its own take factories in the same method. */
+function watchFactories(book: RunBook): Undo {
+  const store = new MemoryLeaseStore()
+  const probe = new Manager({ identity: 'probe', lease: { name: 'probe' }, createLock: () => store.lock('probe') })
+  const prototype = Object.getPrototypeOf(probe.candidacies[0]) as Registrar
+  return replaceProperty(
+    prototype,
+    'register',
+    (original) =>
+      function register(this: Registrar, factory, options) {
+        if (typeof factory !== 'function') return original.call(this, factory, options)
+        const observed = () => {
+          const controller: unknown = factory()
+          if (typeof controller === 'object' && controller !== null) book.controllerBuilt(controller)
+          return controller
+        }
+        return original.call(this, observed, options)
+      },
+  )
+}
+
+function watchTasks(ledger: Ledger, book: RunBook): Undo {
+  return replaceProperty(
+    TaskScope.prototype,
+    'spawn',
+    (original) =>
+      function spawn<T>(this: TaskScope, name: string, work: () => T | Promise<T>): Promise<T> {
+        const trace = takeTrace()
+        const observed = () => runTask(ledger, { origin: { ...book.originOf(this), task: name }, trace }, work)
+        return original.call(this, name, observed) as Promise<T>
+      },
+  )
+}
+
+/** Calls `work`, hands its very promise on, and strikes the task out when that has settled. */
+function runTask<T>(ledger: Ledger, context: TaskContext, work: () => T | Promise<T>): T | Promise<T> {
+  const { task = '' } = context.origin
+  const entry = ledger.add({ isAlive: () => true, describe: () => ({ kind: 'task', detail: `\`${task}\`` }) }, context)
+  const settled = () => ledger.remove(entry)
+  try {
+    const result = runWithOrigin(context.origin, work)
+    if (result instanceof Promise) result.then(settled, settled)
+    else settled()
+    return result
+  } catch (error) {
+    settled()
+    throw error
+  }
+}
+
+interface TaskContext {
+  readonly origin: Origin
+  readonly trace: Trace
+}
+
+/** What a cleanup creates is its controller's as well. */
+function watchCleanups(book: RunBook): Undo {
+  return replaceProperty(
+    TaskScope.prototype,
+    'defer',
+    (original) =>
+      function defer(this: TaskScope, cleanup: () => unknown) {
+        const origin = { ...book.originOf(this), task: 'cleanup' }
+        original.call(this, () => runWithOrigin(origin, cleanup))
+      },
+  )
+}
+
+function watchJoins(book: RunBook): Undo {
+  return replaceProperty(
+    TaskScope.prototype,
+    'join',
+    (original) =>
+      function join(this: TaskScope) {
+        const joined = original.call(this)
+        void joined.then(() => book.runOver(this))
+        return joined
+      },
+  )
+}

@@ -1,0 +1,108 @@
+import { collectGarbage } from './collect-garbage.ts'
+import type { Attention } from './detector.ts'
+import { summarize } from './leak-summary.ts'
+import type { Leak } from './leak.ts'
+import type { Entry } from './ledger.ts'
+import { listOpenFiles } from './open-files.ts'
+import type { ResolvedLeakWatchOptions } from './options.ts'
+import { whatKeepsTheProcessAlive } from './process-report.ts'
+import { reportOf } from './report.ts'
+import { roughSiteOf, type Sighting, sightingOf } from './sighting.ts'
+import { nextTurn, realDelay, unobserved } from './unobserved.ts'
+
+/** What was found. */
+export interface Findings {
+  readonly leaks: readonly Leak[]
+  /** For people; empty when there are no leaks. */
+  readonly report: string
+}
+
+const NOTHING: Findings = { leaks: [], report: '' }
+const LONGEST_WAIT_MS = 200
+
+/** Looks for what was created since the beginning of a watch and is still there. */
+export class LeakFinder {
+  readonly #attention: Attention
+  readonly #options: ResolvedLeakWatchOptions
+  readonly #filesBefore: ReadonlyMap<number, string> = listOpenFiles()
+
+  constructor(attention: Attention, options: ResolvedLeakWatchOptions) {
+    this.#attention = attention
+    this.#options = options
+  }
+
+  /**
+   * Looks again and again with growing waits, for as long as something is there and the grace lasts: what is on its way out
+   * is no leak. Garbage is collected in between, so that what nobody can reach does not count either.
+   */
+  async find(graceMs = this.#options.graceMs): Promise<Findings> {
+    const start = performance.now()
+    await nextTurn()
+    await nextTurn()
+    const seen = new Map<string, Set<number>>()
+    let sightings = this.#look(seen)
+    for (let waitMs = 1; sightings.length > 0; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
+      await collectGarbage()
+      sightings = this.#look(seen)
+      const leftMs = graceMs - (performance.now() - start)
+      if (sightings.length === 0 || leftMs <= 0) break
+      await realDelay(Math.min(waitMs, leftMs))
+      sightings = this.#look(seen)
+    }
+    return this.#summarize(sightings, seen, performance.now() - start)
+  }
+
+  #look(seen: Map<string, Set<number>>): readonly Sighting[] {
+    return unobserved(() => {
+      const { ledger, since } = this.#attention
+      const entries = ledger.aliveSince(since)
+      const sightings = entries.flatMap((entry) => sightingOf(entry, this.#options) ?? [])
+      for (const { entry } of sightings) {
+        const site = roughSiteOf(entry)
+        seen.set(site, (seen.get(site) ?? new Set()).add(entry.serial))
+      }
+      return [...sightings, ...this.#unexplainedFiles(entries)]
+    })
+  }
+
+  /** Descriptors that were opened past everything that is watched: by a function taken before, or by native code. */
+  #unexplainedFiles(entries: readonly Entry[]): readonly Sighting[] {
+    if (this.#options.ignoredKinds.has('file-descriptor')) return []
+    const explained = new Set(entries.map(({ thing }) => thing.fd))
+    return [...listOpenFiles()].flatMap(([fd, path]) => {
+      if (explained.has(fd) || this.#filesBefore.get(fd) === path) return []
+      return [unexplained(fd, path)]
+    })
+  }
+
+  async #summarize(
+    sightings: readonly Sighting[],
+    seen: ReadonlyMap<string, ReadonlySet<number>>,
+    waitedMs: number,
+  ): Promise<Findings> {
+    const there = new Map<string, number>()
+    for (const { entry } of sightings) there.set(roughSiteOf(entry), (there.get(roughSiteOf(entry)) ?? 0) + 1)
+    const rearmed = new Map([...there].map(([site, count]) => [site, (seen.get(site)?.size ?? count) - count]))
+    const leaks = summarize(sightings, rearmed)
+    if (leaks.length === 0) return NOTHING
+    const report = reportOf(leaks, waitedMs, await whatKeepsTheProcessAlive(sightings.flatMap(handleOf)))
+    return { leaks, report }
+  }
+}
+
+function unexplained(fd: number, path: string): Sighting {
+  const entry: Entry = {
+    serial: -1,
+    thing: { isAlive: () => true, describe: () => undefined },
+    origin: {},
+    trace: { sites: [] },
+  }
+  return { entry, description: { kind: 'file-descriptor', detail: `${fd} of ${path}` }, frames: [], site: 'an unknown place' }
+}
+
+function handleOf({ entry, description }: Sighting): Parameters<typeof whatKeepsTheProcessAlive>[0] {
+  const { resource: held } = entry.thing
+  const resource = held?.deref()
+  if (held === undefined || resource === undefined || description.isRef !== true) return []
+  return [{ type: held.type, resource, trace: entry.trace }]
+}

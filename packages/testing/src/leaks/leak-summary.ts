@@ -1,0 +1,97 @@
+import { fixOf, type LeakKind, titleOf } from './leak-kind.ts'
+import type { Leak } from './leak.ts'
+import { readableStack, roughSiteOf, type Sighting } from './sighting.ts'
+
+/** How often things were created anew in each place while they were waited for. */
+export type Rearmed = ReadonlyMap<string, number>
+
+/** Of the things on the left, those on the right are parts where both come from the same place. */
+const WHOLES: Partial<Record<LeakKind, readonly LeakKind[]>> = {
+  'http-server': ['accepted-socket', 'tls-socket'],
+  'tls-server': ['accepted-socket', 'tls-socket'],
+  'tcp-server': ['accepted-socket'],
+  'unix-server': ['accepted-socket'],
+  'tls-socket': ['tcp-socket'],
+  'keep-alive-socket': ['tls-socket', 'request'],
+  'tcp-socket': ['request'],
+  'file-handle': ['file-descriptor'],
+}
+
+/** Says in as few words as possible what the sightings are about: parts are left out, the same thing is counted. */
+export function summarize(sightings: readonly Sighting[], rearmed: Rearmed): readonly Leak[] {
+  const groups = new Map<string, [Sighting, ...Sighting[]]>()
+  for (const sighting of withoutParts(withoutHandedObjects(sightings))) {
+    const { entry, site } = sighting
+    const key = [kindOf(sighting, rearmed), site, entry.origin.controller].join(' ')
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [sighting])
+    else group.push(sighting)
+  }
+  return [...groups.values()].map((group) => leakOf(group, rearmed))
+}
+
+function leakOf(group: readonly [Sighting, ...Sighting[]], rearmed: Rearmed): Leak {
+  const [first] = group
+  const { origin } = first.entry
+  const kind = kindOf(first, rearmed)
+  const epochs = group.flatMap(({ entry }) => (entry.origin.epoch === undefined ? [] : [entry.origin.epoch]))
+  const refs = group.map(({ description }) => description.isRef)
+  return {
+    kind,
+    title: titleOf(kind),
+    detail: first.description.detail ?? '',
+    count: group.length,
+    site: first.site,
+    stack: readableStack(first.frames),
+    isRef: refs.includes(true) ? true : refs.includes(false) ? false : undefined,
+    controller: origin.controller,
+    task: origin.task,
+    lease: origin.lease,
+    epochs: [...new Set(epochs)],
+    rearmed: rearmed.get(roughSiteOf(first.entry)) ?? 0,
+    fix: fixOf(kind),
+  }
+}
+
+/** A sleep or a request that is there anew every time somebody looks is a loop that nobody ends. */
+function kindOf({ entry, description }: Sighting, rearmed: Rearmed): LeakKind {
+  const isAnew = (rearmed.get(roughSiteOf(entry)) ?? 0) > 0
+  return isAnew && (description.kind === 'sleep' || description.kind === 'request') ? 'async-loop' : description.kind
+}
+
+function withoutParts(sightings: readonly Sighting[]): readonly Sighting[] {
+  const wholes = new Set(sightings.filter(({ description }) => !description.isPart).map(keyOf))
+  const parts = new Set(
+    sightings.flatMap(({ description, site }) => (WHOLES[description.kind] ?? []).map((part) => `${part} ${site}`)),
+  )
+  return sightings.filter((sighting) => {
+    if (sighting.description.isPart === true) return !wholes.has(keyOf(sighting))
+    return !parts.has(keyOf(sighting))
+  })
+}
+
+function keyOf({ description, site }: Sighting): string {
+  return `${description.kind} ${site}`
+}
+
+/**
+ * What a controller has in a field may have been handed to it. It is its own, and leaks, when run after run leaves another one,
+ * unless that is explained by the controllers themselves being left.
+ */
+function withoutHandedObjects(sightings: readonly Sighting[]): readonly Sighting[] {
+  const retained = new Set(sightings.flatMap(({ description, entry }) => (isOwner(description.kind) ? [entry.origin.run] : [])))
+  const runs = new Map<string, Set<number | undefined>>()
+  for (const { description, entry } of sightings) {
+    const field = description.detail ?? ''
+    runs.set(field, (runs.get(field) ?? new Set()).add(entry.origin.run))
+  }
+  return sightings.filter(
+    ({ description, entry }) =>
+      description.kind !== 'owned-object' ||
+      (!retained.has(entry.origin.run) && (runs.get(description.detail ?? '')?.size ?? 0) > 1),
+  )
+}
+
+function isOwner(kind: LeakKind): boolean {
+  return kind === 'controller' || kind === 'term'
+}

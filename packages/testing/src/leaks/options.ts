@@ -1,0 +1,93 @@
+import { assertKnownKeys, OptionsError } from '@tenure/core'
+import { LEAK_KINDS, type LeakKind } from './leak-kind.ts'
+
+/** What is not to be reported. */
+export interface LeakIgnoreList {
+  /** Kinds that do not count. @default none */
+  readonly kinds?: readonly LeakKind[]
+  /**
+   * Places that do not count: a leak is ignored when any line of the stack of its creation contains the text or matches the
+   * expression. A line reads `function path/to/file.ts:12:3`.
+   * @default none
+   */
+  readonly sites?: readonly (string | RegExp)[]
+}
+
+/** Options of {@link watchForLeaks}. */
+export interface LeakWatchOptions {
+  readonly ignore?: LeakIgnoreList
+  /**
+   * For how long things may take to go before they count as leaks, in milliseconds. Nobody waits for longer than it takes, and
+   * where nothing is left nobody waits at all. @default 1000
+   */
+  readonly graceMs?: number
+  /** Whether Terms, Controllers and what they own must be unreachable once their term is over. @default true */
+  readonly retained?: boolean
+}
+
+/** {@link LeakWatchOptions} with every default filled in. */
+export interface ResolvedLeakWatchOptions {
+  readonly ignoredKinds: ReadonlySet<LeakKind>
+  readonly ignoredSites: readonly (string | RegExp)[]
+  readonly graceMs: number
+  readonly retained: boolean
+}
+
+/** The names of all {@link LeakWatchOptions}. */
+export const LEAK_WATCH_OPTION_NAMES: readonly (keyof LeakWatchOptions)[] = ['ignore', 'graceMs', 'retained']
+
+const RETENTION: readonly LeakKind[] = ['term', 'controller', 'owned-object']
+
+/** Fills in defaults. @throws OptionsError naming the option that is wrong. */
+export function resolveLeakWatchOptions(options: LeakWatchOptions = {}): ResolvedLeakWatchOptions {
+  const ignore = options.ignore ?? {}
+  assertKnownKeys('`ignore`', ignore, ['kinds', 'sites'])
+  const retained = options.retained ?? true
+  if (typeof retained !== 'boolean') throw expected('retained', 'true or false', retained)
+  return {
+    ignoredKinds: new Set([...resolveKinds(ignore.kinds), ...(retained ? [] : RETENTION)]),
+    ignoredSites: resolveSites(ignore.sites),
+    graceMs: resolveNumber('graceMs', options.graceMs, { fallback: 1000, min: 0 }),
+    retained,
+  }
+}
+
+/** What {@link resolveNumber} accepts. */
+export interface NumberRule {
+  readonly fallback: number
+  readonly min: number
+  readonly isWhole?: boolean
+}
+
+/** The given number, or the fallback. @throws OptionsError when it is not a number in range. */
+export function resolveNumber(name: string, value: unknown, { fallback, min, isWhole = false }: NumberRule): number {
+  if (value === undefined) return fallback
+  if (typeof value === 'number' && Number.isFinite(value) && value >= min && (!isWhole || Number.isInteger(value))) {
+    return value
+  }
+  throw expected(name, `a ${isWhole ? 'whole ' : ''}number of at least ${min}`, value)
+}
+
+function resolveKinds(kinds: unknown): readonly LeakKind[] {
+  if (kinds === undefined) return []
+  if (!Array.isArray(kinds)) throw expected('ignore.kinds', 'a list', kinds)
+  for (const kind of kinds as readonly unknown[]) {
+    assertKnownKeys('`ignore.kinds`', { [String(kind)]: true }, LEAK_KINDS)
+  }
+  return kinds as readonly LeakKind[]
+}
+
+function resolveSites(sites: unknown): readonly (string | RegExp)[] {
+  if (sites === undefined) return []
+  if (!Array.isArray(sites)) throw expected('ignore.sites', 'a list', sites)
+  for (const site of sites as readonly unknown[]) {
+    if (!(site instanceof RegExp) && (typeof site !== 'string' || site === '')) {
+      throw expected('ignore.sites', 'a list of texts that are not empty and regular expressions', site)
+    }
+  }
+  return sites as readonly (string | RegExp)[]
+}
+
+function expected(name: string, what: string, value: unknown): OptionsError {
+  return new OptionsError(`Expected \`${name}\` to be ${what}, got \`${String(value)}\``)
+}

@@ -1,0 +1,80 @@
+import asyncHooks from 'node:async_hooks'
+import { createRequire, syncBuiltinESMExports } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import { replaceProperty } from './replace-property.ts'
+import { callSitesOf, type Trace } from './trace.ts'
+import { isUserFrame } from './frame-owner.ts'
+
+/** A handle for the report. */
+export interface ReportedHandle {
+  readonly type: string
+  readonly resource: object
+  readonly trace: Trace
+}
+
+interface WhyIsNodeRunning {
+  readonly hook: Required<Pick<asyncHooks.HookCallbacks, 'init' | 'destroy'>>
+  readonly print: (logger: { error(message: string): void }) => void
+}
+
+let loaded: Promise<WhyIsNodeRunning> | undefined
+
+/**
+ * What why-is-node-running has to say about these handles.
+ *
+ * Left to itself it hooks every async resource from its import on, holds all of them strongly, and can report once. It is given
+ * the handles instead when there is something to report, each with the stack of its creation.
+ */
+export async function whatKeepsTheProcessAlive(handles: readonly ReportedHandle[]): Promise<string> {
+  if (handles.length === 0) return ''
+  const { hook, print } = await (loaded ??= load())
+  handles.forEach(({ type, resource, trace }, index) =>
+    withStack(trace, () => hook.init(index, type, 0, resource)),
+  )
+  const lines: string[] = []
+  print({ error: (message) => lines.push(message) })
+  for (const index of handles.keys()) hook.destroy(index)
+  return lines.join('\n')
+}
+
+/** Imports an instance of its own, whoever else uses the package, and takes its hook instead of enabling it. */
+async function load(): Promise<WhyIsNodeRunning> {
+  const { promise, resolve } = Promise.withResolvers<WhyIsNodeRunning['hook']>()
+  const undo = replaceProperty(asyncHooks, 'createHook', (original) => (callbacks) => {
+    const { init, destroy } = callbacks
+    if (init === undefined || destroy === undefined || !isCalledByPackage()) return original(callbacks)
+    resolve({ init, destroy })
+    const inert = { enable: () => inert, disable: () => inert }
+    return inert
+  })
+  syncBuiltinESMExports()
+  try {
+    const path = createRequire(import.meta.url).resolve('why-is-node-running')
+    const module: unknown = await import(/* @vite-ignore */ `${pathToFileURL(path).href}?for=tenure-leaks`)
+    return { hook: await promise, print: printerOf(module) }
+  } finally {
+    undo()
+    syncBuiltinESMExports()
+  }
+}
+
+function isCalledByPackage(): boolean {
+  return new Error().stack?.includes('why-is-node-running') ?? false
+}
+
+function printerOf(module: unknown): WhyIsNodeRunning['print'] {
+  return Reflect.get(module as object, 'default') as WhyIsNodeRunning['print']
+}
+
+/** It asks V8 for the present stack; what it is to see is the recorded one. */
+function withStack(trace: Trace, work: () => void): void {
+  const sites = [undefined, ...callSitesOf(trace, isUserFrame)]
+  const undo = replaceProperty(Error, 'captureStackTrace', () => (target: object) => {
+    Object.defineProperty(target, 'stack', { value: sites, configurable: true })
+  })
+  try {
+    work()
+  } finally {
+    undo()
+  }
+}

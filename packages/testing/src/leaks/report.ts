@@ -1,0 +1,44 @@
+import type { Leak } from './leak.ts'
+
+const STACK_LINES = 4
+
+/** The message of a failed check: every leak with where it comes from and what to do about it. */
+export function reportOf(leaks: readonly Leak[], waitedMs: number, processReport: string): string {
+  const total = leaks.reduce((sum, { count }) => sum + count, 0)
+  const head = `${total} ${total === 1 ? 'leak' : 'leaks'}, still there after ${Math.round(waitedMs)} ms:`
+  const parts = [head, ...leaks.map((leak, index) => describe(leak, index + 1))]
+  if (processReport !== '') parts.push(`What keeps the process alive, by why-is-node-running:\n${indent(processReport)}`)
+  return parts.join('\n\n')
+}
+
+function describe(leak: Leak, number: number): string {
+  const lines = [
+    `${number}. ${headOf(leak)}`,
+    `   created at ${leak.site}`,
+    ...leak.stack.slice(0, STACK_LINES).flatMap((line) => (line.includes(leak.site) ? [] : [`           ${line}`])),
+    ...ownerOf(leak),
+    `   fix: ${leak.fix}`,
+  ]
+  return lines.join('\n')
+}
+
+function headOf({ kind, title, detail, count, isRef, rearmed }: Leak): string {
+  const facts = [
+    detail,
+    isRef === false ? "unref'd" : '',
+    rearmed > 0 ? `created anew ${rearmed} times while it was waited for` : '',
+  ].filter((fact) => fact !== '')
+  const times = count > 1 ? ` × ${count}` : ''
+  return `${title}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}${times} [${kind}]`
+}
+
+function ownerOf({ controller, task, lease, epochs }: Leak): readonly string[] {
+  if (controller === undefined) return []
+  const term =
+    epochs.length === 0 ? '' : `, term${epochs.length > 1 ? 's' : ''} ${epochs.join(', ')} of lease \`${lease ?? ''}\``
+  return [`   by controller \`${controller}\`${task === undefined ? '' : `, task \`${task}\``}${term}`]
+}
+
+function indent(text: string): string {
+  return text.trimEnd().replaceAll(/^(?=.)/gm, '   ')
+}

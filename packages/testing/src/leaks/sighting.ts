@@ -1,0 +1,66 @@
+import { isLibraryFrame, isNodeFrame, isOwnFrame, isTestRunnerFrame, isUserFrame } from './frame-owner.ts'
+import { type Frame, placeOf } from './frame.ts'
+import type { Description, Entry } from './ledger.ts'
+import type { ResolvedLeakWatchOptions } from './options.ts'
+import { framesOf, rawFramesOf, siteOf, type Trace } from './trace.ts'
+
+/** A thing that is there and should not be, with what there is to say about it. */
+export interface Sighting {
+  readonly entry: Entry
+  readonly description: Description
+  readonly frames: readonly Frame[]
+  readonly site: string
+}
+
+/** What is there once per process by design, whoever happens to need it first. */
+const PROCESS_WIDE = [
+  /[\\/]undici[\\/]lib[\\/]util[\\/]timers\.js/,
+  /[\\/]on-exit-leak-free[\\/]/,
+  /[\\/]ops[\\/](?:src|dist)[\\/]metrics[\\/]process-metrics\./,
+]
+
+/** What there is to say about an entry; undefined when it does not count. */
+export function sightingOf(entry: Entry, options: ResolvedLeakWatchOptions): Sighting | undefined {
+  if (isOfTestRunner(entry)) return undefined
+  const description = entry.thing.describe()
+  if (description === undefined || options.ignoredKinds.has(description.kind)) return undefined
+  const frames = bestFrames(entry)
+  const lines = frames.map((frame) => `${frame.name} ${placeOf(frame)}`)
+  if (lines.some((line) => isIgnored(line, options.ignoredSites))) return undefined
+  const site = siteOf(frames)
+  return { entry, description, frames, site: site === undefined ? 'an unknown place' : placeOf(site) }
+}
+
+/** Where it was created, roughly but cheaply: two things of the same place have the same one. */
+export function roughSiteOf({ trace, origin }: Entry): string {
+  const frame = siteOf(rawFramesOf(hasUserFrame(trace) ? trace : (origin.call ?? trace)))
+  return frame === undefined ? '' : placeOf(frame)
+}
+
+function isOfTestRunner({ trace }: Entry): boolean {
+  const creator = rawFramesOf(trace).find((frame) => isTestRunnerFrame(frame) || isLibraryFrame(frame))
+  return creator !== undefined && isTestRunnerFrame(creator)
+}
+
+function isIgnored(line: string, sites: readonly (string | RegExp)[]): boolean {
+  return [...PROCESS_WIDE, ...sites].some((site) =>
+    typeof site === 'string' ? line.includes(site) : line.search(site) >= 0,
+  )
+}
+
+/** What a library creates later shows nothing of the user on its own stack, but perhaps on that of the call that led there. */
+function bestFrames({ trace, origin }: Entry): readonly Frame[] {
+  const best = hasUserFrame(trace) || origin.call === undefined ? trace : origin.call
+  return framesOf(best).filter((frame) => !isOwnFrame(frame) && !isTestRunnerFrame(frame))
+}
+
+function hasUserFrame(trace: Trace): boolean {
+  return rawFramesOf(trace).some(isUserFrame)
+}
+
+/** The lines of a stack that mean something to people. */
+export function readableStack(frames: readonly Frame[]): readonly string[] {
+  return frames
+    .filter((frame) => !isNodeFrame(frame))
+    .map((frame) => (frame.name === '' ? placeOf(frame) : `${frame.name} (${placeOf(frame)})`))
+}

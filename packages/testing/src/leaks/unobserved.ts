@@ -1,0 +1,32 @@
+import { setImmediate as setRealImmediate, setTimeout as setRealTimeout } from 'node:timers'
+
+// Taken once, before anybody can put fake timers in their place.
+const setImmediate = setRealImmediate
+const setTimeout = setRealTimeout
+
+let depth = 0
+
+/** Whether what happens now is the detector's own doing, which it must not record. */
+export function isUnobserved(): boolean {
+  return depth > 0
+}
+
+/** Calls `work` without recording what it creates synchronously. */
+export function unobserved<T>(work: () => T): T {
+  depth++
+  try {
+    return work()
+  } finally {
+    depth--
+  }
+}
+
+/** Resolves in the next turn of the event loop, of real time. */
+export function nextTurn(): Promise<void> {
+  return unobserved(() => new Promise((resolve) => void setImmediate(resolve)))
+}
+
+/** Resolves after `delayMs` of real time. */
+export function realDelay(delayMs: number): Promise<void> {
+  return unobserved(() => new Promise((resolve) => void setTimeout(resolve, delayMs)))
+}

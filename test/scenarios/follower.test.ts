@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type ApiServer, openApiServer } from './api-server.ts'
+import { Scenario } from './scenario.ts'
+
+let server: ApiServer
+beforeAll(async () => {
+  server = await openApiServer()
+})
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+})
+
+it('builds no controller as a follower and makes no request but its watch, however often the leader renews', async () => {
+  await using scenario = await Scenario.open(server)
+  // The documented defaults. With a shorter period, a busy machine would make the watch look silent.
+  const [leader, follower] = await scenario.startFleet(['alpha', 'beta'], {
+    timing: { retryPeriodMs: 2000 },
+    controllers: [{ kind: 'loop' }, { kind: 'heavy', megabytes: 1 }],
+  })
+  if (follower === undefined) throw new Error('Expected a follower')
+  const user = scenario.userOf(follower.name)
+  await scenario.lease.changes(1)
+  const before = await server.requestsOf(user)
+
+  const renewals = await scenario.lease.changes(2)
+
+  const after = await server.requestsOf(user)
+  expect(renewals.map(({ holder }) => holder)).toEqual([leader.name, leader.name])
+  expect(after.slice(before.length)).toEqual([])
+  expect(before.map(({ verb, resource }) => `${verb} ${resource}`)).toEqual(['list leases', 'watch leases'])
+  expect(follower.all('built')).toEqual([])
+})
