@@ -86,10 +86,11 @@ describe('a watch', () => {
   })
 
   it('tells about all namespaces when the path names none', async () => {
-    const version = await currentVersion()
-    using watch = await admin.watch(`/apis/coordination.k8s.io/v1/leases?watch=true&resourceVersion=${version}`)
-    await admin.post(leasesPath(await server.createNamespace()), lease('foreign'))
-    await admin.post(path, lease('own'))
+    const selection = 'labelSelector=scope%3Deverywhere'
+    using watch = await admin.watch(`/apis/coordination.k8s.io/v1/leases?watch=true&${selection}`)
+    const labelled = (name: string): unknown => ({ metadata: { name, labels: { scope: 'everywhere' } } })
+    await admin.post(leasesPath(await server.createNamespace()), labelled('foreign'))
+    await admin.post(path, labelled('own'))
     expect(summarize(await watch.take(2))).toEqual(['ADDED foreign', 'ADDED own'])
   })
 

@@ -102,17 +102,22 @@ class NeverEnding extends Reporting {
 
 class Heavy extends Reporting {
   override readonly name = 'heavy'
-  readonly #cache: Buffer
+  readonly #buffer: Buffer
+  readonly #objects: readonly { readonly index: number }[]
 
   constructor(megabytes: number) {
     super()
-    this.#cache = Buffer.alloc(megabytes * 2 ** 20, 1)
+    this.#buffer = Buffer.alloc(megabytes * 2 ** 20, 1)
+    this.#objects = Array.from({ length: (megabytes * 2 ** 20) / BYTES_PER_OBJECT }, (_, index) => ({ index }))
   }
 
   protected override async work(term: Term): Promise<void> {
-    await term.every(100, () => this.#cache.fill(2, 0, 1024))
+    await term.every(100, () => this.#buffer.fill(this.#objects.length % 256, 0, 1024))
   }
 }
+
+/** About what an object with one field takes, with its place in an array. */
+const BYTES_PER_OBJECT = 24
 
 const keptForEver: string[][] = []
 

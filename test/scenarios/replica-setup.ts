@@ -8,7 +8,7 @@ export type ControllerSetup =
   | { readonly kind: 'slow-drain'; readonly drainMs: number }
   /** Has a task that never ends. */
   | { readonly kind: 'never-ending' }
-  /** Takes memory when it is built. */
+  /** Takes so much memory when it is built, on the heap and the same again outside of it. */
   | { readonly kind: 'heavy'; readonly megabytes: number }
   /** Keeps memory of every term after the term. */
   | { readonly kind: 'leaky'; readonly kilobytes: number }

@@ -184,8 +184,8 @@ export class Elector {
   }
 
   #setTimer(): void {
-    const { clock } = this.#options
-    const wakeAt = nextWakeAt(this.#state)
+    const { clock, config } = this.#options
+    const wakeAt = nextWakeAt(this.#state, config)
     if (wakeAt === this.#wakeAt && this.#timer !== undefined) return
     this.#timer?.cancel()
     this.#wakeAt = wakeAt

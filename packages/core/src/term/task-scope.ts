@@ -86,7 +86,7 @@ export class TaskScope {
       throw new ScopeClosedError('cleanup', this.#options.controller)
     }
     const site: Site = {}
-    Error.captureStackTrace(site, this.defer)
+    Error.captureStackTrace(site)
     this.#cleanups.push({ run: cleanup, site })
   }
 

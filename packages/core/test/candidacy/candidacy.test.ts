@@ -326,7 +326,9 @@ describe('With GracefulLeaderTransition off', () => {
     const replica = await new Replica({ gates }).runs(untilEnd).start()
     replica.store.delete('lease')
     await replica.clock.runAllMicrotasks()
-    expect(replica.fatals).toMatchObject([{ code: 'LEADERSHIP_LOST', message: 'The lease `lease` was lost: lease-deleted' }])
+    expect(replica.fatals).toMatchObject([
+      { code: 'LEADERSHIP_LOST', message: 'The lease `lease` was lost: lease-deleted' },
+    ])
   })
 
   test('a step-down ends it when the term is over', async () => {

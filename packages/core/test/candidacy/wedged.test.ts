@@ -27,7 +27,12 @@ describe('A drain that does not end', () => {
     await replica.clock.advance(7000)
     const [event] = replica.all('wedged')
     expect(event?.tasks).toEqual([
-      { name: 'export', controller: 'janitor', ageMs: 8000, spawnedAt: expect.stringMatching(/wedged\.test\.ts:\d+:\d+$/) },
+      {
+        name: 'export',
+        controller: 'janitor',
+        ageMs: 8000,
+        spawnedAt: expect.stringMatching(/wedged\.test\.ts:\d+:\d+$/),
+      },
     ])
     expect(replica.fatals).toHaveLength(1)
     const error = replica.fatals[0] as WedgedError

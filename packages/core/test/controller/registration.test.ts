@@ -26,11 +26,16 @@ describe('The controllers of a lease', () => {
   })
 
   test.each(['', 'with space', '-dash', 'slash/name'])('must not be called `%s`', (name) => {
-    expect(() => buildNext(registration(() => controller(name)), new WeakSet())).toThrow('Expected the `name`')
+    expect(() =>
+      buildNext(
+        registration(() => controller(name)),
+        new WeakSet(),
+      ),
+    ).toThrow('Expected the `name`')
   })
 
   test.each([undefined, null, 'text', {}])('must be controllers, which `%s` is not', (value) => {
-    const factory = () => value as unknown as Controller
+    const factory = () => value as Controller
     expect(() => buildNext(registration(factory), new WeakSet())).toThrow(
       'Expected the factory to return a `Controller`',
     )
@@ -39,8 +44,16 @@ describe('The controllers of a lease', () => {
   test('must be new ones, also across the runs of different registrations', () => {
     const seen = new WeakSet<Controller>()
     const shared = controller('a')
-    buildNext(registration(() => shared), seen)
-    expect(() => buildNext(registration(() => shared), seen)).toThrow('state of one term would leak into the next')
+    buildNext(
+      registration(() => shared),
+      seen,
+    )
+    expect(() =>
+      buildNext(
+        registration(() => shared),
+        seen,
+      ),
+    ).toThrow('state of one term would leak into the next')
   })
 
   test('whose factory throws are reported as failed and keep the others', () => {

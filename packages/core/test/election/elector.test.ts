@@ -59,7 +59,11 @@ describe('Elector', () => {
     })()
     const { elector } = new Stand(eager)
     elector.start()
-    expect(elector.state).toMatchObject({ kind: 'following', observation: { kind: 'present' }, memory: { watch: 'up' } })
+    expect(elector.state).toMatchObject({
+      kind: 'following',
+      observation: { kind: 'present' },
+      memory: { watch: 'up' },
+    })
   })
 
   test('takes a free lease and begins a term', async () => {

@@ -51,7 +51,7 @@ describe('A follower', () => {
     expect(kinds(elector.passTo(9500))).toEqual(['read'])
   })
 
-  test('takes the lease when its record has not changed for the record\'s own duration, and not a moment before', () => {
+  test("takes the lease when its record has not changed for the record's own duration, and not a moment before", () => {
     const elector = new PureElector()
     elector.now = 1000
     elector.follow(lease({ version: 7n, leaseDurationSeconds: 30 }))
@@ -106,7 +106,7 @@ describe('A follower', () => {
     }
   })
 
-  test('honours the record\'s duration whoever is named: a release that leaves the name in place frees it after one second', () => {
+  test("honours the record's duration whoever is named: a release that leaves the name in place frees it after one second", () => {
     const elector = new PureElector()
     elector.follow(lease({ version: 1n, leaseDurationSeconds: 1 }))
     expect(elector.passTo(999)).toEqual([])
@@ -187,7 +187,7 @@ describe('Of many followers that see one release', () => {
 })
 
 describe('A record that names this replica', () => {
-  test('is somebody else\'s when this process did not write it, and expires like any other', () => {
+  test("is somebody else's when this process did not write it, and expires like any other", () => {
     const elector = new PureElector()
     elector.follow(lease({ version: 1n, holderIdentity: ME }))
     expect(elector.passTo(14_999)).toEqual([])
@@ -197,7 +197,9 @@ describe('A record that names this replica', () => {
   test('is proof that the identity is taken when it is renewed by somebody else', () => {
     const elector = new PureElector()
     elector.follow(lease({ version: 1n, holderIdentity: ME }))
-    const effects = elector.observe(lease({ version: 2n, holderIdentity: ME, renewTime: '2026-01-01T11:00:02.000000Z' }))
+    const effects = elector.observe(
+      lease({ version: 2n, holderIdentity: ME, renewTime: '2026-01-01T11:00:02.000000Z' }),
+    )
     expect(effects).toContainEqual({ kind: 'identity-taken', identity: ME })
     expect(elector.state.kind).toBe('stopped')
   })

@@ -52,7 +52,11 @@ export class PureElector {
   /** Lets time pass to `now`, waking the machine whenever it asked for that; returns the effects. */
   passTo(now: number): readonly ElectorEffect[] {
     const effects: ElectorEffect[] = []
-    for (let wakes = 0, at = nextWakeAt(this.state); at !== undefined && at <= now; at = nextWakeAt(this.state)) {
+    for (
+      let wakes = 0, at = nextWakeAt(this.state, CONFIG);
+      at !== undefined && at <= now;
+      at = nextWakeAt(this.state, CONFIG)
+    ) {
       if (wakes++ > 1000) throw new Error(`The machine wants to be woken at ${at} again and again`)
       this.now = Math.max(this.now, at)
       effects.push(...this.send({ kind: 'wake' }))
@@ -150,7 +154,9 @@ export function failed(failure: LockFailure, retryAfterMs?: number): WriteResult
 }
 
 /** A stored lease; by default another replica's, acquired and renewed at one moment. */
-export function lease(fields: { readonly version: bigint; readonly deleting?: boolean } & Partial<PresentLease['record']>) {
+export function lease(
+  fields: { readonly version: bigint; readonly deleting?: boolean } & Partial<PresentLease['record']>,
+) {
   const { version, deleting = false, ...record } = fields
   return {
     kind: 'present',

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { resolveTimingOptions, TIMING_OPTION_NAMES, type TimingOptions, validityMs } from '../../src/election/timing-options.ts'
+import {
+  resolveTimingOptions,
+  TIMING_OPTION_NAMES,
+  type TimingOptions,
+  validityMs,
+} from '../../src/election/timing-options.ts'
 import { OptionsError } from '../../src/options/options-error.ts'
 
 describe('Timing options', () => {

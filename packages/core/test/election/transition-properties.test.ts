@@ -25,22 +25,45 @@ type Happening =
   | { readonly kind: 'write-failed' | 'read-failed'; readonly failure: LockFailure }
   | { readonly kind: 'seen' | 'read'; readonly sight: Sight }
 
-const sight = fc.constantFrom<Sight>('own', 'own', 'released', 'released', 'other', 'renewed', 'released', 'absent', 'twin', 'stale')
+const sight = fc.constantFrom<Sight>(
+  'own',
+  'own',
+  'released',
+  'released',
+  'other',
+  'renewed',
+  'released',
+  'absent',
+  'twin',
+  'stale',
+)
 const failure = fc.constantFrom(...FAILURES)
 const happening: fc.Arbitrary<Happening> = fc.oneof(
-  { weight: 16, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.oneof(fc.integer({ min: 0, max: 3000 }), fc.integer({ min: 0, max: 20_000 })) }) },
+  {
+    weight: 16,
+    arbitrary: fc.record({
+      kind: fc.constant('pass' as const),
+      ms: fc.oneof(fc.integer({ min: 0, max: 3000 }), fc.integer({ min: 0, max: 20_000 })),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('stall' as const), ms: fc.integer({ min: 0, max: 30_000 }) }) },
   {
     weight: 16,
     arbitrary: fc.record({ kind: fc.constantFrom('watch-up' as const, 'watch-down' as const, 'lost' as const) }),
   },
-  { weight: 40, arbitrary: fc.record({ kind: fc.constantFrom('drained' as const, 'written' as const, 'written' as const) }) },
+  {
+    weight: 40,
+    arbitrary: fc.record({ kind: fc.constantFrom('drained' as const, 'written' as const, 'written' as const) }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('start' as const, 'stop' as const) }) },
   {
     weight: 8,
     arbitrary: fc.record({ kind: fc.constant('step-down' as const), cooldownMs: fc.constantFrom(0, 100, 5000) }),
   },
-  { weight: 8, arbitrary: fc.record({ kind: fc.constantFrom('write-failed' as const, 'read-failed' as const), failure }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({ kind: fc.constantFrom('write-failed' as const, 'read-failed' as const), failure }),
+  },
   { weight: 20, arbitrary: fc.record({ kind: fc.constantFrom('seen' as const, 'read' as const), sight }) },
 )
 
@@ -159,7 +182,12 @@ test('whatever happens in whatever order, terms do not nest, epochs grow, and no
   })
   let terms = 0
   fc.assert(
-    fc.property(settings, fc.double({ min: 0, max: 0.999, noNaN: true }), fc.array(happening, { maxLength: 150, size: 'max' }), run),
+    fc.property(
+      settings,
+      fc.double({ min: 0, max: 0.999, noNaN: true }),
+      fc.array(happening, { maxLength: 150, size: 'max' }),
+      run,
+    ),
     { numRuns: 1500, seed: 20_260_101 },
   )
   expect(terms).toBeGreaterThan(500)

@@ -80,7 +80,10 @@ describe('A memory lock', () => {
     await lock.update(base, record('b'), { signal })
     store.delete('lease')
     await settle()
-    expect(seen.slice(1)).toMatchObject([{ kind: 'present', version: 2n }, { kind: 'absent', version: 3n }])
+    expect(seen.slice(1)).toMatchObject([
+      { kind: 'present', version: 2n },
+      { kind: 'absent', version: 3n },
+    ])
     await watch.close()
     await lock.create(record('c'), { signal })
     await settle()

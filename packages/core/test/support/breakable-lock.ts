@@ -1,6 +1,13 @@
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
 import { type LockFailure, LockRequestError } from '../../src/lock/lock-request-error.ts'
-import type { Lock, LockObserver, LockRequestOptions, LockSnapshot, LockWatch, PresentLease } from '../../src/lock/lock.ts'
+import type {
+  Lock,
+  LockObserver,
+  LockRequestOptions,
+  LockSnapshot,
+  LockWatch,
+  PresentLease,
+} from '../../src/lock/lock.ts'
 
 /** A lock whose requests fail while a test wants them to. Its watch goes on. */
 export class BreakableLock implements Lock {

@@ -159,7 +159,12 @@ describe('TaskScope', () => {
     void scope.spawn('stuck', () => Promise.withResolvers<void>().promise)
     await clock.advance(1234)
     expect(scope.liveTasks()).toEqual([
-      { name: 'stuck', controller: 'janitor', ageMs: 1234, spawnedAt: expect.stringMatching(/task-scope\.test\.ts:\d+:\d+$/) },
+      {
+        name: 'stuck',
+        controller: 'janitor',
+        ageMs: 1234,
+        spawnedAt: expect.stringMatching(/task-scope\.test\.ts:\d+:\d+$/),
+      },
     ])
   })
 

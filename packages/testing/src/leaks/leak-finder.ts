@@ -100,9 +100,9 @@ function unexplained(fd: number, path: string): Sighting {
   return { entry, description: { kind: 'file-descriptor', detail: `${fd} of ${path}` }, frames: [], site: 'an unknown place' }
 }
 
-function handleOf({ entry, description }: Sighting): Parameters<typeof whatKeepsTheProcessAlive>[0] {
+function handleOf({ entry, description, frames }: Sighting): Parameters<typeof whatKeepsTheProcessAlive>[0] {
   const { resource: held } = entry.thing
   const resource = held?.deref()
   if (held === undefined || resource === undefined || description.isRef !== true) return []
-  return [{ type: held.type, resource, trace: entry.trace }]
+  return [{ type: held.type, resource, frames }]
 }

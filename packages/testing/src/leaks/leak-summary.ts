@@ -15,6 +15,9 @@ const WHOLES: Partial<Record<LeakKind, readonly LeakKind[]>> = {
   'keep-alive-socket': ['tls-socket', 'request'],
   'tcp-socket': ['request'],
   'file-handle': ['file-descriptor'],
+  'broadcast-channel': ['event-target-listener'],
+  'message-port': ['event-target-listener'],
+  worker: ['event-target-listener', 'event-listener'],
 }
 
 /** Says in as few words as possible what the sightings are about: parts are left out, the same thing is counted. */

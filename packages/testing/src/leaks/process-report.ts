@@ -2,14 +2,15 @@ import asyncHooks from 'node:async_hooks'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { replaceProperty } from './replace-property.ts'
-import { callSitesOf, type Trace } from './trace.ts'
-import { isUserFrame } from './frame-owner.ts'
+import type { Frame } from './frame.ts'
+import { ReplayedCallSite } from './replayed-call-site.ts'
 
 /** A handle for the report. */
 export interface ReportedHandle {
   readonly type: string
   readonly resource: object
-  readonly trace: Trace
+  /** The stack of its creation, innermost frame first. */
+  readonly frames: readonly Frame[]
 }
 
 interface WhyIsNodeRunning {
@@ -22,14 +23,14 @@ let loaded: Promise<WhyIsNodeRunning> | undefined
 /**
  * What why-is-node-running has to say about these handles.
  *
- * Left to itself it hooks every async resource from its import on, holds all of them strongly, and can report once. It is given
- * the handles instead when there is something to report, each with the stack of its creation.
+ * Left to itself it hooks every async resource from its import on, and can report only once. It is given the handles instead
+ * when there is something to report, each with the stack of its creation.
  */
 export async function whatKeepsTheProcessAlive(handles: readonly ReportedHandle[]): Promise<string> {
   if (handles.length === 0) return ''
   const { hook, print } = await (loaded ??= load())
-  handles.forEach(({ type, resource, trace }, index) =>
-    withStack(trace, () => hook.init(index, type, 0, resource)),
+  handles.forEach(({ type, resource, frames }, index) =>
+    withStack(frames, () => hook.init(index, type, 0, resource)),
   )
   const lines: string[] = []
   print({ error: (message) => lines.push(message) })
@@ -67,10 +68,16 @@ function printerOf(module: unknown): WhyIsNodeRunning['print'] {
 }
 
 /** It asks V8 for the present stack; what it is to see is the recorded one. */
-function withStack(trace: Trace, work: () => void): void {
-  const sites = [undefined, ...callSitesOf(trace, isUserFrame)]
+function withStack(frames: readonly Frame[], work: () => void): void {
+  const [innermost, ...others] = frames.map(
+    ({ name, file, line, column }) =>
+      new ReplayedCallSite({ functionName: name, scriptName: file, lineNumber: line, columnNumber: column }),
+  )
+  // It drops the first one, which would be its own.
+  const sites = innermost === undefined ? [] : [innermost, innermost, ...others]
   const undo = replaceProperty(Error, 'captureStackTrace', () => (target: object) => {
-    Object.defineProperty(target, 'stack', { value: sites, configurable: true })
+    const value: unknown = Error.prepareStackTrace?.(target as Error, sites as unknown as NodeJS.CallSite[])
+    Object.defineProperty(target, 'stack', { value, configurable: true })
   })
   try {
     work()

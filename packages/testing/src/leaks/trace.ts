@@ -1,14 +1,13 @@
 import { getCallSites } from 'node:util'
 import { isLibraryFrame, isUserFrame } from './frame-owner.ts'
 import { type Frame, parseStack } from './frame.ts'
+import { type CallSiteData, ReplayedCallSite } from './replayed-call-site.ts'
 
 /**
  * Where something was created: as taken, without source maps, or as formatted text where only that shows the awaiting callers.
  * Neither retains a function or a receiver, which a kept `Error` would.
  */
-export type Trace = { readonly sites: readonly Site[] } | { readonly stack: string }
-
-type Site = Pick<ReturnType<typeof getCallSites>[number], 'functionName' | 'scriptName' | 'lineNumber' | 'columnNumber'>
+export type Trace = { readonly sites: readonly CallSiteData[] } | { readonly stack: string }
 
 const DEPTH = 60
 
@@ -19,7 +18,7 @@ const DEPTH = 60
  * formatted stack is taken only where no user code is on the synchronous one.
  */
 export function takeTrace(): Trace {
-  const sites: readonly Site[] = getCallSites(DEPTH, { sourceMap: false })
+  const sites = getCallSites(DEPTH, { sourceMap: false }).map(toSite)
   if (sites.some((site) => isUserFrame({ file: site.scriptName }))) return { sites }
   const stack = takeStack()
   return stack === undefined ? { sites } : { stack }
@@ -55,12 +54,23 @@ function takeStack(): string | undefined {
   }
 }
 
-function toFrame({ functionName, scriptName, lineNumber, columnNumber }: Site): Frame {
+/** Native frames have no script. */
+function toSite(site: ReturnType<typeof getCallSites>[number]): CallSiteData {
+  const { functionName, scriptName, lineNumber, columnNumber }: Partial<typeof site> = site
+  return {
+    functionName: functionName ?? '',
+    scriptName: scriptName ?? '',
+    lineNumber: lineNumber ?? 0,
+    columnNumber: columnNumber ?? 0,
+  }
+}
+
+function toFrame({ functionName, scriptName, lineNumber, columnNumber }: CallSiteData): Frame {
   return { name: functionName, file: scriptName, line: lineNumber, column: columnNumber }
 }
 
 /** Test runners that compile sources on the fly install `Error.prepareStackTrace`; it takes call sites back to the source. */
-function mapped(sites: readonly Site[]): readonly Frame[] | undefined {
+function mapped(sites: readonly CallSiteData[]): readonly Frame[] | undefined {
   const prepare: unknown = Error.prepareStackTrace
   if (typeof prepare !== 'function') return undefined
   try {
@@ -69,74 +79,4 @@ function mapped(sites: readonly Site[]): readonly Frame[] | undefined {
   } catch {
     return undefined
   }
-}
-
-/** A call site as V8 hands it to `Error.prepareStackTrace`, made of recorded data. */
-export class ReplayedCallSite {
-  readonly #site: Site
-
-  constructor(site: Site) {
-    this.#site = site
-  }
-
-  getThis(): undefined {}
-  getFunction(): undefined {}
-  getTypeName(): null {
-    return null
-  }
-  getFunctionName(): string | null {
-    return this.#site.functionName === '' ? null : this.#site.functionName
-  }
-  getMethodName(): null {
-    return null
-  }
-  getFileName(): string {
-    return this.#site.scriptName
-  }
-  getScriptNameOrSourceURL(): string {
-    return this.#site.scriptName
-  }
-  getLineNumber(): number {
-    return this.#site.lineNumber
-  }
-  getColumnNumber(): number {
-    return this.#site.columnNumber
-  }
-  getEvalOrigin(): undefined {}
-  getPromiseIndex(): null {
-    return null
-  }
-  isToplevel(): boolean {
-    return true
-  }
-  isEval(): boolean {
-    return false
-  }
-  isNative(): boolean {
-    return false
-  }
-  isConstructor(): boolean {
-    return false
-  }
-  isAsync(): boolean {
-    return false
-  }
-  isPromiseAll(): boolean {
-    return false
-  }
-  toString(): string {
-    const { functionName, scriptName, lineNumber, columnNumber } = this.#site
-    const place = `${scriptName}:${lineNumber}:${columnNumber}`
-    return functionName === '' ? place : `${functionName} (${place})`
-  }
-}
-
-/** Call sites for a program that expects those of V8: the chosen ones, or all when none is chosen. */
-export function callSitesOf(trace: Trace, isChosen: (frame: Frame) => boolean): readonly ReplayedCallSite[] {
-  const frames = framesOf(trace)
-  const chosen = frames.filter(isChosen)
-  return (chosen.length > 0 ? chosen : frames).map(
-    ({ name, file, line, column }) =>
-      new ReplayedCallSite({ functionName: name, scriptName: file, lineNumber: line, columnNumber: column }),
-  )
 }

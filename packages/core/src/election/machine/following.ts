@@ -5,6 +5,7 @@ import type { Instant, ReadResult } from './event.ts'
 import { holdBackMs } from './hold-back.ts'
 import { nextRequest } from './hold.ts'
 import { acquireRecord, isSameRecord, isWrittenAs } from './records.ts'
+import { waitForStandbysMs } from './standby.ts'
 import type { Acquiring, Following, Memory, Observation, SentWrite, Step, View } from './state.ts'
 
 /*
@@ -44,15 +45,15 @@ export function advance(state: Following, at: Instant, config: ElectorConfig): S
     const next = { ...state, memory, reading: memory.requests, pollAt: undefined }
     return { state: next, effects: [{ kind: 'read', request: memory.requests }] }
   }
-  const chance = nextChance(state)
+  const chance = nextChance(state, config)
   if (chance !== undefined && at.now >= chance.takeAt) return acquire(state, { at, config, ...chance })
   return { state, effects: [] }
 }
 
 /** When a follower next has to do something by itself. */
-export function followingWakesAt(state: Following): number | undefined {
+export function followingWakesAt(state: Following, config: ElectorConfig): number | undefined {
   if (state.reading !== undefined) return state.leaveBy
-  return earliest([state.pollAt, state.leaveBy, nextChance(state)?.takeAt])
+  return earliest([state.pollAt, state.leaveBy, nextChance(state, config)?.takeAt])
 }
 
 /** The earliest of the times that are set. */
@@ -86,11 +87,20 @@ export function observe<S extends Following | Acquiring>(
  * A read that finds the very version on which a write was refused shows that nothing changed: the refusal had another cause, and
  * the next try may meet it again.
  */
-export function withDoubtCleared(state: Following, snapshot: LockSnapshot, at: Instant, config: ElectorConfig): Following {
+export function withDoubtCleared(
+  state: Following,
+  snapshot: LockSnapshot,
+  at: Instant,
+  config: ElectorConfig,
+): Following {
   const { observation } = state
   if (observation.kind !== 'outdated' || observation.last.kind !== 'present') return state
   if (observation.last.lease.version !== snapshot.version) return state
-  return { ...state, observation: observation.last, notBefore: at.now + config.timing.retryPeriodMs * (1 + 0.2 * at.random) }
+  return {
+    ...state,
+    observation: observation.last,
+    notBefore: at.now + config.timing.retryPeriodMs * (1 + 0.2 * at.random),
+  }
 }
 
 /** A cool-down has served its purpose once somebody else leads. */
@@ -136,7 +146,7 @@ interface Chance {
 }
 
 /** The next chance to take the lease; undefined when only a change can bring one. */
-function nextChance(state: Following): Chance | undefined {
+function nextChance(state: Following, { identity }: ElectorConfig): Chance | undefined {
   const { observation, memory, notBefore } = state
   if (state.leaveBy !== undefined || observation.kind === 'unknown' || observation.kind === 'outdated') return undefined
   const chance = (freeSince: number, holdBackMs: number): Chance => ({
@@ -146,8 +156,10 @@ function nextChance(state: Following): Chance | undefined {
   if (observation.kind === 'absent') return chance(observation.since, memory.existed ? state.holdBackMs : 0)
   const { changedAt, lease } = observation
   if (lease.deleting) return undefined
-  if (memory.own !== undefined && isWrittenAs(lease.record, memory.own)) return chance(changedAt, 0)
-  return chance(lease.record.holderIdentity === '' ? changedAt : changedAt + durationMs(lease), state.holdBackMs)
+  const { record } = lease
+  if (memory.own !== undefined && isWrittenAs(record, memory.own)) return chance(changedAt, 0)
+  if (record.holderIdentity !== '') return chance(changedAt + durationMs(lease), state.holdBackMs)
+  return chance(changedAt, waitForStandbysMs(record, identity, state.holdBackMs))
 }
 
 /** A record without a usable duration protects its holder for the longest time that other clients use by default. */

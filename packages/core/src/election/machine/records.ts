@@ -1,7 +1,8 @@
 import { formatMicroTime, type LeaseRecord } from '../../lock/lease-record.ts'
 import type { ResolvedTimingOptions } from '../timing-options.ts'
+import { readStandbys, withStandbys } from './standby.ts'
 
-/** The record that takes a free lease. `previous` is the stored record, if there is one. */
+/** The record that takes a free lease. `previous` is the stored record, if there is one; its other standbys stay standbys. */
 export function acquireRecord(options: {
   readonly identity: string
   readonly timing: ResolvedTimingOptions
@@ -11,7 +12,7 @@ export function acquireRecord(options: {
   const { identity, previous } = options
   const time = distinctMicroTime(options.wallTime, previous?.renewTime)
   const transitions = previous?.leaseTransitions ?? 0
-  return {
+  const record: LeaseRecord = {
     holderIdentity: identity,
     leaseDurationSeconds: options.timing.leaseDurationMs / 1000,
     acquireTime: time,
@@ -19,6 +20,8 @@ export function acquireRecord(options: {
     leaseTransitions: previous === undefined || previous.holderIdentity === identity ? transitions : transitions + 1,
     annotations: {},
   }
+  const others = previous === undefined ? [] : readStandbys(previous).filter((standby) => standby !== identity)
+  return withStandbys(record, others)
 }
 
 /** The record that prolongs a lease. It also restores a duration that somebody edited. */
@@ -30,10 +33,14 @@ export function renewRecord(held: LeaseRecord, timing: ResolvedTimingOptions, wa
   }
 }
 
-/** The record that frees a lease, as client-go writes it: no holder, one second, times of now, transitions kept. */
-export function releaseRecord(held: LeaseRecord, wallTime: number): LeaseRecord {
+/**
+ * The record that frees a lease, as client-go writes it: no holder, one second, times of now, transitions kept. `returning` is
+ * this replica where it follows again and may be asked to lead again, after the others.
+ */
+export function releaseRecord(held: LeaseRecord, wallTime: number, returning: string | undefined): LeaseRecord {
   const time = distinctMicroTime(wallTime, held.renewTime)
-  return { ...held, holderIdentity: '', leaseDurationSeconds: 1, acquireTime: time, renewTime: time, annotations: {} }
+  const record = { ...held, holderIdentity: '', leaseDurationSeconds: 1, acquireTime: time, renewTime: time }
+  return withStandbys(record, [...readStandbys(held), ...(returning === undefined ? [] : [returning])])
 }
 
 /** Whether two records agree in every field that electors compare; annotations do not count. */

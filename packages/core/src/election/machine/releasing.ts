@@ -26,18 +26,27 @@ export function release(order: ReleaseOrder, at: Instant, config: ElectorConfig)
   }
   const giveUpAt = Math.min(hold.validUntil, at.now + 2 * config.timing.requestTimeoutMs)
   const state: Releasing = { kind: 'releasing', ...order, hold, giveUpAt }
-  return afterReleaseStep(state, holdWoken({ ...state, at, timing: config.timing, nextWrite: releaseWrite(at) }), {
-    at,
-    config,
-  })
+  return afterReleaseStep(
+    state,
+    holdWoken({ ...state, at, timing: config.timing, nextWrite: releaseWrite(state, at, config) }),
+    {
+      at,
+      config,
+    },
+  )
 }
 
 /** The write that frees the held lease. */
-export function releaseWrite(at: Instant): (hold: Hold) => LeaseWrite {
+export function releaseWrite(
+  { afterwards }: Pick<Releasing, 'afterwards'>,
+  at: Instant,
+  config: ElectorConfig,
+): (hold: Hold) => LeaseWrite {
+  const returning = afterwards === 'follow' ? config.identity : undefined
   return (hold) => ({
     purpose: 'release',
     base: hold.lease,
-    record: releaseRecord(hold.lease.record, at.wallTime),
+    record: releaseRecord(hold.lease.record, at.wallTime, returning),
   })
 }
 

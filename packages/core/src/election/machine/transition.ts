@@ -1,7 +1,15 @@
 import { acquireAnswered, beginTerm, giveBack, won } from './acquiring.ts'
 import type { ElectorConfig } from './config.ts'
 import type { ElectorEffect } from './effect.ts'
-import { abort, abortingObserved, drain, drainedAborting, drainedVoluntarily, endingWakesAt, escalate } from './ending.ts'
+import {
+  abort,
+  abortingObserved,
+  drain,
+  drainedAborting,
+  drainedVoluntarily,
+  endingWakesAt,
+  escalate,
+} from './ending.ts'
 import type { ElectorEvent, Instant } from './event.ts'
 import {
   advance,
@@ -39,18 +47,25 @@ export function transition(state: ElectorState, event: ElectorEvent, context: Tr
 /** The state before `start`. */
 export const INITIAL_STATE: ElectorState = {
   kind: 'idle',
-  memory: { requests: 0, watch: 'down', observedLeader: undefined, existed: false, own: undefined, actNotBefore: undefined },
+  memory: {
+    requests: 0,
+    watch: 'down',
+    observedLeader: undefined,
+    existed: false,
+    own: undefined,
+    actNotBefore: undefined,
+  },
 }
 
 /** When the machine wants a `wake` event if nothing else happens before. */
-export function nextWakeAt(state: ElectorState): number | undefined {
+export function nextWakeAt(state: ElectorState, config: ElectorConfig): number | undefined {
   switch (state.kind) {
     case 'idle':
     case 'stopped':
     case 'acquiring':
       return undefined
     case 'following':
-      return followingWakesAt(state)
+      return followingWakesAt(state, config)
     case 'reserving':
       return Math.min(holdWakesAt(state.hold), state.actAt)
     case 'leading':
@@ -200,7 +215,13 @@ function held(state: Reserving | Leading | Draining, { at, config }: TransitionC
 
 function releasing(state: Releasing, context: TransitionContext) {
   const { at, config } = context
-  return { memory: state.memory, hold: state.hold, at, timing: config.timing, nextWrite: releaseWrite(at) }
+  return {
+    memory: state.memory,
+    hold: state.hold,
+    at,
+    timing: config.timing,
+    nextWrite: releaseWrite(state, at, config),
+  }
 }
 
 function lossOf(state: Reserving | Leading | Draining, event: EventOf<'lost'>): HoldStep {

@@ -1,4 +1,5 @@
-import fsPromises, { type FileHandle } from 'node:fs/promises'
+import type { EventEmitter } from 'node:events'
+import fsPromises from 'node:fs/promises'
 import { currentOrigin } from '../origin.ts'
 import { replaceProperty } from '../replace-property.ts'
 import { takeTrace } from '../trace.ts'
@@ -13,7 +14,7 @@ import { unobserved } from '../unobserved.ts'
 export const trackFileHandles: Tracker = ({ ledger }) =>
   replaceProperty(fsPromises, 'open', (original) => async (...args) => {
     const context = { trace: takeTrace(), origin: currentOrigin() }
-    const handle: FileHandle = await original.apply(fsPromises, args)
+    const handle = await original.apply(fsPromises, args)
     const entry = ledger.add(
       {
         fd: handle.fd,
@@ -22,6 +23,6 @@ export const trackFileHandles: Tracker = ({ ledger }) =>
       },
       context,
     )
-    unobserved(() => handle.once('close', () => ledger.remove(entry)))
+    unobserved(() => (handle as unknown as EventEmitter).once('close', () => ledger.remove(entry)))
     return handle
   })

@@ -1,4 +1,4 @@
-import { type IntervalHistogram, monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks'
+import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks'
 import type { LeakKind } from '../leak-kind.ts'
 import type { Ledger } from '../ledger.ts'
 import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'
@@ -6,7 +6,7 @@ import type { Tracker } from '../tracker.ts'
 
 /** PerformanceObservers and event loop delay monitors that have been switched on and not off again. */
 export const trackPerformanceMonitors: Tracker = ({ ledger }) => {
-  const histogram = Object.getPrototypeOf(monitorEventLoopDelay()) as IntervalHistogram
+  const histogram = Object.getPrototypeOf(monitorEventLoopDelay()) as ReturnType<typeof monitorEventLoopDelay>
   return undoAll([
     ...watchSwitch({ ledger, prototype: PerformanceObserver.prototype, on: 'observe', off: 'disconnect', kind: 'performance-observer' }),
     ...watchSwitch({ ledger, prototype: histogram, on: 'enable', off: 'disable', kind: 'event-loop-monitor' }),

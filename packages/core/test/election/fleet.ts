@@ -1,0 +1,345 @@
+import type { ElectorConfig } from '../../src/election/machine/config.ts'
+import type { ElectorEffect, LeaseWrite } from '../../src/election/machine/effect.ts'
+import type { ElectorEvent, WriteResult } from '../../src/election/machine/event.ts'
+import type { ElectorState } from '../../src/election/machine/state.ts'
+import { INITIAL_STATE, nextWakeAt, transition } from '../../src/election/machine/transition.ts'
+import type { LeaseRecord } from '../../src/lock/lease-record.ts'
+import type { LockSnapshot } from '../../src/lock/lock.ts'
+import { failed } from './pure-elector.ts'
+
+/** What a {@link Fleet} is made of. */
+export interface FleetOptions {
+  readonly seed: number
+  readonly replicas: number
+  readonly config: Omit<ElectorConfig, 'identity'>
+  /** Whether replicas may be suspended: then tasks run past the end of a lease, and only what is asked of the clock counts. */
+  readonly stalls: boolean
+}
+
+/**
+ * Replicas of the pure machine around one stored lease, in a world of late, lost and refused requests, late watches, partitions,
+ * crashes, restarts, stuck tasks, deletions and clocks that differ in rate. Throws when a rule of terms is broken.
+ */
+export class Fleet {
+  readonly random: () => number
+  readonly options: FleetOptions
+  readonly replicas: FleetReplica[] = []
+  now = 0
+  terms = 0
+  /** Once set, every request gets through, and soon. */
+  isCalm = false
+  #lastEpoch = 0n
+  #order = 0
+  #version = 0n
+  #record: LeaseRecord | undefined
+  readonly #pending: { readonly at: number; readonly order: number; readonly run: () => void }[] = []
+
+  constructor(options: FleetOptions) {
+    this.options = options
+    this.random = mulberry32(options.seed)
+    for (let index = 0; index < options.replicas; index++) this.replicas.push(new FleetReplica(this, index))
+  }
+
+  /** Lets disturbances happen for `ms`, then heals everything and lets the fleet settle for `restMs`. */
+  run(ms: number, restMs: number): void {
+    for (const replica of this.replicas) this.after(this.random() * 3000, () => replica.boot())
+    for (let at = 0; at < ms; at += 200 + this.random() * 8000) this.after(at, () => this.#disturb())
+    this.after(ms, () => {
+      this.isCalm = true
+      for (const replica of this.replicas) replica.heal()
+    })
+    this.#passTo(ms + restMs)
+  }
+
+  after(ms: number, run: () => void): void {
+    const event = { at: this.now + Math.max(0, ms), order: this.#order++, run }
+    let index = this.#pending.length
+    while (index > 0 && isLater(this.#pending[index - 1], event)) index--
+    this.#pending.splice(index, 0, event)
+  }
+
+  read(): LockSnapshot {
+    if (this.#record === undefined) return { kind: 'absent', version: this.#version }
+    return { kind: 'present', version: this.#version, record: this.#record, deleting: false }
+  }
+
+  write({ base, record }: LeaseWrite): WriteResult {
+    const stored = this.read()
+    if (base === undefined ? stored.kind === 'present' : stored.kind === 'absent') {
+      return failed(base === undefined ? 'conflict' : 'not-found')
+    }
+    if (base !== undefined && base.version !== stored.version) return failed('conflict')
+    this.#store(record)
+    return { kind: 'written', lease: { kind: 'present', version: this.#version, record, deleting: false } }
+  }
+
+  began(replica: FleetReplica, epoch: bigint): void {
+    this.terms += 1
+    if (epoch <= this.#lastEpoch) throw this.broken(`epoch ${epoch} came after ${this.#lastEpoch}`)
+    this.#lastEpoch = epoch
+    for (const other of this.replicas) {
+      if (other === replica || !other.hasTasks) continue
+      if (this.options.stalls && !other.isHeld) continue
+      throw this.broken(`${replica.identity} began a term while tasks of ${other.identity} live`)
+    }
+  }
+
+  broken(what: string): Error {
+    return new Error(`seed ${this.options.seed}, at ${Math.round(this.now)} ms: ${what}`)
+  }
+
+  #disturb(): void {
+    const replica = this.replicas[Math.floor(this.random() * this.replicas.length)]
+    if (replica === undefined) return
+    const dice = this.random()
+    if (dice < 0.3) replica.send({ kind: 'step-down', reason: 'step-down', cooldownMs: this.random() * 3000 })
+    else if (dice < 0.4) replica.send({ kind: 'stop' })
+    else if (dice < 0.5) replica.crash()
+    else if (dice < 0.7) replica.partition(this.random() * 25_000)
+    else if (dice < 0.8 && this.#record !== undefined) this.#store(this.#record)
+    else if (dice < 0.9 && this.options.config.missingLease === 'wait') this.#store(undefined)
+    else if (this.options.stalls) replica.stall(this.random() * 25_000)
+  }
+
+  #store(record: LeaseRecord | undefined): void {
+    if (record === undefined && this.#record === undefined) return
+    this.#version += 1n
+    this.#record = record
+    for (const replica of this.replicas) replica.notify()
+  }
+
+  #passTo(end: number): void {
+    for (let next = this.#pending[0]; next !== undefined && next.at <= end; next = this.#pending[0]) {
+      this.#pending.shift()
+      this.now = next.at
+      next.run()
+    }
+    this.now = end
+  }
+}
+
+type Fate = 'quick' | 'slow' | 'stuck'
+
+/** One machine of the fleet, restarted under a new identity after every crash and stop. */
+export class FleetReplica {
+  identity = ''
+  hasTasks = false
+  state: ElectorState = INITIAL_STATE
+  readonly #fleet: Fleet
+  readonly #rate: number
+  readonly #index: number
+  #life = 0
+  #validUntil = 0
+  #fate: Fate = 'quick'
+  #cutOffUntil = 0
+  #stalledUntil = 0
+  #nextReportAt = 0
+  #wakeAt: number | undefined
+
+  constructor(fleet: Fleet, index: number) {
+    this.#fleet = fleet
+    this.#index = index
+    this.#rate = 0.976 + fleet.random() * 0.048
+  }
+
+  /** Whether the replica may act, asked of its own clock. */
+  get isHeld(): boolean {
+    return this.#clock < this.#validUntil
+  }
+
+  boot(): void {
+    this.#life += 1
+    this.identity = `replica-${this.#index}-${this.#life}`
+    this.state = INITIAL_STATE
+    this.#wakeAt = undefined
+    this.send({ kind: 'start' })
+    this.#resumeWatch()
+  }
+
+  crash(): void {
+    if (this.identity === '') return
+    this.#life += 1
+    this.identity = ''
+    this.hasTasks = false
+    this.#fleet.after(this.#fleet.random() * 10_000, () => this.boot())
+  }
+
+  /** Nothing gets through for `ms`. */
+  partition(ms: number): void {
+    this.#cutOffUntil = Math.max(this.#cutOffUntil, this.#fleet.now + ms)
+    if (this.#fleet.random() < 0.5) this.#later(this.#fleet.random() * ms, () => this.send({ kind: 'watch-down' }))
+    this.#later(ms, () => this.#resumeWatch())
+  }
+
+  /** The process is suspended for `ms`; what it missed is handled afterwards. */
+  stall(ms: number): void {
+    this.#stalledUntil = this.#fleet.now + ms
+  }
+
+  heal(): void {
+    this.#cutOffUntil = 0
+    this.#stalledUntil = 0
+    if (this.identity !== '') this.#resumeWatch()
+  }
+
+  notify(): void {
+    const fleet = this.#fleet
+    if (this.identity === '' || this.#isCutOff) return
+    this.#nextReportAt = Math.max(this.#nextReportAt, fleet.now + this.#latency())
+    const snapshot = fleet.read()
+    this.#later(this.#nextReportAt - fleet.now, () => {
+      if (!this.#isCutOff) this.send({ kind: 'observed', snapshot })
+    })
+  }
+
+  send(event: ElectorEvent): void {
+    const fleet = this.#fleet
+    if (this.identity === '') return
+    if (fleet.now < this.#stalledUntil) {
+      this.#later(this.#stalledUntil - fleet.now, () => this.send(event))
+      return
+    }
+    const at = { now: this.#clock, wallTime: Date.UTC(2026, 0, 1) + this.#clock, random: fleet.random() }
+    const { state, effects } = transition(this.state, event, { at, config: this.#config })
+    this.state = state
+    for (const effect of effects) this.#carryOut(effect)
+    this.#setWake()
+  }
+
+  #carryOut(effect: ElectorEffect): void {
+    const fleet = this.#fleet
+    switch (effect.kind) {
+      case 'read':
+        this.#request(
+          () => ({ kind: 'read', snapshot: fleet.read() }) as const,
+          (result) => this.send({ kind: 'read-answer', request: effect.request, result }),
+        )
+        break
+      case 'write':
+        if (effect.write.purpose !== 'renew' && this.hasTasks)
+          throw fleet.broken(`${effect.write.purpose} over live tasks`)
+        this.#request(
+          () => fleet.write(effect.write),
+          (result) => this.send({ kind: 'write-answer', request: effect.request, result }),
+        )
+        break
+      case 'begin-term':
+        fleet.began(this, effect.epoch)
+        this.hasTasks = true
+        this.#validUntil = effect.validUntil
+        this.#fate = pick(fleet.random(), ['quick', 'quick', 'slow', 'stuck'])
+        break
+      case 'extend-validity':
+        this.#validUntil = effect.validUntil
+        break
+      case 'end-term':
+        if (this.#fate !== 'stuck') this.#drainIn(fleet.random() * (this.#fate === 'quick' ? 300 : 25_000))
+        break
+      case 'hard-abort':
+        if (this.#fate !== 'stuck') this.#drainIn(fleet.random() * fleet.options.config.timing.abortGraceMs * 0.9)
+        break
+      case 'wedged':
+        this.crash()
+        break
+      case 'identity-taken':
+        throw fleet.broken(`${this.identity} was taken for two processes`)
+      case 'stopped':
+        this.crash()
+        break
+      default:
+    }
+  }
+
+  #drainIn(ms: number): void {
+    this.#later(ms, () => {
+      if (!this.hasTasks) return
+      this.hasTasks = false
+      this.send({ kind: 'drained' })
+    })
+  }
+
+  /** A request that takes effect soon, late or never, and is answered soon, late or never. */
+  #request<T>(perform: () => T, answer: (result: T | ReturnType<typeof failed>) => void): void {
+    const fleet = this.#fleet
+    const isLost = this.#isCutOff
+    const dice = fleet.random()
+    let isAnswered = false
+    const once = (result: T | ReturnType<typeof failed>) => {
+      if (isAnswered) return
+      isAnswered = true
+      answer(result)
+    }
+    this.#later(fleet.options.config.timing.requestTimeoutMs / this.#rate, () => once(failed('unknown-outcome')))
+    if (isLost || (!fleet.isCalm && dice < 0.04)) return
+    if (!fleet.isCalm && dice < 0.08) {
+      this.#later(this.#latency(), () => once(failed('forbidden')))
+      return
+    }
+    fleet.after(!fleet.isCalm && dice < 0.16 ? fleet.random() * 9000 : this.#latency(), () => {
+      const result = perform()
+      if (fleet.isCalm || fleet.random() > 0.05) this.#later(this.#latency(), () => this.#isCutOff || once(result))
+    })
+  }
+
+  #resumeWatch(): void {
+    if (this.#isCutOff) return
+    this.#later(this.#latency(), () => {
+      this.notify()
+      this.#later(200, () => this.send({ kind: 'watch-up' }))
+    })
+  }
+
+  get #config(): ElectorConfig {
+    return { ...this.#fleet.options.config, identity: this.identity }
+  }
+
+  #setWake(): void {
+    const wakeAt = nextWakeAt(this.state, this.#config)
+    if (wakeAt === undefined || wakeAt === this.#wakeAt) return
+    this.#wakeAt = wakeAt
+    this.#later((wakeAt - this.#clock) / this.#rate + 0.001, () => {
+      this.#wakeAt = undefined
+      this.send({ kind: 'wake' })
+    })
+  }
+
+  /** Calls `run` unless the process has ended by then. */
+  #later(ms: number, run: () => void): void {
+    const life = this.#life
+    this.#fleet.after(ms, () => {
+      if (life === this.#life) run()
+    })
+  }
+
+  #latency(): number {
+    const { random, isCalm } = this.#fleet
+    return isCalm || random() < 0.9 ? 1 + random() * 30 : random() * 1500
+  }
+
+  get #isCutOff(): boolean {
+    return this.#fleet.now < this.#cutOffUntil
+  }
+
+  get #clock(): number {
+    return this.#fleet.now * this.#rate
+  }
+}
+
+function isLater(a: { readonly at: number; readonly order: number } | undefined, b: { readonly at: number }): boolean {
+  return a !== undefined && a.at > b.at
+}
+
+function pick<T>(random: number, values: readonly [T, ...T[]]): T {
+  return values[Math.floor(random * values.length)] ?? values[0]
+}
+
+/** A small seeded generator, so that a failing run can be repeated. */
+function mulberry32(seed: number): () => number {
+  let a = seed
+  return () => {
+    a = (a + 0x6d2b79f5) | 0
+    let t = Math.imul(a ^ (a >>> 15), 1 | a)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest'
+import { releaseRecord } from '../../src/election/machine/records.ts'
+import { readStandbys, waitForStandbysMs, withStandbys } from '../../src/election/machine/standby.ts'
+import type { LeaseRecord } from '../../src/lock/lease-record.ts'
+import { lease, ME, PureElector } from './pure-elector.ts'
+
+const HELD: LeaseRecord = lease({ version: 1n }).record
+
+describe('The standbys of a lease', () => {
+  test('are read only together with the acquire time that they were written with', () => {
+    const record = withStandbys(HELD, ['a', 'b'])
+    expect(readStandbys(record)).toEqual(['a', 'b'])
+    expect(readStandbys({ ...record, acquireTime: '2026-01-01T11:59:59.000000Z' })).toEqual([])
+  })
+
+  test.each(['', 'null', '[]', '"x"', '{"of":1}', '{"of":"t","identities":7}', '{'])(
+    'are none where the annotation says %s',
+    (text) => {
+      expect(readStandbys({ ...HELD, acquireTime: 't', annotations: { 'tenure.dev/standby': text } })).toEqual([])
+    },
+  )
+
+  test('get a leader that follows again at their end, and not one that is leaving', () => {
+    const held = withStandbys(HELD, ['a'])
+    expect(readStandbys(releaseRecord(held, 0, 'b'))).toEqual(['a', 'b'])
+    expect(readStandbys(releaseRecord(held, 0, undefined))).toEqual(['a'])
+  })
+
+  test('try one after the other, and all others after them and spread', () => {
+    const released = withStandbys({ ...HELD, holderIdentity: '' }, ['a', 'b'])
+    expect(waitForStandbysMs(released, 'a', 80)).toBe(0)
+    expect(waitForStandbysMs(released, 'b', 80)).toBe(25)
+    expect(waitForStandbysMs(released, 'c', 80)).toBe(130)
+  })
+})
+
+test('the first standby takes a released lease at the moment at which it sees it, and is a standby no more', () => {
+  const elector = new PureElector()
+  elector.follow(lease({ version: 1n }))
+  elector.now = 1000
+  const record = withStandbys({ ...HELD, holderIdentity: '', leaseDurationSeconds: 1 }, [ME, 'other'])
+  const [write] = elector
+    .observe({ kind: 'present', version: 2n, record, deleting: false })
+    .filter(({ kind }) => kind === 'write')
+  expect(write).toMatchObject({ kind: 'write', write: { purpose: 'acquire', base: { version: 2n } } })
+  if (write?.kind === 'write') expect(readStandbys(write.write.record)).toEqual(['other'])
+})

@@ -1,0 +1,263 @@
+import { describe, expect, test } from 'vitest'
+import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
+import type { Controller } from '../../src/controller/controller.ts'
+import { MemoryLeaseStore } from '../../src/lock/memory-lock.ts'
+import { Manager, type ManagerOptions } from '../../src/manager/manager.ts'
+import type { Service } from '../../src/manager/service.ts'
+import { BreakableLock } from '../support/breakable-lock.ts'
+import { untilEnd } from '../support/replica.ts'
+
+function createManager(options: Partial<ManagerOptions> = {}) {
+  const clock = new VirtualClock()
+  const store = new MemoryLeaseStore()
+  const locks: BreakableLock[] = []
+  const manager = new Manager({
+    identity: 'me',
+    lease: { name: 'lease' },
+    clock,
+    random: () => 0,
+    createLock: (lease) => {
+      const lock = new BreakableLock(store.lock(lease.name))
+      locks.push(lock)
+      return lock
+    },
+    ...options,
+  })
+  return { manager, clock, store, locks }
+}
+
+const janitor = (run: Controller['run'] = untilEnd): Controller => ({ name: 'janitor', run })
+
+function service(name: string, log: string[], fault: Partial<Service> = {}): Service {
+  return {
+    name,
+    start: async () => void log.push(`start ${name}`),
+    stop: async () => void log.push(`stop ${name}`),
+    ...fault,
+  }
+}
+
+describe('A manager', () => {
+  test('does nothing before it is started', async () => {
+    const log: string[] = []
+    const { clock, locks, manager } = createManager({ services: [service('a', log)] })
+    manager.register(() => janitor())
+    await clock.advance(60_000)
+    expect([log, locks, clock.pendingTimers]).toEqual([[], [], 0])
+    expect(manager.state).toEqual({ kind: 'idle' })
+  })
+
+  test('starts services in order, then always-on controllers, then stands; and stops in reverse', async () => {
+    const log: string[] = []
+    const { manager, clock } = createManager({ services: [service('a', log), service('b', log)] })
+    const logging = (name: string): Controller => ({
+      name,
+      run: async (term) => {
+        log.push(`run ${name}`)
+        term.defer(() => log.push(`end ${name}`))
+        await untilEnd(term)
+      },
+    })
+    manager.register(() => logging('leading')).register(() => logging('always'), { needsLeadership: false })
+    const running = manager.start()
+    await clock.runAllMicrotasks()
+    expect(log).toEqual(['start a', 'start b', 'run always', 'run leading'])
+    await manager.stop()
+    await running
+    expect(log.slice(4)).toEqual(['end leading', 'end always', 'stop b', 'stop a'])
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  test('can be started once', async () => {
+    const { manager } = createManager()
+    const running = manager.start()
+    await expect(manager.start()).rejects.toMatchObject({ code: 'ALREADY_STARTED' })
+    await manager.stop()
+    await running
+    await expect(manager.start()).rejects.toMatchObject({ code: 'ALREADY_STARTED' })
+  })
+
+  test('cannot be started once it was stopped', async () => {
+    const { manager } = createManager()
+    await manager.stop()
+    await expect(manager.start()).rejects.toMatchObject({ code: 'ALREADY_STARTED' })
+  })
+
+  test('gives the same promise to all who stop it, and that never rejects', async () => {
+    const { manager } = createManager({
+      services: [service('bad', [], { start: () => Promise.reject(new Error('port in use')) })],
+    })
+    const running = manager.start()
+    const stops = [manager.stop(), manager.stop()]
+    expect(stops[0]).toBe(stops[1])
+    await expect(running).rejects.toThrow('port in use')
+    await stops[0]
+  })
+
+  test('is stopped by the end of its block', async () => {
+    const { manager, clock, store } = createManager()
+    manager.register(() => janitor())
+    {
+      await using running = manager
+      void running.start()
+      await clock.runAllMicrotasks()
+      expect(manager.state.kind).toBe('leading')
+    }
+    expect(manager.state.kind).toBe('stopped')
+    expect(store.read('lease')).toMatchObject({ record: { holderIdentity: '' } })
+  })
+
+  test('takes no controller, lease or bad factory after the start', async () => {
+    const { manager } = createManager()
+    expect(() => manager.register('nothing' as never)).toThrow('a function that builds a Controller, got `string`')
+    const running = manager.start()
+    expect(() => manager.register(() => janitor())).toThrow('to be called before `start()`')
+    expect(() => manager.candidacy({ name: 'late' })).toThrow('to be called before `start()`')
+    await manager.stop()
+    await running
+  })
+
+  test('rejects with the cause and leaves nothing when a service cannot start', async () => {
+    const log: string[] = []
+    const { manager, clock, locks } = createManager({
+      services: [
+        service('a', log),
+        service('bad', log, { start: () => Promise.reject(new Error('port in use')) }),
+        service('c', log),
+      ],
+    })
+    manager.register(() => janitor()).register(() => janitor(), { needsLeadership: false })
+    await expect(manager.start()).rejects.toThrow('port in use')
+    expect(log).toEqual(['start a', 'stop a'])
+    expect([locks, clock.pendingTimers]).toEqual([[], 0])
+  })
+
+  test('stops the other services when one fails to stop, and rejects with that', async () => {
+    const log: string[] = []
+    const { manager, clock } = createManager({
+      services: [service('a', log), service('bad', log, { stop: () => Promise.reject(new Error('stuck socket')) })],
+    })
+    const running = manager.start()
+    await clock.runAllMicrotasks()
+    void manager.stop()
+    await expect(running).rejects.toThrow('stuck socket')
+    expect(log).toEqual(['start a', 'start bad', 'stop a'])
+  })
+
+  test('stops in order, released and drained, when an always-on controller is beyond repair', async () => {
+    const { manager, clock, store } = createManager({ restart: { maxRestarts: 0 } })
+    manager.register(() => janitor())
+    manager.register(() => janitor(() => Promise.reject(new Error('no socket'))), { needsLeadership: false })
+    const running = manager.start()
+    running.catch(() => {})
+    await clock.advance(100)
+    await expect(running).rejects.toMatchObject({ code: 'CONTROLLER_FAILED', cause: new Error('no socket') })
+    const lease = store.read('lease')
+    expect(lease.kind === 'present' ? lease.record.holderIdentity : '').toBe('')
+  })
+
+  test('rejects with bad options when two controllers have one name', async () => {
+    const { manager, clock } = createManager()
+    manager.register(() => janitor()).register(() => janitor())
+    const running = manager.start()
+    running.catch(() => {})
+    await clock.advance(100)
+    await expect(running).rejects.toMatchObject({ code: 'BAD_OPTIONS' })
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  test('stands for several leases, each with its own controllers and health', async () => {
+    const { manager, clock, store } = createManager()
+    const leading: string[] = []
+    const run = (name: string) => () =>
+      janitor(async (term) => {
+        leading.push(name)
+        term.health.register('ok', () => {})
+        await untilEnd(term)
+      })
+    manager.register(run('own'))
+    manager.candidacy({ name: 'second' }).register(run('second'))
+    expect(() => manager.candidacy({ name: 'second' })).toThrow('to be stood for once, got `second` twice')
+    const running = manager.start()
+    await clock.runAllMicrotasks()
+    expect(leading).toEqual(['own', 'second'])
+    expect(manager.livez.names).toEqual(
+      expect.arrayContaining(['leader-election', 'janitor.ok', 'second.leader-election', 'second.janitor.ok']),
+    )
+    await manager.stop()
+    await running
+    for (const name of ['lease', 'second']) {
+      expect(store.read(name)).toMatchObject({ record: { holderIdentity: '' } })
+    }
+  })
+
+  test('tells listeners everything until they leave', async () => {
+    const { manager, clock } = createManager()
+    const kinds: string[] = []
+    const leave = manager.on((event) => kinds.push(event.kind))
+    const running = manager.start()
+    await clock.runAllMicrotasks()
+    expect(kinds).toContain('term-began')
+    leave()
+    const before = kinds.length
+    await manager.stop()
+    await running
+    expect(kinds).toHaveLength(before)
+  })
+
+  test('is ready once it has seen the lease, leading or not, and not while it shuts down', async () => {
+    const { manager, clock, locks } = createManager()
+    const failing = async () =>
+      (await manager.readyz.run()).flatMap(({ name, failure }) => (failure === undefined ? [] : [name]))
+    expect(await failing()).toEqual(['lease-observed'])
+    const running = manager.start()
+    await clock.runAllMicrotasks()
+    expect(await failing()).toEqual([])
+    const stopped = manager.stop()
+    expect(await failing()).toContain('shutdown')
+    await stopped
+    await running
+    expect(locks).toHaveLength(1)
+  })
+
+  test('steps down and stands again', async () => {
+    const { manager, clock } = createManager()
+    manager.register(() => janitor())
+    const running = manager.start()
+    await clock.runAllMicrotasks()
+    const result = manager.stepDown({ cooldownMs: 100 })
+    await clock.advance(50)
+    expect(await result).toMatchObject({ kind: 'stepped-down', outcome: 'released' })
+    await clock.advance(50)
+    expect(manager.state).toMatchObject({ kind: 'leading' })
+    await manager.stop()
+    await running
+  })
+
+  test('has the process ended, once, when a drain is wedged', async () => {
+    const fatal: unknown[] = []
+    const { manager, clock } = createManager({ terminate: (error) => fatal.push(error) })
+    manager.register(() => janitor(() => Promise.withResolvers<void>().promise))
+    void manager.start()
+    await clock.runAllMicrotasks()
+    void manager.stepDown()
+    await clock.advance(60_000)
+    expect(fatal).toMatchObject([{ code: 'WEDGED' }])
+  })
+})
+
+describe('The options of a manager', () => {
+  test.each<[Partial<ManagerOptions>, string]>([
+    [{ identity: '' }, 'Expected `identity` to be a text that is not empty, got ``'],
+    [{ identity: ' ' }, 'Expected `identity` to be a text that is not empty'],
+    [{ lease: { name: '' } }, 'Expected `lease.name` to be a text that is not empty'],
+    [{ lease: { name: 'a', leaseDuration: 1 } as never }, 'did you mean `leaseDurationMs`?'],
+    [{ lease: { name: 'a', missingLease: 'ignore' as never } }, 'Expected `missingLease` to be one of create, wait'],
+    [{ lease: { name: 'a', renewDeadlineMs: 20_000 } }, 'got `20000 + 4000 > 14250`'],
+    [{ onWedged: 'ignore' as never }, 'Expected `onWedged` to be one of exit, hold, abandon, got `ignore`'],
+    [{ restart: { maxRestarts: -1 } }, 'Expected `restart.maxRestarts`'],
+    [{ featureGates: { Graceful: true } as never }, 'Unknown feature gate `Graceful`'],
+  ])('%o are refused at once', (options, message) => {
+    expect(() => createManager(options)).toThrow(message)
+  })
+})

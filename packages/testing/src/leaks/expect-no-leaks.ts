@@ -1,0 +1,151 @@
+import {
+  assertKnownKeys,
+  Controller,
+  type ControllerFactory,
+  type LeaseOptions,
+  Manager,
+  type ManagerOptions,
+  MemoryLeaseStore,
+  OptionsError,
+} from '@tenure/core'
+import { type Attention, payAttention } from './detector.ts'
+import { InstanceCount } from './instance-count.ts'
+import { LeakError } from './leak-error.ts'
+import { LeakFinder } from './leak-finder.ts'
+import { LEAK_WATCH_OPTION_NAMES, type LeakWatchOptions, resolveLeakWatchOptions, resolveNumber } from './options.ts'
+import { driveTerms, type TermDriverOptions } from './term-driver.ts'
+
+/** Options of {@link expectNoLeaks}. */
+export interface ExpectNoLeaksOptions extends LeakWatchOptions {
+  /** How many terms to run. Two at least show whether each of them leaves something. @default 5 */
+  readonly terms?: number
+  /** How long each term lasts, in milliseconds. @default 20 */
+  readonly termMs?: number
+  /** How long a term may take to begin and to end, in milliseconds. @default 2000 */
+  readonly termTimeoutMs?: number
+  /**
+   * Terms that are run before the watch begins, for what is made once per process when it is first needed and is meant to stay.
+   * @default 0
+   */
+  readonly warmUpTerms?: number
+}
+
+/** What a manager under test is to be made with: an identity, a lease, and a memory lock for it. */
+export type LeakTestKit = Pick<ManagerOptions, 'identity' | 'lease' | 'createLock'>
+
+/** A manager that was not started, a function that makes one, or a factory of the controller in question. */
+export type LeakTestSubject = Manager | ((kit: LeakTestKit) => Manager | Controller | Promise<Manager>)
+
+const OPTION_NAMES = [...LEAK_WATCH_OPTION_NAMES, 'terms', 'termMs', 'termTimeoutMs', 'warmUpTerms']
+
+/**
+ * Runs real terms one after the other in this process, stops, and fails when anything is left.
+ *
+ * A function is given a kit with a memory lock, and is called once (a second time where there are warm-up terms); a manager
+ * that is passed as it is keeps the lock that it was made with.
+ *
+ * @example
+ * ```ts
+ * await expectNoLeaks(() => new Janitor(), { terms: 5 })
+ * await expectNoLeaks((kit) => new Manager({ ...kit, logger }).register(() => new Janitor()))
+ * ```
+ * @throws LeakError (as a rejection) naming what is left. @throws OptionsError (as a rejection) for bad options, or a manager
+ * that was started. @throws Error (as a rejection) when a term does not begin or end, and nothing is left that explains it.
+ */
+export async function expectNoLeaks(subject: LeakTestSubject, options: ExpectNoLeaksOptions = {}): Promise<void> {
+  const { driver, warmUp, watch } = resolve(options)
+  assertSubject(subject, warmUp.terms)
+  if (warmUp.terms > 0) await driveOrThrow(subject, warmUp)
+  const attention = payAttention()
+  const finder = new LeakFinder(attention, watch)
+  const unseen = watch.retained && subject instanceof Manager ? new InstanceCount(Controller) : undefined
+  try {
+    const outcome = await driveTerms(await managerOf(subject), driver)
+    const isStuck = outcome.kind === 'failed'
+    if (unseen !== undefined && !isStuck) enterUnseen(attention, unseen)
+    const { leaks, report } = await finder.find(isStuck ? 0 : watch.graceMs)
+    const cause = outcome.kind === 'failed' ? outcome.error : undefined
+    if (leaks.length > 0) throw new LeakError(headline(report, cause), leaks, { cause })
+    if (cause !== undefined) throw cause
+  } finally {
+    attention.end()
+  }
+}
+
+interface Plan {
+  readonly driver: TermDriverOptions
+  readonly warmUp: TermDriverOptions
+  readonly watch: ReturnType<typeof resolveLeakWatchOptions>
+}
+
+function resolve(options: ExpectNoLeaksOptions): Plan {
+  assertKnownKeys('`expectNoLeaks()`', options, OPTION_NAMES)
+  const driver = {
+    terms: resolveNumber('terms', options.terms, { fallback: 5, min: 1, isWhole: true }),
+    termMs: resolveNumber('termMs', options.termMs, { fallback: 20, min: 0 }),
+    timeoutMs: resolveNumber('termTimeoutMs', options.termTimeoutMs, { fallback: 2000, min: 1 }),
+  }
+  const warmUpTerms = resolveNumber('warmUpTerms', options.warmUpTerms, { fallback: 0, min: 0, isWhole: true })
+  return { driver, warmUp: { ...driver, terms: warmUpTerms }, watch: resolveLeakWatchOptions(options) }
+}
+
+function assertSubject(subject: unknown, warmUpTerms: number): void {
+  if (typeof subject !== 'function' && !(subject instanceof Manager)) {
+    throw new OptionsError(
+      `Expected \`expectNoLeaks()\` to be given a Manager, or a function that makes a Manager or a Controller, got \`${String(subject)}\``,
+    )
+  }
+  if (warmUpTerms > 0 && subject instanceof Manager) {
+    throw new OptionsError('Expected a function that makes the manager: `warmUpTerms` need a manager of their own')
+  }
+}
+
+async function driveOrThrow(subject: LeakTestSubject, options: TermDriverOptions): Promise<void> {
+  const outcome = await driveTerms(await managerOf(subject), options)
+  if (outcome.kind === 'failed') throw outcome.error
+}
+
+async function managerOf(subject: LeakTestSubject): Promise<Manager> {
+  if (subject instanceof Manager) return subject
+  const kit = createKit()
+  const made: unknown = await subject(kit)
+  if (made instanceof Manager) return made
+  if (isController(made)) return new Manager(kit).register(startingWith(made, subject as () => Controller))
+  throw new OptionsError(`Expected the function to return a Manager or a Controller, got \`${String(made)}\``)
+}
+
+/** The instance that showed what the function makes is the one of the first term. */
+function startingWith(first: Controller, factory: ControllerFactory): ControllerFactory {
+  let next: Controller | undefined = first
+  return () => {
+    const controller = next ?? factory()
+    next = undefined
+    return controller
+  }
+}
+
+function isController(made: unknown): made is Controller {
+  return typeof made === 'object' && made !== null && typeof Reflect.get(made, 'run') === 'function'
+}
+
+function createKit(): LeakTestKit {
+  const store = new MemoryLeaseStore()
+  return {
+    identity: 'leak-test',
+    lease: { name: 'leak-test' },
+    createLock: ({ name }: LeaseOptions) => store.lock(name),
+  }
+}
+
+/** The factories of a manager that was made before cannot be seen, but what they have made can be counted. */
+function enterUnseen({ ledger }: Attention, controllers: InstanceCount): void {
+  ledger.add({
+    isRetention: true,
+    isAlive: () => controllers.growth() > 0,
+    describe: () => ({ kind: 'controller', detail: `${controllers.growth()} more instances of \`Controller\`` }),
+  })
+}
+
+function headline(report: string, cause: Error | undefined): string {
+  return cause === undefined ? report : `${cause.message}. ${report}`
+}
