@@ -177,8 +177,9 @@ describe('updating an object', () => {
         admin.put(leasesPath(namespace, 'contended'), { ...before, spec: { holderIdentity: `w${index}` } }),
       ),
     )
-    const statuses = answers.map(({ status }) => status).sort()
-    expect(statuses).toEqual([200, ...Array<number>(9).fill(409)])
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1)
+    expect(statuses.filter((status) => status === 409)).toHaveLength(9)
   })
 
   it('changes nothing when nothing is different', async () => {

@@ -28,6 +28,5 @@ it('builds no controller as a follower and makes no request but its watch, howev
   expect(renewals.map(({ holder }) => holder)).toEqual([leader.name, leader.name])
   expect(after.slice(before.length)).toEqual([])
   expect(before.filter(({ verb }) => verb === 'watch')).toHaveLength(1)
-  console.log(before)
   expect(follower.all('built')).toEqual([])
 })

@@ -63,16 +63,14 @@ describe.concurrent('the test plan of KEP-5366', () => {
   it('waits with the release until a controller has returned that waits for a slow API server', async () => {
     await using scenario = await Scenario.open(server)
     await using slowWay = await TcpProxy.start(server.url)
+    slowWay.holdAnswers()
     const content = withServer(server.kubeConfig(scenario.userOf('alpha')), slowWay.url)
     const kubeConfigPath = await scenario.writeKubeConfig('slow', content)
     const { namespace, leaseName: lease } = scenario
     const replica = await scenario.start('alpha', {
       controllers: [{ kind: 'caller', kubeConfigPath, namespace, lease }],
     })
-    await replica.saw('answered')
-
-    slowWay.holdAnswers()
-    await replica.saw('called', { from: replica.events.length })
+    await replica.saw('called')
     const stepDown = replica.stepDown({ cooldownMs: 60_000 })
     await replica.reached('draining')
     const renewals = await scenario.lease.changes(2)
@@ -81,6 +79,7 @@ describe.concurrent('the test plan of KEP-5366', () => {
     slowWay.resume()
 
     expect(await stepDown).toMatchObject({ outcome: 'released', drain: 'clean' })
+    expect(replica.all('answered')).toHaveLength(1)
     const released = await scenario.lease.heldBy('')
     const ended = await replica.saw('loop-ended')
     expect(ended.at).toBeLessThan(released.at)

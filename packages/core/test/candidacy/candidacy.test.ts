@@ -285,6 +285,26 @@ describe('The health of a candidacy', () => {
     expect(replica.candidacy.health.names).toEqual(['leader-election'])
   })
 
+  test('keeps no registry of a run that is over', async () => {
+    const replica = new Replica().runs(untilEnd)
+    const { health } = replica.candidacy
+    const served = new Set<unknown>()
+    const add = health.add.bind(health)
+    health.add = (source, prefix) => {
+      const remove = add(source, prefix)
+      served.add(source)
+      return () => {
+        served.delete(source)
+        remove()
+      }
+    }
+    await replica.start()
+    expect(served.size).toBe(1)
+    void replica.candidacy.stepDown()
+    await replica.clock.advance(100)
+    expect(served.size).toBe(0)
+  })
+
   test('fails when the lease has expired while tasks still run', async () => {
     const replica = await new Replica().runs(untilEnd).start()
     expect(await replica.unhealthy()).toEqual([])

@@ -79,7 +79,7 @@ describe('Restart options', () => {
     [{ withinMs: 0 }, 'Expected `restart.withinMs` to be a number of milliseconds of at least 1, got `0`'],
     [{ backoffMs: -1 }, 'Expected `restart.backoffMs` to be a number of milliseconds of at least 0, got `-1`'],
     [{ maxRestart: 1 }, 'Unknown option `maxRestart` in `restart`; did you mean `maxRestarts`?'],
-  ])('%o are refused', (options, message) => {
+  ])('%o are refused', (options: object, message) => {
     expect(() => resolveRestartOptions(options)).toThrow(message)
   })
 })

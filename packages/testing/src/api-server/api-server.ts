@@ -1,6 +1,14 @@
 /**
  * The embedded API server: the part of the Kubernetes API that leader election and its users touch, in this process, over
  * HTTPS on loopback. A contract suite holds it to the behaviour of the real server.
+ *
+ * What a real cluster does and this server does not:
+ * - Controllers: owner references are stored and nothing is collected, whatever a deletion says about dependents; nothing runs
+ *   pods or deployments; nobody coordinates lease candidates. Only namespaces are emptied when they are deleted.
+ * - Admission: policies are stored and not evaluated, and so are the CEL rules of custom resources.
+ * - Defaults and validation of kinds that it only stores: pods, services, endpoints, deployments, admission policies.
+ * - RBAC: whoever may write roles may grant anything; roles are not aggregated.
+ * - Bodies in YAML or protobuf, tables, OpenAPI documents, the expiry of events.
  */
 import { silentLogger, systemClock, systemRandom, type Clock, type Logger, type Random } from '@tenure/core'
 import { randomUUID } from 'node:crypto'
@@ -78,56 +86,74 @@ const KEEP_ALIVE_MS = 10 * 60 * 1000
 
 /** Starts an embedded API server on loopback. @throws the error of the socket when the port cannot be had */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
-  const { clock = systemClock, random = systemRandom, users = [] } = options
-  const { store, authority, closeFile } = openState(options, clock)
-  const authenticator = new Authenticator()
-  for (const user of users) authenticator.addToken(user)
-  const catalog = new ResourceCatalog()
-  serveCustomResources(store, catalog)
-  const objects = new ObjectApi({ store, clock, random, createUid: randomUUID })
-  const authorizer = new Authorizer(store)
-  const faults = new Faults()
-  const requests = new RequestLog(options.requestLogLimit ?? 10_000)
-  const pipeline = new RequestPipeline({
-    store,
-    clock,
-    catalog,
-    authenticator,
-    logger: options.logger ?? silentLogger,
-    authorizer,
-    handler: new ResourceHandler({ store, catalog, objects, authorizer }),
-    faults,
-    requests,
-    bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000,
-  })
-  const server = createHttpsServer(authority, pipeline)
+  const { logger = silentLogger } = options
+  const state = openState(options)
+  const { pipeline, faults, requests } = createPipeline(options, state.store)
+  const server = createHttpsServer(state.authority, pipeline)
   const sockets = trackSockets(server)
   const port = await listen(server, options.port ?? 0).catch((error: unknown) => {
-    closeFile()
+    state.closeFile()
     throw error
   })
   const url = `https://${HOST}:${port}`
-  const kubeConfig = (user: ApiUser = ADMIN): string => {
-    const token = users.find((each) => each.name === user.name)?.token
-    const credential =
-      token === undefined
-        ? authority.issueClientCertificate({ commonName: user.name, organizations: user.groups ?? [] })
-        : { token }
-    return formatKubeConfig({ url, caCert: authority.root.cert, user: user.name, credential })
-  }
+  logger.info({ url }, 'embedded API server is listening')
+  const kubeConfig = (user: ApiUser = ADMIN): string =>
+    kubeConfigFor(user, { url, ...state, users: options.users ?? [] })
   let stopped: Promise<void> | undefined
-  const stop = (): Promise<void> => (stopped ??= close(server, pipeline, sockets).finally(closeFile))
+  const stop = (): Promise<void> => (stopped ??= close(server, pipeline, sockets).finally(state.closeFile))
   return {
     url,
-    caCert: authority.root.cert,
+    caCert: state.authority.root.cert,
     faults,
     requests,
-    store,
+    store: state.store,
     kubeConfig,
     writeKubeConfig: (path, user) => writeFile(path, kubeConfig(user), { mode: 0o600 }),
     stop,
     [Symbol.asyncDispose]: stop,
   }
+}
+
+/** Puts the parts together that are between a connection and the store. */
+function createPipeline(
+  options: ApiServerOptions,
+  store: Store,
+): { readonly pipeline: RequestPipeline; readonly faults: Faults; readonly requests: RequestLog } {
+  const { clock = systemClock, random = systemRandom, logger = silentLogger } = options
+  const authenticator = new Authenticator()
+  for (const user of options.users ?? []) authenticator.addToken(user)
+  const catalog = new ResourceCatalog()
+  serveCustomResources(store, catalog)
+  const objects = new ObjectApi({ store, clock, random, createUid: randomUUID })
+  const authorizer = new Authorizer(store)
+  const handler = new ResourceHandler({ store, catalog, objects, authorizer })
+  const faults = new Faults()
+  const requests = new RequestLog(options.requestLogLimit ?? 10_000)
+  const bookmarkIntervalMs = options.bookmarkIntervalMs ?? 60_000
+  const parts = {
+    store,
+    clock,
+    logger,
+    catalog,
+    authenticator,
+    authorizer,
+    handler,
+    faults,
+    requests,
+    bookmarkIntervalMs,
+  }
+  return { pipeline: new RequestPipeline(parts), faults, requests }
+}
+
+function kubeConfigFor(
+  user: ApiUser,
+  server: { readonly url: string; readonly authority: CertificateAuthority; readonly users: readonly TokenUser[] },
+): string {
+  const { url, authority } = server
+  const token = server.users.find((each) => each.name === user.name)?.token
+  const subject = { commonName: user.name, organizations: user.groups ?? [] }
+  const credential = token === undefined ? authority.issueClientCertificate(subject) : { token }
+  return formatKubeConfig({ url, caCert: authority.root.cert, user: user.name, credential })
 }
 
 /** All connections, also those whose handshake is under way, which the server itself does not count. */
@@ -156,11 +182,11 @@ interface ServerState {
 }
 
 /** The state of the file, if there is one, or a new one. Watches cannot start from before: their history is not kept. */
-function openState(options: ApiServerOptions, clock: Clock): ServerState {
+function openState(options: ApiServerOptions): ServerState {
   const store = new Store(options.historyLimit === undefined ? {} : { historyLimit: options.historyLimit })
   const saved = options.file === undefined ? undefined : readStateFile(options.file)
   if (saved !== undefined) store.restore(saved.objects.values(), saved.version)
-  createPresetObjects(store, clock, randomUUID)
+  createPresetObjects(store, options.clock ?? systemClock, randomUUID)
   store.compact()
   const authority =
     saved === undefined ? CertificateAuthority.create(CA_NAME) : CertificateAuthority.from(saved.authority, CA_NAME)

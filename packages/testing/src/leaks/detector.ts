@@ -4,6 +4,7 @@ import { trackAsyncHooks } from './kinds/async-hooks.ts'
 import { trackAsyncResources } from './kinds/async-resources.ts'
 import { trackCallContext } from './kinds/call-context.ts'
 import { trackDiagnosticsChannels } from './kinds/diagnostics-channels.ts'
+import { trackDirectoryHandles } from './kinds/directory-handles.ts'
 import { trackEventEmitters } from './kinds/event-emitters.ts'
 import { trackEventTargets } from './kinds/event-targets.ts'
 import { trackFileDescriptors } from './kinds/file-descriptors.ts'
@@ -24,6 +25,7 @@ const TRACKERS: readonly Tracker[] = [
   trackEventTargets,
   trackFileDescriptors,
   trackFileHandles,
+  trackDirectoryHandles,
   trackPerformanceMonitors,
   trackDiagnosticsChannels,
   trackHealthChecks,

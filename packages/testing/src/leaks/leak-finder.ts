@@ -8,7 +8,7 @@ import type { ResolvedLeakWatchOptions } from './options.ts'
 import { whatKeepsTheProcessAlive } from './process-report.ts'
 import { reportOf } from './report.ts'
 import { roughSiteOf, type Sighting, sightingOf } from './sighting.ts'
-import { nextTurn, realDelay, unobserved } from './unobserved.ts'
+import { nextTurn, realDelay, realNow, unobserved } from './unobserved.ts'
 
 /** What was found. */
 export interface Findings {
@@ -36,7 +36,7 @@ export class LeakFinder {
    * is no leak. Garbage is collected in between, so that what nobody can reach does not count either.
    */
   async find(graceMs = this.#options.graceMs): Promise<Findings> {
-    const start = performance.now()
+    const start = realNow()
     await nextTurn()
     await nextTurn()
     const seen = new Map<string, Set<number>>()
@@ -44,12 +44,12 @@ export class LeakFinder {
     for (let waitMs = 1; sightings.length > 0; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
       await collectGarbage()
       sightings = this.#look(seen)
-      const leftMs = graceMs - (performance.now() - start)
+      const leftMs = graceMs - (realNow() - start)
       if (sightings.length === 0 || leftMs <= 0) break
       await realDelay(Math.min(waitMs, leftMs))
       sightings = this.#look(seen)
     }
-    return this.#summarize(sightings, seen, performance.now() - start)
+    return this.#summarize(sightings, seen, realNow() - start)
   }
 
   #look(seen: Map<string, Set<number>>): readonly Sighting[] {

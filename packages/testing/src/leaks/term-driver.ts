@@ -1,5 +1,5 @@
 import { AlreadyStartedError, type Candidacy, type Manager, OptionsError, type StepDownResult } from '@tenure/core'
-import { realDelay } from './unobserved.ts'
+import { realDelay, realNow } from './unobserved.ts'
 
 /** How to drive a manager through its terms. */
 export interface TermDriverOptions {
@@ -44,9 +44,9 @@ async function drive(candidacy: Candidacy, { terms, termMs, timeoutMs }: TermDri
 }
 
 async function untilLeading(candidacy: Candidacy, timeoutMs: number): Promise<void> {
-  const deadline = performance.now() + timeoutMs
+  const deadline = realNow() + timeoutMs
   while (candidacy.state.kind !== 'leading') {
-    if (performance.now() > deadline) {
+    if (realNow() > deadline) {
       throw new Error(
         `Expected \`${candidacy.lease}\` to be acquired within ${timeoutMs} ms, but it is ${candidacy.state.kind}` +
           (candidacy.lastProblem === undefined ? '' : `: ${candidacy.lastProblem.message}`),

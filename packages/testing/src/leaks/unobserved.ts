@@ -3,6 +3,7 @@ import { setImmediate as setRealImmediate, setTimeout as setRealTimeout } from '
 // Taken once, before anybody can put fake timers in their place.
 const setImmediate = setRealImmediate
 const setTimeout = setRealTimeout
+const now = performance.now.bind(performance)
 
 let depth = 0
 
@@ -19,6 +20,11 @@ export function unobserved<T>(work: () => T): T {
   } finally {
     depth--
   }
+}
+
+/** Milliseconds of real time since the start of the process. */
+export function realNow(): number {
+  return now()
 }
 
 /** Resolves in the next turn of the event loop, of real time. */

@@ -24,6 +24,7 @@ describe('a server with a file', () => {
     await client.send('DELETE', leases('gone'))
     const kept = await client.send('POST', leases(), { metadata: { name: 'kept' }, spec: { holderIdentity: 'a' } })
     await first.stop()
+    client.disconnect()
 
     await using second = await startApiServer({ file, port: Number(new URL(first.url).port) })
     // The kubeconfig of the first server is still good.

@@ -50,8 +50,13 @@ export class TestClient implements Disposable {
     return response
   }
 
-  [Symbol.dispose](): void {
+  /** Closes all connections; the next request opens a new one. */
+  disconnect(): void {
     this.#agent.destroy()
+  }
+
+  [Symbol.dispose](): void {
+    this.disconnect()
   }
 }
 

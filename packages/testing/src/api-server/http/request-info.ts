@@ -1,8 +1,5 @@
 import { nameInFieldSelector } from '../objects/selectors.ts'
 
-/** The verbs that authorization, faults and the request log know. */
-export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
-
 /** What a request asks for, read from its method and URL alone. */
 export interface RequestInfo {
   readonly path: string

@@ -210,7 +210,7 @@ export class RequestPipeline {
   #log(exchange: Exchange, status: number): void {
     const { info, user, userAgent, startedAt, startedWallTime } = exchange
     const { target } = info
-    this.#parts.requests.add({
+    const entry = {
       user: user.name,
       verb: info.verb,
       group: target?.group ?? '',
@@ -223,7 +223,9 @@ export class RequestPipeline {
       status,
       startedAt: startedWallTime,
       durationMs: this.#parts.clock.now() - startedAt,
-    })
+    }
+    this.#parts.requests.add(entry)
+    this.#parts.logger.debug(entry, 'request')
   }
 
   #later(delayMs: number, callback: () => void): void {

@@ -77,7 +77,7 @@ export interface StatusErrorOptions {
 }
 
 /** `leases.coordination.k8s.io`, or `pods` for the core group. */
-export function qualifiedResource(subject: { readonly group: string; readonly resource: string }): string {
+function qualifiedResource(subject: { readonly group: string; readonly resource: string }): string {
   return subject.group === '' ? subject.resource : `${subject.resource}.${subject.group}`
 }
 
@@ -102,8 +102,7 @@ export function alreadyExists(subject: StatusSubject): ApiStatusError {
 }
 
 /** What the API server says when a write starts from an old version. */
-export const OUTDATED_WRITE =
-  'the object has been modified; please apply your changes to the latest version and try again'
+const OUTDATED_WRITE = 'the object has been modified; please apply your changes to the latest version and try again'
 
 /** 409 for a write that does not fit the stored object. */
 export function conflict(subject: StatusSubject, why: string = OUTDATED_WRITE): ApiStatusError {

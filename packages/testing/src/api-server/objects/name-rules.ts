@@ -15,14 +15,14 @@ function atMost(name: string, length: number): string[] {
 }
 
 /** What is wrong with a DNS subdomain (RFC 1123), in the words of the API server. */
-export function dnsSubdomainErrors(name: string): string[] {
+function dnsSubdomainErrors(name: string): string[] {
   const why =
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character"
   return [...atMost(name, 253), ...mustMatch(name, { pattern: SUBDOMAIN, why, examples: ['example.com'] })]
 }
 
 /** What is wrong with a DNS label (RFC 1123). */
-export function dnsLabelErrors(name: string): string[] {
+function dnsLabelErrors(name: string): string[] {
   const why =
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character"
   if (name.includes('.') && dnsSubdomainErrors(name).length === 0) return [...atMost(name, 63), 'must not contain dots']

@@ -1,6 +1,4 @@
 import { ApiStatusError, forbidden, notFound } from './api-status.ts'
-import { equalJson } from './json-value.ts'
-import type { KubeObject } from './kube-object.ts'
 import { subjectOf, type ResourceDefinition } from '../resources/resource-definition.ts'
 import type { ObjectRef, Store } from '../storage/store.ts'
 
@@ -35,15 +33,6 @@ export function assertNamespaceTakes(store: Store, definition: ResourceDefinitio
 export function assertNamespaceMayGo(definition: ResourceDefinition, name: string): void {
   if (definition.collection !== 'namespaces' || !PROTECTED.has(name)) return
   throw forbidden(subjectOf(definition, name), 'this namespace may not be deleted')
-}
-
-/** Whether a DELETE of this object starts the end of a namespace instead of removing the object. */
-export function isLivingNamespace(ref: ObjectRef, object: KubeObject): boolean {
-  return ref.collection === 'namespaces' && hasFinalizer(object)
-}
-
-function hasFinalizer(namespace: KubeObject): boolean {
-  return !equalJson(namespace['spec'], {})
 }
 
 /**

@@ -50,7 +50,7 @@ export function listObjects(
 }
 
 /** @throws ApiStatusError 504 for a version that has not been reached. */
-export function assertReached(store: Store, version: number): void {
+function assertReached(store: Store, version: number): void {
   if (version <= store.version) return
   throw new ApiStatusError(
     504,

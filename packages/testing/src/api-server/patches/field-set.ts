@@ -22,7 +22,7 @@ export const EMPTY_FIELD_SET: FieldSet = { member: false, children: new Map() }
 const MEMBER: FieldSet = { member: true, children: new Map() }
 
 /** The set of one path. */
-export function singleton(path: FieldPath): FieldSet {
+function singleton(path: FieldPath): FieldSet {
   return path.reduceRight<FieldSet>(
     (inner, element) => ({ member: false, children: new Map([[element, inner]]) }),
     MEMBER,

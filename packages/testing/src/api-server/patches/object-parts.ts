@@ -29,21 +29,11 @@ function isAtomic(schema: Schema): boolean {
 }
 
 /** How an item of a `set` or `map` list is told apart. */
-export function itemElement(item: JsonValue, schema: ListSchema): string {
+function itemElement(item: JsonValue, schema: ListSchema): string {
   if (schema.listType === 'set') return `v:${JSON.stringify(item)}`
   const given = isJsonObject(item) ? item : {}
   const keys = [...schema.keys].sort().filter((key) => given[key] !== undefined)
   return `k:${JSON.stringify(Object.fromEntries(keys.map((key) => [key, given[key]])))}`
-}
-
-/** The value at a path; `undefined` where there is none. */
-export function partAt(value: JsonValue | undefined, schema: Schema, path: readonly string[]): JsonValue | undefined {
-  let part: { value: JsonValue; schema: Schema } | undefined = value === undefined ? undefined : { value, schema }
-  for (const element of path) {
-    if (part === undefined) return undefined
-    part = partsOf(part.value, part.schema)?.find((each) => each.element === element)
-  }
-  return part?.value
 }
 
 /** A copy of the value without the part at a path. */

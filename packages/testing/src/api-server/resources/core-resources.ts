@@ -3,7 +3,18 @@ import { forbiddenValue, invalidValue, tooLongValue } from '../objects/field-cau
 import { asJsonObject, equalJson } from '../objects/json-value.ts'
 import type { KubeObject } from '../objects/kube-object.ts'
 import { kindSchema, objectReference } from './metadata-schema.ts'
-import { atomicMap, anything, list, listBy, map, object, openObject, pointer, value } from './object-schema.ts'
+import {
+  atomicMap,
+  anything,
+  list,
+  listBy,
+  map,
+  object,
+  openObject,
+  pointer,
+  value,
+  type ObjectSchema,
+} from './object-schema.ts'
 import { defineResource, type ResourceDefinition, type WriteTarget } from './resource-definition.ts'
 import { configMapKeyErrors } from '../objects/name-rules.ts'
 
@@ -105,7 +116,7 @@ const container = openObject('Container', {
 })
 
 /** `PodSpec`, as far as lists are merged by key. */
-export const podSpec = openObject('PodSpec', {
+export const podSpec: ObjectSchema = openObject('PodSpec', {
   containers: listBy(['name'], container),
   initContainers: listBy(['name'], container),
   ephemeralContainers: listBy(['name'], container),

@@ -11,7 +11,7 @@ import type { ResourceFacts } from './resource-facts.ts'
 import { describeTimer, isTimerGone } from './timers.ts'
 
 /**
- * Types that say nothing: promises and ticks end by themselves, signal watchers and observers are seen as what they serve, and
+ * Types that say nothing: promises and ticks end by themselves, signal watchers, observers and open files are seen as what they serve, and
  * the rest is memory without a handle.
  */
 const IGNORED: ReadonlySet<string> = new Set([
@@ -22,6 +22,7 @@ const IGNORED: ReadonlySet<string> = new Set([
   'ELDHISTOGRAM',
   'PerformanceObserver',
   'FILEHANDLE',
+  'DIRHANDLE',
   'ZLIB',
   'DNSCHANNEL',
   'HTTPINCOMINGMESSAGE',

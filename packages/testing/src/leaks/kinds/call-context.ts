@@ -1,23 +1,28 @@
+import fs from 'node:fs'
 import net from 'node:net'
 import { currentOrigin, runWithOrigin } from '../origin.ts'
-import { replaceProperty, undoAll } from '../replace-property.ts'
+import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'
 import { takeTrace } from '../trace.ts'
 import type { Tracker } from '../tracker.ts'
+
+type Call = (this: unknown, ...args: unknown[]) => unknown
 
 /** Calls that open something later, when the stack no longer shows who made them: they carry their place along. */
 export const trackCallContext: Tracker = () =>
   undoAll([
-    replaceProperty(globalThis, 'fetch', (original) => (...args) => withCall(() => original(...args))),
-    replaceProperty(
-      net.Server.prototype as unknown as { listen: (this: net.Server, ...args: unknown[]) => net.Server },
-      'listen',
-      (original) =>
-        function listen(...args) {
-          return withCall(() => original.apply(this, args))
-        },
-    ),
+    carryPlace(globalThis, 'fetch'),
+    carryPlace(net.Server.prototype, 'listen'),
+    carryPlace(fs, 'createReadStream'),
+    carryPlace(fs, 'createWriteStream'),
   ])
 
-function withCall<T>(work: () => T): T {
-  return runWithOrigin({ ...currentOrigin(), call: takeTrace() }, work)
+function carryPlace<K extends PropertyKey>(target: Record<K, unknown>, name: K): Undo {
+  return replaceProperty(
+    target as Record<K, Call>,
+    name,
+    (original) =>
+      function carryingPlace(...args) {
+        return runWithOrigin({ ...currentOrigin(), call: takeTrace() }, () => original.apply(this, args))
+      },
+  )
 }

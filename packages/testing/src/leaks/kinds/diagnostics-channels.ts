@@ -76,5 +76,8 @@ function countOf(attached: Map<Channel, Map<object, number>>, channel: Channel, 
 function add(attached: Map<Channel, Map<object, number>>, channel: Channel, subscriber: object, by: number): void {
   const counts = attached.get(channel) ?? new Map<object, number>()
   attached.set(channel, counts)
-  counts.set(subscriber, (counts.get(subscriber) ?? 0) + by)
+  const count = (counts.get(subscriber) ?? 0) + by
+  if (count > 0) counts.set(subscriber, count)
+  else counts.delete(subscriber)
+  if (counts.size === 0) attached.delete(channel)
 }

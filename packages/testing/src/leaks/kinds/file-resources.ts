@@ -1,15 +1,7 @@
-import type { Described, ResourceFacts } from './resource-facts.ts'
-import { isRefOf } from './resource-facts.ts'
+import { type Described, isRefOf, type ResourceFacts } from './resource-facts.ts'
 
-/** Watchers and directory handles. Open files are seen elsewhere, by their descriptor. */
+/** Watchers of files and folders. Open ones are seen elsewhere, by what opens and closes them. */
 export function describeFileResource({ type, resource }: ResourceFacts): Described {
-  switch (type) {
-    case 'FSEVENTWRAP':
-    case 'STATWATCHER':
-      return { kind: 'fs-watcher', isRef: isRefOf(resource) }
-    case 'DIRHANDLE':
-      return { kind: 'directory-handle' }
-    default:
-      return undefined
-  }
+  if (type !== 'FSEVENTWRAP' && type !== 'STATWATCHER') return undefined
+  return { kind: 'fs-watcher', isRef: isRefOf(resource) }
 }

@@ -14,16 +14,7 @@ function watchRegister(context: TrackerContext): Undo {
       function register(this: HealthRegistry, name: string, check: HealthCheck) {
         noteFirstSight(context, this, this.names.length === 0)
         const takeOut = original.call(this, name, check)
-        let isTakenOut = false
-        trackRegistration(context, {
-          registry: this,
-          isRegistered: (registry) => !isTakenOut && (registry as HealthRegistry).names.includes(name),
-          describe: () => ({ kind: 'health-check', detail: `\`${name}\`` }),
-        })
-        return () => {
-          isTakenOut = true
-          takeOut()
-        }
+        return taking(takeOut, trackCheck(context, this, name))
       },
   )
 }
@@ -36,16 +27,41 @@ function watchAdd(context: TrackerContext): Undo {
       function add(this: HealthProbe, source, prefix) {
         noteFirstSight(context, this, this.names.length === 0)
         const takeOut = original.call(this, source, prefix)
-        let isServed = true
-        trackRegistration(context, {
-          registry: this,
-          isRegistered: () => isServed,
-          describe: () => ({ kind: 'health-check', detail: `all of a registry, as \`${prefix ?? ''}*\`` }),
-        })
-        return () => {
-          isServed = false
-          takeOut()
-        }
+        return taking(takeOut, trackSource(context, this, prefix ?? ''))
       },
   )
+}
+
+interface Registration {
+  isThere: boolean
+}
+
+// What follows is apart from the above because closures hold all that any closure of their function holds: the functions that
+// take a check out hold its registry, and the ledger must not.
+
+function trackCheck(context: TrackerContext, registry: HealthRegistry, name: string): Registration {
+  const registration = { isThere: true }
+  trackRegistration(context, {
+    registry,
+    isRegistered: (registry) => registration.isThere && (registry as HealthRegistry).names.includes(name),
+    describe: () => ({ kind: 'health-check', detail: `\`${name}\`` }),
+  })
+  return registration
+}
+
+function trackSource(context: TrackerContext, probe: HealthProbe, prefix: string): Registration {
+  const registration = { isThere: true }
+  trackRegistration(context, {
+    registry: probe,
+    isRegistered: () => registration.isThere,
+    describe: () => ({ kind: 'health-check', detail: `all of a registry, as \`${prefix}*\`` }),
+  })
+  return registration
+}
+
+function taking(takeOut: () => void, registration: Registration): () => void {
+  return () => {
+    registration.isThere = false
+    takeOut()
+  }
 }

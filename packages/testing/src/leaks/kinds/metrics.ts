@@ -47,19 +47,26 @@ function watchRegistry(context: TrackerContext, { prototype, globalRegistry }: R
       function registerMetric(this: MetricRegistry, metric: Metric) {
         if (this !== globalRegistry) noteFirstSight(context, this, this.getMetricsAsArray().length === 0)
         original.call(this, metric)
-        trackRegistration(context, {
-          registry: this,
-          isRegistered: (registry) => isServed(registry as MetricRegistry, metric),
-          describe: () => ({ kind: 'metric', detail: `\`${metric.name}\`` }),
-        })
+        track(context, this, metric)
       },
   )
 }
 
+/** A metric knows its registries, so nothing here may hold it. */
+function track(context: TrackerContext, registry: MetricRegistry, metric: Metric): void {
+  const { name } = metric
+  const ref = new WeakRef(metric)
+  trackRegistration(context, {
+    registry,
+    isRegistered: (registry) => isServed(registry as MetricRegistry, name, ref.deref()),
+    describe: () => ({ kind: 'metric', detail: `\`${name}\`` }),
+  })
+}
+
 /** A registry that has ended refuses to be asked. */
-function isServed(registry: MetricRegistry, metric: Metric): boolean {
+function isServed(registry: MetricRegistry, name: string, metric: Metric | undefined): boolean {
   try {
-    return registry.getSingleMetric(metric.name) === metric
+    return metric !== undefined && registry.getSingleMetric(name) === metric
   } catch {
     return false
   }

@@ -1,9 +1,9 @@
 import { isCoreFrame, isLibraryFrame } from '../frame-owner.ts'
-import type { Entry, TrackedThing } from '../ledger.ts'
+import type { TrackedThing } from '../ledger.ts'
 import { rawFramesOf, takeTrace } from '../trace.ts'
 import type { TrackerContext } from '../tracker.ts'
 
-/** Something that was registered somewhere under a name. */
+/** Something that was registered somewhere under a name. The functions must hold neither the registry nor what is in it. */
 export interface Registered {
   readonly registry: object
   readonly isRegistered: (registry: object) => boolean
@@ -14,23 +14,24 @@ export interface Registered {
  * Enters a registration in the ledger until it is taken back or its registry is garbage. What Tenure itself registers goes with
  * what it belongs to. A registry that the watching test has made does not count: only what was there before stays.
  */
-export function trackRegistration({ ledger, births }: TrackerContext, of: Registered): Entry | undefined {
+export function trackRegistration({ ledger, births }: TrackerContext, of: Registered): void {
   const trace = takeTrace()
   const registrar = rawFramesOf(trace).find(isLibraryFrame)
-  if (registrar !== undefined && isCoreFrame(registrar)) return undefined
+  if (registrar !== undefined && isCoreFrame(registrar)) return
+  const { isRegistered, describe } = of
   const ref = new WeakRef(of.registry)
   const thing: TrackedThing = {
     isAlive() {
       const registry = ref.deref()
-      return registry !== undefined && of.isRegistered(registry)
+      return registry !== undefined && isRegistered(registry)
     },
-    describe: of.describe,
+    describe,
     countsSince(serial) {
       const registry = ref.deref()
       return registry !== undefined && births.isBefore(registry, serial)
     },
   }
-  return ledger.add(thing, { trace })
+  ledger.add(thing, { trace })
 }
 
 /** A registry that is empty when it is first seen is new; one that holds something was there before anybody watched. */

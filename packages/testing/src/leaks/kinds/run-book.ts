@@ -36,11 +36,11 @@ export class RunBook {
     queueMicrotask(() => (this.#beginning = undefined))
   }
 
-  /** A factory has returned a controller. */
-  controllerBuilt(controller: object): void {
+  /** A factory that was registered at `trace` has returned a controller. */
+  controllerBuilt(controller: object, trace: Trace): void {
     const name: unknown = Reflect.get(controller, 'name')
     if (typeof name !== 'string') return
-    this.#built.set(name, { controller: new WeakRef(controller), trace: takeTrace() })
+    this.#built.set(name, { controller: new WeakRef(controller), trace })
   }
 
   /** What the tasks of a scope create comes from here. */

@@ -47,9 +47,10 @@ function watchFactories(book: RunBook): Undo {
     (original) =>
       function register(this: Registrar, factory, options) {
         if (typeof factory !== 'function') return original.call(this, factory, options)
+        const trace = takeTrace()
         const observed = () => {
           const controller: unknown = factory()
-          if (typeof controller === 'object' && controller !== null) book.controllerBuilt(controller)
+          if (typeof controller === 'object' && controller !== null) book.controllerBuilt(controller, trace)
           return controller
         }
         return original.call(this, observed, options)

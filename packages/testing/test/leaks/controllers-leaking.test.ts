@@ -1,0 +1,156 @@
+import { Controller, Manager, MemoryLeaseStore, OptionsError, type Term } from '@tenure/core'
+import { describe, expect, it } from 'vitest'
+import { expectNoLeaks, LeakError, type LeakTestKit } from '../../src/leaks/index.ts'
+import { type CleanUp, type Plant, plants } from './plants/index.ts'
+import { tenurePlants } from './plants/tenure.ts'
+
+class Gardener extends Controller {
+  override readonly name = 'gardener'
+  readonly #work: (term: Term) => unknown
+
+  constructor(work: (term: Term) => unknown) {
+    super()
+    this.#work = work
+  }
+
+  override async run(term: Term): Promise<void> {
+    await term.spawn('plant', () => this.#work(term))
+    await term.every(60_000, () => {})
+  }
+}
+
+async function failureOf(check: Promise<void>): Promise<LeakError> {
+  const error: unknown = await check.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  if (error instanceof LeakError) return error
+  throw new Error('Expected leaks to be found', { cause: error })
+}
+
+/** What a controller can plant in each of its terms: everything that does not bring a manager of its own. */
+const everyTerm = plants.filter((plant) => !tenurePlants.includes(plant))
+const QUICK = { terms: 2, termMs: 60, graceMs: 60 }
+
+describe('a leak in every term', () => {
+  it.each(everyTerm)('is caught for $name and names the controller, the task and the terms', async (plant: Plant) => {
+    const restore = await plant.prepare?.()
+    const cleanUps: CleanUp[] = []
+    const check = expectNoLeaks(
+      () => new Gardener(async () => cleanUps.push(await plant.leak())),
+      QUICK,
+    )
+    const { leaks, message } = await failureOf(check).finally(async () => {
+      for (const cleanUp of cleanUps) await cleanUp()
+      await restore?.()
+    })
+    const leak = leaks.find(({ kind }) => kind === plant.kind)
+    expect(leak).toMatchObject({ controller: 'gardener', task: 'plant', lease: 'leak-test', epochs: [1n, 3n] })
+    expect(leak?.site).toContain('packages/testing/test/leaks/plants/')
+    expect(message).toContain('by controller `gardener`, task `plant`, terms 1, 3 of lease `leak-test`')
+  })
+
+  it.each(everyTerm)('is not claimed for the clean twin of $name', async (plant: Plant) => {
+    const restore = await plant.prepare?.()
+    await expectNoLeaks(() => new Gardener(() => plant.clean()), { terms: 2, termMs: 10 })
+    await restore?.()
+  })
+})
+
+describe('objects of a term', () => {
+  it('are reported with the terms whose controllers are still reachable', async () => {
+    const kept: Controller[] = []
+    const register = (kit: LeakTestKit) =>
+      new Manager(kit).register(() => {
+        const controller = new Gardener(() => {})
+        kept.push(controller)
+        return controller
+      })
+    const { leaks } = await failureOf(expectNoLeaks(register, QUICK))
+    expect(leaks).toMatchObject([{ kind: 'controller', controller: 'gardener', count: 2 }])
+    expect(leaks[0]?.site).toContain('controllers-leaking.test.ts')
+  })
+
+  it('are counted where the manager was made before anybody watched', async () => {
+    const kept: Controller[] = []
+    const store = new MemoryLeaseStore()
+    const manager = new Manager({ identity: 'a', lease: { name: 'early' }, createLock: ({ name }) => store.lock(name) })
+    manager.register(() => {
+      const controller = new Gardener(() => {})
+      kept.push(controller)
+      return controller
+    })
+    const { leaks } = await failureOf(expectNoLeaks(manager, QUICK))
+    expect(leaks).toMatchObject([{ kind: 'controller', detail: '2 more instances of `Controller`' }])
+  })
+
+  it('do not count when they are left to whoever asks for that', async () => {
+    const kept: Term[] = []
+    await expectNoLeaks(() => new Gardener((term) => kept.push(term)), { terms: 2, retained: false })
+    expect(kept).toHaveLength(2)
+  })
+})
+
+describe('the terms that are driven', () => {
+  it('are as many as asked for, each with a controller of its own', async () => {
+    const epochs: bigint[] = []
+    await expectNoLeaks(() => new Gardener((term) => epochs.push(term.epoch)), { terms: 3, termMs: 0 })
+    expect(new Set(epochs).size).toBe(3)
+  })
+
+  it('leave out what only warm-up terms have made', async () => {
+    let timer: NodeJS.Timeout | undefined
+    const once = () => new Gardener(() => (timer ??= setInterval(() => {}, 60_000)))
+    await expectNoLeaks(once, { terms: 2, warmUpTerms: 1 })
+    clearInterval(timer)
+  })
+
+  it('end in an error that names the stuck task when a term does not end', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const check = expectNoLeaks(() => new Gardener((term) => void term.spawn('stuck', () => promise)), {
+      terms: 2,
+      termTimeoutMs: 50,
+    })
+    const { leaks, message, cause } = await failureOf(check)
+    resolve()
+    expect(leaks.map(({ kind, detail }) => [kind, detail])).toContainEqual(['task', '`stuck`'])
+    expect(message).toContain('Term 1 of `leak-test` did not end within 50 ms')
+    expect(cause).toBeInstanceOf(Error)
+  })
+
+  it('hand on why the manager failed', async () => {
+    const broken = (kit: LeakTestKit) =>
+      new Manager({ ...kit, services: [{ name: 'broken', start: () => Promise.reject(new Error('no port')), stop: async () => {} }] })
+    await expect(expectNoLeaks(broken, QUICK)).rejects.toThrow('no port')
+  })
+})
+
+describe('bad input of expectNoLeaks()', () => {
+  const good = () => new Gardener(() => {})
+
+  it.each([
+    ['an unknown option', { term: 5 }, 'Unknown option `term` in `expectNoLeaks()`; did you mean `terms`?'],
+    ['no term at all', { terms: 0 }, 'Expected `terms` to be a whole number of at least 1, got `0`'],
+    ['half a term', { terms: 1.5 }, 'Expected `terms` to be a whole number of at least 1, got `1.5`'],
+    ['a negative duration', { termMs: -1 }, 'Expected `termMs` to be a number of at least 0, got `-1`'],
+  ])('%s is refused', async (_name, options, message) => {
+    await expect(expectNoLeaks(good, options as object)).rejects.toThrow(new OptionsError(message))
+  })
+
+  it.each([
+    ['nothing', undefined, 'Expected `expectNoLeaks()` to be given a Manager, or a function'],
+    ['a function that returns neither', () => 5, 'Expected the function to return a Manager or a Controller, got `5`'],
+  ])('%s is refused', async (_name, subject, message) => {
+    await expect(expectNoLeaks(subject as never)).rejects.toThrow(message)
+  })
+
+  it('a manager that was started is refused, and goes on', async () => {
+    const store = new MemoryLeaseStore()
+    const manager = new Manager({ identity: 'a', lease: { name: 'busy' }, createLock: ({ name }) => store.lock(name) })
+    const running = manager.start()
+    await expect(expectNoLeaks(manager)).rejects.toBeInstanceOf(OptionsError)
+    await manager.stop()
+    await running
+    await expect(expectNoLeaks(manager)).rejects.toBeInstanceOf(OptionsError)
+  })
+})

@@ -1,0 +1,191 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import http from 'node:http'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import tls from 'node:tls'
+import { Agent, request } from 'undici'
+import { CertificateAuthority } from '../../../src/api-server/certificate-authority.ts'
+import { close, destroy, listen, portOf } from './loopback.ts'
+import type { Plant } from './plant.ts'
+
+const HOST = '127.0.0.1'
+const authority = CertificateAuthority.create('leaks')
+const secure = authority.issueServerCertificate([HOST])
+
+/** Servers that are there before anybody watches, for clients to leak connections to. */
+const web = http.createServer((_request, response) => response.end('ok'))
+const echo = net.createServer((socket) => socket.on('error', () => {}))
+const secureEcho = tls.createServer(secure, (socket) => socket.on('error', () => {}))
+const unixPath = join(tmpdir(), `leaks-${process.pid}.sock`)
+const unixEcho = net.createServer()
+
+function prepared(server: net.Server): () => Promise<() => unknown> {
+  return async () => {
+    if (!server.listening) await listen(server)
+    return () => {
+      if (server instanceof http.Server) server.closeAllConnections()
+      return close(server)
+    }
+  }
+}
+
+async function prepareUnix(): Promise<() => unknown> {
+  unixEcho.listen(unixPath)
+  await once(unixEcho, 'listening')
+  return () => close(unixEcho)
+}
+
+const url = () => `http://${HOST}:${portOf(web)}/`
+
+async function getWith(agent: http.Agent): Promise<void> {
+  const call = http.get(url(), { agent })
+  const [response] = (await once(call, 'response')) as [http.IncomingMessage]
+  response.resume()
+  await once(response, 'close')
+}
+
+async function connectTls(): Promise<tls.TLSSocket> {
+  const socket = tls.connect({ port: portOf(secureEcho), host: HOST, ca: authority.root.cert })
+  await once(socket, 'secureConnect')
+  return socket
+}
+
+async function connect(to: net.NetConnectOpts): Promise<net.Socket> {
+  const socket = net.connect(to)
+  await once(socket, 'connect')
+  return socket
+}
+
+const leakServer = (create: () => net.Server) => async () => {
+  const server = await listen(create())
+  return () => close(server)
+}
+
+const closeServer = (create: () => net.Server) => async () => close(await listen(create()))
+
+export const networkPlants: readonly Plant[] = [
+  {
+    name: 'HTTP server',
+    kind: 'http-server',
+    leak: leakServer(() => http.createServer()),
+    clean: closeServer(() => http.createServer()),
+  },
+  {
+    name: 'TCP server',
+    kind: 'tcp-server',
+    leak: leakServer(() => net.createServer()),
+    clean: closeServer(() => net.createServer()),
+  },
+  {
+    name: "unref'd TCP server",
+    kind: 'tcp-server',
+    leak: leakServer(() => net.createServer().unref()),
+    clean: closeServer(() => net.createServer().unref()),
+  },
+  {
+    name: 'TLS server',
+    kind: 'tls-server',
+    leak: leakServer(() => tls.createServer(secure)),
+    clean: closeServer(() => tls.createServer(secure)),
+  },
+  {
+    name: 'server on a unix socket',
+    kind: 'unix-server',
+    leak: async () => {
+      const server = net.createServer().listen(`${unixPath}.leak`)
+      await once(server, 'listening')
+      return () => close(server)
+    },
+    clean: async () => {
+      const server = net.createServer().listen(`${unixPath}.clean`)
+      await once(server, 'listening')
+      await close(server)
+    },
+  },
+  {
+    name: 'UDP socket',
+    kind: 'datagram-socket',
+    leak: async () => {
+      const socket = createSocket('udp4').bind(0, HOST)
+      await once(socket, 'listening')
+      return () => socket.close()
+    },
+    clean: async () => {
+      const socket = createSocket('udp4').bind(0, HOST)
+      await once(socket, 'listening')
+      socket.close()
+    },
+  },
+  {
+    name: 'TCP connection',
+    kind: 'tcp-socket',
+    prepare: prepared(echo),
+    leak: async () => {
+      const socket = await connect({ port: portOf(echo), host: HOST })
+      return () => destroy(socket)
+    },
+    clean: async () => destroy(await connect({ port: portOf(echo), host: HOST })),
+  },
+  {
+    name: 'TLS connection',
+    kind: 'tls-socket',
+    prepare: prepared(secureEcho),
+    leak: async () => {
+      const socket = await connectTls()
+      return () => destroy(socket)
+    },
+    clean: async () => destroy(await connectTls()),
+  },
+  {
+    name: 'connection to a unix socket',
+    kind: 'unix-socket',
+    prepare: prepareUnix,
+    leak: async () => {
+      const socket = await connect({ path: unixPath })
+      return () => destroy(socket)
+    },
+    clean: async () => destroy(await connect({ path: unixPath })),
+  },
+  {
+    name: 'keep-alive pool of http.Agent',
+    kind: 'keep-alive-socket',
+    prepare: prepared(web),
+    leak: async () => {
+      const agent = new http.Agent({ keepAlive: true })
+      await getWith(agent)
+      return () => agent.destroy()
+    },
+    clean: async () => {
+      const agent = new http.Agent({ keepAlive: true })
+      await getWith(agent)
+      agent.destroy()
+    },
+  },
+  {
+    name: 'keep-alive pool of fetch',
+    kind: 'keep-alive-socket',
+    prepare: prepared(web),
+    leak: async () => {
+      await (await fetch(url())).text()
+      return () => web.closeAllConnections()
+    },
+    clean: async () => (await fetch(url(), { headers: { connection: 'close' } })).text(),
+  },
+  {
+    name: 'keep-alive pool of undici',
+    kind: 'keep-alive-socket',
+    prepare: prepared(web),
+    leak: async () => {
+      const dispatcher = new Agent()
+      await (await request(url(), { dispatcher })).body.text()
+      return () => dispatcher.destroy()
+    },
+    clean: async () => {
+      const dispatcher = new Agent()
+      await (await request(url(), { dispatcher })).body.text()
+      await dispatcher.destroy()
+    },
+  },
+]

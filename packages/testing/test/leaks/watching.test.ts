@@ -1,0 +1,265 @@
+import asyncHooks, { type AsyncHook } from 'node:async_hooks'
+import { Channel, channel } from 'node:diagnostics_channel'
+import { EventEmitter } from 'node:events'
+import fs, { Dir } from 'node:fs'
+import fsPromises from 'node:fs/promises'
+import { connect, Server } from 'node:net'
+import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks'
+import { HealthProbe, HealthRegistry, Manager, OptionsError, TaskScope } from '@tenure/core'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { LEAK_KINDS, leakFree, LeakError, watchForLeaks } from '../../src/leaks/index.ts'
+
+const GRACE_MS = 30
+
+async function messageOf(check: Promise<void>): Promise<string> {
+  return check.then(
+    () => 'no leak',
+    (error: unknown) => (error as Error).message,
+  )
+}
+
+/** Every property of everything that the detector patches. */
+function patchable(): readonly (readonly [object, string])[] {
+  const channels = [Channel.prototype, Object.getPrototypeOf(channel('never'))] as object[]
+  const hook = Object.getPrototypeOf(asyncHooks.createHook({})) as AsyncHook
+  const owners = [
+    globalThis,
+    process,
+    EventEmitter,
+    EventEmitter.prototype,
+    EventTarget.prototype,
+    AbortSignal,
+    fs,
+    fsPromises,
+    Dir.prototype,
+    Server.prototype,
+    PerformanceObserver.prototype,
+    Object.getPrototypeOf(monitorEventLoopDelay()) as object,
+    hook,
+    ...channels,
+    HealthProbe.prototype,
+    HealthRegistry.prototype,
+    Manager.prototype,
+    TaskScope.prototype,
+    asyncHooks,
+    Error,
+  ]
+  return owners.flatMap((owner) => Object.getOwnPropertyNames(owner).map((name) => [owner, name] as const))
+}
+
+function snapshot(): readonly (PropertyDescriptor | undefined)[] {
+  return patchable().map(([owner, name]) => Object.getOwnPropertyDescriptor(owner, name))
+}
+
+afterEach(() => void vi.useRealTimers())
+
+describe('a watch', () => {
+  it('puts everything back exactly as it was', async () => {
+    const before = snapshot()
+    const leaks = watchForLeaks()
+    expect(snapshot()).not.toEqual(before)
+    await leaks.assertNone()
+    const after = snapshot()
+    expect(after).toHaveLength(before.length)
+    for (const [index, descriptor] of after.entries()) expect(descriptor).toEqual(before[index])
+  })
+
+  it('keeps the patches in place until the last of several watches ends', async () => {
+    const { addEventListener } = EventTarget.prototype
+    const outer = watchForLeaks()
+    const inner = watchForLeaks()
+    outer.end()
+    expect(EventTarget.prototype.addEventListener).not.toBe(addEventListener)
+    await inner.assertNone()
+    expect(EventTarget.prototype.addEventListener).toBe(addEventListener)
+  })
+
+  it('leaves alone what somebody else has put in place since', () => {
+    const leaks = watchForLeaks()
+    const spy = vi.spyOn(EventTarget.prototype, 'addEventListener')
+    leaks.end()
+    expect(vi.isMockFunction(EventTarget.prototype.addEventListener)).toBe(true)
+    spy.mockRestore()
+  })
+
+  it('does not count what was there before it began', async () => {
+    const timer = setInterval(() => {}, 60_000)
+    await watchForLeaks().assertNone()
+    clearInterval(timer)
+  })
+
+  it('counts what a nested watch has found as well', async () => {
+    const outer = watchForLeaks({ graceMs: GRACE_MS })
+    const inner = watchForLeaks({ graceMs: GRACE_MS })
+    const timer = setInterval(() => {}, 60_000)
+    expect(await messageOf(inner.assertNone())).toContain('interval')
+    expect(await messageOf(outer.assertNone())).toContain('interval')
+    clearInterval(timer)
+  })
+
+  it('does not count a listener on an emitter of the test itself', async () => {
+    const leaks = watchForLeaks({ graceMs: GRACE_MS })
+    const emitter = new EventEmitter()
+    const abort = new AbortController()
+    emitter.on('tick', () => {})
+    abort.signal.addEventListener('abort', () => {})
+    await leaks.assertNone()
+    expect([emitter.listenerCount('tick'), abort.signal.aborted]).toEqual([1, false])
+  })
+
+  it('sees what functions do that were imported before it began', async () => {
+    const server = new Server().listen(0, '127.0.0.1')
+    await new Promise((resolve) => server.once('listening', resolve))
+    const address = server.address()
+    const leaks = watchForLeaks({ graceMs: GRACE_MS })
+    const socket = connect(typeof address === 'object' && address !== null ? address.port : 0, '127.0.0.1')
+    expect(await messageOf(leaks.assertNone())).toContain('TCP socket')
+    socket.destroy()
+    server.close()
+  })
+
+  it('sees a file that was opened by a function taken before it began', async () => {
+    const { openSync } = fs
+    const leaks = watchForLeaks({ graceMs: GRACE_MS })
+    const fd = openSync(import.meta.filename, 'r')
+    expect(await messageOf(leaks.assertNone())).toContain('watching.test.ts')
+    fs.closeSync(fd)
+  })
+
+  it('waits for what is on its way out', async () => {
+    const leaks = watchForLeaks()
+    setTimeout(() => {}, 30)
+    const start = performance.now()
+    await leaks.assertNone()
+    expect(performance.now() - start).toBeLessThan(1000)
+  })
+
+  it('waits with real time when the test has put timers of its own in place', async () => {
+    vi.useFakeTimers()
+    const leaks = watchForLeaks({ graceMs: GRACE_MS })
+    const listener = () => {}
+    process.on('warning', listener)
+    expect(await messageOf(leaks.assertNone())).toContain('listener on `process`')
+    process.off('warning', listener)
+  })
+
+  it('keeps thousands of listeners on one signal apart without a warning', async () => {
+    const warnings: Error[] = []
+    const onWarning = (warning: Error) => warnings.push(warning)
+    process.on('warning', onWarning)
+    const root = new AbortController()
+    const scope = new AbortController()
+    const leaks = watchForLeaks({ graceMs: GRACE_MS })
+    for (let index = 0; index < 5000; index++) {
+      root.signal.addEventListener('abort', () => index, { signal: scope.signal })
+    }
+    const [leak] = await leaks.find()
+    scope.abort()
+    await leaks.assertNone()
+    process.off('warning', onWarning)
+    expect(leak).toMatchObject({ kind: 'abort-listener', count: 5000 })
+    expect(warnings).toEqual([])
+  })
+
+  it('tells which objects were to be collected and were not', async () => {
+    const leaks = watchForLeaks({ graceMs: GRACE_MS })
+    const cache = new Map<string, string>()
+    leaks.expectCollected(cache, 'the cache of the janitor')
+    leaks.expectCollected({ garbage: true }, 'garbage')
+    const [leak, ...others] = await leaks.find()
+    leaks.end()
+    expect(leak).toMatchObject({ kind: 'kept-object', detail: 'the cache of the janitor' })
+    expect(others).toEqual([])
+    expect(cache.size).toBe(0)
+  })
+})
+
+describe('the report', () => {
+  it('names the kind, the place, the fix, and what keeps the process alive in the words of why-is-node-running', async () => {
+    const leaks = watchForLeaks({ graceMs: GRACE_MS })
+    const timer = setInterval(() => {}, 60_000)
+    const message = await messageOf(leaks.assertNone())
+    clearInterval(timer)
+    expect(message).toMatch(/^1 leak, still there after \d+ ms:/)
+    expect(message).toContain('1. interval (60000 ms) [interval]')
+    expect(message).toMatch(/created at packages\/testing\/test\/leaks\/watching\.test\.ts:\d+:\d+/)
+    expect(message).toContain('fix: `clearInterval()`')
+    expect(message).toContain('There are 1 handle(s) keeping the process running.')
+    expect(message).toMatch(/# Timeout\n\s+packages\/testing\/test\/leaks\/watching\.test\.ts:\d+ - const timer = setInterval/)
+  })
+
+  it('repeats for a later watch what keeps the process alive then', async () => {
+    const first = setInterval(() => {}, 60_000)
+    const leaks = watchForLeaks({ graceMs: GRACE_MS })
+    const second = setInterval(() => {}, 60_000)
+    const message = await messageOf(leaks.assertNone())
+    clearInterval(first)
+    clearInterval(second)
+    expect(message).toContain('const second = setInterval')
+    expect(message).not.toContain('const first = setInterval')
+  })
+
+  it('says nothing about the process where nothing keeps it alive', async () => {
+    const leaks = watchForLeaks({ graceMs: GRACE_MS })
+    const timer = setInterval(() => {}, 60_000).unref()
+    const message = await messageOf(leaks.assertNone())
+    clearInterval(timer)
+    expect(message).toContain("unref'd")
+    expect(message).not.toContain('why-is-node-running')
+  })
+})
+
+describe('ignore lists', () => {
+  const plant = () => setInterval(() => {}, 60_000)
+
+  it.each([
+    ['kind', { kinds: ['interval' as const] }],
+    ['a part of its place', { sites: ['watching.test.ts'] }],
+    ['an expression for its place', { sites: [/plant .*watching\.test/] }],
+  ])('leave out a leak by %s', async (_name, ignore) => {
+    const leaks = watchForLeaks({ ignore })
+    const timer = plant()
+    await leaks.assertNone()
+    clearInterval(timer)
+  })
+
+  it('leave in what they do not name', async () => {
+    const leaks = watchForLeaks({ graceMs: GRACE_MS, ignore: { kinds: ['timeout'], sites: ['somewhere-else.ts'] } })
+    const timer = plant()
+    await expect(leaks.assertNone()).rejects.toBeInstanceOf(LeakError)
+    clearInterval(timer)
+  })
+})
+
+describe('leakFree()', () => {
+  it('fails with the leak of its body', async () => {
+    let timer: NodeJS.Timeout | undefined
+    const body = leakFree(() => void (timer = setInterval(() => {}, 60_000)), { graceMs: GRACE_MS })
+    await expect(body()).rejects.toBeInstanceOf(LeakError)
+    clearInterval(timer)
+  })
+
+  it('hands arguments in and failures out', async () => {
+    const body = leakFree((text: string) => Promise.reject(new Error(text)))
+    await expect(body('broken')).rejects.toThrow('broken')
+  })
+})
+
+describe('bad input of watchForLeaks()', () => {
+  it.each([
+    [{ grace: 5 }, 'Unknown option `grace` in `watchForLeaks()`'],
+    [{ graceMs: Number.NaN }, 'Expected `graceMs` to be a number of at least 0, got `NaN`'],
+    [{ ignore: { kind: ['timeout'] } }, 'Unknown option `kind` in `ignore`; did you mean `kinds`?'],
+    [{ ignore: { kinds: ['timeuot'] } }, 'Unknown option `timeuot` in `ignore.kinds`; did you mean `timeout`?'],
+    [{ ignore: { sites: [''] } }, 'Expected `ignore.sites` to be a list of texts'],
+    [{ retained: 'yes' }, 'Expected `retained` to be true or false, got `yes`'],
+  ])('refuses %j', (options, message) => {
+    expect(() => watchForLeaks(options as never)).toThrow(OptionsError)
+    expect(() => watchForLeaks(options as never)).toThrow(message)
+  })
+
+  it('knows every kind by its name', () => {
+    expect(LEAK_KINDS.length).toBeGreaterThanOrEqual(20)
+    watchForLeaks({ ignore: { kinds: LEAK_KINDS } }).end()
+  })
+})
