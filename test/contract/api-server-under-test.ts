@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { startApiServer } from '@tenure/testing'
-import { startControlPlane } from '../control-plane/control-plane.ts'
+import { startControlPlane } from '@tenure/test-control-plane'
 import { ContractClient, type Credentials } from './contract-client.ts'
 
 /** Who a client certificate speaks for. */
-export interface User {
+interface User {
   readonly name: string
   readonly groups?: readonly string[]
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startApiServer } from '@tenure/testing'
-import { startControlPlane } from '../control-plane/control-plane.ts'
+import { startControlPlane } from '@tenure/test-control-plane'
 import { AdminClient } from './admin-client.ts'
 import { withServer } from './kube-config-text.ts'
 import { TcpProxy } from './tcp-proxy.ts'

@@ -17,7 +17,7 @@ export interface ConnectionSettings {
 const TLS_KEYS = ['ca', 'cert', 'key', 'pfx', 'passphrase', 'servername', 'rejectUnauthorized'] as const
 
 /** The TLS options that a kubeconfig can set. */
-export type TlsMaterial = Pick<RequestOptions, (typeof TLS_KEYS)[number]>
+type TlsMaterial = Pick<RequestOptions, (typeof TLS_KEYS)[number]>
 
 /**
  * Asks a kubeconfig how to connect right now. Runs its authenticators, which refresh tokens as they see fit.

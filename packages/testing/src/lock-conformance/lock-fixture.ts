@@ -40,6 +40,6 @@ export interface LockRequirement<Fixture extends LockFixture = LockFixture> {
 }
 
 /** What a requirement is checked with besides the fixture. */
-export interface CaseContext {
+interface CaseContext {
   readonly patienceMs: number
 }

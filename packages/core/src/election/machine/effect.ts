@@ -12,7 +12,7 @@ export type TermOutcome =
   | 'lost'
 
 /** Why a write is sent. */
-export type WritePurpose = 'acquire' | 'renew' | 'release'
+type WritePurpose = 'acquire' | 'renew' | 'release'
 
 /** What the machine wants done. Carried out in order by the driver; nothing else acts. */
 export type ElectorEffect =

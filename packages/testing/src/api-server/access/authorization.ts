@@ -14,7 +14,7 @@ export interface Attributes {
 }
 
 /** The resource that a user wants to do something with. */
-export interface ResourceAttributes {
+interface ResourceAttributes {
   readonly group: string
   readonly resource: string
   readonly subresource: string
