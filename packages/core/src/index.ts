@@ -56,13 +56,10 @@ export {
   TerminalError,
 } from './controller/terminal-error.ts'
 export type { RestartOptions } from './controller/restart-options.ts'
-export {
-  AlreadyStartedError,
-  type Candidacy,
-  type RegisterOptions,
-  type StepDownResult,
-  type WedgedPolicy,
-} from './candidacy/candidacy.ts'
+export { AlreadyStartedError } from './already-started-error.ts'
+export type { Candidacy, StepDownResult } from './candidacy/candidacy.ts'
+export type { WedgedPolicy } from './candidacy/candidacy-options.ts'
+export type { RegisterOptions } from './controller/registration.ts'
 export type { CandidacyEvent, CandidacyState, DrainOutcome, TermOverEvent } from './candidacy/events.ts'
 export { describeTasks, IdentityTakenError, LeadershipLostError, WedgedError } from './candidacy/wedged-error.ts'
 export { LEASE_OPTION_NAMES, type LeaseOptions } from './candidacy/lease-options.ts'

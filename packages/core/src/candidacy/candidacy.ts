@@ -1,74 +1,28 @@
 import type { Controller, ControllerFactory } from '../controller/controller.ts'
-import type { Registration } from '../controller/registration.ts'
-import {
-  type ResolvedRestartOptions,
-  type RestartOptions,
-  resolveRestartOptions,
-} from '../controller/restart-options.ts'
+import { createRegistration, type RegisterOptions, type Registration } from '../controller/registration.ts'
 import type { SupervisorObserver } from '../controller/supervisor.ts'
 import { Elector, type TermEffect } from '../election/elector.ts'
 import type { EndReason, VoluntaryEndReason } from '../election/leadership-ended-error.ts'
-import type { ElectorConfig } from '../election/machine/config.ts'
 import type { TermOutcome } from '../election/machine/effect.ts'
 import type { ElectorState } from '../election/machine/state.ts'
 import { JITTER_FACTOR } from '../election/timing-options.ts'
-import type { FeatureGates } from '../feature-gates.ts'
 import { HealthRegistry } from '../health/health-registry.ts'
 import { HealthProbe } from '../health/health-probe.ts'
 import type { Lock } from '../lock/lock.ts'
 import { resolveDurationMs } from '../options/duration.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
 import { OptionsError } from '../options/options-error.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { Logger } from '../ports/logger.ts'
-import type { Random } from '../ports/random.ts'
 import { Leadership } from '../term/leadership.ts'
 import type { LiveTask } from '../term/task-scope.ts'
-import type { TermExtension } from '../term/term-extension.ts'
 import type { StepDownOptions } from '../term/term.ts'
-import { TenureError } from '../tenure-error.ts'
+import { AlreadyStartedError } from '../already-started-error.ts'
+import type { CandidacyOptions } from './candidacy-options.ts'
+import { describeState, isSameState } from './describe-state.ts'
 import { logEvent } from './event-log.ts'
 import type { CandidacyEvent, CandidacyState, DrainOutcome, TermOverEvent } from './events.ts'
 import { TermRun } from './term-run.ts'
 import type { LeaseOptions } from './lease-options.ts'
 import { describeTasks, IdentityTakenError, LeadershipLostError, WedgedError } from './wedged-error.ts'
-
-/** What a {@link Candidacy} is made of. */
-export interface CandidacyOptions {
-  /** The lease to stand for. Its name is used in logs, metrics and health checks. */
-  readonly lease: LeaseOptions
-  /** Called once, at the start. */
-  readonly createLock: () => Lock
-  readonly config: ElectorConfig
-  readonly gates: FeatureGates
-  readonly onWedged: WedgedPolicy
-  readonly clock: Clock
-  readonly random: Random
-  readonly logger: Logger
-  readonly restart: ResolvedRestartOptions
-  readonly extensions: readonly TermExtension[]
-  /** Called with everything that happens. */
-  readonly onEvent: (event: CandidacyEvent) => void
-  /** The candidacy cannot go on: the manager has to stop. */
-  readonly onFailure: (error: Error) => void
-  /** The process has to end now, before anybody else may lead. */
-  readonly onFatal: (error: LeadershipLostError | WedgedError) => void
-}
-
-/**
- * What to do about a drain that did not end in time.
- *
- * - `exit`: end the process before anybody else may lead.
- * - `hold`: after a voluntary end, keep renewing so that nobody else leads, and stay unhealthy. An involuntary one exits.
- * - `abandon`: go on. **Unsafe**: the tasks that are left run beside the next leader's; only server-side fences help.
- */
-export type WedgedPolicy = 'exit' | 'hold' | 'abandon'
-
-/** Options of {@link Candidacy.register}. */
-export interface RegisterOptions {
-  /** How often this controller is restarted when it fails. @default that of the manager */
-  readonly restart?: RestartOptions
-}
 
 /** What a step-down came to. */
 export type StepDownResult =
@@ -80,11 +34,6 @@ export type StepDownResult =
       readonly drain: DrainOutcome
       readonly drainMs: number
     }
-
-/** `register()` was called after the start. */
-export class AlreadyStartedError extends TenureError {
-  override readonly code = 'ALREADY_STARTED'
-}
 
 /**
  * Stands for one lease: follows, leads a term, drains it, follows again.
@@ -160,14 +109,7 @@ export class Candidacy {
    */
   register(factory: ControllerFactory, options: RegisterOptions = {}): this {
     if (this.#started) throw new AlreadyStartedError('Expected `register()` to be called before `start()`')
-    if (typeof factory !== 'function') {
-      throw new OptionsError(
-        `Expected \`register()\` to be given a function that builds a Controller, got \`${typeof factory}\``,
-      )
-    }
-    assertKnownKeys('`register()`', options, ['restart'])
-    const restart = options.restart === undefined ? this.#options.restart : resolveRestartOptions(options.restart)
-    this.#registrations.push({ factory, restart })
+    this.#registrations.push(createRegistration(factory, options, this.#options.restart))
     return this
   }
 
@@ -262,38 +204,30 @@ export class Candidacy {
   }
 
   #beginTerm(epoch: bigint, validUntil: number, waitedMs: number): void {
-    const { clock, config } = this.#options
+    const { clock } = this.#options
     const leadership = new Leadership({ epoch, lease: this.lease, validUntil, clock })
     try {
-      this.#run = new TermRun({
-        ...this.#options,
-        lease: this.lease,
-        leadership,
-        registrations: this.#registrations,
-        seen: this.#seen,
-        restartDrainMs: config.timing.drainTimeoutMs + config.timing.abortGraceMs,
-        observe: (controller) => this.#observerOf(controller),
-      })
+      this.#run = this.#createRun(leadership, this.#registrations)
     } catch (error) {
-      this.#run = new TermRun({ ...this.#emptyRun(leadership) })
+      // A controller that can never run: the term is empty, and the manager stops.
+      this.#run = this.#createRun(leadership, [])
       this.#options.onFailure(error instanceof Error ? error : new Error(String(error)))
     }
     this.#emit({ kind: 'term-began', epoch, handoverMs: waitedMs })
     this.#run.start()
   }
 
-  /** The run of a term whose controllers cannot be built. */
-  #emptyRun(leadership: Leadership): ConstructorParameters<typeof TermRun>[0] {
-    const observe = (controller: string) => this.#observerOf(controller)
-    return {
+  #createRun(leadership: Leadership, registrations: readonly Registration[]): TermRun {
+    const { drainTimeoutMs, abortGraceMs } = this.#options.config.timing
+    return new TermRun({
       ...this.#options,
       lease: this.lease,
       leadership,
-      registrations: [],
+      registrations,
       seen: this.#seen,
-      restartDrainMs: 0,
-      observe,
-    }
+      restartDrainMs: drainTimeoutMs + abortGraceMs,
+      observe: (controller) => this.#observerOf(controller),
+    })
   }
 
   #beginEnd(reason: EndReason, voluntary: boolean): void {
@@ -397,39 +331,13 @@ export class Candidacy {
   }
 
   #onState(state: ElectorState): void {
-    const to = this.#describe(state)
+    const to = describeState(state, { run: this.#run, wedged: this.#wedged })
     const from = this.#state
-    if (state.kind !== 'idle' && this.hasObservedLease && state.kind === 'following') this.#noteSuccess(state)
-    if (JSON.stringify(from, bigintAsText) === JSON.stringify(to, bigintAsText)) return
+    if (state.kind === 'following' && state.memory.watch === 'up' && this.hasObservedLease)
+      this.#lastProblem = undefined
+    if (isSameState(from, to)) return
     this.#state = to
     this.#emit({ kind: 'state', from, to })
-  }
-
-  #noteSuccess(state: Extract<ElectorState, { kind: 'following' }>): void {
-    if (state.memory.watch === 'up') this.#lastProblem = undefined
-  }
-
-  #describe(state: ElectorState): CandidacyState {
-    switch (state.kind) {
-      case 'idle':
-      case 'acquiring':
-      case 'stopped':
-        return { kind: state.kind }
-      case 'reserving':
-        return { kind: 'acquiring' }
-      case 'following':
-        return { kind: 'following', observedLeader: state.memory.observedLeader }
-      case 'leading':
-        return { kind: 'leading', epoch: state.epoch }
-      case 'draining':
-      case 'aborting':
-        if (this.#wedged !== undefined) return { kind: 'wedged', epoch: state.epoch, tasks: this.#wedged.tasks }
-        return { kind: 'draining', epoch: state.epoch, reason: this.#run?.reason ?? 'step-down' }
-      case 'releasing':
-        return { kind: 'releasing', epoch: state.epoch }
-      default:
-        return state satisfies never
-    }
   }
 
   #assertHealthy(): void {
@@ -481,7 +389,3 @@ export class Candidacy {
 }
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
-
-function bigintAsText(_key: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value
-}

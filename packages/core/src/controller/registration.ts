@@ -1,11 +1,33 @@
 import { OptionsError } from '../options/options-error.ts'
 import { Controller, type ControllerFactory } from './controller.ts'
-import type { ResolvedRestartOptions } from './restart-options.ts'
+import { assertKnownKeys } from '../options/known-keys.ts'
+import { type ResolvedRestartOptions, type RestartOptions, resolveRestartOptions } from './restart-options.ts'
 
 /** A factory that was registered, with its options filled in. */
 export interface Registration {
   readonly factory: ControllerFactory
   readonly restart: ResolvedRestartOptions
+}
+
+/** How a controller is registered. */
+export interface RegisterOptions {
+  /** How often this controller is restarted when it fails. @default that of the manager */
+  readonly restart?: RestartOptions
+}
+
+/** Checks and fills in a registration. @throws OptionsError for a factory that is not a function, or bad options. */
+export function createRegistration(
+  factory: ControllerFactory,
+  options: RegisterOptions,
+  defaultRestart: ResolvedRestartOptions,
+): Registration {
+  if (typeof factory !== 'function') {
+    throw new OptionsError(
+      `Expected \`register()\` to be given a function that builds a Controller, got \`${typeof factory}\``,
+    )
+  }
+  assertKnownKeys('`register()`', options, ['restart'])
+  return { factory, restart: options.restart === undefined ? defaultRestart : resolveRestartOptions(options.restart) }
 }
 
 /** A controller that was built for its first run, or the reason why that failed. */

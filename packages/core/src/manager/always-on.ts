@@ -1,12 +1,16 @@
-import type { RegisterOptions } from '../candidacy/candidacy.ts'
-import { buildAll, buildNext, type Registration } from '../controller/registration.ts'
+import { WedgedError } from '../candidacy/wedged-error.ts'
+import {
+  buildAll,
+  buildNext,
+  createRegistration,
+  type RegisterOptions,
+  type Registration,
+} from '../controller/registration.ts'
 import type { Controller, ControllerFactory } from '../controller/controller.ts'
-import { type ResolvedRestartOptions, resolveRestartOptions } from '../controller/restart-options.ts'
+import type { ResolvedRestartOptions } from '../controller/restart-options.ts'
 import { ControllerSupervisor, type SupervisorObserver } from '../controller/supervisor.ts'
 import { LeadershipEndedError } from '../election/leadership-ended-error.ts'
 import { HealthProbe } from '../health/health-probe.ts'
-import { assertKnownKeys } from '../options/known-keys.ts'
-import { OptionsError } from '../options/options-error.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Random } from '../ports/random.ts'
@@ -21,10 +25,15 @@ export interface AlwaysOnOptions {
   readonly restart: ResolvedRestartOptions
   readonly extensions: readonly TermExtension[]
   readonly onFailure: (error: Error) => void
+  /** Called when tasks are left that do not end. */
+  readonly onWedged: (error: WedgedError) => void
 }
 
 /** How long controllers that need no leadership may take to stop before they are told to drop what is in flight. */
 const DRAIN_MS = 20_000
+
+/** How long they may take to react to that. */
+const ABORT_GRACE_MS = 4000
 
 /** The controllers that run from start to stop of the manager, whoever leads. */
 export class AlwaysOn {
@@ -41,14 +50,7 @@ export class AlwaysOn {
 
   /** Adds a controller. @throws OptionsError for a factory that is not a function, or bad options. */
   register(factory: ControllerFactory, options: RegisterOptions): void {
-    if (typeof factory !== 'function') {
-      throw new OptionsError(
-        `Expected \`register()\` to be given a function that builds a Controller, got \`${typeof factory}\``,
-      )
-    }
-    assertKnownKeys('`register()`', options, ['restart'])
-    const restart = options.restart === undefined ? this.#options.restart : resolveRestartOptions(options.restart)
-    this.#registrations.push({ factory, restart })
+    this.#registrations.push(createRegistration(factory, options, this.#options.restart))
   }
 
   /** Runs them. @throws OptionsError when one of them can never run. */
@@ -75,11 +77,20 @@ export class AlwaysOn {
   async stop(): Promise<void> {
     const reason = new LeadershipEndedError('shutdown', 0n)
     for (const supervisor of this.#supervisors) supervisor.end(reason)
-    const timer = this.#options.clock.setTimer(DRAIN_MS, () => {
+    const { clock } = this.#options
+    const abort = clock.setTimer(DRAIN_MS, () => {
       for (const supervisor of this.#supervisors) supervisor.hardAbort(reason)
     })
+    const wedge = clock.setTimer(DRAIN_MS + ABORT_GRACE_MS, () => this.#reportWedged())
     await Promise.all(this.#supervisors.map((supervisor) => supervisor.done))
-    timer.cancel()
+    abort.cancel()
+    wedge.cancel()
+  }
+
+  #reportWedged(): void {
+    const { identity, onWedged } = this.#options
+    const tasks = this.#supervisors.flatMap((supervisor) => supervisor.liveTasks())
+    onWedged(new WedgedError(identity, 0n, tasks))
   }
 
   #observerOf(controller: string): SupervisorObserver {

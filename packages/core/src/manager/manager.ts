@@ -1,14 +1,11 @@
-import {
-  AlreadyStartedError,
-  Candidacy,
-  type RegisterOptions,
-  type StepDownResult,
-  type WedgedPolicy,
-} from '../candidacy/candidacy.ts'
+import { AlreadyStartedError } from '../already-started-error.ts'
+import { Candidacy, type StepDownResult } from '../candidacy/candidacy.ts'
+import type { WedgedPolicy } from '../candidacy/candidacy-options.ts'
 import type { CandidacyEvent, CandidacyState } from '../candidacy/events.ts'
 import { LEASE_OPTION_NAMES, type LeaseOptions } from '../candidacy/lease-options.ts'
 import type { LeadershipLostError, WedgedError } from '../candidacy/wedged-error.ts'
 import type { ControllerFactory } from '../controller/controller.ts'
+import type { RegisterOptions } from '../controller/registration.ts'
 import { resolveRestartOptions, type RestartOptions } from '../controller/restart-options.ts'
 import { resolveTimingOptions } from '../election/timing-options.ts'
 import { type FeatureGates, type FeatureGateSettings, resolveFeatureGates } from '../feature-gates.ts'
@@ -77,6 +74,7 @@ export class Manager implements AsyncDisposable {
   readonly #alwaysOn: AlwaysOn
   readonly #started: Service[] = []
   readonly #stopRequested = Promise.withResolvers<void>()
+  readonly #beyondStopping = Promise.withResolvers<void>()
   #failure: Error | undefined
   #running: Promise<void> | undefined
   #stopping: Promise<void> | undefined
@@ -103,6 +101,7 @@ export class Manager implements AsyncDisposable {
       restart: resolveRestartOptions(options.restart),
       extensions: options.extensions ?? [],
       onFailure: (error) => this.#fail(error),
+      onWedged: (error) => this.#fatal(error),
     })
     this.candidacy(options.lease)
     this.#registerChecks()
@@ -197,18 +196,26 @@ export class Manager implements AsyncDisposable {
   async #run(): Promise<void> {
     try {
       await this.#startServices()
-      this.#alwaysOn.start()
-      if (!this.#isStopping) for (const candidacy of this.#candidacies) candidacy.start()
+      if (!this.#isStopping) {
+        this.#alwaysOn.start()
+        for (const candidacy of this.#candidacies) candidacy.start()
+      }
       await this.#stopRequested.promise
     } catch (error) {
-      this.#fail(error instanceof Error ? error : new Error(String(error)))
+      this.#fail(asError(error))
     }
     this.#isStopping = true
-    await Promise.all(this.#candidacies.map((candidacy) => candidacy.stop()))
-    await this.#alwaysOn.stop()
+    // What is beyond stopping must not keep the caller from hearing of it.
+    await Promise.race([this.#stopWork(), this.#beyondStopping.promise])
     await this.#stopServices()
     this.#listeners.clear()
     if (this.#failure !== undefined) throw this.#failure
+  }
+
+  async #stopWork(): Promise<void> {
+    const stops = await Promise.allSettled(this.#candidacies.map((candidacy) => candidacy.stop()))
+    for (const stop of stops) if (stop.status === 'rejected') this.#fail(asError(stop.reason))
+    await this.#alwaysOn.stop()
   }
 
   async #startServices(): Promise<void> {
@@ -221,9 +228,11 @@ export class Manager implements AsyncDisposable {
 
   async #stopServices(): Promise<void> {
     for (const service of this.#started.splice(0).toReversed()) {
-      await service
-        .stop()
-        .catch((error: unknown) => this.#fail(error instanceof Error ? error : new Error(String(error))))
+      try {
+        await service.stop()
+      } catch (error) {
+        this.#fail(asError(error))
+      }
     }
   }
 
@@ -237,8 +246,9 @@ export class Manager implements AsyncDisposable {
   #fatal(error: LeadershipLostError | WedgedError): void {
     this.#logger.error({ event: 'fatal', err: error }, error.message)
     const { terminate } = this.#options
-    if (terminate !== undefined) terminate(error)
-    else this.#fail(error)
+    if (terminate !== undefined) return terminate(error)
+    this.#fail(error)
+    this.#beyondStopping.resolve()
   }
 
   #createCandidacy(lease: LeaseOptions): Candidacy {
@@ -287,6 +297,10 @@ export class Manager implements AsyncDisposable {
     const cause = waiting.lastProblem === undefined ? '' : `: ${waiting.lastProblem.message}`
     throw new Error(`the lease \`${waiting.lease}\` has not been seen yet${cause}`)
   }
+}
+
+function asError(cause: unknown): Error {
+  return cause instanceof Error ? cause : new Error(String(cause))
 }
 
 function assertOneOf(name: string, value: unknown, allowed: readonly string[]): void {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { WedgedPolicy } from '../../src/candidacy/candidacy.ts'
+import type { WedgedPolicy } from '../../src/candidacy/candidacy-options.ts'
 import type { WedgedError } from '../../src/candidacy/wedged-error.ts'
 import { Replica, type ReplicaOptions, untilEnd } from '../support/replica.ts'
 

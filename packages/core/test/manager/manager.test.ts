@@ -234,6 +234,60 @@ describe('A manager', () => {
     await running
   })
 
+  test('rejects with what is wedged where nothing ends the process', async () => {
+    const { manager, clock } = createManager()
+    manager.register(() => janitor(() => new Promise(() => {})))
+    const running = manager.start()
+    const rejection = expect(running).rejects.toMatchObject({ code: 'WEDGED', tasks: [{ controller: 'janitor' }] })
+    await clock.runAllMicrotasks()
+    void manager.stop()
+    await clock.advance(24_000)
+    await rejection
+  })
+
+  test('names an always-on controller that does not end', async () => {
+    const errors: Error[] = []
+    const { manager, clock } = createManager({ terminate: (error) => void errors.push(error) })
+    manager.register(() => janitor(() => new Promise(() => {})), { needsLeadership: false })
+    void manager.start()
+    await clock.runAllMicrotasks()
+    void manager.stop()
+    await clock.advance(23_999)
+    expect(errors).toEqual([])
+    await clock.advance(1)
+    expect(errors).toMatchObject([{ code: 'WEDGED', tasks: [{ name: 'run', controller: 'janitor', ageMs: 24_000 }] }])
+  })
+
+  test('starts no controller when it was stopped while its services start', async () => {
+    const ready = Promise.withResolvers<void>()
+    const { manager, locks } = createManager({ services: [service('slow', [], { start: () => ready.promise })] })
+    let built = 0
+    manager.register(() => (built++, janitor()), { needsLeadership: false }).register(() => (built++, janitor()))
+    const running = manager.start()
+    const stopped = manager.stop()
+    ready.resolve()
+    await Promise.all([running, stopped])
+    expect([built, locks]).toEqual([0, []])
+  })
+
+  test('closes everything and rejects with the cause when a lock fails to close', async () => {
+    const log: string[] = []
+    const failing = (name: string) =>
+      Object.assign(new BreakableLock(new MemoryLeaseStore().lock(name)), {
+        close: () => Promise.reject(new Error('stuck socket')),
+      })
+    const { manager, clock } = createManager({
+      services: [service('a', log)],
+      createLock: (lease) => failing(lease.name),
+    })
+    const running = manager.start()
+    const rejection = expect(running).rejects.toThrow('stuck socket')
+    await clock.runAllMicrotasks()
+    await manager.stop()
+    await rejection
+    expect(log).toEqual(['start a', 'stop a'])
+  })
+
   test('has the process ended, once, when a drain is wedged', async () => {
     const fatal: unknown[] = []
     const { manager, clock } = createManager({ terminate: (error) => fatal.push(error) })

@@ -1,5 +1,6 @@
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
-import { Candidacy, type WedgedPolicy } from '../../src/candidacy/candidacy.ts'
+import { Candidacy } from '../../src/candidacy/candidacy.ts'
+import type { WedgedPolicy } from '../../src/candidacy/candidacy-options.ts'
 import type { CandidacyEvent } from '../../src/candidacy/events.ts'
 import type { ControllerFactory } from '../../src/controller/controller.ts'
 import { type RestartOptions, resolveRestartOptions } from '../../src/controller/restart-options.ts'

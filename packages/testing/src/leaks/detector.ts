@@ -60,17 +60,17 @@ export function payAttention(): Attention {
     since: ledger.nextSerial(),
     end() {
       if (!watchers.delete(attention)) return
-      ledger.oldestWatch = oldestOf(watchers)
+      ledger.newestWatch = newestOf(watchers)
       if (watchers.size === 0) uninstall()
     },
   }
   watchers.add(attention)
-  ledger.oldestWatch = oldestOf(watchers)
+  ledger.newestWatch = newestOf(watchers)
   return attention
 }
 
-function oldestOf(watchers: ReadonlySet<Attention>): number {
-  return Math.min(...[...watchers].map(({ since }) => since))
+function newestOf(watchers: ReadonlySet<Attention>): number {
+  return Math.max(...[...watchers].map(({ since }) => since))
 }
 
 /** ES modules hold the exports of Node's modules by name: they are brought up to date with what was put in their place. */

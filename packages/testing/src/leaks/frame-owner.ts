@@ -3,46 +3,62 @@ import type { Frame } from './frame.ts'
 
 type File = Pick<Frame, 'file'>
 
+/** Whose code a frame is in. */
+type Owner = 'node' | 'detector' | 'test-runner' | 'core' | 'library' | 'user'
+
 /** The folder of the detector itself, and that of `@tenure/core`, with a separator at the end. */
 const OWN = fileURLToPath(new URL('.', import.meta.url))
-const CORE = folderOf(import.meta.resolve('@tenure/core'))
+const CORE = fileURLToPath(new URL('.', import.meta.resolve('@tenure/core')))
 
 const TEST_RUNNER = /[\\/]node_modules[\\/](?:vitest|@vitest|vite|vite-node|tinypool|tinybench|jest[\w-]*|@jest)[\\/]/
 
+/** Files are few and frames are many. */
+const owners = new Map<string, Owner>()
+
+function ownerOf({ file }: File): Owner {
+  const known = owners.get(file)
+  if (known !== undefined) return known
+  const owner = judge(file)
+  owners.set(file, owner)
+  return owner
+}
+
+function judge(file: string): Owner {
+  if (file.startsWith('node:internal/test_runner') || TEST_RUNNER.test(file)) return 'test-runner'
+  if (file === '' || file.startsWith('node:')) return 'node'
+  const path = file.startsWith('file://') ? fileURLToPath(file) : file
+  if (path.startsWith(OWN)) return 'detector'
+  if (path.startsWith(CORE)) return 'core'
+  return /[\\/]node_modules[\\/]/.test(path) ? 'library' : 'user'
+}
+
 /** Whether the code belongs to Node. */
-export function isNodeFrame({ file }: File): boolean {
-  return file.startsWith('node:') || file === ''
+export function isNodeFrame(frame: File): boolean {
+  return ownerOf(frame) === 'node'
 }
 
 /** Whether the code belongs to this detector. */
-export function isOwnFrame({ file }: File): boolean {
-  return pathOf(file).startsWith(OWN)
+export function isOwnFrame(frame: File): boolean {
+  return ownerOf(frame) === 'detector'
 }
 
 /** Whether the code belongs to what runs the tests. */
-export function isTestRunnerFrame({ file }: File): boolean {
-  return TEST_RUNNER.test(file) || file.startsWith('node:internal/test_runner')
+export function isTestRunnerFrame(frame: File): boolean {
+  return ownerOf(frame) === 'test-runner'
 }
 
 /** Whether the code belongs to the core of Tenure. */
-export function isCoreFrame({ file }: File): boolean {
-  return pathOf(file).startsWith(CORE)
+export function isCoreFrame(frame: File): boolean {
+  return ownerOf(frame) === 'core'
 }
 
-/** Whether the code is neither the user's nor Node's, and is worth showing where nothing of the user's is. */
+/** Whether the code is worth showing: that of the project, or of something that it uses. */
 export function isLibraryFrame(frame: File): boolean {
-  return !isNodeFrame(frame) && !isOwnFrame(frame) && !isTestRunnerFrame(frame)
+  const owner = ownerOf(frame)
+  return owner === 'user' || owner === 'library' || owner === 'core'
 }
 
 /** Whether the code is that of the project under test. */
 export function isUserFrame(frame: File): boolean {
-  return isLibraryFrame(frame) && !isCoreFrame(frame) && !/[\\/]node_modules[\\/]/.test(frame.file)
-}
-
-function pathOf(file: string): string {
-  return file.startsWith('file://') ? fileURLToPath(file) : file
-}
-
-function folderOf(url: string): string {
-  return fileURLToPath(new URL('.', url))
+  return ownerOf(frame) === 'user'
 }

@@ -50,8 +50,8 @@ function leakOf(group: readonly [Sighting, ...Sighting[]], rearmed: Rearmed): Le
     controller: origin.controller,
     task: origin.task,
     lease: origin.lease,
-    epochs: [...new Set(epochs)],
-    rearmed: rearmed.get(roughSiteOf(first.entry)) ?? 0,
+    epochs: [...new Set(epochs)].toSorted((a, b) => (a < b ? -1 : 1)),
+    rearmed: first.entry.thing.isRetention === true ? 0 : (rearmed.get(roughSiteOf(first.entry)) ?? 0),
     fix: fixOf(kind),
   }
 }

@@ -54,8 +54,8 @@ const PRUNE_EVERY = 5000
  * Serial numbers are shared with births (see {@link Births}), so that before and after can be told across both.
  */
 export class Ledger {
-  /** The serial number at which the oldest of those who watch began. What nobody watches need not be entered. */
-  oldestWatch = 0
+  /** The serial number at which the last of those who watch began. What only concerns things made since need not be entered. */
+  newestWatch = 0
   readonly #entries = new Set<Entry>()
   #serial = 0
   #pass = 0

@@ -27,7 +27,7 @@ export function takeTrace(): Trace {
 /** The frames, innermost first, mapped to the sources where the test runner knows how. */
 export function framesOf(trace: Trace): readonly Frame[] {
   if ('stack' in trace) return parseStack(trace.stack)
-  return mapped(trace.sites) ?? trace.sites.map(toFrame)
+  return trace.sites.map(mapped)
 }
 
 /** The frames without source maps: cheap, and enough to see which module created something. */
@@ -69,13 +69,25 @@ function toFrame({ functionName, scriptName, lineNumber, columnNumber }: CallSit
   return { name: functionName, file: scriptName, line: lineNumber, column: columnNumber }
 }
 
-/** Test runners that compile sources on the fly install `Error.prepareStackTrace`; it takes call sites back to the source. */
-function mapped(sites: readonly CallSiteData[]): readonly Frame[] | undefined {
+const frames = new Map<string, Frame>()
+
+/** The frame in the source. A place is looked up once: thousands of things may come from the same one. */
+function mapped(site: CallSiteData): Frame {
+  const key = `${site.scriptName}:${site.lineNumber}:${site.columnNumber}`
+  const known = frames.get(key)
+  if (known !== undefined) return known
+  const frame = mappedByRunner(site) ?? toFrame(site)
+  frames.set(key, frame)
+  return frame
+}
+
+/** Test runners that compile sources on the fly install `Error.prepareStackTrace`, which takes call sites back to the source. */
+function mappedByRunner(site: CallSiteData): Frame | undefined {
   const prepare: unknown = Error.prepareStackTrace
   if (typeof prepare !== 'function') return undefined
   try {
-    const text: unknown = prepare.call(Error, new Error('trace'), sites.map((site) => new ReplayedCallSite(site)))
-    return typeof text === 'string' ? parseStack(text) : undefined
+    const text: unknown = prepare.call(Error, new Error('trace'), [new ReplayedCallSite(site)])
+    return typeof text === 'string' ? parseStack(text)[0] : undefined
   } catch {
     return undefined
   }

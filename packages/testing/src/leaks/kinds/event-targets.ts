@@ -9,6 +9,7 @@ export const trackEventTargets: Tracker = (context) =>
     noteBirthsOf(context, 'EventTarget'),
     noteBirthsOf(context, 'AbortController', (controller) => [(controller as AbortController).signal]),
     noteDerivedSignals(context),
+    formatReasons(),
     watchAddEventListener(context),
   ])
 
@@ -51,15 +52,32 @@ function noteDerivedSignals({ births }: TrackerContext): Undo {
   return undoAll([undoAny, undoTimeout])
 }
 
+/**
+ * An error holds the receivers of all calls on its stack until somebody reads that, and Node keeps the reason of the last signal
+ * that ended a listener. A Term that is reachable through nothing else is not for the user to let go of.
+ */
+function formatReasons(): Undo {
+  return replaceProperty(
+    AbortController.prototype,
+    'abort',
+    (original) =>
+      function abort(this: AbortController, ...reason: unknown[]) {
+        original.apply(this, reason as [])
+        const given: unknown = this.signal.reason
+        if (given instanceof Error) void given.stack
+      },
+  )
+}
+
 function watchAddEventListener(context: TrackerContext): Undo {
   return replaceProperty(
     EventTarget.prototype,
     'addEventListener',
     (original) =>
       function addEventListener(this: EventTarget, ...args: Parameters<EventTarget['addEventListener']>) {
-        const [type, listener] = args
+        const [type, listener, options] = args
         original.apply(this, args)
-        if (listener === null) return
+        if (listener === null || isWeak(options)) return
         trackListener(context, {
           target: this,
           event: type,
@@ -70,4 +88,10 @@ function watchAddEventListener(context: TrackerContext): Undo {
         })
       },
   )
+}
+
+/** Node itself listens weakly to the `signal` option of other listeners. */
+function isWeak(options: unknown): boolean {
+  if (typeof options !== 'object' || options === null) return false
+  return Object.getOwnPropertySymbols(options).some(({ description }) => description === 'kWeak')
 }

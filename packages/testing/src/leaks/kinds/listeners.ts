@@ -23,7 +23,7 @@ export function trackListener({ ledger, births }: TrackerContext, added: AddedLi
   const { target, kind, detail } = added
   const { run } = currentOrigin()
   if (isUnobserved() || births.isOfRun(target, run)) return
-  if (run === undefined && births.isKnown(target) && !births.isBefore(target, ledger.oldestWatch)) return
+  if (run === undefined && births.isKnown(target) && !births.isBefore(target, ledger.newestWatch)) return
   const targetRef = new WeakRef(target)
   const isAttached = attachmentOf(ledger, added)
   const thing: TrackedThing = {

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import type { Plant } from './plant.ts'
 
 const HERE = import.meta.filename
-const SCRATCH = join(tmpdir(), `leaks-${process.pid}.txt`)
+let scratchFiles = 0
 
 async function openStream(): Promise<fs.WriteStream> {
-  const stream = fs.createWriteStream(SCRATCH)
+  const stream = fs.createWriteStream(join(tmpdir(), `leaks-${process.pid}-${scratchFiles++}.txt`))
   await once(stream, 'open')
   return stream
 }
@@ -17,7 +17,7 @@ async function openStream(): Promise<fs.WriteStream> {
 async function closeStream(stream: fs.WriteStream): Promise<void> {
   stream.end()
   await once(stream, 'close')
-  fs.rmSync(SCRATCH)
+  fs.rmSync(stream.path)
 }
 
 export const filePlants: readonly Plant[] = [

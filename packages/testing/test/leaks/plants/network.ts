@@ -20,6 +20,7 @@ const echo = net.createServer((socket) => socket.on('error', () => {}))
 const secureEcho = tls.createServer(secure, (socket) => socket.on('error', () => {}))
 const unixPath = join(tmpdir(), `leaks-${process.pid}.sock`)
 const unixEcho = net.createServer()
+let unixServers = 0
 
 function prepared(server: net.Server): () => Promise<() => unknown> {
   return async () => {
@@ -94,12 +95,12 @@ export const networkPlants: readonly Plant[] = [
     name: 'server on a unix socket',
     kind: 'unix-server',
     leak: async () => {
-      const server = net.createServer().listen(`${unixPath}.leak`)
+      const server = net.createServer().listen(`${unixPath}.${unixServers++}`)
       await once(server, 'listening')
       return () => close(server)
     },
     clean: async () => {
-      const server = net.createServer().listen(`${unixPath}.clean`)
+      const server = net.createServer().listen(`${unixPath}.${unixServers++}`)
       await once(server, 'listening')
       await close(server)
     },

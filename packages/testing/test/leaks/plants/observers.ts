@@ -5,6 +5,7 @@ import { collectDefaultMetrics, Counter, register, Registry } from 'prom-client'
 import { kept, letGo, type Plant } from './plant.ts'
 
 const noop = () => {}
+let metrics = 0
 
 export const observerPlants: readonly Plant[] = [
   {
@@ -61,13 +62,14 @@ export const observerPlants: readonly Plant[] = [
     name: 'metric in the global registry',
     kind: 'metric',
     leak: () => {
-      const counter = new Counter({ name: 'leaked_total', help: 'Leaked.' })
-      counter.inc()
-      return () => register.removeSingleMetric('leaked_total')
+      const name = `leaked_${metrics++}_total`
+      new Counter({ name, help: 'Leaked.' }).inc()
+      return () => register.removeSingleMetric(name)
     },
     clean: () => {
-      new Counter({ name: 'leaked_total', help: 'Leaked.' }).inc()
-      register.removeSingleMetric('leaked_total')
+      const name = `removed_${metrics++}_total`
+      new Counter({ name, help: 'Removed.' }).inc()
+      register.removeSingleMetric(name)
     },
   },
   {

@@ -1,0 +1,42 @@
+import type { ResolvedRestartOptions } from '../controller/restart-options.ts'
+import type { ElectorConfig } from '../election/machine/config.ts'
+import type { FeatureGates } from '../feature-gates.ts'
+import type { Lock } from '../lock/lock.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Logger } from '../ports/logger.ts'
+import type { Random } from '../ports/random.ts'
+import type { TermExtension } from '../term/term-extension.ts'
+import type { CandidacyEvent } from './events.ts'
+import type { LeaseOptions } from './lease-options.ts'
+import type { LeadershipLostError, WedgedError } from './wedged-error.ts'
+
+/** What a `Candidacy` is made of. */
+export interface CandidacyOptions {
+  /** The lease to stand for. Its name is used in logs, metrics and health checks. */
+  readonly lease: LeaseOptions
+  /** Called once, at the start. */
+  readonly createLock: () => Lock
+  readonly config: ElectorConfig
+  readonly gates: FeatureGates
+  readonly onWedged: WedgedPolicy
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  readonly restart: ResolvedRestartOptions
+  readonly extensions: readonly TermExtension[]
+  /** Called with everything that happens. */
+  readonly onEvent: (event: CandidacyEvent) => void
+  /** The candidacy cannot go on: the manager has to stop. */
+  readonly onFailure: (error: Error) => void
+  /** The process has to end now, before anybody else may lead. */
+  readonly onFatal: (error: LeadershipLostError | WedgedError) => void
+}
+
+/**
+ * What to do about a drain that did not end in time.
+ *
+ * - `exit`: end the process before anybody else may lead.
+ * - `hold`: after a voluntary end, keep renewing so that nobody else leads, and stay unhealthy. An involuntary one exits.
+ * - `abandon`: go on. **Unsafe**: the tasks that are left run beside the next leader's; only server-side fences help.
+ */
+export type WedgedPolicy = 'exit' | 'hold' | 'abandon'

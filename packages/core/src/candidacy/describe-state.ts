@@ -1,0 +1,40 @@
+import type { ElectorState } from '../election/machine/state.ts'
+import type { CandidacyState } from './events.ts'
+import type { TermRun } from './term-run.ts'
+import type { WedgedError } from './wedged-error.ts'
+
+/** What a candidacy does in terms of its users, given what its elector and its term do. */
+export function describeState(
+  state: ElectorState,
+  { run, wedged }: { readonly run: TermRun | undefined; readonly wedged: WedgedError | undefined },
+): CandidacyState {
+  switch (state.kind) {
+    case 'idle':
+    case 'acquiring':
+    case 'stopped':
+      return { kind: state.kind }
+    case 'reserving':
+      return { kind: 'acquiring' }
+    case 'following':
+      return { kind: 'following', observedLeader: state.memory.observedLeader }
+    case 'leading':
+      return { kind: 'leading', epoch: state.epoch }
+    case 'draining':
+    case 'aborting':
+      if (wedged !== undefined) return { kind: 'wedged', epoch: state.epoch, tasks: wedged.tasks }
+      return { kind: 'draining', epoch: state.epoch, reason: run?.reason ?? 'step-down' }
+    case 'releasing':
+      return { kind: 'releasing', epoch: state.epoch }
+    default:
+      return state satisfies never
+  }
+}
+
+/** Whether two states say the same. */
+export function isSameState(a: CandidacyState, b: CandidacyState): boolean {
+  return JSON.stringify(a, bigintAsText) === JSON.stringify(b, bigintAsText)
+}
+
+function bigintAsText(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value
+}
