@@ -5,13 +5,14 @@ const conditions = ['@tenure/source', 'node', 'import', 'module', 'default']
 const source = { resolve: { conditions }, ssr: { resolve: { conditions } } }
 
 /** A suite that needs an API server runs once for each of them; `TENURE_API_SERVER` tells the test which one. */
-const onApiServer = (name: 'embedded' | 'real') => ({
+const onApiServer = (name: 'embedded' | 'real', maxWorkers: number) => ({
   extends: true as const,
   ...source,
   test: {
     name,
     include: ['test/{contract,scenarios}/**/*.test.ts'],
     env: { TENURE_API_SERVER: name },
+    maxWorkers,
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },
@@ -21,9 +22,13 @@ export default defineConfig({
   ...source,
   test: {
     projects: [
-      { extends: true, ...source, test: { name: 'unit', include: ['{packages,examples}/*/test/**/*.test.ts'] } },
-      onApiServer('embedded'),
-      onApiServer('real'),
+      {
+        extends: true,
+        ...source,
+        test: { name: 'unit', include: ['{packages,examples}/*/test/**/*.test.ts'], maxWorkers: 4 },
+      },
+      onApiServer('embedded', 4),
+      onApiServer('real', 2),
     ],
   },
 })

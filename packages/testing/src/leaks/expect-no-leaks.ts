@@ -1,6 +1,6 @@
 import {
   assertKnownKeys,
-  Controller,
+  type Controller,
   type ControllerFactory,
   type LeaseOptions,
   Manager,
@@ -8,8 +8,7 @@ import {
   MemoryLeaseStore,
   OptionsError,
 } from '@tenure/core'
-import { type Attention, payAttention } from './detector.ts'
-import { InstanceCount } from './instance-count.ts'
+import { payAttention } from './detector.ts'
 import { LeakError } from './leak-error.ts'
 import { LeakFinder } from './leak-finder.ts'
 import { LEAK_WATCH_OPTION_NAMES, type LeakWatchOptions, resolveLeakWatchOptions, resolveNumber } from './options.ts'
@@ -58,11 +57,9 @@ export async function expectNoLeaks(subject: LeakTestSubject, options: ExpectNoL
   if (warmUp.terms > 0) await driveOrThrow(subject, warmUp)
   const attention = payAttention()
   const finder = new LeakFinder(attention, watch)
-  const unseen = watch.retained && subject instanceof Manager ? new InstanceCount(Controller) : undefined
   try {
     const outcome = await driveTerms(await managerOf(subject), driver)
     const isStuck = outcome.kind === 'failed'
-    if (unseen !== undefined && !isStuck) enterUnseen(attention, unseen)
     const { leaks, report } = await finder.find(isStuck ? 0 : watch.graceMs)
     const cause = outcome.kind === 'failed' ? outcome.error : undefined
     if (leaks.length > 0) throw new LeakError(headline(report, cause), leaks, { cause })
@@ -135,15 +132,6 @@ function createKit(): LeakTestKit {
     lease: { name: 'leak-test' },
     createLock: ({ name }: LeaseOptions) => store.lock(name),
   }
-}
-
-/** The factories of a manager that was made before cannot be seen, but what they have made can be counted. */
-function enterUnseen({ ledger }: Attention, controllers: InstanceCount): void {
-  ledger.add({
-    isRetention: true,
-    isAlive: () => controllers.growth() > 0,
-    describe: () => ({ kind: 'controller', detail: `${controllers.growth()} more instances of \`Controller\`` }),
-  })
 }
 
 function headline(report: string, cause: Error | undefined): string {

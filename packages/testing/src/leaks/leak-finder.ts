@@ -56,6 +56,7 @@ export class LeakFinder {
     return unobserved(() => {
       const { ledger, since } = this.#attention
       const entries = ledger.aliveSince(since)
+      console.log('look', since, entries.length, ledger.pass, ledger.serial, entries[0]?.serial, entries.at(-1)?.serial)
       const sightings = entries.flatMap((entry) => sightingOf(entry, this.#options) ?? [])
       for (const { entry } of sightings) {
         const site = roughSiteOf(entry)

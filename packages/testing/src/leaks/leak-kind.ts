@@ -7,7 +7,7 @@ interface KindFacts {
 }
 
 const SOCKET_FIX = 'end or destroy it when `term.signal` aborts'
-const LISTENER_FIX = 'add it with `{ signal: term.signal }`, or remove it in `term.defer()`'
+const LISTENER_FIX = '`removeEventListener()` it in `term.defer()`'
 
 /** Every kind of leak that is looked for, with what to call it and what to do about it. */
 const KINDS = {

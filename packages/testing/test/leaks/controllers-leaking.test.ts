@@ -71,9 +71,10 @@ describe('objects of a term', () => {
     const { leaks } = await failureOf(expectNoLeaks(register, QUICK))
     expect(leaks).toMatchObject([{ kind: 'controller', controller: 'gardener', count: 2 }])
     expect(leaks[0]?.site).toContain('controllers-leaking.test.ts')
+    expect(kept).toHaveLength(2)
   })
 
-  it('are counted where the manager was made before anybody watched', async () => {
+  it('are seen where the manager was made before anybody watched', async () => {
     const kept: Controller[] = []
     const store = new MemoryLeaseStore()
     const manager = new Manager({ identity: 'a', lease: { name: 'early' }, createLock: ({ name }) => store.lock(name) })
@@ -83,7 +84,8 @@ describe('objects of a term', () => {
       return controller
     })
     const { leaks } = await failureOf(expectNoLeaks(manager, QUICK))
-    expect(leaks).toMatchObject([{ kind: 'controller', detail: '2 more instances of `Controller`' }])
+    expect(leaks).toMatchObject([{ kind: 'controller', controller: 'gardener', epochs: [1n, 3n], count: 2 }])
+    expect(kept).toHaveLength(2)
   })
 
   it('do not count when they are left to whoever asks for that', async () => {

@@ -18,7 +18,7 @@ export class RunBook {
   readonly #runs = new WeakMap<TaskScope, Run>()
   readonly #over = new WeakSet<TaskScope>()
   /** Built and not yet run, by name: names are unique within a lease. */
-  readonly #built = new Map<string, { readonly controller: WeakRef<object>; readonly trace: Trace }>()
+  readonly #built = new Map<string, { readonly controller: WeakRef<object>; readonly trace: Trace | undefined }>()
   readonly #epochs = new Map<string, bigint>()
   readonly #leaseOf = new Map<string, string>()
   readonly #fieldSightings = new WeakMap<object, Set<number>>()
@@ -36,10 +36,10 @@ export class RunBook {
     queueMicrotask(() => (this.#beginning = undefined))
   }
 
-  /** A factory that was registered at `trace` has returned a controller. */
-  controllerBuilt(controller: object, trace: Trace): void {
+  /** A controller was built; `trace` is where its factory was registered. The first call for each counts. */
+  controllerBuilt(controller: object, trace?: Trace): void {
     const name: unknown = Reflect.get(controller, 'name')
-    if (typeof name !== 'string') return
+    if (typeof name !== 'string' || this.#built.get(name)?.controller.deref() === controller) return
     this.#built.set(name, { controller: new WeakRef(controller), trace })
   }
 

@@ -1,4 +1,4 @@
-import { Manager, MemoryLeaseStore, TaskScope } from '@tenure/core'
+import { Controller, Manager, MemoryLeaseStore, TaskScope } from '@tenure/core'
 import type { Ledger } from '../ledger.ts'
 import { type Origin, runWithOrigin } from '../origin.ts'
 import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'
@@ -12,7 +12,11 @@ import { RunBook } from './run-book.ts'
  */
 export const trackTerms: Tracker = ({ ledger }) => {
   const book = new RunBook(ledger)
-  return undoAll([watchManagers(book), watchFactories(book), watchTasks(ledger, book), watchCleanups(book), watchJoins(book)])
+  return undoAll([
+    watchManagers(book),
+    watchFactories(book),
+    watchAdmissions(book),
+    watchTasks(ledger, book), watchCleanups(book), watchJoins(book)])
 }
 
 /** A manager tells which lease begins which term; what its candidacy starts synchronously then belongs to it. */
@@ -54,6 +58,22 @@ function watchFactories(book: RunBook): Undo {
           return controller
         }
         return original.call(this, observed, options)
+      },
+  )
+}
+
+/**
+ * The factories of a manager that was made before anybody watched cannot be seen any more. What they make can: Tenure notes every
+ * controller in a WeakSet, so as to refuse one that it is given twice.
+ */
+function watchAdmissions(book: RunBook): Undo {
+  return replaceProperty(
+    WeakSet.prototype as WeakSet<object>,
+    'add',
+    (original) =>
+      function add(this: WeakSet<object>, value: object) {
+        if (value instanceof Controller) book.controllerBuilt(value)
+        return original.call(this, value)
       },
   )
 }
