@@ -25,7 +25,12 @@ export default defineConfig({
       {
         extends: true,
         ...source,
-        test: { name: 'unit', include: ['{packages,examples}/*/test/**/*.test.ts'], maxWorkers: 4 },
+        test: {
+          name: 'unit',
+          include: ['{packages,examples}/*/test/**/*.test.ts'],
+          maxWorkers: 4,
+          testTimeout: 30_000,
+        },
       },
       onApiServer('embedded', 4),
       onApiServer('real', 2),
