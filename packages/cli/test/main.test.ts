@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const MAIN = join(import.meta.dirname, '../src/main.ts')
+let folder = ''
+
+beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), 'tenure-cli-'))))
+afterAll(() => rm(folder, { recursive: true }))
+
+function tenure(...args: string[]) {
+  const child = spawn(process.execPath, ['--conditions=@tenure/source', MAIN, ...args], { cwd: folder })
+  const output = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output.stdout += chunk))
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (output.stderr += chunk))
+  return { child, output, closed: once(child, 'close') as Promise<[number | null]> }
+}
+
+describe('tenure', () => {
+  it('dev serves until it is interrupted and leaves a kubeconfig that leads to it', async () => {
+    const { child, output, closed } = tenure('dev', '--kubeconfig', 'kubeconfig')
+    while (!output.stdout.includes('Ctrl-C')) await once(child.stdout, 'data')
+    expect(output.stdout).toMatch(/https:\/\/127\.0\.0\.1:\d+/)
+    expect(await readFile(join(folder, 'kubeconfig'), 'utf8')).toContain('certificate-authority-data')
+    child.kill('SIGINT')
+    expect(await closed).toEqual([0, null])
+  })
+
+  it.each([
+    [['dve'], 'Expected the command `dev`, got `dve`'],
+    [[], 'Expected the command `dev`'],
+    [['dev', '--port', '99999'], 'Expected `--port` to be a TCP port between 0 and 65535, got `99999`'],
+    [['dev', '--prot', '1'], '--prot'],
+  ])('refuses %j with code 2 and says why', async (args, message) => {
+    const { output, closed } = tenure(...args)
+    expect(await closed).toEqual([2, null])
+    expect(output.stderr).toContain(message)
+  })
+})
