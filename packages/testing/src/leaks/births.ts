@@ -28,7 +28,10 @@ export class Births {
   /** Notes that `object` lives as long as the oldest of `sources`. */
   noteDerived(object: object, sources: readonly object[]): void {
     const births = sources.map((source) => this.#births.get(source))
-    const oldest = births.reduce((a, b) => (a === undefined || b === undefined || a.serial < b.serial ? a : b), births[0])
+    const oldest = births.reduce(
+      (a, b) => (a === undefined || b === undefined || a.serial < b.serial ? a : b),
+      births[0],
+    )
     if (births.length > 0 && births.every((birth) => birth !== undefined) && oldest !== undefined) {
       this.#births.set(object, oldest)
     }

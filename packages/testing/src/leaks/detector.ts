@@ -46,7 +46,7 @@ export interface Attention {
   /** The first serial number that it is about. */
   readonly since: number
   /** Ends it. The last one to end takes every patch out. */
-  end(): void
+  readonly end: () => void
 }
 
 // There is one process to patch, so there is one installation, shared by all who watch at the same time.

@@ -35,7 +35,7 @@ export class LeakFinder {
    * Looks again and again with growing waits, for as long as something is there and the grace lasts: what is on its way out
    * is no leak. Garbage is collected in between, so that what nobody can reach does not count either.
    */
-  async find(graceMs = this.#options.graceMs): Promise<Findings> {
+  async find(graceMs: number = this.#options.graceMs): Promise<Findings> {
     const start = realNow()
     await nextTurn()
     await nextTurn()
@@ -56,7 +56,6 @@ export class LeakFinder {
     return unobserved(() => {
       const { ledger, since } = this.#attention
       const entries = ledger.aliveSince(since)
-      console.log('look', since, entries.length, ledger.pass, ledger.serial, entries[0]?.serial, entries.at(-1)?.serial)
       const sightings = entries.flatMap((entry) => sightingOf(entry, this.#options) ?? [])
       for (const { entry } of sightings) {
         const site = roughSiteOf(entry)
@@ -98,7 +97,12 @@ function unexplained(fd: number, path: string): Sighting {
     origin: {},
     trace: { sites: [] },
   }
-  return { entry, description: { kind: 'file-descriptor', detail: `${fd} of ${path}` }, frames: [], site: 'an unknown place' }
+  return {
+    entry,
+    description: { kind: 'file-descriptor', detail: `${fd} of ${path}` },
+    frames: [],
+    site: 'an unknown place',
+  }
 }
 
 function handleOf({ entry, description, frames }: Sighting): Parameters<typeof whatKeepsTheProcessAlive>[0] {

@@ -1,3 +1,47 @@
+/** A kind of leak. Stable, and meant for programs: ignore lists and figures go by it. */
+export type LeakKind =
+  | 'timeout'
+  | 'interval'
+  | 'immediate'
+  | 'sleep'
+  | 'abort-timeout'
+  | 'async-loop'
+  | 'request'
+  | 'process-listener'
+  | 'event-listener'
+  | 'event-target-listener'
+  | 'abort-listener'
+  | 'task'
+  | 'health-check'
+  | 'metric'
+  | 'term'
+  | 'controller'
+  | 'owned-object'
+  | 'kept-object'
+  | 'http-server'
+  | 'tls-server'
+  | 'tcp-server'
+  | 'unix-server'
+  | 'datagram-socket'
+  | 'tcp-socket'
+  | 'tls-socket'
+  | 'unix-socket'
+  | 'accepted-socket'
+  | 'keep-alive-socket'
+  | 'fs-watcher'
+  | 'file-handle'
+  | 'directory-handle'
+  | 'file-descriptor'
+  | 'child-process'
+  | 'worker'
+  | 'message-port'
+  | 'broadcast-channel'
+  | 'async-hook'
+  | 'performance-observer'
+  | 'event-loop-monitor'
+  | 'diagnostics-subscriber'
+  | 'handle'
+
 /** What is known about a kind of leak. */
 interface KindFacts {
   /** What it is, for people. */
@@ -10,10 +54,13 @@ const SOCKET_FIX = 'end or destroy it when `term.signal` aborts'
 const LISTENER_FIX = '`removeEventListener()` it in `term.defer()`'
 
 /** Every kind of leak that is looked for, with what to call it and what to do about it. */
-const KINDS = {
+const KINDS: Readonly<Record<LeakKind, KindFacts>> = {
   timeout: { title: 'timeout', fix: '`clearTimeout()` it in `term.defer()`, or wait with `term.sleep()`' },
   interval: { title: 'interval', fix: '`clearInterval()` it in `term.defer()`, or use `term.every()`' },
-  immediate: { title: 'immediate', fix: '`clearImmediate()` it, or check `term.signal.aborted` before setting the next one' },
+  immediate: {
+    title: 'immediate',
+    fix: '`clearImmediate()` it, or check `term.signal.aborted` before setting the next one',
+  },
   sleep: { title: 'sleep of `timers/promises`', fix: 'give it `{ signal: term.signal }`, or use `term.sleep()`' },
   'abort-timeout': {
     title: '`AbortSignal.timeout()`',
@@ -69,10 +116,16 @@ const KINDS = {
     title: 'connection kept alive in a pool',
     fix: 'use an Agent or Dispatcher of the term and `destroy()` it in `term.defer()`',
   },
-  'fs-watcher': { title: 'file system watcher', fix: 'close it in `term.defer()`, or give it `{ signal: term.signal }`' },
+  'fs-watcher': {
+    title: 'file system watcher',
+    fix: 'close it in `term.defer()`, or give it `{ signal: term.signal }`',
+  },
   'file-handle': { title: 'open FileHandle', fix: 'open it with `await using`, or close it in `finally`' },
   'directory-handle': { title: 'open directory handle', fix: 'open it with `await using`, or close it in `finally`' },
-  'file-descriptor': { title: 'open file descriptor', fix: '`fs.close()` it, or destroy its stream, in `term.defer()`' },
+  'file-descriptor': {
+    title: 'open file descriptor',
+    fix: '`fs.close()` it, or destroy its stream, in `term.defer()`',
+  },
   'child-process': { title: 'child process', fix: 'give it `{ signal: term.signal }`, or kill it in `term.defer()`' },
   worker: { title: 'worker thread', fix: '`await worker.terminate()` in `term.defer()`' },
   'message-port': { title: 'MessagePort', fix: 'close it in `term.defer()`' },
@@ -91,10 +144,7 @@ const KINDS = {
     fix: '`unsubscribe()` (or `unbindStore()`) it in `term.defer()`',
   },
   handle: { title: 'open handle', fix: 'close it in `term.defer()`' },
-} as const satisfies Record<string, KindFacts>
-
-/** A kind of leak. Stable, and meant for programs: ignore lists and figures go by it. */
-export type LeakKind = keyof typeof KINDS
+}
 
 /** Every {@link LeakKind}. */
 export const LEAK_KINDS: readonly LeakKind[] = Object.keys(KINDS) as LeakKind[]

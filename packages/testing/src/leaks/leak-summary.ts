@@ -82,7 +82,9 @@ function keyOf({ description, site }: Sighting): string {
  * unless that is explained by the controllers themselves being left.
  */
 function withoutHandedObjects(sightings: readonly Sighting[]): readonly Sighting[] {
-  const retained = new Set(sightings.flatMap(({ description, entry }) => (isOwner(description.kind) ? [entry.origin.run] : [])))
+  const retained = new Set(
+    sightings.flatMap(({ description, entry }) => (isOwner(description.kind) ? [entry.origin.run] : [])),
+  )
   const runs = new Map<string, Set<number | undefined>>()
   for (const { description, entry } of sightings) {
     const field = description.detail ?? ''

@@ -100,9 +100,8 @@ export class Ledger {
   }
 
   #prune(): void {
-    console.log('prune', this.#serial, this.#pass)
     this.#pass++
-    for (const entry of this.#entries) if (!entry.thing.isAlive()) { console.log('gone', entry.serial, entry.thing.describe()); this.#entries.delete(entry) }
+    for (const entry of this.#entries) if (!entry.thing.isAlive()) this.#entries.delete(entry)
   }
 }
 

@@ -29,9 +29,7 @@ let loaded: Promise<WhyIsNodeRunning> | undefined
 export async function whatKeepsTheProcessAlive(handles: readonly ReportedHandle[]): Promise<string> {
   if (handles.length === 0) return ''
   const { hook, print } = await (loaded ??= load())
-  handles.forEach(({ type, resource, frames }, index) =>
-    withStack(frames, () => hook.init(index, type, 0, resource)),
-  )
+  handles.forEach(({ type, resource, frames }, index) => withStack(frames, () => hook.init(index, type, 0, resource)))
   const lines: string[] = []
   print({ error: (message) => lines.push(message) })
   for (const index of handles.keys()) hook.destroy(index)
@@ -42,9 +40,11 @@ export async function whatKeepsTheProcessAlive(handles: readonly ReportedHandle[
 async function load(): Promise<WhyIsNodeRunning> {
   const { promise, resolve } = Promise.withResolvers<WhyIsNodeRunning['hook']>()
   const undo = replaceProperty(asyncHooks, 'createHook', (original) => (callbacks) => {
-    const { init, destroy } = callbacks
-    if (init === undefined || destroy === undefined || !isCalledByPackage()) return original(callbacks)
-    resolve({ init, destroy })
+    if (!isCalledByPackage()) return original(callbacks)
+    resolve({
+      init: (...args) => callbacks.init?.(...args),
+      destroy: (...args) => callbacks.destroy?.(...args),
+    })
     const inert = { enable: () => inert, disable: () => inert }
     return inert
   })

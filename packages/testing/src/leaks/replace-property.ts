@@ -2,8 +2,10 @@
 export type Undo = () => void
 
 /**
- * Replaces a property and returns the function that puts back exactly what was there: the same descriptor, or none where the
- * property was inherited. Where somebody else has replaced it since, theirs stays.
+ * Replaces a function and returns what puts back exactly what was there: the same descriptor, or none where it was inherited.
+ *
+ * Where somebody else has put something in its place since, theirs stays, and what they have wrapped does only what the original
+ * does from then on. The replacement has the name, the length, the prototype and the properties of the original.
  */
 export function replaceProperty<T extends object, K extends keyof T>(
   target: T,
@@ -12,17 +14,15 @@ export function replaceProperty<T extends object, K extends keyof T>(
 ): Undo {
   const own = Object.getOwnPropertyDescriptor(target, key)
   const original = target[key]
-  const value = make(original)
-  copyProperties(original, value)
-  const writable = own === undefined || 'value' in own
-  Object.defineProperty(
-    target,
-    key,
-    writable
-      ? { value, configurable: true, enumerable: own?.enumerable ?? false, writable: own?.writable ?? true }
-      : { get: () => value, configurable: true, enumerable: own.enumerable ?? false },
-  )
+  const replacement = make(original)
+  let isActive = true
+  const value = standingIn(original, () => (isActive ? replacement : original))
+  const { enumerable = false, writable = true } = own ?? {}
+  const isData = own === undefined || 'value' in own
+  const descriptor = isData ? { value, writable, enumerable } : { get: () => value, enumerable }
+  Object.defineProperty(target, key, { ...descriptor, configurable: true })
   return () => {
+    isActive = false
     if (target[key] !== value) return
     if (own === undefined) delete target[key]
     else Object.defineProperty(target, key, own)
@@ -36,14 +36,12 @@ export function undoAll(undos: readonly Undo[]): Undo {
   }
 }
 
-/** A function stands in for another better when it has its name, its length and its custom properties. */
-function copyProperties(from: unknown, to: unknown): void {
-  if (typeof from !== 'function' || typeof to !== 'function' || from === to) return
-  for (const [key, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(from))) {
-    if (key !== 'prototype' && key !== 'arguments' && key !== 'caller') Object.defineProperty(to, key, descriptor)
-  }
-  for (const key of Object.getOwnPropertySymbols(from)) {
-    const descriptor = Object.getOwnPropertyDescriptor(from, key)
-    if (descriptor !== undefined) Object.defineProperty(to, key, descriptor)
-  }
+type AnyFunction = (this: unknown, ...args: unknown[]) => unknown
+
+function standingIn<F>(original: F, present: () => F): F {
+  const current = present as () => AnyFunction
+  return new Proxy(original as AnyFunction, {
+    apply: (_target, self, args) => Reflect.apply(current(), self, args),
+    construct: (_target, args, newTarget) => Reflect.construct(current(), args, newTarget) as object,
+  }) as F
 }

@@ -7,7 +7,8 @@ export function reportOf(leaks: readonly Leak[], waitedMs: number, processReport
   const total = leaks.reduce((sum, { count }) => sum + count, 0)
   const head = `${total} ${total === 1 ? 'leak' : 'leaks'}, still there after ${Math.round(waitedMs)} ms:`
   const parts = [head, ...leaks.map((leak, index) => describe(leak, index + 1))]
-  if (processReport !== '') parts.push(`What keeps the process alive, by why-is-node-running:\n${indent(processReport)}`)
+  if (processReport !== '')
+    parts.push(`What keeps the process alive, by why-is-node-running:\n${indent(processReport)}`)
   return parts.join('\n\n')
 }
 

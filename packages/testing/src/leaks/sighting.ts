@@ -1,5 +1,6 @@
 import { isLibraryFrame, isNodeFrame, isOwnFrame, isTestRunnerFrame, isUserFrame } from './frame-owner.ts'
 import { type Frame, placeOf } from './frame.ts'
+import type { LeakKind } from './leak-kind.ts'
 import type { Description, Entry } from './ledger.ts'
 import type { ResolvedLeakWatchOptions } from './options.ts'
 import { framesOf, rawFramesOf, siteOf, type Trace } from './trace.ts'
@@ -19,11 +20,29 @@ const PROCESS_WIDE = [
   /[\\/]ops[\\/](?:src|dist)[\\/]metrics[\\/]process-metrics\./,
 ]
 
+/** A library's timers on a connection, which is itself what is left. */
+const CONNECTION_TIMERS = /[\\/]undici[\\/]lib[\\/]dispatcher[\\/]/
+
+/**
+ * What Node makes by itself, with nobody on the stack, when something happens to what was there before: it wires streams, and
+ * accepts connections whose other end is what is left.
+ */
+const MADE_BY_NODE = new Set<LeakKind>([
+  'process-listener',
+  'event-listener',
+  'event-target-listener',
+  'abort-listener',
+  'accepted-socket',
+  'tls-socket',
+])
+
 /** What there is to say about an entry; undefined when it does not count. */
 export function sightingOf(entry: Entry, options: ResolvedLeakWatchOptions): Sighting | undefined {
   if (isOfTestRunner(entry)) return undefined
   const description = entry.thing.describe()
   if (description === undefined || options.ignoredKinds.has(description.kind)) return undefined
+  if (MADE_BY_NODE.has(description.kind) && isOfNode(entry)) return undefined
+  if (description.kind === 'timeout' && isOfConnection(entry)) return undefined
   const frames = bestFrames(entry)
   const lines = frames.map((frame) => `${frame.name} ${placeOf(frame)}`)
   if (lines.some((line) => isIgnored(line, options.ignoredSites))) return undefined
@@ -40,6 +59,15 @@ export function roughSiteOf({ trace, origin }: Entry): string {
 function isOfTestRunner({ trace }: Entry): boolean {
   const creator = rawFramesOf(trace).find((frame) => isTestRunnerFrame(frame) || isLibraryFrame(frame))
   return creator !== undefined && isTestRunnerFrame(creator)
+}
+
+function isOfConnection({ trace }: Entry): boolean {
+  const setter = rawFramesOf(trace).find(isLibraryFrame)
+  return setter !== undefined && CONNECTION_TIMERS.test(setter.file)
+}
+
+function isOfNode({ trace, origin }: Entry): boolean {
+  return origin.run === undefined && origin.call === undefined && !rawFramesOf(trace).some(isLibraryFrame)
 }
 
 function isIgnored(line: string, sites: readonly (string | RegExp)[]): boolean {

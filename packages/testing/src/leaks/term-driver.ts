@@ -74,7 +74,10 @@ async function outcomeOf(running: Promise<void>): Promise<Error | undefined> {
 }
 
 function alreadyStarted(cause?: Error): OptionsError {
-  return new OptionsError('Expected a manager that was never started: its terms have to be driven from the first one on', {
-    cause,
-  })
+  return new OptionsError(
+    'Expected a manager that was never started: its terms have to be driven from the first one on',
+    {
+      cause,
+    },
+  )
 }

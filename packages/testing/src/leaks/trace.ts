@@ -35,9 +35,9 @@ export function rawFramesOf(trace: Trace): readonly Frame[] {
   return 'stack' in trace ? parseStack(trace.stack) : trace.sites.map(toFrame)
 }
 
-/** The frame that a person looks for: the innermost one of their own code, else of a library, else any. */
+/** The frame that a person looks for: the innermost one of their own code, else of a library. */
 export function siteOf(frames: readonly Frame[]): Frame | undefined {
-  return frames.find(isUserFrame) ?? frames.find(isLibraryFrame) ?? frames[0]
+  return frames.find(isUserFrame) ?? frames.find(isLibraryFrame)
 }
 
 function takeStack(): string | undefined {
@@ -83,7 +83,7 @@ function mapped(site: CallSiteData): Frame {
 
 /** Test runners that compile sources on the fly install `Error.prepareStackTrace`, which takes call sites back to the source. */
 function mappedByRunner(site: CallSiteData): Frame | undefined {
-  const prepare: unknown = Error.prepareStackTrace
+  const prepare: unknown = Reflect.get(Error, 'prepareStackTrace')
   if (typeof prepare !== 'function') return undefined
   try {
     const text: unknown = prepare.call(Error, new Error('trace'), [new ReplayedCallSite(site)])

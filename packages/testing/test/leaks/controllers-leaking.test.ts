@@ -36,14 +36,10 @@ describe('a leak in every term', () => {
   it.each(everyTerm)('is caught for $name and names the controller, the task and the terms', async (plant: Plant) => {
     const restore = await plant.prepare?.()
     const cleanUps: CleanUp[] = []
-    const check = expectNoLeaks(
-      () => new Gardener(async () => cleanUps.push(await plant.leak())),
-      QUICK,
-    )
-    const { leaks, message } = await failureOf(check).finally(async () => {
-      for (const cleanUp of cleanUps) await cleanUp()
-      await restore?.()
-    })
+    const plantIt = () => new Gardener(async () => cleanUps.push(await plant.leak()))
+    const { leaks, message } = await failureOf(expectNoLeaks(plantIt, QUICK))
+    for (const cleanUp of cleanUps) await cleanUp()
+    await restore?.()
     const leak = leaks.find(({ kind }) => kind === plant.kind)
     expect(leak).toMatchObject({ controller: 'gardener', task: 'plant', lease: 'leak-test' })
     // A pool or a poller that the first term has opened serves the second as well.
@@ -124,7 +120,10 @@ describe('the terms that are driven', () => {
 
   it('hand on why the manager failed', async () => {
     const broken = (kit: LeakTestKit) =>
-      new Manager({ ...kit, services: [{ name: 'broken', start: () => Promise.reject(new Error('no port')), stop: async () => {} }] })
+      new Manager({
+        ...kit,
+        services: [{ name: 'broken', start: () => Promise.reject(new Error('no port')), stop: async () => {} }],
+      })
     await expect(expectNoLeaks(broken, QUICK)).rejects.toThrow('no port')
   })
 })

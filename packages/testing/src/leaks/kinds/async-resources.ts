@@ -5,7 +5,7 @@ import { takeTrace } from '../trace.ts'
 import type { Tracker } from '../tracker.ts'
 import { isUnobserved } from '../unobserved.ts'
 import { describeFileResource } from './file-resources.ts'
-import { describeNetResource } from './net-resources.ts'
+import { describeNetResource, isTlsGone } from './net-resources.ts'
 import { describeOtherResource } from './other-resources.ts'
 import type { ResourceFacts } from './resource-facts.ts'
 import { describeTimer, isTimerGone } from './timers.ts'
@@ -62,7 +62,7 @@ function enter(ledger: Ledger, facts: ResourceFacts, parent: Entry | undefined):
   const { type, trace } = facts
   const ref = new WeakRef(facts.resource)
   const thing: TrackedThing = {
-    isAlive: () => !isGone(ref.deref()),
+    isAlive: () => !isGone(type, ref.deref()),
     describe() {
       const resource = ref.deref()
       return resource === undefined ? undefined : describe({ type, resource, trace })
@@ -80,8 +80,8 @@ function originOf(type: string, parent: Entry | undefined): Origin {
   return { ...parent.origin, ...origin, call: origin.call ?? parent.origin.call ?? parent.trace }
 }
 
-function isGone(resource: object | undefined): boolean {
-  return resource === undefined || isTimerGone(resource)
+function isGone(type: string, resource: object | undefined): boolean {
+  return resource === undefined || isTimerGone(resource) || (type === 'TLSWRAP' && isTlsGone(resource))
 }
 
 function describe(facts: ResourceFacts): Description | undefined {

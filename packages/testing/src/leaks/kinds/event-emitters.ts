@@ -29,10 +29,14 @@ function noteBirths({ births }: TrackerContext): Undo {
 
 function watchMethod(context: TrackerContext, method: AddMethod): Undo {
   return replaceProperty(
-    EventEmitter.prototype as unknown as Record<AddMethod, (event: string | symbol, listener: Listener) => EventEmitter>,
+    EventEmitter.prototype as unknown as Record<
+      AddMethod,
+      (event: string | symbol, listener: Listener) => EventEmitter
+    >,
     method,
     (original) =>
       function add(this: EventEmitter, event, listener) {
+        noteUninitialized(context, this)
         const result = original.call(this, event, listener)
         trackListener(context, {
           target: this,
@@ -45,6 +49,11 @@ function watchMethod(context: TrackerContext, method: AddMethod): Undo {
         return result
       },
   )
+}
+
+/** Old libraries inherit from EventEmitter and never call its constructor: such an emitter is new when it gets its first listener. */
+function noteUninitialized({ births }: TrackerContext, emitter: EventEmitter): void {
+  if (Reflect.get(emitter, '_events') === undefined && !births.isKnown(emitter)) births.note(emitter)
 }
 
 function nameOf(emitter: EventEmitter): string {

@@ -44,22 +44,22 @@ function attachmentOf(ledger: Ledger, { target, event, listener, listenersOf }: 
     const target = targetRef.deref()
     const listener = listenerRef.deref()
     if (target === undefined || listener === undefined) return false
-    return present(ledger.pass, target, event, listenersOf).has(listener)
+    return present(ledger, target, event, listenersOf).has(listener)
   }
 }
 
 let seen = new WeakMap<object, Map<string | symbol, WeakSet<object>>>()
-let seenInPass = -1
+let seenIn: readonly [ledger: Ledger, pass: number] | undefined
 
 /** Thousands of listeners may hang on one target: they are listed once for all of them. */
 function present(
-  pass: number,
+  ledger: Ledger,
   target: object,
   event: string | symbol,
   listenersOf: AddedListener['listenersOf'],
 ): WeakSet<object> {
-  if (pass !== seenInPass) seen = new WeakMap()
-  seenInPass = pass
+  if (seenIn?.[0] !== ledger || seenIn[1] !== ledger.pass) seen = new WeakMap()
+  seenIn = [ledger, ledger.pass]
   const events = seen.get(target) ?? new Map<string | symbol, WeakSet<object>>()
   seen.set(target, events)
   const listeners = events.get(event) ?? new WeakSet(listenersOf(target, event))

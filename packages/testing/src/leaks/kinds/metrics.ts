@@ -30,7 +30,7 @@ export const trackMetrics: Tracker = (context) =>
 function loadedRegistries(): readonly RegistryClass[] {
   const require = createRequire(join(process.cwd(), 'package.json'))
   try {
-    require('prom-client')
+    void require('prom-client')
   } catch {
     // The project does without it; one of its dependencies may have a copy all the same.
   }

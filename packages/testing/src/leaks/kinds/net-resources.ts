@@ -33,6 +33,12 @@ function kindOf(type: string, resource: object, trace: Trace): LeakKind | 'nothi
   }
 }
 
+/** The wrapper of a TLS socket stays until it is collected; the socket says when it is closed. */
+export function isTlsGone(resource: object): boolean {
+  const owner = ownerOf(resource)
+  return owner === undefined || Reflect.get(owner, 'destroyed') === true
+}
+
 function serverKind(owner: object | undefined, otherwise: LeakKind): LeakKind {
   if (owner instanceof HttpServer || owner instanceof HttpsServer) return 'http-server'
   return owner instanceof TlsServer ? 'tls-server' : otherwise

@@ -8,7 +8,13 @@ import type { Tracker } from '../tracker.ts'
 export const trackPerformanceMonitors: Tracker = ({ ledger }) => {
   const histogram = Object.getPrototypeOf(monitorEventLoopDelay()) as ReturnType<typeof monitorEventLoopDelay>
   return undoAll([
-    ...watchSwitch({ ledger, prototype: PerformanceObserver.prototype, on: 'observe', off: 'disconnect', kind: 'performance-observer' }),
+    ...watchSwitch({
+      ledger,
+      prototype: PerformanceObserver.prototype,
+      on: 'observe',
+      off: 'disconnect',
+      kind: 'performance-observer',
+    }),
     ...watchSwitch({ ledger, prototype: histogram, on: 'enable', off: 'disable', kind: 'event-loop-monitor' }),
   ])
 }

@@ -93,9 +93,7 @@ export class RunBook {
     sightings.add(run.origin.run ?? 0)
     if (sightings.size > 1) return
     const owner = `\`${run.origin.controller}.${field}\``
-    this.#expectCollected(object, run, () =>
-      sightings.size > 1 ? undefined : { kind: 'owned-object', detail: owner },
-    )
+    this.#expectCollected(object, run, () => (sightings.size > 1 ? undefined : { kind: 'owned-object', detail: owner }))
   }
 }
 

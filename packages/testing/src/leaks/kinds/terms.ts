@@ -16,7 +16,10 @@ export const trackTerms: Tracker = ({ ledger }) => {
     watchManagers(book),
     watchFactories(book),
     watchAdmissions(book),
-    watchTasks(ledger, book), watchCleanups(book), watchJoins(book)])
+    watchTasks(ledger, book),
+    watchCleanups(book),
+    watchJoins(book),
+  ])
 }
 
 /** A manager tells which lease begins which term; what its candidacy starts synchronously then belongs to it. */
