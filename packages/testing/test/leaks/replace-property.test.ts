@@ -36,7 +36,8 @@ describe('a replaced function', () => {
   })
 
   it('has the name, the length and the properties of the original', () => {
-    const target = { add: Object.assign((a: number, b: number) => a + b, { custom: true }) }
+    const add = (a: number, b: number) => a + b
+    const target = { add: Object.assign(add, { custom: true }) }
     const undo = replaceProperty(target, 'add', (original) => Object.assign(() => original(1, 1), { custom: false }))
     expect([target.add.name, target.add.length, target.add.custom]).toEqual(['add', 2, true])
     undo()
