@@ -14,15 +14,23 @@ export interface DevFlags {
 export async function dev(flags: DevFlags): Promise<void> {
   const kubeConfigPath = resolve(flags.kubeconfig ?? 'tenure-kubeconfig.yaml')
   const port = parsePort(flags.port)
-  await using server = await startApiServer({
+  const server = await startApiServer({
     ...(port !== undefined && { port }),
     ...(flags.file !== undefined && { file: flags.file }),
   })
-  await server.writeKubeConfig(kubeConfigPath)
-  console.log(`API server: ${server.url}\n\n  export KUBECONFIG=${kubeConfigPath}\n\nCtrl-C ends it.`)
-  const ended = new AbortController()
-  await Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal, { signal: ended.signal })))
-  ended.abort()
+  try {
+    await server.writeKubeConfig(kubeConfigPath)
+    console.log(`API server: ${server.url}\n\n  export KUBECONFIG=${kubeConfigPath}\n\nCtrl-C ends it.`)
+    await interrupted()
+  } finally {
+    await server.stop()
+  }
+}
+
+async function interrupted(): Promise<void> {
+  const heard = new AbortController()
+  await Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal, { signal: heard.signal })))
+  heard.abort()
 }
 
 function parsePort(text: string | undefined): number | undefined {
