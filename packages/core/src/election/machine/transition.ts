@@ -22,7 +22,15 @@ import {
   withDoubtCleared,
   withoutServedCooldown,
 } from './following.ts'
-import { type HoldStep, holdObserved, holdReadAnswered, holdWakesAt, holdWoken, holdWriteAnswered } from './hold.ts'
+import {
+  type HoldContext,
+  type HoldStep,
+  holdObserved,
+  holdReadAnswered,
+  holdWakesAt,
+  holdWoken,
+  holdWriteAnswered,
+} from './hold.ts'
 import { afterReleaseStep, observationOf, releaseWrite, releasingWakesAt } from './releasing.ts'
 import type {
   Acquiring,
@@ -115,6 +123,23 @@ const nothing: Readonly<Record<ElectorEvent['kind'], Handler<ElectorState, unkno
 
 const unlessOverridden = { ...nothing, 'watch-up': noteWatch('up'), 'watch-down': noteWatch('down') }
 
+/** What all states that hold the lease do alike: the hold takes the event in, and `goOn` says what follows from that. */
+function whileHolding<S extends ElectorState>(
+  goOn: (state: S, step: HoldStep, context: TransitionContext) => Step,
+  holding: (state: S, context: TransitionContext) => HoldContext,
+): {
+  readonly [E in 'observed' | 'write-answer' | 'read-answer' | 'wake']: Handler<S, EventOf<E>>
+} {
+  return {
+    observed: (state, { snapshot }, context) => goOn(state, holdObserved(holding(state, context), snapshot), context),
+    'write-answer': (state, { request, result }, context) =>
+      goOn(state, holdWriteAnswered(holding(state, context), request, result), context),
+    'read-answer': (state, { request, result }, context) =>
+      goOn(state, holdReadAnswered(holding(state, context), request, result), context),
+    wake: (state, _event, context) => goOn(state, holdWoken(holding(state, context)), context),
+  }
+}
+
 /** Every state against every event. A cell that is not named does nothing. */
 const TABLE: Table = {
   idle: {
@@ -150,43 +175,25 @@ const TABLE: Table = {
   },
   reserving: {
     ...unlessOverridden,
-    stop: (state, _event, { at, config }) => giveBack(state, at, config),
+    ...whileHolding(reservingStep, held),
     lost: (state, event, context) => reservingStep(state, lossOf(state, event), context),
-    observed: (state, event, context) =>
-      reservingStep(state, holdObserved(held(state, context), event.snapshot), context),
-    'write-answer': (state, event, context) =>
-      reservingStep(state, holdWriteAnswered(held(state, context), event.request, event.result), context),
-    'read-answer': (state, event, context) =>
-      reservingStep(state, holdReadAnswered(held(state, context), event.request, event.result), context),
-    wake: (state, _event, context) => reservingStep(state, holdWoken(held(state, context)), context),
+    stop: (state, _event, { at, config }) => giveBack(state, at, config),
   },
   leading: {
     ...unlessOverridden,
+    ...whileHolding(leadingStep, held),
+    lost: (state, event, context) => leadingStep(state, lossOf(state, event), context),
     stop: (state, _event, context) =>
       drain(state, { stepDown: { reason: 'shutdown', cooldownMs: 0 }, afterwards: 'stop' }, context),
     'step-down': (state, { reason, cooldownMs }, context) =>
       drain(state, { stepDown: { reason, cooldownMs }, afterwards: 'follow' }, context),
-    lost: (state, event, context) => leadingStep(state, lossOf(state, event), context),
-    observed: (state, event, context) =>
-      leadingStep(state, holdObserved(held(state, context), event.snapshot), context),
-    'write-answer': (state, event, context) =>
-      leadingStep(state, holdWriteAnswered(held(state, context), event.request, event.result), context),
-    'read-answer': (state, event, context) =>
-      leadingStep(state, holdReadAnswered(held(state, context), event.request, event.result), context),
-    wake: (state, _event, context) => leadingStep(state, holdWoken(held(state, context)), context),
   },
   draining: {
     ...unlessOverridden,
-    stop: (state) => ({ state: { ...state, afterwards: 'stop' }, effects: [] }),
+    ...whileHolding(drainingStep, held),
     lost: (state, event, context) => drainingStep(state, lossOf(state, event), context),
-    observed: (state, event, context) =>
-      drainingStep(state, holdObserved(held(state, context), event.snapshot), context),
-    'write-answer': (state, event, context) =>
-      drainingStep(state, holdWriteAnswered(held(state, context), event.request, event.result), context),
-    'read-answer': (state, event, context) =>
-      drainingStep(state, holdReadAnswered(held(state, context), event.request, event.result), context),
+    stop: (state) => ({ state: { ...state, afterwards: 'stop' }, effects: [] }),
     drained: (state, _event, context) => drainedVoluntarily(state, context),
-    wake: (state, _event, context) => drainingStep(state, holdWoken(held(state, context)), context),
   },
   aborting: {
     ...unlessOverridden,
@@ -197,23 +204,17 @@ const TABLE: Table = {
   },
   releasing: {
     ...unlessOverridden,
+    ...whileHolding(afterReleaseStep, releasing),
     stop: (state) => ({ state: { ...state, afterwards: 'stop' }, effects: [] }),
-    observed: (state, event, context) =>
-      afterReleaseStep(state, holdObserved(releasing(state, context), event.snapshot), context),
-    'write-answer': (state, event, context) =>
-      afterReleaseStep(state, holdWriteAnswered(releasing(state, context), event.request, event.result), context),
-    'read-answer': (state, event, context) =>
-      afterReleaseStep(state, holdReadAnswered(releasing(state, context), event.request, event.result), context),
-    wake: (state, _event, context) => afterReleaseStep(state, holdWoken(releasing(state, context)), context),
   },
   stopped: nothing,
 }
 
-function held(state: Reserving | Leading | Draining, { at, config }: TransitionContext) {
+function held(state: Reserving | Leading | Draining, { at, config }: TransitionContext): HoldContext {
   return { memory: state.memory, hold: state.hold, at, timing: config.timing }
 }
 
-function releasing(state: Releasing, context: TransitionContext) {
+function releasing(state: Releasing, context: TransitionContext): HoldContext {
   const { at, config } = context
   return {
     memory: state.memory,
