@@ -164,4 +164,6 @@ function firstFrame(stack: string | undefined): string {
   return frame?.match(/\(?((?:file:|\/|[A-Za-z]:)[^()]+:\d+:\d+)\)?$/)?.[1] ?? 'unknown'
 }
 
-const OWN_FRAME = /[\\/]core[\\/](?:src|dist)[\\/](?:term|controller|candidacy)[\\/]|^\s+at (?:async )?node:/
+/** Frames of this package, of the leak detector that may wrap it, and of Node. */
+const OWN_FRAME =
+  /[\\/]core[\\/](?:src|dist)[\\/](?:term|controller|candidacy)[\\/]|[\\/]testing[\\/](?:src|dist)[\\/]leaks[\\/]|^\s+at (?:async )?node:/

@@ -25,6 +25,7 @@ let unixServers = 0
 function prepared(server: net.Server): () => Promise<() => unknown> {
   return async () => {
     if (!server.listening) await listen(server)
+    server.unref() // Not what other detectors are to find.
     return () => {
       if (server instanceof http.Server) server.closeAllConnections()
       return close(server)
@@ -35,6 +36,7 @@ function prepared(server: net.Server): () => Promise<() => unknown> {
 async function prepareUnix(): Promise<() => unknown> {
   unixEcho.listen(unixPath)
   await once(unixEcho, 'listening')
+  unixEcho.unref()
   return () => close(unixEcho)
 }
 

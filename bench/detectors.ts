@@ -1,0 +1,73 @@
+import { parseArgs } from 'node:util'
+import { plants } from '../packages/testing/test/leaks/plants/index.ts'
+import { type Detector, installedDetectors, type Verdict } from './detectors/detector.ts'
+import { type Figures, writeFigures } from './figures.ts'
+
+/*
+ * What leak detectors see: every plant of the detector's own tests, leaked and clean, each in a process of its own under each
+ * detector. Caught: it says that something was left. Named: it says where in the plant. Fails: the run fails.
+ */
+const { values } = parseArgs({
+  options: { json: { type: 'string' }, only: { type: 'string' }, jest: { type: 'string' } },
+})
+const chosen = plants.filter(({ name }) => values.only === undefined || name.includes(values.only))
+if (chosen.length === 0) {
+  console.error(`Expected \`--only\` to be a part of the name of a plant, got \`${values.only}\``)
+  process.exit(2)
+}
+
+interface Row {
+  readonly leak: Verdict
+  readonly clean: Verdict
+}
+
+const detectors = installedDetectors(values.jest)
+const figures: Record<string, number> = { kinds: chosen.length }
+const table: string[] = []
+const results = new Map<string, readonly Row[]>()
+for (const detector of detectors) results.set(detector.id, await judge(detector))
+for (const [index, { name }] of chosen.entries()) {
+  table.push(name.padEnd(52) + detectors.map(({ id }) => cell(results.get(id)?.[index]).padEnd(28)).join(''))
+}
+console.log(`${'plant'.padEnd(52)}${detectors.map(({ title }) => title.padEnd(28)).join('')}`)
+console.log(table.join('\n'))
+for (const { id, title } of detectors) {
+  const counts = countsOf(results.get(id) ?? [])
+  for (const [name, count] of Object.entries(counts)) figures[`${id}.${name}`] = count
+  console.log(
+    `${title}: ${Object.entries(counts)
+      .map(([name, count]) => `${count} ${name}`)
+      .join(', ')}`,
+  )
+}
+if (!detectors.some(({ id }) => id === 'jest')) console.log('jest is not installed: no column for it')
+await writeFigures(values.json, figures)
+process.exitCode = (figures['ours.missed'] ?? 1) + (figures['ours.false_positives'] ?? 1) === 0 ? 0 : 1
+
+async function judge(detector: Detector): Promise<readonly Row[]> {
+  const rows: Row[] = []
+  for (const { name } of chosen) {
+    const [leak, clean] = await Promise.all([detector.run(name, 'leak'), detector.run(name, 'clean')])
+    rows.push({ leak, clean })
+    process.stderr.write('.')
+  }
+  process.stderr.write(` ${detector.title}\n`)
+  return rows
+}
+
+function cell(row: Row | undefined): string {
+  if (row === undefined) return ''
+  const words = row.leak.caught ? ['caught', row.leak.named ? 'named' : '', row.leak.failed ? 'fails' : ''] : ['–']
+  if (row.clean.caught) words.push('(twin too)')
+  return words.filter((word) => word !== '').join(' ')
+}
+
+/** What a twin looks like too is not told from a leak. */
+function countsOf(rows: readonly Row[]): Figures {
+  return {
+    missed: rows.filter(({ leak }) => !leak.caught).length,
+    unnamed: rows.filter(({ leak }) => leak.caught && !leak.named).length,
+    passing: rows.filter(({ leak }) => leak.caught && !leak.failed).length,
+    false_positives: rows.filter(({ clean }) => clean.caught).length,
+  }
+}
