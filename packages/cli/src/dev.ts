@@ -20,8 +20,10 @@ export async function dev(flags: DevFlags): Promise<void> {
   })
   try {
     await server.writeKubeConfig(kubeConfigPath)
+    // Whoever reads the last line may act on it at once.
+    const end = interrupted()
     console.log(`API server: ${server.url}\n\n  export KUBECONFIG=${kubeConfigPath}\n\nCtrl-C ends it.`)
-    await interrupted()
+    await end
   } finally {
     await server.stop()
   }

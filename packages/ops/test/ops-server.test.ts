@@ -4,6 +4,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { HealthProbe, HealthRegistry, OptionsError, resolveFeatureGates } from '@tenure/core'
 import { createOps, type Ops, type OpsOptions, PortInUseError } from '@tenure/ops'
 import { expect, test, vi } from 'vitest'
+import { countingClock } from './counting-clock.ts'
 import { get, manage } from './managed-ops.ts'
 
 function opsOver(livez: HealthProbe, options: Partial<OpsOptions> = {}): Ops {
@@ -121,15 +122,16 @@ test('stopping does not wait for a check that hangs, and leaves no timer of it',
   })
   const livez = new HealthProbe()
   livez.add(registry)
-  const before = process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
-  const ops = opsOver(livez)
+  const { clock, pending } = countingClock()
+  const ops = opsOver(livez, { clock })
   await ops.service.start()
   const answer = get(ops, '/livez').catch((error: unknown) => error)
   await asked.promise
+  expect(pending()).toBeGreaterThan(0)
   await ops.service.stop()
   expect(await answer).toMatchObject({ code: 'ECONNRESET' })
   await new Promise(setImmediate)
-  expect(process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout')).toHaveLength(before)
+  expect(pending()).toBe(0)
 })
 
 test.each([

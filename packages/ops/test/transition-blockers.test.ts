@@ -4,10 +4,11 @@
  *
  * @see https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/5366-graceful-leader-transition
  */
-import { type Clock, MemoryLeaseStore, systemClock, type Term } from '@tenure/core'
+import { MemoryLeaseStore, type Term } from '@tenure/core'
 import { metrics } from '@tenure/ops'
 import { Counter, Gauge, Histogram, register, Summary } from 'prom-client'
 import { expect, test, vi } from 'vitest'
+import { countingClock } from './counting-clock.ts'
 import { controller, manage, type ManagedOps, samples, untilAborted } from './managed-ops.ts'
 
 const TERMS = 50
@@ -67,25 +68,6 @@ test('health-check deregistration: the checks of a term are served with it, and 
   expect((await managed.get('/livez?verbose')).body).toBe('[+]leader-election ok\n[+]ping ok\nlivez check passed\n')
   expect((await managed.get('/livez/worker.cache.synced')).status).toBe(404)
 })
-
-/** The clock of this machine, and how many of its timers are pending. */
-function countingClock(): { readonly clock: Clock; readonly pending: () => number } {
-  const timers = new Set<object>()
-  const setTimer: Clock['setTimer'] = (delayMs, callback) => {
-    const timer = systemClock.setTimer(delayMs, () => {
-      timers.delete(timer)
-      callback()
-    })
-    timers.add(timer)
-    return {
-      cancel() {
-        timers.delete(timer)
-        timer.cancel()
-      },
-    }
-  }
-  return { clock: { ...systemClock, setTimer }, pending: () => timers.size }
-}
 
 const count = (kind: string) => process.getActiveResourcesInfo().filter((active) => active === kind).length
 
