@@ -1,10 +1,8 @@
 import { createManager, loadKubeConfig } from 'tenure'
 import { Janitor } from './janitor.ts'
 
-// Run several of these: one sweeps, the others follow. `KUBECONFIG` or the Pod's service account says where.
 const namespace = process.env['POD_NAMESPACE'] ?? 'default'
-const kubeConfig = loadKubeConfig()
-
-const manager = createManager({ lease: { name: 'janitor', namespace }, kubeConfig })
-manager.register(() => new Janitor(kubeConfig, namespace))
+const manager = createManager({ lease: { name: 'janitor', namespace } })
+// Built when a term begins: by then the manager has found the cluster, or has said why it could not.
+manager.register(() => new Janitor(loadKubeConfig(), namespace))
 await manager.start()
