@@ -5,6 +5,8 @@ export { TenureError } from './tenure-error.ts'
 export { ANNOTATION_PREFIX, formatMicroTime, type LeaseRecord } from './lock/lease-record.ts'
 export type {
   AbsentLease,
+  HolderObserver,
+  LeaseHolder,
   Lock,
   LockObserver,
   LockRequestOptions,

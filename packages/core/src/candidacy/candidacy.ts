@@ -198,6 +198,9 @@ export class Candidacy {
       case 'stopped':
         this.#stopped.resolve()
         break
+      case 'warm-up':
+      case 'warm-up-over':
+        break
       default:
         effect satisfies never
     }

@@ -22,6 +22,16 @@ export interface Lock {
   update(base: PresentLease, record: LeaseRecord, options: LockRequestOptions): Promise<PresentLease>
   /** Follows the lease until the returned handle is closed. Reconnects by itself. */
   watch(observer: LockObserver): LockWatch
+  /**
+   * What the process of this replica is known by to whoever must find out whether it still runs (Kubernetes: its Pod and its
+   * container). Written into the lease for as long as this replica holds it; opaque to electors. May become known late.
+   */
+  readonly processRef?: string | undefined
+  /**
+   * Watches the process that runs the holder of the lease. Opened only while another replica holds it. A lock that cannot prove a
+   * death leaves this out. @see HolderObserver.dead for what counts as proof
+   */
+  watchHolder?(holder: LeaseHolder, observer: HolderObserver): LockWatch
   /** Closes connections. No request may follow. */
   close(): Promise<void>
 }
@@ -62,6 +72,23 @@ export interface LockObserver {
   readonly up: () => void
   /** The watch is broken or has gone silent and is being re-established. Changes may go unreported until `up`. */
   readonly down: (cause: Error) => void
+}
+
+/** One term of one holder, and the process that it said it runs in. */
+export interface LeaseHolder {
+  readonly identity: string
+  readonly acquireTime: string
+  /** The {@link Lock.processRef} of the holder. Untrusted: anybody who may write the lease can have put it there. */
+  readonly processRef: string
+}
+
+/** Hears of the death of a holder. */
+export interface HolderObserver {
+  /**
+   * The very process that `processRef` names has ended, beyond doubt, and will never run again. A process that cannot be reached
+   * or found is not proved to have ended. Called at most once; never after the watch was closed.
+   */
+  readonly dead: () => void
 }
 
 /** A running watch of a {@link Lock}. */

@@ -6,6 +6,8 @@ import type { EndReason } from '../leadership-ended-error.ts'
 export type TermOutcome =
   /** Freed by this replica. */
   | 'released'
+  /** Handed to the successor that the transfer names. */
+  | 'transferred'
   /** Left to expire. */
   | 'left'
   /** Somebody else holds it, or it is gone. */
@@ -29,7 +31,16 @@ export type ElectorEffect =
   | { readonly kind: 'hard-abort' }
   /** The drain did not end in time. */
   | { readonly kind: 'wedged' }
-  | { readonly kind: 'term-over'; readonly outcome: TermOutcome }
+  | {
+      readonly kind: 'term-over'
+      readonly outcome: TermOutcome
+      /** Whom the lease was transferred to; undefined for every other outcome. */
+      readonly successor: string | undefined
+    }
+  /** This replica is the one that answered the leader's offer: a term is likely to begin here soon. Prepare, write nothing. */
+  | { readonly kind: 'warm-up' }
+  /** Follows every `warm-up` that no `begin-term` follows: somebody else leads, or will. */
+  | { readonly kind: 'warm-up-over' }
   /** Another identity is seen to lead; empty when nobody does. */
   | { readonly kind: 'leader-observed'; readonly identity: string }
   | { readonly kind: 'renewed'; readonly elapsedMs: number }

@@ -111,7 +111,8 @@ export function endTerm(
   },
   { outcome, observation, at, config }: TermEnd,
 ): Step {
-  const effects: ElectorEffect[] = state.epoch === undefined ? [] : [{ kind: 'term-over', outcome }]
+  const effects: ElectorEffect[] =
+    state.epoch === undefined ? [] : [{ kind: 'term-over', outcome, successor: undefined }]
   const leader = observation.kind === 'present' ? observation.lease.record.holderIdentity : ''
   if (leader !== config.identity) effects.push({ kind: 'leader-observed', identity: leader })
   const memory: Memory = { ...state.memory, observedLeader: leader }
