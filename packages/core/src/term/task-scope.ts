@@ -1,5 +1,6 @@
 import type { Clock } from '../ports/clock.ts'
 import { TenureError } from '../tenure-error.ts'
+import { LinkedList, type LinkedListNode } from './linked-list.ts'
 
 /** A task that has not settled. */
 export interface LiveTask {
@@ -31,10 +32,18 @@ export interface TaskScopeOptions {
   readonly onIdle?: () => void
 }
 
-interface Task {
+class Task implements LinkedListNode<Task> {
+  previous: Task | undefined
+  next: Task | undefined
   readonly name: string
   readonly startedAt: number
   readonly site: Site
+
+  constructor(name: string, startedAt: number, site: Site) {
+    this.name = name
+    this.startedAt = startedAt
+    this.site = site
+  }
 }
 
 interface Site {
@@ -58,7 +67,7 @@ const MAX_SPAWN_SITES = 1000
  */
 export class TaskScope {
   readonly #options: TaskScopeOptions
-  readonly #tasks = new Set<Task>()
+  readonly #tasks = new LinkedList<Task>()
   readonly #sites = new Map<string, Site>()
   readonly #cleanups: Cleanup[] = []
   readonly #empty = Promise.withResolvers<void>()
@@ -115,9 +124,9 @@ export class TaskScope {
   }
 
   #track<T>(name: string, work: () => T | Promise<T>, site: Site): Promise<T> {
-    const task = { name, startedAt: this.#options.clock.now(), site }
+    const task = new Task(name, this.#options.clock.now(), site)
     this.#tasks.add(task)
-    const promise = run(work)
+    const promise = promiseOf(work)
     promise.then(
       () => this.#settled(task),
       (error: unknown) => {
@@ -129,7 +138,7 @@ export class TaskScope {
   }
 
   #settled(task: Task): void {
-    this.#tasks.delete(task)
+    this.#tasks.remove(task)
     if (this.#tasks.size > 0) return
     if (this.#closed) this.#empty.resolve()
     else this.#options.onIdle?.()
@@ -153,8 +162,13 @@ export class TaskScope {
   }
 }
 
-async function run<T>(work: () => T | Promise<T>): Promise<T> {
-  return work()
+/** The promise of the work itself where it returns one. */
+function promiseOf<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return Promise.resolve(work())
+  } catch (error) {
+    return Promise.reject(error)
+  }
 }
 
 /** The first stack frame outside of this package, as `file:line:column`. */
