@@ -34,6 +34,19 @@ export default defineConfig({
       },
       onApiServer('embedded', 4),
       onApiServer('real', 2),
+      {
+        extends: true,
+        ...source,
+        test: {
+          name: 'interop',
+          include: ['test/interop/**/*.test.ts'],
+          env: { TENURE_API_SERVER: 'real' },
+          maxWorkers: 1,
+          maxConcurrency: 8,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
     ],
   },
 })

@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ApiServer, openApiServer } from '../scenarios/api-server.ts'
+import type { ReplicaProcess } from '../scenarios/replica-process.ts'
+import { DEFAULT, MixedLease, type NamedPeer, type PeerProgram, saidAt, SHORT } from './mixed-lease.ts'
+import { monotonicAt, monotonicAtTime } from './wall-clock.ts'
+
+/** How many clean handovers there are in each direction; crashes and pauses are an eighth of that. */
+const ROUNDS = Number(process.env['TENURE_INTEROP_ROUNDS'] ?? 40)
+const HARD_ROUNDS = Math.max(1, Math.round(ROUNDS / 8))
+const MINUTES = 60_000
+
+const MS = 1_000_000n
+const LEASE_NS = BigInt(SHORT.leaseDurationMs) * MS
+/** How exactly the wall clock in which peers speak can be placed on the monotonic clock. */
+const CLOCK_ERROR_NS = MS
+/** A peer ends just after its release can be seen. 0.2 to 2.5 ms were measured on a quiet machine. */
+const PEER_WINDOW_NS = 50n * MS
+/** What a lease that has run out may take to be seen, taken, and acted on by a busy machine. */
+const SLACK_NS = 1500n * MS
+
+let server: ApiServer
+beforeAll(async () => {
+  server = await openApiServer()
+})
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+})
+
+describe.each<PeerProgram>(['client-go-elector', 'controller-runtime-manager'])('A lease shared with %s', (program) => {
+  describe.concurrent('changes hands', () => {
+    it(
+      'cleanly, in both directions, with no overlap beyond the window of the peer',
+      { timeout: 20 * MINUTES },
+      async () => {
+        await using lease = await MixedLease.open(server, program, SHORT)
+        const replica = await lease.startReplica()
+        await replica.saw('loop-began')
+
+        for (let round = 0; round < ROUNDS; round++) {
+          const peer = await lease.startPeer()
+          expect(await takesFromTenure(lease, replica, peer)).toBeLessThanOrEqual(CLOCK_ERROR_NS)
+          expect(await givesToTenure(replica, peer)).toBeLessThanOrEqual(PEER_WINDOW_NS)
+        }
+        expectNoWorkOutsideTerms(replica)
+      },
+    )
+
+    it('with no overlap at all where Tenure is told to be cautious', { timeout: 20 * MINUTES }, async () => {
+      await using lease = await MixedLease.open(server, program, SHORT)
+      const replica = await lease.startReplica({ acquireDelayMs: 100 })
+      await replica.saw('loop-began')
+
+      for (let round = 0; round < HARD_ROUNDS; round++) {
+        const peer = await lease.startPeer()
+        await takesFromTenure(lease, replica, peer)
+        expect(await givesToTenure(replica, peer)).toBeLessThanOrEqual(CLOCK_ERROR_NS)
+      }
+    })
+
+    it('after the peer was killed, when its lease has run out and no sooner', { timeout: 20 * MINUTES }, async () => {
+      await using lease = await MixedLease.open(server, program, SHORT)
+      const replica = await lease.startReplica()
+      await replica.saw('loop-began')
+
+      for (let round = 0; round < HARD_ROUNDS; round++) {
+        const peer = await lease.startPeer()
+        await takesFromTenure(lease, replica, peer)
+        const from = replica.events.length
+        await peer.peer.process.kill()
+        const { at } = await replica.saw('loop-began', { from })
+        expectTakenAfterExpiry(lease, peer.id, at)
+      }
+    })
+
+    it('after Tenure was killed, when its lease has run out and no sooner', { timeout: 20 * MINUTES }, async () => {
+      await using lease = await MixedLease.open(server, program, SHORT)
+
+      for (let round = 0; round < HARD_ROUNDS; round++) {
+        const replica = await lease.startReplica()
+        await replica.saw('loop-began')
+        const peer = await lease.startPeer()
+        replica.signal('SIGKILL')
+        const began = await saidAt(peer, 'started-leading')
+        expectTakenAfterExpiry(lease, replica.name, began)
+        await peer.peer.terminate()
+      }
+    })
+
+    it(
+      'after Tenure was paused: it does not act in its old term when it goes on',
+      { timeout: 20 * MINUTES },
+      async () => {
+        await using lease = await MixedLease.open(server, program, SHORT)
+        const replica = await lease.startReplica()
+        await replica.saw('loop-began')
+
+        for (let round = 0; round < HARD_ROUNDS; round++) {
+          const peer = await lease.startPeer()
+          replica.signal('SIGSTOP')
+          const began = await saidAt(peer, 'started-leading')
+          const from = replica.events.length
+          replica.signal('SIGCONT')
+          const over = await replica.saw('term-over', { from })
+          expect(over.outcome).not.toBe('released')
+          expectNoActHeldSince(replica, began)
+          expect(lease.scenario.lease.last?.holder).toBe(peer.id)
+          expect(await givesToTenure(replica, peer)).toBeLessThanOrEqual(PEER_WINDOW_NS)
+        }
+      },
+    )
+
+    // A peer that wakes up as a former leader releases a lease that is not its own any more: it does not look whose it is.
+    it(
+      'after the peer was paused: Tenure leads when the peer has woken up and is gone',
+      { timeout: 20 * MINUTES },
+      async () => {
+        await using lease = await MixedLease.open(server, program, SHORT)
+        const replica = await lease.startReplica()
+        await replica.saw('loop-began')
+
+        for (let round = 0; round < HARD_ROUNDS; round++) {
+          const peer = await lease.startPeer()
+          await takesFromTenure(lease, replica, peer)
+          const from = replica.events.length
+          peer.peer.process.pause()
+          const { at, epoch } = await replica.saw('loop-began', { from })
+          expectTakenAfterExpiry(lease, peer.id, at)
+          peer.peer.process.resume()
+          await peer.peer.process.exited
+          await lease.scenario.lease.changes(3)
+          await lease.scenario.lease.waitFor(`a lease of ${replica.name}`, () => lease.isHeldBy(replica.name))
+          const ends = replica.all('term-ending').filter((ending) => ending.epoch === epoch)
+          expect(ends.map(({ reason }) => reason)).toEqual(lease.wasFreedSince(at) ? ['superseded'] : [])
+        }
+      },
+    )
+
+    it('cleanly with the timing of Kubernetes components', { timeout: 5 * MINUTES }, async () => {
+      await using lease = await MixedLease.open(server, program, DEFAULT)
+      const replica = await lease.startReplica()
+      await replica.saw('loop-began')
+
+      for (let round = 0; round < HARD_ROUNDS; round++) {
+        const peer = await lease.startPeer()
+        expect(await takesFromTenure(lease, replica, peer)).toBeLessThanOrEqual(CLOCK_ERROR_NS)
+        expect(await givesToTenure(replica, peer)).toBeLessThanOrEqual(PEER_WINDOW_NS)
+      }
+    })
+  })
+})
+
+/** Has Tenure step down for the peer. Returns for how long both were at work, in nanoseconds; below zero when neither was. */
+async function takesFromTenure(lease: MixedLease, replica: ReplicaProcess, peer: NamedPeer): Promise<bigint> {
+  const from = replica.events.length
+  await replica.stepDown({ cooldownMs: 60_000 })
+  const began = await saidAt(peer, 'started-leading')
+  const ended = await replica.saw('loop-ended', { from })
+  await replica.follows(peer.id, { from })
+  await lease.scenario.lease.waitFor(`a lease of ${peer.id}`, () => lease.isHeldBy(peer.id))
+  return ended.at - began
+}
+
+/** Asks the peer to end. Returns for how long both were at work, in nanoseconds; below zero when neither was. */
+async function givesToTenure(replica: ReplicaProcess, { peer }: NamedPeer): Promise<bigint> {
+  const from = replica.events.length
+  const exit = await peer.terminate()
+  const exitedAt = process.hrtime.bigint()
+  expect(exit.code).toBe(0)
+  const began = await replica.saw('loop-began', { from })
+  // One that ends in the middle of a renewal does not say that it stopped, nor does it release.
+  const stopped = peer.events.find(({ event }) => event === 'stopped-leading')
+  return (stopped === undefined ? exitedAt : monotonicAt(stopped.t)) - began.at
+}
+
+/** That nobody leads before the lease is over, counted from the send of its last renewal, nor long after it was seen to change. */
+function expectTakenAfterExpiry(lease: MixedLease, previous: string, began: bigint): void {
+  const { at: seenAt, spec } = lease.lastChangeBy(previous, began)
+  expect(began - monotonicAtTime(spec.renewTime ?? '')).toBeGreaterThanOrEqual(LEASE_NS - CLOCK_ERROR_NS)
+  expect(began - seenAt).toBeLessThan(LEASE_NS + SLACK_NS)
+}
+
+/** That the replica did not take itself for the leader at any time from `since` on. */
+function expectNoActHeldSince(replica: ReplicaProcess, since: bigint): void {
+  expect(replica.all('acted').filter(({ at, isHeld }) => at >= since && isHeld)).toEqual([])
+}
+
+/** That everything which the replica did lies within the runs that it reported. */
+function expectNoWorkOutsideTerms(replica: ReplicaProcess): void {
+  const ends = new Map(replica.all('loop-ended').map(({ epoch, at }) => [epoch, at]))
+  const late = replica.all('acted').filter(({ epoch, at }) => at > (ends.get(epoch) ?? at))
+  expect(late).toEqual([])
+}
