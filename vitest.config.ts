@@ -40,7 +40,6 @@ export default defineConfig({
         test: {
           name: 'interop',
           include: ['test/interop/**/*.test.ts'],
-          env: { TENURE_API_SERVER: 'real' },
           maxWorkers: 1,
           maxConcurrency: 8,
           testTimeout: 120_000,

@@ -65,6 +65,14 @@ export class Toxiproxy implements AsyncDisposable {
     await this.#send(`/proxies/${name}/toxics`, toxic)
   }
 
+  /** Removes every fault of a proxy. Connections that it has spoiled already stay as they are. */
+  async removeToxics(name: string): Promise<void> {
+    const { toxics } = (await this.#request('GET', `/proxies/${name}`)) as {
+      readonly toxics: readonly { readonly name: string }[]
+    }
+    for (const toxic of toxics) await this.#request('DELETE', `/proxies/${name}/toxics/${toxic.name}`)
+  }
+
   /** Removes every fault of every proxy, and enables them. */
   async reset(): Promise<void> {
     await this.#send('/reset')
@@ -79,9 +87,15 @@ export class Toxiproxy implements AsyncDisposable {
     await this.stop()
   }
 
-  async #send(path: string, body?: object): Promise<void> {
+  async #send(path: string, body: object = {}): Promise<void> {
+    await this.#request('POST', path, JSON.stringify(body))
+  }
+
+  async #request(method: string, path: string, body?: string): Promise<unknown> {
     const url = `http://127.0.0.1:${this.#server.ports[0]}${path}`
-    const answer = await fetch(url, { method: 'POST', body: JSON.stringify(body ?? {}) })
-    if (!answer.ok) throw new Error(`Expected POST ${path} to succeed, got ${answer.status}: ${await answer.text()}`)
+    const answer = await fetch(url, { method, ...(body !== undefined && { body }) })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`Expected ${method} ${path} to succeed, got ${answer.status}: ${text}`)
+    return text === '' ? undefined : JSON.parse(text)
   }
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ApiServer, openApiServer } from '../scenarios/api-server.ts'
+import { type ApiServer, openRealApiServer } from '../scenarios/api-server.ts'
 import type { ReplicaProcess } from '../scenarios/replica-process.ts'
 import { DEFAULT, MixedLease, type NamedPeer, type PeerProgram, saidAt, SHORT } from './mixed-lease.ts'
 import { monotonicAt, monotonicAtTime } from './wall-clock.ts'
@@ -20,7 +20,7 @@ const SLACK_NS = 1500n * MS
 
 let server: ApiServer
 beforeAll(async () => {
-  server = await openApiServer()
+  server = await openRealApiServer()
 })
 afterAll(async () => {
   await server[Symbol.asyncDispose]()

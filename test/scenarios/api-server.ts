@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startApiServer } from '@tenure/testing'
-import { startControlPlane } from '@tenure/test-control-plane'
+import { type ControlPlane, startControlPlane } from '@tenure/test-control-plane'
 import { AdminClient } from './admin-client.ts'
 import { withServer } from './kube-config-text.ts'
 import { TcpProxy } from './tcp-proxy.ts'
@@ -34,7 +34,7 @@ export interface ApiServer extends AsyncDisposable {
 export function openApiServer(): Promise<ApiServer> {
   const kind = process.env['TENURE_API_SERVER']
   if (kind === 'embedded') return openEmbedded()
-  if (kind === 'real') return openReal()
+  if (kind === 'real') return openRealApiServer()
   throw new Error(`Expected TENURE_API_SERVER to be \`embedded\` or \`real\`, got \`${kind}\``)
 }
 
@@ -58,11 +58,13 @@ async function openEmbedded(): Promise<ApiServer> {
   }
 }
 
-async function openReal(): Promise<ApiServer> {
+/** Starts etcd and kube-apiserver. */
+export async function openRealApiServer(): Promise<ApiServer & { readonly controlPlane: ControlPlane }> {
   const controlPlane = await startControlPlane()
   const admin = await AdminClient.fromKubeConfig(controlPlane.adminKubeConfig())
   let markers = 0
   return {
+    controlPlane,
     admin,
     url: controlPlane.url,
     kubeConfig: (user) => controlPlane.kubeConfig({ name: user }),
