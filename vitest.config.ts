@@ -27,7 +27,7 @@ export default defineConfig({
         ...source,
         test: {
           name: 'unit',
-          include: ['{packages,examples}/*/test/**/*.test.ts'],
+          include: ['{packages,examples}/*/test/**/*.test.ts', 'test/docs/**/*.test.ts'],
           maxWorkers: 4,
           testTimeout: 30_000,
         },
