@@ -47,6 +47,16 @@ export {
 } from './election/timing-options.ts'
 export type { TermOutcome } from './election/machine/effect.ts'
 export type { SpawnOptions, StepDownOptions, Term } from './term/term.ts'
+export { gatedFetch, type GatedFetchOptions } from './gate/gated-fetch.ts'
+export {
+  GATE_REFUSAL_CHANNEL,
+  isWriteMethod,
+  WriteGate,
+  type GatedTerm,
+  type GateRefusal,
+  type RefusalListener,
+} from './gate/write-gate.ts'
+export { WriteGateClosedError, type RefusedWrite } from './gate/write-gate-closed-error.ts'
 export type { TermExtension } from './term/term-extension.ts'
 export { NotHeldError } from './term/leadership.ts'
 export { ScopeClosedError, TaskScope, type LiveTask, type TaskScopeOptions } from './term/task-scope.ts'

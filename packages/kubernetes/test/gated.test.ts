@@ -1,9 +1,9 @@
 import { CoordinationV1Api, CoreV1Api, Exec, KubeConfig, KubernetesObjectApi } from '@kubernetes/client-node'
-import { LeadershipEndedError } from '@tenure/core'
+import { LeadershipEndedError, WriteGateClosedError } from '@tenure/core'
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { gated } from '../src/gate/gated.ts'
-import { WriteGateClosedError } from '../src/gate/write-gate-closed-error.ts'
+
 import { answer, LoopbackServer } from './support/loopback-server.ts'
 
 /** A term whose gate is closed by hand. */

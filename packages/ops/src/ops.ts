@@ -1,6 +1,7 @@
 import type { Manager, Service, TermExtension } from '@tenure/core'
 import type { Registry } from 'prom-client'
 import { defineFeatureGateMetrics } from './metrics/feature-gate-metrics.ts'
+import { GateMetrics } from './metrics/gate-metrics.ts'
 import { LeaseMetrics } from './metrics/lease-metrics.ts'
 import { createMetricsPage } from './metrics/metrics-page.ts'
 import { processMetrics } from './metrics/process-metrics.ts'
@@ -54,6 +55,7 @@ class OpsPort implements Ops {
   readonly #runs = new TermRegistries()
   readonly #leaseMetrics: LeaseMetrics
   readonly #termMetrics: TermMetrics
+  readonly #gateMetrics: GateMetrics
   readonly #showGates: (gates: Manager['featureGates']) => void
   readonly #stalls: StallMonitor
   readonly #withProcessMetrics: boolean
@@ -69,6 +71,7 @@ class OpsPort implements Ops {
       leases: () => candidacies().map(({ lease }) => lease),
       terms: () => this.#runs.terms,
     })
+    this.#gateMetrics = new GateMetrics({ registry, termOf: (term) => this.#runs.termOf(term) })
     this.#showGates = defineFeatureGateMetrics(registry)
     this.#stalls = new StallMonitor(registry, options.clock)
     const metricsPage = createMetricsPage({ registries: () => this.#registries(), logger: options.logger })
@@ -97,11 +100,13 @@ class OpsPort implements Ops {
     if (this.#withProcessMetrics) processMetrics()
     this.#leaseMetrics.initialise()
     this.#termMetrics.initialise()
+    this.#gateMetrics.start()
     this.#stalls.start()
   }
 
   async #stop(): Promise<void> {
     this.#stalls.stop()
+    this.#gateMetrics.stop()
     await this.#server.stop()
   }
 

@@ -24,6 +24,7 @@ const FAMILIES = [
   'leader_election_slowpath_total',
   'tenure_drain_duration_seconds',
   'tenure_event_loop_stall_seconds',
+  'tenure_gate_refusals_total',
   'tenure_handover_seconds',
   'tenure_lease_remaining_seconds',
   'tenure_metrics_skipped',

@@ -3,6 +3,7 @@ export {
   Controller,
   ControllerFailedError,
   ControllerReturnedError,
+  gatedFetch,
   IdentityTakenError,
   LeadershipEndedError,
   LeadershipLostError,
@@ -13,6 +14,7 @@ export {
   TenureError,
   TerminalError,
   WedgedError,
+  WriteGateClosedError,
   type Candidacy,
   type CandidacyEvent,
   type CandidacyState,
@@ -32,7 +34,7 @@ export {
   type TimingOptions,
   type WedgedPolicy,
 } from '@tenure/core'
-export { gated, KubeConfigError, leaseRole, loadKubeConfig, WriteGateClosedError } from '@tenure/kubernetes'
+export { gated, KubeConfigError, leaseRole, loadKubeConfig } from '@tenure/kubernetes'
 export { metrics, NoTermMetricsError, PortInUseError, TermMetricsEndedError } from '@tenure/ops'
 export { createManager, ProcessManager } from './create-manager.ts'
 export { EXIT_CODE, exitCodeOf } from './exit-code.ts'

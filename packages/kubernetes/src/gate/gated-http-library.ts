@@ -5,78 +5,102 @@ import {
   type RequestContext,
   type ResponseContext,
 } from '@kubernetes/client-node'
-import type { WriteGate } from './write-gate.ts'
-import type { WriteGateClosedError } from './write-gate-closed-error.ts'
+import { isWriteMethod, type WriteGate, type WriteGateClosedError } from '@tenure/core'
+import { stampBody, type Stamp } from './epoch-stamp.ts'
+import { checkedDispatch } from './gated-dispatch.ts'
+import type { SharedDispatcher } from './shared-dispatcher.ts'
 
-type Dispatcher = NonNullable<ReturnType<RequestContext['getDispatcher']>>
-
-const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+/** What a {@link gatedHttpLibrary} is made of. */
+export interface GatedHttpOptions {
+  readonly gate: WriteGate
+  readonly connections: SharedDispatcher
+  /** Put into every object that is written; undefined for nothing. */
+  readonly stamp: Stamp | undefined
+}
 
 /**
  * Sends requests as `inner` does, and writes only while the gate is open.
  *
- * The gate is asked when a write is handed over and again, where the connection allows it, at the last moment before its first
- * byte is written: a connection may take its time. Writes under way are aborted when the gate closes.
+ * Comes after every middleware, so that no middleware can delay a write past the check or take a stamp off again. The gate is
+ * asked when a write is handed over and again, where the connection allows it, at the last moment before its first byte is
+ * written: a connection may take its time. Writes under way are aborted when the gate closes.
  */
-export function gatedHttpLibrary(inner: HttpLibrary, gate: WriteGate): HttpLibrary {
+export function gatedHttpLibrary(inner: HttpLibrary, options: GatedHttpOptions): HttpLibrary {
   const library: PromiseHttpLibrary = {
     send: async (request) =>
-      READS.has(request.getHttpMethod()) ? inner.send(request).toPromise() : new GatedWrite(request, gate).send(inner),
+      isWriteMethod(request.getHttpMethod())
+        ? new GatedWrite(request, options).send(inner)
+        : inner.send(request).toPromise(),
   }
   return wrapHttpLibrary(library)
 }
 
+const UNPROCESSABLE = 422
+
 /** One write. Owns its abort controller and the listeners on the signals that it follows until the answer begins. */
 class GatedWrite {
   readonly #request: RequestContext
-  readonly #gate: WriteGate
+  readonly #options: GatedHttpOptions
   readonly #controller = new AbortController()
   #refusal: WriteGateClosedError | undefined
 
-  constructor(request: RequestContext, gate: WriteGate) {
+  constructor(request: RequestContext, options: GatedHttpOptions) {
     this.#request = request
-    this.#gate = gate
+    this.#options = options
   }
 
   async send(inner: HttpLibrary): Promise<ResponseContext> {
-    if (!this.#gate.isOpen()) throw this.#refuse('not-sent')
-    const own = this.#request.getSignal()
+    const { gate, connections } = this.#options
+    const request = this.#request
+    if (!gate.isOpen()) throw this.#refuse('not-sent')
+    const own = request.getSignal()
     const onGateClosed = () => this.#controller.abort(this.#refuse('unknown'))
     const onOwnAbort = () => this.#controller.abort(own?.reason)
-    this.#gate.signal.addEventListener('abort', onGateClosed, { once: true })
+    gate.signal.addEventListener('abort', onGateClosed, { once: true })
     own?.addEventListener('abort', onOwnAbort, { once: true })
     if (own?.aborted === true) onOwnAbort()
     try {
-      this.#request.setSignal(this.#controller.signal)
-      const dispatcher = this.#request.getDispatcher()
-      if (dispatcher !== undefined) this.#request.setDispatcher(this.#checkedAtStart(dispatcher))
-      return await inner.send(this.#request).toPromise()
+      request.setSignal(this.#controller.signal)
+      const dispatcher = connections.plain(request.getDispatcher())
+      if (dispatcher !== undefined) {
+        const refuse = () => this.#refuse('not-sent')
+        request.setDispatcher(dispatcher.compose(checkedDispatch(gate, refuse)))
+      }
+      return await this.#sendStamped(inner)
     } catch (error) {
       // Whatever the HTTP library made of it, the refusal is the cause.
       throw this.#refusal ?? error
     } finally {
-      this.#gate.signal.removeEventListener('abort', onGateClosed)
+      gate.signal.removeEventListener('abort', onGateClosed)
       own?.removeEventListener('abort', onOwnAbort)
     }
   }
 
+  async #sendStamped(inner: HttpLibrary): Promise<ResponseContext> {
+    const { gate, stamp } = this.#options
+    const request = this.#request
+    const stamped = stamp === undefined ? undefined : stampBody(stampable(request), stamp)
+    if (stamped !== undefined) request.setBody(stamped.body)
+    const response = await inner.send(request).toPromise()
+    if (response.httpStatusCode !== UNPROCESSABLE || stamped?.otherwise === undefined) return response
+    await response.body.text()
+    if (!gate.isOpen()) throw this.#refuse('not-sent')
+    request.setBody(stamped.otherwise)
+    return inner.send(request).toPromise()
+  }
+
   #refuse(outcome: 'not-sent' | 'unknown'): WriteGateClosedError {
-    this.#refusal ??= this.#gate.refuse({
+    this.#refusal ??= this.#options.gate.refuse({
       method: this.#request.getHttpMethod(),
       url: this.#request.getUrl(),
       outcome,
     })
     return this.#refusal
   }
+}
 
-  /** undici calls `onRequestStart` when the connection is there and nothing has been written to it. */
-  #checkedAtStart(dispatcher: Dispatcher): Dispatcher {
-    return dispatcher.compose((dispatch) => (options, handler) => {
-      const check: typeof handler.onRequestStart = (controller, context) => {
-        handler.onRequestStart?.(controller, context)
-        if (!this.#gate.isOpen()) controller.abort(this.#refuse('not-sent'))
-      }
-      return dispatch(options, Object.create(handler, { onRequestStart: { value: check } }))
-    })
-  }
+function stampable(request: RequestContext) {
+  const headers = Object.entries(request.getHeaders())
+  const contentType = headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? ''
+  return { method: request.getHttpMethod(), contentType, body: request.getBody() }
 }

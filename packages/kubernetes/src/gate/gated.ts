@@ -1,20 +1,40 @@
 import type { ApiConstructor, ApiType, Configuration, KubeConfig, RequestContext } from '@kubernetes/client-node'
+import { WriteGate, type GatedTerm, type RefusalListener } from '@tenure/core'
+import { EPOCH_ANNOTATION, HOLDER_ANNOTATION, LEASE_ANNOTATION, type Stamp } from './epoch-stamp.ts'
 import { gatedHttpLibrary } from './gated-http-library.ts'
+import { endWithGate } from './gated-session.ts'
 import { SharedDispatcher } from './shared-dispatcher.ts'
-import { WriteGate, type GatedTerm, type RefusalListener } from './write-gate.ts'
 
 /** Options of {@link gated}. */
 export interface GatedOptions {
   /** Told of every write that is refused or aborted. */
   readonly onRefusal?: RefusalListener
+  /**
+   * Whether writes carry the epoch of the term and the name of its lease as annotations, for the term check on the server.
+   * @default true
+   */
+  readonly stamp?: boolean
+  /** The identity of this replica, when writes shall carry it as an annotation, for the holder check by annotation. @default none */
+  readonly holder?: string
+}
+
+/** A term that can be written for. A core `Term` fits. */
+export interface StampedTerm extends GatedTerm {
+  /** The name of the lease; without it, writes do not carry it. */
+  readonly lease?: string
 }
 
 /**
  * A view of a kubeconfig whose clients can write only while the term holds its lease.
  *
  * Requests other than GET, HEAD and OPTIONS are refused with a `WriteGateClosedError` before a byte of them is sent once the
- * gate is closed, and aborted when it closes while they are under way. Reads pass. Creating a review (of access, of a token) is
- * a write. Exec, attach, port-forward and copy are refused too, but sessions that are open go on.
+ * gate is closed, and aborted when it closes while they are under way. Reads and watches pass. Creating a review (of access, of a
+ * token) is a write. Exec, attach, port-forward and copy are refused too, and sessions that are open end with the gate. The gate
+ * stays open while a voluntary end drains.
+ *
+ * Clients of `makeApiClient()` check after all middleware, and write the annotations `tenure.dev/epoch` and `tenure.dev/lease`
+ * into every object that they create, replace, patch or apply. A client with a `Configuration` of its own whose `authMethods` are
+ * this view is gated at its connections, where its errors carry the refusal as their `cause`, and writes no annotations.
  *
  * The clients share connections, which are closed with the gate as soon as nothing uses them.
  *
@@ -27,19 +47,22 @@ export interface GatedOptions {
  * await pods.deleteNamespacedPod({ name: 'idle', namespace: 'ops' })
  * ```
  */
-export function gated(term: GatedTerm, kubeConfig: KubeConfig, options: GatedOptions = {}): KubeConfig {
-  const gate = new WriteGate(term, options.onRefusal ?? (() => {}))
-  const connections = new SharedDispatcher(kubeConfig)
+export function gated(term: StampedTerm, kubeConfig: KubeConfig, options: GatedOptions = {}): KubeConfig {
+  const gate = new WriteGate(term, options.onRefusal)
+  const connections = new SharedDispatcher(kubeConfig, gate)
+  const stamp = stampOf(term, options)
   if (term.gateSignal.aborted) connections.close()
   else term.gateSignal.addEventListener('abort', () => connections.close(), { once: true })
   const makeApiClient = <T extends ApiType>(apiClientType: ApiConstructor<T>): T => {
     const configuration = clientConfiguration(kubeConfig)
-    const httpApi = gatedHttpLibrary(configuration.httpApi, gate)
+    const httpApi = gatedHttpLibrary(configuration.httpApi, { gate, connections, stamp })
     return new apiClientType({ ...configuration, httpApi, authMethods: { default: view } })
   }
   const applyToHTTPSOptions: KubeConfig['applyToHTTPSOptions'] = async (httpsOptions) => {
     await kubeConfig.applyToHTTPSOptions(httpsOptions)
-    if (!gate.isOpen()) throw gate.refuse({ method: 'CONNECT', url: serverOf(kubeConfig), outcome: 'not-sent' })
+    const url = serverOf(kubeConfig)
+    if (!gate.isOpen()) throw gate.refuse({ method: 'CONNECT', url, outcome: 'not-sent' })
+    Object.assign(httpsOptions, { finishRequest: endWithGate(gate, url) })
   }
   const view: KubeConfig = Object.create(kubeConfig, {
     makeApiClient: { value: makeApiClient },
@@ -47,6 +70,15 @@ export function gated(term: GatedTerm, kubeConfig: KubeConfig, options: GatedOpt
     applyToHTTPSOptions: { value: applyToHTTPSOptions },
   })
   return view
+}
+
+function stampOf(term: StampedTerm, { stamp = true, holder }: GatedOptions): Stamp | undefined {
+  if (!stamp && holder === undefined) return undefined
+  return {
+    ...(stamp && { [EPOCH_ANNOTATION]: String(term.epoch) }),
+    ...(stamp && term.lease !== undefined && { [LEASE_ANNOTATION]: term.lease }),
+    ...(holder !== undefined && { [HOLDER_ANNOTATION]: holder }),
+  }
 }
 
 /** What the kubeconfig would have given to a client. */

@@ -28,6 +28,7 @@ export function metrics(term: Term): Registry {
 /** Gives every run of every controller a registry of its own, and takes it away when the run has ended. */
 export class TermRegistries implements TermExtension {
   readonly #live = new Map<Term, ServedRegistry>()
+  readonly #attached = new WeakMap<object, Term>()
 
   /** The registries of the runs that have not ended, oldest first. */
   get registries(): readonly ServedRegistry[] {
@@ -39,10 +40,16 @@ export class TermRegistries implements TermExtension {
     return [...this.#live.keys()]
   }
 
+  /** The run that `term` is, if it ever was one of these, ended or not. */
+  termOf(term: object): Term | undefined {
+    return this.#attached.get(term)
+  }
+
   attach(term: Term): () => void {
     const registry = new ServedRegistry()
     registryOf.set(term, registry)
     this.#live.set(term, registry)
+    this.#attached.set(term, term)
     return () => {
       this.#live.delete(term)
       registryOf.set(term, undefined)

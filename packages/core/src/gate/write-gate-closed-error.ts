@@ -1,10 +1,10 @@
-import { TenureError } from '@tenure/core'
+import { TenureError } from '../tenure-error.ts'
 
 /** What the write gate did to which request. */
 export interface RefusedWrite {
   readonly method: string
   readonly url: string
-  /** Whether the request can have reached the API server before the gate closed. */
+  /** Whether the request can have reached the server before the gate closed. */
   readonly outcome: 'not-sent' | 'unknown'
 }
 

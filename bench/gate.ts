@@ -1,0 +1,96 @@
+import { parseArgs } from 'node:util'
+import {
+  HttpMethod,
+  KubeConfig,
+  RequestContext,
+  ResponseContext,
+  wrapHttpLibrary,
+  type HttpLibrary,
+} from '@kubernetes/client-node'
+import { gatedFetch, systemClock, WriteGate } from '@tenure/core'
+import { runGateCases, seededRandom } from '../packages/core/test/gate/gate-cases.ts'
+import { Leadership } from '../packages/core/src/term/leadership.ts'
+import { gatedHttpLibrary } from '../packages/kubernetes/src/gate/gated-http-library.ts'
+import { SharedDispatcher } from '../packages/kubernetes/src/gate/shared-dispatcher.ts'
+import { percentile, writeFigures } from './figures.ts'
+
+/*
+ * The write gate: what it adds to a request whose transport is in memory, and how many of many random writes it lets through
+ * outside of their term.
+ */
+const OVERHEAD_LIMIT_US = 2
+
+const { values } = parseArgs({
+  options: {
+    json: { type: 'string' },
+    cases: { type: 'string', default: '1000000' },
+    seed: { type: 'string', default: String(Date.now() % 1e9) },
+  },
+})
+const [cases, seed] = [Number(values.cases), Number(values.seed)]
+if (!Number.isInteger(cases) || cases < 1 || !Number.isInteger(seed)) {
+  console.error(`Expected \`--cases\` and \`--seed\` to be whole numbers, got \`${values.cases}\`, \`${values.seed}\``)
+  process.exit(2)
+}
+
+const leadership = new Leadership({ epoch: 1n, lease: 'bench', validUntil: Infinity, clock: systemClock })
+const gate = new WriteGate(leadership)
+const connections = new SharedDispatcher(new KubeConfig(), gate)
+const response = new ResponseContext(200, {}, { text: async () => '', binary: async () => Buffer.alloc(0) } as never)
+const inMemory: HttpLibrary = wrapHttpLibrary({ send: async () => response })
+const gatedInMemory = gatedHttpLibrary(inMemory, { gate, connections, stamp: undefined })
+const stamp = { 'tenure.dev/epoch': '123456', 'tenure.dev/lease': 'janitor' }
+const stamping = gatedHttpLibrary(inMemory, { gate, connections, stamp })
+const BODY = JSON.stringify({ metadata: { name: 'x', namespace: 'ops', resourceVersion: '1' }, data: { count: '1' } })
+
+const bare = await microseconds((request) => inMemory.send(request).toPromise())
+const answer = new Response()
+const plainFetch: typeof fetch = async () => answer
+const sendGated = gatedFetch(leadership, plainFetch)
+const POST = { method: 'POST', body: BODY }
+const bareFetch = await microseconds(() => plainFetch('http://service.test/', POST))
+const overheads = {
+  'gate.overhead_us': (await microseconds((request) => gatedInMemory.send(request).toPromise())) - bare,
+  'gate.stamp_overhead_us': (await microseconds((request) => stamping.send(request).toPromise())) - bare,
+  'gate.read_overhead_us':
+    (await microseconds((request) => gatedInMemory.send(request).toPromise(), HttpMethod.GET)) - bare,
+  'gate.fetch_overhead_us': (await microseconds(() => sendGated('http://service.test/', POST))) - bareFetch,
+}
+leadership.closeGate('superseded')
+console.log(`a bare call takes ${bare.toFixed(2)} µs, a bare fetch ${bareFetch.toFixed(2)} µs; the gate adds:`)
+for (const [name, value] of Object.entries(overheads))
+  console.log(`${name.padEnd(28)}${value.toFixed(2).padStart(8)} µs`)
+
+const counts = await runGateCases(cases, seededRandom(seed))
+console.log(`random requests with seed ${seed}:`, counts)
+await writeFigures(values.json, {
+  ...overheads,
+  'gate.cases': counts.requests,
+  'gate.let_through': counts.letThrough,
+  'gate.wrongly_refused': counts.wronglyRefused + counts.wrongOutcome,
+})
+const isWrong = counts.letThrough + counts.wronglyRefused + counts.wrongOutcome > 0
+if (isWrong) console.error('Expected no write to be let through outside of its term, and none to be refused within it')
+const isSlow = overheads['gate.overhead_us'] > OVERHEAD_LIMIT_US
+if (isSlow) console.error(`Expected the gate to add at most ${OVERHEAD_LIMIT_US} µs to a request`)
+process.exitCode = isWrong || isSlow ? 1 : 0
+
+/** What one call takes: the median over batches. */
+async function microseconds(
+  call: (request: RequestContext) => Promise<unknown>,
+  method: HttpMethod = HttpMethod.PUT,
+): Promise<number> {
+  const samples: number[] = []
+  for (let batch = 0; batch < 60; batch++) {
+    const requests = Array.from({ length: 1000 }, () => {
+      const request = new RequestContext('https://127.0.0.1/api/v1/namespaces/ops/configmaps/x', method)
+      request.setHeaderParam('Content-Type', 'application/json')
+      request.setBody(BODY)
+      return request
+    })
+    const start = performance.now()
+    for (const request of requests) await call(request)
+    if (batch >= 10) samples.push(performance.now() - start)
+  }
+  return percentile(samples, 0.5)
+}

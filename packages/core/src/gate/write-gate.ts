@@ -1,0 +1,65 @@
+import { channel } from 'node:diagnostics_channel'
+import { WriteGateClosedError, type RefusedWrite } from './write-gate-closed-error.ts'
+
+/** What the write gate asks of a term. A `Term` fits. */
+export interface GatedTerm {
+  readonly epoch: bigint
+  /** Whether this replica may act at this very moment, by the clock. */
+  isHeld(): boolean
+  /** Aborts when no write of this term may be sent any more. */
+  readonly gateSignal: AbortSignal
+}
+
+/** Told of every write that the gate refuses or aborts. */
+export type RefusalListener = (refusal: WriteGateClosedError) => void
+
+/** The diagnostics channel on which every {@link GateRefusal} of this process is published. */
+export const GATE_REFUSAL_CHANNEL = 'tenure:gate:refusal'
+
+/** A write that the gate of a term refused or aborted. */
+export interface GateRefusal {
+  readonly term: GatedTerm
+  readonly refusal: WriteGateClosedError
+}
+
+const refusals = channel(GATE_REFUSAL_CHANNEL)
+
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+
+/** Whether an HTTP method can change anything, by RFC 9110 section 9.2.1. Method names are compared in any case. */
+export function isWriteMethod(method: string): boolean {
+  return !READS.has(method) && !READS.has(method.toUpperCase())
+}
+
+/**
+ * Decides for single writes whether they may pass.
+ *
+ * Asked of the clock at each request: after a pause the timer behind the signal may be late.
+ */
+export class WriteGate {
+  readonly #term: GatedTerm
+  readonly #onRefusal: RefusalListener
+
+  constructor(term: GatedTerm, onRefusal: RefusalListener = () => {}) {
+    this.#term = term
+    this.#onRefusal = onRefusal
+  }
+
+  get signal(): AbortSignal {
+    return this.#term.gateSignal
+  }
+
+  /** Whether a write may be sent now. */
+  isOpen(): boolean {
+    return !this.#term.gateSignal.aborted && this.#term.isHeld()
+  }
+
+  /** The error of a write that does not pass. It is published, and the listener has been told. */
+  refuse(write: RefusedWrite): WriteGateClosedError {
+    const refusal = new WriteGateClosedError(this.#term.epoch, write, { cause: this.#term.gateSignal.reason })
+    const published: GateRefusal = { term: this.#term, refusal }
+    refusals.publish(published)
+    this.#onRefusal(refusal)
+    return refusal
+  }
+}

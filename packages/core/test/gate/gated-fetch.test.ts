@@ -1,0 +1,120 @@
+import { getEventListeners } from 'node:events'
+import { describe, expect, test } from 'vitest'
+import { LeadershipEndedError } from '../../src/election/leadership-ended-error.ts'
+import { gatedFetch } from '../../src/gate/gated-fetch.ts'
+import { WriteGateClosedError } from '../../src/gate/write-gate-closed-error.ts'
+import { runGateCases, seededRandom } from './gate-cases.ts'
+
+const URL_OF_SERVICE = 'http://service.test/things/1'
+
+/** A term whose gate is closed by hand. */
+function openTerm() {
+  const gate = new AbortController()
+  let held = true
+  return {
+    epoch: 42n,
+    isHeld: () => held,
+    gateSignal: gate.signal,
+    close: () => gate.abort(new LeadershipEndedError('superseded', 42n)),
+    runOut: () => void (held = false),
+  }
+}
+
+/** A network whose answers are held by the test. */
+function heldNetwork() {
+  const sent: { readonly init: RequestInit | undefined; readonly answer: (response: Response) => void }[] = []
+  const fetch: typeof globalThis.fetch = (_input, init) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Response>()
+    init?.signal?.addEventListener('abort', () => reject(init.signal?.reason), { once: true })
+    sent.push({ init, answer: resolve })
+    return promise
+  }
+  return { sent, fetch }
+}
+
+async function refusalOf(promise: Promise<unknown>): Promise<WriteGateClosedError> {
+  const [outcome] = await Promise.allSettled([promise])
+  if (outcome.status === 'rejected' && outcome.reason instanceof WriteGateClosedError) return outcome.reason
+  throw new Error(`Expected a WriteGateClosedError, got ${outcome.status}`)
+}
+
+describe('gatedFetch()', () => {
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'delete', 'PROPFIND'])(
+    'refuses a %s on a term that is over, before anything is sent',
+    async (method) => {
+      const term = openTerm()
+      const network = heldNetwork()
+      term.close()
+      const refusal = await refusalOf(gatedFetch(term, network.fetch)(URL_OF_SERVICE, { method }))
+      expect(refusal).toMatchObject({ code: 'WRITE_GATE_CLOSED', epoch: 42n, method, outcome: 'not-sent' })
+      expect(refusal.cause).toMatchObject({ code: 'LEADERSHIP_ENDED' })
+      expect(network.sent).toEqual([])
+    },
+  )
+
+  test('refuses a write by the clock, though no timer has fired', async () => {
+    const term = openTerm()
+    const network = heldNetwork()
+    term.runOut()
+    await refusalOf(gatedFetch(term, network.fetch)(new Request(URL_OF_SERVICE, { method: 'POST' })))
+    expect(network.sent).toEqual([])
+  })
+
+  test.each(['GET', 'HEAD', 'OPTIONS'])('lets a %s pass after the term, and leaves it alone', async (method) => {
+    const term = openTerm()
+    const network = heldNetwork()
+    term.close()
+    const answer = gatedFetch(term, network.fetch)(URL_OF_SERVICE, { method })
+    network.sent[0]?.answer(Response.json({ fine: true }))
+    expect(await (await answer).json()).toEqual({ fine: true })
+  })
+
+  test('aborts a write that is under way when the gate closes, and says that its outcome is unknown', async () => {
+    const term = openTerm()
+    const network = heldNetwork()
+    const refusals: WriteGateClosedError[] = []
+    const send = gatedFetch(term, network.fetch, { onRefusal: (refusal) => void refusals.push(refusal) })
+    const refused = refusalOf(send(URL_OF_SERVICE, { method: 'PUT' }))
+    term.close()
+    const refusal = await refused
+    expect(refusal.outcome).toBe('unknown')
+    expect(refusals).toEqual([refusal])
+  })
+
+  test('leaves a write alone once it is answered, and nothing on the signal of the gate', async () => {
+    const term = openTerm()
+    const network = heldNetwork()
+    const answer = gatedFetch(term, network.fetch)(URL_OF_SERVICE, { method: 'POST' })
+    network.sent[0]?.answer(new Response())
+    const response = await answer
+    expect(getEventListeners(term.gateSignal, 'abort')).toEqual([])
+    term.close()
+    expect(network.sent[0]?.init?.signal?.aborted).toBe(false)
+    expect(response.ok).toBe(true)
+  })
+
+  test("still hears the caller's own signal", async () => {
+    const network = heldNetwork()
+    const own = new AbortController()
+    const answer = gatedFetch(openTerm(), network.fetch)(URL_OF_SERVICE, { method: 'POST', signal: own.signal })
+    own.abort(new Error('enough'))
+    await expect(answer).rejects.toThrow('enough')
+  })
+})
+
+describe('randomised requests in virtual time', () => {
+  test('none is let through outside of the term, none refused within it', async () => {
+    const counts = await runGateCases(20_000, seededRandom(7))
+    expect(counts).toMatchObject({ letThrough: 0, wronglyRefused: 0, wrongOutcome: 0 })
+    expect(counts.refused).toBeGreaterThan(2000)
+    expect(counts.passed).toBeGreaterThan(2000)
+    expect(counts.abortedUnderWay).toBeGreaterThan(500)
+  })
+
+  test.each(['trust-the-timer', 'ignore-the-gate'] as const)(
+    'the count sees a gate that would %s',
+    async (sabotage) => {
+      expect((await runGateCases(5000, seededRandom(7), sabotage)).letThrough).toBeGreaterThan(50)
+    },
+  )
+})

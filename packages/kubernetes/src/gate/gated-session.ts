@@ -1,0 +1,41 @@
+import type { ClientRequest } from 'node:http'
+import type { WriteGate } from '@tenure/core'
+
+/** What is used of a WebSocket of `ws`, on which client-node runs exec, attach, port-forward and copy. */
+interface Session {
+  readonly readyState: number
+  emit(event: 'error', error: Error): boolean
+  once(event: 'close', listener: () => void): this
+  terminate(): void
+}
+
+const OPEN = 1
+
+/** What `ws` calls when the handshake of a session is about to be sent. */
+export type FinishRequest = (request: ClientRequest, session: Session) => void
+
+/**
+ * Ends sessions with the gate: one that is still being opened fails, one that is open gets an `error` with the refusal and is
+ * closed. What a command in a container does after that is beyond any client.
+ */
+export function endWithGate(gate: WriteGate, url: string): FinishRequest {
+  return (request, session) => {
+    const refuse = (outcome: 'not-sent' | 'unknown') => gate.refuse({ method: 'CONNECT', url, outcome })
+    if (!gate.isOpen()) {
+      request.destroy(refuse('not-sent'))
+      return
+    }
+    const onGateClosed = () => {
+      const refusal = refuse('unknown')
+      if (session.readyState === OPEN) {
+        session.emit('error', refusal)
+        session.terminate()
+      } else {
+        request.destroy(refusal)
+      }
+    }
+    gate.signal.addEventListener('abort', onGateClosed, { once: true })
+    session.once('close', () => gate.signal.removeEventListener('abort', onGateClosed))
+    request.end()
+  }
+}
