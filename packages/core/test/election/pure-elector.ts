@@ -53,9 +53,9 @@ export class PureElector {
   passTo(now: number): readonly ElectorEffect[] {
     const effects: ElectorEffect[] = []
     for (
-      let wakes = 0, at = nextWakeAt(this.state, CONFIG);
+      let wakes = 0, at = nextWakeAt(this.state, this.config);
       at !== undefined && at <= now;
-      at = nextWakeAt(this.state, CONFIG)
+      at = nextWakeAt(this.state, this.config)
     ) {
       if (wakes++ > 1000) throw new Error(`The machine wants to be woken at ${at} again and again`)
       this.now = Math.max(this.now, at)

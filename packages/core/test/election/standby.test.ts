@@ -45,3 +45,17 @@ test('the first standby takes a released lease at the moment at which it sees it
   expect(write).toMatchObject({ kind: 'write', write: { purpose: 'acquire', base: { version: 2n } } })
   if (write?.kind === 'write') expect(readStandbys(write.write.record)).toEqual(['other'])
 })
+
+test('the first standby takes a lease whose holder died at the moment at which it expires, and others hold back', () => {
+  const record = withStandbys(HELD, [ME])
+  const [standby, other] = [new PureElector(), new PureElector({ identity: 'third' })]
+  for (const elector of [standby, other]) {
+    elector.random = 0.5
+    elector.follow({ kind: 'present', version: 1n, record, deleting: false })
+    elector.passTo(15_000)
+  }
+  expect(standby.state.kind).toBe('acquiring')
+  expect(other.state.kind).toBe('following')
+  other.passTo(15_000 + 25 + 75)
+  expect(other.state.kind).toBe('acquiring')
+})

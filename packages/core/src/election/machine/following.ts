@@ -158,8 +158,8 @@ function nextChance(state: Following, { identity }: ElectorConfig): Chance | und
   if (lease.deleting) return undefined
   const { record } = lease
   if (memory.own !== undefined && isWrittenAs(record, memory.own)) return chance(changedAt, 0)
-  if (record.holderIdentity !== '') return chance(changedAt + durationMs(lease), state.holdBackMs)
-  return chance(changedAt, waitForStandbysMs(record, identity, state.holdBackMs))
+  const freeSince = record.holderIdentity === '' ? changedAt : changedAt + durationMs(lease)
+  return chance(freeSince, waitForStandbysMs(record, identity, state.holdBackMs))
 }
 
 /** A record without a usable duration protects its holder for the longest time that other clients use by default. */

@@ -1,8 +1,8 @@
 /** The longest that a follower holds back. */
-const WINDOW_MS = 100
+const WINDOW_MS = 75
 
-/** With `e^SKEWNESS` followers or fewer (22 000), the expected number of those that write does not depend on how many they are. */
-const SKEWNESS = 10
+/** With `e^SKEWNESS` followers or fewer (about 1,100), the expected number of those that write does not depend on how many they are. */
+const SKEWNESS = 7
 
 /**
  * How long a follower holds back, in milliseconds, before it writes to a lease that all followers saw become free at the same moment.

@@ -36,9 +36,9 @@ export function withStandbys(record: LeaseRecord, identities: readonly string[])
   return { ...record, annotations: { ...record.annotations, [STANDBY_ANNOTATION]: JSON.stringify(value) } }
 }
 
-/** How long this replica lets others try before it takes a released lease. `holdBackMs` is for one that is not on the list. */
-export function waitForStandbysMs(released: LeaseRecord, identity: string, holdBackMs: number): number {
-  const standbys = readStandbys(released)
+/** How long this replica lets others try before it takes a free lease. `holdBackMs` is for one that is not on the list. */
+export function waitForStandbysMs(free: LeaseRecord, identity: string, holdBackMs: number): number {
+  const standbys = readStandbys(free)
   const place = standbys.indexOf(identity)
   return place === -1 ? standbys.length * SLOT_MS + holdBackMs : place * SLOT_MS
 }
