@@ -46,7 +46,6 @@ export {
   type TimingOptions,
 } from './election/timing-options.ts'
 export type { TermOutcome } from './election/machine/effect.ts'
-export type { SpawnOptions, StepDownOptions, Term } from './term/term.ts'
 export { gatedFetch, type GatedFetchOptions } from './gate/gated-fetch.ts'
 export {
   GATE_REFUSAL_CHANNEL,
@@ -57,9 +56,17 @@ export {
   type RefusalListener,
 } from './gate/write-gate.ts'
 export { WriteGateClosedError, type RefusedWrite } from './gate/write-gate-closed-error.ts'
+export type { StepDownOptions, Term } from './term/term.ts'
+export type { SpawnOptions, WorkScope } from './term/work-scope.ts'
+export { TermEndedError } from './term/term-ended-error.ts'
+export { CleanupTimeoutError } from './term/cleanup-deadline.ts'
+export type { ChildOptions } from './term/owned/child-process.ts'
+export type { Listener } from './term/owned/listener.ts'
+export type { WorkerOptions } from './term/owned/worker-thread.ts'
+export { OwnedExitError } from './term/owned/owned-exit-error.ts'
 export type { TermExtension } from './term/term-extension.ts'
 export { NotHeldError } from './term/leadership.ts'
-export { ScopeClosedError, TaskScope, type LiveTask, type TaskScopeOptions } from './term/task-scope.ts'
+export { ScopeClosedError, TaskScope, type LiveTask, type TaskNote, type TaskScopeOptions } from './term/task-scope.ts'
 export { Controller, type ControllerFactory } from './controller/controller.ts'
 export {
   ControllerFailedError,

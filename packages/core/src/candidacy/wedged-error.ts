@@ -30,9 +30,12 @@ export class IdentityTakenError extends TenureError {
   }
 }
 
-/** Names each task with its controller, age and where it was started. */
+/** Names each task with its controller, age, where it was started, and what it waited on last where that is known. */
 export function describeTasks(tasks: readonly LiveTask[]): string {
-  return tasks
-    .map((task) => `${task.controller}/${task.name} (${Math.round(task.ageMs)} ms, started at ${task.spawnedAt})`)
-    .join(', ')
+  return tasks.map(describeTask).join(', ')
+}
+
+function describeTask({ controller, name, ageMs, spawnedAt, waitsOn }: LiveTask): string {
+  const wait = waitsOn === undefined ? '' : `, last waited on ${waitsOn}`
+  return `${controller}/${name} (${Math.round(ageMs)} ms, started at ${spawnedAt}${wait})`
 }

@@ -127,7 +127,7 @@ export class ControllerSupervisor {
     await term.scope.join()
     overdue?.cancel()
     for (const dispose of detach.toReversed()) this.#detach(dispose)
-    term.health.clear()
+    term.over()
     this.#options.observer.runOver(term)
     this.#run = undefined
     return failure
@@ -144,16 +144,22 @@ export class ControllerSupervisor {
 
   #createTerm(fail: (failure: Failure) => void): ControllerTerm {
     const { name, leadership, lease, clock, observer } = this.#options
+    let hasFailed = false
     const term: ControllerTerm = new ControllerTerm({
       controller: name,
       leadership,
       lease,
       clock,
       onTaskFailure: (error, task) => {
-        if (!term.signal.aborted) fail({ error })
-        else if (!isConsequenceOf(error, term.signal.reason)) observer.failedWhileEnding(error, task)
+        if (!term.signal.aborted && !hasFailed) {
+          hasFailed = true
+          fail({ error })
+        } else if (!isConsequenceOf(error, term.signal)) observer.failedWhileEnding(error, task)
       },
-      onIdle: () => fail({ error: new ControllerReturnedError(name) }),
+      onIdle: () => {
+        hasFailed = true
+        fail({ error: new ControllerReturnedError(name) })
+      },
       onStepDown: observer.stepDown,
     })
     return term
@@ -198,7 +204,8 @@ interface Failure {
 }
 
 /** Whether an error only says that the work was told to end. */
-function isConsequenceOf(error: unknown, reason: unknown): boolean {
+function isConsequenceOf(error: unknown, { aborted, reason }: AbortSignal): boolean {
+  if (!aborted) return false
   if (error === reason || error instanceof ScopeClosedError) return true
   return error instanceof Error && (error.name === 'AbortError' || error.cause === reason)
 }

@@ -22,12 +22,15 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
  */
 export class HealthRegistry {
   readonly #checks = new Map<string, HealthCheck>()
+  #closed: Error | undefined
 
   /**
    * Adds a check and returns the function that takes it out again.
    * @throws HealthCheckNameError when the name is taken or cannot be a path segment (`[A-Za-z0-9._-]+`).
+   * @throws TermEndedError when the registry is that of a run of a controller that has ended.
    */
   register(name: string, check: HealthCheck): () => void {
+    if (this.#closed !== undefined) throw this.#closed
     if (!NAME.test(name)) {
       throw new HealthCheckNameError(
         `Expected the name of a health check to be a path segment such as \`cache-synced\`, got \`${name}\``,
@@ -47,8 +50,9 @@ export class HealthRegistry {
     return [...this.#checks.keys()]
   }
 
-  /** Takes every check out. */
-  clear(): void {
+  /** Takes every check out, and takes no more: to register one throws `error`. */
+  close(error: Error): void {
+    this.#closed ??= error
     this.#checks.clear()
   }
 

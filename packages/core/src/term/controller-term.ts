@@ -1,9 +1,23 @@
+import type { ChildProcess } from 'node:child_process'
+import { setMaxListeners } from 'node:events'
+import type { ListenOptions, Server } from 'node:net'
+import type { Worker } from 'node:worker_threads'
 import { HealthRegistry } from '../health/health-registry.ts'
 import { resolveDurationMs } from '../options/duration.ts'
 import type { Clock } from '../ports/clock.ts'
 import { type Leadership, NotHeldError } from './leadership.ts'
-import { ScopeClosedError, TaskScope } from './task-scope.ts'
-import type { SpawnOptions, StepDownOptions, Term } from './term.ts'
+import { acquire, use } from './owned/acquisition.ts'
+import { child, type ChildOptions } from './owned/child-process.ts'
+import { iterate } from './owned/iteration.ts'
+import { listen, type Listener, type ListenTarget } from './owned/listener.ts'
+import type { Owner } from './owned/owner.ts'
+import { serve } from './owned/server.ts'
+import { timeout } from './owned/timeout.ts'
+import { worker, type WorkerOptions } from './owned/worker-thread.ts'
+import { ScopeClosedError, type TaskNote, TaskScope } from './task-scope.ts'
+import { TermEndedError } from './term-ended-error.ts'
+import type { StepDownOptions, Term } from './term.ts'
+import type { SpawnOptions } from './work-scope.ts'
 
 /** What a {@link ControllerTerm} is made of. */
 export interface ControllerTermOptions {
@@ -16,30 +30,37 @@ export interface ControllerTermOptions {
   /** Called when the last task has settled and the run was not told to end. */
   readonly onIdle: () => void
   readonly onStepDown: (options: StepDownOptions) => void
+  /** For how long the cleanups may run. @default for ever */
+  readonly cleanupBudgetMs?: () => number
+  /** Called when they have not ended by then. */
+  readonly onCleanupOverdue?: () => void
 }
 
 /** One run of one controller within a term: two signals, a task scope, health checks. Fresh for every run. */
-export class ControllerTerm implements Term {
+export class ControllerTerm implements Term, Owner {
   readonly controller: string
   readonly lease: string
+  readonly clock: Clock
   readonly health: HealthRegistry = new HealthRegistry()
   readonly scope: TaskScope
   readonly gateSignal: AbortSignal
+  /** When the controller told last that it gets on; its beginning until it has. */
+  progressedAt: number
   readonly #options: ControllerTermOptions
   readonly #soft = new AbortController()
   readonly #hard = new AbortController()
 
   constructor(options: ControllerTermOptions) {
+    const { controller, lease, clock, leadership, onTaskFailure: onFailure } = options
     this.#options = options
-    this.controller = options.controller
-    this.lease = options.lease
-    this.gateSignal = options.leadership?.gateSignal ?? AbortSignal.abort(notHeld(this))
-    this.scope = new TaskScope({
-      controller: options.controller,
-      clock: options.clock,
-      onFailure: options.onTaskFailure,
-      onIdle: options.onIdle,
-    })
+    this.controller = controller
+    this.lease = lease
+    this.clock = clock
+    this.progressedAt = clock.now()
+    this.gateSignal = leadership?.gateSignal ?? AbortSignal.abort(notHeld(this))
+    this.scope = new TaskScope({ ...options, onFailure })
+    // A term may well have thousands of tasks that listen.
+    setMaxListeners(0, this.signal, this.hardSignal)
   }
 
   get epoch(): bigint {
@@ -59,16 +80,21 @@ export class ControllerTerm implements Term {
   }
 
   spawn<T>(name: string, work: (signal: AbortSignal) => T | Promise<T>, options: SpawnOptions = {}): Promise<T> {
-    if (this.signal.aborted) throw new ScopeClosedError(name, this.controller, { cause: this.signal.reason })
+    this.assertOpen(name)
     const signal = options.finishOnDrain === true ? this.hardSignal : this.signal
     return this.scope.spawn(name, () => work(signal))
   }
 
   every(intervalMs: number, work: (signal: AbortSignal) => unknown): Promise<void> {
     const pause = resolveDurationMs('intervalMs', intervalMs, { fallback: 0, min: 0 })
-    return this.spawn(`every ${pause} ms`, async (signal) => {
+    const name = `every ${pause} ms`
+    const { signal } = this
+    this.assertOpen(name)
+    return this.scope.spawn(name, async (task) => {
       while (!signal.aborted) {
+        task.waitsOn = `the work of term.every ${pause} ms`
         await work(signal)
+        task.waitsOn = `the pause of term.every ${pause} ms`
         await this.sleep(pause).catch(rethrowUnless(signal))
       }
     })
@@ -80,19 +106,57 @@ export class ControllerTerm implements Term {
       reject(this.signal.reason)
       return promise
     }
+    const resumed = this.scope.waits(`term.sleep ${delayMs} ms`)
     const onAbort = () => {
       timer.cancel()
       reject(this.signal.reason)
     }
-    const timer = this.#options.clock.setTimer(delayMs, () => {
+    const timer = this.clock.setTimer(delayMs, () => {
       this.signal.removeEventListener('abort', onAbort)
       resolve()
+      resumed()
     })
     this.signal.addEventListener('abort', onAbort, { once: true })
     return promise
   }
 
-  defer(cleanup: () => unknown): void {
+  timeout(delayMs: number, work: (signal: AbortSignal) => unknown): () => void {
+    return timeout(this, resolveDurationMs('delayMs', delayMs, { fallback: 0, min: 0 }), work)
+  }
+
+  listen(target: ListenTarget, event: string | symbol, listener: Listener): () => void {
+    return listen(this, { target, event, listener })
+  }
+
+  iterate<T>(source: AsyncIterable<T>): AsyncIterable<T> {
+    return iterate(this, source)
+  }
+
+  acquire<T>(
+    name: string,
+    open: (signal: AbortSignal) => T | Promise<T>,
+    close: (resource: T, signal: AbortSignal) => unknown,
+  ): Promise<T> {
+    return acquire(this, name, { open, close })
+  }
+
+  use<T extends Disposable | AsyncDisposable>(resource: T): T {
+    return use(this, resource)
+  }
+
+  child<C extends ChildProcess>(name: string, start: () => C, options: ChildOptions = {}): C {
+    return child(this, name, { start, options })
+  }
+
+  worker<W extends Worker>(name: string, start: () => W, options: WorkerOptions = {}): W {
+    return worker(this, name, { start, options })
+  }
+
+  serve<S extends Server>(name: string, server: S, listenOptions: ListenOptions): Promise<S> {
+    return serve(this, name, { server, listen: listenOptions })
+  }
+
+  defer(cleanup: (signal: AbortSignal) => unknown): void {
     this.scope.defer(cleanup)
   }
 
@@ -112,6 +176,22 @@ export class ControllerTerm implements Term {
     this.#options.onStepDown(options)
   }
 
+  progress(): void {
+    this.progressedAt = this.clock.now()
+  }
+
+  assertOpen(name: string): void {
+    if (this.signal.aborted) throw new ScopeClosedError(name, this.controller, { cause: this.signal.reason })
+  }
+
+  track<T>(name: string, work: (task: TaskNote) => T | Promise<T>): Promise<T> {
+    return this.scope.spawn(name, work)
+  }
+
+  noteSite(name: string): void {
+    this.scope.noteSite(name)
+  }
+
   /** Tells the work to take nothing new. */
   end(reason: Error): void {
     this.#soft.abort(reason)
@@ -121,6 +201,11 @@ export class ControllerTerm implements Term {
   hardAbort(reason: Error): void {
     this.#soft.abort(reason)
     this.#hard.abort(reason)
+  }
+
+  /** Nothing of the run is left. */
+  over(): void {
+    this.health.close(new TermEndedError(this))
   }
 }
 

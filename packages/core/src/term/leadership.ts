@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { EndReason } from '../election/leadership-ended-error.ts'
 import { LeadershipEndedError } from '../election/leadership-ended-error.ts'
 import type { Clock, Timer } from '../ports/clock.ts'
@@ -34,6 +35,7 @@ export class Leadership {
     this.lease = lease
     this.#clock = clock
     this.#validUntil = validUntil
+    setMaxListeners(0, this.gateSignal)
     this.#watchExpiry()
   }
 

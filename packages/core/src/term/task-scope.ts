@@ -1,5 +1,6 @@
 import type { Clock } from '../ports/clock.ts'
 import { TenureError } from '../tenure-error.ts'
+import { CleanupDeadline } from './cleanup-deadline.ts'
 import { LinkedList, type LinkedListNode } from './linked-list.ts'
 
 /** A task that has not settled. */
@@ -11,6 +12,13 @@ export interface LiveTask {
   readonly ageMs: number
   /** Where it was started: `file:line:column`, or `unknown` when no stack was taken. */
   readonly spawnedAt: string
+  /** What it waited on last, where that is known: a wait or something else that belongs to the term. */
+  readonly waitsOn: string | undefined
+}
+
+/** Where a task notes what it waits on. */
+export interface TaskNote {
+  waitsOn: string | undefined
 }
 
 /** Work was started in a scope that takes no more. */
@@ -30,11 +38,16 @@ export interface TaskScopeOptions {
   readonly onFailure: (error: unknown, task: string) => void
   /** Called when the last task of an open scope has settled. */
   readonly onIdle?: () => void
+  /** For how long the cleanups may run, asked when they begin. @default for ever */
+  readonly cleanupBudgetMs?: () => number
+  /** Called when the cleanups have not ended within their budget. */
+  readonly onCleanupOverdue?: () => void
 }
 
-class Task implements LinkedListNode<Task> {
+class Task implements LinkedListNode<Task>, TaskNote {
   previous: Task | undefined
   next: Task | undefined
+  waitsOn: string | undefined
   readonly name: string
   readonly startedAt: number
   readonly site: Site
@@ -51,7 +64,7 @@ interface Site {
 }
 
 interface Cleanup {
-  readonly run: () => unknown
+  readonly run: (signal: AbortSignal) => unknown
   readonly site: Site
 }
 
@@ -63,7 +76,7 @@ const MAX_SPAWN_SITES = 1000
  *
  * 1. What is tracked is the promise of the work, not the one that the caller may race or drop.
  * 2. Once closed, a scope takes no new work; once closed and empty, it stays empty.
- * 3. Cleanups run after the last task, last in first out, each to its end before the next begins.
+ * 3. Cleanups run after the last task, last in first out, each to its end before the next begins, all of them within one budget.
  */
 export class TaskScope {
   readonly #options: TaskScopeOptions
@@ -71,7 +84,9 @@ export class TaskScope {
   readonly #sites = new Map<string, Site>()
   readonly #cleanups: Cleanup[] = []
   readonly #empty = Promise.withResolvers<void>()
-  #closed = false
+  /** The task whose code runs at this moment, as far as that is known. */
+  #current: Task | undefined
+  #phase: 'open' | 'closed' | 'cleaning' | 'over' = 'open'
   #joined: Promise<void> | undefined
 
   constructor(options: TaskScopeOptions) {
@@ -83,15 +98,36 @@ export class TaskScope {
     return this.#tasks.size
   }
 
+  /** Whether every task has settled and the cleanups are under way. */
+  get isCleaning(): boolean {
+    return this.#phase === 'cleaning'
+  }
+
   /** Starts `work` and tracks it. @throws ScopeClosedError when the scope is closed. */
-  spawn<T>(name: string, work: () => T | Promise<T>): Promise<T> {
-    if (this.#closed) throw new ScopeClosedError(name, this.#options.controller)
-    return this.#track(name, work, this.#siteOf(name))
+  spawn<T>(name: string, work: (task: TaskNote) => T | Promise<T>): Promise<T> {
+    if (this.#phase !== 'open') throw new ScopeClosedError(name, this.#options.controller)
+    return this.#track(name, work, this.noteSite(name))
+  }
+
+  /**
+   * Notes that the task whose code runs at this moment waits, if that is known: up to its first `await` it is, and again from
+   * `resumed` to the next. Returns the function to call right after what it waits for has settled.
+   */
+  waits(on: string): () => void {
+    const task = this.#current
+    if (task === undefined) return () => {}
+    task.waitsOn = on
+    return () => {
+      this.#current = task
+      queueMicrotask(() => {
+        if (this.#current === task) this.#current = undefined
+      })
+    }
   }
 
   /** Remembers a cleanup. @throws ScopeClosedError when the cleanups have already run. */
-  defer(cleanup: () => unknown): void {
-    if (this.#joined !== undefined && this.#tasks.size === 0) {
+  defer(cleanup: (signal: AbortSignal) => unknown): void {
+    if (this.#phase === 'over') {
       throw new ScopeClosedError('cleanup', this.#options.controller)
     }
     const site: Site = {}
@@ -101,7 +137,7 @@ export class TaskScope {
 
   /** Refuses new work from now on. */
   close(): void {
-    this.#closed = true
+    if (this.#phase === 'open') this.#phase = 'closed'
     if (this.#tasks.size === 0) this.#empty.resolve()
   }
 
@@ -115,18 +151,22 @@ export class TaskScope {
   /** The tasks that have not settled, oldest first. */
   liveTasks(): readonly LiveTask[] {
     const { clock, controller } = this.#options
-    return [...this.#tasks].map(({ name, startedAt, site }) => ({
+    return [...this.#tasks].map(({ name, startedAt, site, waitsOn }) => ({
       name,
       controller,
       ageMs: clock.now() - startedAt,
       spawnedAt: firstFrame(site.stack),
+      waitsOn,
     }))
   }
 
-  #track<T>(name: string, work: () => T | Promise<T>, site: Site): Promise<T> {
+  #track<T>(name: string, work: (task: TaskNote) => T | Promise<T>, site: Site): Promise<T> {
     const task = new Task(name, this.#options.clock.now(), site)
     this.#tasks.add(task)
-    const promise = promiseOf(work)
+    const outer = this.#current
+    this.#current = task
+    const promise = promiseOf(work, task)
+    this.#current = outer
     promise.then(
       () => this.#settled(task),
       (error: unknown) => {
@@ -140,17 +180,32 @@ export class TaskScope {
   #settled(task: Task): void {
     this.#tasks.remove(task)
     if (this.#tasks.size > 0) return
-    if (this.#closed) this.#empty.resolve()
-    else this.#options.onIdle?.()
+    if (this.#phase === 'open') this.#options.onIdle?.()
+    else this.#empty.resolve()
   }
 
   async #cleanUp(): Promise<void> {
+    this.#phase = 'cleaning'
+    const deadline = this.#createDeadline()
     for (let cleanup = this.#cleanups.pop(); cleanup !== undefined; cleanup = this.#cleanups.pop()) {
-      await this.#track('cleanup', cleanup.run, cleanup.site).catch(() => {})
+      const { run, site } = cleanup
+      await this.#track('cleanup', () => run(deadline.signal), site).catch(() => {})
     }
+    this.#phase = 'over'
+    deadline.end()
   }
 
-  #siteOf(name: string): Site {
+  #createDeadline(): Pick<CleanupDeadline, 'signal' | 'end'> {
+    const { controller, clock, cleanupBudgetMs, onCleanupOverdue } = this.#options
+    if (this.#cleanups.length === 0 || cleanupBudgetMs === undefined) {
+      return { signal: new AbortController().signal, end: () => {} }
+    }
+    const onOverdue = (): void => onCleanupOverdue?.()
+    return new CleanupDeadline({ controller, clock, budgetMs: cleanupBudgetMs(), onOverdue })
+  }
+
+  /** Where tasks of this name come from: the place of the first call. */
+  noteSite(name: string): Site {
     const known = this.#sites.get(name)
     if (known !== undefined) return known
     const site: Site = {}
@@ -163,9 +218,9 @@ export class TaskScope {
 }
 
 /** The promise of the work itself where it returns one. */
-function promiseOf<T>(work: () => T | Promise<T>): Promise<T> {
+function promiseOf<T>(work: (task: TaskNote) => T | Promise<T>, task: TaskNote): Promise<T> {
   try {
-    return Promise.resolve(work())
+    return Promise.resolve(work(task))
   } catch (error) {
     return Promise.reject(error)
   }

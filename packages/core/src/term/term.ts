@@ -1,10 +1,5 @@
 import type { HealthRegistry } from '../health/health-registry.ts'
-
-/** Options of {@link Term.spawn}. */
-export interface SpawnOptions {
-  /** The task goes on when the term begins to end and is told only by `hardSignal`. @default false */
-  readonly finishOnDrain?: boolean
-}
+import type { WorkScope } from './work-scope.ts'
 
 /** How to step down. */
 export interface StepDownOptions {
@@ -16,37 +11,11 @@ export interface StepDownOptions {
  * One unbroken stretch of leadership, as one run of one controller sees it. Everything that is started through it is owned by
  * it: the next term cannot begin before all of it is gone.
  */
-export interface Term {
+export interface Term extends WorkScope {
   /** The fencing token: grows with every term of this lease. 0 where the controller needs no leadership. */
   readonly epoch: bigint
-  /** The lease that this term is about, or the name of the manager where the controller needs no leadership. */
-  readonly lease: string
-  /** The name of the controller. */
-  readonly controller: string
-  /** Aborts when the term begins to end, or the controller is to restart: take no new work. The reason is an error with a `code`. */
-  readonly signal: AbortSignal
-  /** Aborts when time has run out for work in flight: drop it. */
-  readonly hardSignal: AbortSignal
-  /** Aborts when no write of this term may be sent any more. Later than `signal`: a voluntary drain may still write. */
-  readonly gateSignal: AbortSignal
-  /** How many tasks of this run have not settled, `run()` itself included. */
-  readonly taskCount: number
   /** Health checks that are served while this run of the controller lasts. */
   readonly health: HealthRegistry
-  /**
-   * Starts a tracked task. The promise that is tracked is that of `work`, whatever the caller does with the returned one. When
-   * it rejects while the term lasts, the controller has failed.
-   * @throws ScopeClosedError once the term has begun to end.
-   */
-  spawn<T>(name: string, work: (signal: AbortSignal) => T | Promise<T>, options?: SpawnOptions): Promise<T>
-  /**
-   * Calls `work` now and then again `intervalMs` after each end of it, until the term begins to end. Rejects when `work` does.
-   */
-  every(intervalMs: number, work: (signal: AbortSignal) => unknown): Promise<void>
-  /** Resolves after `delayMs`; rejects with the reason of `signal` when the term begins to end before. Leaves nothing behind. */
-  sleep(delayMs: number): Promise<void>
-  /** Runs `cleanup` after the last task of this run, last in first out. */
-  defer(cleanup: () => unknown): void
   /** Whether this replica may act at this very moment, by the clock. */
   isHeld(): boolean
   /** Throws a `NotHeldError` unless this replica may act at this very moment, by the clock. */
@@ -55,4 +24,9 @@ export interface Term {
   remainingMs(): number
   /** Ends the term voluntarily. Returns at once; `signal` aborts. */
   stepDown(options?: StepDownOptions): void
+  /**
+   * Tells that the controller gets on with its work. One that was registered with `progressTimeoutMs` and does not tell so for
+   * that long has failed: the term is given up.
+   */
+  progress(): void
 }

@@ -50,8 +50,14 @@ describe('HealthRegistry', () => {
     registry.register('a', () => {})
     remove()
     expect(registry.names).toEqual(['a'])
-    registry.clear()
+  })
+
+  test('that is closed has no check, and takes none', () => {
+    const registry = new HealthRegistry()
+    registry.register('a', () => {})
+    registry.close(new HealthCheckNameError('over'))
     expect(registry.names).toEqual([])
+    expect(() => registry.register('b', () => {})).toThrow('over')
   })
 
   test.each(['', 'a/b', 'with space', '.hidden', 'ä'])('refuses the name `%s`, which is no path segment', (name) => {

@@ -1,4 +1,4 @@
-import { Controller, Manager, MemoryLeaseStore, TaskScope } from '@tenure/core'
+import { Controller, Manager, MemoryLeaseStore, type TaskNote, TaskScope } from '@tenure/core'
 import type { Ledger } from '../ledger.ts'
 import { type Origin, runWithOrigin } from '../origin.ts'
 import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'
@@ -86,9 +86,10 @@ function watchTasks(ledger: Ledger, book: RunBook): Undo {
     TaskScope.prototype,
     'spawn',
     (original) =>
-      function spawn<T>(this: TaskScope, name: string, work: () => T | Promise<T>): Promise<T> {
+      function spawn<T>(this: TaskScope, name: string, work: (task: TaskNote) => T | Promise<T>): Promise<T> {
         const trace = takeTrace()
-        const observed = () => runTask(ledger, { origin: { ...book.originOf(this), task: name }, trace }, work)
+        const observed = (task: TaskNote) =>
+          runTask(ledger, { origin: { ...book.originOf(this), task: name }, trace }, () => work(task))
         return original.call(this, name, observed) as Promise<T>
       },
   )
@@ -121,9 +122,9 @@ function watchCleanups(book: RunBook): Undo {
     TaskScope.prototype,
     'defer',
     (original) =>
-      function defer(this: TaskScope, cleanup: () => unknown) {
+      function defer(this: TaskScope, cleanup: (signal: AbortSignal) => unknown) {
         const origin = { ...book.originOf(this), task: 'cleanup' }
-        original.call(this, () => runWithOrigin(origin, cleanup))
+        original.call(this, (signal) => runWithOrigin(origin, () => cleanup(signal)))
       },
   )
 }

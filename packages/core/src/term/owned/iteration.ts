@@ -1,0 +1,119 @@
+import type { TaskNote } from '../task-scope.ts'
+import { onAbort, type Owner } from './owner.ts'
+
+/**
+ * The same items, until the term begins to end: then the loop over them ends as if there were no more, and the source is
+ * closed. It counts as a task until the source has closed.
+ */
+export function iterate<T>(owner: Owner, source: AsyncIterable<T>): AsyncIterable<T> {
+  return { [Symbol.asyncIterator]: () => new Iteration(owner, source) }
+}
+
+const OVER = { done: true, value: undefined } as const
+
+type Item<T> = IteratorResult<T, undefined>
+
+/**
+ * One loop over a source. Owns the iterator of the source from the first `next()` to the end of its `return()`.
+ */
+class Iteration<T> implements AsyncIterator<T, undefined> {
+  readonly #owner: Owner
+  readonly #source: AsyncIterable<T>
+  /** Those who wait for an item. Not a race against one long-lived promise, which would keep something of every item. */
+  readonly #waiting = new Set<(item: Item<T>) => void>()
+  readonly #over = Promise.withResolvers<void>()
+  #iterator: AsyncIterator<T> | undefined
+  #task: Promise<void> | undefined
+  #isOver = false
+
+  constructor(owner: Owner, source: AsyncIterable<T>) {
+    this.#owner = owner
+    this.#source = source
+  }
+
+  next(): Promise<Item<T>> {
+    if (this.#isOver || this.#owner.signal.aborted) return Promise.resolve(this.#finish())
+    const { promise, resolve, reject } = Promise.withResolvers<Item<T>>()
+    this.#waiting.add(resolve)
+    this.#pull().then(
+      (item) => {
+        this.#waiting.delete(resolve)
+        resolve(item)
+      },
+      (error: unknown) => {
+        this.#waiting.delete(resolve)
+        reject(error)
+      },
+    )
+    return promise
+  }
+
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    const over = this.#finish()
+    await this.#task
+    return over
+  }
+
+  async #pull(): Promise<Item<T>> {
+    try {
+      const item = await (this.#iterator ??= this.#open()).next()
+      if (item.done !== true) return item
+    } catch (error) {
+      this.#ended()
+      throw error
+    }
+    return this.#ended()
+  }
+
+  #open(): AsyncIterator<T> {
+    const iterator = iteratorOf(this.#source)
+    this.#task = this.#owner.track('iterate', (task) => this.#watchOver(iterator, task))
+    this.#task.catch(() => {})
+    return iterator
+  }
+
+  async #watchOver(iterator: AsyncIterator<T>, task: TaskNote): Promise<void> {
+    task.waitsOn = 'the next item of `term.iterate`'
+    const forget = onAbort(this.#owner.signal, () => this.#finish())
+    await this.#over.promise
+    forget()
+    if (this.#iterator === undefined) return
+    task.waitsOn = '`return()` of the source of `term.iterate`'
+    // The iterator of a stream waits for the item that was asked for, which may never come.
+    if (this.#owner.signal.aborted) destroy(this.#source)
+    await iterator.return?.()
+  }
+
+  /** The source has ended by itself: there is nothing to close. */
+  #ended(): IteratorReturnResult<undefined> {
+    if (!this.#isOver) this.#iterator = undefined
+    return this.#finish()
+  }
+
+  #finish(): IteratorReturnResult<undefined> {
+    this.#isOver = true
+    for (const resolve of this.#waiting) resolve(OVER)
+    this.#waiting.clear()
+    this.#over.resolve()
+    return OVER
+  }
+}
+
+/** The iterator of a web stream cannot be closed while an item is awaited; its reader can. */
+function iteratorOf<T>(source: AsyncIterable<T>): AsyncIterator<T> {
+  if (!(source instanceof ReadableStream)) return source[Symbol.asyncIterator]()
+  const reader: ReadableStreamDefaultReader<T> = source.getReader()
+  return {
+    next: () => reader.read() as Promise<IteratorResult<T>>,
+    return: async () => {
+      await reader.cancel()
+      reader.releaseLock()
+      return OVER
+    },
+  }
+}
+
+function destroy(source: object): void {
+  const method: unknown = Reflect.get(source, 'destroy')
+  if (typeof method === 'function') method.call(source)
+}

@@ -1,0 +1,26 @@
+import type { Clock } from '../../ports/clock.ts'
+import type { TaskNote } from '../task-scope.ts'
+
+/** What the things that a term owns are built on: a part of the term. */
+export interface Owner {
+  readonly signal: AbortSignal
+  readonly hardSignal: AbortSignal
+  readonly clock: Clock
+  /** @throws ScopeClosedError once the term has begun to end. */
+  assertOpen(name: string): void
+  /** Starts a tracked task, which fails the controller when it rejects. In the same turn as `assertOpen`, it does not throw. */
+  track<T>(name: string, work: (task: TaskNote) => T | Promise<T>): Promise<T>
+  /** Remembers where tasks of this name come from, ahead of the first. */
+  noteSite(name: string): void
+  defer(cleanup: (signal: AbortSignal) => unknown): void
+}
+
+/** Calls `listener` once the signal aborts, or now if it has. The returned function takes it back. */
+export function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  if (signal.aborted) {
+    listener()
+    return () => {}
+  }
+  signal.addEventListener('abort', listener, { once: true })
+  return () => signal.removeEventListener('abort', listener)
+}

@@ -1,0 +1,113 @@
+import type { ListenOptions, Server, Socket } from 'node:net'
+import type { ServerResponse } from 'node:http'
+import { onAbort, type Owner } from './owner.ts'
+
+/** A server and where it is to listen. */
+export interface Serving<S extends Server> {
+  readonly server: S
+  readonly listen: ListenOptions
+}
+
+/**
+ * Lets a server listen, and resolves when it does. It is tracked until it has closed: when the term begins to end it takes no
+ * more connections and idle ones are closed; at the hard abort all others are destroyed.
+ */
+export function serve<S extends Server>(owner: Owner, name: string, { server, listen }: Serving<S>): Promise<S> {
+  owner.assertOpen(`serve ${name}`)
+  const listening = Promise.withResolvers<S>()
+  const own = new OwnedServer(server)
+  owner
+    .track(`serve ${name}`, async (task) => {
+      const failure = await own.listen(listen)
+      if (failure !== undefined) {
+        own.forget()
+        return listening.reject(failure)
+      }
+      const forgetStop = onAbort(owner.signal, () => own.close())
+      const forgetKill = onAbort(owner.hardSignal, () => own.destroyConnections())
+      if (owner.signal.aborted) listening.reject(owner.signal.reason)
+      else listening.resolve(server)
+      task.waitsOn = `\`${name}\` to close`
+      try {
+        await own.closed()
+      } catch (error) {
+        own.close()
+        own.destroyConnections()
+        throw error
+      } finally {
+        forgetStop()
+        forgetKill()
+        own.forget()
+      }
+    })
+    .catch(() => {})
+  return listening.promise
+}
+
+/** A server whose connections are known. */
+class OwnedServer {
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  readonly #closed = Promise.withResolvers<void>()
+  #isClosing = false
+
+  constructor(server: Server) {
+    this.#server = server
+    server.on('connection', this.#onConnection)
+    server.on('request', this.#onRequest)
+    server.on('close', this.#closed.resolve)
+  }
+
+  /** Resolves with why it cannot listen, or with nothing when it does. */
+  listen(options: ListenOptions): Promise<Error | undefined> {
+    const { promise, resolve } = Promise.withResolvers<Error | undefined>()
+    this.#server.once('error', resolve)
+    this.#server.listen(options, () => {
+      this.#server.off('error', resolve)
+      this.#server.on('error', this.#closed.reject)
+      resolve(undefined)
+    })
+    return promise
+  }
+
+  /** Resolves when it has closed with its last connection; rejects when it has failed. */
+  closed(): Promise<void> {
+    return this.#closed.promise
+  }
+
+  close(): void {
+    this.#isClosing = true
+    this.#server.close()
+    this.#closeIdle()
+  }
+
+  destroyConnections(): void {
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  /** Takes every listener out. */
+  forget(): void {
+    this.#server.off('connection', this.#onConnection)
+    this.#server.off('request', this.#onRequest)
+    this.#server.off('close', this.#closed.resolve)
+    this.#server.off('error', this.#closed.reject)
+  }
+
+  readonly #onConnection = (socket: Socket): void => {
+    this.#sockets.add(socket)
+    socket.once('close', () => this.#sockets.delete(socket))
+  }
+
+  /** A kept-alive connection of HTTP is idle again once its request is answered. */
+  readonly #onRequest = (_request: unknown, response: ServerResponse): void => {
+    response.once('close', () => {
+      if (this.#isClosing) setImmediate(() => this.#closeIdle())
+    })
+  }
+
+  #closeIdle(): void {
+    if ('closeIdleConnections' in this.#server && typeof this.#server.closeIdleConnections === 'function') {
+      this.#server.closeIdleConnections()
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import type { ChildProcess } from 'node:child_process'
+import type { EventEmitter } from 'node:events'
+import type { ListenOptions, Server } from 'node:net'
+import type { Worker } from 'node:worker_threads'
+import type { ChildOptions } from './owned/child-process.ts'
+import type { Listener } from './owned/listener.ts'
+import type { WorkerOptions } from './owned/worker-thread.ts'
+
+/** Options of {@link WorkScope.spawn}. */
+export interface SpawnOptions {
+  /** The task goes on when the term begins to end and is told only by `hardSignal`. @default false */
+  readonly finishOnDrain?: boolean
+}
+
+/**
+ * What a controller starts its work with. Everything that is started through it is owned by it, counts as a task until nothing of
+ * it is left, and takes its own listeners and timers with it.
+ */
+export interface WorkScope {
+  /** The lease that the work is about, or the name of the manager where the controller needs no leadership. */
+  readonly lease: string
+  /** The name of the controller. */
+  readonly controller: string
+  /** Aborts when the work is to end: take nothing new. The reason is an error with a `code`. */
+  readonly signal: AbortSignal
+  /** Aborts when time has run out for work in flight: drop it. */
+  readonly hardSignal: AbortSignal
+  /** Aborts when no write may be sent any more. Later than `signal`: a voluntary drain may still write. */
+  readonly gateSignal: AbortSignal
+  /** How many tasks have not settled, `run()` or `warmUp()` itself included. */
+  readonly taskCount: number
+  /**
+   * Starts a tracked task. The promise that is tracked is that of `work`, whatever the caller does with the returned one. When
+   * it rejects before `signal` has aborted, the controller has failed.
+   * @throws ScopeClosedError once `signal` has aborted.
+   */
+  spawn<T>(name: string, work: (signal: AbortSignal) => T | Promise<T>, options?: SpawnOptions): Promise<T>
+  /**
+   * Calls `work` now and then again `intervalMs` after each end of it, until `signal` aborts. Rejects when `work` does, and the
+   * controller has failed.
+   * @throws ScopeClosedError once `signal` has aborted. @throws OptionsError when `intervalMs` is no duration.
+   */
+  every(intervalMs: number, work: (signal: AbortSignal) => unknown): Promise<void>
+  /** Resolves after `delayMs`; rejects with the reason of `signal` when that aborts before. Leaves nothing behind. */
+  sleep(delayMs: number): Promise<void>
+  /**
+   * Calls `work` once after `delayMs`, unless `signal` aborts before or the returned function is called. A failure of it fails
+   * the controller.
+   * @throws ScopeClosedError once `signal` has aborted. @throws OptionsError when `delayMs` is no duration.
+   */
+  timeout(delayMs: number, work: (signal: AbortSignal) => unknown): () => void
+  /**
+   * Listens until `signal` aborts or the returned function is called. Every call of the listener is a tracked task: a rejection
+   * fails the controller instead of going unseen.
+   * @throws ScopeClosedError once `signal` has aborted.
+   */
+  listen(target: EventEmitter, event: string | symbol, listener: Listener): () => void
+  listen<E extends Event>(target: EventTarget, event: string, listener: (event: E) => unknown): () => void
+  /**
+   * The items of `source`, until `signal` aborts: then the loop over them ends as if there were no more, and the source is closed
+   * (`return()` of its iterator; `destroy()` too where it is a stream of Node). Once that is so, it yields nothing.
+   */
+  iterate<T>(source: AsyncIterable<T>): AsyncIterable<T>
+  /**
+   * Opens a resource, and closes it among the cleanups. One that is won after `signal` has aborted is closed at once, and the
+   * promise rejects with the reason. A failure to open rejects the promise and does nothing else.
+   * @throws ScopeClosedError once `signal` has aborted.
+   */
+  acquire<T>(
+    name: string,
+    open: (signal: AbortSignal) => T | Promise<T>,
+    close: (resource: T, signal: AbortSignal) => unknown,
+  ): Promise<T>
+  /** Disposes of the resource among the cleanups. @throws OptionsError when it is no disposable. */
+  use<T extends Disposable | AsyncDisposable>(resource: T): T
+  /**
+   * Starts a child process, and ends it with the work: `stopSignal` when `signal` aborts, SIGKILL at the hard abort at the latest.
+   * Tracked until it has exited and its standard streams have closed. One that exits with another code than 0 before it was told
+   * to has failed the controller.
+   * @throws ScopeClosedError once `signal` has aborted; nothing is started then.
+   */
+  child<C extends ChildProcess>(name: string, start: () => C, options?: ChildOptions): C
+  /**
+   * Starts a worker thread, and ends it with the work. Tracked until it has exited. One that fails before it was told to end has
+   * failed the controller.
+   * @throws ScopeClosedError once `signal` has aborted; nothing is started then.
+   */
+  worker<W extends Worker>(name: string, start: () => W, options?: WorkerOptions): W
+  /**
+   * Lets a server of `node:net`, `node:tls`, `node:http` or a relative listen, and resolves when it does. When `signal` aborts it
+   * closes, with its idle connections; the others have until the hard abort. Tracked until it has closed.
+   * @throws ScopeClosedError once `signal` has aborted.
+   */
+  serve<S extends Server>(name: string, server: S, listen: ListenOptions): Promise<S>
+  /**
+   * Runs `cleanup` after the last task, last in first out. All cleanups together have a time of their own; the signal that they
+   * are given is fresh and aborts when half of it is over.
+   * @throws ScopeClosedError when the cleanups have run.
+   */
+  defer(cleanup: (signal: AbortSignal) => unknown): void
+}
