@@ -1,5 +1,6 @@
 export {
   AlreadyStartedError,
+  CleanupTimeoutError,
   Controller,
   ControllerFailedError,
   ControllerReturnedError,
@@ -10,14 +11,17 @@ export {
   Manager,
   NotHeldError,
   OptionsError,
+  OwnedExitError,
   ScopeClosedError,
   TenureError,
+  TermEndedError,
   TerminalError,
   WedgedError,
   WriteGateClosedError,
   type Candidacy,
   type CandidacyEvent,
   type CandidacyState,
+  type ChildOptions,
   type ControllerFactory,
   type EndReason,
   type FeatureGateSettings,
@@ -33,6 +37,8 @@ export {
   type Term,
   type TimingOptions,
   type WedgedPolicy,
+  type WorkerOptions,
+  type WorkScope,
 } from '@tenure/core'
 export { gated, KubeConfigError, leaseRole, loadKubeConfig } from '@tenure/kubernetes'
 export { metrics, NoTermMetricsError, PortInUseError, TermMetricsEndedError } from '@tenure/ops'

@@ -54,8 +54,7 @@ export interface WorkScope {
    * fails the controller instead of going unseen.
    * @throws ScopeClosedError once `signal` has aborted.
    */
-  listen(target: EventEmitter, event: string | symbol, listener: Listener): () => void
-  listen<E extends Event>(target: EventTarget, event: string, listener: (event: E) => unknown): () => void
+  listen(target: EventEmitter | EventTarget, event: string | symbol, listener: Listener): () => void
   /**
    * The items of `source`, until `signal` aborts: then the loop over them ends as if there were no more, and the source is closed
    * (`return()` of its iterator; `destroy()` too where it is a stream of Node). Once that is so, it yields nothing.

@@ -264,6 +264,21 @@ describe('A supervised controller', () => {
     bench.supervisor.end(ENDED)
     await bench.supervisor.done
     expect(term?.health.names).toEqual([])
+    expect(() => term?.health.register('late', () => {})).toThrow(
+      expect.objectContaining({ code: 'TERM_ENDED', controller: 'janitor', lease: 'lease', epoch: 7n }),
+    )
+  })
+
+  test('has every failure reported when several tasks fail at once: one as why the run failed, none dropped', async () => {
+    const bench = await Bench.of(
+      async (term) => {
+        for (const name of ['a', 'b', 'c']) void term.spawn(name, () => Promise.reject(new Error(name))).catch(() => {})
+        await term.sleep(1e12)
+      },
+      { maxRestarts: 0 },
+    ).start()
+    expect(bench.failures).toMatchObject([{ error: new Error('a') }])
+    expect(bench.whileEnding).toEqual([new Error('b'), new Error('c')])
   })
 
   test('leaves no listener on the signals of its term', async () => {

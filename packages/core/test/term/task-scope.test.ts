@@ -178,6 +178,27 @@ describe('TaskScope', () => {
     ])
   })
 
+  test('tells what a stuck task waited on last, as far as that is known', async () => {
+    const { scope, clock } = createScope()
+    const wait = Promise.withResolvers<void>()
+    let resumed = () => {}
+    void scope.spawn('stuck', async () => {
+      resumed = scope.waits('first')
+      await wait.promise
+      scope.waits('second')
+      await Promise.withResolvers<void>().promise
+    })
+    void scope.spawn('other', () => Promise.withResolvers<void>().promise)
+    const waits = () => scope.liveTasks().map(({ waitsOn }) => waitsOn)
+    expect(waits()).toEqual(['first', undefined])
+    wait.resolve()
+    resumed()
+    await clock.runAllMicrotasks()
+    expect(waits()).toEqual(['second', undefined])
+    scope.waits('nobody knows whose')
+    expect(waits()).toEqual(['second', undefined])
+  })
+
   test('holds nothing of a task that has settled', async () => {
     const { scope, clock } = createScope()
     for (let index = 0; index < 5000; index++) void scope.spawn(`task ${index}`, () => {})

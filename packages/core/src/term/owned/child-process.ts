@@ -29,7 +29,13 @@ export function child<C extends ChildProcess>(owner: Owner, name: string, { star
   owner
     .track(`child ${name}`, async (task) => {
       const over = closed(started)
-      const forget = endWithTerm({ owner, task, child: started, killAfterMs, stopSignal: options.stopSignal ?? 'SIGTERM' })
+      const forget = endWithTerm({
+        owner,
+        task,
+        child: started,
+        killAfterMs,
+        stopSignal: options.stopSignal ?? 'SIGTERM',
+      })
       task.waitsOn = `process ${started.pid}`
       const { failure, exitCode, signal } = await over.finally(forget)
       if (owner.signal.aborted) return

@@ -38,10 +38,12 @@ class Iteration<T> implements AsyncIterator<T, undefined> {
     this.#pull().then(
       (item) => {
         this.#waiting.delete(resolve)
+        if (item.done === true) this.#ended()
         resolve(item)
       },
       (error: unknown) => {
         this.#waiting.delete(resolve)
+        this.#ended()
         reject(error)
       },
     )
@@ -55,14 +57,8 @@ class Iteration<T> implements AsyncIterator<T, undefined> {
   }
 
   async #pull(): Promise<Item<T>> {
-    try {
-      const item = await (this.#iterator ??= this.#open()).next()
-      if (item.done !== true) return item
-    } catch (error) {
-      this.#ended()
-      throw error
-    }
-    return this.#ended()
+    const item = await (this.#iterator ??= this.#open()).next()
+    return item.done === true ? OVER : item
   }
 
   #open(): AsyncIterator<T> {
@@ -85,9 +81,9 @@ class Iteration<T> implements AsyncIterator<T, undefined> {
   }
 
   /** The source has ended by itself: there is nothing to close. */
-  #ended(): IteratorReturnResult<undefined> {
+  #ended(): void {
     if (!this.#isOver) this.#iterator = undefined
-    return this.#finish()
+    this.#finish()
   }
 
   #finish(): IteratorReturnResult<undefined> {

@@ -5,6 +5,7 @@ import { onAbort, type Owner } from './owner.ts'
 export type ListenTarget = EventEmitter | EventTarget
 
 /** A listener of any event. Its arguments are those that the target hands over. */
+// oxlint-disable-next-line typescript/no-explicit-any -- as in the types of EventEmitter: only who listens knows
 export type Listener = (...args: any[]) => unknown
 
 /** What is listened to, and with what. */

@@ -8,7 +8,9 @@ export class OwnedExitError extends TenureError {
   readonly signal: NodeJS.Signals | null
 
   constructor(name: string, exitCode: number | null, signal: NodeJS.Signals | null = null) {
-    super(`\`${name}\` ended while its term lasts: ${signal === null ? `exit code ${exitCode}` : `killed by ${signal}`}`)
+    super(
+      `\`${name}\` ended while its term lasts: ${signal === null ? `exit code ${exitCode}` : `killed by ${signal}`}`,
+    )
     this.exitCode = exitCode
     this.signal = signal
   }

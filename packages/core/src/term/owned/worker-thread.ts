@@ -29,7 +29,7 @@ export function worker<W extends Worker>(owner: Owner, name: string, { start, op
       task.waitsOn = `exit of worker ${started.threadId}`
       const over = exited(started)
       const terminate = (): void => void started.terminate()
-      const forgetStop = onAbort(owner.signal, asks ? () => started.postMessage(options.stopMessage) : terminate)
+      const forgetStop = onAbort(owner.signal, asks ? () => started.postMessage(options.stopMessage, []) : terminate)
       const forgetKill = onAbort(owner.hardSignal, terminate)
       const { failure, exitCode } = await over
       forgetStop()

@@ -1,0 +1,110 @@
+import { once } from 'node:events'
+import { Agent, createServer as createHttpServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { watchForLeaks } from '../../../../testing/src/leaks/watch-for-leaks.ts'
+import { ScopeClosedError } from '../../../src/term/task-scope.ts'
+import { ENDED, freshTerm } from '../../support/fresh-term.ts'
+
+const LOOPBACK = { port: 0, host: '127.0.0.1' }
+const portOf = (server: Server) => (server.address() as AddressInfo).port
+
+async function request(port: number, agent: Agent): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  get({ port, host: '127.0.0.1', agent }, resolve).on('error', reject)
+  return promise
+}
+
+describe('term.serve', () => {
+  test('listens until the term ends, closes idle connections then, and leaves nothing', async () => {
+    const leaks = watchForLeaks({ retained: false })
+    const { term, failures, left } = freshTerm()
+    const server = await term.serve(
+      'api',
+      createHttpServer((_, response) => response.end('ok')),
+      LOOPBACK,
+    )
+    const agent = new Agent({ keepAlive: true })
+    const answer = await request(portOf(server), agent)
+    answer.resume()
+    await once(answer, 'end')
+    expect(term.scope.liveTasks()).toMatchObject([{ name: 'serve api', waitsOn: '`api` to close' }])
+    term.end(ENDED)
+    await term.scope.join()
+    expect([server.listening, left().listeners, failures]).toEqual([false, 0, []])
+    agent.destroy()
+    await leaks.assertNone()
+  })
+
+  test('lets a request under way come to its end, and closes its kept-alive connection then', async () => {
+    const { term } = freshTerm()
+    const waiting = Promise.withResolvers<ServerResponse>()
+    const server = await term.serve(
+      'api',
+      createHttpServer((_, response) => waiting.resolve(response)),
+      LOOPBACK,
+    )
+    const agent = new Agent({ keepAlive: true })
+    const answered = request(portOf(server), agent)
+    const response = await waiting.promise
+    term.end(ENDED)
+    expect(term.taskCount).toBe(1)
+    response.end('done')
+    expect((await answered).statusCode).toBe(200)
+    ;(await answered).resume()
+    await term.scope.join()
+    agent.destroy()
+  })
+
+  test('destroys what is left at the hard abort', async () => {
+    const { term } = freshTerm()
+    const server = await term.serve('raw', createServer(), LOOPBACK)
+    const socket = connect(portOf(server), '127.0.0.1')
+    await once(server, 'connection')
+    term.end(ENDED)
+    expect(term.taskCount).toBe(1)
+    term.hardAbort(ENDED)
+    await term.scope.join()
+    socket.destroy()
+  })
+
+  test('rejects when it cannot listen, which is left to the caller, and takes its listeners out', async () => {
+    const { term, failures } = freshTerm()
+    const first = await term.serve('first', createServer(), LOOPBACK)
+    const second = createServer()
+    const taken = term.serve('second', second, { ...LOOPBACK, port: portOf(first) })
+    await expect(taken).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    expect([second.listenerCount('connection'), second.listenerCount('close'), failures]).toEqual([0, 0, []])
+    term.end(ENDED)
+    await term.scope.join()
+  })
+
+  test('closes again, and is not handed out, when the term ends while it begins to listen', async () => {
+    const { term } = freshTerm()
+    const server = createServer()
+    const serving = term.serve('late', server, LOOPBACK)
+    term.end(ENDED)
+    await expect(serving).rejects.toBe(ENDED)
+    await term.scope.join()
+    expect(server.listening).toBe(false)
+  })
+
+  test('fails the controller, having closed, when the server fails', async () => {
+    const { term, failures } = freshTerm()
+    const server = await term.serve('api', createServer(), LOOPBACK)
+    const closed = new Promise((resolve) => server.once('close', resolve))
+    server.emit('error', new Error('accept failed'))
+    await closed
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(failures).toEqual([new Error('accept failed')])
+    expect([server.listening, term.taskCount]).toEqual([false, 0])
+  })
+
+  test('is refused once the term has ended, and does not listen', () => {
+    const { term } = freshTerm()
+    const server = createServer()
+    term.end(ENDED)
+    expect(() => term.serve('late', server, LOOPBACK)).toThrow(ScopeClosedError)
+    expect(server.listening).toBe(false)
+  })
+})
