@@ -1,3 +1,4 @@
+export { LeaseClient, type LeaseClientOptions } from './lease/lease-client.ts'
 export { LeaseLock } from './lease/lease-lock.ts'
 export type { LeaseLockOptions } from './lease/lease-lock-options.ts'
 export { ApiRequestError, type ApiRequestErrorOptions } from './transport/api-request-error.ts'

@@ -1,7 +1,7 @@
 import type { LeaseRecord, PresentLease } from '@tenure/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { newLease, parseLease, updatedLease } from '../src/lease/lease-object.ts'
+import { leaseBody, parseLease, updatedBody, type LockMetadata } from '../src/lease/lease-object.ts'
 
 const metadata = { name: 'janitor', namespace: 'ops', labels: {}, annotations: {} }
 
@@ -30,6 +30,10 @@ const stored = {
   spec: { holderIdentity: 'x', strategy: 'OldestEmulationVersion', preferredHolder: 'y', someNewField: { deep: [1] } },
   status: { someNewPart: true },
 }
+
+const newLease = (own: LockMetadata, written: LeaseRecord) => leaseBody({}, own, written)
+const updatedLease = (base: PresentLease, own: LockMetadata, written: LeaseRecord) =>
+  updatedBody(leaseBody, base, own, written)
 
 function parsed(object: unknown): PresentLease {
   const lease = parseLease(object)
@@ -185,6 +189,11 @@ describe('writing a lease', () => {
       labels: { team: 'ops', app: 'janitor' },
       annotations: { 'example.com/note': 'keep', 'example.com/by': 'janitor', 'tenure.dev/offer': 'of 7' },
     })
+  })
+
+  test('leaves the notes on who owns which field to the server', () => {
+    const noted = { ...stored, metadata: { ...stored.metadata, managedFields: [{ manager: 'kubectl' }] } }
+    expect(JSON.stringify(updatedLease(parsed(noted), metadata, record))).not.toContain('managedFields')
   })
 
   test('is not possible on a base that came from elsewhere', () => {

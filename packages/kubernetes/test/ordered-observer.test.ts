@@ -1,20 +1,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { OrderedObserver, type ObservedLease } from '../src/watch/ordered-observer.ts'
+import type { ObservedObject } from '../src/watch/observed-object.ts'
+import { OrderedObserver } from '../src/watch/ordered-observer.ts'
 
-function present(version: bigint): ObservedLease {
-  const record = {
-    holderIdentity: 'a',
-    leaseDurationSeconds: 15,
-    acquireTime: undefined,
-    renewTime: undefined,
-    leaseTransitions: undefined,
-    annotations: {},
-  }
-  return { kind: 'present', version, record, deleting: false }
-}
-
-const absent = (version: bigint): ObservedLease => ({ kind: 'absent', version })
+const present = (version: bigint): ObservedObject => ({ kind: 'present', version, object: {} })
+const absent = (version: bigint): ObservedObject => ({ kind: 'absent', version })
 
 function recorded() {
   const calls: string[] = []
@@ -33,11 +23,9 @@ describe('an ordered observer', () => {
       .map(([is, version]) => (is ? present(version) : absent(version)))
     fc.assert(
       fc.property(fc.array(lease, { minLength: 1 }), (leases) => {
-        const seen: ObservedLease[] = []
+        const seen: ObservedObject[] = []
         const observer = new OrderedObserver({
-          changed: (snapshot) => {
-            if (snapshot.version !== undefined) seen.push({ ...snapshot, version: snapshot.version })
-          },
+          changed: (next) => seen.push(next),
           up: () => {},
           down: () => {},
         })

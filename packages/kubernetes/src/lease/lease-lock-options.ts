@@ -1,20 +1,12 @@
-import {
-  ANNOTATION_PREFIX,
-  assertKnownKeys,
-  OptionsError,
-  systemClock,
-  systemRandom,
-  type Clock,
-  type Random,
-} from '@tenure/core'
+import { ANNOTATION_PREFIX, assertKnownKeys, OptionsError } from '@tenure/core'
 import { assertDnsLabel, assertDnsSubdomain } from '../config/dns-name.ts'
-import type { KubeConfigSource } from '../transport/api-transport.ts'
-import { defaultUserAgent } from '../transport/user-agent.ts'
+import { assertLabels } from '../config/labels.ts'
+import { LEASE_CLIENT_KEYS, LeaseClient, type LeaseClientOptions } from './lease-client.ts'
 
-/** Options of a LeaseLock. */
-export interface LeaseLockOptions {
-  /** How to reach the API server: a kubeconfig, or what gets one when the first request is made. */
-  readonly kubeConfig: KubeConfigSource
+/** Options of a LeaseLock. Either `client` or `kubeConfig` is required; whatever else concerns the client goes with `kubeConfig`. */
+export interface LeaseLockOptions extends Partial<LeaseClientOptions> {
+  /** What sends the requests, when several locks share it. Not closed with the lock. @default one of its own */
+  readonly client?: LeaseClient
   /** Name of the Lease. */
   readonly name: string
   /** Namespace of the Lease. It must exist. */
@@ -23,56 +15,56 @@ export interface LeaseLockOptions {
   readonly labels?: Readonly<Record<string, string>>
   /** Annotations that the lease gets with every write, besides those it has. None may start with `tenure.dev/`. @default {} */
   readonly annotations?: Readonly<Record<string, string>>
-  /** @default 'tenure/<version> leader-election' */
-  readonly userAgent?: string
   /**
    * Within this time a watch that went silent or a connection that went dead is noticed, in milliseconds. Twice the retry
-   * period of the election is a good choice. @default 4000
+   * period of the election is a good choice. A shared watch goes by the shortest of its locks. @default 4000
    */
   readonly silenceMs?: number
-  /** Times the reconnects of watches. @default the clock of this machine */
-  readonly clock?: Clock
-  /** Spreads the reconnects of watches. @default the random source of this process */
-  readonly random?: Random
 }
 
 /** {@link LeaseLockOptions} with every default filled in. */
-export type ResolvedLeaseLockOptions = Required<LeaseLockOptions>
+export interface ResolvedLeaseLockOptions extends Required<Omit<LeaseLockOptions, keyof LeaseClientOptions | 'client'>> {
+  readonly client: LeaseClient
+  /** Whether the client was made for this lock, and is closed with it. */
+  readonly ownsClient: boolean
+}
 
 const KEYS: readonly (keyof LeaseLockOptions)[] = [
-  'kubeConfig',
+  'client',
   'name',
   'namespace',
   'labels',
   'annotations',
-  'userAgent',
   'silenceMs',
-  'clock',
-  'random',
+  ...LEASE_CLIENT_KEYS,
 ]
 
 /** Checks all options and fills in the defaults. @throws OptionsError naming the option, its value and what was expected */
-export function resolveLeaseLockOptions(options: LeaseLockOptions): ResolvedLeaseLockOptions {
-  assertKnownKeys('the options of a LeaseLock', options, KEYS)
-  assertDnsSubdomain('name', options.name)
-  assertDnsLabel('namespace', options.namespace)
-  for (const key of Object.keys(options.annotations ?? {})) {
+export function resolveLeaseLockOptions(options: LeaseLockOptions, title = 'LeaseLock'): ResolvedLeaseLockOptions {
+  const { client, name, namespace, labels = {}, annotations = {}, silenceMs = 4000, ...ofClient } = options
+  assertKnownKeys(`the options of a ${title}`, options, KEYS)
+  assertDnsSubdomain('name', name)
+  assertDnsLabel('namespace', namespace)
+  assertLabels('labels', labels)
+  for (const key of Object.keys(annotations)) {
     if (!key.startsWith(ANNOTATION_PREFIX)) continue
     throw new OptionsError(`Expected no key of \`annotations\` to start with \`${ANNOTATION_PREFIX}\`, got \`${key}\``)
   }
-  const silenceMs = options.silenceMs ?? 4000
   if (!Number.isFinite(silenceMs) || silenceMs <= 0) {
     throw new OptionsError(`Expected \`silenceMs\` to be a positive number of milliseconds, got \`${silenceMs}\``)
   }
   return {
-    kubeConfig: options.kubeConfig,
-    name: options.name,
-    namespace: options.namespace,
-    labels: options.labels ?? {},
-    annotations: options.annotations ?? {},
-    userAgent: options.userAgent ?? defaultUserAgent(),
+    name,
+    namespace,
+    labels,
+    annotations,
     silenceMs,
-    clock: options.clock ?? systemClock,
-    random: options.random ?? systemRandom,
+    client: client ?? ownClient(ofClient),
+    ownsClient: client === undefined,
   }
+}
+
+function ownClient({ kubeConfig, ...rest }: Partial<LeaseClientOptions>): LeaseClient {
+  if (kubeConfig === undefined) throw new OptionsError('Expected either `client` or `kubeConfig` to be given, got neither')
+  return new LeaseClient({ kubeConfig, ...rest })
 }

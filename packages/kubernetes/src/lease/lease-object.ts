@@ -1,12 +1,10 @@
 import { ANNOTATION_PREFIX, type LeaseRecord, type PresentLease } from '@tenure/core'
 import { integerAt, isJsonObject, objectAt, stringAt, type JsonObject } from '../transport/json-object.ts'
+import { parseVersion } from '../transport/object-metadata.ts'
+import type { Resource } from '../transport/resource.ts'
 
-const DECIMAL = /^(?:0|[1-9]\d{0,30})$/
-
-/** The path of all leases of a namespace. */
-export function leasesPath(namespace: string): string {
-  return `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`
-}
+/** The resource that leases are. */
+export const LEASES: Resource = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' }
 
 /**
  * Reads a Lease as the API server or another client left it. Fields of the wrong type count as missing.
@@ -14,66 +12,55 @@ export function leasesPath(namespace: string): string {
  * Returns `undefined` when the object has no decimal resource version: it cannot be ordered or written then.
  */
 export function parseLease(object: unknown): PresentLease | undefined {
-  if (!isJsonObject(object)) return undefined
   const version = parseVersion(object)
-  if (version === undefined) return undefined
-  const metadata = objectAt(object, 'metadata')
+  return version === undefined || !isJsonObject(object) ? undefined : presentLease(parseLeaseRecord, version, object)
+}
+
+/** An object that holds a lease, at the version that it has. */
+export function presentLease(
+  parse: (object: JsonObject) => LeaseRecord,
+  version: bigint,
+  object: JsonObject,
+): PresentLease {
   return {
     kind: 'present',
     version,
-    record: parseRecord(objectAt(object, 'spec'), objectAt(metadata, 'annotations')),
-    deleting: stringAt(metadata, 'deletionTimestamp') !== undefined,
-    native: object,
+    record: parse(object),
+    deleting: stringAt(objectAt(object, 'metadata'), 'deletionTimestamp') !== undefined,
+    native: withoutManagedFields(object),
   }
 }
 
-/** The resource version of an object or a list, where it is a decimal number as `coordination.k8s.io` promises. */
-export function parseVersion(object: unknown): bigint | undefined {
-  if (!isJsonObject(object)) return undefined
-  const version = stringAt(objectAt(object, 'metadata'), 'resourceVersion')
-  return version !== undefined && DECIMAL.test(version) ? BigInt(version) : undefined
-}
-
-/** The `metadata.name` of an object. */
-export function nameOf(object: unknown): string | undefined {
-  return isJsonObject(object) ? stringAt(objectAt(object, 'metadata'), 'name') : undefined
-}
-
-/** What a lock adds to every lease it writes. */
-export interface LeaseMetadata {
+/** What a lock adds to every object it writes. */
+export interface LockMetadata {
   readonly name: string
   readonly namespace: string
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
 }
 
-/** The body that creates a lease. */
-export function newLease(metadata: LeaseMetadata, record: LeaseRecord): JsonObject {
-  return leaseBody({}, metadata, record)
-}
+/** Writes a record into a stored object, or into an empty one, and keeps everything in it that Tenure does not know. */
+export type BodyBuilder = (stored: JsonObject, metadata: LockMetadata, record: LeaseRecord) => JsonObject
 
-/** The body that replaces the record in a stored lease and keeps everything in it that Tenure does not know. */
-export function updatedLease(base: PresentLease, metadata: LeaseMetadata, record: LeaseRecord): JsonObject | undefined {
+/** The body that replaces the record in a stored object, or undefined when the base was not read from one. */
+export function updatedBody(
+  build: BodyBuilder,
+  base: PresentLease,
+  metadata: LockMetadata,
+  record: LeaseRecord,
+): JsonObject | undefined {
   if (!isJsonObject(base.native)) return undefined
-  const body = leaseBody(base.native, metadata, record)
+  const body = build(base.native, metadata, record)
   return { ...body, metadata: { ...objectAt(body, 'metadata'), resourceVersion: String(base.version) } }
 }
 
-function leaseBody(stored: JsonObject, metadata: LeaseMetadata, record: LeaseRecord): JsonObject {
-  const storedMetadata = objectAt(stored, 'metadata')
-  const labels = { ...objectAt(storedMetadata, 'labels'), ...metadata.labels }
-  const foreign = Object.entries(objectAt(storedMetadata, 'annotations')).filter(([key]) => !isOurs(key))
+/** Writes a record into a stored Lease, or into an empty one, and keeps everything in it that Tenure does not know. */
+export function leaseBody(stored: JsonObject, metadata: LockMetadata, record: LeaseRecord): JsonObject {
   return {
     ...stored,
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
-    metadata: {
-      ...storedMetadata,
-      name: metadata.name,
-      namespace: metadata.namespace,
-      labels,
-      annotations: { ...Object.fromEntries(foreign), ...metadata.annotations, ...ownAnnotations(record.annotations) },
-    },
+    metadata: bodyMetadata(stored, metadata, ownAnnotations(record.annotations)),
     // A field that is undefined is left out of the JSON.
     spec: {
       ...objectAt(stored, 'spec'),
@@ -86,23 +73,49 @@ function leaseBody(stored: JsonObject, metadata: LeaseMetadata, record: LeaseRec
   }
 }
 
-function parseRecord(spec: JsonObject, annotations: JsonObject): LeaseRecord {
+/** The metadata of an object that is written: its own, and what the lock adds; of our annotations, only the given ones. */
+export function bodyMetadata(
+  stored: JsonObject,
+  { name, namespace, labels, annotations }: LockMetadata,
+  own: Readonly<Record<string, string>>,
+): JsonObject {
+  const storedMetadata = objectAt(stored, 'metadata')
+  const foreign = Object.entries(objectAt(storedMetadata, 'annotations')).filter(([key]) => !isOurs(key))
+  return {
+    ...storedMetadata,
+    name,
+    namespace,
+    labels: { ...objectAt(storedMetadata, 'labels'), ...labels },
+    annotations: { ...Object.fromEntries(foreign), ...annotations, ...own },
+  }
+}
+
+/** The record in a Lease. */
+export function parseLeaseRecord(object: JsonObject): LeaseRecord {
+  const spec = objectAt(object, 'spec')
   return {
     holderIdentity: stringAt(spec, 'holderIdentity') ?? '',
     leaseDurationSeconds: integerAt(spec, 'leaseDurationSeconds'),
     acquireTime: stringAt(spec, 'acquireTime'),
     renewTime: stringAt(spec, 'renewTime'),
     leaseTransitions: integerAt(spec, 'leaseTransitions'),
-    annotations: ownAnnotations(annotations),
+    annotations: ownAnnotations(objectAt(objectAt(object, 'metadata'), 'annotations')),
   }
 }
 
-function ownAnnotations(annotations: JsonObject): Record<string, string> {
+/** Of these annotations, those that belong to Tenure and are texts. */
+export function ownAnnotations(annotations: JsonObject): Record<string, string> {
   return Object.fromEntries(
     Object.entries(annotations).filter(
       (entry): entry is [string, string] => isOurs(entry[0]) && typeof entry[1] === 'string',
     ),
   )
+}
+
+/** The server keeps its notes on who owns which field when a write leaves them out, and they are most of the object. */
+function withoutManagedFields(object: JsonObject): JsonObject {
+  const { managedFields: _, ...metadata } = objectAt(object, 'metadata')
+  return { ...object, metadata }
 }
 
 function isOurs(key: string): boolean {

@@ -1,7 +1,4 @@
-import type { AbsentLease, LockObserver, PresentLease } from '@tenure/core'
-
-/** A lease as a watch saw it: always with the version at which it was so. */
-export type ObservedLease = PresentLease | (AbsentLease & { readonly version: bigint })
+import { isNews, type ObjectObserver, type ObservedObject, type Sighting } from './observed-object.ts'
 
 /**
  * Hands what is seen to an observer, in the order of versions, whatever way it came.
@@ -10,19 +7,19 @@ export type ObservedLease = PresentLease | (AbsentLease & { readonly version: bi
  * exception of the observer is thrown again outside, where the process sees it as uncaught.
  */
 export class OrderedObserver {
-  readonly #observer: LockObserver
+  readonly #observer: ObjectObserver
   #connection: 'new' | 'up' | 'down' | 'closed' = 'new'
-  #last: ObservedLease | undefined
+  #last: Sighting | undefined
 
-  constructor(observer: LockObserver) {
+  constructor(observer: ObjectObserver) {
     this.#observer = observer
   }
 
-  /** Reports the lease unless something newer was reported before, or nothing is different. */
-  changed(lease: ObservedLease): void {
-    if (this.#connection === 'closed' || !isNews(lease, this.#last)) return
-    this.#last = lease
-    surface(() => this.#observer.changed(lease))
+  /** Reports the object unless something newer was reported before, or nothing is different. */
+  changed(seen: ObservedObject): void {
+    if (this.#connection === 'closed' || !isNews(seen, this.#last)) return
+    this.#last = { kind: seen.kind, version: seen.version }
+    surface(() => this.#observer.changed(seen))
   }
 
   up(): void {
@@ -40,12 +37,6 @@ export class OrderedObserver {
   close(): void {
     this.#connection = 'closed'
   }
-}
-
-/** Whether `lease` tells more than `known`. A lease that is still absent is no news. */
-export function isNews(lease: ObservedLease, known: ObservedLease | undefined): boolean {
-  if (known === undefined) return true
-  return lease.version > known.version && (lease.kind === 'present' || known.kind === 'present')
 }
 
 function surface(call: () => void): void {

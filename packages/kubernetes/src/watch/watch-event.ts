@@ -1,26 +1,28 @@
 import type { ApiTarget } from '../transport/api-request.ts'
 import { integerAt, isJsonObject } from '../transport/json-object.ts'
+import { nameOf, parseVersion } from '../transport/object-metadata.ts'
 import { statusError } from '../transport/status-error.ts'
-import type { ObservedLease } from './ordered-observer.ts'
-import { nameOf, parseLease, parseVersion } from '../lease/lease-object.ts'
+import type { ObservedObject } from './observed-object.ts'
 import { WatchInterruptedError } from './watch-interrupted-error.ts'
 
 /** What one line of a watch says. */
 export type WatchEvent =
-  { readonly kind: 'lease'; readonly lease: ObservedLease } | { readonly kind: 'progress'; readonly version: bigint }
+  | { readonly kind: 'object'; readonly name: string; readonly seen: ObservedObject }
+  | { readonly kind: 'progress'; readonly version: bigint }
 
 /** Reads one line of a watch. @throws ApiRequestError for an ERROR event; WatchInterruptedError for anything that is not an event */
 export function parseWatchEvent(line: string, target: ApiTarget): WatchEvent {
   const { type, object } = parseLine(line)
   if (type === 'ERROR') throw errorEvent(object, target)
   const version = parseVersion(object)
-  if (version === undefined)
+  if (version === undefined || !isJsonObject(object))
     throw new WatchInterruptedError(`The watch sent an event without a version: ${excerpt(line)}`)
-  if (type === 'BOOKMARK' || nameOf(object) !== target.name) return { kind: 'progress', version }
-  if (type === 'DELETED') return { kind: 'lease', lease: { kind: 'absent', version } }
-  const lease = type === 'ADDED' || type === 'MODIFIED' ? parseLease(object) : undefined
-  if (lease === undefined) throw new WatchInterruptedError(`The watch sent an unknown event: ${excerpt(line)}`)
-  return { kind: 'lease', lease }
+  const name = nameOf(object)
+  if (type === 'BOOKMARK' || name === undefined) return { kind: 'progress', version }
+  if (type === 'DELETED') return { kind: 'object', name, seen: { kind: 'absent', version } }
+  if (type === 'ADDED' || type === 'MODIFIED')
+    return { kind: 'object', name, seen: { kind: 'present', version, object } }
+  throw new WatchInterruptedError(`The watch sent an unknown event: ${excerpt(line)}`)
 }
 
 function parseLine(line: string): { readonly type: unknown; readonly object: unknown } {

@@ -1,0 +1,134 @@
+import {
+  LockRequestError,
+  type LeaseRecord,
+  type Lock,
+  type LockObserver,
+  type LockRequestOptions,
+  type LockSnapshot,
+  type LockWatch,
+  type PresentLease,
+} from '@tenure/core'
+import { ApiRequestError } from '../transport/api-request-error.ts'
+import type { ApiRequest } from '../transport/api-request.ts'
+import { isJsonObject, type JsonObject } from '../transport/json-object.ts'
+import { parseVersion } from '../transport/object-metadata.ts'
+import { createObject, getObject, updateObject } from '../transport/object-requests.ts'
+import type { ObjectReference, Resource } from '../transport/resource.ts'
+import type { ObservedObject } from '../watch/observed-object.ts'
+import type { LeaseClient } from './lease-client.ts'
+import { presentLease, updatedBody, type BodyBuilder, type LockMetadata } from './lease-object.ts'
+
+/** How a record is kept in objects of one resource. */
+export interface LockCodec {
+  readonly resource: Resource
+  /** What to call such a lock in logs and errors, for example `lease`. */
+  readonly title: string
+  /** Reads the record. Fields of the wrong type count as missing. */
+  readonly parse: (object: JsonObject) => LeaseRecord
+  readonly body: BodyBuilder
+}
+
+/** What an {@link ObjectLock} is made of. */
+export interface ObjectLockOptions extends LockMetadata {
+  readonly codec: LockCodec
+  readonly client: LeaseClient
+  /** Whether nobody else uses the client, so that it is closed with the lock. */
+  readonly ownsClient: boolean
+  readonly silenceMs: number
+}
+
+/**
+ * Stores the lease in an object of an API server.
+ *
+ * Writes are conditional on the resource version. Labels, annotations, owner references and fields that other clients put on
+ * the object survive every write.
+ */
+export class ObjectLock implements Lock {
+  readonly description: string
+  readonly #options: ObjectLockOptions
+  readonly #reference: ObjectReference
+  readonly #watches = new Set<LockWatch>()
+  #closed = false
+
+  /** Does no I/O. */
+  constructor(options: ObjectLockOptions) {
+    const { codec, name, namespace } = options
+    this.#options = options
+    this.#reference = { ...codec.resource, name, namespace }
+    this.description = `${codec.title} ${namespace}/${name}`
+  }
+
+  async get({ signal }: LockRequestOptions): Promise<LockSnapshot> {
+    try {
+      return this.#parse(await this.#send(getObject(this.#reference, signal)), 'rejected')
+    } catch (error) {
+      if (error instanceof ApiRequestError && error.failure === 'not-found') return { kind: 'absent' }
+      throw error
+    }
+  }
+
+  async create(record: LeaseRecord, { signal }: LockRequestOptions): Promise<PresentLease> {
+    const body = this.#options.codec.body({}, this.#options, record)
+    return this.#parse(await this.#send(createObject(this.#reference, body, signal)), 'unknown-outcome')
+  }
+
+  async update(base: PresentLease, record: LeaseRecord, { signal }: LockRequestOptions): Promise<PresentLease> {
+    const body = updatedBody(this.#options.codec.body, base, this.#options, record)
+    if (body === undefined) {
+      throw new LockRequestError(
+        'rejected',
+        `Could not update ${this.description}: its base was not read from such a lock`,
+      )
+    }
+    const request = updateObject(this.#reference, body, signal)
+    return this.#parse(await this.#send(request), 'unknown-outcome')
+  }
+
+  watch(observer: LockObserver): LockWatch {
+    if (this.#closed) throw this.#closedError('watch')
+    const { client, silenceMs } = this.#options
+    const subscription = client.watch(this.#reference, {
+      silenceMs,
+      observer: { ...observer, changed: (seen) => observer.changed(this.#snapshot(seen)) },
+    })
+    let closing: Promise<void> | undefined
+    const watch: LockWatch = {
+      close: () => {
+        this.#watches.delete(watch)
+        return (closing ??= subscription.close())
+      },
+    }
+    this.#watches.add(watch)
+    return watch
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const { client, ownsClient } = this.#options
+    await Promise.all([...this.#watches].map((watch) => watch.close()))
+    if (ownsClient) await client.close()
+  }
+
+  async #send(request: ApiRequest): Promise<unknown> {
+    if (this.#closed) throw this.#closedError(request.target.verb)
+    return this.#options.client.transport.send(request)
+  }
+
+  #snapshot(seen: ObservedObject): LockSnapshot {
+    return seen.kind === 'absent' ? seen : presentLease(this.#options.codec.parse, seen.version, seen.object)
+  }
+
+  /** A server that gives no version to an answer has accepted the write all the same. */
+  #parse(answer: unknown, failure: 'rejected' | 'unknown-outcome'): PresentLease {
+    const version = parseVersion(answer)
+    if (version !== undefined && isJsonObject(answer)) return presentLease(this.#options.codec.parse, version, answer)
+    throw new LockRequestError(
+      failure,
+      `Could not read ${this.description}: its resource version is not a decimal number`,
+    )
+  }
+
+  #closedError(verb: string): LockRequestError {
+    return new LockRequestError('unreachable', `Could not ${verb} ${this.description}: the lock is closed`)
+  }
+}

@@ -1,0 +1,15 @@
+import { isJsonObject, objectAt, stringAt } from './json-object.ts'
+
+const DECIMAL = /^(?:0|[1-9]\d{0,30})$/
+
+/** The resource version of an object or a list, where it is a decimal number as Kubernetes promises for its own resources. */
+export function parseVersion(object: unknown): bigint | undefined {
+  if (!isJsonObject(object)) return undefined
+  const version = stringAt(objectAt(object, 'metadata'), 'resourceVersion')
+  return version !== undefined && DECIMAL.test(version) ? BigInt(version) : undefined
+}
+
+/** The `metadata.name` of an object. */
+export function nameOf(object: unknown): string | undefined {
+  return isJsonObject(object) ? stringAt(objectAt(object, 'metadata'), 'name') : undefined
+}

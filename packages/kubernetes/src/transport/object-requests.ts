@@ -1,0 +1,65 @@
+import type { ApiRequest, ApiTarget } from './api-request.ts'
+import { collectionPath, objectPath, type ObjectReference, type ObjectSelection } from './resource.ts'
+
+/** How often, in seconds, a watch may be asked to end by the server, as client-go does: spread so that not all end at once. */
+const WATCH_SECONDS = { least: 240, most: 480 }
+
+/** Reads one object, from a quorum of the store. */
+export function getObject(reference: ObjectReference, signal: AbortSignal): ApiRequest {
+  return { method: 'GET', path: objectPath(reference), target: target('get', reference), signal }
+}
+
+/** Creates one object. */
+export function createObject(reference: ObjectReference, body: unknown, signal: AbortSignal): ApiRequest {
+  return { method: 'POST', path: collectionPath(reference), body, target: target('create', reference), signal }
+}
+
+/** Replaces one object. */
+export function updateObject(reference: ObjectReference, body: unknown, signal: AbortSignal): ApiRequest {
+  return { method: 'PUT', path: objectPath(reference), body, target: target('update', reference), signal }
+}
+
+/** Lists the selected objects, with the version of the store, from a quorum of it. */
+export function listObjects(selection: ObjectSelection, signal: AbortSignal): ApiRequest {
+  return {
+    method: 'GET',
+    path: collectionPath(selection),
+    query: selectorOf(selection),
+    target: target('list', selection),
+    signal,
+  }
+}
+
+/** Where and for how long to watch. */
+export interface WatchFrom {
+  readonly version: bigint
+  /** In [0, 1): how long the server may keep the watch, from the shortest to the longest. */
+  readonly spread: number
+}
+
+/** Watches the selected objects from a version on. */
+export function watchObjects(selection: ObjectSelection, from: WatchFrom, signal: AbortSignal): ApiRequest {
+  const seconds = WATCH_SECONDS.least + from.spread * (WATCH_SECONDS.most - WATCH_SECONDS.least)
+  return {
+    method: 'GET',
+    path: collectionPath(selection),
+    query: {
+      ...selectorOf(selection),
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion: String(from.version),
+      timeoutSeconds: String(Math.floor(seconds)),
+    },
+    target: target('watch', selection),
+    signal,
+  }
+}
+
+/** What a request does to the selected objects, in the words of the API server's authorization. */
+export function target(verb: string, { group, resource, namespace, name = '' }: ObjectSelection): ApiTarget {
+  return { verb, group, resource, namespace, name }
+}
+
+function selectorOf({ name }: ObjectSelection): Record<string, string> {
+  return name === undefined ? {} : { fieldSelector: `metadata.name=${name}` }
+}

@@ -1,0 +1,33 @@
+/** A resource of an API server: what objects of one kind are called in its paths and in its authorization. */
+export interface Resource {
+  /** Empty for the core group. */
+  readonly group: string
+  /** For example `v1`. */
+  readonly version: string
+  /** Plural, for example `leases`. */
+  readonly resource: string
+}
+
+/** Which object a request is about. */
+export interface ObjectReference extends Resource {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** All objects of a resource in a namespace, or the one of that name among them. */
+export interface ObjectSelection extends Resource {
+  readonly namespace: string
+  /** @default all */
+  readonly name?: string | undefined
+}
+
+/** The path of all objects of a resource in a namespace. */
+export function collectionPath({ group, version, resource, namespace }: ObjectSelection): string {
+  const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
+  return `${root}/namespaces/${namespace}/${resource}`
+}
+
+/** The path of one object. */
+export function objectPath(reference: ObjectReference): string {
+  return `${collectionPath(reference)}/${reference.name}`
+}

@@ -1,0 +1,143 @@
+import type { Logger } from '@tenure/core'
+import type { ApiRequestError } from '../transport/api-request-error.ts'
+import { describeTarget } from '../transport/api-request.ts'
+import type { ApiTransport } from '../transport/api-transport.ts'
+import { withDeadline } from '../transport/deadline.ts'
+import { listObjects, target } from '../transport/object-requests.ts'
+import type { ObjectSelection } from '../transport/resource.ts'
+import { ObjectWatch, type ObjectWatchOptions } from './object-watch.ts'
+import { WatchSubscription, type WatchSubscriptionOptions } from './watch-subscription.ts'
+
+/** What {@link NamespaceWatches} needs. */
+export interface NamespaceWatchesOptions extends Omit<ObjectWatchOptions, 'selection' | 'onForbidden'> {
+  /** A resource in a namespace. */
+  readonly collection: ObjectSelection
+  /** Finds out what is allowed, on the connections of single requests. */
+  readonly transport: ApiTransport
+  readonly logger: Logger
+}
+
+/** Somebody's part in a watch. */
+export interface ObjectSubscription {
+  /** No observer is called from the moment of the call on. Resolves when the connection is gone, unless others still use it. */
+  close(): Promise<void>
+}
+
+/**
+ * Follows objects of one resource and namespace with as few watches as possible.
+ *
+ * One object is watched by its name, which needs rights on that object alone. As soon as a second one is asked for, one watch of
+ * the whole namespace serves all that come from then on. Where that is forbidden and the single watch is not, each object gets a
+ * watch of its own, for good.
+ */
+export class NamespaceWatches {
+  readonly #options: NamespaceWatchesOptions
+  readonly #waiting = new Set<WatchSubscription>()
+  readonly #watchOf = new Map<WatchSubscription, ObjectWatch>()
+  readonly #closing = new Set<Promise<void>>()
+  #shared: ObjectWatch | undefined
+  #mayShare = true
+
+  constructor(options: NamespaceWatchesOptions) {
+    this.#options = options
+  }
+
+  /** Begins to follow an object. The observer is not called before this returns. */
+  subscribe(options: WatchSubscriptionOptions): ObjectSubscription {
+    const subscription = new WatchSubscription(options)
+    // Those who come in the same turn of the loop are served alike.
+    if (this.#waiting.size === 0) queueMicrotask(() => this.#serveWaiting())
+    this.#waiting.add(subscription)
+    return { close: () => this.#unsubscribe(subscription) }
+  }
+
+  /** Ends all watches; resolves when their connections are gone. */
+  async close(): Promise<void> {
+    const watches = new Set(this.#watchOf.values())
+    for (const subscription of [...this.#waiting, ...this.#watchOf.keys()]) subscription.close()
+    this.#waiting.clear()
+    this.#watchOf.clear()
+    this.#shared = undefined
+    for (const watch of watches) this.#end(watch)
+    await Promise.all(this.#closing)
+  }
+
+  async #unsubscribe(subscription: WatchSubscription): Promise<void> {
+    subscription.close()
+    this.#waiting.delete(subscription)
+    const watch = this.#watchOf.get(subscription)
+    this.#watchOf.delete(subscription)
+    if (watch?.remove(subscription) !== 'empty') return
+    if (watch === this.#shared) this.#shared = undefined
+    await this.#end(watch)
+  }
+
+  #serveWaiting(): void {
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    if (this.#mayShare && this.#isWorthSharing(waiting)) this.#share(waiting)
+    else for (const subscription of waiting) this.#watchAlone(subscription)
+  }
+
+  #isWorthSharing(waiting: readonly WatchSubscription[]): boolean {
+    if (this.#shared !== undefined) return true
+    return new Set([...waiting, ...this.#watchOf.keys()].map(({ name }) => name)).size > 1
+  }
+
+  #share(subscriptions: readonly WatchSubscription[]): void {
+    const shared = this.#shared
+    if (shared === undefined) {
+      const onForbidden = (error: ApiRequestError) => this.#fallBack(error)
+      this.#shared = ObjectWatch.start(
+        { ...this.#options, selection: this.#options.collection, onForbidden },
+        subscriptions,
+      )
+    } else for (const subscription of subscriptions) shared.add(subscription)
+    if (this.#shared === undefined) return
+    for (const subscription of subscriptions) this.#watchOf.set(subscription, this.#shared)
+  }
+
+  #watchAlone(subscription: WatchSubscription): void {
+    const selection = { ...this.#options.collection, name: subscription.name }
+    this.#watchOf.set(subscription, ObjectWatch.start({ ...this.#options, selection }, [subscription]))
+  }
+
+  /** Tells whether each object has a watch of its own now. */
+  async #fallBack(error: ApiRequestError): Promise<boolean> {
+    const shared = this.#shared
+    const [first] = shared?.subscriptions ?? []
+    if (shared === undefined || first === undefined || !(await this.#mayWatchAlone(first))) return false
+    if (this.#shared !== shared) return true
+    const { collection, logger } = this.#options
+    logger.warn(
+      { event: 'watch-not-shared', namespace: collection.namespace, err: error },
+      `not allowed to ${describeTarget(target('list and watch', { ...collection, name: '*' }))}: each gets a watch of its own`,
+    )
+    this.#mayShare = false
+    this.#shared = undefined
+    const moved = shared.subscriptions
+    void this.#end(shared)
+    for (const subscription of moved) this.#watchAlone(subscription)
+    return true
+  }
+
+  /** A server that forbids this too has another reason than the width of the watch. */
+  async #mayWatchAlone({ name, silenceMs }: WatchSubscription): Promise<boolean> {
+    const { clock, collection, transport } = this.#options
+    const { signal } = new AbortController()
+    try {
+      await withDeadline({ clock, timeoutMs: silenceMs, signal }, (bounded) =>
+        transport.send(listObjects({ ...collection, name }, bounded)),
+      )
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  #end(watch: ObjectWatch): Promise<void> {
+    const ended = watch.close().finally(() => this.#closing.delete(ended))
+    this.#closing.add(ended)
+    return ended
+  }
+}

@@ -1,0 +1,283 @@
+import type { Clock, Random } from '@tenure/core'
+import { LockRequestError } from '@tenure/core'
+import { ApiRequestError } from '../transport/api-request-error.ts'
+import { ApiTransport, type ApiStream, type KubeConfigSource } from '../transport/api-transport.ts'
+import type { ApiTarget } from '../transport/api-request.ts'
+import { withDeadline } from '../transport/deadline.ts'
+import { isJsonObject } from '../transport/json-object.ts'
+import { nameOf, parseVersion } from '../transport/object-metadata.ts'
+import { listObjects, target, watchObjects } from '../transport/object-requests.ts'
+import type { ObjectSelection } from '../transport/resource.ts'
+import { LineDecoder } from './line-decoder.ts'
+import type { ObservedObject } from './observed-object.ts'
+import { pause } from './pause.ts'
+import { ReconnectBackoff } from './reconnect-backoff.ts'
+import { SilenceGuard } from './silence-guard.ts'
+import { parseWatchEvent } from './watch-event.ts'
+import { WatchInterruptedError } from './watch-interrupted-error.ts'
+import type { WatchSubscription } from './watch-subscription.ts'
+
+/** A stream that ends sooner is taken for a failure, so that a server that ends every watch is not asked again at full speed. */
+const SHORTEST_STREAM_MS = 1000
+
+/** What an {@link ObjectWatch} needs. */
+export interface ObjectWatchOptions {
+  readonly kubeConfig: KubeConfigSource
+  readonly userAgent: string
+  readonly clock: Clock
+  readonly random: Random
+  /** What is watched: one object, or all of a resource in a namespace. */
+  readonly selection: ObjectSelection
+  /** Called when the server forbids the watch; when that fulfils with true, somebody else has taken over the subscriptions. */
+  readonly onForbidden?: (error: ApiRequestError) => Promise<boolean>
+}
+
+/** The selected objects, and the version of the store at which they were so. */
+interface Listing {
+  readonly version: bigint
+  readonly items: readonly unknown[]
+}
+
+/**
+ * Follows objects of one resource and namespace: lists them, watches from the version of the list, and connects again when the
+ * stream ends or breaks.
+ *
+ * Owns its transport, one stream at a time, and the timers that judge it. Does not poll in place of a broken watch; that is
+ * what `down` tells the observers to do. Keeps nothing of objects that nobody has subscribed to.
+ *
+ * 1. A stream resumes after the last version that was seen on a stream or in a list; only a version that the server no longer
+ *    keeps, or a subscription that the list does not cover, makes it list again. So no state of an object goes unseen for good.
+ * 2. An observer gets versions in ascending order, and nothing after its subscription was removed.
+ * 3. A routine end of a stream is not `down`; a failed attempt to connect is.
+ */
+export class ObjectWatch {
+  readonly #options: ObjectWatchOptions
+  readonly #target: ApiTarget
+  readonly #transport: ApiTransport
+  readonly #backoff: ReconnectBackoff
+  readonly #subscriptions = new Map<string, Set<WatchSubscription>>()
+  readonly #stopping = new AbortController()
+  #session: AbortController | undefined
+  #running: Promise<void> = Promise.resolve()
+  #closing: Promise<void> | undefined
+  #resumeAfter: bigint | undefined
+  /** The newest version of the store that was ever seen. */
+  #newest = 0n
+  #silenceMs = Number.POSITIVE_INFINITY
+
+  private constructor(options: ObjectWatchOptions) {
+    this.#options = options
+    this.#target = target('watch', options.selection)
+    this.#transport = new ApiTransport(options)
+    this.#backoff = new ReconnectBackoff(options.random)
+  }
+
+  /** Begins to follow. No observer is called before this returns. */
+  static start(options: ObjectWatchOptions, subscriptions: Iterable<WatchSubscription>): ObjectWatch {
+    const watch = new ObjectWatch(options)
+    for (const subscription of subscriptions) watch.#enter(subscription)
+    watch.#running = watch.#run()
+    return watch
+  }
+
+  /** Follows one more object. */
+  add(subscription: WatchSubscription): void {
+    this.#enter(subscription)
+    if (this.#resumeAfter === undefined) return
+    this.#resumeAfter = undefined
+    this.#session?.abort(new ListAgain())
+  }
+
+  /** Forgets an object. Tells whether none is left. */
+  remove(subscription: WatchSubscription): 'empty' | 'in-use' {
+    const ofName = this.#subscriptions.get(subscription.name)
+    ofName?.delete(subscription)
+    if (ofName?.size === 0) this.#subscriptions.delete(subscription.name)
+    return this.#subscriptions.size === 0 ? 'empty' : 'in-use'
+  }
+
+  /** Everything that is subscribed to. */
+  get subscriptions(): readonly WatchSubscription[] {
+    return [...this.#subscriptions.values()].flatMap((ofName) => [...ofName])
+  }
+
+  /** Stops; resolves when the connections are gone. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#stopping.abort(new WatchInterruptedError('The watch is closed'))
+    await Promise.all([this.#transport.close(), this.#running])
+  }
+
+  #enter(subscription: WatchSubscription): void {
+    const ofName = this.#subscriptions.get(subscription.name) ?? new Set()
+    this.#subscriptions.set(subscription.name, ofName.add(subscription))
+    this.#silenceMs = Math.min(this.#silenceMs, subscription.silenceMs)
+  }
+
+  async #run(): Promise<void> {
+    const stop = this.#stopping.signal
+    while (!stop.aborted) {
+      const failure = await this.#attempt()
+      if (failure !== undefined && !stop.aborted) await this.#recover(failure)
+    }
+  }
+
+  /** Follows until the stream ends. Returns why, unless it was routine. */
+  async #attempt(): Promise<Error | undefined> {
+    const session = new AbortController()
+    const onStop = () => session.abort(this.#stopping.signal.reason)
+    this.#stopping.signal.addEventListener('abort', onStop, { once: true })
+    this.#session = session
+    try {
+      if (this.#resumeAfter === undefined) await this.#list(session.signal)
+      session.signal.throwIfAborted()
+      const stream = await this.#open(this.#resumeAfter ?? this.#newest, session)
+      return await this.#follow(stream, session)
+    } catch (error) {
+      const cause = causeOf(error, session.signal)
+      return cause instanceof ListAgain ? undefined : cause
+    } finally {
+      this.#stopping.signal.removeEventListener('abort', onStop)
+      session.abort()
+    }
+  }
+
+  async #recover(failure: Error): Promise<void> {
+    const refusal = failure instanceof ApiRequestError ? failure : undefined
+    if (refusal?.failure === 'forbidden' && (await this.#options.onForbidden?.(refusal)) === true) return
+    const statusCode = refusal?.statusCode
+    const gone = statusCode === 410
+    // A server that answers but does not serve from that version gets another one; there is more than one way to say it.
+    if (statusCode !== undefined && statusCode !== 429) this.#resumeAfter = undefined
+    // To list again is all that an outdated version takes, once.
+    if (!gone || !this.#backoff.fresh) for (const subscription of this.subscriptions) subscription.down(failure)
+    const retryAfterMs = failure instanceof LockRequestError ? (failure.retryAfterMs ?? 0) : 0
+    await pause(Math.max(this.#backoff.next(), retryAfterMs), this.#options.clock, this.#stopping.signal)
+  }
+
+  /** Reads the objects with the version of the store, which a plain read does not give for an absent one. */
+  async #read(timeoutMs: number, signal: AbortSignal): Promise<Listing> {
+    const { clock, selection } = this.#options
+    const answer = await withDeadline({ clock, timeoutMs, signal }, (bounded) =>
+      this.#transport.send(listObjects(selection, bounded)),
+    )
+    return parseListing(answer)
+  }
+
+  /** Tells the subscribers of a list, and goes on from there: at once, so that none can come in between. */
+  async #list(signal: AbortSignal): Promise<void> {
+    const listing = await this.#read(this.#silenceMs, signal)
+    if (listing.version < this.#newest) {
+      throw new WatchInterruptedError(`The store went back from version ${this.#newest} to ${listing.version}`)
+    }
+    const seen = this.#seenIn(listing)
+    this.#newest = listing.version
+    this.#resumeAfter = listing.version
+    for (const [subscription, object] of seen) subscription.streamed(object)
+  }
+
+  async #open(version: bigint, session: AbortController): Promise<ApiStream> {
+    const { clock, random, selection } = this.#options
+    const silenceMs = this.#silenceMs
+    const timer = clock.setTimer(silenceMs, () => {
+      session.abort(new WatchInterruptedError(`The watch was not answered within ${silenceMs} ms`))
+    })
+    try {
+      return await this.#transport.open(watchObjects(selection, { version, spread: random() }, session.signal))
+    } finally {
+      timer.cancel()
+    }
+  }
+
+  async #follow(stream: ApiStream, session: AbortController): Promise<Error | undefined> {
+    const { clock } = this.#options
+    const openedAt = clock.now()
+    let routine = false
+    const guard = this.#createGuard(session)
+    const decoder = new LineDecoder()
+    for (const subscription of this.subscriptions) subscription.up()
+    guard.start()
+    try {
+      for await (const chunk of stream.chunks) {
+        guard.heard()
+        for (const line of decoder.push(chunk)) this.#take(line)
+      }
+    } finally {
+      guard.stop()
+      stream.close()
+      routine = clock.now() - openedAt >= SHORTEST_STREAM_MS
+      if (routine) this.#backoff.reset()
+    }
+    return routine ? undefined : new WatchInterruptedError('The server ended the watch at once')
+  }
+
+  #take(line: string): void {
+    const event = parseWatchEvent(line, this.#target)
+    const version = event.kind === 'object' ? event.seen.version : event.version
+    if (event.kind === 'object') {
+      for (const subscription of this.#subscriptions.get(event.name) ?? []) subscription.streamed(event.seen)
+    }
+    if (version > this.#newest) this.#newest = version
+    // A subscriber that came while the event was handled asked for a list.
+    if (this.#resumeAfter !== undefined) this.#resumeAfter = version
+  }
+
+  #createGuard(session: AbortController): SilenceGuard {
+    const { clock } = this.#options
+    const isBehind = () => this.subscriptions.some((subscription) => subscription.isBehind)
+    const silenceMs = this.#silenceMs
+    return new SilenceGuard({
+      clock,
+      silenceMs,
+      poll: async (timeoutMs) => {
+        const listing = await this.#read(timeoutMs, session.signal)
+        for (const [subscription, object] of this.#seenIn(listing)) subscription.polled(object)
+        return isBehind() ? 'behind' : 'in-step'
+      },
+      isBehind,
+      lost: (cause) => session.abort(cause === 'behind' ? silent(silenceMs) : cause),
+    })
+  }
+
+  /** @throws WatchInterruptedError when an object in the list has no version: that is not the same as absent */
+  #seenIn({ version, items }: Listing): [WatchSubscription, ObservedObject][] {
+    const found = new Map<string, ObservedObject>()
+    for (const object of items) {
+      const name = nameOf(object)
+      if (name === undefined || !this.#subscriptions.has(name) || !isJsonObject(object)) continue
+      const ofObject = parseVersion(object)
+      if (ofObject === undefined) throw new WatchInterruptedError(`${name} has no decimal resource version`)
+      found.set(name, { kind: 'present', version: ofObject, object })
+    }
+    return this.subscriptions.map((subscription) => [
+      subscription,
+      found.get(subscription.name) ?? { kind: 'absent', version },
+    ])
+  }
+}
+
+/** @throws WatchInterruptedError when the answer is no list */
+function parseListing(answer: unknown): Listing {
+  const version = parseVersion(answer)
+  if (version === undefined) throw new WatchInterruptedError('The list has no decimal resource version')
+  const items = isJsonObject(answer) ? answer['items'] : undefined
+  if (!Array.isArray(items)) throw new WatchInterruptedError('The list has no items')
+  return { version, items }
+}
+
+/** Why a session ends that is to begin with a list again. */
+class ListAgain extends Error {}
+
+function silent(silenceMs: number): WatchInterruptedError {
+  return new WatchInterruptedError(`Something changed but the watch was silent for ${silenceMs} ms`)
+}
+
+/** What ended the session says more than what the aborted request makes of it. */
+function causeOf(error: unknown, session: AbortSignal): Error {
+  if (session.aborted && session.reason instanceof Error) return session.reason
+  return error instanceof Error ? error : new Error(String(error))
+}
