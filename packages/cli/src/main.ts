@@ -2,38 +2,54 @@
 import { parseArgs } from 'node:util'
 import { OptionsError } from '@tenure/core'
 import { dev } from './dev.ts'
+import { manifestsText } from './manifests.ts'
 
 const USAGE = `Usage: tenure dev [--port PORT] [--file FILE] [--kubeconfig FILE]
+       tenure manifests --name NAME --namespace NAMESPACE --image IMAGE [...]
 
-  dev   starts an embedded Kubernetes API server on this machine and stays until Ctrl-C
+  dev        starts an embedded Kubernetes API server on this machine and stays until Ctrl-C
 
-        --port PORT        TCP port on loopback; any free one by default
-        --file FILE        keep the objects in this file; in memory only by default
-        --kubeconfig FILE  where to write the kubeconfig; tenure-kubeconfig.yaml by default
+             --port PORT            TCP port on loopback; any free one by default
+             --file FILE            keep the objects in this file; in memory only by default
+             --kubeconfig FILE      where to write the kubeconfig; tenure-kubeconfig.yaml by default
+
+  manifests  prints what a program needs in a cluster as YAML: ServiceAccount, Role, RoleBinding, FlowSchema,
+             PodDisruptionBudget, Deployment
+
+             --name NAME            of the Lease, and of everything that is made
+             --namespace NAMESPACE  where it lives; it must exist
+             --image IMAGE          container image of the program
+             --replicas N           2 by default
+             --lease NAME           a further Lease that the same process stands for; may be given more than once
+             --prove-death          allow followers to look for proof that the holder's container has ended
+             --ops-port PORT        that the probes ask; 8080 by default
+             --drain-timeout-ms MS  drainTimeoutMs of the lease, for the grace period; 20000 by default
+             --abort-grace-ms MS    abortGraceMs of the lease, for the grace period; 4000 by default
 `
+
+const DEV = { port: { type: 'string' }, file: { type: 'string' }, kubeconfig: { type: 'string' } } as const
+
+const MANIFESTS = {
+  name: { type: 'string' },
+  namespace: { type: 'string' },
+  image: { type: 'string' },
+  replicas: { type: 'string' },
+  lease: { type: 'string', multiple: true },
+  'prove-death': { type: 'boolean' },
+  'ops-port': { type: 'string' },
+  'drain-timeout-ms': { type: 'string' },
+  'abort-grace-ms': { type: 'string' },
+} as const
 
 process.exitCode = await main(process.argv.slice(2))
 
-async function main(argv: readonly string[]): Promise<number> {
+async function main([command = '', ...args]: readonly string[]): Promise<number> {
   try {
-    const { values, positionals } = parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        help: { type: 'boolean', short: 'h' },
-        port: { type: 'string' },
-        file: { type: 'string' },
-        kubeconfig: { type: 'string' },
-      },
-    })
-    if (values.help === true) {
-      console.log(USAGE)
-      return 0
-    }
-    if (positionals.length !== 1 || positionals[0] !== 'dev') {
-      throw new OptionsError(`Expected the command \`dev\`, got \`${positionals.join(' ')}\``)
-    }
-    await dev(values)
+    if (command === '-h' || args.includes('-h') || [command, ...args].includes('--help')) console.log(USAGE)
+    else if (command === 'dev') await dev(parseArgs({ args, options: DEV }).values)
+    else if (command === 'manifests')
+      process.stdout.write(manifestsText(parseArgs({ args, options: MANIFESTS }).values))
+    else throw new OptionsError(`Expected the command \`dev\` or \`manifests\`, got \`${command}\``)
     return 0
   } catch (error) {
     console.error(error instanceof Error ? error.message : String(error))

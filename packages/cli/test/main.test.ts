@@ -29,9 +29,23 @@ describe('tenure', () => {
     expect(await closed).toEqual([0, null])
   })
 
+  it('manifests prints objects that kubectl can apply', async () => {
+    const { output, closed } = tenure('manifests', '--name', 'janitor', '--namespace', 'ops', '--image', 'janitor:1')
+    expect(await closed).toEqual([0, null])
+    const kinds = [...output.stdout.matchAll(/^kind: (\w+)$/gm)].map(([, kind]) => kind)
+    expect(kinds).toEqual(['ServiceAccount', 'Role', 'RoleBinding', 'FlowSchema', 'PodDisruptionBudget', 'Deployment'])
+    expect(output.stdout).toContain('resourceNames:\n      - janitor\n')
+  })
+
   it.each([
-    [['dve'], 'Expected the command `dev`, got `dve`'],
+    [['dve'], 'Expected the command `dev` or `manifests`, got `dve`'],
     [[], 'Expected the command `dev`'],
+    [['manifests', '--name', 'janitor'], 'Expected `--namespace` to be given'],
+    [['manifests', '--replicas', 'two'], 'Expected `--replicas` to be a whole number, got `two`'],
+    [
+      ['manifests', '--name', 'Janitor', '--namespace', 'ops', '--image', 'i'],
+      'Expected `name` to be an RFC 1123 label',
+    ],
     [['dev', '--port', '99999'], 'Expected `--port` to be a TCP port between 0 and 65535, got `99999`'],
     [['dev', '--prot', '1'], '--prot'],
   ])('refuses %j with code 2 and says why', async (args, message) => {

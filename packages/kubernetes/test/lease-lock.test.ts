@@ -54,6 +54,27 @@ describe('the options of a LeaseLock', () => {
     expect(() => new LeaseLock({ ...options, annotations: { 'tenure.dev/offer': 'x' } })).toThrow(OptionsError)
   })
 
+  test.each([
+    [{ '': 'x' }, 'Expected the keys of `labels`'],
+    [{ 'a/b/c': 'x' }, 'got `a/b/c`'],
+    [{ 'UPPER.example/a': 'x' }, 'got `UPPER.example/a`'],
+    [{ ['a'.repeat(64)]: 'x' }, 'at most 63'],
+    [{ team: 'of two' }, "Expected `labels['team']`"],
+    [{ team: 7 as unknown as string }, 'got `7`'],
+    ['team' as unknown as Record<string, string>, 'Expected `labels` to be an object of texts'],
+  ])('refuse the labels %j', (labels, message) => {
+    expect(() => new LeaseLock({ ...options, labels })).toThrow(message)
+  })
+
+  test('take labels with and without a prefix, also empty ones', () => {
+    const labels = { 'app.kubernetes.io/name': 'Janitor_1.2', team: '' }
+    expect(() => new LeaseLock({ ...options, labels })).not.toThrow()
+  })
+
+  test('refuse to do without a way to the API server', () => {
+    expect(() => new LeaseLock({ name: 'janitor', namespace: 'ops' })).toThrow('either `client` or `kubeConfig`')
+  })
+
   test.each([0, -1, Number.NaN, Infinity])('refuse a silence of %d ms', (silenceMs) => {
     expect(() => new LeaseLock({ ...options, silenceMs })).toThrow('Expected `silenceMs` to be a positive number')
   })

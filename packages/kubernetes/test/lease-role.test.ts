@@ -37,3 +37,19 @@ test('the RoleBinding gives the Role to the subjects that were asked for, under 
   expect(roleBinding.roleRef.name).toBe('stand')
   expect(roleBinding.subjects).toEqual(subjects)
 })
+
+test('the Role for several leases allows to list and watch all of the namespace, and to write those alone', () => {
+  const { role } = leaseRole({ name: 'north', others: ['south'], namespace: 'ops' })
+  const leases = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] }
+  expect(role.rules?.slice(0, 3)).toEqual([
+    { ...leases, resourceNames: ['north', 'south'], verbs: ['get', 'update'] },
+    { ...leases, verbs: ['list', 'watch'] },
+    { ...leases, verbs: ['create'] },
+  ])
+})
+
+test('the Role allows to read Pods when followers look for proof of death, and not otherwise', () => {
+  const pods = { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }
+  expect(leaseRole({ name: 'janitor', namespace: 'ops', proveDeath: true }).role.rules).toContainEqual(pods)
+  expect(leaseRole({ name: 'janitor', namespace: 'ops' }).role.rules).not.toContainEqual(pods)
+})

@@ -1,6 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { LeaseOptions, Lock, Logger, Service } from '@tenure/core'
-import { inClusterNamespace, KubeConfigError, LeaseLock, loadKubeConfig } from '@tenure/kubernetes'
+import { inClusterNamespace, KubeConfigError, LeaseClient, LeaseLock, loadKubeConfig } from '@tenure/kubernetes'
 
 /** Where a {@link Cluster} is to be found. */
 export interface ClusterOptions {
@@ -11,11 +11,16 @@ export interface ClusterOptions {
   readonly logger: Logger
 }
 
-/** The cluster that leases are kept in. Finds out which one that is when it starts. */
+/**
+ * The cluster that leases are kept in. Finds out which one that is when it starts.
+ *
+ * Owns the connections of the lease traffic, which all leases share and nothing else uses.
+ */
 export class Cluster implements Service {
   readonly name = 'cluster'
   readonly #options: ClusterOptions
   #kubeConfig: KubeConfig | undefined
+  #client: LeaseClient | undefined
 
   constructor(options: ClusterOptions) {
     this.#options = options
@@ -26,10 +31,13 @@ export class Cluster implements Service {
   async start(): Promise<void> {
     const { env, kubeConfigPath, logger } = this.#options
     this.#kubeConfig ??= loadKubeConfig({ env, ...(kubeConfigPath !== undefined && { kubeConfigPath }) })
+    this.#client = new LeaseClient({ kubeConfig: this.#kubeConfig, logger })
     logger.info({ event: 'cluster', server: this.#kubeConfig.getCurrentCluster()?.server }, 'cluster found')
   }
 
-  async stop(): Promise<void> {}
+  async stop(): Promise<void> {
+    await this.#client?.close()
+  }
 
   /** @throws KubeConfigError before the start. */
   get kubeConfig(): KubeConfig {
@@ -47,9 +55,10 @@ export class Cluster implements Service {
   /** The lock of a lease. @throws OptionsError for a name or namespace that Kubernetes would not take. */
   lock(lease: LeaseOptions): Lock {
     return new LeaseLock({
-      kubeConfig: this.kubeConfig,
+      ...(this.#client === undefined ? { kubeConfig: this.kubeConfig } : { client: this.#client }),
       name: lease.name,
       namespace: this.namespaceOf(lease),
+      labels: lease.labels ?? {},
       silenceMs: 2 * (lease.retryPeriodMs ?? 2000),
     })
   }

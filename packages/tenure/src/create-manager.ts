@@ -1,10 +1,18 @@
-import { type Logger, Manager, type ManagerOptions, type Service } from '@tenure/core'
+import type { KubeConfig } from '@kubernetes/client-node'
+import {
+  type Candidacy,
+  type LeaseOptions,
+  type Logger,
+  Manager,
+  type ManagerOptions,
+  type Service,
+} from '@tenure/core'
 import { createOps, type Ops } from '@tenure/ops'
 import pino from 'pino'
 import { Cluster } from './cluster.ts'
 import { exitCodeOf, exitWithCodeUnlessHandled } from './exit-code.ts'
 import { leaseEventService } from './lease-event-service.ts'
-import { type CreateManagerOptions, type ResolvedOptions, resolveOptions } from './options.ts'
+import { assertKubernetesNames, type CreateManagerOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import { signalService } from './signals.ts'
 
 /**
@@ -34,11 +42,28 @@ export function createManager(options: CreateManagerOptions = {}): ProcessManage
 export class ProcessManager extends Manager {
   /** The operations port; undefined when there is none. */
   readonly ops: Ops | undefined
+  readonly #cluster: Cluster
 
-  constructor(options: ManagerOptions, ops: Ops | undefined) {
+  constructor(options: ManagerOptions, { ops, cluster }: { readonly ops: Ops | undefined; readonly cluster: Cluster }) {
     super(options)
     this.ops = ops
+    this.#cluster = cluster
     ops?.observe(this)
+  }
+
+  /**
+   * How the manager reaches the API server: the given kubeconfig, or the one that it found. For the clients of controllers; the
+   * traffic of the leases has connections of its own.
+   * @throws KubeConfigError before the start, when none was given: it is read then.
+   */
+  get kubeConfig(): KubeConfig {
+    return this.#cluster.kubeConfig
+  }
+
+  /** Also checks what Kubernetes takes for names and labels. */
+  override candidacy(lease: LeaseOptions): Candidacy {
+    assertKubernetesNames(lease)
+    return super.candidacy(lease)
   }
 
   override start(): Promise<void> {
@@ -71,7 +96,7 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
       terminate: (error) => process.exit(exitCodeOf(error)),
       ...supervision(options),
     },
-    ops,
+    { ops, cluster },
   )
   return manager
 }

@@ -27,6 +27,9 @@ export function exitCodeOf(error: unknown): number {
   return isBadInput ? EXIT_CODE.badOptions : EXIT_CODE.failed
 }
 
+/** Errors of which Node has yet to find out whether somebody handles them. One listener of the process looks out for all. */
+const undecided = new Set<unknown>()
+
 /**
  * Gives the process the exit code of `error` if nobody handles it.
  *
@@ -34,9 +37,14 @@ export function exitCodeOf(error: unknown): number {
  * whether the error is handled, and leaves no listener behind.
  */
 export function exitWithCodeUnlessHandled(error: unknown): void {
-  const onUncaught = (uncaught: unknown) => {
-    if (uncaught === error) process.once('exit', () => (process.exitCode = exitCodeOf(error)))
-  }
-  process.once('uncaughtExceptionMonitor', onUncaught)
-  setImmediate(() => process.removeListener('uncaughtExceptionMonitor', onUncaught))
+  if (undecided.size === 0) process.on('uncaughtExceptionMonitor', onUncaught)
+  undecided.add(error)
+  setImmediate(() => {
+    undecided.delete(error)
+    if (undecided.size === 0) process.removeListener('uncaughtExceptionMonitor', onUncaught)
+  })
+}
+
+function onUncaught(error: unknown): void {
+  if (undecided.delete(error)) process.once('exit', () => (process.exitCode = exitCodeOf(error)))
 }

@@ -10,7 +10,7 @@ import {
   OptionsError,
   parseFeatureGates,
 } from '@tenure/core'
-import { assertDnsLabel, assertDnsSubdomain } from '@tenure/kubernetes'
+import { assertDnsLabel, assertDnsSubdomain, assertLabels } from '@tenure/kubernetes'
 import type { KubeConfig } from '@kubernetes/client-node'
 import { readEnvironment, readFlags, type TextSettings } from './environment.ts'
 
@@ -108,11 +108,17 @@ function resolveLease(lease: Partial<LeaseOptions> = {}, text: TextSettings): Le
   if (name === undefined) {
     throw new OptionsError('Expected the name of a lease in `lease.name`, `--lease` or `TENURE_LEASE`, got none')
   }
-  assertDnsSubdomain('lease.name', name)
   const namespace = lease.namespace ?? text.namespace
-  if (namespace === undefined) return { ...lease, name }
-  assertDnsLabel('lease.namespace', namespace)
-  return { ...lease, name, namespace }
+  const resolved = namespace === undefined ? { ...lease, name } : { ...lease, name, namespace }
+  assertKubernetesNames(resolved)
+  return resolved
+}
+
+/** Accepts what Kubernetes accepts as the name, the namespace and the labels of a lease. @throws OptionsError otherwise */
+export function assertKubernetesNames({ name, namespace, labels }: LeaseOptions): void {
+  assertDnsSubdomain('lease.name', name)
+  if (namespace !== undefined) assertDnsLabel('lease.namespace', namespace)
+  if (labels !== undefined) assertLabels('lease.labels', labels)
 }
 
 function resolveIdentity(identity: string | undefined, env: NodeJS.ProcessEnv): string {

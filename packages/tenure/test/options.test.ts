@@ -54,6 +54,7 @@ describe('the options of createManager', () => {
     ['no lease', { lease: {} }, /TENURE_LEASE/],
     ['a bad lease name', { lease: { name: 'Janitor!' } }, /`lease.name`.*`Janitor!`/],
     ['a bad namespace', { lease: { name: 'x', namespace: 'a.b' } }, /`lease.namespace`.*`a.b`/],
+    ['a bad label', { lease: { name: 'x', labels: { team: 'a b' } } }, /`lease.labels\['team'\]`.*`a b`/],
     ['an empty identity', { identity: ' ' }, /`identity`/],
     ['a port out of range', { ops: { port: 70_000 } }, /`ops.port`.*`70000`/],
     ['a port that is no number', { env: { TENURE_OPS_PORT: 'http' } }, /`ops.port`.*`http`/],

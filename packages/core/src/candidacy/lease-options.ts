@@ -11,6 +11,8 @@ export interface LeaseOptions extends TimingOptions {
    * before acting, which is safe even if somebody deleted it under a leader who cannot see that yet. @default 'create'
    */
   readonly missingLease?: 'create' | 'wait'
+  /** Labels that the lease gets with every write, besides those it has, for locks that know labels. @default {} */
+  readonly labels?: Readonly<Record<string, string>>
 }
 
 /** The names of all {@link LeaseOptions}. */
@@ -18,5 +20,6 @@ export const LEASE_OPTION_NAMES: readonly (keyof LeaseOptions)[] = [
   'name',
   'namespace',
   'missingLease',
+  'labels',
   ...TIMING_OPTION_NAMES,
 ]

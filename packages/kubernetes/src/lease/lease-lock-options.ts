@@ -23,7 +23,9 @@ export interface LeaseLockOptions extends Partial<LeaseClientOptions> {
 }
 
 /** {@link LeaseLockOptions} with every default filled in. */
-export interface ResolvedLeaseLockOptions extends Required<Omit<LeaseLockOptions, keyof LeaseClientOptions | 'client'>> {
+export interface ResolvedLeaseLockOptions extends Required<
+  Omit<LeaseLockOptions, keyof LeaseClientOptions | 'client'>
+> {
   readonly client: LeaseClient
   /** Whether the client was made for this lock, and is closed with it. */
   readonly ownsClient: boolean
@@ -65,6 +67,7 @@ export function resolveLeaseLockOptions(options: LeaseLockOptions, title = 'Leas
 }
 
 function ownClient({ kubeConfig, ...rest }: Partial<LeaseClientOptions>): LeaseClient {
-  if (kubeConfig === undefined) throw new OptionsError('Expected either `client` or `kubeConfig` to be given, got neither')
+  if (kubeConfig === undefined)
+    throw new OptionsError('Expected either `client` or `kubeConfig` to be given, got neither')
   return new LeaseClient({ kubeConfig, ...rest })
 }

@@ -4,7 +4,14 @@ import type { RbacV1Subject, V1PolicyRule, V1Role, V1RoleBinding } from '@kubern
 export interface LeaseRoleOptions {
   /** Name of the Lease. */
   readonly name: string
-  /** Namespace of the Lease, the Role and the RoleBinding. */
+  /**
+   * Names of further Leases that the same process stands for. Two or more share one watch of the namespace, and the API server
+   * cannot restrict that by name. @default none
+   */
+  readonly others?: readonly string[]
+  /** Whether followers look for proof that the holder's container has ended, as `proveDeath` of a lease says. @default false */
+  readonly proveDeath?: boolean
+  /** Namespace of the Leases, the Role and the RoleBinding. */
   readonly namespace: string
   /** Who stands for election. @default the service account of the namespace that has the name of the Lease */
   readonly subjects?: readonly RbacV1Subject[]
@@ -19,17 +26,17 @@ export interface LeaseRole {
 }
 
 /**
- * Returns the least that a replica must be allowed: to follow and update the one Lease, to create it, and to record Events.
+ * Returns the least that a replica must be allowed: to follow and update its Leases, to create them, and to record Events.
  *
- * The API server cannot restrict `create` by name. `list` and `watch` are restricted to the one Lease, because requests for them
- * select it by `metadata.name`.
+ * The API server cannot restrict `create` by name. `list` and `watch` are restricted to a single Lease, because requests for them
+ * select it by `metadata.name`; several Leases share a watch of the whole namespace. `proveDeath` adds the right to read Pods.
  */
 export function leaseRole(options: LeaseRoleOptions): LeaseRole {
   const { name, namespace } = options
   const metadata = { name: options.roleName ?? `${name}-leader-election`, namespace }
   const subjects = options.subjects ?? [{ kind: 'ServiceAccount', name, namespace }]
   return {
-    role: { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata, rules: rulesFor(name) },
+    role: { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata, rules: rulesFor(options) },
     roleBinding: {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'RoleBinding',
@@ -40,11 +47,19 @@ export function leaseRole(options: LeaseRoleOptions): LeaseRole {
   }
 }
 
-function rulesFor(leaseName: string): V1PolicyRule[] {
+function rulesFor({ name, others = [], proveDeath = false }: LeaseRoleOptions): V1PolicyRule[] {
   const leases = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] }
+  const named = { ...leases, resourceNames: [name, ...others] }
+  const follow = ['list', 'watch']
   return [
-    { ...leases, resourceNames: [leaseName], verbs: ['get', 'list', 'watch', 'update'] },
+    ...(others.length === 0
+      ? [{ ...named, verbs: ['get', ...follow, 'update'] }]
+      : [
+          { ...named, verbs: ['get', 'update'] },
+          { ...leases, verbs: follow },
+        ]),
     { ...leases, verbs: ['create'] },
     { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
+    ...(proveDeath ? [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }] : []),
   ]
 }

@@ -6,6 +6,12 @@ import { sameConnection, type ConnectionSettings } from './connection-settings.t
 /** How long an idle connection is quiet before the kernel probes it; ten unanswered probes, one a second, end it. */
 const TCP_KEEP_ALIVE_MS = 1000
 
+/** As many connections as lie idle at most. One that is not needed for a while is closed by the server. */
+const MOST_IDLE_SOCKETS = 32
+
+/** As many connections as there are at most; further requests wait for one, and their timeouts count that. */
+const MOST_SOCKETS = 128
+
 /** A place to send requests to. Held for as long as a request lasts. */
 export interface PooledAgent {
   readonly agent: http.Agent
@@ -82,7 +88,13 @@ export class ConnectionPool {
 
 function createAgent(settings: ConnectionSettings): http.Agent {
   if (settings.proxyAgent !== undefined) return keptAlive(settings.proxyAgent)
-  const options = { keepAlive: true, keepAliveMsecs: TCP_KEEP_ALIVE_MS, maxFreeSockets: 2, noDelay: true }
+  const options = {
+    keepAlive: true,
+    keepAliveMsecs: TCP_KEEP_ALIVE_MS,
+    maxFreeSockets: MOST_IDLE_SOCKETS,
+    maxSockets: MOST_SOCKETS,
+    noDelay: true,
+  }
   return settings.server.protocol === 'http:'
     ? new http.Agent(options)
     : new https.Agent({ ...options, ...settings.tls })
@@ -90,7 +102,12 @@ function createAgent(settings: ConnectionSettings): http.Agent {
 
 /** client-node makes its proxy agents without keep-alive; Node reads the switch on every request. */
 function keptAlive(agent: http.Agent): http.Agent {
-  return Object.assign(agent, { keepAlive: true, keepAliveMsecs: TCP_KEEP_ALIVE_MS, maxFreeSockets: 2 })
+  return Object.assign(agent, {
+    keepAlive: true,
+    keepAliveMsecs: TCP_KEEP_ALIVE_MS,
+    maxFreeSockets: MOST_IDLE_SOCKETS,
+    maxSockets: MOST_SOCKETS,
+  })
 }
 
 function destroyIdle(agent: http.Agent): void {

@@ -58,8 +58,7 @@ export class NamespaceWatches {
     this.#waiting.clear()
     this.#watchOf.clear()
     this.#shared = undefined
-    for (const watch of watches) this.#end(watch)
-    await Promise.all(this.#closing)
+    await Promise.all([...[...watches].map((watch) => this.#end(watch)), ...this.#closing])
   }
 
   async #unsubscribe(subscription: WatchSubscription): Promise<void> {

@@ -4,14 +4,14 @@ import type { JsonObject } from '../transport/json-object.ts'
 export type ObservedObject = PresentObject | AbsentObject
 
 /** An object that exists. */
-export interface PresentObject {
+interface PresentObject {
   readonly kind: 'present'
   readonly version: bigint
   readonly object: JsonObject
 }
 
 /** An object that does not exist. */
-export interface AbsentObject {
+interface AbsentObject {
   readonly kind: 'absent'
   /** The version of the store at which it was seen to be absent. */
   readonly version: bigint

@@ -1,0 +1,50 @@
+import { OptionsError } from '@tenure/core'
+import { manifests, toYaml } from '@tenure/kubernetes'
+
+/** Flags of `tenure manifests`, as given. */
+export interface ManifestsFlags {
+  readonly name?: string
+  readonly namespace?: string
+  readonly image?: string
+  readonly replicas?: string
+  readonly lease?: readonly string[]
+  readonly 'ops-port'?: string
+  readonly 'drain-timeout-ms'?: string
+  readonly 'abort-grace-ms'?: string
+  readonly 'prove-death'?: boolean
+}
+
+/** The text that `tenure manifests` prints. @throws OptionsError naming the flag or the option that is wrong. */
+export function manifestsText(flags: ManifestsFlags): string {
+  const numbers = {
+    replicas: numberOf(flags, 'replicas'),
+    opsPort: numberOf(flags, 'ops-port'),
+    drainTimeoutMs: numberOf(flags, 'drain-timeout-ms'),
+    abortGraceMs: numberOf(flags, 'abort-grace-ms'),
+  }
+  const objects = manifests({
+    name: required(flags, 'name'),
+    namespace: required(flags, 'namespace'),
+    image: required(flags, 'image'),
+    others: flags.lease ?? [],
+    proveDeath: flags['prove-death'] ?? false,
+    ...Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== undefined)),
+  })
+  return toYaml(objects)
+}
+
+function required(flags: ManifestsFlags, flag: 'name' | 'namespace' | 'image'): string {
+  const value = flags[flag]
+  if (value !== undefined) return value
+  throw new OptionsError(`Expected \`--${flag}\` to be given, got none`)
+}
+
+function numberOf(
+  flags: ManifestsFlags,
+  flag: 'replicas' | 'ops-port' | 'drain-timeout-ms' | 'abort-grace-ms',
+): number | undefined {
+  const text = flags[flag]
+  if (text === undefined) return undefined
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new OptionsError(`Expected \`--${flag}\` to be a whole number, got \`${text}\``)
+}

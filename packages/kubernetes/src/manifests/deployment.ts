@@ -1,0 +1,90 @@
+import type { V1Container, V1Deployment, V1EnvVar, V1PodDisruptionBudget, V1Probe } from '@kubernetes/client-node'
+import type { ResolvedManifestsOptions } from './manifests-options.ts'
+
+/** Time for what comes after the drain: the release, the last Event, the operations port. */
+const CLOSING_MS = 6000
+
+/**
+ * Runs the program.
+ *
+ * The grace period covers a drain that takes as long as it may, and what comes after it. Liveness fails for what a restart mends,
+ * readiness never depends on leading, so a rolling update cannot wait for a leader that waits for it.
+ */
+export function deployment(options: ResolvedManifestsOptions): V1Deployment {
+  const { name, namespace, replicas, drainTimeoutMs, abortGraceMs } = options
+  const labels = labelsOf(options)
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace, labels },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      template: {
+        metadata: { labels },
+        spec: {
+          serviceAccountName: name,
+          terminationGracePeriodSeconds: Math.ceil((drainTimeoutMs + abortGraceMs + CLOSING_MS) / 1000),
+          securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+          containers: [container(options)],
+        },
+      },
+    },
+  }
+}
+
+/** Lets a drained node take one replica at a time, so that the others can lead. */
+export function disruptionBudget(options: ResolvedManifestsOptions): V1PodDisruptionBudget {
+  const { name, namespace } = options
+  const labels = labelsOf(options)
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name, namespace, labels },
+    spec: { maxUnavailable: 1, selector: { matchLabels: labels } },
+  }
+}
+
+/** What everything of the program is labelled with. */
+export function labelsOf({ name }: ResolvedManifestsOptions): Record<string, string> {
+  return { 'app.kubernetes.io/name': name }
+}
+
+function container({ name, namespace, image, opsPort }: ResolvedManifestsOptions): V1Container {
+  return {
+    name,
+    image,
+    env: [
+      { name: 'TENURE_LEASE', value: name },
+      { name: 'TENURE_NAMESPACE', value: namespace },
+      { name: 'TENURE_OPS_PORT', value: String(opsPort) },
+      fieldOf('POD_NAME', 'metadata.name'),
+      fieldOf('POD_NAMESPACE', 'metadata.namespace'),
+      { name: 'CONTAINER_NAME', value: name },
+    ],
+    ports: [{ name: 'ops', containerPort: opsPort, protocol: 'TCP' }],
+    startupProbe: asking('/livez', { periodSeconds: 1, failureThreshold: 60 }),
+    livenessProbe: asking('/livez', { periodSeconds: 10, failureThreshold: 3 }),
+    readinessProbe: asking('/readyz', { periodSeconds: 5, failureThreshold: 3 }),
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    },
+  }
+}
+
+/** How often a probe asks, and how often in a row it may fail. */
+interface Pace {
+  readonly periodSeconds: number
+  readonly failureThreshold: number
+}
+
+function asking(path: string, pace: Pace): V1Probe {
+  return { httpGet: { path, port: 'ops' }, timeoutSeconds: 5, ...pace }
+}
+
+function fieldOf(name: string, fieldPath: string): V1EnvVar {
+  return { name, valueFrom: { fieldRef: { fieldPath } } }
+}

@@ -1,0 +1,37 @@
+import type { V1FlowSchema } from '@kubernetes/client-node'
+import type { ResolvedManifestsOptions } from './manifests-options.ts'
+
+/** Behind the FlowSchemas that Kubernetes has for its own elections, and before those for everything else. */
+const PRECEDENCE = 250
+
+/**
+ * Puts the lease traffic of the program into the priority level that Kubernetes has for elections. Without it, leases outside of
+ * `kube-system` queue up with all other requests of service accounts, and an overloaded API server delays renewals.
+ *
+ * Belongs to the cluster, not to the namespace: whoever applies it must be allowed to.
+ */
+export function flowSchema({ name, namespace }: ResolvedManifestsOptions): V1FlowSchema {
+  return {
+    apiVersion: 'flowcontrol.apiserver.k8s.io/v1',
+    kind: 'FlowSchema',
+    metadata: { name: `${namespace}-${name}-leader-election` },
+    spec: {
+      matchingPrecedence: PRECEDENCE,
+      priorityLevelConfiguration: { name: 'leader-election' },
+      distinguisherMethod: { type: 'ByUser' },
+      rules: [
+        {
+          subjects: [{ kind: 'ServiceAccount', serviceAccount: { name, namespace } }],
+          resourceRules: [
+            {
+              apiGroups: ['coordination.k8s.io'],
+              resources: ['leases'],
+              verbs: ['get', 'list', 'watch', 'create', 'update'],
+              namespaces: [namespace],
+            },
+          ],
+        },
+      ],
+    },
+  }
+}

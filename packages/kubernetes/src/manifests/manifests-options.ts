@@ -1,0 +1,68 @@
+import { assertKnownKeys, OptionsError } from '@tenure/core'
+import { assertDnsLabel, assertDnsSubdomain } from '../config/dns-name.ts'
+
+/** Options of {@link manifests}. */
+export interface ManifestsOptions {
+  /** Name of the Lease, and of everything that is made for the program. An RFC 1123 label. */
+  readonly name: string
+  /** Where all of it lives. It must exist. */
+  readonly namespace: string
+  /** The container image of the program. */
+  readonly image: string
+  /** How many replicas stand for election. @default 2 */
+  readonly replicas?: number
+  /** Names of further Leases that the same process stands for. @default none */
+  readonly others?: readonly string[]
+  /** Whether the leases are stood for with `proveDeath`, which takes the right to read Pods. @default false */
+  readonly proveDeath?: boolean
+  /** `ops.port` of the manager, which the probes ask. @default 8080 */
+  readonly opsPort?: number
+  /** `drainTimeoutMs` of the lease; of several, the longest. @default 20000 */
+  readonly drainTimeoutMs?: number
+  /** `abortGraceMs` of the lease; of several, the longest. @default 4000 */
+  readonly abortGraceMs?: number
+}
+
+/** {@link ManifestsOptions} with every default filled in. */
+export type ResolvedManifestsOptions = Required<ManifestsOptions>
+
+const KEYS: readonly (keyof ManifestsOptions)[] = [
+  'name',
+  'namespace',
+  'image',
+  'replicas',
+  'others',
+  'proveDeath',
+  'opsPort',
+  'drainTimeoutMs',
+  'abortGraceMs',
+]
+
+/** Checks all options and fills in the defaults. @throws OptionsError naming the option, its value and what was expected */
+export function resolveManifestsOptions(options: ManifestsOptions): ResolvedManifestsOptions {
+  assertKnownKeys('`manifests()`', options, KEYS)
+  const { name, namespace, image, others = [] } = options
+  // The name is also that of a container, which is a label.
+  assertDnsLabel('name', name)
+  assertDnsLabel('namespace', namespace)
+  for (const other of others) assertDnsSubdomain('others', other)
+  if (typeof image !== 'string' || image.trim() === '') {
+    throw new OptionsError(`Expected \`image\` to be the name of a container image, got \`${String(image)}\``)
+  }
+  return {
+    name,
+    namespace,
+    image,
+    others,
+    proveDeath: options.proveDeath ?? false,
+    replicas: wholeNumber('replicas', options.replicas ?? 2, { from: 1, to: 1000 }),
+    opsPort: wholeNumber('opsPort', options.opsPort ?? 8080, { from: 1, to: 65_535 }),
+    drainTimeoutMs: wholeNumber('drainTimeoutMs', options.drainTimeoutMs ?? 20_000, { from: 0, to: 86_400_000 }),
+    abortGraceMs: wholeNumber('abortGraceMs', options.abortGraceMs ?? 4000, { from: 0, to: 86_400_000 }),
+  }
+}
+
+function wholeNumber(option: string, value: number, { from, to }: { readonly from: number; readonly to: number }) {
+  if (Number.isInteger(value) && value >= from && value <= to) return value
+  throw new OptionsError(`Expected \`${option}\` to be a whole number between ${from} and ${to}, got \`${value}\``)
+}

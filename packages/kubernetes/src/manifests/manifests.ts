@@ -1,0 +1,36 @@
+import type { KubernetesObject } from '@kubernetes/client-node'
+import { deployment, disruptionBudget, labelsOf } from './deployment.ts'
+import { flowSchema } from './flow-schema.ts'
+import { leaseRole } from './lease-role.ts'
+import { resolveManifestsOptions, type ManifestsOptions, type ResolvedManifestsOptions } from './manifests-options.ts'
+
+/**
+ * Returns what a program needs in a cluster to stand for election: a service account, a Role with the least rights and its
+ * binding, a FlowSchema, a PodDisruptionBudget, and a Deployment with the right probes and grace period.
+ *
+ * What the controllers of the program do needs rights of its own. Adjust the objects as you like; they are plain.
+ *
+ * @throws OptionsError naming the option, its value and what was expected
+ *
+ * @example
+ * ```ts
+ * console.log(toYaml(manifests({ name: 'janitor', namespace: 'ops', image: 'registry.example.com/janitor:1' })))
+ * ```
+ */
+export function manifests(options: ManifestsOptions): KubernetesObject[] {
+  const resolved = resolveManifestsOptions(options)
+  const { role, roleBinding } = leaseRole(resolved)
+  return [
+    serviceAccount(resolved),
+    role,
+    roleBinding,
+    flowSchema(resolved),
+    disruptionBudget(resolved),
+    deployment(resolved),
+  ]
+}
+
+function serviceAccount(options: ResolvedManifestsOptions): KubernetesObject {
+  const { name, namespace } = options
+  return { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace, labels: labelsOf(options) } }
+}

@@ -1,0 +1,98 @@
+import { loadAllYaml, type V1Deployment, type V1FlowSchema, type V1PodDisruptionBudget } from '@kubernetes/client-node'
+import { OptionsError } from '@tenure/core'
+import { describe, expect, test } from 'vitest'
+import { manifests } from '../src/manifests/manifests.ts'
+import type { ManifestsOptions } from '../src/manifests/manifests-options.ts'
+import { toYaml } from '../src/manifests/to-yaml.ts'
+
+const options: ManifestsOptions = { name: 'janitor', namespace: 'ops', image: 'registry.example.com/janitor:1' }
+
+/** The kinds that the tests look into. */
+interface Kinds {
+  readonly Deployment: V1Deployment
+  readonly FlowSchema: V1FlowSchema
+  readonly PodDisruptionBudget: V1PodDisruptionBudget
+}
+
+function find<K extends keyof Kinds>(kind: K, changes: Partial<ManifestsOptions> = {}): Kinds[K] {
+  return manifests({ ...options, ...changes }).find((object) => object.kind === kind) as Kinds[K]
+}
+
+describe('the manifests', () => {
+  test('come in an order in which they can be applied, all in the namespace but the one that belongs to the cluster', () => {
+    const objects = manifests(options).map(({ kind, metadata }) => `${kind} ${metadata?.namespace}/${metadata?.name}`)
+    expect(objects).toEqual([
+      'ServiceAccount ops/janitor',
+      'Role ops/janitor-leader-election',
+      'RoleBinding ops/janitor-leader-election',
+      'FlowSchema undefined/ops-janitor-leader-election',
+      'PodDisruptionBudget ops/janitor',
+      'Deployment ops/janitor',
+    ])
+  })
+
+  test.each([
+    [{}, 30],
+    [{ drainTimeoutMs: 60_000 }, 70],
+    [{ drainTimeoutMs: 0, abortGraceMs: 100 }, 7],
+  ])('give a drain with %j the time it may take, and some more: %d s', (changes, seconds) => {
+    const { spec } = find('Deployment', changes)
+    expect(spec?.template.spec?.terminationGracePeriodSeconds).toBe(seconds)
+  })
+
+  test('probe the operations port, and tell the replica who it is', () => {
+    const [container] = find('Deployment', { opsPort: 9090 }).spec?.template.spec?.containers ?? []
+    expect(container?.ports).toEqual([{ name: 'ops', containerPort: 9090, protocol: 'TCP' }])
+    const paths = [container?.startupProbe, container?.livenessProbe, container?.readinessProbe]
+    expect(paths.map((probe) => `${probe?.httpGet?.path} ${probe?.httpGet?.port}`)).toEqual([
+      '/livez ops',
+      '/livez ops',
+      '/readyz ops',
+    ])
+    const names = container?.env?.map(({ name, value }) => [name, value ?? 'of the Pod'])
+    expect(Object.fromEntries(names ?? [])).toEqual({
+      TENURE_LEASE: 'janitor',
+      TENURE_NAMESPACE: 'ops',
+      TENURE_OPS_PORT: '9090',
+      POD_NAME: 'of the Pod',
+      POD_NAMESPACE: 'of the Pod',
+      CONTAINER_NAME: 'janitor',
+    })
+  })
+
+  test('put the lease traffic of the service account, and nothing else, into the priority level of elections', () => {
+    const { spec } = find('FlowSchema')
+    expect(spec?.priorityLevelConfiguration).toEqual({ name: 'leader-election' })
+    expect(spec?.rules?.[0]?.subjects).toEqual([
+      { kind: 'ServiceAccount', serviceAccount: { name: 'janitor', namespace: 'ops' } },
+    ])
+    expect(spec?.rules?.[0]?.resourceRules?.[0]).toMatchObject({ resources: ['leases'], namespaces: ['ops'] })
+  })
+
+  test('select the very Pods of the Deployment for disruption, one at a time', () => {
+    const budget = find('PodDisruptionBudget').spec
+    expect(budget?.maxUnavailable).toBe(1)
+    expect(budget?.selector?.matchLabels).toEqual(find('Deployment').spec?.template.metadata?.labels)
+  })
+
+  test('survive the way through YAML, without references', () => {
+    const text = toYaml(manifests(options))
+    expect(text).not.toMatch(/[&*]ref_/)
+    const back = loadAllYaml(text).map((object) => JSON.parse(JSON.stringify(object)) as unknown)
+    expect(back).toEqual(JSON.parse(JSON.stringify(manifests(options))))
+  })
+
+  test.each<[Partial<ManifestsOptions>, string]>([
+    [{ name: 'a.b' }, 'Expected `name` to be an RFC 1123 label'],
+    [{ namespace: 'a.b' }, 'Expected `namespace` to be an RFC 1123 label'],
+    [{ image: ' ' }, 'Expected `image` to be the name of a container image'],
+    [{ replicas: 0 }, 'Expected `replicas` to be a whole number between 1 and 1000, got `0`'],
+    [{ others: ['Not!'] }, 'Expected `others` to be an RFC 1123 subdomain'],
+    [{ drainTimeoutMs: 1.5 }, 'Expected `drainTimeoutMs` to be a whole number'],
+    [{ port: 1 } as Partial<ManifestsOptions>, 'Unknown option `port`'],
+  ])('refuse %j', (changes, message) => {
+    const build = () => manifests({ ...options, ...changes })
+    expect(build).toThrow(OptionsError)
+    expect(build).toThrow(message)
+  })
+})
