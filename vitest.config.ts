@@ -32,6 +32,17 @@ export default defineConfig({
           testTimeout: 30_000,
         },
       },
+      {
+        extends: true,
+        ...source,
+        test: {
+          name: 'stores',
+          include: ['test/stores/**/*.test.ts'],
+          maxWorkers: 2,
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
       onApiServer('embedded', 4),
       onApiServer('real', 2),
       {

@@ -1,0 +1,129 @@
+import { isAbsolute } from 'node:path'
+import { resolveDurationMs } from '../../options/duration.ts'
+import { assertKnownKeys } from '../../options/known-keys.ts'
+import { OptionsError } from '../../options/options-error.ts'
+import { type Clock, systemClock } from '../../ports/clock.ts'
+import type { LeaseRecord } from '../lease-record.ts'
+import { LockRequestError } from '../lock-request-error.ts'
+import type { Lock, LockObserver, LockRequestOptions, LockSnapshot, LockWatch, PresentLease } from '../lock.ts'
+import { FileWatch } from './file-watch.ts'
+import { LeaseDirectory, type StoredVersion } from './lease-directory.ts'
+import type { LeaseFile } from './lease-file.ts'
+
+/** Options of a {@link FileLock}. */
+export interface FileLockOptions {
+  /**
+   * Absolute path of the lease: a directory that the lock makes, in one that exists and that all replicas may write to. It must be
+   * on a file system of this machine that has hard links; NFS, SMB and the like do not do.
+   */
+  readonly path: string
+  /** How often to look for changes that the kernel did not report, in milliseconds. @default 1000 */
+  readonly pollMs?: number
+  /** Times the polls; its wall clock gives a new lease its first version. @default the clock of this machine */
+  readonly clock?: Clock
+}
+
+/**
+ * Stores the lease in files, for replicas on one machine.
+ *
+ * Writes are atomic among all processes of the machine, and a process that dies in the middle of one leaves nothing that anybody
+ * waits for: either the write has happened or it has not. Files that cannot be read fail every request with `rejected` and grant
+ * nothing. Versions grow by one with each write. A lease that was deleted begins again at the microseconds of the wall clock, so
+ * they also grow across deletion unless that clock was set back to before the lease's creation while no replica was running.
+ *
+ * To delete a lease, rename its directory first: `mv janitor.lease gone && rm -r gone`.
+ *
+ * @example
+ * ```ts
+ * const lock = new FileLock({ path: '/var/lib/janitor/janitor.lease' })
+ * ```
+ */
+export class FileLock implements Lock {
+  readonly description: string
+  readonly #directory: LeaseDirectory
+  readonly #clock: Clock
+  readonly #pollMs: number
+  readonly #watches = new Set<FileWatch>()
+  #seen = 0n
+  #isClosed = false
+
+  /** Does no I/O. @throws OptionsError when an option is malformed */
+  constructor(options: FileLockOptions) {
+    assertKnownKeys('the options of a FileLock', options, ['path', 'pollMs', 'clock'])
+    if (typeof options.path !== 'string' || !isAbsolute(options.path) || /[\\/]$/.test(options.path)) {
+      throw new OptionsError(
+        `Expected \`path\` to be an absolute path that names a directory to be made, got \`${String(options.path)}\``,
+      )
+    }
+    this.#directory = new LeaseDirectory(options.path)
+    this.#clock = options.clock ?? systemClock
+    this.#pollMs = resolveDurationMs('pollMs', options.pollMs, { fallback: 1000 })
+    this.description = `file lease ${options.path}`
+  }
+
+  async get({ signal }: LockRequestOptions): Promise<LockSnapshot> {
+    this.#assertUsable(signal)
+    const snapshots = await this.#read()
+    this.#assertUsable(signal)
+    return snapshots.at(-1) ?? { kind: 'absent' }
+  }
+
+  async create(record: LeaseRecord, { signal }: LockRequestOptions): Promise<PresentLease> {
+    this.#assertUsable(signal)
+    const wallTime = BigInt(Math.floor(this.#clock.wallTime())) * 1000n
+    const afterSeen = this.#seen + 2n
+    const version = wallTime > afterSeen ? wallTime : afterSeen
+    return this.#written(await this.#directory.create(record, version, signal))
+  }
+
+  async update(base: PresentLease, record: LeaseRecord, { signal }: LockRequestOptions): Promise<PresentLease> {
+    this.#assertUsable(signal)
+    const file = base.native as LeaseFile | undefined
+    if (file?.write === undefined) {
+      throw new LockRequestError(
+        'rejected',
+        `Could not update ${this.description}: its base was not read from such a lock`,
+      )
+    }
+    const stored = { version: base.version, file: { ...file, record: base.record } }
+    return this.#written(await this.#directory.update(stored, record, signal))
+  }
+
+  watch(observer: LockObserver): LockWatch {
+    this.#assertUsable()
+    const watch = FileWatch.start({
+      path: this.#directory.path,
+      read: () => this.#read(),
+      observer,
+      clock: this.#clock,
+      pollMs: this.#pollMs,
+      onClosed: () => this.#watches.delete(watch),
+    })
+    this.#watches.add(watch)
+    return watch
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#watches].map((watch) => watch.close()))
+  }
+
+  /** An absent lease gets a version above all that were seen before the read began, so that a late report of it is known for one. */
+  async #read(): Promise<readonly LockSnapshot[]> {
+    const seen = this.#seen
+    const stored = await this.#directory.read()
+    if (stored.length === 0) return [{ kind: 'absent', version: seen === 0n ? 0n : seen + 1n }]
+    return stored.map((version) => this.#written(version))
+  }
+
+  #written({ version, file }: StoredVersion): PresentLease {
+    if (version > this.#seen) this.#seen = version
+    return { kind: 'present', version, record: file.record, deleting: false, native: file }
+  }
+
+  #assertUsable(signal?: AbortSignal): void {
+    if (!this.#isClosed && signal?.aborted !== true) return
+    const why = this.#isClosed ? 'the lock is closed' : 'the request was aborted'
+    throw new LockRequestError('unreachable', `Could not reach ${this.description}: ${why}`, { cause: signal?.reason })
+  }
+}

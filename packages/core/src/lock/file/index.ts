@@ -1,0 +1,1 @@
+export { FileLock, type FileLockOptions } from './file-lock.ts'
