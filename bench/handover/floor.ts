@@ -1,0 +1,37 @@
+import type { ControlPlane } from '@tenure/test-control-plane'
+import { RawLeaseClient } from './raw-lease.ts'
+
+/** Two bare clients that hand a lease to and fro: the least that a handover takes on this API server. */
+export async function createFloor(server: ControlPlane, namespace: string): Promise<Floor> {
+  const access = server.access({ name: 'bench', groups: ['system:masters'] })
+  const [a, b] = [new RawLeaseClient(access, namespace), new RawLeaseClient(access, namespace)]
+  const created = await a.create('floor')
+  let lease = await a.put(created, 'a')
+  let onReleased = (_lease: typeof lease) => {}
+  await b.watch(lease, (seen) => {
+    if (seen.spec.holderIdentity === '') onReleased(seen)
+  })
+  return {
+    async round() {
+      const { promise, resolve, reject } = Promise.withResolvers<typeof lease>()
+      onReleased = (seen) => void b.put(seen, 'b').then(resolve, reject)
+      const start = performance.now()
+      void a.put(lease, '').catch(reject)
+      lease = await promise
+      const elapsed = performance.now() - start
+      lease = await a.put(lease, 'a')
+      return elapsed
+    },
+    close() {
+      a.close()
+      b.close()
+    },
+  }
+}
+
+/** See {@link createFloor}. */
+interface Floor {
+  /** Milliseconds from the release to the answer to the acquiring write. */
+  round(): Promise<number>
+  close(): void
+}

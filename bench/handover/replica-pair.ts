@@ -1,0 +1,89 @@
+import { KubeConfig } from '@kubernetes/client-node'
+import { Controller, Manager, type Term } from '@tenure/core'
+import { LeaseLock } from '@tenure/kubernetes'
+import type { ControlPlane } from '@tenure/test-control-plane'
+
+/** Where the lease is, and how long the work goes on once its term has begun to end. */
+export interface PairOptions {
+  readonly namespace: string
+  readonly lease: string
+  readonly drainMs: number
+}
+
+/** What one handover took. */
+export interface Handover {
+  /** Milliseconds from the decision to step down until the controller of the successor runs. */
+  readonly fromDecisionMs: number
+  /** Milliseconds from the end of the last task until then. */
+  readonly fromLastTaskMs: number
+  /** The lease writes that were sent between those two. */
+  readonly writes: number
+}
+
+/** Two replicas that step down in turn. */
+export async function createReplicaPair(server: ControlPlane, options: PairOptions): Promise<ReplicaPair> {
+  let onRun = () => {}
+  let lastTaskEndedAt = 0
+  let writes = 0
+  class Probe extends Controller {
+    override readonly name = 'probe'
+
+    override async run(term: Term): Promise<void> {
+      onRun()
+      await term
+        .spawn('work', (signal) => endAfter(signal, options.drainMs))
+        .finally(() => {
+          lastTaskEndedAt = performance.now()
+          writes = 0
+        })
+    }
+  }
+  const managers = ['a', 'b'].map((identity) => {
+    const kubeConfig = new KubeConfig()
+    kubeConfig.loadFromString(server.adminKubeConfig())
+    const createLock = () => {
+      const lock = new LeaseLock({ kubeConfig, name: options.lease, namespace: options.namespace })
+      const update = lock.update.bind(lock)
+      lock.update = (...request) => {
+        writes++
+        return update(...request)
+      }
+      return lock
+    }
+    return new Manager({ identity, lease: { name: options.lease }, createLock }).register(() => new Probe())
+  })
+  const nextRun = () => new Promise<void>((resolve) => (onRun = resolve))
+  const first = nextRun()
+  const running = managers.map((manager) => manager.start())
+  await first
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  return {
+    async round() {
+      const leader = managers.find((manager) => manager.state.kind === 'leading')
+      if (leader === undefined) throw new Error('Nobody leads')
+      let sent = 0
+      const successor = nextRun().then(() => (sent = writes))
+      const decidedAt = performance.now()
+      const over = leader.stepDown()
+      await successor
+      const ranAt = performance.now()
+      await over
+      return { fromDecisionMs: ranAt - decidedAt, fromLastTaskMs: ranAt - lastTaskEndedAt, writes: sent }
+    },
+    async close() {
+      await Promise.all(managers.map((manager) => manager.stop()))
+      await Promise.all(running)
+    },
+  }
+}
+
+/** See {@link createReplicaPair}. */
+interface ReplicaPair {
+  round(): Promise<Handover>
+  close(): Promise<void>
+}
+
+async function endAfter(signal: AbortSignal, drainMs: number): Promise<void> {
+  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  if (drainMs > 0) await new Promise((resolve) => setTimeout(resolve, drainMs))
+}

@@ -1,0 +1,68 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
+import { join } from 'node:path'
+import type { LeaseOptions } from 'tenure'
+
+/** What a replica process is told. */
+export interface ReplicaSetup {
+  readonly identity: string
+  readonly lease: LeaseOptions & { readonly namespace: string }
+}
+
+/** What a replica process tells. `at` is on the monotonic clock of this machine, in milliseconds. */
+export type ReplicaNews =
+  | { readonly kind: 'follows' }
+  /** `handoverMs`: since the lease was free, as this replica saw it. */
+  | { readonly kind: 'term-began'; readonly handoverMs: number }
+  | { readonly kind: 'wrote' }
+
+type TimedNews = ReplicaNews & { readonly at: number }
+
+/** A replica in a process of its own, which ends with this one. */
+export class ReplicaProcess {
+  readonly #child: ChildProcess
+  readonly #news: TimedNews[] = []
+  readonly #changes = new EventEmitter()
+
+  constructor(setup: ReplicaSetup, kubeConfigPath: string) {
+    this.#child = fork(join(import.meta.dirname, 'replica.ts'), [JSON.stringify(setup)], {
+      execArgv: ['--conditions=@tenure/source'],
+      env: { ...process.env, KUBECONFIG: kubeConfigPath },
+    })
+    this.#child.on('message', (news) => {
+      this.#news.push(news as TimedNews)
+      this.#changes.emit('news')
+    })
+    this.#child.once('exit', () => this.#changes.emit('news'))
+  }
+
+  /** The first news of this kind, past or to come. @throws Error when the process ends before, or after 30 s. */
+  async told<K extends ReplicaNews['kind']>(kind: K): Promise<Extract<TimedNews, { kind: K }>> {
+    const signal = AbortSignal.timeout(30_000)
+    for (;;) {
+      const found = this.#news.find((news): news is Extract<TimedNews, { kind: K }> => news.kind === kind)
+      if (found !== undefined) return found
+      if (this.#hasEnded) throw new Error(`Expected a replica to tell \`${kind}\`, but it ended`)
+      await once(this.#changes, 'news', { signal })
+    }
+  }
+
+  /** Sends the signal and returns when, on the monotonic clock, in milliseconds. */
+  end(signal: 'SIGTERM' | 'SIGKILL'): number {
+    const at = monotonicMs()
+    this.#child.kill(signal)
+    return at
+  }
+
+  async exited(): Promise<void> {
+    if (!this.#hasEnded) await once(this.#child, 'exit')
+  }
+
+  get #hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null
+  }
+}
+
+function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6
+}

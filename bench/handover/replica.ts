@@ -1,0 +1,33 @@
+/** A replica in a process of its own: writes an object as soon as its controller runs, and tells its parent when that is answered. */
+import { CoreV1Api } from '@kubernetes/client-node'
+import { Controller, createManager, gated, loadKubeConfig, type Term } from 'tenure'
+import type { ReplicaNews, ReplicaSetup } from './replica-process.ts'
+
+const setup: ReplicaSetup = JSON.parse(process.argv[2] ?? '{}')
+const { namespace } = setup.lease
+
+class Writer extends Controller {
+  override readonly name = 'writer'
+
+  override async run(term: Term): Promise<void> {
+    const api = gated(term, loadKubeConfig({})).makeApiClient(CoreV1Api)
+    const name = `written-${term.epoch}`
+    await api.createNamespacedConfigMap({ namespace, body: { metadata: { name } } })
+    tell({ kind: 'wrote' })
+    await term.every(60_000, () => {})
+  }
+}
+
+const manager = createManager({ lease: setup.lease, identity: setup.identity, ops: false, logLevel: 'silent' })
+manager.register(() => new Writer())
+manager.on((event) => {
+  if (event.kind === 'term-began') tell({ kind: 'term-began', handoverMs: event.handoverMs })
+  if (event.kind === 'leader-observed' && event.identity !== setup.identity) tell({ kind: 'follows' })
+})
+process.once('disconnect', () => process.exit(1))
+process.channel?.unref()
+await manager.start()
+
+function tell(news: ReplicaNews): void {
+  process.send?.({ ...news, at: Number(process.hrtime.bigint()) / 1e6 })
+}
