@@ -1,0 +1,108 @@
+import { type LeaseRecord, LockRequestError, type LockSnapshot, type PresentLease } from '@tenure/core'
+import { Store, StoreConflictError, type ObjectRef } from '../../api-server/storage/store.ts'
+import type { Simulation } from '../simulation.ts'
+import type { ServerState } from './network.ts'
+import type { SimulatedProcess } from './simulated-process.ts'
+import { NAMESPACE, presentLease, storedLease } from './stored-lease.ts'
+
+const LEASES = 'coordination.k8s.io/leases'
+
+/** The API server of a run: the storage of the embedded one, and the refusals that come before it. */
+export class SimulatedApiServer implements ServerState {
+  downUntil = 0
+  readonly #simulation: Simulation
+  readonly #store = new Store({ historyLimit: 1 })
+  readonly #refusals = new Map<SimulatedProcess, { readonly failure: 'unauthenticated' | 'forbidden'; until: number }>()
+  readonly #breakWatches = new Set<(cause: Error) => void>()
+
+  constructor(simulation: Simulation) {
+    this.#simulation = simulation
+  }
+
+  /** The lease as it is. */
+  read(name: string): LockSnapshot {
+    const object = this.#store.get(refOf(name))
+    return object === undefined ? { kind: 'absent', version: BigInt(this.#store.version) } : presentLease(object)
+  }
+
+  /** Writes the lease if it is at the version of `base`, or absent where there is none. */
+  write(name: string, record: LeaseRecord, base: PresentLease | undefined): PresentLease {
+    const ref = refOf(name)
+    try {
+      const object = storedLease(name, record, this.#store.get(ref))
+      return presentLease(
+        base === undefined ? this.#store.create(ref, object) : this.#store.update(ref, object, String(base.version)),
+      )
+    } catch (error) {
+      if (!(error instanceof StoreConflictError)) throw error
+      const failure = error.conflict === 'absent' ? 'not-found' : 'conflict'
+      throw new LockRequestError(failure, error.message, { cause: error })
+    }
+  }
+
+  /** Deletes the lease, as a person might. */
+  delete(name: string): boolean {
+    if (this.#store.get(refOf(name)) === undefined) return false
+    this.#store.delete(refOf(name))
+    return true
+  }
+
+  /** Edits the lease, as a person might, without taking it away from anybody. */
+  edit(name: string): boolean {
+    const stored = this.#store.get(refOf(name))
+    if (stored === undefined) return false
+    const { random } = this.#simulation
+    const { record } = presentLease(stored)
+    const dice = random()
+    const metadata = { ...stored.metadata, labels: { ...stored.metadata.labels, edited: String(random()) } }
+    if (dice < 0.5) this.#store.update(refOf(name), { ...stored, metadata })
+    else {
+      const edited =
+        dice < 0.75
+          ? { ...record, leaseDurationSeconds: (record.leaseDurationSeconds ?? 1) + 1 }
+          : { ...record, leaseTransitions: (record.leaseTransitions ?? 0) + 7 }
+      this.#store.update(refOf(name), storedLease(name, edited, stored))
+    }
+    return true
+  }
+
+  /** Calls `changed` with the lease after every change, in order, and `broken` when the server breaks the watch. */
+  watch(name: string, changed: (snapshot: LockSnapshot) => void, broken: (cause: Error) => void): () => void {
+    this.#breakWatches.add(broken)
+    const stop = this.#store.watch(LEASES, ({ type, ref, object, version }) => {
+      if (ref.name !== name) return
+      changed(type === 'DELETED' ? { kind: 'absent', version: BigInt(version) } : presentLease(object))
+    })
+    return () => {
+      stop()
+      this.#breakWatches.delete(broken)
+    }
+  }
+
+  /** Goes away for `ms`. What it has stored stays. */
+  restart(ms: number): void {
+    this.downUntil = this.#simulation.now + ms
+    for (const broken of this.#breakWatches) broken(new Error('the server went away'))
+  }
+
+  /** Answers a process with 401 or 403 for `ms`. */
+  refuse(process: SimulatedProcess, failure: 'unauthenticated' | 'forbidden', ms: number): void {
+    this.#refusals.set(process, { failure, until: this.#simulation.now + ms })
+  }
+
+  /** Is there again, and refuses nobody. */
+  heal(): void {
+    this.downUntil = 0
+    this.#refusals.clear()
+  }
+
+  admit(process: SimulatedProcess): void {
+    const refusal = this.#refusals.get(process)
+    if (refusal === undefined || this.#simulation.now >= refusal.until) return
+    throw new LockRequestError(refusal.failure, refusal.failure)
+  }
+}
+
+function refOf(name: string): ObjectRef {
+  return { collection: LEASES, namespace: NAMESPACE, name }
+}

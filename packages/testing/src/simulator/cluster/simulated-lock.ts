@@ -1,0 +1,73 @@
+import type {
+  LeaseRecord,
+  Lock,
+  LockObserver,
+  LockRequestOptions,
+  LockSnapshot,
+  LockWatch,
+  PresentLease,
+} from '@tenure/core'
+import type { Simulation } from '../simulation.ts'
+import type { SimulatedProcess } from './simulated-process.ts'
+import { SimulatedWatch } from './simulated-watch.ts'
+
+/** A lease of the simulated API server, as one process reaches it. */
+export class SimulatedLock implements Lock {
+  readonly description: string
+  readonly #simulation: Simulation
+  readonly #process: SimulatedProcess
+  readonly #name: string
+
+  constructor(simulation: Simulation, process: SimulatedProcess, name: string) {
+    this.#simulation = simulation
+    this.#process = process
+    this.#name = name
+    this.description = `simulated lease ${name}`
+  }
+
+  get({ signal }: LockRequestOptions): Promise<LockSnapshot> {
+    return this.#request('get lease', () => this.#simulation.server.read(this.#name), signal)
+  }
+
+  create(record: LeaseRecord, { signal }: LockRequestOptions): Promise<PresentLease> {
+    return this.#write('create lease', record, undefined, signal)
+  }
+
+  update(base: PresentLease, record: LeaseRecord, { signal }: LockRequestOptions): Promise<PresentLease> {
+    const { identity } = this.#process
+    if (base.record.holderIdentity === identity && record.holderIdentity !== identity) {
+      this.#simulation.tell({ kind: 'lease-given-up', process: this.#process, lease: this.#name })
+    }
+    return this.#write('update lease', record, base, signal)
+  }
+
+  watch(observer: LockObserver): LockWatch {
+    return new SimulatedWatch(this.#simulation, this.#process, this.#name, observer)
+  }
+
+  async close(): Promise<void> {}
+
+  #write(
+    what: string,
+    record: LeaseRecord,
+    base: PresentLease | undefined,
+    signal: AbortSignal,
+  ): Promise<PresentLease> {
+    const { server, timing } = this.#simulation
+    const sentAt = this.#process.now()
+    const write = () => {
+      const lease = server.write(this.#name, record, base)
+      if (record.holderIdentity === this.#process.identity) {
+        const until = sentAt + timing.leaseDurationMs * (1 - timing.clockRateTolerance)
+        this.#process.entitledUntil = Math.max(this.#process.entitledUntil, until)
+      }
+      return lease
+    }
+    return this.#request(`${what} (holder ${record.holderIdentity || 'nobody'})`, write, signal)
+  }
+
+  #request<T>(what: string, apply: () => T, signal: AbortSignal): Promise<T> {
+    const { network, server } = this.#simulation
+    return network.request({ process: this.#process, server, what, apply, signal })
+  }
+}

@@ -1,0 +1,203 @@
+import type { Clock, Random, Timer } from '@tenure/core'
+import { type Actor, actors } from '../actors.ts'
+import type { SimulatedWatch } from './simulated-watch.ts'
+import type { Simulation } from '../simulation.ts'
+
+/** When a process was suspended, by its own clock. */
+interface Suspension {
+  readonly from: number
+  readonly to: number
+}
+
+/** What should have happened while the process was suspended. */
+interface Missed {
+  readonly source: 'timer' | 'network'
+  readonly happen: () => void
+}
+
+interface PendingTimer {
+  /** By the clock of the process. */
+  readonly dueAt: number
+  readonly jitterMs: number
+  readonly fire: () => void
+  timer: Timer | undefined
+}
+
+/**
+ * One start of one replica: its clock, its being suspended, its death. Whatever is to happen in it goes through `post`.
+ *
+ * 1. Nothing happens in a process that has ended.
+ * 2. What comes while it is suspended happens when it goes on.
+ * 3. Its timers are as Node's are: up to a millisecond early, and a little late.
+ */
+export class SimulatedProcess implements Clock {
+  readonly replica: number
+  readonly identity: string
+  readonly actor: Actor
+  /** The watches that the process has open. */
+  readonly watches = new Set<SimulatedWatch>()
+  isAlive = true
+  /** While this lies in the future, nothing of the process gets to any server, nor the other way round. */
+  cutOffUntil = 0
+  /** The last moment by its own clock to which its writes of a lease that took effect entitle it. */
+  entitledUntil = 0
+  readonly #simulation: Simulation
+  readonly #missed: Missed[] = []
+  readonly #timers = new Set<PendingTimer>()
+  #rate: number
+  #baseTrue: number
+  #baseLocal: number
+  #wallOffset: number
+  #suspendedFrom: number | undefined
+  #suspendedUntil = 0
+  #isStalled = false
+  #excusedUntil = -1
+
+  constructor(simulation: Simulation, { replica, identity }: { readonly replica: number; readonly identity: string }) {
+    this.#simulation = simulation
+    this.replica = replica
+    this.identity = identity
+    this.actor = { process: this, term: undefined }
+    const { random } = simulation
+    this.#rate = randomRate(random, simulation.clockRateTolerance)
+    this.#baseTrue = simulation.now
+    this.#baseLocal = random() * 1e6
+    this.#wallOffset = Date.UTC(2026, 0, 1) + (random() - 0.5) * 60_000 - this.#baseLocal + simulation.now
+  }
+
+  now(): number {
+    return this.#localAt(this.#simulation.now)
+  }
+
+  wallTime(): number {
+    return this.now() + this.#wallOffset
+  }
+
+  setTimer(delayMs: number, callback: () => void): Timer {
+    const { random } = this.#simulation
+    const jitterMs = random() < 0.05 ? -random() : random() * 0.5
+    const pending: PendingTimer = {
+      dueAt: this.now() + Math.max(0, delayMs),
+      jitterMs,
+      fire: () => {
+        this.#timers.delete(pending)
+        callback()
+      },
+      timer: undefined,
+    }
+    this.#timers.add(pending)
+    this.#schedule(pending)
+    return {
+      cancel: () => {
+        this.#timers.delete(pending)
+        pending.timer?.cancel()
+      },
+    }
+  }
+
+  /** Whether nothing gets from or to the process now. */
+  get isCutOff(): boolean {
+    return this.#simulation.now < this.cutOffUntil
+  }
+
+  /** Makes `run` happen in the process at a moment of true time. */
+  post(dueAt: number, run: () => void, source: 'timer' | 'network'): Timer {
+    let call = this.#simulation.agenda.add(dueAt, () => turn())
+    let isCancelled = false
+    const turn = () => {
+      if (!this.isAlive || isCancelled) return
+      if (this.#suspendedFrom !== undefined) {
+        this.#missed.push({
+          source,
+          happen: () => {
+            call = this.#simulation.agenda.add(this.#simulation.now, turn)
+          },
+        })
+        return
+      }
+      this.#simulation.trace.note(this.#simulation.now, this.replica, source === 'timer' ? 1 : 2)
+      actors.run(this.actor, run)
+    }
+    return {
+      cancel: () => {
+        isCancelled = true
+        call.isCancelled = true
+      },
+    }
+  }
+
+  /** Suspends the process. When a stall ends, what came in is handled before the timers that are due. */
+  suspend(ms: number, isStall: boolean): void {
+    const { now, agenda } = this.#simulation
+    const until = Math.max(this.#suspendedUntil, now + ms)
+    if (this.#suspendedFrom === undefined) this.#suspendedFrom = this.now()
+    this.#isStalled = isStall
+    this.#suspendedUntil = until
+    agenda.add(until, () => this.#goOn(until))
+  }
+
+  /** Ends the suspension now. */
+  resume(): void {
+    if (this.#suspendedFrom === undefined) return
+    this.#suspendedUntil = this.#simulation.now
+    this.#goOn(this.#suspendedUntil)
+  }
+
+  /** Lets the clock go at another rate from now on; timers follow the clock. */
+  changeRate(): void {
+    const local = this.now()
+    this.#baseTrue = this.#simulation.now
+    this.#baseLocal = local
+    this.#rate = randomRate(this.#simulation.random, this.#simulation.clockRateTolerance)
+    for (const pending of this.#timers) {
+      pending.timer?.cancel()
+      this.#schedule(pending)
+    }
+  }
+
+  stepWallTime(ms: number): void {
+    this.#wallOffset += ms
+  }
+
+  /**
+   * Whether work that goes on beyond the lease is excused: the process did not run at the moment when it should have ended, and has
+   * not had the time since to do so. No process can stop itself while it is suspended.
+   */
+  isExcused(abortGraceMs: number): boolean {
+    const now = this.now()
+    if (this.#suspendedFrom !== undefined) return this.#suspendedFrom <= this.entitledUntil && this.entitledUntil <= now
+    return now <= this.#excusedUntil + abortGraceMs
+  }
+
+  #goOn(until: number): void {
+    if (this.#suspendedFrom === undefined || until < this.#suspendedUntil) return
+    const suspension: Suspension = { from: this.#suspendedFrom, to: this.now() }
+    this.#suspendedFrom = undefined
+    const { entitledUntil } = this
+    if (suspension.to >= entitledUntil && suspension.from <= Math.max(entitledUntil, this.#excusedUntil + 5000)) {
+      this.#excusedUntil = suspension.to + REACTION_MS
+    }
+    const missed = this.#missed.splice(0)
+    const isTimer = ({ source }: Missed) => source === 'timer'
+    const inOrder = this.#isStalled ? [...missed.filter((one) => !isTimer(one)), ...missed.filter(isTimer)] : missed
+    for (const { happen } of inOrder) happen()
+  }
+
+  #schedule(pending: PendingTimer): void {
+    const { now } = this.#simulation
+    const dueAt = now + Math.max(0, (pending.dueAt - this.now()) / this.#rate + pending.jitterMs)
+    pending.timer = this.post(dueAt, pending.fire, 'timer')
+  }
+
+  #localAt(trueTime: number): number {
+    return this.#baseLocal + (trueTime - this.#baseTrue) * this.#rate
+  }
+}
+
+/** What handling one event after the other may take after a suspension. */
+const REACTION_MS = 50
+
+/** Rates of any two processes differ by less than the tolerance. */
+function randomRate(random: Random, tolerance: number): number {
+  return 1 + (random() - 0.5) * tolerance * 0.98
+}

@@ -1,0 +1,158 @@
+import { Manager, type CandidacyEvent } from '@tenure/core'
+import type { Simulation } from '../simulation.ts'
+import { TermLife } from '../term-life.ts'
+import { observeTerms } from '../observe-terms.ts'
+import { SimulatedLock } from './simulated-lock.ts'
+import { SimulatedProcess } from './simulated-process.ts'
+import { SimulatedWorld } from '../simulated-world.ts'
+
+/** How long a process takes to come back at most, as where a kubelet restarts it. */
+const LONGEST_ABSENCE_MS = 10_000
+
+/** One replica: a process that runs a manager, and the next one after its end. */
+export class SimulatedReplica {
+  readonly index: number
+  process: SimulatedProcess | undefined
+  readonly #simulation: Simulation
+  #manager: Manager | undefined
+  #starts = 0
+  #isReturning = false
+
+  constructor(simulation: Simulation, index: number) {
+    this.#simulation = simulation
+    this.index = index
+  }
+
+  get name(): string {
+    return `replica-${this.index}`
+  }
+
+  /** What the replica is doing, `down` where it has no process. */
+  get state(): string {
+    return this.#manager?.state.kind ?? 'down'
+  }
+
+  /** Starts a process, under an identity that was never used. */
+  boot(): void {
+    const simulation = this.#simulation
+    this.#isReturning = false
+    this.#starts += 1
+    const process = new SimulatedProcess(simulation, {
+      replica: this.index,
+      identity: `${this.name}-${this.#starts}`,
+    })
+    this.process = process
+    simulation.say(process.identity, 'starts')
+    process.post(simulation.now, () => this.#startManager(process), 'network')
+  }
+
+  /** Ends the process as it is. Another one starts after a while. */
+  crash(why: string): void {
+    const { process } = this
+    if (process === undefined) return
+    this.#simulation.say(process.identity, why)
+    process.isAlive = false
+    this.process = undefined
+    this.#manager = undefined
+    this.#simulation.tell({ kind: 'process-ended', process })
+    this.#returnIn(this.#simulation.random() * LONGEST_ABSENCE_MS)
+  }
+
+  /** Tells the replica to stop; it ends when it has, and starts again. */
+  restart(): void {
+    const manager = this.#manager
+    this.#post(() => void manager?.stop())
+  }
+
+  stepDown(cooldownMs: number | undefined): void {
+    const manager = this.#manager
+    this.#post(() => void manager?.stepDown(cooldownMs === undefined ? {} : { cooldownMs }))
+  }
+
+  /** Everything that was done to the process is undone. One that is down comes back soon. */
+  heal(): void {
+    const { process } = this
+    if (process === undefined) return
+    process.cutOffUntil = 0
+    process.resume()
+    for (const watch of process.watches) watch.heal()
+  }
+
+  #post(run: () => void): void {
+    this.process?.post(this.#simulation.now, run, 'network')
+  }
+
+  #returnIn(ms: number): void {
+    if (this.#isReturning) return
+    this.#isReturning = true
+    const { agenda, now } = this.#simulation
+    agenda.add(now + ms, () => this.boot())
+  }
+
+  #startManager(process: SimulatedProcess): void {
+    const simulation = this.#simulation
+    const { options } = simulation
+    const lives = new Map<string, TermLife>()
+    const manager = new Manager({
+      ...options.manager,
+      identity: process.identity,
+      lease: options.lease,
+      createLock: ({ name }) => new SimulatedLock(simulation, process, name),
+      extensions: [observeTerms(simulation, process, lives)],
+      terminate: (error) => this.#ended(process, `is terminated: ${error.message}`),
+      clock: process,
+      random: simulation.random,
+    })
+    this.#manager = manager
+    manager.on((event) => this.#heard(process, lives, event))
+    const world = new SimulatedWorld(simulation, process)
+    for (const factory of options.controllers) manager.register(() => factory(world))
+    manager.start().then(
+      () => this.#ended(process, 'has stopped'),
+      (error: unknown) => this.#ended(process, `has failed: ${String(error)}`),
+    )
+  }
+
+  #ended(process: SimulatedProcess, why: string): void {
+    if (this.process === process) this.crash(why)
+  }
+
+  #heard(process: SimulatedProcess, lives: Map<string, TermLife>, event: CandidacyEvent): void {
+    const simulation = this.#simulation
+    switch (event.kind) {
+      case 'term-began': {
+        const term = new TermLife(process, event.lease, event.epoch)
+        lives.set(event.lease, term)
+        simulation.say(process.identity, `begins term ${event.epoch}`)
+        simulation.tell({ kind: 'term-began', term })
+        break
+      }
+      case 'term-ending':
+        simulation.say(process.identity, `ends term ${event.epoch}: ${event.reason}`)
+        break
+      case 'term-over': {
+        const term = lives.get(event.lease)
+        simulation.say(process.identity, `term ${event.epoch} is over: ${event.outcome}`)
+        if (term === undefined || term.epoch !== event.epoch) break
+        term.isOver = true
+        simulation.tell({ kind: 'term-over', term })
+        break
+      }
+      case 'state':
+        if (simulation.trace.isVerbose) simulation.trace.show(simulation.now, process.identity, `is ${event.to.kind}`)
+        break
+      case 'controller-failed':
+        simulation.say(process.identity, `controller ${event.controller} failed: ${String(event.error)}`)
+        break
+      case 'wedged':
+        simulation.say(process.identity, `is wedged: ${event.tasks.map((task) => task.name).join(', ')}`)
+        break
+      case 'leader-observed':
+      case 'renewed':
+      case 'request-failed':
+        break
+      default:
+        break
+    }
+  }
+}

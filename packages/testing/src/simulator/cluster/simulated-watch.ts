@@ -1,0 +1,126 @@
+import type { LockObserver, LockSnapshot, LockWatch } from '@tenure/core'
+import type { Simulation } from '../simulation.ts'
+import { latencyMs } from './network.ts'
+import type { SimulatedProcess } from './simulated-process.ts'
+
+/** A broken connection is noticed by its silence after at most this time. */
+const LONGEST_SILENCE_MS = 15_000
+
+/** How long to wait before the next attempt to connect. */
+const RECONNECT_MS = 1000
+
+/**
+ * The watch of one process on one lease: reports the lease at its start and every change after it, in order, until its connection
+ * breaks; then connects again.
+ */
+export class SimulatedWatch implements LockWatch {
+  readonly #simulation: Simulation
+  readonly #process: SimulatedProcess
+  readonly #lease: string
+  readonly #observer: LockObserver
+  #isClosed = false
+  #disconnect: (() => void) | undefined
+  /** Drops what belongs to an earlier connection. */
+  #connection = 0
+  #deliveredAt = 0
+  #lateUntil = 0
+  #isDeaf = false
+
+  constructor(simulation: Simulation, process: SimulatedProcess, lease: string, observer: LockObserver) {
+    this.#simulation = simulation
+    this.#process = process
+    this.#lease = lease
+    this.#observer = observer
+    process.watches.add(this)
+    this.#connectIn(0)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#process.watches.delete(this)
+    this.#disconnect?.()
+  }
+
+  /** Breaks the connection; the process notices within `noticeMs`. */
+  break(cause: Error, noticeMs: number): void {
+    if (this.#disconnect === undefined) return
+    this.#disconnect()
+    this.#disconnect = undefined
+    const connection = ++this.#connection
+    this.#later(noticeMs, () => {
+      if (connection !== this.#connection) return
+      this.#observer.down(cause)
+      this.#connectIn(this.#simulation.random() * RECONNECT_MS)
+    })
+  }
+
+  /** Reports nothing for a while, and then that it was broken. */
+  goDeaf(ms: number): void {
+    this.#isDeaf = true
+    const connection = this.#connection
+    this.#later(Math.min(ms, LONGEST_SILENCE_MS), () => {
+      if (connection === this.#connection) this.break(new Error('silent for too long'), 0)
+    })
+  }
+
+  /** Reports late until `ms` from now. */
+  delay(ms: number): void {
+    this.#lateUntil = this.#simulation.now + ms
+  }
+
+  /** The connection works again; one that is broken by now stays broken. */
+  heal(): void {
+    this.#lateUntil = 0
+  }
+
+  #connectIn(ms: number): void {
+    const connection = ++this.#connection
+    const { random } = this.#simulation
+    this.#later(ms + latencyMs(random), () => {
+      if (connection !== this.#connection || this.#isClosed) return
+      if (this.#process.isCutOff || this.#simulation.now < this.#simulation.server.downUntil) {
+        this.#connectIn((0.5 + random()) * RECONNECT_MS)
+        return
+      }
+      this.#connect(connection)
+    })
+  }
+
+  #connect(connection: number): void {
+    const { server, random } = this.#simulation
+    this.#isDeaf = false
+    this.#report(server.read(this.#lease), connection)
+    this.#later(this.#deliveredAt - this.#simulation.now, () => {
+      if (connection === this.#connection && !this.#isClosed) this.#observer.up()
+    })
+    this.#disconnect = server.watch(
+      this.#lease,
+      (snapshot) => this.#report(snapshot, connection),
+      (cause) => this.break(cause, latencyMs(random)),
+    )
+  }
+
+  /** Events of one connection arrive in order. */
+  #report(snapshot: LockSnapshot, connection: number): void {
+    const { now, random } = this.#simulation
+    if (this.#isDeaf) return
+    const lateMs = now < this.#lateUntil ? random() * (this.#lateUntil - now) : 0
+    this.#deliveredAt = Math.max(this.#deliveredAt, now + lateMs + latencyMs(random))
+    this.#later(this.#deliveredAt - now, () => {
+      if (connection === this.#connection && !this.#isClosed && !this.#isDeaf) this.#receive(snapshot)
+    })
+  }
+
+  #receive(snapshot: LockSnapshot): void {
+    if (this.#process.isCutOff) {
+      // What a cut connection loses is never seen on it: it is found broken, and what was missed comes with the next one.
+      this.goDeaf(this.#simulation.random() * LONGEST_SILENCE_MS)
+      return
+    }
+    this.#observer.changed(snapshot)
+  }
+
+  #later(ms: number, run: () => void): void {
+    this.#process.post(this.#simulation.now + ms, run, 'network')
+  }
+}

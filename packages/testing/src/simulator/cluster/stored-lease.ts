@@ -1,0 +1,56 @@
+import { ANNOTATION_PREFIX, type LeaseRecord, type PresentLease } from '@tenure/core'
+import type { JsonObject, JsonValue } from '../../api-server/objects/json-value.ts'
+import type { KubeObject } from '../../api-server/objects/kube-object.ts'
+
+/** The Lease that a record is stored as; `stored` is what it replaces, whose other fields are kept. */
+export function storedLease(name: string, record: LeaseRecord, stored: KubeObject | undefined): KubeObject {
+  return {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: {
+      ...stored?.metadata,
+      name,
+      namespace: NAMESPACE,
+      annotations: { ...foreignAnnotations(stored), ...record.annotations },
+    },
+    spec: specOf(record),
+  }
+}
+
+function specOf(record: LeaseRecord): JsonObject {
+  const { holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions } = record
+  return { holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions } as JsonObject
+}
+
+/** Where leases are kept. */
+export const NAMESPACE = 'default'
+
+/** What a replica sees of a stored Lease. */
+export function presentLease(object: KubeObject): PresentLease {
+  const spec = object['spec'] as Spec
+  return {
+    kind: 'present',
+    version: BigInt(object.metadata.resourceVersion ?? 0),
+    record: { ...spec, annotations: ownAnnotations(object) },
+    deleting: false,
+    native: object,
+  }
+}
+
+type Spec = Omit<LeaseRecord, 'annotations'> & JsonObject
+
+function ownAnnotations(object: KubeObject): Record<string, string> {
+  return pick(object, (key) => key.startsWith(ANNOTATION_PREFIX))
+}
+
+function foreignAnnotations(object: KubeObject | undefined): Record<string, string> {
+  return object === undefined ? {} : pick(object, (key) => !key.startsWith(ANNOTATION_PREFIX))
+}
+
+function pick(object: KubeObject, isWanted: (key: string) => boolean): Record<string, string> {
+  const picked: Record<string, string> = {}
+  const { annotations } = object.metadata
+  for (const key in annotations)
+    if (isWanted(key)) picked[key] = String((annotations as Record<string, JsonValue>)[key])
+  return picked
+}

@@ -1,0 +1,183 @@
+import {
+  type FaultKind,
+  type FaultRates,
+  INCIDENTS,
+  REQUEST_FAULTS,
+  type Incident,
+  type RequestFault,
+} from '../faults.ts'
+import type { Simulation } from '../simulation.ts'
+import type { SimulatedProcess } from './simulated-process.ts'
+import type { SimulatedReplica } from './simulated-replica.ts'
+
+const HOUR_MS = 3_600_000
+
+/**
+ * What goes wrong, and when: disturbed times take turns with calm ones, in which everything is whole again. A run ends calm.
+ */
+export class Weather {
+  /** How often each fault happened to a replica in each state. */
+  readonly coverage = new Map<FaultKind, Map<string, number>>()
+  isCalm = true
+  readonly #simulation: Simulation
+  readonly #requestFaults: readonly (readonly [RequestFault, number])[]
+  readonly #requestFaultRate: number
+  /** The incidents that can happen, and how many there are in a disturbed millisecond. */
+  readonly #incidents: readonly (readonly [Incident, number])[]
+  readonly #incidentRate: number
+
+  constructor(simulation: Simulation, rates: FaultRates) {
+    this.#simulation = simulation
+    this.#requestFaults = ratesOf(REQUEST_FAULTS, rates)
+    this.#requestFaultRate = Math.min(1, total(this.#requestFaults))
+    this.#incidents = ratesOf(INCIDENTS, rates)
+    this.#incidentRate = total(this.#incidents) / HOUR_MS
+  }
+
+  /** Plans disturbed and calm times until the end. */
+  start(): void {
+    const { durationMs, calmMs, stormMs, random, agenda } = this.#simulation
+    if (this.#requestFaultRate === 0 && this.#incidentRate === 0) {
+      this.#clear()
+      return
+    }
+    for (let at = 0; at < durationMs;) {
+      const stormEnd = at + stormMs * (0.5 + random())
+      const end = Math.max(stormEnd, 0) + calmMs
+      if (at > 0 && end > durationMs) return
+      agenda.add(at, () => this.#disturb(stormEnd))
+      agenda.add(Math.min(stormEnd, durationMs), () => this.#clear())
+      at = end
+    }
+  }
+
+  /** What goes wrong with a request that is sent now. */
+  requestFault(process: SimulatedProcess): RequestFault | undefined {
+    const { random } = this.#simulation
+    if (this.isCalm || this.#requestFaultRate === 0) return undefined
+    let dice = random()
+    if (dice >= this.#requestFaultRate) return undefined
+    for (const [kind, rate] of this.#requestFaults) {
+      if (dice < rate) {
+        this.#count(kind, this.#simulation.replicas[process.replica])
+        return kind
+      }
+      dice -= rate
+    }
+    return undefined
+  }
+
+  #disturb(until: number): void {
+    this.isCalm = false
+    this.#simulation.say('weather', 'disturbed')
+    this.#simulation.tell({ kind: 'disturbed' })
+    this.#planIncident(until)
+  }
+
+  #clear(): void {
+    const simulation = this.#simulation
+    this.isCalm = true
+    simulation.say('weather', 'calm')
+    simulation.server.heal()
+    for (const replica of simulation.replicas) replica.heal()
+    simulation.tell({ kind: 'calm' })
+  }
+
+  #planIncident(until: number): void {
+    const { agenda, now, random } = this.#simulation
+    if (this.#incidentRate === 0) return
+    const at = now - Math.log(1 - random()) / this.#incidentRate
+    if (at >= until) return
+    agenda.add(at, () => {
+      this.#happen(this.#pickIncident())
+      this.#planIncident(until)
+    })
+  }
+
+  #pickIncident(): Incident {
+    let dice = this.#simulation.random() * total(this.#incidents)
+    for (const [kind, rate] of this.#incidents) {
+      if (dice < rate) return kind
+      dice -= rate
+    }
+    return 'crash'
+  }
+
+  #happen(kind: Incident): void {
+    const simulation = this.#simulation
+    const { random, replicas, server, lease } = simulation
+    const replica = replicas[Math.floor(random() * replicas.length)]
+    const process = replica?.process
+    if (replica === undefined || process === undefined) return
+    this.#count(kind, replica)
+    const ms = random()
+    simulation.say(process.identity, kind)
+    switch (kind) {
+      case 'unauthenticated':
+      case 'forbidden':
+        server.refuse(process, kind, ms * 30_000)
+        break
+      case 'partition':
+        process.cutOffUntil = Math.max(process.cutOffUntil, simulation.now + ms * 40_000)
+        break
+      case 'watch-reset':
+        for (const watch of process.watches) watch.break(new Error('reset'), ms * 100)
+        break
+      case 'watch-late':
+        for (const watch of process.watches) watch.delay(ms * 20_000)
+        break
+      case 'watch-gap':
+        for (const watch of process.watches) watch.goDeaf(ms * 15_000)
+        break
+      case 'pause':
+        process.suspend(ms * 40_000, false)
+        break
+      case 'stall':
+        process.suspend(ms * 5000, true)
+        break
+      case 'crash':
+        replica.crash('crashes')
+        break
+      case 'restart':
+        replica.restart()
+        break
+      case 'step-down':
+        replica.stepDown(ms < 0.5 ? undefined : ms * 5000)
+        break
+      case 'clock-rate':
+        process.changeRate()
+        break
+      case 'wall-clock-step':
+        process.stepWallTime((ms - 0.5) * 20_000)
+        break
+      case 'lease-edited':
+        server.edit(lease)
+        break
+      case 'lease-deleted':
+        server.delete(lease)
+        break
+      case 'server-restart':
+        server.restart(ms * 10_000)
+        break
+      default:
+        kind satisfies never
+    }
+  }
+
+  #count(kind: FaultKind, replica: SimulatedReplica | undefined): void {
+    const state = replica?.state ?? 'down'
+    const states = this.coverage.get(kind) ?? new Map<string, number>()
+    this.coverage.set(kind, states.set(state, (states.get(state) ?? 0) + 1))
+  }
+}
+
+function ratesOf<K extends FaultKind>(kinds: readonly K[], rates: FaultRates): readonly (readonly [K, number])[] {
+  return kinds.flatMap((kind) => {
+    const rate = rates[kind] ?? 0
+    return rate > 0 ? [[kind, rate] as const] : []
+  })
+}
+
+function total(rates: readonly (readonly [FaultKind, number])[]): number {
+  return rates.reduce((sum, [, rate]) => sum + rate, 0)
+}

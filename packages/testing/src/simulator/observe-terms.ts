@@ -1,0 +1,84 @@
+import type { SpawnOptions, StepDownOptions, Term, TermExtension } from '@tenure/core'
+import { type Actor, actors } from './actors.ts'
+import type { SimulatedProcess } from './cluster/simulated-process.ts'
+import type { Simulation } from './simulation.ts'
+import type { TermLife } from './term-life.ts'
+
+/**
+ * Sees what runs in the terms of a process, apart from what Tenure itself keeps count of: each Term gets methods of its own that
+ * note what is begun through it and what of it ends.
+ */
+export function observeTerms(
+  simulation: Simulation,
+  process: SimulatedProcess,
+  lives: ReadonlyMap<string, TermLife>,
+): TermExtension {
+  return {
+    attach(term: Term) {
+      const life = lives.get(term.lease)
+      if (life !== undefined && life.epoch === term.epoch) observe(simulation, { process, term: life }, term)
+      return () => {}
+    },
+  }
+}
+
+function observe(simulation: Simulation, actor: Actor & { readonly term: TermLife }, term: Term): void {
+  const life = actor.term
+  const spawn = term.spawn.bind(term)
+  const sleep = term.sleep.bind(term)
+  const defer = term.defer.bind(term)
+  const stepDown = term.stepDown.bind(term)
+  const tracked = (name: string, work: () => unknown) => async () => {
+    const task = `${term.controller}/${name}`
+    life.taskBegan(task)
+    simulation.tell({ kind: 'task-began', term: life, task })
+    try {
+      return await actors.run(actor, work)
+    } finally {
+      life.taskEnded(task)
+    }
+  }
+  const observed = {
+    spawn: <T>(name: string, work: (signal: AbortSignal) => T | Promise<T>, options?: SpawnOptions): Promise<T> =>
+      spawn(name, (signal) => tracked(name, () => work(signal))() as Promise<T>, options),
+    defer: (cleanup: () => unknown): void => defer(tracked('cleanup', cleanup)),
+    async sleep(delayMs: number): Promise<void> {
+      const wait = `a sleep of ${delayMs} ms in ${term.controller}`
+      life.waitBegan(wait)
+      try {
+        await sleep(delayMs)
+      } finally {
+        life.waitEnded(wait)
+        simulation.acted(life, 'woke up')
+      }
+    },
+    // What the elector does about it is no work of the term.
+    stepDown: (options?: StepDownOptions): void => actors.run({ ...actor, term: undefined }, () => stepDown(options)),
+  }
+  Object.assign(term, observed)
+  for (const signal of [term.signal, term.hardSignal]) bindListeners(signal, actor)
+}
+
+type Listener = (event: Event) => void
+type Listening = Listener | { readonly handleEvent: Listener }
+
+/** What listens to a signal of the term belongs to the term, whoever aborts it. */
+function bindListeners(signal: AbortSignal, actor: Actor): void {
+  const bound = new WeakMap<object, Listener>()
+  const add = signal.addEventListener.bind(signal)
+  const remove = signal.removeEventListener.bind(signal)
+  const boundTo = (listening: Listening): Listener => {
+    const known = bound.get(listening)
+    if (known !== undefined) return known
+    const listener: Listener = (event) =>
+      actors.run(actor, () => (typeof listening === 'function' ? listening(event) : listening.handleEvent(event)))
+    bound.set(listening, listener)
+    return listener
+  }
+  Object.assign(signal, {
+    addEventListener: (type: string, listening: Listening, options?: { readonly once?: boolean }) =>
+      add(type, boundTo(listening), options),
+    removeEventListener: (type: string, listening: Listening, options?: { readonly capture?: boolean }) =>
+      remove(type, boundTo(listening), options),
+  })
+}

@@ -1,0 +1,26 @@
+import type { Fact } from '../fact.ts'
+import type { Simulation } from '../simulation.ts'
+import { alwaysALeader } from './always-a-leader.ts'
+import { epochsGrow } from './epochs-grow.ts'
+import { nothingLeft } from './nothing-left.ts'
+import { noLostAdd } from './no-lost-add.ts'
+import { oneTermAtATime } from './one-term-at-a-time.ts'
+import type { Oracle } from './oracle.ts'
+import { releaseWhenEmpty } from './release-when-empty.ts'
+import { writesInOrder } from './writes-in-order.ts'
+
+/** Every rule, in order. */
+export const ORACLES: readonly Oracle[] = [
+  oneTermAtATime,
+  writesInOrder,
+  releaseWhenEmpty,
+  noLostAdd,
+  alwaysALeader,
+  epochsGrow,
+  nothingLeft,
+]
+
+/** Lets an oracle judge a run. */
+export function judge(oracle: Oracle, simulation: Simulation): (fact: Fact) => void {
+  return oracle.sit(simulation, (message) => simulation.violated(oracle.id, message))
+}

@@ -1,0 +1,22 @@
+import type { StoreWrite } from '../store/store-write.ts'
+import type { Oracle } from './oracle.ts'
+
+/** O2. What counts is the term whose code sent the write, whether it was fenced or not. */
+export const writesInOrder: Oracle = {
+  id: 'O2',
+  rule: 'Once a term has written a key, no write of an earlier term is accepted for it.',
+  sit(_simulation, violated) {
+    const newest = new Map<string, StoreWrite>()
+    return (fact) => {
+      if (fact.kind !== 'stored' || fact.write.term === undefined) return
+      const { key, term, epoch } = fact.write
+      const last = newest.get(key)
+      if (last?.term === undefined || last.term.epoch <= term.epoch) {
+        newest.set(key, fact.write)
+        return
+      }
+      const fence = epoch === undefined ? 'without an epoch' : `with epoch ${epoch}`
+      violated(`${term.name} wrote \`${key}\` ${fence} after ${last.term.name} had`)
+    }
+  },
+}

@@ -1,0 +1,43 @@
+import { OptionsError, type Random } from '@tenure/core'
+
+/**
+ * The version of the simulator's behaviour. Grows whenever the same seed would give another run: with it a seed from elsewhere is
+ * refused rather than replayed as something else.
+ */
+const SEED_VERSION = 1
+
+/** The number of a seed, from its number or its text. @throws OptionsError for a seed of another version, or no seed at all. */
+export function parseSeed(seed: string | number): number {
+  if (typeof seed === 'number') {
+    if (Number.isInteger(seed) && seed >= 0 && seed < 2 ** 32) return seed
+    throw new OptionsError(`Expected \`seed\` to be a whole number of at least 0 and below 2^32, got \`${seed}\``)
+  }
+  const [, version, number] = /^s(\d+)-(\d+)$/.exec(seed) ?? []
+  if (version === undefined || number === undefined) {
+    throw new OptionsError(`Expected \`seed\` to look like \`${formatSeed(42)}\`, got \`${seed}\``)
+  }
+  if (Number(version) !== SEED_VERSION) {
+    throw new OptionsError(
+      `Expected \`seed\` to be of version ${SEED_VERSION} of the simulator, because another version runs it differently, got ` +
+        `\`${seed}\` of version ${version}`,
+    )
+  }
+  return parseSeed(Number(number))
+}
+
+/** A seed with the version that it belongs to. */
+export function formatSeed(seed: number): string {
+  return `s${SEED_VERSION}-${seed}`
+}
+
+/** A small generator with 32 bits of state (mulberry32, Tommy Ettinger), the one source of chance in a run. */
+export function seededRandom(seed: number): Random {
+  // Seeds in a row must not begin alike.
+  let state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ (seed >>> 13)
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

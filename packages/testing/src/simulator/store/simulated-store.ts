@@ -1,0 +1,64 @@
+import { TenureError } from '@tenure/core'
+import type { Simulation } from '../simulation.ts'
+import type { StoreWrite } from './store-write.ts'
+
+/** A write was refused because the store has seen a newer epoch. */
+export class StaleEpochError extends TenureError {
+  override readonly code = 'STALE_EPOCH'
+
+  constructor(key: string, epoch: bigint, newest: bigint) {
+    super(`The write of \`${key}\` with epoch ${epoch} was refused: the store has seen epoch ${newest}`)
+  }
+}
+
+/** A write was refused because the key is at another version. */
+export class StaleVersionError extends TenureError {
+  override readonly code = 'STALE_VERSION'
+
+  constructor(key: string, expected: number, stored: number) {
+    super(`The write of \`${key}\` at version ${expected} was refused: it is at version ${stored}`)
+  }
+}
+
+/** A stored value. */
+export interface Entry {
+  readonly value: unknown
+  /** Grows with every write of any key. */
+  readonly version: number
+}
+
+/** The database of a run: keys and values, one version counter, and one fence that only rises. */
+export class SimulatedStore {
+  readonly #simulation: Simulation
+  readonly #entries = new Map<string, Entry>()
+  #version = 0
+  #fence = 0n
+
+  constructor(simulation: Simulation) {
+    this.#simulation = simulation
+  }
+
+  /** The value of a key. Values are frozen copies. */
+  get(key: string): Entry | undefined {
+    return this.#entries.get(key)
+  }
+
+  /** Refuses every fenced write of an older epoch from now on. @throws StaleEpochError when a newer one was seen. */
+  raise(epoch: bigint): void {
+    if (epoch < this.#fence) throw new StaleEpochError('(fence)', epoch, this.#fence)
+    this.#fence = epoch
+  }
+
+  /** Replaces a value. @throws StaleEpochError, StaleVersionError */
+  put(write: Omit<StoreWrite, 'version' | 'replaced'> & { readonly ifVersion: number | undefined }): StoreWrite {
+    const { key, value, epoch, ifVersion } = write
+    if (epoch !== undefined) this.raise(epoch)
+    const replaced = this.#entries.get(key)?.version ?? 0
+    if (ifVersion !== undefined && ifVersion !== replaced) throw new StaleVersionError(key, ifVersion, replaced)
+    this.#version += 1
+    this.#entries.set(key, { value, version: this.#version })
+    const stored: StoreWrite = { ...write, version: this.#version, replaced }
+    this.#simulation.tell({ kind: 'stored', write: stored })
+    return stored
+  }
+}

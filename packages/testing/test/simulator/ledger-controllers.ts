@@ -1,0 +1,107 @@
+import { Controller, type Term } from '@tenure/core'
+import { StaleEpochError, StaleVersionError, type SimulatedWorld } from '../../src/simulator/index.ts'
+
+/** Adds an item to a list every now and then, as the one leader that may. */
+abstract class Ledger extends Controller {
+  readonly name = 'ledger'
+  protected readonly world: SimulatedWorld
+
+  constructor(world: SimulatedWorld) {
+    super()
+    this.world = world
+  }
+
+  async run(term: Term): Promise<void> {
+    await this.prepare(term)
+    for (;;) {
+      await this.add(term).catch((error: unknown) => this.#goOnUnlessRefused(term, error))
+      await term.sleep(500 + 1500 * this.world.random())
+    }
+  }
+
+  protected prepare(_term: Term): Promise<void> {
+    return Promise.resolve()
+  }
+
+  protected abstract add(term: Term): Promise<unknown>
+
+  /** A request that failed for another reason is tried again: with the version that is then stored. */
+  #goOnUnlessRefused(term: Term, error: unknown): void {
+    if (error instanceof StaleEpochError) term.stepDown()
+    else if (!(error instanceof StaleVersionError)) term.signal.throwIfAborted()
+  }
+
+  protected async items(): Promise<{ readonly items: readonly unknown[]; readonly version: number }> {
+    const entry = await this.world.get('ledger')
+    return { items: (entry?.value ?? []) as readonly unknown[], version: entry?.version ?? 0 }
+  }
+}
+
+/** As it should be: raises the fence first, writes with its epoch, and only over the version that it has read. */
+export class FencedLedger extends Ledger {
+  protected override async prepare(term: Term): Promise<void> {
+    for (;;) {
+      try {
+        await this.world.raiseFence(term.epoch)
+        return
+      } catch (error) {
+        if (error instanceof StaleEpochError) throw error
+        await term.sleep(200)
+      }
+    }
+  }
+
+  protected override async add(term: Term): Promise<void> {
+    const { items, version } = await this.items()
+    term.assertHeld()
+    await this.world.put('ledger', [...items.slice(-5), term.epoch], { epoch: term.epoch, ifVersion: version })
+  }
+}
+
+/** The race: reads, changes and writes with nothing that would notice another term in between. */
+export class UnfencedLedger extends Ledger {
+  protected override async add(term: Term): Promise<void> {
+    const { items } = await this.items()
+    await this.world.put('ledger', [...items.slice(-5), term.epoch])
+  }
+}
+
+/** The race: a loop that nobody tracks and that asks nobody whether to go on. */
+export class DetachedLoop extends Controller {
+  readonly name = 'detached'
+  readonly #world: SimulatedWorld
+
+  constructor(world: SimulatedWorld) {
+    super()
+    this.#world = world
+  }
+
+  async run(term: Term): Promise<void> {
+    void this.#loop()
+    await term.sleep(1e12)
+  }
+
+  async #loop(): Promise<void> {
+    for (;;) {
+      await this.#world.get('anything').catch(() => {})
+      await new Promise<void>((resolve) => this.#world.clock.setTimer(3000, resolve))
+    }
+  }
+}
+
+/** The race: says goodbye when it is told to end, and does not wait until that has arrived. */
+export class WriteAfterSignal extends Controller {
+  readonly name = 'status'
+  readonly #world: SimulatedWorld
+
+  constructor(world: SimulatedWorld) {
+    super()
+    this.#world = world
+  }
+
+  async run(term: Term): Promise<void> {
+    term.signal.addEventListener('abort', () => void this.#world.put('status', 'gone').catch(() => {}))
+    await this.#world.put('status', 'here').catch(() => {})
+    await term.sleep(1e12)
+  }
+}

@@ -1,0 +1,90 @@
+import { Controller, type Term } from '@tenure/core'
+import { TermRun } from '../../../core/src/candidacy/term-run.ts'
+import { Elector } from '../../../core/src/election/elector.ts'
+import { Store } from '../../src/api-server/storage/store.ts'
+import { SimulatedLock } from '../../src/simulator/cluster/simulated-lock.ts'
+import type { OracleId, SimulateSeedsOptions } from '../../src/simulator/index.ts'
+import { DetachedLoop, FencedLedger, UnfencedLedger, WriteAfterSignal } from './ledger-controllers.ts'
+
+/** A defect that an oracle has to find. */
+export interface PlantedDefect {
+  readonly what: string
+  readonly options: Partial<SimulateSeedsOptions> & Pick<SimulateSeedsOptions, 'controllers'>
+  /** Puts the defect into the code; returns what takes it out again. */
+  readonly plant?: () => () => void
+}
+
+/** Takes a while to end. */
+class SlowToEnd extends Controller {
+  readonly name = 'slow'
+
+  async run(term: Term): Promise<void> {
+    await term.spawn('work', () => untilAborted(term.hardSignal), { finishOnDrain: true })
+  }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+function replaceMethod<T extends object, K extends keyof T>(target: T, key: K, make: (original: T[K]) => T[K]) {
+  const original = target[key]
+  target[key] = make(original)
+  return () => {
+    target[key] = original
+  }
+}
+
+/** For every oracle a defect. The compiler sees to it that none is left out. */
+export const PLANTED_DEFECTS: Readonly<Record<OracleId, PlantedDefect>> = {
+  O1: {
+    what: 'a server that does not compare versions',
+    options: { controllers: [(world) => new FencedLedger(world)] },
+    plant: () =>
+      replaceMethod(
+        Store.prototype,
+        'update',
+        (update) =>
+          function anyVersion(this: Store, ref, object) {
+            return update.call(this, ref, object)
+          },
+      ),
+  },
+  O2: {
+    what: 'a controller that writes when it is told to end and does not wait',
+    options: { controllers: [(world) => new WriteAfterSignal(world)] },
+  },
+  O3: {
+    what: 'a candidacy that does not wait for the tasks of a term',
+    options: { controllers: [() => new SlowToEnd()] },
+    plant: () => replaceMethod(TermRun.prototype, 'done', () => () => Promise.resolve()),
+  },
+  O4: {
+    what: 'a controller that reads, changes and writes without a fence',
+    options: { controllers: [(world) => new UnfencedLedger(world)] },
+  },
+  O5: {
+    what: 'an elector that does not stand',
+    options: { controllers: [(world) => new FencedLedger(world)] },
+    plant: () => replaceMethod(Elector.prototype, 'start', () => () => {}),
+  },
+  O6: {
+    what: 'a lease whose version begins anew when it is created again',
+    options: { controllers: [() => new SlowToEnd()], faults: { 'lease-deleted': 60 } },
+    plant: () =>
+      replaceMethod(
+        SimulatedLock.prototype,
+        'create',
+        (create) =>
+          async function fromTheBeginning(this: SimulatedLock, record, options) {
+            return { ...(await create.call(this, record, options)), version: 1n }
+          },
+      ),
+  },
+  O7: {
+    what: 'a controller with a loop that nobody tracks',
+    options: { controllers: [(world) => new DetachedLoop(world)] },
+  },
+}
