@@ -86,6 +86,7 @@ function resolveOptions(options: ControlPlaneOptions): ResolvedOptions {
 export class ControlPlane implements AsyncDisposable {
   readonly #parts: Parts
   #apiServer: StartedServer
+  readonly #further: StartedServer[] = []
   readonly #client: ApiClient
 
   private constructor(parts: Parts, apiServer: StartedServer) {
@@ -192,11 +193,21 @@ export class ControlPlane implements AsyncDisposable {
     await this.startApiServer()
   }
 
-  /** Ends both processes and removes the folder with all data. May be called twice. */
+  /** Starts a further API server over the same etcd, which keeps its own caches; it ends with the control plane. */
+  async addApiServer(): Promise<{ readonly url: string }> {
+    const number = this.#further.length + 2
+    const server = await startApiServerOf(this.#parts, undefined, [
+      `--audit-log-path=${join(this.#parts.folder, `audit-${number}.log`)}`,
+    ])
+    this.#further.push(server)
+    return { url: urlOf(server.ports[0] ?? 0) }
+  }
+
+  /** Ends all processes and removes the folder with all data. May be called twice. */
   async stop(): Promise<void> {
     this.#client.close()
     // Nothing of it is kept, so nothing has to end in order.
-    await Promise.all([this.apiServer.kill(), this.etcd.kill()])
+    await Promise.all([...this.#further.map(({ process }) => process.kill()), this.apiServer.kill(), this.etcd.kill()])
     await cleanUp(this.#parts.folder, this.#parts.guard)
   }
 
@@ -205,7 +216,11 @@ export class ControlPlane implements AsyncDisposable {
   }
 }
 
-async function startApiServerOf(parts: Parts, port?: number): Promise<StartedServer> {
+async function startApiServerOf(
+  parts: Parts,
+  port?: number,
+  furtherArguments: readonly string[] = [],
+): Promise<StartedServer> {
   const { options, folder, guard, access, etcd } = parts
   return await startApiServer({
     folder,
@@ -214,7 +229,7 @@ async function startApiServerOf(parts: Parts, port?: number): Promise<StartedSer
     etcdPort: etcd.ports[0] ?? 0,
     featureGates: options.featureGates,
     runtimeConfig: options.runtimeConfig,
-    extraArguments: options.apiServerArguments,
+    extraArguments: [...options.apiServerArguments, ...furtherArguments],
     isReady: async (candidate) => await isReady(access.accessFor(prober, urlOf(candidate))),
   })
 }

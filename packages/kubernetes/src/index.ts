@@ -17,3 +17,7 @@ export { EPOCH_ANNOTATION, HOLDER_ANNOTATION, LEASE_ANNOTATION } from './gate/ep
 export { assertLabels } from './config/labels.ts'
 export { assertDnsLabel, assertDnsSubdomain } from './config/dns-name.ts'
 export { WriteGateClosedError } from '@tenure/core'
+export type { FenceMode, FenceOptions, GuardedResources } from './policies/fence-options.ts'
+export type { FencePolicy } from './policies/fence-policy.ts'
+export { holderCheck, type HolderCheckOptions } from './policies/holder-check.ts'
+export { termCheck, type TermCheckOptions } from './policies/term-check.ts'

@@ -1,0 +1,84 @@
+import type { V1NamedRuleWithOperations } from '@kubernetes/client-node'
+import { assertKnownKeys, OptionsError } from '@tenure/core'
+import { assertDnsLabel, assertDnsSubdomain } from '../config/dns-name.ts'
+
+/** Resources of one API group that a policy guards, their subresources included. */
+export interface GuardedResources {
+  /** The API group; the empty string for the core group. */
+  readonly apiGroup: string
+  /** Plural names, such as `deployments`. A resource that does not exist is guarded from when it does; nothing warns of it. */
+  readonly resources: readonly string[]
+}
+
+/**
+ * What the API server does about a write that a policy refuses: `Warn` lets it pass with a warning in the answer, `Audit` lets it
+ * pass with an annotation in the audit log, `Deny` refuses it with 422.
+ */
+export type FenceMode = 'Warn' | 'Audit' | 'Deny'
+
+/** What all fences on the server need to know. */
+export interface FenceOptions {
+  /** The Lease whose holder may write. */
+  readonly lease: { readonly name: string; readonly namespace: string }
+  /** What is guarded; at least one resource. The Lease itself never is. */
+  readonly resources: readonly GuardedResources[]
+  /** Where it is guarded; objects outside of any namespace are guarded always. @default the namespace of the Lease */
+  readonly namespaces?: readonly string[] | 'all'
+  /** @default 'Deny' */
+  readonly mode?: FenceMode
+}
+
+/** The names of all {@link FenceOptions}. */
+export const FENCE_OPTION_NAMES: readonly (keyof FenceOptions)[] = ['lease', 'resources', 'namespaces', 'mode']
+
+const MODES: readonly string[] = ['Warn', 'Audit', 'Deny'] satisfies FenceMode[]
+const PLURAL = /^(\*|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$/
+
+/** Checks what the caller gave. @throws OptionsError naming the option that is wrong. */
+export function assertFenceOptions(what: string, options: FenceOptions, known: readonly string[]): void {
+  assertKnownKeys(what, options, known)
+  assertDnsSubdomain('lease.name', options.lease?.name)
+  assertDnsLabel('lease.namespace', options.lease.namespace)
+  if (!Array.isArray(options.resources) || options.resources.length === 0) {
+    throw new OptionsError(`Expected \`resources\` to name at least one resource, got \`${String(options.resources)}\``)
+  }
+  for (const { apiGroup, resources } of options.resources) {
+    if (apiGroup !== '' && apiGroup !== '*') assertDnsSubdomain('resources.apiGroup', apiGroup)
+    const wrong = resources.find((resource: unknown) => typeof resource !== 'string' || !PLURAL.test(resource))
+    if (wrong === undefined && resources.length > 0) continue
+    throw new OptionsError(
+      `Expected \`resources.resources\` to hold plural names without subresources, such as \`deployments\`, got \`${wrong ?? ''}\``,
+    )
+  }
+  if (options.namespaces !== undefined && options.namespaces !== 'all') {
+    for (const namespace of options.namespaces) assertDnsLabel('namespaces', namespace)
+  }
+  if (options.mode !== undefined && !MODES.includes(options.mode)) {
+    throw new OptionsError(`Expected \`mode\` to be one of ${MODES.join(', ')}, got \`${String(options.mode)}\``)
+  }
+}
+
+/** The rules that match writes to what is guarded. */
+export function guardedRules(
+  { resources }: FenceOptions,
+  operations: readonly string[],
+  subresources: boolean,
+): V1NamedRuleWithOperations[] {
+  return resources.map((group) => ({
+    apiGroups: [group.apiGroup],
+    apiVersions: ['*'],
+    operations: [...operations],
+    resources: group.resources.flatMap((resource) => (subresources ? [resource, `${resource}/*`] : [resource])),
+  }))
+}
+
+/** The rule that leaves the Lease itself out: whoever stands for election has to write it. */
+export function leaseRule({ lease }: FenceOptions): V1NamedRuleWithOperations {
+  return {
+    apiGroups: ['coordination.k8s.io'],
+    apiVersions: ['*'],
+    operations: ['*'],
+    resources: ['leases'],
+    resourceNames: [lease.name],
+  }
+}

@@ -1,0 +1,122 @@
+import type { V1Validation, V1Variable } from '@kubernetes/client-node'
+import { OptionsError } from '@tenure/core'
+import { HOLDER_ANNOTATION } from '../gate/epoch-stamp.ts'
+import { assertFenceOptions, FENCE_OPTION_NAMES, guardedRules, leaseRule, type FenceOptions } from './fence-options.ts'
+import { celString, fencePolicy, type FencePolicy } from './fence-policy.ts'
+
+/** Options of {@link holderCheck}. */
+export interface HolderCheckOptions extends FenceOptions {
+  /** The users whose writes are checked; those of everybody else pass. `system:serviceaccount:NAMESPACE:NAME` for a service account. */
+  readonly writers: readonly string[]
+  /**
+   * How a write is known to be that of the holder.
+   *
+   * - `pod`: the token of the writer is bound to a Pod, and the holder's identity is the name of that Pod, alone or followed by
+   *   `_` and anything, as the default identity is where `POD_NAME` is set.
+   * - `annotation`: the object that is written carries the holder's identity in the annotation `tenure.dev/holder`, as
+   *   `gated(term, kubeConfig, { holder: identity })` writes it. Covers no subresource, no session and no deletion.
+   *
+   * @default 'pod'
+   */
+  readonly recognizeBy?: 'pod' | 'annotation'
+}
+
+/** Set by the API server for tokens that are bound to a Pod. */
+const POD_NAME_EXTRA = 'authentication.kubernetes.io/pod-name'
+
+/**
+ * A policy under which, of the writers, only the present holder of the Lease may write: create, update, patch, apply, delete and
+ * deletecollection of the resources and all their subresources, `scale`, `status` and sessions such as exec included.
+ *
+ * The API server reads the Lease from a cache. For a moment after the Lease has changed hands, a server may still let the former
+ * holder pass and refuse the present one: the former needs the term check, the latter a retry. Nobody may write while nobody
+ * holds the Lease, or while it does not exist. That a Lease has expired cannot be seen: until somebody else takes it, its last
+ * holder may write.
+ *
+ * @throws OptionsError naming the option that is wrong.
+ */
+export function holderCheck(options: HolderCheckOptions): FencePolicy {
+  const { lease, writers, recognizeBy = 'pod' } = options
+  assertFenceOptions('`holderCheck()`', options, [...FENCE_OPTION_NAMES, 'writers', 'recognizeBy'])
+  if (!Array.isArray(writers) || writers.length === 0) {
+    throw new OptionsError(`Expected \`writers\` to name at least one user, got \`${String(writers)}\``)
+  }
+  const recognition = RECOGNITION[recognizeBy]
+  if (recognition === undefined) {
+    throw new OptionsError(`Expected \`recognizeBy\` to be one of pod, annotation, got \`${String(recognizeBy)}\``)
+  }
+  return fencePolicy(options, {
+    name: 'holder-check',
+    paramRef: { name: lease.name, namespace: lease.namespace, parameterNotFoundAction: 'Deny' },
+    spec: {
+      paramKind: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' },
+      matchConstraints: {
+        resourceRules: guardedRules(options, recognition.operations, recognition.subresources),
+        excludeResourceRules: [leaseRule(options)],
+      },
+      matchConditions: [
+        { name: 'is-writer', expression: `request.userInfo.username in [${writers.map(celString).join(', ')}]` },
+      ],
+      variables: [
+        {
+          name: 'holder',
+          expression: "has(params.spec) && has(params.spec.holderIdentity) ? params.spec.holderIdentity : ''",
+        },
+        recognition.writer,
+      ],
+      validations: [
+        recognition.known,
+        {
+          expression: "variables.holder != ''",
+          message: `nobody holds the Lease ${lease.namespace}/${lease.name}`,
+        },
+        {
+          expression: `variables.writer == '' || variables.holder == '' || ${recognition.matches}`,
+          message: `the Lease ${lease.namespace}/${lease.name} is held by another replica`,
+          messageExpression: `"the Lease ${lease.namespace}/${lease.name} is held by " + variables.holder + ", not by " + variables.writer`,
+        },
+      ],
+    },
+  })
+}
+
+interface Recognition {
+  readonly operations: readonly string[]
+  readonly subresources: boolean
+  readonly writer: V1Variable
+  readonly known: V1Validation
+  readonly matches: string
+}
+
+const RECOGNITION: Readonly<Record<string, Recognition>> = {
+  pod: {
+    operations: ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'],
+    subresources: true,
+    writer: {
+      name: 'writer',
+      expression:
+        `has(request.userInfo.extra) && '${POD_NAME_EXTRA}' in request.userInfo.extra && ` +
+        `size(request.userInfo.extra['${POD_NAME_EXTRA}']) > 0 ? request.userInfo.extra['${POD_NAME_EXTRA}'][0] : ''`,
+    },
+    known: {
+      expression: "variables.writer != ''",
+      message: 'the token of the writer is not bound to a Pod, so whether it belongs to the holder cannot be told',
+    },
+    matches: "variables.holder == variables.writer || variables.holder.startsWith(variables.writer + '_')",
+  },
+  annotation: {
+    operations: ['CREATE', 'UPDATE'],
+    subresources: false,
+    writer: {
+      name: 'writer',
+      expression:
+        `has(object.metadata.annotations) && '${HOLDER_ANNOTATION}' in object.metadata.annotations ` +
+        `? object.metadata.annotations['${HOLDER_ANNOTATION}'] : ''`,
+    },
+    known: {
+      expression: "variables.writer != ''",
+      message: `the object does not carry the identity of the writer in the annotation ${HOLDER_ANNOTATION}`,
+    },
+    matches: 'variables.holder == variables.writer',
+  },
+}

@@ -1,0 +1,97 @@
+import type { V1Validation } from '@kubernetes/client-node'
+import { EPOCH_ANNOTATION, LEASE_ANNOTATION } from '../gate/epoch-stamp.ts'
+import { assertFenceOptions, FENCE_OPTION_NAMES, guardedRules, leaseRule, type FenceOptions } from './fence-options.ts'
+import { celString, fencePolicy, type FencePolicy } from './fence-policy.ts'
+
+/** Options of {@link termCheck}. */
+export interface TermCheckOptions extends FenceOptions {
+  /** Users that the check lets pass, such as an administrator who hands an object to another lease. @default none */
+  readonly exemptUsers?: readonly string[]
+}
+
+/**
+ * A policy under which a write with an older epoch never overwrites one with a newer epoch.
+ *
+ * The annotation `tenure.dev/epoch` of the object that is written is compared with that of the stored object, inside of the
+ * transaction of the update: there is no window, and no assumption about clocks, caches or other API servers. The clients of
+ * `gated()` write the annotation.
+ *
+ * | write | covered |
+ * |---|---|
+ * | update, patch of every kind, apply of an object that exists | yes |
+ * | the same on `status` | where the resource stores annotations that come in through it: built-in kinds do, custom resources do not |
+ * | create, apply of an object that does not exist | no stored object: the first write adopts; a malformed epoch is refused |
+ * | `scale` | no: a Scale carries no annotations of the object |
+ * | delete, deletecollection | no: they carry no object |
+ * | a patch that does not name the annotation | no: it leaves the stored one as it is, as the writes of others have to |
+ *
+ * An object without the annotation is adopted by the first write that carries it. After that, the annotation cannot be removed,
+ * nor can `tenure.dev/lease` be changed, so that two leases that guard one object show as a refusal that names both. An epoch
+ * that is not a number of at most 64 bits is refused; a stored one that is none may be overwritten.
+ *
+ * @throws OptionsError naming the option that is wrong.
+ */
+export function termCheck(options: TermCheckOptions): FencePolicy {
+  const { exemptUsers = [] } = options
+  assertFenceOptions('`termCheck()`', options, [...FENCE_OPTION_NAMES, 'exemptUsers'])
+  const matchConditions = [
+    { name: 'not-exempt', expression: `!(request.userInfo.username in [${exemptUsers.map(celString).join(', ')}])` },
+  ]
+  return fencePolicy(options, {
+    name: 'term-check',
+    spec: {
+      matchConstraints: {
+        resourceRules: guardedRules(options, ['CREATE', 'UPDATE'], true),
+        excludeResourceRules: [leaseRule(options)],
+      },
+      ...(exemptUsers.length > 0 && { matchConditions }),
+      variables: [
+        { name: 'stored', expression: annotation('oldObject', EPOCH_ANNOTATION) },
+        { name: 'given', expression: annotation('object', EPOCH_ANNOTATION) },
+        { name: 'storedLease', expression: annotation('oldObject', LEASE_ANNOTATION) },
+        { name: 'givenLease', expression: annotation('object', LEASE_ANNOTATION) },
+        { name: 'storedIsEpoch', expression: isEpoch('variables.stored') },
+        { name: 'givenIsEpoch', expression: isEpoch('variables.given') },
+      ],
+      validations: VALIDATIONS,
+    },
+  })
+}
+
+const VALIDATIONS: V1Validation[] = [
+  {
+    expression: "variables.given == '' || variables.givenIsEpoch",
+    message: `the annotation ${EPOCH_ANNOTATION} is not an epoch: it has to be a decimal number of at most 64 bits`,
+    messageExpression: `"the annotation ${EPOCH_ANNOTATION} is not an epoch, a decimal number of at most 64 bits: " + variables.given`,
+  },
+  {
+    expression: "variables.stored == '' || variables.given != ''",
+    message: `the annotation ${EPOCH_ANNOTATION} cannot be removed`,
+    messageExpression: `"the annotation ${EPOCH_ANNOTATION} cannot be removed: the object was written in the term with epoch " + variables.stored`,
+  },
+  {
+    expression: "variables.storedLease == '' || variables.storedLease == variables.givenLease",
+    message: `the annotation ${LEASE_ANNOTATION} cannot be changed`,
+    messageExpression: `"the object is guarded by the lease " + variables.storedLease + ", the write names the lease '" + variables.givenLease + "'"`,
+  },
+  {
+    // Evaluated in this order, so that nothing is converted that is no number.
+    expression: '!variables.storedIsEpoch || !variables.givenIsEpoch || int(variables.given) >= int(variables.stored)',
+    message: 'the write belongs to an older term than the stored object',
+    messageExpression:
+      '"the write belongs to the term with epoch " + variables.given + ", the stored object to the newer one with epoch " + variables.stored',
+  },
+]
+
+/** The value of an annotation; the empty string where there is none. */
+function annotation(object: 'object' | 'oldObject', key: string): string {
+  const annotations = `${object}.metadata.annotations`
+  const isThere = `${object} != null && has(${object}.metadata) && has(${annotations}) && ${celString(key)} in ${annotations}`
+  return `${isThere} ? string(${annotations}[${celString(key)}]) : ''`
+}
+
+const LARGEST_INT64 = '9223372036854775807'
+
+function isEpoch(text: string): string {
+  return `${text}.matches('^(0|[1-9][0-9]{0,18})$') && (size(${text}) < 19 || ${text} <= '${LARGEST_INT64}')`
+}

@@ -1,0 +1,77 @@
+import { OptionsError } from '@tenure/core'
+import { describe, expect, test } from 'vitest'
+import { holderCheck } from '../src/policies/holder-check.ts'
+import { termCheck } from '../src/policies/term-check.ts'
+
+const GUARD = {
+  lease: { name: 'janitor', namespace: 'ops' },
+  resources: [{ apiGroup: 'apps', resources: ['deployments'] }],
+} as const
+const HOLDERS = { ...GUARD, writers: ['system:serviceaccount:ops:janitor'] } as const
+
+describe('termCheck()', () => {
+  test('guards updates of the resources and their subresources in the namespace of the lease, and denies', () => {
+    const { policy, binding } = termCheck(GUARD)
+    expect(policy.metadata?.name).toBe('term-check.janitor.ops.tenure.dev')
+    expect(policy.spec?.matchConstraints?.resourceRules).toEqual([
+      {
+        apiGroups: ['apps'],
+        apiVersions: ['*'],
+        operations: ['CREATE', 'UPDATE'],
+        resources: ['deployments', 'deployments/*'],
+      },
+    ])
+    expect(binding.spec).toMatchObject({
+      policyName: policy.metadata?.name,
+      validationActions: ['Deny'],
+      matchResources: { namespaceSelector: { matchExpressions: [{ operator: 'In', values: ['ops'] }] } },
+    })
+  })
+
+  test('guards all namespaces, warns, and exempts users where that is asked for', () => {
+    const { policy, binding } = termCheck({ ...GUARD, namespaces: 'all', mode: 'Warn', exemptUsers: ["o'hara"] })
+    expect(binding.spec).toEqual({ policyName: policy.metadata?.name, validationActions: ['Warn'] })
+    expect(policy.spec?.matchConditions?.[0]?.expression).toBe("!(request.userInfo.username in ['o\\'hara'])")
+  })
+})
+
+describe('holderCheck()', () => {
+  test('has the Lease as its parameter, and denies where there is none', () => {
+    const { policy, binding } = holderCheck(HOLDERS)
+    expect(policy.spec?.paramKind).toEqual({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' })
+    expect(binding.spec?.paramRef).toEqual({
+      name: 'janitor',
+      namespace: 'ops',
+      parameterNotFoundAction: 'Deny',
+    })
+  })
+})
+
+describe('a fence on the server is refused', () => {
+  test.each<[string, () => unknown, RegExp]>([
+    ['without a Lease', () => termCheck({ ...GUARD, lease: undefined as never }), /`lease\.name`.*got `undefined`/],
+    ['for a wrong name', () => termCheck({ ...GUARD, lease: { name: 'A b', namespace: 'ops' } }), /`lease\.name`/],
+    ['without resources', () => termCheck({ ...GUARD, resources: [] }), /`resources` to name at least one/],
+    [
+      'for a subresource',
+      () => termCheck({ ...GUARD, resources: [{ apiGroup: '', resources: ['pods/status'] }] }),
+      /plural names without subresources.*`pods\/status`/,
+    ],
+    [
+      'for a kind instead of a plural',
+      () => termCheck({ ...GUARD, resources: [{ apiGroup: '', resources: ['ConfigMap'] }] }),
+      /`ConfigMap`/,
+    ],
+    ['for an unknown mode', () => termCheck({ ...GUARD, mode: 'Block' as never }), /Warn, Audit, Deny, got `Block`/],
+    ['for an unknown option', () => termCheck({ ...GUARD, modes: 'Deny' } as never), /`mode`/],
+    ['without writers', () => holderCheck({ ...HOLDERS, writers: [] }), /`writers`/],
+    [
+      'for an unknown way to know the holder',
+      () => holderCheck({ ...HOLDERS, recognizeBy: 'name' as never }),
+      /pod, annotation, got `name`/,
+    ],
+  ])('%s', (_what, make, message) => {
+    expect(make).toThrow(OptionsError)
+    expect(make).toThrow(message)
+  })
+})
