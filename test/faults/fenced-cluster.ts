@@ -79,7 +79,10 @@ export class FencedCluster implements AsyncDisposable {
     await admin.expect('POST', '/api/v1/namespaces', { metadata: { name: namespace } })
     await admin.expect('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: 'writer' } })
     const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
-    await admin.expect('POST', `${rbac}/roles`, { ...role, rules: [...(role.rules ?? []), ...WRITER_RULES] })
+    await admin.expect('POST', `${rbac}/roles`, {
+      metadata: role.metadata,
+      rules: [...(role.rules ?? []), ...WRITER_RULES],
+    })
     await admin.expect('POST', `${rbac}/rolebindings`, roleBinding)
   }
 

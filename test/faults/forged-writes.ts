@@ -55,7 +55,7 @@ export interface ForgedWrite {
 }
 
 /** What a forged write is about. */
-export interface ForgedAt {
+interface ForgedAt {
   readonly target: Target
   readonly namespace: string
   readonly name: string

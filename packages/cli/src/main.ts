@@ -3,9 +3,11 @@ import { parseArgs } from 'node:util'
 import { OptionsError } from '@tenure/core'
 import { dev } from './dev.ts'
 import { manifestsText } from './manifests.ts'
+import { policiesText } from './policies.ts'
 
 const USAGE = `Usage: tenure dev [--port PORT] [--file FILE] [--kubeconfig FILE]
        tenure manifests --name NAME --namespace NAMESPACE --image IMAGE [...]
+       tenure policies --name NAME --namespace NAMESPACE --resource GROUP/PLURAL [...]
 
   dev        starts an embedded Kubernetes API server on this machine and stays until Ctrl-C
 
@@ -25,6 +27,16 @@ const USAGE = `Usage: tenure dev [--port PORT] [--file FILE] [--kubeconfig FILE]
              --ops-port PORT        that the probes ask; 8080 by default
              --drain-timeout-ms MS  drainTimeoutMs of the lease, for the grace period; 20000 by default
              --abort-grace-ms MS    abortGraceMs of the lease, for the grace period; 4000 by default
+
+  policies   prints the fences on the server as YAML: ValidatingAdmissionPolicies and their bindings, which refuse the writes
+             of former leaders
+
+             --name NAME            of the Lease
+             --namespace NAMESPACE  of the Lease, and of what is guarded
+             --resource RESOURCE    what is guarded, such as configmaps or apps/deployments; may be given more than once
+             --check CHECK          term (by the epoch in the object), holder (by the Lease) or all; all by default
+             --service-account NAME whose writes the holder check minds; the name of the Lease by default
+             --mode MODE            Warn, Audit or Deny; Deny by default
 `
 
 const DEV = { port: { type: 'string' }, file: { type: 'string' }, kubeconfig: { type: 'string' } } as const
@@ -41,6 +53,15 @@ const MANIFESTS = {
   'abort-grace-ms': { type: 'string' },
 } as const
 
+const POLICIES = {
+  name: { type: 'string' },
+  namespace: { type: 'string' },
+  resource: { type: 'string', multiple: true },
+  check: { type: 'string' },
+  'service-account': { type: 'string' },
+  mode: { type: 'string' },
+} as const
+
 process.exitCode = await main(process.argv.slice(2))
 
 async function main([command = '', ...args]: readonly string[]): Promise<number> {
@@ -49,7 +70,8 @@ async function main([command = '', ...args]: readonly string[]): Promise<number>
     else if (command === 'dev') await dev(parseArgs({ args, options: DEV }).values)
     else if (command === 'manifests')
       process.stdout.write(manifestsText(parseArgs({ args, options: MANIFESTS }).values))
-    else throw new OptionsError(`Expected the command \`dev\` or \`manifests\`, got \`${command}\``)
+    else if (command === 'policies') process.stdout.write(policiesText(parseArgs({ args, options: POLICIES }).values))
+    else throw new OptionsError(`Expected the command \`dev\`, \`manifests\` or \`policies\`, got \`${command}\``)
     return 0
   } catch (error) {
     console.error(error instanceof Error ? error.message : String(error))

@@ -37,8 +37,29 @@ describe('tenure', () => {
     expect(output.stdout).toContain('resourceNames:\n      - janitor\n')
   })
 
+  it('policies prints both fences on the server', async () => {
+    const lease = ['--name', 'janitor', '--namespace', 'ops']
+    const { output, closed } = tenure(
+      'policies',
+      ...lease,
+      '--resource',
+      'configmaps',
+      '--resource',
+      'apps/deployments',
+    )
+    expect(await closed).toEqual([0, null])
+    const kinds = [...output.stdout.matchAll(/^kind: (\w+)$/gm)].map(([, kind]) => kind)
+    const pair = ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding']
+    expect(kinds).toEqual([...pair, ...pair])
+    expect(output.stdout).toContain('- deployments/*\n')
+    expect(output.stdout).toContain("request.userInfo.username in ['system:serviceaccount:ops:janitor']")
+  })
+
   it.each([
-    [['dve'], 'Expected the command `dev` or `manifests`, got `dve`'],
+    [['dve'], 'Expected the command `dev`, `manifests` or `policies`, got `dve`'],
+    [['policies', '--name', 'janitor'], 'Expected `--name` and `--namespace` of the Lease'],
+    [['policies', '--name', 'j', '--namespace', 'o'], 'Expected `resources` to name at least one resource'],
+    [['policies', '--name', 'j', '--namespace', 'o', '--check', 'none'], '`--check` to be term, holder or all'],
     [[], 'Expected the command `dev`'],
     [['manifests', '--name', 'janitor'], 'Expected `--namespace` to be given'],
     [['manifests', '--replicas', 'two'], 'Expected `--replicas` to be a whole number, got `two`'],

@@ -40,7 +40,16 @@ export {
   type WorkerOptions,
   type WorkScope,
 } from '@tenure/core'
-export { gated, KubeConfigError, leaseRole, loadKubeConfig, manifests, toYaml } from '@tenure/kubernetes'
+export {
+  gated,
+  holderCheck,
+  KubeConfigError,
+  leaseRole,
+  loadKubeConfig,
+  manifests,
+  termCheck,
+  toYaml,
+} from '@tenure/kubernetes'
 export { metrics, NoTermMetricsError, PortInUseError, TermMetricsEndedError } from '@tenure/ops'
 export { createManager, ProcessManager } from './create-manager.ts'
 export { EXIT_CODE, exitCodeOf } from './exit-code.ts'

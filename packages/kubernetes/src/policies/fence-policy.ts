@@ -31,7 +31,7 @@ export function fencePolicy({ lease, namespaces, mode = 'Deny' }: FenceOptions, 
       apiVersion: API_VERSION,
       kind: 'ValidatingAdmissionPolicy',
       metadata,
-      spec: { failurePolicy: 'Fail', ...parts.spec },
+      spec: parts.spec,
     },
     binding: {
       apiVersion: API_VERSION,

@@ -49,6 +49,7 @@ export function holderCheck(options: HolderCheckOptions): FencePolicy {
     name: 'holder-check',
     paramRef: { name: lease.name, namespace: lease.namespace, parameterNotFoundAction: 'Deny' },
     spec: {
+      failurePolicy: 'Fail',
       paramKind: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' },
       matchConstraints: {
         resourceRules: guardedRules(options, recognition.operations, recognition.subresources),

@@ -40,6 +40,7 @@ export function termCheck(options: TermCheckOptions): FencePolicy {
   return fencePolicy(options, {
     name: 'term-check',
     spec: {
+      failurePolicy: 'Fail',
       matchConstraints: {
         resourceRules: guardedRules(options, ['CREATE', 'UPDATE'], true),
         excludeResourceRules: [leaseRule(options)],

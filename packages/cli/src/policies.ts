@@ -1,0 +1,39 @@
+import { OptionsError } from '@tenure/core'
+import { type FenceMode, type FencePolicy, holderCheck, termCheck, toYaml } from '@tenure/kubernetes'
+
+/** Flags of `tenure policies`, as given. */
+export interface PoliciesFlags {
+  readonly name?: string
+  readonly namespace?: string
+  readonly resource?: readonly string[]
+  readonly check?: string
+  readonly 'service-account'?: string
+  readonly mode?: string
+}
+
+/** The text that `tenure policies` prints. @throws OptionsError naming the flag or the option that is wrong. */
+export function policiesText(flags: PoliciesFlags): string {
+  const { name, namespace, resource = [], check = 'all', mode } = flags
+  if (name === undefined || namespace === undefined) {
+    throw new OptionsError('Expected `--name` and `--namespace` of the Lease to be given')
+  }
+  if (!['all', 'term', 'holder'].includes(check)) {
+    throw new OptionsError(`Expected \`--check\` to be term, holder or all, got \`${check}\``)
+  }
+  const options = {
+    lease: { name, namespace },
+    resources: resource.map(guarded),
+    ...(mode !== undefined && { mode: mode as FenceMode }),
+  }
+  const writers = [`system:serviceaccount:${namespace}:${flags['service-account'] ?? name}`]
+  const fences: FencePolicy[] = []
+  if (check !== 'holder') fences.push(termCheck(options))
+  if (check !== 'term') fences.push(holderCheck({ ...options, writers }))
+  return toYaml(fences.flatMap(({ policy, binding }) => [policy, binding]))
+}
+
+/** `configmaps`, or `apps/deployments`. */
+function guarded(text: string) {
+  const slash = text.indexOf('/')
+  return { apiGroup: text.slice(0, Math.max(slash, 0)), resources: [text.slice(slash + 1)] }
+}
