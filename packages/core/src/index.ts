@@ -22,6 +22,8 @@ export {
   type HealthCheckResult,
 } from './health/health-registry.ts'
 export { MemoryLeaseStore } from './lock/memory-lock.ts'
+export { MultiLock } from './lock/multi/multi-lock.ts'
+export { UNKNOWN_LEADER } from './lock/multi/combined-lease.ts'
 export { HealthProbe, type HealthSource } from './health/health-probe.ts'
 export { OptionsError } from './options/options-error.ts'
 export { assertKnownKeys } from './options/known-keys.ts'

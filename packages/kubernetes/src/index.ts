@@ -1,5 +1,7 @@
 export { LeaseClient, type LeaseClientOptions } from './lease/lease-client.ts'
 export { LeaseLock } from './lease/lease-lock.ts'
+export { ConfigMapLock } from './annotation/config-map-lock.ts'
+export { EndpointsLock } from './annotation/endpoints-lock.ts'
 export type { LeaseLockOptions } from './lease/lease-lock-options.ts'
 export { ApiRequestError, type ApiRequestErrorOptions } from './transport/api-request-error.ts'
 export type { KubeConfigSource } from './transport/api-transport.ts'

@@ -50,11 +50,18 @@ export interface PresentLease {
   readonly kind: 'present'
   /** Grows with every write; Kubernetes: `metadata.resourceVersion`. */
   readonly version: bigint
+  /** The fencing token of a term that began with this version, for locks whose versions only order what they see. @default version */
+  readonly epoch?: bigint
   readonly record: LeaseRecord
   /** The lease is being deleted but still exists (Kubernetes: `metadata.deletionTimestamp` is set). */
   readonly deleting: boolean
   /** What the lock needs to write the lease again without losing foreign fields. Opaque to everybody else. */
   readonly native?: unknown
+}
+
+/** The fencing token of a term that began with this version of the lease. */
+export function epochOf({ epoch, version }: PresentLease): bigint {
+  return epoch ?? version
 }
 
 /** A lease that does not exist. */

@@ -74,7 +74,7 @@ export function leaseBody(stored: JsonObject, metadata: LockMetadata, record: Le
 }
 
 /** The metadata of an object that is written: its own, and what the lock adds; of our annotations, only the given ones. */
-function bodyMetadata(
+export function bodyMetadata(
   stored: JsonObject,
   { name, namespace, labels, annotations }: LockMetadata,
   own: Readonly<Record<string, string>>,
@@ -104,7 +104,7 @@ export function parseLeaseRecord(object: JsonObject): LeaseRecord {
 }
 
 /** Of these annotations, those that belong to Tenure and are texts. */
-function ownAnnotations(annotations: JsonObject): Record<string, string> {
+export function ownAnnotations(annotations: JsonObject): Record<string, string> {
   return Object.fromEntries(
     Object.entries(annotations).filter(
       (entry): entry is [string, string] => isOurs(entry[0]) && typeof entry[1] === 'string',

@@ -15,6 +15,7 @@ import { parseVersion } from '../transport/object-metadata.ts'
 import { createObject, getObject, updateObject } from '../transport/object-requests.ts'
 import type { ObjectReference, Resource } from '../transport/resource.ts'
 import type { ObservedObject } from '../watch/observed-object.ts'
+import { readableOnly } from '../watch/readable-only.ts'
 import type { LeaseClient } from './lease-client.ts'
 import { presentLease, updatedBody, type BodyBuilder, type LockMetadata } from './lease-object.ts'
 
@@ -23,7 +24,7 @@ export interface LockCodec {
   readonly resource: Resource
   /** What to call such a lock in logs and errors, for example `lease`. */
   readonly title: string
-  /** Reads the record. Fields of the wrong type count as missing. */
+  /** Reads the record. @throws LockRequestError with failure `rejected` for an object that cannot be read: it grants nothing */
   readonly parse: (object: JsonObject) => LeaseRecord
   readonly body: BodyBuilder
 }
@@ -89,7 +90,7 @@ export class ObjectLock implements Lock {
     const { client, silenceMs } = this.#options
     const subscription = client.watch(this.#reference, {
       silenceMs,
-      observer: { ...observer, changed: (seen) => observer.changed(this.#snapshot(seen)) },
+      observer: readableOnly(observer, (seen) => this.#snapshot(seen)),
     })
     let closing: Promise<void> | undefined
     const watch: LockWatch = {

@@ -40,7 +40,10 @@ export const watchCases: readonly LockRequirement[] = [
       await watch.until('the deletion is reported', () => watch.last?.kind === 'absent')
       const [start, ...changes] = watch.snapshots
       assert.equal(start?.kind, 'absent')
-      assert.deepEqual(changes.map(describe), [`present@${created.version}`, `present@${updated.version}`, 'absent'])
+      // A lock that is made of several may also show what is between two writes.
+      const expected = [`present@${created.version}`, `present@${updated.version}`, 'absent']
+      const seen = changes.map(describe).filter((change) => expected.includes(change))
+      assert.deepEqual([...new Set(seen)], expected)
     },
   },
   {
@@ -79,8 +82,8 @@ export const watchCases: readonly LockRequirement[] = [
       const lock = fixture.openLock()
       await using watch = WatchRecorder.start(lock, patienceMs)
       await watch.untilUp()
-      await fixture.openLock().create(sampleRecord(), unaborted())
-      await watch.until('the lease is reported', () => watch.last?.kind === 'present')
+      const created = await fixture.openLock().create(sampleRecord(), unaborted())
+      await watch.until('the lease is reported', () => watch.last?.version === created.version)
       const seen = watch.last
       assert.equal(seen?.kind, 'present')
       const updated = await lock.update(seen, sampleRecord({ holderIdentity: 'replica-b' }), unaborted())

@@ -1,4 +1,4 @@
-import type { PresentLease } from '../../lock/lock.ts'
+import { epochOf, type PresentLease } from '../../lock/lock.ts'
 import type { ElectorConfig } from './config.ts'
 import type { ElectorEffect } from './effect.ts'
 import type { Instant, RequestFailure, WriteResult } from './event.ts'
@@ -31,7 +31,7 @@ export function won(
   const effects: ElectorEffect[] = [{ kind: 'leader-observed', identity: config.identity }]
   const freeSince = state.kind === 'acquiring' ? state.freeSince : write.sentAt
   const actAt = Math.max(write.sentAt + cautionMs(write, config), actNotBefore ?? at.now)
-  const epoch = lease.version
+  const epoch = epochOf(lease)
   if (actAt > at.now) return { state: { kind: 'reserving', memory, hold, epoch, freeSince, actAt }, effects }
   effects.push(beginTerm(epoch, hold.validUntil, at.now - freeSince))
   return { state: { kind: 'leading', memory, hold, epoch }, effects }

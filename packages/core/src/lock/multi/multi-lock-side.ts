@@ -1,0 +1,56 @@
+import type { LeaseRecord } from '../lease-record.ts'
+import type { Lock, LockRequestOptions, LockSnapshot, PresentLease } from '../lock.ts'
+
+/** One of the two locks of a `MultiLock`, and the newest that was seen of its lease, whatever way that came. */
+export class MultiLockSide {
+  readonly lock: Lock
+  #newest: LockSnapshot | undefined
+  #rank = -1n
+
+  constructor(lock: Lock) {
+    this.lock = lock
+  }
+
+  /** The newest that was seen of the lease. */
+  get newest(): LockSnapshot | undefined {
+    return this.#newest
+  }
+
+  /** Grows with everything that is seen of the lease, deletion included. */
+  get rank(): bigint {
+    return this.#rank
+  }
+
+  /** The rank of a snapshot of this lease; an absence has that of the newest that was seen. */
+  rankOf(snapshot: LockSnapshot): bigint {
+    return snapshot.kind === 'present' ? rankOf(snapshot, this.#rank) : this.#rank
+  }
+
+  async read(options: LockRequestOptions): Promise<void> {
+    const before = this.#rank
+    this.note(await this.lock.get(options), before)
+  }
+
+  /** Writes the record on the very snapshot that the decision was based on. */
+  async write(base: LockSnapshot, record: LeaseRecord, options: LockRequestOptions): Promise<PresentLease> {
+    const { lock } = this
+    const written = await (base.kind === 'absent' ? lock.create(record, options) : lock.update(base, record, options))
+    this.note(written, this.#rank)
+    return written
+  }
+
+  /** Takes in what was seen, unless something newer was. `rankBefore` places an absence that comes without a version. */
+  note(snapshot: LockSnapshot, rankBefore: bigint): void {
+    const rank = rankOf(snapshot, rankBefore)
+    if (rank <= this.#rank) return
+    this.#rank = rank
+    this.#newest = snapshot
+  }
+}
+
+/** Versions are even, absences odd: an absence comes after the version that it ended and before the next. */
+function rankOf(snapshot: LockSnapshot, rankBefore: bigint): bigint {
+  if (snapshot.kind === 'present') return 2n * snapshot.version
+  if (snapshot.version !== undefined) return 2n * snapshot.version + 1n
+  return rankBefore < 0n ? 0n : rankBefore | 1n
+}

@@ -1,0 +1,217 @@
+import type { LeaseRecord } from '../lease-record.ts'
+import { LockRequestError } from '../lock-request-error.ts'
+import type { Lock, LockObserver, LockRequestOptions, LockSnapshot, LockWatch, PresentLease } from '../lock.ts'
+import { combine, differInAnnotationsOnly, type LeasePair } from './combined-lease.ts'
+import { MultiLockSide } from './multi-lock-side.ts'
+
+/**
+ * Two locks taken for one, to bring a fleet from the one to the other while it runs: first all replicas use the old lock, then a
+ * `MultiLock` of both, then the new one. In every mixture of neighbouring steps there is at most one leader.
+ *
+ * A replica leads when it holds both. The primary is written first, and a write that is refused there leaves the secondary alone;
+ * what is written on either is the very version that was judged. As long as the two name different holders, the lease has a
+ * holder nobody can be (`UNKNOWN_LEADER`), and is free when both have stood still for the longer of their durations. A free lease
+ * beside a held one, or beside none at all, changes nothing: the other decides. Of this process's own writes, only one that has
+ * reached both counts.
+ *
+ * Epochs are the greater version of the two. They grow over all steps where both locks take their versions from one counter, as
+ * all objects of a Kubernetes cluster do; between stores with counters of their own they do not, and fences that compare them
+ * have to be reset.
+ *
+ * After client-go's `resourcelock.MultiLock`, which it had until v0.26.
+ *
+ * @example
+ * ```ts
+ * const lock = new MultiLock(new ConfigMapLock({ kubeConfig, name, namespace }), new LeaseLock({ kubeConfig, name, namespace }))
+ * ```
+ */
+export class MultiLock implements Lock {
+  readonly description: string
+  readonly #primary: MultiLockSide
+  readonly #secondary: MultiLockSide
+  readonly #watches = new Set<MultiWatch>()
+  #own: LeaseRecord | undefined
+  #writes = 0
+  #isClosed = false
+
+  /** Does no I/O. The locks belong to this one from now on, and are closed with it. */
+  constructor(primary: Lock, secondary: Lock) {
+    this.#primary = new MultiLockSide(primary)
+    this.#secondary = new MultiLockSide(secondary)
+    this.description = `${primary.description} and ${secondary.description}`
+  }
+
+  async get(options: LockRequestOptions): Promise<LockSnapshot> {
+    this.#assertOpen()
+    const reads = await Promise.allSettled([this.#primary.read(options), this.#secondary.read(options)])
+    for (const read of reads) if (read.status === 'rejected') throw read.reason
+    return this.#snapshot(this.#pair())
+  }
+
+  create(record: LeaseRecord, options: LockRequestOptions): Promise<PresentLease> {
+    return this.#writeBoth(ABSENT, record, options)
+  }
+
+  async update(base: PresentLease, record: LeaseRecord, options: LockRequestOptions): Promise<PresentLease> {
+    const pair = base.native
+    if (!isPair(pair)) {
+      throw new LockRequestError(
+        'rejected',
+        `Could not update ${this.description}: its base was not read from such a lock`,
+      )
+    }
+    if (differInAnnotationsOnly(base.record, record)) return this.#annotate(pair, record, options)
+    return this.#writeBoth(pair, record, options)
+  }
+
+  watch(observer: LockObserver): LockWatch {
+    this.#assertOpen()
+    const watch = new MultiWatch({
+      observer,
+      sides: [this.#primary, this.#secondary],
+      snapshot: () => this.#snapshot(this.#pair()),
+      // Between the two halves of a write of this process there is nothing to be seen.
+      isHeldBack: () => this.#writes > 0,
+      onClosed: () => this.#watches.delete(watch),
+    })
+    this.#watches.add(watch)
+    return watch
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#watches].map((watch) => watch.close()))
+    await Promise.all([this.#primary.lock.close(), this.#secondary.lock.close()])
+  }
+
+  #writeBoth(pair: LeasePair, record: LeaseRecord, options: LockRequestOptions): Promise<PresentLease> {
+    return this.#write(async () => {
+      this.#own = record
+      const primary = await this.#primary.write(pair.primary, record, options)
+      const secondary = await this.#secondary.write(pair.secondary, record, options)
+      return { primary, secondary }
+    })
+  }
+
+  /** Annotations go where the record is that they belong to, and leave the rest of it as it is. */
+  #annotate(pair: LeasePair, { annotations }: LeaseRecord, options: LockRequestOptions): Promise<PresentLease> {
+    return this.#write(async () => {
+      const deciding = combine(pair, this.#own)?.deciding
+      if (deciding === undefined || deciding === 'neither') {
+        throw new LockRequestError('conflict', `Could not annotate ${this.description}: its holder is not known`)
+      }
+      const annotate = async (side: MultiLockSide, base: LockSnapshot): Promise<LockSnapshot> =>
+        base.kind === 'absent' ? base : side.write(base, { ...base.record, annotations }, options)
+      const primary = deciding === 'secondary' ? pair.primary : await annotate(this.#primary, pair.primary)
+      const secondary = deciding === 'primary' ? pair.secondary : await annotate(this.#secondary, pair.secondary)
+      return { primary, secondary }
+    })
+  }
+
+  async #write(send: () => Promise<LeasePair>): Promise<PresentLease> {
+    this.#assertOpen()
+    this.#writes += 1
+    try {
+      const written = this.#snapshot(await send())
+      if (written.kind === 'present') return written
+      throw new LockRequestError('unknown-outcome', `May have failed to write ${this.description}: it is absent`)
+    } finally {
+      this.#writes -= 1
+      for (const watch of this.#watches) watch.report()
+    }
+  }
+
+  #pair(): LeasePair {
+    return { primary: this.#primary.newest ?? ABSENT.primary, secondary: this.#secondary.newest ?? ABSENT.secondary }
+  }
+
+  #snapshot(pair: LeasePair): LockSnapshot {
+    const version = this.#primary.rankOf(pair.primary) + this.#secondary.rankOf(pair.secondary)
+    const combined = combine(pair, this.#own)
+    if (combined === undefined) return { kind: 'absent', version }
+    const leases = [pair.primary, pair.secondary].filter((lease) => lease.kind === 'present')
+    return {
+      kind: 'present',
+      version,
+      epoch: leases.map((lease) => lease.version).reduce((a, b) => (a > b ? a : b)),
+      record: combined.record,
+      deleting: leases.some((lease) => lease.deleting),
+      native: pair,
+    }
+  }
+
+  #assertOpen(): void {
+    if (!this.#isClosed) return
+    throw new LockRequestError('unreachable', `Could not reach ${this.description}: the lock is closed`)
+  }
+}
+
+const ABSENT: LeasePair = { primary: { kind: 'absent' }, secondary: { kind: 'absent' } }
+
+function isPair(native: unknown): native is LeasePair {
+  return typeof native === 'object' && native !== null && 'primary' in native && 'secondary' in native
+}
+
+interface MultiWatchOptions {
+  readonly observer: LockObserver
+  readonly sides: readonly MultiLockSide[]
+  readonly snapshot: () => LockSnapshot
+  readonly isHeldBack: () => boolean
+  readonly onClosed: () => void
+}
+
+/** Watches both locks, and reports what they are together once both were seen. It is up while both are. */
+class MultiWatch implements LockWatch {
+  readonly #options: MultiWatchOptions
+  readonly #watches: readonly LockWatch[]
+  readonly #seen = new Set<MultiLockSide>()
+  readonly #up = new Set<MultiLockSide>()
+  #connection: 'new' | 'up' | 'down' = 'new'
+  #reported: bigint | undefined
+  #isClosed = false
+
+  constructor(options: MultiWatchOptions) {
+    this.#options = options
+    this.#watches = options.sides.map((side) => side.lock.watch(this.#observerOf(side)))
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#options.onClosed()
+    await Promise.all(this.#watches.map((watch) => watch.close()))
+  }
+
+  /** Reports what is new, unless it is held back. */
+  report(): void {
+    const { observer, sides, snapshot, isHeldBack } = this.#options
+    if (this.#isClosed || isHeldBack() || this.#seen.size < sides.length) return
+    const seen = snapshot()
+    if (this.#reported === undefined || (seen.version ?? 0n) > this.#reported) {
+      this.#reported = seen.version
+      observer.changed(seen)
+    }
+    if (this.#up.size < sides.length || this.#connection === 'up') return
+    this.#connection = 'up'
+    observer.up()
+  }
+
+  #observerOf(side: MultiLockSide): LockObserver {
+    return {
+      changed: (snapshot) => {
+        side.note(snapshot, side.rank)
+        this.#seen.add(side)
+        this.report()
+      },
+      up: () => {
+        this.#up.add(side)
+        this.report()
+      },
+      down: (cause) => {
+        this.#up.delete(side)
+        if (this.#isClosed || this.#connection === 'down') return
+        this.#connection = 'down'
+        this.#options.observer.down(cause)
+      },
+    }
+  }
+}

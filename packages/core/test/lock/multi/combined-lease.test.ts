@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest'
+import type { LeaseRecord } from '../../../src/lock/lease-record.ts'
+import type { LockSnapshot } from '../../../src/lock/lock.ts'
+import { combine, UNKNOWN_LEADER } from '../../../src/lock/multi/combined-lease.ts'
+
+function record(holderIdentity: string, second = 5, changes: Partial<LeaseRecord> = {}): LeaseRecord {
+  return {
+    holderIdentity,
+    leaseDurationSeconds: 15,
+    acquireTime: '2026-01-01T00:00:00.000000Z',
+    renewTime: `2026-01-01T00:00:0${second}.000000Z`,
+    leaseTransitions: 3,
+    annotations: {},
+    ...changes,
+  }
+}
+
+function snapshot(stored: LeaseRecord | undefined): LockSnapshot {
+  return stored === undefined ? { kind: 'absent' } : { kind: 'present', version: 1n, record: stored, deleting: false }
+}
+
+function combined(primary: LeaseRecord | undefined, secondary: LeaseRecord | undefined, own?: LeaseRecord) {
+  return combine({ primary: snapshot(primary), secondary: snapshot(secondary) }, own)
+}
+
+describe('Two leases taken for one', () => {
+  test('are absent when both are', () => {
+    expect(combined(undefined, undefined)).toBeUndefined()
+  })
+
+  test('are free when none of them has a holder', () => {
+    expect(combined(record(''), record(''))?.record.holderIdentity).toBe('')
+    expect(combined(record(''), undefined)?.record.holderIdentity).toBe('')
+  })
+
+  test('are those of the one that has a holder when the other is free', () => {
+    expect(combined(record('a'), record(''))).toEqual({ deciding: 'primary', record: record('a') })
+    expect(combined(record('a'), undefined)).toEqual({ deciding: 'primary', record: record('a') })
+    expect(combined(record(''), record('a'))).toEqual({ deciding: 'secondary', record: record('a') })
+  })
+
+  test('have the record that was written last when both name the same holder', () => {
+    expect(combined(record('a', 6), record('a', 6))).toEqual({ deciding: 'both', record: record('a', 6) })
+  })
+
+  test('may differ by a fraction of a second, which not every lock has room for', () => {
+    const primary = record('a', 6, { renewTime: '2026-01-01T00:00:06Z' })
+    expect(combined(primary, record('a', 6))).toEqual({ deciding: 'both', record: record('a', 6) })
+  })
+
+  test('have an unknown holder when they name two, or when the first is gone, however the other is', () => {
+    for (const [primary, secondary] of [
+      [record('a'), record('b')],
+      [undefined, record('b')],
+      [undefined, record('')],
+    ] as const) {
+      expect(combined(primary, secondary)).toMatchObject({
+        deciding: 'neither',
+        record: { holderIdentity: UNKNOWN_LEADER, annotations: {} },
+      })
+    }
+  })
+
+  test('that have an unknown holder change whenever one of them does, and count for the longer duration', () => {
+    const short = record('b', 1, { leaseDurationSeconds: 1 })
+    const first = combined(record('a', 1), short)?.record
+    expect(first?.leaseDurationSeconds).toBe(15)
+    expect(combined(record('a', 2), short)?.record).not.toEqual(first)
+    expect(combined(record('a', 1), record('b', 2, { leaseDurationSeconds: 1 }))?.record).not.toEqual(first)
+    expect(combined(undefined, short)?.record.leaseDurationSeconds).toBe(15)
+  })
+
+  test('show a holder of both that renews only one of them', () => {
+    const first = combined(record('a', 2), record('a', 1))?.record
+    expect(first?.holderIdentity).toBe('a')
+    expect(combined(record('a', 3), record('a', 1))?.record).not.toEqual(first)
+  })
+
+  test('are not written by this process as long as only the first has the record', () => {
+    for (const secondary of [record(''), record('b'), undefined]) {
+      expect(combined(record('me'), secondary, record('me'))?.record.holderIdentity).toBe(UNKNOWN_LEADER)
+    }
+  })
+
+  test('are still held by this process when a renewal came halfway', () => {
+    expect(combined(record('me', 6), record('me', 5), record('me', 6))?.record).toEqual(record('me', 5))
+  })
+
+  test('are still held by this process when a release came halfway, and lost when somebody else freed the first', () => {
+    expect(combined(record('', 6), record('me', 5), record('', 6))?.record).toEqual(record('me', 5))
+    expect(combined(record('', 6), record('me', 5), record('me', 5))?.record.holderIdentity).toBe(UNKNOWN_LEADER)
+  })
+})

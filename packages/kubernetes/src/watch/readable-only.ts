@@ -1,0 +1,40 @@
+import type { LockObserver, LockSnapshot } from '@tenure/core'
+import type { ObjectObserver, ObservedObject } from './observed-object.ts'
+
+/**
+ * Hands objects to an observer of leases. One that holds no record that could be read takes the watch down, until one is seen that
+ * does: the observer must neither take it for a lease nor believe that nothing happened.
+ */
+export function readableOnly(observer: LockObserver, read: (seen: ObservedObject) => LockSnapshot): ObjectObserver {
+  let isConnected = false
+  let isReadable = true
+  return {
+    changed: (seen) => {
+      const snapshot = tryRead(() => read(seen))
+      if (snapshot instanceof Error) {
+        if (isReadable) observer.down(snapshot)
+        isReadable = false
+        return
+      }
+      observer.changed(snapshot)
+      if (!isReadable && isConnected) observer.up()
+      isReadable = true
+    },
+    up: () => {
+      isConnected = true
+      if (isReadable) observer.up()
+    },
+    down: (cause) => {
+      isConnected = false
+      if (isReadable) observer.down(cause)
+    },
+  }
+}
+
+function tryRead(read: () => LockSnapshot): LockSnapshot | Error {
+  try {
+    return read()
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
