@@ -53,4 +53,5 @@ export {
 export { metrics, NoTermMetricsError, PortInUseError, TermMetricsEndedError } from '@tenure/ops'
 export { createManager, ProcessManager } from './create-manager.ts'
 export { EXIT_CODE, exitCodeOf } from './exit-code.ts'
+export { lead } from './lead.ts'
 export type { CreateManagerOptions, OpsOptions } from './options.ts'

@@ -1,0 +1,39 @@
+import { Controller, type Term } from '@tenure/core'
+import { createManager } from './create-manager.ts'
+import type { CreateManagerOptions } from './options.ts'
+
+/** The work of a process that has one thing to do while it leads. */
+class Work extends Controller {
+  override readonly name = 'work'
+  readonly #work: (term: Term) => Promise<void>
+
+  constructor(work: (term: Term) => Promise<void>) {
+    super()
+    this.#work = work
+  }
+
+  override run(term: Term): Promise<void> {
+    return this.#work(term)
+  }
+}
+
+/**
+ * Runs `work` whenever this process leads, one term after the other, until the process is told to stop: {@link createManager} for
+ * programs with a single controller, which is called `work`. Resolves after a clean stop; rejects with the cause otherwise.
+ *
+ * `work` is a controller like any other: it is restarted when it returns or fails while the term lasts.
+ *
+ * @throws OptionsError naming the option that is wrong. If nobody handles it, the process ends with code 2.
+ *
+ * @example
+ * ```ts
+ * await lead({ lease: { name: 'janitor', namespace: 'ops' } }, async (term) => {
+ *   await term.every(30_000, () => sweep(term))
+ * })
+ * ```
+ */
+export async function lead(options: CreateManagerOptions, work: (term: Term) => Promise<void>): Promise<void> {
+  const manager = createManager(options)
+  manager.register(() => new Work(work))
+  await manager.start()
+}
