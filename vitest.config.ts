@@ -44,6 +44,16 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
+      {
+        extends: true,
+        ...source,
+        test: {
+          name: 'soak',
+          include: ['test/soak/**/*.test.ts'],
+          maxConcurrency: 2,
+          testTimeout: 600_000,
+        },
+      },
       onApiServer('embedded', 4),
       onApiServer('real', 2),
       {

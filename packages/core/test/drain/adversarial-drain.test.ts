@@ -1,0 +1,45 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { TaskScope } from '../../src/term/task-scope.ts'
+import { type DrainReport, drainOnce } from './virtual-drain.ts'
+
+const SEEDS = 100
+
+async function reports(): Promise<readonly DrainReport[]> {
+  const reports: DrainReport[] = []
+  for (let seed = 1; seed <= SEEDS; seed++) reports.push(await drainOnce(seed))
+  return reports
+}
+
+function violationsIn(reports: readonly DrainReport[]): readonly string[] {
+  return reports.flatMap(({ violations }) => violations)
+}
+
+afterEach(() => void vi.restoreAllMocks())
+
+describe('the lease of a replica whose tasks misbehave', () => {
+  it('is never given up while a task lives, whether the drain ends or not', async () => {
+    const all = await reports()
+    expect(violationsIn(all)).toEqual([])
+    const ends = new Set(all.map(({ end }) => end))
+    expect(ends).toContain('released')
+    expect(ends).toContain('wedged')
+  })
+
+  it('is seen to be given up too early where a scope does not wait for its tasks', async () => {
+    vi.spyOn(TaskScope.prototype, 'join').mockImplementation(function (this: TaskScope) {
+      this.close()
+      return Promise.resolve()
+    })
+    expect(violationsIn(await reports()).length).toBeGreaterThan(SEEDS / 2)
+  })
+
+  it('is seen to be given up too early where a task counts as over when it is told to end', async () => {
+    const spawn = Reflect.get(TaskScope.prototype, 'spawn')
+    vi.spyOn(TaskScope.prototype, 'spawn').mockImplementation(function (this: TaskScope, name, work) {
+      return spawn.call(this, name, (task) =>
+        Promise.race([Promise.resolve().then(() => work(task)), Promise.resolve()]),
+      )
+    })
+    expect(violationsIn(await reports()).length).toBeGreaterThan(0)
+  })
+})

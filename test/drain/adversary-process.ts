@@ -1,0 +1,39 @@
+/**
+ * A replica whose tasks misbehave. It writes when each of them begins and ends to descriptor 3, at once and with the time, and is told
+ * to step down by a message.
+ */
+import { writeSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import { silentLogger } from '@tenure/core'
+import { createManager } from 'tenure'
+import { misbehave, seededRandom } from '../../packages/core/test/drain/adversary.ts'
+import { GRACE_MS, DRAIN_MS, leaseOptions, type ProcessSetup } from './process-setup.ts'
+
+const { lease, seed, kubeConfigPath }: ProcessSetup = JSON.parse(process.argv[2] ?? '{}')
+const random = seededRandom(seed)
+const book = { began: (task: number) => note('began', task), ended: (task: number) => note('ended', task) }
+const manager = createManager({
+  identity: 'adversary',
+  lease: leaseOptions(lease),
+  ops: false,
+  events: false,
+  logger: silentLogger,
+  restart: { maxRestarts: 1000, backoffMs: 20 },
+  env: { KUBECONFIG: kubeConfigPath },
+  argv: [],
+})
+manager.register(() => ({
+  name: 'adversary',
+  run: async (term) => {
+    process.send?.('leading')
+    await misbehave(term, { random, budgetMs: DRAIN_MS + GRACE_MS, wait: (ms) => wait(ms), book })
+  },
+}))
+process.once('message', () => void manager.stepDown({ cooldownMs: 3_600_000 }))
+process.once('disconnect', () => process.exit(1))
+process.channel?.unref()
+await manager.start()
+
+function note(what: 'began' | 'ended', task: number): void {
+  writeSync(3, `${what} ${task} ${process.hrtime.bigint()}\n`)
+}

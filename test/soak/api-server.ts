@@ -1,0 +1,55 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+
+/** Which API server to run against: the embedded one, or etcd and kube-apiserver. */
+export type ApiServerKind = 'embedded' | 'real'
+
+/** Tells the process of the API server who is to hold a lease. */
+export interface HolderCommand {
+  readonly lease: string
+  readonly holder: string
+}
+
+/** An API server in another process. */
+export class ApiServer implements AsyncDisposable {
+  /** The text of a kubeconfig for an administrator. */
+  readonly kubeConfig: string
+  readonly #child: ChildProcess
+  #isStopping = false
+
+  private constructor(kubeConfig: string, child: ChildProcess) {
+    this.kubeConfig = kubeConfig
+    this.#child = child
+    child.once('exit', (code) => {
+      if (!this.#isStopping) throw new Error(`The API server ended with ${code}`)
+    })
+  }
+
+  /** Starts it. @throws Error when it does not come up. */
+  static async start(kind: ApiServerKind): Promise<ApiServer> {
+    const child = fork(join(import.meta.dirname, 'api-server-process.ts'), [kind], {
+      execArgv: ['--conditions=@tenure/source', '--disable-warning=ExperimentalWarning'],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    })
+    const [kubeConfig] = (await Promise.race([once(child, 'message'), once(child, 'exit')])) as [unknown]
+    if (typeof kubeConfig !== 'string') throw new Error(`The ${kind} API server did not start`)
+    return new ApiServer(kubeConfig, child)
+  }
+
+  /** Makes somebody the holder of a lease; the empty text for nobody. @throws Error when that fails */
+  async setHolder(lease: string, holder: string): Promise<void> {
+    // Not raced with the exit, which ends this process anyway: a race leaves a reaction on its longest promise.
+    const answered = once(this.#child, 'message')
+    this.#child.send({ lease, holder } satisfies HolderCommand)
+    const [answer] = (await answered) as [unknown]
+    if (answer !== 'done') throw new Error(`Expected \`${holder}\` to hold \`${lease}\`, but ${String(answer)}`)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isStopping = true
+    const exited = once(this.#child, 'exit')
+    this.#child.disconnect()
+    await exited
+  }
+}

@@ -1,0 +1,47 @@
+/** How a series grows from one term to the next. */
+export interface Growth {
+  readonly perTerm: number
+  /** One-sided: the true growth is above this in one of twenty cases. */
+  readonly upperBound95: number
+  readonly lowerBound95: number
+}
+
+/** A value at a term. */
+export type Point = readonly [term: number, value: number]
+
+/**
+ * Fits a line. The samples of a heap follow each other rather than scatter, so the error is widened by their correlation from one to
+ * the next, as if there were fewer of them.
+ */
+export function growthOf(points: readonly Point[]): Growth {
+  const n = points.length
+  const meanTerm = mean(points.map(([term]) => term))
+  const meanValue = mean(points.map(([, value]) => value))
+  const spread = sum(points.map(([term]) => (term - meanTerm) ** 2))
+  const perTerm = sum(points.map(([term, value]) => (term - meanTerm) * (value - meanValue))) / spread
+  const residuals = points.map(([term, value]) => value - meanValue - perTerm * (term - meanTerm))
+  const squares = sum(residuals.map((residual) => residual ** 2))
+  const followed = sum(residuals.slice(1).map((residual, index) => residual * (residuals[index] ?? 0)))
+  const correlation = squares === 0 ? 0 : Math.min(0.9, Math.max(0, followed / squares))
+  const error = Math.sqrt((squares / (n - 2) / spread) * ((1 + correlation) / (1 - correlation)))
+  const margin = studentQuantile95(n - 2) * error
+  return { perTerm, upperBound95: perTerm + margin, lowerBound95: perTerm - margin }
+}
+
+/** The one-sided 95 % quantile of Student's distribution, to a hundredth from 5 degrees of freedom on. */
+function studentQuantile95(degrees: number): number {
+  return 1.645 + 1.52 / degrees + 1.4 / degrees ** 2
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
+function mean(values: readonly number[]): number {
+  return sum(values) / values.length
+}
+
+/** The value in the middle. */
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+}

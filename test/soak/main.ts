@@ -1,0 +1,182 @@
+import { writeFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { KubeConfig } from '@kubernetes/client-node'
+import { HealthRegistry, silentLogger } from '@tenure/core'
+import { createManager, type ProcessManager } from 'tenure'
+import { writeFigures } from '../../bench/figures.ts'
+import { ApiServer, type ApiServerKind } from './api-server.ts'
+import { type Census, type CensusOptions, countHandles, takeCensus } from './census.ts'
+import { CensusJournal } from './census-journal.ts'
+import { Worker } from './controllers.ts'
+import { plants } from './plants.ts'
+import { plot } from './plot.ts'
+import { Ready } from './ready.ts'
+import { judge, objectsOf, type Verdict } from './verdict.ts'
+
+/*
+ * Many terms in one process, one after the other, each with 10 controllers of 20 tasks that use all there is: metrics, health checks,
+ * gated clients, watches. Fails when a term leaves anything behind. `--plant KIND` leaves something in every term, and must fail.
+ */
+const LONGEST_GOODBYE_MS = 5000
+/** Code is compiled, connections of the process are opened, and tables get their size. */
+const WARM_UP_TERMS = 20
+const LOOKS = 50
+const SHORTEST_STEP = 20
+/** Counting objects stops the process for a second. */
+const OBJECT_COUNTS = 8
+/** Between two terms somebody else takes the lease, so that a follower can be looked at for as long as that takes. */
+const TIME_TO_SEIZE_MS = 1000
+const LEASE = 'soak'
+
+const { values } = parseArgs({
+  options: {
+    terms: { type: 'string', default: '10000' },
+    controllers: { type: 'string', default: '10' },
+    plant: { type: 'string', default: 'none' },
+    'api-server': { type: 'string', default: 'embedded' },
+    json: { type: 'string' },
+    svg: { type: 'string' },
+  },
+})
+const terms = Number(values.terms)
+if (!Number.isInteger(terms) || terms < 100) refuse('--terms', 'a whole number of at least 100', values.terms)
+const controllers = Number(values.controllers)
+if (!Number.isInteger(controllers) || controllers < 1)
+  refuse('--controllers', 'a whole number of at least 1', values.controllers)
+const plant = plants[values.plant] ?? refuse('--plant', `one of ${Object.keys(plants).join(', ')}`, values.plant)
+const kind = values['api-server']
+if (!isApiServerKind(kind)) refuse('--api-server', '`embedded` or `real`', kind)
+
+const handlesBefore = countHandles()
+const startedAt = performance.now()
+const censuses = await soak(kind)
+const left = await whatStays()
+process.exitCode = await report(judge(censuses, terms))
+
+async function soak(kind: ApiServerKind): Promise<readonly Census[]> {
+  await using apiServer = await ApiServer.start(kind)
+  const kubeConfig = new KubeConfig()
+  kubeConfig.loadFromString(apiServer.kubeConfig)
+  const health = new HealthRegistry()
+  const manager = createManager({
+    identity: 'soak',
+    lease: { name: LEASE, namespace: 'default' },
+    kubeConfig,
+    ops: { host: '127.0.0.1', port: 0 },
+    signals: false,
+    logger: silentLogger,
+    env: {},
+    argv: [],
+  })
+  const failed = new Promise<never>((_resolve, reject) =>
+    manager.on((event) => {
+      if (event.kind === 'controller-failed') reject(new Error(`${event.controller} failed`, { cause: event.error }))
+    }),
+  )
+  manager.livez.add(health)
+  const ready = new Ready(controllers)
+  const port = Number(new URL(kubeConfig.getCurrentCluster()?.server ?? '').port)
+  for (let index = 0; index < controllers; index++) {
+    manager.register(
+      () =>
+        new Worker({
+          name: `worker-${index}`,
+          kubeConfig,
+          writes: index < 4,
+          watches: index < 2,
+          onReady: () => ready.arrived(),
+          plant: (term) => (index === 0 ? plant({ term, port, health }) : undefined),
+        }),
+    )
+  }
+  const running = manager.start()
+  const censuses = await Promise.race([runTerms({ manager, apiServer, ready }), failed])
+  await manager.stop()
+  await running
+  return censuses
+}
+
+interface Stage {
+  readonly manager: ProcessManager
+  readonly apiServer: ApiServer
+  readonly ready: Ready
+}
+
+async function runTerms(stage: Stage): Promise<readonly Census[]> {
+  using journal = new CensusJournal()
+  const looks = Math.max(SHORTEST_STEP, Math.floor(terms / LOOKS))
+  const counts = Math.floor(terms / OBJECT_COUNTS)
+  for (let term = 1 - WARM_UP_TERMS; term <= terms; term++) {
+    await stage.ready.all()
+    const isLooked = term >= 0 && term % looks === 0
+    const { kind } = await stage.manager.stepDown({ cooldownMs: isLooked ? TIME_TO_SEIZE_MS : 0 })
+    if (kind !== 'stepped-down') throw new Error(`Expected term ${term} to be led to its end, but ${kind}`)
+    if (isLooked) journal.add(await look(stage, { term, withObjects: term % counts === 0 }))
+  }
+  return journal.read()
+}
+
+async function look({ manager, apiServer }: Stage, options: CensusOptions): Promise<Census> {
+  await apiServer.setHolder(LEASE, 'somebody')
+  const census = await takeCensus(manager, options)
+  if (process.stderr.isTTY) process.stderr.write(`\r${census.term} terms, ${(census.heapBytes / 1e6).toFixed(2)} MB `)
+  await apiServer.setHolder(LEASE, '')
+  return census
+}
+
+/** The handles that are there although all has ended, and stay. */
+async function whatStays(): Promise<readonly (readonly [name: string, count: number])[]> {
+  const find = () => Object.entries(countHandles()).filter(([name, count]) => count > (handlesBefore[name] ?? 0))
+  for (let waited = 0; waited < LONGEST_GOODBYE_MS && find().length > 0; waited += 50) await sleep(50)
+  return find()
+}
+
+async function report(verdict: Verdict): Promise<number> {
+  const { heap, objects, deltas, rssGrowthBytes } = verdict
+  const findings = [...verdict.findings, ...left.map(([name, count]) => `${name}: ${count} after the end`)]
+  const deltaOf = (prefix: string) =>
+    Object.entries(deltas).reduce(
+      (total, [name, delta]) => total + (name.startsWith(prefix) ? Math.max(0, delta) : 0),
+      0,
+    )
+  const elapsedMs = performance.now() - startedAt
+  const figures = {
+    terms,
+    heap_bytes_per_term: heap.perTerm,
+    heap_bytes_per_term_ub95: heap.upperBound95,
+    objects_per_term_ub95: objects['objects']?.upperBound95 ?? Number.NaN,
+    leaks: findings.length,
+    handles_delta: deltaOf('handle.'),
+    descriptors_delta: deltaOf('descriptors'),
+    listeners_delta: deltaOf('listeners.'),
+    metrics_delta: deltaOf('metrics.'),
+    health_delta: deltaOf('health.'),
+    rss_growth_mib: rssGrowthBytes / 2 ** 20,
+    ms_per_term: elapsedMs / terms,
+    samples: censuses.length,
+  }
+  for (const [name, value] of Object.entries(figures)) console.log(name.padEnd(28) + value.toFixed(2).padStart(14))
+  for (const finding of findings) console.log(`LEFT BEHIND: ${finding}`)
+  await writeFigures(values.json, figures)
+  if (values.svg !== undefined) await writeFile(values.svg, draw())
+  return findings.length === 0 ? 0 : 1
+}
+
+function draw(): string {
+  const mebibytes = (value: number) => `${(value / 2 ** 20).toFixed(2)} MiB`
+  return plot(`${terms} terms, ${controllers} controllers, 20 tasks each`, [
+    { name: 'heap', points: censuses.map(({ term, heapBytes }) => [term, heapBytes]), format: mebibytes },
+    { name: 'RSS', points: censuses.map(({ term, rssBytes }) => [term, rssBytes]), format: mebibytes },
+    { name: 'objects', points: objectsOf(censuses, 'objects'), format: String },
+  ])
+}
+
+function isApiServerKind(kind: string): kind is ApiServerKind {
+  return kind === 'embedded' || kind === 'real'
+}
+
+function refuse(option: string, what: string, value: string): never {
+  console.error(`Expected \`${option}\` to be ${what}, got \`${value}\``)
+  process.exit(2)
+}

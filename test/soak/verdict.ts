@@ -1,0 +1,78 @@
+import type { Census, Counts } from './census.ts'
+import { type Growth, growthOf, median, type Point } from './growth.ts'
+
+/** What a soak came to. */
+export interface Verdict {
+  /** What has been left behind, a line each. */
+  readonly findings: readonly string[]
+  readonly heap: Growth
+  readonly objects: Readonly<Record<string, Growth>>
+  readonly rssGrowthBytes: number
+  readonly deltas: Counts
+}
+
+/** Growth over a whole run that counts as none, in bytes: 32 bytes a term in 10,000 terms. */
+const HEAP_ALLOWANCE = 320_000
+const HEAP_BYTES_PER_TERM = 32
+
+/** One object more in every tenth term is a leak: somebody has a collection that grows. */
+const OBJECTS_PER_TERM = 0.1
+
+/** What an allocator keeps for later comes and goes by megabytes. */
+const RSS_ALLOWANCE = 16 * 2 ** 20
+
+/** How many samples at either end stand for the start and for the end. */
+const AT_ENDS = 5
+
+/** Judges the censuses of a run, the first of which is that of the start. */
+export function judge(censuses: readonly Census[], terms: number): Verdict {
+  const settled = censuses.filter(({ term }) => term > terms / 5)
+  const heap = growthOf(settled.map(({ term, heapBytes }): Point => [term, heapBytes]))
+  const names = Object.keys(censuses[0]?.objects ?? {})
+  const objects = Object.fromEntries(names.map((name) => [name, growthOf(objectsOf(settled, name))]))
+  const rssGrowthBytes = medianRss(settled.slice(-AT_ENDS)) - medianRss(settled.slice(0, AT_ENDS))
+  const deltas = deltasOf(censuses)
+  const limit = Math.max(HEAP_BYTES_PER_TERM, HEAP_ALLOWANCE / terms)
+  const findings = [
+    ...(heap.upperBound95 > limit ? [`heap: ${describe(heap, 'bytes')}, more than ${limit} (95 %)`] : []),
+    ...Object.entries(objects).flatMap(([name, growth]) =>
+      growth.lowerBound95 > OBJECTS_PER_TERM ? [`${name}: ${describe(growth, name)}`] : [],
+    ),
+    ...(rssGrowthBytes > RSS_ALLOWANCE ? [`RSS: grown by ${(rssGrowthBytes / 2 ** 20).toFixed(1)} MiB`] : []),
+    ...Object.entries(deltas).flatMap(([name, delta]) =>
+      delta > 0 ? [`${name}: ${delta} more than at the start (${seriesOf(censuses, name)})`] : [],
+    ),
+  ]
+  return { findings, heap, objects, rssGrowthBytes, deltas }
+}
+
+/** How many objects of a class there were, where they were counted. */
+export function objectsOf(censuses: readonly Census[], name: string): readonly Point[] {
+  return censuses.flatMap(({ term, objects }) => (objects === undefined ? [] : [[term, objects[name] ?? 0] as const]))
+}
+
+/** By how much the least of the last samples is above the most of the first: what comes and goes is no leak. */
+function deltasOf(censuses: readonly Census[]): Counts {
+  const first = censuses.slice(0, AT_ENDS)
+  const last = censuses.slice(-AT_ENDS)
+  const names = new Set(censuses.flatMap(({ counts }) => Object.keys(counts)))
+  const of = (name: string) => (census: Census) => census.counts[name] ?? 0
+  return Object.fromEntries(
+    [...names].map((name) => [name, Math.min(...last.map(of(name))) - Math.max(...first.map(of(name)))]),
+  )
+}
+
+/** Some of the counts, in the order of the terms, for people. */
+function seriesOf(censuses: readonly Census[], name: string): string {
+  const step = Math.ceil(censuses.length / 20)
+  const some = censuses.filter((_census, index) => index % step === 0 || index === censuses.length - 1)
+  return some.map(({ counts }) => counts[name] ?? 0).join(' ')
+}
+
+function medianRss(censuses: readonly Census[]): number {
+  return median(censuses.map(({ rssBytes }) => rssBytes))
+}
+
+function describe({ perTerm, upperBound95 }: Growth, unit: string): string {
+  return `${perTerm.toFixed(2)} ${unit} a term, at most ${upperBound95.toFixed(2)}`
+}
