@@ -140,6 +140,23 @@ test('terms are counted by how they ended, and their durations by how they drain
   })
 })
 
+test('a term that was handed over is counted as transferred, and one that was to be and was not as a step-down', async () => {
+  await using managed = manage({ controllers: [controller('sweeper')] })
+  await managed.start()
+  await managed.state('leading')
+  await managed.manager.stepDown({ to: 'nobody', answerTimeoutMs: 1, cooldownMs: 0 })
+  await managed.state('leading')
+  await using other = manage({ identity: 'replica-b', store: managed.store, controllers: [controller('sweeper')] })
+  await other.start()
+  await managed.manager.stepDown({ to: 'replica-b' })
+  await other.state('leading')
+  const terms = await values(managed, 'tenure_terms_total')
+  expect(Object.entries(terms).filter(([, count]) => count > 0)).toEqual([
+    ['{name="janitor",end="step-down"}', 1],
+    ['{name="janitor",end="transferred"}', 1],
+  ])
+})
+
 test('tasks that have not settled are counted by controller, and their series go with the term', async () => {
   const spawn = (count: number) =>
     controller(`sweeper-${count}`, (term) => {

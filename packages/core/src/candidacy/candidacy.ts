@@ -2,8 +2,9 @@ import type { Controller, ControllerFactory } from '../controller/controller.ts'
 import { createRegistration, type RegisterOptions, type Registration } from '../controller/registration.ts'
 import type { SupervisorObserver } from '../controller/supervisor.ts'
 import { Elector, type TermEffect } from '../election/elector.ts'
-import type { EndReason, VoluntaryEndReason } from '../election/leadership-ended-error.ts'
+import type { EndReason } from '../election/leadership-ended-error.ts'
 import type { TermOutcome } from '../election/machine/effect.ts'
+import type { StepDown } from '../election/machine/event.ts'
 import type { ElectorState } from '../election/machine/state.ts'
 import { JITTER_FACTOR } from '../election/timing-options.ts'
 import { HealthRegistry } from '../health/health-registry.ts'
@@ -30,7 +31,10 @@ export type StepDownResult =
   | {
       readonly kind: 'stepped-down'
       readonly epoch: bigint
+      /** What became of the lease. */
       readonly outcome: TermOutcome
+      /** The identity of the replica that the lease was handed to; undefined unless `outcome` is `transferred`. */
+      readonly successor: string | undefined
       readonly drain: DrainOutcome
       readonly drainMs: number
     }
@@ -139,22 +143,42 @@ export class Candidacy {
     await this.#lock?.close()
   }
 
-  /** Ends the present term voluntarily, and follows again. Resolves with what became of it, once nothing of it is left. */
+  /**
+   * Ends the present term voluntarily, and follows again. Resolves with what became of it, once nothing of it is left. A term that
+   * is ending already goes on ending as it was told to.
+   * @throws OptionsError when `to` is empty or this replica itself, or an option is wrong.
+   */
   stepDown(options: StepDownOptions = {}): Promise<StepDownResult> {
-    assertKnownKeys('`stepDown()`', options, ['cooldownMs'])
-    return this.#endTerm('step-down', options)
+    const { to } = options
+    return this.#endTerm({ reason: to === undefined ? 'step-down' : 'transferred', ...this.#resolveStepDown(options) })
   }
 
-  #endTerm(reason: VoluntaryEndReason, options: StepDownOptions): Promise<StepDownResult> {
-    const fallback = 2 * JITTER_FACTOR * this.#options.config.timing.retryPeriodMs
-    const cooldownMs = resolveDurationMs('cooldownMs', options.cooldownMs, { fallback, min: 0 })
+  #endTerm(order: StepDown): Promise<StepDownResult> {
     if (this.#run === undefined) return Promise.resolve({ kind: 'not-leading' })
     const { promise, resolve } = Promise.withResolvers<StepDownResult>()
-    this.#termWaiters.push(({ epoch, outcome, drain, drainMs }) =>
-      resolve({ kind: 'stepped-down', epoch, outcome, drain, drainMs }),
+    this.#termWaiters.push(({ epoch, outcome, successor, drain, drainMs }) =>
+      resolve({ kind: 'stepped-down', epoch, outcome, successor, drain, drainMs }),
     )
-    this.#elector?.stepDown({ reason, cooldownMs })
+    this.#elector?.stepDown(order)
     return promise
+  }
+
+  #resolveStepDown(options: StepDownOptions): Omit<StepDown, 'reason'> {
+    assertKnownKeys('`stepDown()`', options, ['cooldownMs', 'to', 'answerTimeoutMs'])
+    const { identity, timing } = this.#options.config
+    const slowestPollMs = JITTER_FACTOR * timing.retryPeriodMs
+    const { to } = options
+    if (to !== undefined && (typeof to !== 'string' || to === '' || to === identity)) {
+      throw new OptionsError(`Expected \`to\` to be the identity of another replica, got \`${String(to)}\``)
+    }
+    return {
+      cooldownMs: resolveDurationMs('cooldownMs', options.cooldownMs, { fallback: 2 * slowestPollMs, min: 0 }),
+      ...(to !== undefined && { to }),
+      answerTimeoutMs: resolveDurationMs('answerTimeoutMs', options.answerTimeoutMs, {
+        fallback: slowestPollMs,
+        min: 0,
+      }),
+    }
   }
 
   #onEffect(effect: TermEffect): void {
@@ -178,7 +202,7 @@ export class Candidacy {
         this.#onWedged()
         break
       case 'term-over':
-        this.#termOver(effect.outcome)
+        this.#termOver(effect)
         break
       case 'leader-observed':
         this.#emit({ kind: 'leader-observed', identity: effect.identity })
@@ -286,7 +310,7 @@ export class Candidacy {
     this.#options.onFatal(error)
   }
 
-  #termOver(outcome: TermOutcome): void {
+  #termOver({ outcome, successor }: Pick<TermOverEvent, 'outcome' | 'successor'>): void {
     const run = this.#run
     if (run === undefined) return
     const { clock } = this.#options
@@ -299,6 +323,7 @@ export class Candidacy {
       epoch: run.leadership.epoch,
       reason,
       outcome,
+      successor,
       drain: run.drain,
       durationMs: clock.now() - run.startedAt,
       drainMs: run.drainMs,
@@ -330,7 +355,7 @@ export class Candidacy {
   /** A replica whose controller is beyond repair leaves the lease to a healthier one for as long as restarts were counted. */
   #giveUp(error: Error): void {
     if (error.cause instanceof OptionsError) this.#options.onFailure(error.cause)
-    void this.#endTerm('controller-failed', { cooldownMs: this.#options.restart.withinMs })
+    void this.#endTerm({ reason: 'controller-failed', cooldownMs: this.#options.restart.withinMs })
   }
 
   #onState(state: ElectorState): void {
@@ -375,7 +400,7 @@ export class Candidacy {
     run.hardAbort()
     void run.done().then(() => {
       overdue.cancel()
-      if (this.#run === run) this.#termOver('left')
+      if (this.#run === run) this.#termOver({ outcome: 'left', successor: undefined })
       this.#stopped.resolve()
     })
   }

@@ -43,6 +43,8 @@ export interface TermOverEvent {
   readonly reason: EndReason
   /** What became of the lease. */
   readonly outcome: TermOutcome
+  /** Whom the lease was transferred to; undefined unless `outcome` is `transferred`. */
+  readonly successor: string | undefined
   readonly drain: DrainOutcome
   readonly durationMs: number
   readonly drainMs: number

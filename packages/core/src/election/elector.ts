@@ -1,11 +1,12 @@
 import { LockRequestError } from '../lock/lock-request-error.ts'
-import type { Lock, LockSnapshot, LockWatch, PresentLease } from '../lock/lock.ts'
+import type { LeaseHolder, Lock, LockSnapshot, LockWatch, PresentLease } from '../lock/lock.ts'
 import type { Clock, Timer } from '../ports/clock.ts'
 import type { Random } from '../ports/random.ts'
 import type { InvoluntaryEndReason } from './leadership-ended-error.ts'
 import type { ElectorConfig } from './machine/config.ts'
 import type { ElectorEffect, LeaseWrite } from './machine/effect.ts'
 import type { ElectorEvent, RequestFailure, StepDown } from './machine/event.ts'
+import { watchedHolder } from './machine/following.ts'
 import type { ElectorState } from './machine/state.ts'
 import { INITIAL_STATE, nextWakeAt, transition } from './machine/transition.ts'
 
@@ -29,7 +30,7 @@ export interface ElectorOptions {
 /**
  * Drives the elector machine: gives it events with the time they are handled at, and carries out its effects on a lock.
  *
- * Owns the watch, the one request under way and the one timer. Knows no controllers.
+ * Owns the watches of the lease and of its holder, the requests under way and the one timer. Knows no controllers.
  * 1. Events are handled one at a time, in the order in which they came.
  * 2. An answer that comes later than the request timeout, by the clock and not by a timer, counts as an unknown outcome.
  * 3. When the machine has stopped, no watch, request or timer is left.
@@ -44,7 +45,9 @@ export class Elector {
   #watch: LockWatch | undefined
   #timer: Timer | undefined
   #wakeAt: number | undefined
-  #closed: Promise<void> | undefined
+  #closed: Promise<unknown> | undefined
+  #holderWatch: HolderWatch | undefined
+  readonly #closing = new Set<Promise<void>>()
 
   constructor(options: ElectorOptions) {
     this.#options = options
@@ -116,14 +119,44 @@ export class Elector {
   }
 
   #step(event: ElectorEvent): void {
-    const { clock, random, config, onState } = this.#options
+    const { clock, random, onState } = this.#options
     const at = { now: clock.now(), wallTime: clock.wallTime(), random: random() }
-    const { state, effects } = transition(this.#state, event, { at, config })
+    const { state, effects } = transition(this.#state, event, { at, config: this.#config() })
     this.#state = state
     for (const effect of effects) this.#carryOut(effect)
+    this.#watchHolder(watchedHolder(state))
     if (state.kind === 'stopped') this.#tearDown()
     this.#setTimer()
     onState(state)
+  }
+
+  /** What the process of this replica is known by may become known late. */
+  #config(): ElectorConfig {
+    const { config, lock } = this.#options
+    return lock.processRef === config.processRef ? config : { ...config, processRef: lock.processRef }
+  }
+
+  /** Watches the process of the holder that is followed, of none otherwise. */
+  #watchHolder(holder: LeaseHolder | undefined): void {
+    const { lock, onEffect } = this.#options
+    if (lock.watchHolder === undefined || isSameHolder(holder, this.#holderWatch?.holder)) return
+    this.#closeHolderWatch()
+    if (holder === undefined) return
+    try {
+      const watch = lock.watchHolder(holder, { dead: () => this.#handle({ kind: 'holder-dead', holder }) })
+      this.#holderWatch = { holder, watch }
+    } catch (cause) {
+      this.#holderWatch = { holder, watch: undefined }
+      onEffect({ kind: 'request-failed', purpose: 'read', error: failureOf(cause).error })
+    }
+  }
+
+  #closeHolderWatch(): void {
+    const watch = this.#holderWatch?.watch
+    this.#holderWatch = undefined
+    if (watch === undefined) return
+    const closing: Promise<void> = watch.close().finally(() => this.#closing.delete(closing))
+    this.#closing.add(closing)
   }
 
   #carryOut(effect: ElectorEffect): void {
@@ -202,8 +235,19 @@ export class Elector {
     this.#timer = undefined
     this.#wakeAt = undefined
     for (const controller of this.#requests) controller.abort(new Error('The elector has stopped'))
-    this.#closed ??= this.#watch?.close() ?? Promise.resolve()
+    this.#closeHolderWatch()
+    this.#closed ??= Promise.all([this.#watch?.close(), ...this.#closing])
   }
+}
+
+interface HolderWatch {
+  readonly holder: LeaseHolder
+  /** Undefined when it could not be opened. */
+  readonly watch: LockWatch | undefined
+}
+
+function isSameHolder(a: LeaseHolder | undefined, b: LeaseHolder | undefined): boolean {
+  return a?.identity === b?.identity && a?.acquireTime === b?.acquireTime && a?.processRef === b?.processRef
 }
 
 async function invoke<T>(send: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {

@@ -1,6 +1,9 @@
 import { TenureError } from '../tenure-error.ts'
 
-/** Why a replica gives up a term of its own accord. Renewals go on until the term is empty. */
+/**
+ * Why a replica gives up a term of its own accord. Renewals go on until the term is empty. `transferred`: to be handed to a replica
+ * that was named.
+ */
 export type VoluntaryEndReason = 'shutdown' | 'step-down' | 'transferred' | 'end-of-term' | 'controller-failed'
 
 /** Why a term ends against the replica's will. Renewals stop and everything must be gone before anybody else may lead. */

@@ -5,6 +5,13 @@ import type { WorkScope } from './work-scope.ts'
 export interface StepDownOptions {
   /** How long this replica leaves the lease to others, in milliseconds. @default 2 × 1.2 × `retryPeriodMs` */
   readonly cooldownMs?: number
+  /** The identity of the only replica to hand the lease to. @default whichever replica answers while the term drains, if one does */
+  readonly to?: string
+  /**
+   * How long to wait for the answer of `to` once the term is empty, counted from the call, in milliseconds. Then the lease is
+   * released to whoever takes it. @default 1.2 × `retryPeriodMs`
+   */
+  readonly answerTimeoutMs?: number
 }
 
 /**

@@ -63,7 +63,14 @@ describe('A candidacy', () => {
     await replica.clock.advance(2000)
     const result = replica.candidacy.stepDown({ cooldownMs: 1000 })
     await replica.clock.advance(100)
-    expect(await result).toEqual({ kind: 'stepped-down', epoch: 1n, outcome: 'released', drain: 'clean', drainMs: 0 })
+    expect(await result).toEqual({
+      kind: 'stepped-down',
+      epoch: 1n,
+      outcome: 'released',
+      successor: undefined,
+      drain: 'clean',
+      drainMs: 0,
+    })
     expect(replica.events.filter(({ kind }) => kind !== 'state')).toEqual([
       { lease: 'lease', kind: 'leader-observed', identity: '' },
       { lease: 'lease', kind: 'leader-observed', identity: 'me' },
@@ -76,6 +83,7 @@ describe('A candidacy', () => {
         epoch: 1n,
         reason: 'step-down',
         outcome: 'released',
+        successor: undefined,
         drain: 'clean',
         durationMs: 2000,
         drainMs: 0,

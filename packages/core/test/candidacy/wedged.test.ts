@@ -142,6 +142,18 @@ describe('Under policy abandon', () => {
     expect(replica.all('term-began')).toHaveLength(2)
   })
 
+  test('the others get the first chance after an involuntary end, too', async () => {
+    const { replica } = await withStuckTask({ onWedged: 'abandon', timing: {} })
+    replica.lock.failure = 'unreachable'
+    await replica.clock.advance(14_250)
+    expect(replica.all('term-over')).toMatchObject([{ reason: 'renew-deadline', outcome: 'left', drain: 'wedged' }])
+    replica.lock.failure = undefined
+    await replica.clock.advance(14_999)
+    expect(replica.all('term-began')).toHaveLength(1)
+    await replica.clock.advance(1)
+    expect(replica.all('term-began')).toHaveLength(2)
+  })
+
   test('a task that ends later than its term disturbs nobody', async () => {
     const { replica, finish } = await withStuckTask({ onWedged: 'abandon' })
     void replica.candidacy.stepDown({ cooldownMs: 0 })

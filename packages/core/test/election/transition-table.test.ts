@@ -87,6 +87,10 @@ const EVENTS: Readonly<Record<EventKind, (elector: PureElector) => ElectorEvent>
     result: { kind: 'read', snapshot: OTHER_HOLDER },
   }),
   drained: () => ({ kind: 'drained' }),
+  'holder-dead': () => ({
+    kind: 'holder-dead',
+    holder: { identity: 'other', acquireTime: lease({ version: 1n }).record.acquireTime },
+  }),
   wake: (elector) => {
     elector.stallTo(elector.now + 60_000)
     return { kind: 'wake' }
@@ -109,6 +113,7 @@ const TABLE: Readonly<Record<StateKind, Readonly<Record<EventKind, Expected>>>> 
     'write-answer': stays('idle'),
     'read-answer': stays('idle'),
     drained: stays('idle'),
+    'holder-dead': stays('idle'),
     wake: stays('idle'),
   },
   following: {
@@ -122,6 +127,7 @@ const TABLE: Readonly<Record<StateKind, Readonly<Record<EventKind, Expected>>>> 
     'write-answer': stays('following'),
     'read-answer': stays('following'),
     drained: stays('following'),
+    'holder-dead': stays('following'),
     wake: stays('following'),
   },
   acquiring: {
@@ -135,6 +141,7 @@ const TABLE: Readonly<Record<StateKind, Readonly<Record<EventKind, Expected>>>> 
     'write-answer': { to: 'leading', effects: ['leader-observed', 'begin-term'] },
     'read-answer': stays('acquiring'),
     drained: stays('acquiring'),
+    'holder-dead': stays('acquiring'),
     wake: stays('acquiring'),
   },
   reserving: {
@@ -148,6 +155,7 @@ const TABLE: Readonly<Record<StateKind, Readonly<Record<EventKind, Expected>>>> 
     'write-answer': { to: 'reserving', effects: ['extend-validity', 'renewed'] },
     'read-answer': stays('reserving'),
     drained: stays('reserving'),
+    'holder-dead': stays('reserving'),
     wake: { to: 'acquiring', effects: ['write'] },
   },
   leading: {
@@ -161,6 +169,7 @@ const TABLE: Readonly<Record<StateKind, Readonly<Record<EventKind, Expected>>>> 
     'write-answer': { to: 'leading', effects: ['extend-validity', 'renewed'] },
     'read-answer': stays('leading'),
     drained: stays('leading'),
+    'holder-dead': stays('leading'),
     wake: { to: 'aborting', effects: ['end-term', 'hard-abort'] },
   },
   draining: {
@@ -174,6 +183,7 @@ const TABLE: Readonly<Record<StateKind, Readonly<Record<EventKind, Expected>>>> 
     'write-answer': stays('draining'),
     'read-answer': stays('draining'),
     drained: { to: 'releasing', effects: ['write'] },
+    'holder-dead': stays('draining'),
     wake: { to: 'aborting', effects: ['end-term', 'hard-abort'] },
   },
   aborting: {
@@ -187,6 +197,7 @@ const TABLE: Readonly<Record<StateKind, Readonly<Record<EventKind, Expected>>>> 
     'write-answer': stays('aborting'),
     'read-answer': stays('aborting'),
     drained: { to: 'acquiring', effects: ['term-over', 'leader-observed', 'write'] },
+    'holder-dead': stays('aborting'),
     wake: { to: 'aborting', effects: ['hard-abort', 'wedged'] },
   },
   releasing: {
@@ -200,6 +211,7 @@ const TABLE: Readonly<Record<StateKind, Readonly<Record<EventKind, Expected>>>> 
     'write-answer': { to: 'following', effects: ['term-over', 'leader-observed'] },
     'read-answer': stays('releasing'),
     drained: stays('releasing'),
+    'holder-dead': stays('releasing'),
     wake: { to: 'following', effects: ['term-over'] },
   },
   stopped: {
@@ -213,6 +225,7 @@ const TABLE: Readonly<Record<StateKind, Readonly<Record<EventKind, Expected>>>> 
     'write-answer': stays('stopped'),
     'read-answer': stays('stopped'),
     drained: stays('stopped'),
+    'holder-dead': stays('stopped'),
     wake: stays('stopped'),
   },
 }

@@ -27,6 +27,7 @@ type EventOf<K> = Extract<CandidacyEvent, { kind: K }>
 
 /** A candidacy for the lease `lease` on virtual time and leases in memory. */
 export class Replica {
+  readonly identity: string
   readonly clock: VirtualClock
   readonly store: MemoryLeaseStore
   readonly lock: BreakableLock
@@ -36,6 +37,7 @@ export class Replica {
   readonly fatals: Error[] = []
 
   constructor(options: ReplicaOptions = {}) {
+    this.identity = options.identity ?? 'me'
     this.clock = options.clock ?? new VirtualClock()
     this.store = options.store ?? new MemoryLeaseStore()
     this.lock = new BreakableLock(this.store.lock('lease'))
@@ -44,7 +46,7 @@ export class Replica {
       lease: { name: 'lease' },
       createLock: () => this.lock,
       config: {
-        identity: options.identity ?? 'me',
+        identity: this.identity,
         timing: resolveTimingOptions(options.timing),
         releaseOnExit: gates.ReleaseLockOnExit.enabled,
         missingLease: 'create',

@@ -1,4 +1,4 @@
-import { type CandidacyEvent, type DrainOutcome, type EndReason, type Term } from '@tenure/core'
+import { type CandidacyEvent, type DrainOutcome, type EndReason, type Term, type TermOverEvent } from '@tenure/core'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 /** What {@link TermMetrics} are made of. */
@@ -75,10 +75,16 @@ export class TermMetrics {
   observe(event: CandidacyEvent): void {
     if (event.kind === 'term-began') this.#handover.observe(event.handoverMs / 1000)
     if (event.kind !== 'term-over') return
-    this.#terms.inc({ name: event.lease, end: event.reason })
+    this.#terms.inc({ name: event.lease, end: endOf(event) })
     this.#duration.observe(event.durationMs / 1000)
     this.#drain.observe({ outcome: event.drain }, event.drainMs / 1000)
   }
+}
+
+/** A term that was handed over counts as such, whatever the occasion; one that was to be and was not has merely stepped down. */
+function endOf({ reason, outcome }: TermOverEvent): EndReason {
+  if (outcome === 'transferred') return 'transferred'
+  return reason === 'transferred' ? 'step-down' : reason
 }
 
 /** Counted when a page is made: what a term had is gone from the page with the term. */

@@ -23,7 +23,9 @@ export function won(
   const actNotBefore = replacesDeleted(state, write, config)
     ? at.now + config.timing.leaseDurationMs
     : state.memory.actNotBefore
-  const memory = { ...state.memory, own: write.record, existed: true, observedLeader: config.identity, actNotBefore }
+  const candidate = state.memory.candidate && { ...state.memory.candidate, sent: [] }
+  const known = { existed: true, observedLeader: config.identity, actNotBefore, candidate }
+  const memory = { ...state.memory, own: write.record, ...known }
   const leaving = state.kind === 'acquiring' ? state.afterwards === 'stop' : state.leaveBy !== undefined
   if (leaving) return giveBack({ memory, hold }, at, config)
   if (at.now >= hold.deadlineAt)
@@ -51,7 +53,7 @@ export function giveBack(
   at: Instant,
   config: ElectorConfig,
 ): Step {
-  const end = { memory, epoch: undefined, cooldownMs: 0, afterwards: 'stop' } as const
+  const end = { memory, epoch: undefined, cooldownMs: 0, accepts: undefined, afterwards: 'stop' } as const
   const isReserved = memory.actNotBefore !== undefined && at.now < memory.actNotBefore
   if (config.releaseOnExit && !isReserved) return release({ ...end, hold }, at, config)
   return endTerm(end, { outcome: 'left', observation: observationOf(hold.lease, hold, at), at, config })
@@ -91,7 +93,7 @@ function resumeAfter(
   switch (result.failure) {
     case 'unknown-outcome': {
       const notBefore = at.now + config.timing.retryPeriodMs / 4
-      return { ...back, outstanding: [...outstanding, write], notBefore, pollAt: at.now }
+      return { ...back, outstanding: [...outstanding, write], notBefore, pause: 'failure', pollAt: at.now }
     }
     case 'conflict':
       return afterDefeat({ ...back, outstanding }, state, at, config)
@@ -119,7 +121,7 @@ function afterDefeat(back: Following, state: Acquiring, at: Instant, config: Ele
 
 function afterRefusal(back: Following, result: RequestFailure, at: Instant, config: ElectorConfig): Following {
   const pause = Math.max(result.retryAfterMs ?? 0, config.timing.retryPeriodMs * (1 + 0.2 * at.random))
-  return { ...back, notBefore: at.now + pause, pollAt: at.now + pause }
+  return { ...back, notBefore: at.now + pause, pause: 'failure', pollAt: at.now + pause }
 }
 
 /** Whether the lease was seen in a newer version than the one that the failed write was based on. */

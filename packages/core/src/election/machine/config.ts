@@ -12,4 +12,6 @@ export interface ElectorConfig {
    * in case somebody deleted it under a leader who cannot see that yet.
    */
   readonly missingLease: 'create' | 'wait'
+  /** What the process of this replica is known by to the lock, where that can prove it dead. */
+  readonly processRef?: string | undefined
 }

@@ -5,6 +5,7 @@ import type { ElectorEffect } from './effect.ts'
 import type { Instant } from './event.ts'
 import { earliest, follow, observe } from './following.ts'
 import { holdWakesAt } from './hold.ts'
+import { acceptedAnswer, acceptedAnswers, planOffer, withOfferFollowed } from './offering.ts'
 import { cooldownAfter, endTerm, observationOf, release } from './releasing.ts'
 import type { Aborting, Draining, Hold, Leading, Memory, Step } from './state.ts'
 
@@ -20,15 +21,20 @@ import type { Aborting, Draining, Hold, Leading, Memory, Step } from './state.ts
 export function drain(state: Leading, order: Pick<Draining, 'stepDown' | 'afterwards'>, context: EndContext): Step {
   const { at, config } = context
   const hardAbortAt = at.now + config.timing.drainTimeoutMs
+  const { to, answerTimeoutMs = 0 } = order.stepDown
   const draining: Draining = {
     ...state,
     kind: 'draining',
     stage: 'asked',
     hardAbortAt,
     wedgedAt: hardAbortAt + config.timing.abortGraceMs,
+    offer: config.releaseOnExit ? planOffer(to, at) : { kind: 'none' },
+    answered: undefined,
+    answerBy: to === undefined ? at.now : at.now + answerTimeoutMs,
     ...order,
   }
-  return { state: draining, effects: [{ kind: 'end-term', reason: order.stepDown.reason, voluntary: true }] }
+  const effects: ElectorEffect[] = [{ kind: 'end-term', reason: order.stepDown.reason, voluntary: true }]
+  return { state: withOfferFollowed(draining, at), effects }
 }
 
 /** The moment and the rules under which a term ends. */
@@ -121,29 +127,46 @@ export function escalate<S extends Draining | Aborting>(state: S, at: Instant): 
 
 /** When an ending term next has to do something by itself. */
 export function endingWakesAt(state: Draining | Aborting): number | undefined {
+  if (state.kind === 'draining' && state.stage === 'empty') {
+    return earliest([isIdle(state.hold) ? state.answerBy : undefined, holdWakesAt(state.hold)])
+  }
   const next = { asked: state.hardAbortAt, aborted: state.wedgedAt, wedged: undefined, empty: undefined }[state.stage]
   return earliest([next, state.kind === 'draining' ? holdWakesAt(state.hold) : undefined])
 }
 
-/** The term of a voluntary end is empty: release, as soon as no renewal is under way that the release could collide with. */
+/**
+ * The term of a voluntary end is empty: release or transfer, as soon as no renewal is under way that this could collide with, and
+ * no answer is waited for.
+ */
 export function drainedVoluntarily(state: Draining, context: EndContext): Step {
   const { hold, memory, epoch, afterwards } = state
-  if (hold.request.kind === 'writing' || hold.request.kind === 'reading') {
-    return { state: { ...state, stage: 'empty' }, effects: [] }
-  }
+  if (!context.config.releaseOnExit) return isIdle(hold) ? leave(state, hold, context) : emptied(state)
+  const accepts = acceptedAnswers(state, context.at)
+  const isAnswered = acceptedAnswer(hold.lease.record, accepts, context.config) !== undefined
+  if (!isIdle(hold) || (!isAnswered && context.at.now < state.answerBy)) return emptied(state)
   const { cooldownMs } = state.stepDown
-  if (context.config.releaseOnExit) {
-    return release({ memory, hold, epoch, cooldownMs, afterwards }, context.at, context.config)
-  }
-  return leave(state, hold, context)
+  return release({ memory, hold, epoch, cooldownMs, accepts, afterwards }, context.at, context.config)
 }
 
 /** The term of an involuntary end is empty. */
 export function drainedAborting(state: Aborting, context: EndContext): Step {
   const outcome = state.reason === 'superseded' || state.reason === 'lease-deleted' ? 'lost' : 'left'
-  const cooldownMs =
-    state.stepDown === undefined ? 0 : cooldownAfter(outcome, state.stepDown.cooldownMs, context.config)
+  const cooldownMs = cooldownAfterAbort(state, outcome, context.config)
   return endTerm({ ...state, cooldownMs }, { outcome, observation: state.observation, ...context })
+}
+
+function isIdle({ request }: Hold): boolean {
+  return request.kind === 'waiting'
+}
+
+function emptied(state: Draining): Step {
+  return { state: { ...state, stage: 'empty' }, effects: [] }
+}
+
+/** What is left of a wedged term may act until others could take the lease, so this replica must not take it earlier either. */
+function cooldownAfterAbort(state: Aborting, outcome: 'lost' | 'left', config: ElectorConfig): number {
+  if (state.stepDown !== undefined) return cooldownAfter(outcome, state.stepDown.cooldownMs, config)
+  return state.stage === 'wedged' ? config.timing.leaseDurationMs : 0
 }
 
 /** Leaves the lease to expire. */

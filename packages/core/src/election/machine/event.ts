@@ -31,6 +31,16 @@ export interface StepDown {
   readonly reason: VoluntaryEndReason
   /** How long to leave the lease to others afterwards. */
   readonly cooldownMs: number
+  /** The only replica to transfer the lease to; any that answers where it is left out. */
+  readonly to?: string
+  /** How long an empty term waits for the answer of `to`. */
+  readonly answerTimeoutMs?: number
+}
+
+/** Names one term of one holder. */
+export interface TermKey {
+  readonly identity: string
+  readonly acquireTime: string | undefined
 }
 
 /** Everything that can happen to an elector. */
@@ -51,5 +61,7 @@ export type ElectorEvent =
   | { readonly kind: 'read-answer'; readonly request: number; readonly result: ReadResult }
   /** Every task of the term has settled and every cleanup has run. */
   | { readonly kind: 'drained' }
+  /** The process that ran this holder has ended and never runs again. */
+  | { readonly kind: 'holder-dead'; readonly holder: TermKey }
   /** The time that `nextWakeAt` asked for has come. */
   | { readonly kind: 'wake' }

@@ -1,12 +1,16 @@
-import type { LockSnapshot, PresentLease } from '../../lock/lock.ts'
+import type { LeaseRecord } from '../../lock/lease-record.ts'
+import type { LeaseHolder, LockSnapshot, PresentLease } from '../../lock/lock.ts'
 import type { ElectorConfig } from './config.ts'
 import type { ElectorEffect, LeaseWrite } from './effect.ts'
 import type { Instant, ReadResult } from './event.ts'
+import { answerDueAt, answerIfDue, isAnswerPending, isTermOf, withOfferSeen } from './answering.ts'
 import { holdBackMs } from './hold-back.ts'
 import { nextRequest } from './hold.ts'
+import { inherit, inheritanceOf } from './inheriting.ts'
 import { acquireRecord, isSameRecord, isWrittenAs } from './records.ts'
+import { readProcessRef, readTransferNonce } from './transfer-notes.ts'
 import { waitForStandbysMs } from './standby.ts'
-import type { Acquiring, Following, Memory, Observation, SentWrite, Step, View } from './state.ts'
+import type { Acquiring, ElectorState, Following, Memory, Observation, SentWrite, Step, View } from './state.ts'
 
 /*
  * Following: see the lease change, notice when it is free, and try to take it then and only then.
@@ -31,14 +35,19 @@ export function follow(
     reading: undefined,
     pollAt: pause.pollAt ?? (memory.watch === 'up' && observation.kind !== 'unknown' ? undefined : at.now),
     notBefore: pause.notBefore,
+    pause: 'cool-down',
+    offer: undefined,
     holdBackMs: holdBackMs(at.random),
     leaveBy: undefined,
   }
 }
 
 /** Does what is due: polls, or takes the lease if that is allowed now. */
-export function advance(state: Following, at: Instant, config: ElectorConfig): Step {
-  if (state.leaveBy !== undefined && (state.outstanding.length === 0 || at.now >= state.leaveBy)) return stop(state)
+export function advance(following: Following, at: Instant, config: ElectorConfig): Step {
+  const state = withOfferSeen(following, at, config)
+  const inheritance = inheritanceOf(state, at, config)
+  if (inheritance !== undefined) return inherit(state, inheritance, at, config)
+  if (state.leaveBy !== undefined && (!isInDoubt(state) || at.now >= state.leaveBy)) return stop(state)
   if (state.reading !== undefined) return { state, effects: [] }
   if (state.pollAt !== undefined && at.now >= state.pollAt) {
     const memory = nextRequest(state.memory)
@@ -47,13 +56,13 @@ export function advance(state: Following, at: Instant, config: ElectorConfig): S
   }
   const chance = nextChance(state, config)
   if (chance !== undefined && at.now >= chance.takeAt) return acquire(state, { at, config, ...chance })
-  return { state, effects: [] }
+  return answerIfDue(state, at, config)
 }
 
 /** When a follower next has to do something by itself. */
 export function followingWakesAt(state: Following, config: ElectorConfig): number | undefined {
   if (state.reading !== undefined) return state.leaveBy
-  return earliest([state.pollAt, state.leaveBy, nextChance(state, config)?.takeAt])
+  return earliest([state.pollAt, state.leaveBy, nextChance(state, config)?.takeAt, answerDueAt(state, config)])
 }
 
 /** The earliest of the times that are set. */
@@ -83,6 +92,18 @@ export function observe<S extends Following | Acquiring>(
   return { state: { ...state, memory: observedMemory, observation: next, outstanding }, effects }
 }
 
+/** The holder whose process is worth watching: one that this replica follows, and that said where it runs. */
+export function watchedHolder(state: ElectorState): LeaseHolder | undefined {
+  if (state.kind !== 'following' || state.leaveBy !== undefined || state.observation.kind !== 'present')
+    return undefined
+  const { record } = state.observation.lease
+  const { holderIdentity: identity, acquireTime } = record
+  const processRef = readProcessRef(record)
+  if (processRef === undefined || acquireTime === undefined) return undefined
+  if (isTermOf(record, state.memory.deadHolder) || isOwn(state.memory, record)) return undefined
+  return { identity, acquireTime, processRef }
+}
+
 /**
  * A read that finds the very version on which a write was refused shows that nothing changed: the refusal had another cause, and
  * the next try may meet it again.
@@ -100,6 +121,7 @@ export function withDoubtCleared(
     ...state,
     observation: observation.last,
     notBefore: at.now + config.timing.retryPeriodMs * (1 + 0.2 * at.random),
+    pause: 'failure',
   }
 }
 
@@ -123,7 +145,9 @@ export function isIdentityTaken(state: Following, snapshot: LockSnapshot, identi
   const last = lastView(state.observation)
   if (last?.kind !== 'present' || snapshot.kind !== 'present' || isStale(last, snapshot)) return false
   const foreign = (lease: PresentLease) =>
-    lease.record.holderIdentity === identity && lease.record.acquireTime !== state.memory.own?.acquireTime
+    lease.record.holderIdentity === identity &&
+    lease.record.acquireTime !== state.memory.own?.acquireTime &&
+    readTransferNonce(lease.record) === undefined
   return foreign(last.lease) && foreign(snapshot) && !isSameRecord(last.lease.record, snapshot.record)
 }
 
@@ -157,9 +181,16 @@ function nextChance(state: Following, { identity }: ElectorConfig): Chance | und
   const { changedAt, lease } = observation
   if (lease.deleting) return undefined
   const { record } = lease
-  if (memory.own !== undefined && isWrittenAs(record, memory.own)) return chance(changedAt, 0)
-  const freeSince = record.holderIdentity === '' ? changedAt : changedAt + durationMs(lease)
-  return chance(freeSince, waitForStandbysMs(record, identity, state.holdBackMs))
+  const isTransferred = record.holderIdentity === identity && readTransferNonce(record) !== undefined
+  if (isTransferred || isOwn(memory, record)) return chance(changedAt, 0)
+  return chance(freeSince(state, observation), waitForStandbysMs(record, identity, state.holdBackMs))
+}
+
+/** When the lease becomes free: at once when nobody holds it or the holder is dead, else when it was not renewed in time. */
+function freeSince({ memory }: Following, { lease, changedAt }: Extract<View, { kind: 'present' }>): number {
+  const { deadHolder } = memory
+  if (deadHolder !== undefined && isTermOf(lease.record, deadHolder)) return deadHolder.since
+  return lease.record.holderIdentity === '' ? changedAt : changedAt + durationMs(lease)
 }
 
 /** A record without a usable duration protects its holder for the longest time that other clients use by default. */
@@ -175,12 +206,7 @@ function acquire(
   { at, config, freeSince }: { readonly at: Instant; readonly config: ElectorConfig; readonly freeSince: number },
 ): Step {
   const base = state.observation.kind === 'present' ? state.observation.lease : undefined
-  const record = acquireRecord({
-    identity: config.identity,
-    timing: config.timing,
-    previous: base?.record,
-    wallTime: at.wallTime,
-  })
+  const record = acquireRecord({ config, previous: base?.record, wallTime: at.wallTime })
   const memory = nextRequest(state.memory)
   const write: LeaseWrite = { purpose: 'acquire', ...(base && { base }), record }
   const acquiring: Acquiring = {
@@ -202,6 +228,15 @@ function stop(state: Following): Step {
 function changedAt(last: View | undefined, lease: PresentLease, at: Instant): number {
   if (last?.kind === 'present' && isSameRecord(last.lease.record, lease.record)) return last.changedAt
   return at.now
+}
+
+function isOwn(memory: Memory, record: LeaseRecord): boolean {
+  return memory.own !== undefined && isWrittenAs(record, memory.own)
+}
+
+/** Whether something that may still happen decides on whether this replica leads. */
+function isInDoubt(state: Following): boolean {
+  return state.outstanding.length > 0 || isAnswerPending(state)
 }
 
 function lastView(observation: Observation): View | undefined {

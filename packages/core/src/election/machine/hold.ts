@@ -1,6 +1,7 @@
 import type { LockSnapshot, PresentLease } from '../../lock/lock.ts'
 import type { InvoluntaryEndReason } from '../leadership-ended-error.ts'
 import { type ResolvedTimingOptions, validityMs } from '../timing-options.ts'
+import type { ElectorConfig } from './config.ts'
 import type { ElectorEffect, LeaseWrite } from './effect.ts'
 import type { Instant, ReadResult, RequestFailure, WriteResult } from './event.ts'
 import { isRenewalInWholeSeconds, isWrittenAs, renewRecord } from './records.ts'
@@ -31,7 +32,7 @@ export interface HoldContext {
   readonly memory: Memory
   readonly hold: Hold
   readonly at: Instant
-  readonly timing: ResolvedTimingOptions
+  readonly config: ElectorConfig
   /** What a retry sends. Renewing is the default; releasing sends its own record. */
   readonly nextWrite?: (hold: Hold) => LeaseWrite
 }
@@ -86,7 +87,8 @@ export function holdReadAnswered(context: HoldContext, request: number, result: 
   }
   const step = holdObserved(context, result.snapshot)
   if (step.kind === 'lost' || step.hold.request.kind !== 'reading') return step
-  return retryLater({ ...context, hold: step.hold }, step.effects)
+  const next = { ...context, hold: step.hold }
+  return step.hold.lease.version > hold.lease.version ? retryNow(next, step.effects) : retryLater(next, step.effects)
 }
 
 /** When the hold next has to do something by itself. */
@@ -100,15 +102,13 @@ export function nextRequest(memory: Memory): Memory {
 }
 
 function sendWrite(context: HoldContext): HoldStep {
-  const { at, timing } = context
-  const { hold } = context
+  const { at, hold, config } = context
   const memory = nextRequest(context.memory)
-  const renewal: LeaseWrite = {
+  const write = context.nextWrite?.(hold) ?? {
     purpose: 'renew',
     base: hold.lease,
-    record: renewRecord(hold.lease.record, timing, at.wallTime),
+    record: renewRecord(hold.lease.record, config, at.wallTime),
   }
-  const write = context.nextWrite?.(hold) ?? renewal
   const sent: SentWrite = { ...write, request: memory.requests, sentAt: at.now }
   return {
     kind: 'held',
@@ -130,9 +130,10 @@ function readBack(context: HoldContext, effects: readonly ElectorEffect[]): Hold
 }
 
 function acknowledged(context: HoldContext, write: SentWrite, lease: PresentLease): HoldStep {
-  const { at, timing, hold } = context
-  const extendsValidity =
-    write.sentAt > hold.sentAt && (!timing.wholeSecondPeers || isRenewalInWholeSeconds(hold.lease.record, write.record))
+  const { at, hold } = context
+  const { timing } = context.config
+  const isSeenByAll = !timing.wholeSecondPeers || isRenewalInWholeSeconds(hold.lease.record, write.record)
+  const extendsValidity = write.sentAt > hold.sentAt && isSeenByAll
   const validity = extendsValidity ? validityFrom(write.sentAt, timing) : undefined
   const next: Hold = {
     ...hold,
@@ -144,7 +145,7 @@ function acknowledged(context: HoldContext, write: SentWrite, lease: PresentLeas
   const effects: ElectorEffect[] = []
   if (validity !== undefined) effects.push({ kind: 'extend-validity', validUntil: validity.validUntil })
   effects.push({ kind: 'renewed', elapsedMs: at.now - write.sentAt })
-  const memory = { ...context.memory, own: write.record }
+  const memory = { ...context.memory, own: write.purpose === 'transfer' ? undefined : write.record }
   return { kind: 'held', memory, hold: next, effects }
 }
 
@@ -154,7 +155,7 @@ function writeFailed(context: HoldContext, write: SentWrite, result: RequestFail
     case 'not-found':
       return lost(context, 'lease-deleted', { kind: 'absent' }, effects)
     case 'conflict':
-      return readBack(context, effects)
+      return isNewerThan(write, context.hold) ? retryNow(context, effects) : readBack(context, effects)
     case 'unknown-outcome':
       return readBack(
         { ...context, hold: { ...context.hold, outstanding: [...context.hold.outstanding, write] } },
@@ -171,9 +172,20 @@ function writeFailed(context: HoldContext, write: SentWrite, result: RequestFail
   }
 }
 
+/** Whether a refused write was based on an older version of the held lease than the one seen since, an answer for example. */
+function isNewerThan(write: SentWrite, { lease }: Hold): boolean {
+  return write.base !== undefined && lease.version > write.base.version
+}
+
+/** The cause of the refusal is known and gone. */
+function retryNow(context: HoldContext, effects: readonly ElectorEffect[]): HoldStep {
+  const request: HoldRequest = { kind: 'waiting', at: context.at.now }
+  return { kind: 'held', memory: context.memory, hold: { ...context.hold, request }, effects }
+}
+
 /** Failed requests are repeated four times in a retry period, so that a short disturbance costs little of the deadline. */
 function retryLater(context: HoldContext, effects: readonly ElectorEffect[], retryAfterMs = 0): HoldStep {
-  const pause = Math.max(retryAfterMs, (context.timing.retryPeriodMs / 4) * (1 + 0.2 * context.at.random))
+  const pause = Math.max(retryAfterMs, (context.config.timing.retryPeriodMs / 4) * (1 + 0.2 * context.at.random))
   const request: HoldRequest = { kind: 'waiting', at: context.at.now + pause }
   return { kind: 'held', memory: context.memory, hold: { ...context.hold, request }, effects }
 }

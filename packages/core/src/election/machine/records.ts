@@ -1,36 +1,45 @@
 import { formatMicroTime, type LeaseRecord } from '../../lock/lease-record.ts'
-import type { ResolvedTimingOptions } from '../timing-options.ts'
+import type { ElectorConfig } from './config.ts'
 import { readStandbys, withStandbys } from './standby.ts'
+import {
+  type Answer,
+  readTransferNonce,
+  TRANSFER_DURATION_MS,
+  withoutNotes,
+  withProcessRef,
+  withTransferNonce,
+} from './transfer-notes.ts'
 
 /** The record that takes a free lease. `previous` is the stored record, if there is one; its other standbys stay standbys. */
 export function acquireRecord(options: {
-  readonly identity: string
-  readonly timing: ResolvedTimingOptions
+  readonly config: ElectorConfig
   readonly previous: LeaseRecord | undefined
   readonly wallTime: number
 }): LeaseRecord {
-  const { identity, previous } = options
+  const { config, previous } = options
+  const { identity } = config
   const time = distinctMicroTime(options.wallTime, previous?.renewTime)
   const transitions = previous?.leaseTransitions ?? 0
   const record: LeaseRecord = {
     holderIdentity: identity,
-    leaseDurationSeconds: options.timing.leaseDurationMs / 1000,
+    leaseDurationSeconds: config.timing.leaseDurationMs / 1000,
     acquireTime: time,
     renewTime: time,
     leaseTransitions: previous === undefined || previous.holderIdentity === identity ? transitions : transitions + 1,
     annotations: {},
   }
   const others = previous === undefined ? [] : readStandbys(previous).filter((standby) => standby !== identity)
-  return withStandbys(record, others)
+  return withProcessRef(withStandbys(record, others), config.processRef)
 }
 
-/** The record that prolongs a lease. It also restores a duration that somebody edited. */
-export function renewRecord(held: LeaseRecord, timing: ResolvedTimingOptions, wallTime: number): LeaseRecord {
-  return {
-    ...held,
+/** The record that prolongs a lease. It also restores a duration that somebody edited, and ends what a transfer left. */
+export function renewRecord(held: LeaseRecord, { timing, processRef }: ElectorConfig, wallTime: number): LeaseRecord {
+  const record = {
+    ...withoutNotes(held),
     leaseDurationSeconds: timing.leaseDurationMs / 1000,
     renewTime: distinctMicroTime(wallTime, held.renewTime),
   }
+  return withProcessRef(record, processRef)
 }
 
 /**
@@ -39,8 +48,28 @@ export function renewRecord(held: LeaseRecord, timing: ResolvedTimingOptions, wa
  */
 export function releaseRecord(held: LeaseRecord, wallTime: number, returning: string | undefined): LeaseRecord {
   const time = distinctMicroTime(wallTime, held.renewTime)
-  const record = { ...held, holderIdentity: '', leaseDurationSeconds: 1, acquireTime: time, renewTime: time }
+  const times = { acquireTime: time, renewTime: time }
+  const record = { ...withoutNotes(held), holderIdentity: '', leaseDurationSeconds: 1, ...times }
   return withStandbys(record, [...readStandbys(held), ...(returning === undefined ? [] : [returning])])
+}
+
+/** The record that hands a lease to the replica that gave this answer: a change of holder that others take for an acquisition. */
+export function transferRecord(
+  held: LeaseRecord,
+  { identity, nonce }: Answer,
+  { wallTime, returning }: { readonly wallTime: number; readonly returning: string | undefined },
+): LeaseRecord {
+  const time = distinctMicroTime(wallTime, held.renewTime)
+  const record: LeaseRecord = {
+    ...withoutNotes(held),
+    holderIdentity: identity,
+    leaseDurationSeconds: TRANSFER_DURATION_MS / 1000,
+    acquireTime: time,
+    renewTime: time,
+    leaseTransitions: (held.leaseTransitions ?? 0) + 1,
+  }
+  const standbys = readStandbys(held).filter((standby) => standby !== identity)
+  return withTransferNonce(withStandbys(record, [...standbys, ...(returning === undefined ? [] : [returning])]), nonce)
 }
 
 /** Whether two records agree in every field that electors compare; annotations do not count. */
@@ -65,10 +94,10 @@ export function isWrittenAs(record: LeaseRecord, written: LeaseRecord): boolean 
 
 /**
  * Whether clients that compare times by the whole second see `next` as a change of `previous`. A restored duration does not count:
- * who missed the edit sees no change.
+ * who missed the edit sees no change. That of a transfer does: who missed the transfer sees another holder.
  */
 export function isRenewalInWholeSeconds(previous: LeaseRecord, next: LeaseRecord): boolean {
-  return !isSameRecord(inWholeSeconds(previous), inWholeSeconds(next))
+  return readTransferNonce(previous) !== undefined || !isSameRecord(inWholeSeconds(previous), inWholeSeconds(next))
 }
 
 function inWholeSeconds(record: LeaseRecord): LeaseRecord {

@@ -3,19 +3,21 @@ import type { ElectorConfig } from './config.ts'
 import type { ElectorEffect, LeaseWrite, TermOutcome } from './effect.ts'
 import type { Instant } from './event.ts'
 import { advance, follow } from './following.ts'
-import { type HoldStep, holdWakesAt, holdWoken, sentWrites } from './hold.ts'
-import { releaseRecord } from './records.ts'
+import { type HoldContext, type HoldStep, holdWakesAt, holdWoken, sentWrites } from './hold.ts'
+import { acceptedAnswer } from './offering.ts'
+import { releaseRecord, transferRecord } from './records.ts'
 import type { ElectorState, Hold, Memory, Observation, Releasing, Step } from './state.ts'
 
 /*
  * Releasing: the term is empty, so the lease may be freed.
  *
  * 1. A release is a compare-and-swap on a version that this replica wrote, never on one that was merely read.
- * 2. A release of unknown outcome is never taken for failed: the term stays over, whatever the read-back says.
+ * 2. One that names its successor is the same write: the record says whether it answered, at the version that is written.
+ * 3. A release or transfer of unknown outcome is never taken for failed: the term stays over, whatever the read-back says.
  */
 
 /** What a release starts from. */
-export type ReleaseOrder = Pick<Releasing, 'memory' | 'hold' | 'epoch' | 'cooldownMs' | 'afterwards'>
+export type ReleaseOrder = Pick<Releasing, 'memory' | 'hold' | 'epoch' | 'cooldownMs' | 'accepts' | 'afterwards'>
 
 /** Sends the release. */
 export function release(order: ReleaseOrder, at: Instant, config: ElectorConfig): Step {
@@ -26,28 +28,21 @@ export function release(order: ReleaseOrder, at: Instant, config: ElectorConfig)
   }
   const giveUpAt = Math.min(hold.validUntil, at.now + 2 * config.timing.requestTimeoutMs)
   const state: Releasing = { kind: 'releasing', ...order, hold, giveUpAt }
-  return afterReleaseStep(
-    state,
-    holdWoken({ ...state, at, timing: config.timing, nextWrite: releaseWrite(state, at, config) }),
-    {
-      at,
-      config,
-    },
-  )
+  return afterReleaseStep(state, holdWoken(releasingHold(state, at, config)), { at, config })
 }
 
-/** The write that frees the held lease. */
-export function releaseWrite(
-  { afterwards }: Pick<Releasing, 'afterwards'>,
-  at: Instant,
-  config: ElectorConfig,
-): (hold: Hold) => LeaseWrite {
-  const returning = afterwards === 'follow' ? config.identity : undefined
-  return (hold) => ({
-    purpose: 'release',
-    base: hold.lease,
-    record: releaseRecord(hold.lease.record, at.wallTime, returning),
-  })
+/** The lease that is being freed, with the write that does it. */
+export function releasingHold(state: Releasing, at: Instant, config: ElectorConfig): HoldContext {
+  const returning = state.afterwards === 'follow' ? config.identity : undefined
+  const { wallTime } = at
+  const nextWrite = ({ lease }: Hold): LeaseWrite => {
+    const answer = acceptedAnswer(lease.record, state.accepts, config)
+    if (answer === undefined) {
+      return { purpose: 'release', base: lease, record: releaseRecord(lease.record, wallTime, returning) }
+    }
+    return { purpose: 'transfer', base: lease, record: transferRecord(lease.record, answer, { wallTime, returning }) }
+  }
+  return { memory: state.memory, hold: state.hold, at, config, nextWrite }
 }
 
 /** Goes on with a release after something happened to the held lease. */
@@ -65,12 +60,30 @@ export function afterReleaseStep(
     return { state: end.state, effects: [...effects, ...end.effects] }
   }
   if (step.kind === 'lost') {
-    return over(step.snapshot === undefined ? 'left' : 'lost', observationOf(step.snapshot, state.hold, at))
+    return over(outcomeOfLoss(state.hold, step.snapshot), observationOf(step.snapshot, state.hold, at))
   }
   const { hold } = step
-  if (hold.lease.record.holderIdentity === '') return over('released', observationOf(hold.lease, hold, at))
+  const { holderIdentity } = hold.lease.record
+  if (holderIdentity !== config.identity) {
+    return over(holderIdentity === '' ? 'released' : 'transferred', observationOf(hold.lease, hold, at))
+  }
   if (at.now >= state.giveUpAt) return over('left', observationOf(hold.lease, hold, at))
-  return { state: { ...state, memory: step.memory, hold }, effects }
+  const next: Releasing = { ...state, memory: step.memory, hold }
+  if (hold.request.kind !== 'waiting' || at.now < hold.request.at) return { state: next, effects }
+  const again = afterReleaseStep(next, holdWoken(releasingHold(next, at, config)), { at, config })
+  return { state: again.state, effects: [...effects, ...again.effects] }
+}
+
+/** A successor may be seen at work before the transfer is acknowledged: it keeps the time at which the lease was transferred. */
+function outcomeOfLoss(hold: Hold, snapshot: LockSnapshot | undefined): TermOutcome {
+  if (snapshot === undefined) return 'left'
+  if (snapshot.kind === 'absent') return 'lost'
+  const { holderIdentity, acquireTime } = snapshot.record
+  const isSuccessor = sentWrites(hold).some(
+    ({ purpose, record }) =>
+      purpose === 'transfer' && record.holderIdentity === holderIdentity && record.acquireTime === acquireTime,
+  )
+  return isSuccessor ? 'transferred' : 'lost'
 }
 
 /** When a release next has to do something by itself. */
@@ -111,9 +124,9 @@ export function endTerm(
   },
   { outcome, observation, at, config }: TermEnd,
 ): Step {
-  const effects: ElectorEffect[] =
-    state.epoch === undefined ? [] : [{ kind: 'term-over', outcome, successor: undefined }]
   const leader = observation.kind === 'present' ? observation.lease.record.holderIdentity : ''
+  const successor = outcome === 'transferred' ? leader : undefined
+  const effects: ElectorEffect[] = state.epoch === undefined ? [] : [{ kind: 'term-over', outcome, successor }]
   if (leader !== config.identity) effects.push({ kind: 'leader-observed', identity: leader })
   const memory: Memory = { ...state.memory, observedLeader: leader }
   if (state.afterwards === 'stop') {

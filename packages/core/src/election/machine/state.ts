@@ -2,7 +2,7 @@ import type { LeaseRecord } from '../../lock/lease-record.ts'
 import type { PresentLease } from '../../lock/lock.ts'
 import type { InvoluntaryEndReason } from '../leadership-ended-error.ts'
 import type { ElectorEffect, LeaseWrite } from './effect.ts'
-import type { StepDown } from './event.ts'
+import type { StepDown, TermKey } from './event.ts'
 
 /** What an elector is doing. One value of this type is all that the machine remembers. */
 export type ElectorState =
@@ -33,10 +33,25 @@ export interface Following {
   readonly pollAt: number | undefined
   /** No acquiring write before this time. */
   readonly notBefore: number
+  /** Why that is so. */
+  readonly pause: 'cool-down' | 'failure'
+  /** The offer of the present term, if this replica may answer it. */
+  readonly offer: SeenOffer | undefined
   /** How long to hold back before a lease that others see become free at the same moment. */
   readonly holdBackMs: number
   /** Set once the elector was told to stop while an acquiring write was in doubt: give up finding out at this time. */
   readonly leaveBy: number | undefined
+}
+
+/** An offer that was seen. */
+export interface SeenOffer {
+  readonly term: TermKey
+  /** No answer before this time. */
+  readonly answerAt: number
+  /** The answering write that is under way. */
+  readonly request: { readonly number: number; readonly base: bigint } | undefined
+  /** The version on which an answer was refused: only a newer one can be answered. */
+  readonly refused: bigint | undefined
 }
 
 /** An acquiring write is under way. */
@@ -83,8 +98,17 @@ export interface Draining {
   readonly hardAbortAt: number
   readonly wedgedAt: number
   readonly stepDown: StepDown
+  readonly offer: OfferMade
+  /** The answer that was seen last, and since when. */
+  readonly answered: { readonly nonce: string; readonly since: number } | undefined
+  /** Until when an empty term waits for an answer. */
+  readonly answerBy: number
   readonly afterwards: 'follow' | 'stop'
 }
+
+/** How far a leader has come with its offer to transfer the lease. */
+type OfferMade =
+  { readonly kind: 'none' } | { readonly kind: 'planned'; readonly at: number } | { readonly kind: 'made' }
 
 /** An involuntary end: no write is sent any more, and the term must be empty in time. */
 export interface Aborting {
@@ -110,7 +134,17 @@ export interface Releasing {
   readonly epoch: bigint | undefined
   readonly giveUpAt: number
   readonly cooldownMs: number
+  /** Which answers turn the release into a transfer. */
+  readonly accepts: AcceptedAnswers | undefined
   readonly afterwards: 'follow' | 'stop'
+}
+
+/** Which answers a leader accepts. */
+export interface AcceptedAnswers {
+  /** Only those of this replica; of any where undefined. */
+  readonly to: string | undefined
+  /** The nonce of an answer that is too old. */
+  readonly except: string | undefined
 }
 
 /** Stands no more. */
@@ -124,6 +158,8 @@ export interface Memory {
   /** How many requests were sent; the number of the last one. */
   readonly requests: number
   readonly watch: 'up' | 'down'
+  /** Since when the watch is up or down. */
+  readonly watchSince: number
   /** Who was last seen to lead. */
   readonly observedLeader: string | undefined
   /** Whether the lease was ever seen to exist. Creating it anew after that is not proof that nobody acts. */
@@ -132,6 +168,25 @@ export interface Memory {
   readonly own: LeaseRecord | undefined
   /** Set once this process created a lease in place of a deleted one: until then a leader may act who does not know. */
   readonly actNotBefore: number | undefined
+  /** What this replica answered to the offer of a leader. Set for as long as it may become the successor. */
+  readonly candidate: Candidate | undefined
+  /** A holder that is proved dead, and since when that is known. */
+  readonly deadHolder: (TermKey & { readonly since: number }) | undefined
+}
+
+/** A replica that answered the offer of one term. */
+export interface Candidate {
+  readonly term: TermKey
+  /** The answers that may be stored, oldest first. A nonce serves once: they are forgotten as soon as a term is reached. */
+  readonly sent: readonly SentAnswer[]
+  /** Whether one of them was seen to be stored, and that is the last that was seen. */
+  readonly stands: boolean
+}
+
+/** An answer, and when it was sent: a transfer that echoes it was written later than that. */
+export interface SentAnswer {
+  readonly nonce: string
+  readonly sentAt: number
 }
 
 /** The lease as this replica last saw it. */

@@ -1,3 +1,4 @@
+import { answerWritten, isTermOf } from './answering.ts'
 import { acquireAnswered, beginTerm, giveBack, won } from './acquiring.ts'
 import type { ElectorConfig } from './config.ts'
 import type { ElectorEffect } from './effect.ts'
@@ -10,7 +11,7 @@ import {
   endingWakesAt,
   escalate,
 } from './ending.ts'
-import type { ElectorEvent, Instant } from './event.ts'
+import type { ElectorEvent, Instant, TermKey } from './event.ts'
 import {
   advance,
   afterRead,
@@ -31,7 +32,8 @@ import {
   holdWoken,
   holdWriteAnswered,
 } from './hold.ts'
-import { afterReleaseStep, observationOf, releaseWrite, releasingWakesAt } from './releasing.ts'
+import { renewalWithOffer, withOfferFollowed } from './offering.ts'
+import { afterReleaseStep, observationOf, releasingHold, releasingWakesAt } from './releasing.ts'
 import type {
   Acquiring,
   Draining,
@@ -49,7 +51,22 @@ import type {
  */
 export function transition(state: ElectorState, event: ElectorEvent, context: TransitionContext): Step {
   const handler = TABLE[state.kind][event.kind] as Handler<ElectorState, ElectorEvent>
-  return handler(state, event, context)
+  return withWarmUp(state, handler(state, event, context))
+}
+
+/** Tells when this replica becomes the likely successor and when it is that no more; a term that begins is what it warmed up for. */
+function withWarmUp(before: ElectorState, step: Step): Step {
+  const { state, effects } = step
+  if (state.memory.candidate === undefined && before.memory.candidate === undefined) return step
+  const hasBegun = effects.some(({ kind }) => kind === 'begin-term')
+  const after = hasBegun ? { ...state, memory: { ...state.memory, candidate: undefined } } : state
+  if (isWarm(before) === isWarm(after) || (hasBegun && isWarm(before))) return { state: after, effects }
+  if (isWarm(before)) return { state: after, effects: [{ kind: 'warm-up-over' }, ...effects] }
+  return { state: after, effects: [...effects, { kind: 'warm-up' }] }
+}
+
+function isWarm({ kind, memory }: ElectorState): boolean {
+  return kind !== 'stopped' && memory.candidate?.stands === true
 }
 
 /** The state before `start`. */
@@ -58,10 +75,13 @@ export const INITIAL_STATE: ElectorState = {
   memory: {
     requests: 0,
     watch: 'down',
+    watchSince: 0,
     observedLeader: undefined,
     existed: false,
     own: undefined,
     actNotBefore: undefined,
+    candidate: undefined,
+    deadHolder: undefined,
   },
 }
 
@@ -105,7 +125,7 @@ const ignore: Handler<ElectorState, unknown> = (state) => ({ state, effects: [] 
 
 const noteWatch =
   (watch: Memory['watch']): Handler<ElectorState, unknown> =>
-  (state) => ({ state: { ...state, memory: { ...state.memory, watch } }, effects: [] })
+  (state, _event, { at }) => ({ state: { ...state, memory: withWatch(state.memory, watch, at) }, effects: [] })
 
 const nothing: Readonly<Record<ElectorEvent['kind'], Handler<ElectorState, unknown>>> = {
   start: ignore,
@@ -118,6 +138,7 @@ const nothing: Readonly<Record<ElectorEvent['kind'], Handler<ElectorState, unkno
   'write-answer': ignore,
   'read-answer': ignore,
   drained: ignore,
+  'holder-dead': ignore,
   wake: ignore,
 }
 
@@ -161,8 +182,13 @@ const TABLE: Table = {
       advance({ ...state, leaveBy: state.leaveBy ?? at.now + 2 * config.timing.requestTimeoutMs }, at, config),
     observed: (state, event, context) => followingObserved(state, event, context),
     'watch-down': (state, _event, { at, config }) =>
-      advance({ ...state, memory: { ...state.memory, watch: 'down' }, pollAt: at.now }, at, config),
-    'watch-up': (state) => ({ state: withWatchUp(state), effects: [] }),
+      advance({ ...state, memory: withWatch(state.memory, 'down', at), pollAt: at.now }, at, config),
+    'watch-up': (state, _event, { at }) => ({
+      state: withoutNeedlessPoll({ ...state, memory: withWatch(state.memory, 'up', at) }),
+      effects: [],
+    }),
+    'write-answer': (state, event, context) => followingAnswered(state, event, context),
+    'holder-dead': (state, { holder }, context) => followingHolderDead(state, holder, context),
     'read-answer': (state, event, context) => followingRead(state, event, context),
     wake: (state, _event, { at, config }) => advance(state, at, config),
   },
@@ -185,12 +211,11 @@ const TABLE: Table = {
     lost: (state, event, context) => leadingStep(state, lossOf(state, event), context),
     stop: (state, _event, context) =>
       drain(state, { stepDown: { reason: 'shutdown', cooldownMs: 0 }, afterwards: 'stop' }, context),
-    'step-down': (state, { reason, cooldownMs }, context) =>
-      drain(state, { stepDown: { reason, cooldownMs }, afterwards: 'follow' }, context),
+    'step-down': (state, event, context) => drain(state, { stepDown: event, afterwards: 'follow' }, context),
   },
   draining: {
     ...unlessOverridden,
-    ...whileHolding(drainingStep, held),
+    ...whileHolding(drainingStep, heldOnOffer),
     lost: (state, event, context) => drainingStep(state, lossOf(state, event), context),
     stop: (state) => ({ state: { ...state, afterwards: 'stop' }, effects: [] }),
     drained: (state, _event, context) => drainedVoluntarily(state, context),
@@ -211,18 +236,15 @@ const TABLE: Table = {
 }
 
 function held(state: Reserving | Leading | Draining, { at, config }: TransitionContext): HoldContext {
-  return { memory: state.memory, hold: state.hold, at, timing: config.timing }
+  return { memory: state.memory, hold: state.hold, at, config }
 }
 
-function releasing(state: Releasing, context: TransitionContext): HoldContext {
-  const { at, config } = context
-  return {
-    memory: state.memory,
-    hold: state.hold,
-    at,
-    timing: config.timing,
-    nextWrite: releaseWrite(state, at, config),
-  }
+function heldOnOffer(state: Draining, { at, config }: TransitionContext): HoldContext {
+  return { memory: state.memory, hold: state.hold, at, config, nextWrite: renewalWithOffer(state, at, config) }
+}
+
+function releasing(state: Releasing, { at, config }: TransitionContext): HoldContext {
+  return releasingHold(state, at, config)
 }
 
 function lossOf(state: Reserving | Leading | Draining, event: EventOf<'lost'>): HoldStep {
@@ -264,6 +286,30 @@ function followingRead(state: Following, event: EventOf<'read-answer'>, context:
   return after(step.effects, advance(afterRead(step.state, event.result, at, config), at, config))
 }
 
+function followingAnswered(state: Following, event: EventOf<'write-answer'>, context: TransitionContext): Step {
+  const { at, config } = context
+  if (state.offer?.request?.number !== event.request) return { state, effects: [] }
+  const answered = answerWritten(state, event.result, at, config)
+  if (answered.snapshot !== undefined) {
+    return followingObserved(answered.state, { kind: 'observed', snapshot: answered.snapshot }, context)
+  }
+  const effects: ElectorEffect[] = []
+  // A conflict says only that somebody else was faster.
+  if (event.result.kind === 'failed' && event.result.failure !== 'conflict') {
+    effects.push({ kind: 'request-failed', purpose: 'answer', error: event.result.error })
+  }
+  return after(effects, advance(answered.state, at, config))
+}
+
+/** A proof of death counts for the record that names the dead holder, and for no other. */
+function followingHolderDead(state: Following, holder: TermKey, context: TransitionContext): Step {
+  const { at, config } = context
+  const { observation } = state
+  if (observation.kind !== 'present' || !isTermOf(observation.lease.record, holder)) return { state, effects: [] }
+  const deadHolder = { ...holder, since: at.now }
+  return advance({ ...state, memory: { ...state.memory, deadHolder } }, at, config)
+}
+
 function acquiringObserved(state: Acquiring, event: EventOf<'observed'>, context: TransitionContext): Step {
   const { snapshot } = event
   const landed = landedWrite(state, snapshot)
@@ -292,13 +338,13 @@ function leadingStep(state: Leading, step: HoldStep, context: TransitionContext)
 
 function drainingStep(state: Draining, step: HoldStep, context: TransitionContext): Step {
   if (step.kind === 'lost') return after(step.effects, abort(state, step, context))
-  const next = { ...state, memory: step.memory, hold: step.hold }
+  const next = withOfferFollowed({ ...state, memory: step.memory, hold: step.hold }, context.at)
   if (next.stage === 'empty') return after(step.effects, drainedVoluntarily(next, context))
   return after(step.effects, escalate(next, context.at))
 }
 
-function withWatchUp(state: Following): Following {
-  return withoutNeedlessPoll({ ...state, memory: { ...state.memory, watch: 'up' } })
+function withWatch(memory: Memory, watch: Memory['watch'], at: Instant): Memory {
+  return memory.watch === watch ? memory : { ...memory, watch, watchSince: at.now }
 }
 
 /** While the watch is up, the lease is read only to settle a doubt. */

@@ -1,0 +1,138 @@
+import type { LeaseRecord } from '../../lock/lease-record.ts'
+import type { LockSnapshot } from '../../lock/lock.ts'
+import type { ElectorConfig } from './config.ts'
+import type { LeaseWrite } from './effect.ts'
+import type { Instant, TermKey, WriteResult } from './event.ts'
+import { nextRequest } from './hold.ts'
+import { waitForStandbysMs } from './standby.ts'
+import type { Candidate, Following, Memory, SeenOffer, SentAnswer, Step } from './state.ts'
+import { type Answer, readAnswer, readOffer, TRANSFER_DURATION_MS, withAnswer } from './transfer-notes.ts'
+
+/*
+ * Answering the offer of a leader that drains.
+ *
+ * 1. The first answer stands. Whoever sees one stays quiet, and all hold back as before a released lease.
+ * 2. A standing answer is replaced by a fresh one before half of the time for which it is good has passed.
+ * 3. Answers change annotations only, so they prolong nothing.
+ * 4. A replica that leaves the lease to others, or stops, does not answer; one that stops takes its answer back.
+ */
+
+/** A fresh answer is sent this long after the last one: well before a transfer that echoes the last one would come too late. */
+const RENEW_ANSWER_AFTER_MS = TRANSFER_DURATION_MS * 0.4
+
+/** More than this many can only be unanswered. */
+const MAX_SENT_ANSWERS = 4
+
+/** Whether a record belongs to this term. */
+export function isTermOf(record: LeaseRecord, term: TermKey | undefined): boolean {
+  return term !== undefined && record.holderIdentity === term.identity && record.acquireTime === term.acquireTime
+}
+
+/** Takes in what a view of the lease says about offers and answers. */
+export function withOfferSeen(state: Following, at: Instant, { identity }: ElectorConfig): Following {
+  const { observation, memory } = state
+  if (observation.kind === 'unknown' || observation.kind === 'outdated') return state
+  const lease = observation.kind === 'present' ? observation.lease : undefined
+  const candidate = memory.candidate && candidateAfter(memory.candidate, lease?.record, identity)
+  const next = candidate === memory.candidate ? state : { ...state, memory: { ...memory, candidate } }
+  const offer = lease === undefined || lease.deleting ? undefined : readOffer(lease.record)
+  const isForMe =
+    offer !== undefined && (offer.to ?? identity) === identity && lease?.record.holderIdentity !== identity
+  if (!isForMe || lease === undefined) return state.offer === undefined ? next : { ...next, offer: undefined }
+  if (isTermOf(lease.record, state.offer?.term)) return next
+  const waitMs = offer.to === undefined ? waitForStandbysMs(lease.record, identity, state.holdBackMs) : 0
+  const seen = { term: termOf(lease.record), answerAt: at.now + waitMs, request: undefined, refused: undefined }
+  return { ...next, offer: seen }
+}
+
+/** Whether an answer of this replica is under way or stored: stopping would leave the lease to nobody. */
+export function isAnswerPending({ offer, memory }: Following): boolean {
+  return offer !== undefined && (offer.request !== undefined || memory.candidate?.stands === true)
+}
+
+/** When the next answer is due; undefined while there is nothing to answer, or another one stands. */
+export function answerDueAt(state: Following, { identity }: ElectorConfig): number | undefined {
+  const { offer, observation, memory } = state
+  if (offer === undefined || offer.request !== undefined || observation.kind !== 'present') return undefined
+  const { record, version } = observation.lease
+  if (offer.refused !== undefined && version <= offer.refused) return undefined
+  const isOwn = isKnown(readAnswer(record), memory.candidate, identity)
+  if (state.leaveBy !== undefined) return isOwn ? offer.answerAt : undefined
+  const sentAt = memory.candidate?.sent.at(-1)?.sentAt
+  if (isOwn && sentAt !== undefined) return Math.max(sentAt + RENEW_ANSWER_AFTER_MS, offer.answerAt)
+  const isTaken = (readAnswer(record)?.identity ?? identity) !== identity
+  return isTaken ? undefined : Math.max(offer.answerAt, state.notBefore)
+}
+
+/** Answers, answers anew, or takes the answer back. */
+export function answerIfDue(state: Following, at: Instant, config: ElectorConfig): Step {
+  const { offer, observation } = state
+  const dueAt = answerDueAt(state, config)
+  if (dueAt === undefined || at.now < dueAt || offer === undefined || observation.kind !== 'present') {
+    return { state, effects: [] }
+  }
+  const memory = nextRequest(state.memory)
+  const answer = state.leaveBy === undefined ? newAnswer(memory, at, config) : undefined
+  const base = observation.lease
+  const write: LeaseWrite = { purpose: 'answer', base, record: withAnswer(base.record, answer) }
+  const request = { number: memory.requests, base: base.version }
+  const next = answer === undefined ? memory : withSent(memory, offer.term, { nonce: answer.nonce, sentAt: at.now })
+  return {
+    state: { ...state, memory: next, offer: { ...offer, request } },
+    effects: [{ kind: 'write', request: memory.requests, write }],
+  }
+}
+
+/** Takes in that an answer was written, or was not. The returned snapshot is what the lease is known to be since. */
+export function answerWritten(
+  state: Following,
+  result: WriteResult,
+  at: Instant,
+  config: ElectorConfig,
+): { readonly state: Following; readonly snapshot: LockSnapshot | undefined } {
+  const { offer } = state
+  if (offer?.request === undefined) return { state, snapshot: undefined }
+  const idle: SeenOffer = { ...offer, request: undefined }
+  if (result.kind === 'written') return { state: { ...state, offer: idle }, snapshot: result.lease }
+  if (result.failure === 'conflict') {
+    return { state: { ...state, offer: { ...idle, refused: offer.request.base } }, snapshot: undefined }
+  }
+  const pauseMs = Math.max(result.retryAfterMs ?? 0, (config.timing.retryPeriodMs / 4) * (1 + 0.2 * at.random))
+  return { state: { ...state, offer: { ...idle, answerAt: at.now + pauseMs } }, snapshot: undefined }
+}
+
+/** Unique to this answer: identities are unique per process, requests are numbered, and chance is for those that are not. */
+function newAnswer(memory: Memory, at: Instant, { identity }: ElectorConfig): Answer {
+  return { identity, nonce: `${memory.requests}-${at.random.toString(36).slice(2)}` }
+}
+
+function withSent(memory: Memory, term: TermKey, answer: SentAnswer): Memory {
+  const last = memory.candidate
+  const isSameTerm = last?.term.identity === term.identity && last.term.acquireTime === term.acquireTime
+  const sent = isSameTerm ? [...last.sent, answer].slice(-MAX_SENT_ANSWERS) : [answer]
+  return { ...memory, candidate: { term, sent, stands: isSameTerm && last.stands } }
+}
+
+/** What is left of a candidate once the lease was seen to be as it is; nothing when somebody else will be the successor. */
+function candidateAfter(
+  candidate: Candidate,
+  record: LeaseRecord | undefined,
+  identity: string,
+): Candidate | undefined {
+  if (record === undefined) return undefined
+  const { holderIdentity } = record
+  if (holderIdentity === '' || holderIdentity === identity) return candidate
+  if (!isTermOf(record, candidate.term) || readOffer(record) === undefined) return undefined
+  const answer = readAnswer(record)
+  if (answer !== undefined && answer.identity !== identity) return undefined
+  const stands = isKnown(answer, candidate, identity)
+  return stands === candidate.stands ? candidate : { ...candidate, stands }
+}
+
+function isKnown(answer: Answer | undefined, candidate: Candidate | undefined, identity: string): boolean {
+  return answer?.identity === identity && candidate?.sent.some(({ nonce }) => nonce === answer.nonce) === true
+}
+
+function termOf(record: LeaseRecord): TermKey {
+  return { identity: record.holderIdentity, acquireTime: record.acquireTime }
+}

@@ -1,0 +1,71 @@
+import type { PresentLease } from '../../lock/lock.ts'
+import { beginTerm, giveBack } from './acquiring.ts'
+import type { ElectorConfig } from './config.ts'
+import type { Instant } from './event.ts'
+import { holdWoken } from './hold.ts'
+import type { Following, Hold, Memory, Step } from './state.ts'
+import { readTransferNonce, TRANSFER_DURATION_MS } from './transfer-notes.ts'
+
+/*
+ * Becoming the successor that a transfer names.
+ *
+ * The transfer echoes the nonce of an answer, so it was written after that answer was sent; others leave the lease alone for the
+ * duration in it from when they see it. So this replica may act, without a write, for that long from when it sent the answer. A
+ * nonce that it does not know, has used, or that leaves too little time proves nothing: then the lease is taken like a free one.
+ */
+
+/** A lease that was transferred to this replica, and for how long the transfer alone entitles it to act. */
+interface Inheritance {
+  readonly lease: PresentLease
+  readonly sentAt: number
+  readonly validUntil: number
+}
+
+/** The transfer to this replica that may be acted on at once. */
+export function inheritanceOf(state: Following, at: Instant, config: ElectorConfig): Inheritance | undefined {
+  const { observation, memory } = state
+  if (observation.kind !== 'present' || observation.lease.deleting) return undefined
+  const { lease } = observation
+  if (lease.record.holderIdentity !== config.identity) return undefined
+  const nonce = readTransferNonce(lease.record)
+  const answer = memory.candidate?.sent.find((sent) => sent.nonce === nonce)
+  if (answer === undefined) return undefined
+  const durationMs = Math.min((lease.record.leaseDurationSeconds ?? 0) * 1000, TRANSFER_DURATION_MS)
+  const validUntil = answer.sentAt + durationMs * (1 - config.timing.clockRateTolerance)
+  if (validUntil - at.now < TRANSFER_DURATION_MS / 2) return undefined
+  return { lease, sentAt: answer.sentAt, validUntil }
+}
+
+/** Begins the term that was transferred, and renews the lease for its full duration in the same instant. */
+export function inherit(state: Following, inheritance: Inheritance, at: Instant, config: ElectorConfig): Step {
+  const { lease } = inheritance
+  const { identity } = config
+  const { candidate } = state.memory
+  const used = candidate && { ...candidate, sent: [] }
+  const memory: Memory = { ...state.memory, own: lease.record, observedLeader: identity, candidate: used }
+  const hold = holdOf(inheritance, at, config)
+  if (state.leaveBy !== undefined) return giveBack({ memory, hold }, at, config)
+  const epoch = lease.version
+  const renewal = holdWoken({ memory, hold, at, config })
+  if (renewal.kind === 'lost') return { state, effects: [] }
+  const held = { memory: renewal.memory, hold: renewal.hold, epoch }
+  const actAt = memory.actNotBefore ?? at.now
+  if (actAt > at.now) {
+    return { state: { kind: 'reserving', ...held, freeSince: at.now, actAt }, effects: renewal.effects }
+  }
+  const begin = beginTerm(epoch, hold.validUntil, 0)
+  return { state: { kind: 'leading', ...held }, effects: [begin, ...renewal.effects] }
+}
+
+/** Should no renewal succeed, half of the time that is left, or the full grace, is for the tasks to end. */
+function holdOf({ lease, sentAt, validUntil }: Inheritance, at: Instant, { timing }: ElectorConfig): Hold {
+  const graceMs = Math.min(timing.abortGraceMs, (validUntil - at.now) / 2)
+  return {
+    lease,
+    sentAt,
+    validUntil,
+    deadlineAt: validUntil - graceMs,
+    request: { kind: 'waiting', at: at.now },
+    outstanding: [],
+  }
+}

@@ -1,0 +1,75 @@
+import type { LeaseRecord } from '../../lock/lease-record.ts'
+import type { ElectorConfig } from './config.ts'
+import type { LeaseWrite } from './effect.ts'
+import type { Instant } from './event.ts'
+import { renewRecord } from './records.ts'
+import type { AcceptedAnswers, Draining, Hold } from './state.ts'
+import { type Answer, readAnswer, readOffer, TRANSFER_DURATION_MS, withAnswer, withOffer } from './transfer-notes.ts'
+
+/*
+ * Offering the lease while its term drains, and accepting an answer.
+ *
+ * 1. The offer travels with a renewal, which is sent early for it. A drain that is over by then is spared the write.
+ * 2. An answer counts while it is fresh: its replica sends another one long before this one is as old as a transfer is good for.
+ */
+
+/** How long a drain has to last before an offer is worth a write. */
+const OFFER_AFTER_MS = 25
+
+/** When to offer the lease: at once to a replica that is named. */
+export function planOffer(to: string | undefined, at: Instant): Draining['offer'] {
+  return { kind: 'planned', at: to === undefined ? at.now + OFFER_AFTER_MS : at.now }
+}
+
+/** Brings the next renewal forward to when the offer is due, notes that the offer was sent, and since when an answer is there. */
+export function withOfferFollowed(state: Draining, at: Instant): Draining {
+  const answered = answeredSince(state, at)
+  const next = answered === state.answered ? state : { ...state, answered }
+  const { offer, hold } = next
+  if (offer.kind !== 'planned') return next
+  const { request } = hold
+  if (request.kind === 'writing' && readOffer(request.write.record) !== undefined) {
+    return { ...next, offer: { kind: 'made' } }
+  }
+  if (request.kind !== 'waiting' || request.at <= offer.at) return next
+  return { ...next, hold: { ...hold, request: { kind: 'waiting', at: offer.at } } }
+}
+
+/** The renewal of a lease that is on offer, or soon will be. */
+export function renewalWithOffer(
+  { offer, stepDown }: Draining,
+  at: Instant,
+  config: ElectorConfig,
+): (hold: Hold) => LeaseWrite {
+  const isDue = offer.kind === 'made' || (offer.kind === 'planned' && at.now >= offer.at)
+  return ({ lease }) => {
+    const record = renewRecord(lease.record, config, at.wallTime)
+    const offered = withAnswer(withOffer(record, { to: stepDown.to }), readAnswer(lease.record))
+    return { purpose: 'renew', base: lease, record: isDue ? offered : record }
+  }
+}
+
+/** Which answers count at this moment; none when nothing was offered. */
+export function acceptedAnswers({ offer, stepDown, answered }: Draining, at: Instant): AcceptedAnswers | undefined {
+  if (offer.kind !== 'made') return undefined
+  const isOld = answered !== undefined && at.now - answered.since >= TRANSFER_DURATION_MS
+  return { to: stepDown.to, except: isOld ? answered.nonce : undefined }
+}
+
+/** The answer in a record, if it counts. */
+export function acceptedAnswer(
+  record: LeaseRecord,
+  accepts: AcceptedAnswers | undefined,
+  { identity }: ElectorConfig,
+): Answer | undefined {
+  const answer = readAnswer(record)
+  if (answer === undefined || accepts === undefined || answer.identity === identity) return undefined
+  if (accepts.to !== undefined && answer.identity !== accepts.to) return undefined
+  return answer.nonce === accepts.except ? undefined : answer
+}
+
+function answeredSince({ hold, answered }: Draining, at: Instant): Draining['answered'] {
+  const answer = readAnswer(hold.lease.record)
+  if (answer === undefined || answer.nonce === answered?.nonce) return answered
+  return { nonce: answer.nonce, since: at.now }
+}

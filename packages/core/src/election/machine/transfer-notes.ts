@@ -1,0 +1,114 @@
+import { ANNOTATION_PREFIX, type LeaseRecord } from '../../lock/lease-record.ts'
+
+/*
+ * What replicas write to each other into annotations of the lease: the leader's offer to transfer it, the answer of one follower,
+ * the nonce of that answer in the transfer itself, and the process that the holder runs in.
+ *
+ * Other clients keep annotations through their own terms, and anybody who may write the lease can write these. So each counts only
+ * together with the holder and the acquire time that it names, and one that is malformed counts for nothing.
+ */
+const OFFER = `${ANNOTATION_PREFIX}transfer-offer`
+const ANSWER = `${ANNOTATION_PREFIX}transfer-answer`
+const TRANSFER = `${ANNOTATION_PREFIX}transfer`
+const PROCESS = `${ANNOTATION_PREFIX}holder-process`
+
+/** Longer notes are not read. Four identities of the longest kind fit. */
+const MAX_NOTE_LENGTH = 4096
+
+/** How long others leave a lease alone that was transferred to a replica which does not renew it. Whole seconds. */
+export const TRANSFER_DURATION_MS = 5000
+
+/** The leader's wish to transfer the lease. */
+export interface Offer {
+  /** The only replica that may answer; undefined when any may. */
+  readonly to: string | undefined
+}
+
+/** Who stands ready, and the nonce that tells its answers apart. */
+export interface Answer {
+  readonly identity: string
+  readonly nonce: string
+}
+
+/** The offer of the present term. */
+export function readOffer(record: LeaseRecord): Offer | undefined {
+  const note = readNote(record, OFFER)
+  if (note === undefined) return undefined
+  const { to } = note
+  if (to === undefined) return { to }
+  return isName(to) ? { to } : undefined
+}
+
+/** The answer to the offer of the present term. */
+export function readAnswer(record: LeaseRecord): Answer | undefined {
+  const { identity, nonce } = readNote(record, ANSWER) ?? {}
+  return isName(identity) && isName(nonce) ? { identity, nonce } : undefined
+}
+
+/** The nonce with which the present term was transferred to its holder. */
+export function readTransferNonce(record: LeaseRecord): string | undefined {
+  const { nonce } = readNote(record, TRANSFER) ?? {}
+  return isName(nonce) ? nonce : undefined
+}
+
+/** The process that the present holder says it runs in. */
+export function readProcessRef(record: LeaseRecord): string | undefined {
+  const { process } = readNote(record, PROCESS) ?? {}
+  return isName(process) ? process : undefined
+}
+
+/** The record with this offer and no answer to another one. */
+export function withOffer(record: LeaseRecord, { to }: Offer): LeaseRecord {
+  return withNote(record, OFFER, { to })
+}
+
+/** The record with this answer; with none where it is undefined. */
+export function withAnswer(record: LeaseRecord, answer: Answer | undefined): LeaseRecord {
+  if (answer !== undefined) return withNote(record, ANSWER, { identity: answer.identity, nonce: answer.nonce })
+  const { [ANSWER]: _, ...annotations } = record.annotations
+  return { ...record, annotations }
+}
+
+/** The record as the transfer that echoes `nonce`. */
+export function withTransferNonce(record: LeaseRecord, nonce: string): LeaseRecord {
+  return withNote(record, TRANSFER, { nonce })
+}
+
+/** The record with the process that its holder runs in, where that is known. */
+export function withProcessRef(record: LeaseRecord, processRef: string | undefined): LeaseRecord {
+  return processRef === undefined ? record : withNote(record, PROCESS, { process: processRef })
+}
+
+/** The record without any of these notes. */
+export function withoutNotes(record: LeaseRecord): LeaseRecord {
+  const { [OFFER]: _offer, [ANSWER]: _answer, [TRANSFER]: _transfer, [PROCESS]: _process, ...rest } = record.annotations
+  return { ...record, annotations: rest }
+}
+
+type Note = Readonly<Record<string, unknown>>
+
+function readNote(record: LeaseRecord, key: string): Note | undefined {
+  const text = record.annotations[key]
+  if (text === undefined || text.length > MAX_NOTE_LENGTH || record.holderIdentity === '') return undefined
+  const note = parseObject(text)
+  if (note?.['holder'] !== record.holderIdentity || note['of'] !== record.acquireTime) return undefined
+  return record.acquireTime === undefined ? undefined : note
+}
+
+function parseObject(text: string): Note | undefined {
+  try {
+    const value = JSON.parse(text) as unknown
+    return typeof value === 'object' && value !== null ? (value as Note) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function withNote(record: LeaseRecord, key: string, note: Note): LeaseRecord {
+  const bound = { holder: record.holderIdentity, of: record.acquireTime, ...note }
+  return { ...record, annotations: { ...record.annotations, [key]: JSON.stringify(bound) } }
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
