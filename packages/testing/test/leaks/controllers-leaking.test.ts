@@ -30,6 +30,8 @@ async function failureOf(check: Promise<void>): Promise<LeakError> {
 
 /** What a controller can plant in each of its terms: everything that does not bring a manager of its own. */
 const everyTerm = plants.filter((plant) => !tenurePlants.includes(plant))
+/** The epoch of the second term: 3, or 4 where the drain of the first lasted long enough for an offer of the lease. */
+const LATER: unknown = expect.toBeOneOf([3n, 4n])
 const QUICK = { terms: 2, termMs: 60, graceMs: 60 }
 
 describe('a leak in every term', () => {
@@ -43,9 +45,9 @@ describe('a leak in every term', () => {
     const leak = leaks.find(({ kind }) => kind === plant.kind)
     expect(leak).toMatchObject({ controller: 'gardener', task: 'plant', lease: 'leak-test' })
     // A pool or a poller that the first term has opened serves the second as well.
-    expect([[1n], [1n, 3n]]).toContainEqual(leak?.epochs)
+    expect([[1n], [1n, LATER]]).toContainEqual(leak?.epochs)
     expect(leak?.site).toContain('packages/testing/test/leaks/plants/')
-    expect(message).toMatch(/by controller `gardener`, task `plant`, (?:term 1|terms 1, 3) of lease `leak-test`/)
+    expect(message).toMatch(/by controller `gardener`, task `plant`, (?:term 1|terms 1, [34]) of lease `leak-test`/)
   })
 
   it.each(everyTerm)('is not claimed for the clean twin of $name', async (plant: Plant) => {
@@ -80,7 +82,7 @@ describe('objects of a term', () => {
       return controller
     })
     const { leaks } = await failureOf(expectNoLeaks(manager, QUICK))
-    expect(leaks).toMatchObject([{ kind: 'controller', controller: 'gardener', epochs: [1n, 3n], count: 2 }])
+    expect(leaks).toMatchObject([{ kind: 'controller', controller: 'gardener', epochs: [1n, LATER], count: 2 }])
     expect(kept).toHaveLength(2)
   })
 
