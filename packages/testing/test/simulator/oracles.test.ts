@@ -17,7 +17,7 @@ describe.each(Object.entries(PLANTED_DEFECTS))('Oracle %s', (id, { what, options
   test(`finds ${what} within 10 000 seeds, and says it with a trace`, async () => {
     if (plant !== undefined) undos.push(plant())
     const { failures } = await simulateSeeds({ seeds: 10_000, ...options, oracles: [id as OracleId] })
-    expect(failures.map(({ violations }) => violations.map(({ oracle }) => oracle))).toEqual([[id]])
+    expect(failures.map(({ violations }) => new Set(violations.map(({ oracle }) => oracle)))).toEqual([new Set([id])])
     for (const failure of failures) {
       expect(describeReport(failure)).toMatch(
         /^seed s\d+-\d+, trace [0-9a-f]{16}\nO\d is broken at .*\n {2}The rule: .*\nWhat happened before:\n/,
