@@ -4,6 +4,10 @@ import { defineConfig } from 'vitest/config'
 const conditions = ['@tenure/source', 'node', 'import', 'module', 'default']
 const source = { resolve: { conditions }, ssr: { resolve: { conditions } } }
 
+// With `import` among them, what a CommonJS package requires would be resolved to ES modules.
+const requirable = ['@tenure/source', 'node']
+const commonJs = { resolve: { conditions: requirable }, ssr: { resolve: { conditions: requirable } } }
+
 /** A suite that needs an API server runs once for each of them; `TENURE_API_SERVER` tells the test which one. */
 const onApiServer = (name: 'embedded' | 'real', maxWorkers: number) => ({
   extends: true as const,
@@ -34,8 +38,8 @@ export default defineConfig({
         },
       },
       {
-        extends: true,
-        ...source,
+        extends: false,
+        ...commonJs,
         test: {
           name: 'stores',
           include: ['test/stores/**/*.test.ts'],

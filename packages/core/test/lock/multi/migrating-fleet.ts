@@ -172,7 +172,7 @@ export class FleetReplica {
     this.#fleet.began(this, term.epoch)
     this.isAtWork = true
     try {
-      await term.sleep(1e9)
+      await term.sleep(1e9).catch(() => {})
       if (this.#fleet.random() < 0.5) return
       // Some work goes on until it is told a second time.
       if (!term.hardSignal.aborted) {

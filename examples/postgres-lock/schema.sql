@@ -1,0 +1,39 @@
+-- One row for each lease. Every write gets a greater version than any before, whoever makes it and however, and is announced.
+CREATE SEQUENCE IF NOT EXISTS tenure_version AS bigint;
+
+CREATE TABLE IF NOT EXISTS tenure_leases (
+  name    text   PRIMARY KEY,
+  version bigint NOT NULL,
+  record  jsonb  NOT NULL
+);
+
+CREATE OR REPLACE FUNCTION tenure_number() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  -- Without this, a row could be numbered before the one that it replaces was deleted, and inserted after.
+  IF TG_OP <> 'UPDATE' THEN PERFORM pg_advisory_xact_lock(hashtextextended(coalesce(NEW.name, OLD.name), 0)); END IF;
+  IF TG_OP = 'DELETE' THEN RETURN OLD; END IF;
+  NEW.version := nextval('tenure_version');
+  RETURN NEW;
+END $$;
+
+CREATE OR REPLACE FUNCTION tenure_announce() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  payload text;
+BEGIN
+  IF TG_OP = 'DELETE' THEN
+    payload := json_build_object('name', OLD.name, 'version', nextval('tenure_version')::text);
+  ELSE
+    payload := json_build_object('name', NEW.name, 'version', NEW.version::text, 'record', NEW.record);
+  END IF;
+  -- What is too long to be announced is read by those who hear of it.
+  IF octet_length(payload) > 7900 THEN
+    payload := json_build_object('name', NEW.name, 'version', NEW.version::text, 'tooLong', true);
+  END IF;
+  PERFORM pg_notify('tenure_leases', payload);
+  RETURN NULL;
+END $$;
+
+CREATE OR REPLACE TRIGGER tenure_number BEFORE INSERT OR UPDATE OR DELETE ON tenure_leases
+  FOR EACH ROW EXECUTE FUNCTION tenure_number();
+CREATE OR REPLACE TRIGGER tenure_announce AFTER INSERT OR UPDATE OR DELETE ON tenure_leases
+  FOR EACH ROW EXECUTE FUNCTION tenure_announce();

@@ -1,0 +1,148 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type LeaseRecord, type Lock, Manager, type PresentLease, type Term } from '@tenure/core'
+import { createSchema, PostgresLock } from '@tenure/example-postgres-lock'
+import { lockConformance } from '@tenure/testing/lock-conformance'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type PostgresServer, startPostgres } from '../servers/postgres-server.ts'
+
+const options = { signal: new AbortController().signal }
+
+let server: PostgresServer
+let serial = 0
+
+beforeAll(async () => {
+  server = await startPostgres()
+  await createSchema(server.connection)
+})
+
+afterAll(() => server.stop())
+
+async function sql(text: string, values: readonly unknown[] = []): Promise<pg.QueryResult> {
+  const client = new pg.Client(server.connection)
+  await client.connect()
+  try {
+    return await client.query(text, [...values])
+  } finally {
+    await client.end()
+  }
+}
+
+async function createFixture() {
+  const name = `lease-${(serial += 1)}`
+  const locks: Lock[] = []
+  return {
+    name,
+    openLock: () => {
+      const lock = new PostgresLock({ connection: server.connection, name })
+      locks.push(lock)
+      return lock
+    },
+    deleteLease: async () => void (await sql('DELETE FROM tenure_leases WHERE name = $1', [name])),
+    [Symbol.asyncDispose]: async () => void (await Promise.all(locks.map((lock) => lock.close()))),
+  }
+}
+
+const record: LeaseRecord = {
+  holderIdentity: 'a',
+  leaseDurationSeconds: 15,
+  acquireTime: '2026-01-02T03:04:05.000001Z',
+  renewTime: '2026-01-02T03:04:06.000002Z',
+  leaseTransitions: 0,
+  annotations: {},
+}
+
+describe('a lock on PostgreSQL', () => {
+  const cases = lockConformance({
+    createFixture,
+    foreignData: {
+      put: async ({ name }) =>
+        void (await sql(
+          `UPDATE tenure_leases SET record = jsonb_set(record, '{annotations,example.com/note}', '"keep"') || '{"team":"ops"}'
+            WHERE name = $1`,
+          [name],
+        )),
+      read: async ({ name }) => {
+        const { rows } = await sql(
+          `SELECT record->>'team' AS team, record->'annotations'->>'example.com/note' AS note FROM tenure_leases WHERE name = $1`,
+          [name],
+        )
+        expect(rows).toEqual([{ team: 'ops', note: 'keep' }])
+        return rows
+      },
+    },
+  })
+  for (const { name, run } of cases) test(name, run)
+
+  test('reads a record that is too long to be announced', async () => {
+    await using fixture = await createFixture()
+    const seen = Promise.withResolvers<string>()
+    fixture.openLock().watch({
+      changed: (lease) => lease.kind === 'present' && seen.resolve(lease.record.holderIdentity),
+      up: () => void fixture.openLock().create({ ...record, holderIdentity: 'x'.repeat(10_000) }, options),
+      down: () => {},
+    })
+    expect(await seen.promise).toHaveLength(10_000)
+  })
+
+  test('goes on when the server was restarted, and numbers on from where it was', async () => {
+    await using fixture = await createFixture()
+    const lock = fixture.openLock()
+    const lease = await lock.create(record, options)
+    const reports: string[] = []
+    const upAgain = Promise.withResolvers<void>()
+    lock.watch({
+      changed: ({ version }) => reports.push(String(version)),
+      up: () => {
+        if (reports.push('up') > 3) upAgain.resolve()
+      },
+      down: () => reports.push('down'),
+    })
+    while (!reports.includes('up')) await delay(5)
+    await server.restart()
+    await upAgain.promise
+    expect(reports.slice(0, 3)).toEqual([String(lease.version), 'up', 'down'])
+    const after: PresentLease = await lock.update(lease, { ...record, leaseTransitions: 1 }, options)
+    expect(after.version).toBeGreaterThan(lease.version)
+  })
+})
+
+describe('two replicas on a lock on PostgreSQL', () => {
+  test('elect one of them, and hand over when it steps down and when it stops, each time with a greater epoch', async () => {
+    const name = `lease-${(serial += 1)}`
+    const epochs: bigint[] = []
+    const working = new Set<string>()
+    const overlaps: string[] = []
+    const replica = (identity: string): Manager => {
+      const createLock = () => new PostgresLock({ connection: server.connection, name })
+      const manager = new Manager({ identity, lease: { name }, createLock })
+      return manager.register(() => ({
+        name: 'work',
+        run: async (term: Term) => {
+          overlaps.push(...working)
+          working.add(identity)
+          epochs.push(term.epoch)
+          await term.sleep(1e9).catch(() => {})
+          working.delete(identity)
+        },
+      }))
+    }
+    const [a, b] = [replica('a'), replica('b')]
+    const until = async (identity: string, terms: number) => {
+      while (epochs.length < terms || !working.has(identity)) await delay(2)
+    }
+    const runs = [a.start()]
+    await until('a', 1)
+    runs.push(b.start())
+    while (b.state.kind !== 'following' || !b.candidacies[0]?.hasObservedLease) await delay(2)
+    await a.stepDown()
+    await until('b', 2)
+    await b.stop()
+    await until('a', 3)
+    await a.stop()
+    await Promise.all(runs)
+    expect(overlaps).toEqual([])
+    expect(epochs).toEqual(epochs.toSorted((x, y) => (x < y ? -1 : 1)))
+    expect(new Set(epochs).size).toBe(3)
+  })
+})
