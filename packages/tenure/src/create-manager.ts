@@ -9,6 +9,7 @@ import {
 } from '@tenure/core'
 import { createOps, type Ops } from '@tenure/ops'
 import pino from 'pino'
+import { KubeConfigError } from '@tenure/kubernetes'
 import { Cluster } from './cluster.ts'
 import { exitCodeOf, exitWithCodeUnlessHandled } from './exit-code.ts'
 import { leaseEventService } from './lease-event-service.ts'
@@ -42,9 +43,12 @@ export function createManager(options: CreateManagerOptions = {}): ProcessManage
 export class ProcessManager extends Manager {
   /** The operations port; undefined when there is none. */
   readonly ops: Ops | undefined
-  readonly #cluster: Cluster
+  readonly #cluster: Cluster | undefined
 
-  constructor(options: ManagerOptions, { ops, cluster }: { readonly ops: Ops | undefined; readonly cluster: Cluster }) {
+  constructor(
+    options: ManagerOptions,
+    { ops, cluster }: { readonly ops: Ops | undefined; readonly cluster: Cluster | undefined },
+  ) {
     super(options)
     this.ops = ops
     this.#cluster = cluster
@@ -54,15 +58,17 @@ export class ProcessManager extends Manager {
   /**
    * How the manager reaches the API server: the given kubeconfig, or the one that it found. For the clients of controllers; the
    * traffic of the leases has connections of its own.
-   * @throws KubeConfigError before the start, when none was given: it is read then.
+   * @throws KubeConfigError before the start, when none was given: it is read then. Also when the leases are kept by a `lock`.
    */
   get kubeConfig(): KubeConfig {
+    if (this.#cluster === undefined) throw new KubeConfigError('The leases are kept by `lock`, not in a cluster')
     return this.#cluster.kubeConfig
   }
 
-  /** Also checks what Kubernetes takes for names and labels. */
+  /** Also checks what Kubernetes takes for names and labels, where the leases are kept there. */
   override candidacy(lease: LeaseOptions): Candidacy {
-    assertKubernetesNames(lease)
+    // The lease of the manager itself, which comes before there are fields, was checked with all other options.
+    if (#cluster in this && this.#cluster !== undefined) assertKubernetesNames(lease)
     return super.candidacy(lease)
   }
 
@@ -76,14 +82,18 @@ export class ProcessManager extends Manager {
 function wire(options: CreateManagerOptions, resolved: ResolvedOptions): ProcessManager {
   const { identity, lease, featureGates, kubeConfigPath, env } = resolved
   const logger = createLogger(options.logger, resolved)
-  const cluster = new Cluster({ kubeConfig: options.kubeConfig, kubeConfigPath, env, logger })
+  const kubernetes = new Cluster({ kubeConfig: options.kubeConfig, kubeConfigPath, env, logger })
+  const cluster = options.lock === undefined ? kubernetes : undefined
+  const createLock = options.lock ?? ((leaseOptions: LeaseOptions) => kubernetes.lock(leaseOptions))
   const theManager = (): Manager => manager
   const ops = resolved.ops && createOps({ ...resolved.ops, logger })
   const services: Service[] = []
   if (options.signals !== false) services.push(signalService({ logger, stop: () => void manager.stop() }))
   if (ops !== undefined) services.push(ops.service)
-  services.push(cluster)
-  if (options.events !== false) services.push(leaseEventService({ cluster, manager: theManager, identity, logger }))
+  if (cluster !== undefined) services.push(cluster)
+  if (cluster !== undefined && options.events !== false) {
+    services.push(leaseEventService({ cluster, manager: theManager, identity, logger }))
+  }
   const manager: ProcessManager = new ProcessManager(
     {
       identity,
@@ -91,7 +101,7 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
       featureGates,
       services,
       logger,
-      createLock: (leaseOptions) => cluster.lock(leaseOptions),
+      createLock,
       extensions: ops === undefined ? [] : [ops.extension],
       terminate: (error) => process.exit(exitCodeOf(error)),
       ...supervision(options),

@@ -9,6 +9,8 @@ export {
   LeadershipEndedError,
   LeadershipLostError,
   Manager,
+  MemoryLeaseStore,
+  MultiLock,
   NotHeldError,
   OptionsError,
   OwnedExitError,
@@ -28,6 +30,7 @@ export {
   type HealthCheck,
   type LeaseOptions,
   type LiveTask,
+  type Lock,
   type Logger,
   type RegisterOptions,
   type RestartOptions,
@@ -40,6 +43,7 @@ export {
   type WorkerOptions,
   type WorkScope,
 } from '@tenure/core'
+export { FileLock, type FileLockOptions } from '@tenure/core/file-lock'
 export {
   gated,
   holderCheck,

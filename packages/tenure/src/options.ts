@@ -30,6 +30,11 @@ export interface CreateManagerOptions extends Pick<ManagerOptions, 'onWedged' | 
   readonly lease?: Partial<LeaseOptions>
   /** Unique to this start of this process. @default `--identity`, `TENURE_IDENTITY`, `<POD_NAME or hostname>_<uuid>` */
   readonly identity?: string
+  /**
+   * Makes the lock of a lease, for leases that are not kept as Leases of a cluster: `({ name }) => new FileLock({ path })`. Then
+   * no kubeconfig is looked for and no Events are written. Every call must return a new lock. @default a `LeaseLock` for each
+   */
+  readonly lock?: ManagerOptions['createLock']
   /** How to reach the API server. @default `--kubeconfig`, `KUBECONFIG`, the Pod's service account, `~/.kube/config`; read at the start */
   readonly kubeConfig?: KubeConfig
   /** @default `--feature-gates=A=true,B=false`, `TENURE_FEATURE_GATES`, all at their default; settings from several places add up */
@@ -67,6 +72,7 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 const OPTION_NAMES = [
   'lease',
   'identity',
+  'lock',
   'kubeConfig',
   'featureGates',
   'ops',
@@ -87,8 +93,9 @@ export function resolveOptions(options: CreateManagerOptions): ResolvedOptions {
   const environment = readEnvironment(env)
   const flags = readFlags(options.argv ?? process.argv.slice(2))
   const text = { ...environment, ...flags }
+  if (options.lock !== undefined) assertFitsLock(options, flags.kubeconfig)
   return {
-    lease: resolveLease(options.lease, text),
+    lease: resolveLease(options, text),
     identity: resolveIdentity(options.identity ?? text.identity, env),
     kubeConfigPath: flags.kubeconfig,
     featureGates: {
@@ -102,7 +109,25 @@ export function resolveOptions(options: CreateManagerOptions): ResolvedOptions {
   }
 }
 
-function resolveLease(lease: Partial<LeaseOptions> = {}, text: TextSettings): LeaseOptions {
+/** Refuses what only makes sense for leases in a cluster. */
+function assertFitsLock({ lock, kubeConfig, events, lease }: CreateManagerOptions, kubeConfigPath?: string): void {
+  if (typeof lock !== 'function') {
+    throw new OptionsError(`Expected \`lock\` to be a function that makes the lock of a lease, got \`${typeof lock}\``)
+  }
+  const beside = Object.entries({
+    kubeConfig: kubeConfig !== undefined,
+    '--kubeconfig': kubeConfigPath !== undefined,
+    'events: true': events === true,
+    'lease.labels': lease?.labels !== undefined,
+  })
+  const [contradiction] = beside.filter(([, isGiven]) => isGiven)
+  if (contradiction === undefined) return
+  throw new OptionsError(
+    `Expected either \`lock\` or \`${contradiction[0]}\`, which is about leases in a cluster, got both`,
+  )
+}
+
+function resolveLease({ lease = {}, lock }: CreateManagerOptions, text: TextSettings): LeaseOptions {
   assertKnownKeys('`lease`', lease, LEASE_OPTION_NAMES)
   const name = lease.name ?? text.lease
   if (name === undefined) {
@@ -110,7 +135,7 @@ function resolveLease(lease: Partial<LeaseOptions> = {}, text: TextSettings): Le
   }
   const namespace = lease.namespace ?? text.namespace
   const resolved = namespace === undefined ? { ...lease, name } : { ...lease, name, namespace }
-  assertKubernetesNames(resolved)
+  if (lock === undefined) assertKubernetesNames(resolved)
   return resolved
 }
 

@@ -1,6 +1,18 @@
 import { KubeConfig } from '@kubernetes/client-node'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createManager, KubeConfigError, OptionsError } from 'tenure'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  createManager,
+  type CreateManagerOptions,
+  FileLock,
+  KubeConfigError,
+  MemoryLeaseStore,
+  OptionsError,
+  type Lock,
+  type Term,
+} from 'tenure'
 
 const warnings: Error[] = []
 const onWarning = (warning: Error) => void warnings.push(warning)
@@ -43,5 +55,68 @@ describe('createManager()', () => {
     const manager = createManager({ ...quiet, lease: { name: 'janitor' }, kubeConfig: kubeConfig() })
     expect(() => manager.candidacy({ name: 'Not!' })).toThrow('Expected `lease.name` to be an RFC 1123 subdomain')
     expect(() => manager.candidacy({ name: 'south', labels: { '!': '' } })).toThrow('`lease.labels`')
+  })
+})
+
+describe('createManager() with a lock of its own', () => {
+  const lock = (): Lock => new MemoryLeaseStore().lock('janitor')
+
+  /** Runs a replica until it leads, and stops it. */
+  async function leadOnce(options: CreateManagerOptions): Promise<bigint> {
+    const manager = createManager({ ...quiet, ...options })
+    const began = Promise.withResolvers<bigint>()
+    manager.register(() => ({
+      name: 'work',
+      run: async (term: Term) => {
+        began.resolve(term.epoch)
+        await term.sleep(1e9)
+      },
+    }))
+    const running = manager.start()
+    const epoch = await began.promise
+    await manager.stop()
+    await running
+    return epoch
+  }
+
+  it('leads without a cluster, on a lease in memory', async () => {
+    const store = new MemoryLeaseStore()
+    expect(await leadOnce({ lease: { name: 'Any name!' }, lock: ({ name }) => store.lock(name) })).toBe(1n)
+    expect(store.read('Any name!')).toMatchObject({ record: { holderIdentity: '' } })
+  })
+
+  it('leads without a cluster, on a lease in files, again and again with growing epochs', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tenure-manager-'))
+    try {
+      const options = { lease: { name: 'x' }, lock: () => new FileLock({ path: join(folder, 'x.lease') }) }
+      const [first, second] = [await leadOnce(options), await leadOnce(options)]
+      expect(second).toBeGreaterThan(first)
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  })
+
+  it('has no kubeconfig to give, and takes any names for further leases', () => {
+    const manager = createManager({ ...quiet, lease: { name: 'janitor' }, lock })
+    expect(() => manager.kubeConfig).toThrow('The leases are kept by `lock`, not in a cluster')
+    expect(() => manager.candidacy({ name: 'Any name!' })).not.toThrow()
+  })
+
+  it.each<[string, CreateManagerOptions]>([
+    ['kubeConfig', { kubeConfig: kubeConfig() }],
+    ['--kubeconfig', { argv: ['--kubeconfig=/x'] }],
+    ['events: true', { events: true }],
+    ['lease.labels', { lease: { name: 'janitor', labels: { team: 'ops' } } }],
+  ])('refuses `%s` beside it', (name, options) => {
+    const create = () => createManager({ ...quiet, lease: { name: 'janitor' }, ...options, lock })
+    expect(create).toThrow(OptionsError)
+    expect(create).toThrow(`Expected either \`lock\` or \`${name}\``)
+  })
+
+  it('refuses a lock that is not made by a function', () => {
+    const made = { lock: lock() } as unknown as CreateManagerOptions
+    expect(() => createManager({ ...quiet, lease: { name: 'janitor' }, ...made })).toThrow(
+      'Expected `lock` to be a function that makes the lock of a lease, got `object`',
+    )
   })
 })
