@@ -35,6 +35,17 @@ describe('An acquiring write', () => {
     expect(elector.lastWrite.write.record.leaseTransitions).toBe(3)
   })
 
+  test.each([
+    [2 ** 31 - 1, 2 ** 31 - 1],
+    [2 ** 40, 2 ** 31 - 1],
+    [-7, 1],
+  ])('counts from %d, which somebody stored, to %d, which the API server takes', (stored, counted) => {
+    const elector = new PureElector()
+    elector.follow(lease({ version: 1n, holderIdentity: '', leaseTransitions: stored }))
+    elector.passTo(100)
+    expect(elector.lastWrite.write.record.leaseTransitions).toBe(counted)
+  })
+
   test('begins a term whose epoch is its version, valid from its send and not from its answer', () => {
     const elector = acquiring()
     elector.now = 2000

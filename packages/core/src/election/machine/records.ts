@@ -19,17 +19,25 @@ export function acquireRecord(options: {
   const { config, previous } = options
   const { identity } = config
   const time = distinctMicroTime(options.wallTime, previous?.renewTime)
-  const transitions = previous?.leaseTransitions ?? 0
+  const transitions = storableTransitions(previous?.leaseTransitions ?? 0)
   const record: LeaseRecord = {
     holderIdentity: identity,
     leaseDurationSeconds: config.timing.leaseDurationMs / 1000,
     acquireTime: time,
     renewTime: time,
-    leaseTransitions: previous === undefined || previous.holderIdentity === identity ? transitions : transitions + 1,
+    leaseTransitions:
+      previous === undefined || previous.holderIdentity === identity
+        ? transitions
+        : storableTransitions(transitions + 1),
     annotations: {},
   }
   const others = previous === undefined ? [] : readStandbys(previous).filter((standby) => standby !== identity)
   return withProcessRef(withStandbys(record, others), config.processRef)
+}
+
+/** Kubernetes takes 32-bit numbers from 0 on. A counter that somebody set beyond that must not keep everybody from leading. */
+function storableTransitions(count: number): number {
+  return Math.min(Math.max(count, 0), 2 ** 31 - 1)
 }
 
 /** The record that prolongs a lease. It also restores a duration that somebody edited, and ends what a transfer left. */
