@@ -74,7 +74,7 @@ export function transferRecord(
     leaseDurationSeconds: TRANSFER_DURATION_MS / 1000,
     acquireTime: time,
     renewTime: time,
-    leaseTransitions: (held.leaseTransitions ?? 0) + 1,
+    leaseTransitions: storableTransitions((held.leaseTransitions ?? 0) + 1),
   }
   const standbys = readStandbys(held).filter((standby) => standby !== identity)
   return withTransferNonce(withStandbys(record, [...standbys, ...(returning === undefined ? [] : [returning])]), nonce)
