@@ -1,4 +1,4 @@
-import type { PresentLease } from '../../lock/lock.ts'
+import { epochOf, type PresentLease } from '../../lock/lock.ts'
 import { beginTerm, giveBack } from './acquiring.ts'
 import type { ElectorConfig } from './config.ts'
 import type { Instant } from './event.ts'
@@ -45,7 +45,7 @@ export function inherit(state: Following, inheritance: Inheritance, at: Instant,
   const memory: Memory = { ...state.memory, own: lease.record, observedLeader: identity, candidate: used }
   const hold = holdOf(inheritance, at, config)
   if (state.leaveBy !== undefined) return giveBack({ memory, hold }, at, config)
-  const epoch = lease.version
+  const epoch = epochOf(lease)
   const renewal = holdWoken({ memory, hold, at, config })
   if (renewal.kind === 'lost') return { state, effects: [] }
   const held = { memory: renewal.memory, hold: renewal.hold, epoch }

@@ -28,9 +28,10 @@ export interface Combination {
  * 3. Every other combination has a holder nobody can be, and a record that changes whenever one of the two does: so it is left
  *    alone until both have stood still for the longer of their durations.
  *
- * `own` is the record that this process last sent to both. As long as only one of them has it, it is not written yet.
+ * `own` are the records that this process has sent since one of them was known to have reached both, with that one. As long as
+ * only one of the two has a record, it is not written yet.
  */
-export function combine(pair: LeasePair, own: LeaseRecord | undefined): Combination | undefined {
+export function combine(pair: LeasePair, own: readonly LeaseRecord[]): Combination | undefined {
   const { primary, secondary } = pair
   if (primary.kind === 'absent')
     return secondary.kind === 'absent' ? undefined : disagreeing(undefined, secondary.record)
@@ -59,7 +60,7 @@ function decidedBy(deciding: Deciding, { record }: PresentLease): Combination {
  * The secondary is written last, so it has what both have. A holder who renews the primary alone, because it was started anew
  * without the secondary, must be seen to do so; one who writes both must not lose the lease over a write that came halfway.
  */
-function agreeing(first: LeaseRecord, second: LeaseRecord, own: LeaseRecord | undefined): Combination {
+function agreeing(first: LeaseRecord, second: LeaseRecord, own: readonly LeaseRecord[]): Combination {
   const isInStep =
     first.holderIdentity === '' ||
     inWholeSeconds(first.renewTime) === inWholeSeconds(second.renewTime) ||
@@ -90,17 +91,21 @@ function joined(first: LeaseRecord | undefined, second: LeaseRecord | undefined)
 const LONGEST_DEFAULT_SECONDS = 15
 
 /** The primary names this process, but the secondary does not: the other half of the write is missing. */
-function isHalfWritten(primary: LeaseRecord, own: LeaseRecord | undefined): boolean {
-  return own !== undefined && own.holderIdentity !== '' && primary.holderIdentity === own.holderIdentity
+function isHalfWritten(primary: LeaseRecord, own: readonly LeaseRecord[]): boolean {
+  return primary.holderIdentity !== '' && isOwnHolder(primary, own)
 }
 
 /** The secondary still names this process, but somebody else freed the primary. */
-function isHalfLost(primary: LeaseRecord, secondary: LeaseRecord, own: LeaseRecord | undefined): boolean {
-  return secondary.holderIdentity === own?.holderIdentity && !isOwn(primary, own)
+function isHalfLost(primary: LeaseRecord, secondary: LeaseRecord, own: readonly LeaseRecord[]): boolean {
+  return isOwnHolder(secondary, own) && !isOwn(primary, own)
 }
 
-function isOwn(record: LeaseRecord, own: LeaseRecord | undefined): boolean {
-  return own !== undefined && isWrittenAs(record, own)
+function isOwnHolder({ holderIdentity }: LeaseRecord, own: readonly LeaseRecord[]): boolean {
+  return own.some((record) => record.holderIdentity === holderIdentity)
+}
+
+function isOwn(record: LeaseRecord, own: readonly LeaseRecord[]): boolean {
+  return own.some((written) => isWrittenAs(record, written))
 }
 
 function isWrittenAs(a: LeaseRecord, b: LeaseRecord): boolean {

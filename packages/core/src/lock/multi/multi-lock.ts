@@ -18,7 +18,7 @@ import { MultiLockSide } from './multi-lock-side.ts'
  * all objects of a Kubernetes cluster do; between stores with counters of their own they do not, and fences that compare them
  * have to be reset.
  *
- * After client-go's `resourcelock.MultiLock`, which it had until v0.26.
+ * After client-go's `resourcelock.MultiLock`, which its `configmapsleases` and `endpointsleases` used up to v0.27.
  *
  * @example
  * ```ts
@@ -30,7 +30,7 @@ export class MultiLock implements Lock {
   readonly #primary: MultiLockSide
   readonly #secondary: MultiLockSide
   readonly #watches = new Set<MultiWatch>()
-  #own: LeaseRecord | undefined
+  #own: readonly LeaseRecord[] = []
   #writes = 0
   #isClosed = false
 
@@ -86,9 +86,11 @@ export class MultiLock implements Lock {
 
   #writeBoth(pair: LeasePair, record: LeaseRecord, options: LockRequestOptions): Promise<PresentLease> {
     return this.#write(async () => {
-      this.#own = record
+      // Any of them may still arrive late, where its outcome is not known.
+      this.#own = [...this.#own, record].slice(-MOST_OWN_RECORDS)
       const primary = await this.#primary.write(pair.primary, record, options)
       const secondary = await this.#secondary.write(pair.secondary, record, options)
+      this.#own = [record]
       return { primary, secondary }
     })
   }
@@ -145,6 +147,9 @@ export class MultiLock implements Lock {
     throw new LockRequestError('unreachable', `Could not reach ${this.description}: the lock is closed`)
   }
 }
+
+/** Far more than are sent before a term ends that cannot be renewed. */
+const MOST_OWN_RECORDS = 64
 
 const ABSENT: LeasePair = { primary: { kind: 'absent' }, secondary: { kind: 'absent' } }
 

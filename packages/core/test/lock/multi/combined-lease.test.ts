@@ -19,7 +19,7 @@ function snapshot(stored: LeaseRecord | undefined): LockSnapshot {
   return stored === undefined ? { kind: 'absent' } : { kind: 'present', version: 1n, record: stored, deleting: false }
 }
 
-function combined(primary: LeaseRecord | undefined, secondary: LeaseRecord | undefined, own?: LeaseRecord) {
+function combined(primary: LeaseRecord | undefined, secondary: LeaseRecord | undefined, ...own: LeaseRecord[]) {
   return combine({ primary: snapshot(primary), secondary: snapshot(secondary) }, own)
 }
 
@@ -84,6 +84,11 @@ describe('Two leases taken for one', () => {
 
   test('are still held by this process when a renewal came halfway', () => {
     expect(combined(record('me', 6), record('me', 5), record('me', 6))?.record).toEqual(record('me', 5))
+  })
+
+  test('are still held by this process when a renewal arrives halfway and late, after others were sent', () => {
+    const own = [record('me', 5), record('me', 6), record('me', 7)]
+    expect(combined(record('me', 6), record('me', 5), ...own)?.record).toEqual(record('me', 5))
   })
 
   test('are still held by this process when a release came halfway, and lost when somebody else freed the first', () => {
