@@ -1,5 +1,6 @@
-import type { Manager, Service, TermExtension } from '@tenure/core'
-import type { Registry } from 'prom-client'
+import type { Manager, Service, Term, TermExtension } from '@tenure/core'
+import { register, type Registry } from 'prom-client'
+import { TermLeaks } from './leaks/term-leaks.ts'
 import { defineFeatureGateMetrics } from './metrics/feature-gate-metrics.ts'
 import { GateMetrics } from './metrics/gate-metrics.ts'
 import { LeaseMetrics } from './metrics/lease-metrics.ts'
@@ -56,6 +57,7 @@ class OpsPort implements Ops {
   readonly #leaseMetrics: LeaseMetrics
   readonly #termMetrics: TermMetrics
   readonly #gateMetrics: GateMetrics
+  readonly #leaks: TermLeaks
   readonly #showGates: (gates: Manager['featureGates']) => void
   readonly #stalls: StallMonitor
   readonly #withProcessMetrics: boolean
@@ -72,12 +74,19 @@ class OpsPort implements Ops {
       terms: () => this.#runs.terms,
     })
     this.#gateMetrics = new GateMetrics({ registry, termOf: (term) => this.#runs.termOf(term) })
+    this.#leaks = new TermLeaks({
+      ...options,
+      registry,
+      terms: () => this.#runs.terms,
+      metricNames: () => [registry, register].flatMap(namesIn),
+      healthCheckNames: () => [...(this.#manager?.livez.names ?? []), ...(this.#manager?.readyz.names ?? [])],
+    })
     this.#showGates = defineFeatureGateMetrics(registry)
     this.#stalls = new StallMonitor(registry, options.clock)
     const metricsPage = createMetricsPage({ registries: () => this.#registries(), logger: options.logger })
     this.#server = new OpsServer({ ...options, metricsPage })
     this.service = { name: 'ops', start: () => this.#start(), stop: () => this.#stop() }
-    this.extension = this.#runs
+    this.extension = { attach: (term) => this.#attach(term) }
   }
 
   get address(): OpsAddress | undefined {
@@ -91,6 +100,7 @@ class OpsPort implements Ops {
     return manager.on((event) => {
       this.#leaseMetrics.observe(event)
       this.#termMetrics.observe(event)
+      this.#leaks.observe(event)
     })
   }
 
@@ -104,8 +114,16 @@ class OpsPort implements Ops {
     this.#stalls.start()
   }
 
+  #attach(term: Term): () => void {
+    const detachments = [this.#leaks.attach(term), this.#runs.attach(term)]
+    return () => {
+      for (const detach of detachments) detach()
+    }
+  }
+
   async #stop(): Promise<void> {
     this.#stalls.stop()
+    this.#leaks.stop()
     this.#gateMetrics.stop()
     await this.#server.stop()
   }
@@ -114,4 +132,8 @@ class OpsPort implements Ops {
     const shared = this.#withProcessMetrics ? [processMetrics()] : []
     return [...shared, this.registry, ...this.#runs.registries]
   }
+}
+
+function namesIn(registry: Registry): readonly string[] {
+  return registry.getMetricsAsArray().map(({ name }) => name)
 }

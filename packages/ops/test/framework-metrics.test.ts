@@ -26,6 +26,7 @@ const FAMILIES = [
   'tenure_event_loop_stall_seconds',
   'tenure_gate_refusals_total',
   'tenure_handover_seconds',
+  'tenure_leaks_total',
   'tenure_lease_remaining_seconds',
   'tenure_metrics_skipped',
   'tenure_renew_duration_seconds',
