@@ -1,3 +1,4 @@
+import { Stream } from 'node:stream'
 import type { Ledger } from './ledger.ts'
 import { currentOrigin } from './origin.ts'
 
@@ -37,19 +38,24 @@ export class Births {
     }
   }
 
-  /** Whether somebody saw `object` being made. */
+  /** Whether somebody saw `object` being made. The standard streams are made when they are first read, and there all along. */
   isKnown(object: object): boolean {
-    return this.#births.has(object)
+    return this.#births.has(object) && !isStandardStream(object)
   }
 
   /** Whether `object` was there before `serial`. */
   isBefore(object: object, serial: number): boolean {
-    const birth = this.#births.get(object)
+    const birth = isStandardStream(object) ? undefined : this.#births.get(object)
     return birth === undefined || birth.serial < serial
   }
 
   /** Whether `object` was made by the given run of a controller, and so has to go with it anyway. */
   isOfRun(object: object, run: number | undefined): boolean {
-    return run !== undefined && this.#births.get(object)?.run === run
+    return run !== undefined && !isStandardStream(object) && this.#births.get(object)?.run === run
   }
+}
+
+function isStandardStream(object: object): boolean {
+  const fd: unknown = object instanceof Stream ? Reflect.get(object, 'fd') : undefined
+  return fd === 0 || fd === 1 || fd === 2
 }

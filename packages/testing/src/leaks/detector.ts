@@ -13,6 +13,12 @@ import { trackHealthChecks } from './kinds/health-checks.ts'
 import { trackMetrics } from './kinds/metrics.ts'
 import { trackPerformanceMonitors } from './kinds/performance-monitors.ts'
 import { trackTerms } from './kinds/terms.ts'
+import { trackInspectorSessions } from './kinds/inspector-sessions.ts'
+import { trackModuleHooks } from './kinds/module-hooks.ts'
+import { trackPendingWaits } from './kinds/pending-waits.ts'
+import { trackPerformanceEntries } from './kinds/performance-entries.ts'
+import { trackProcessSetters } from './kinds/process-setters.ts'
+import { trackTemporaryDirectories } from './kinds/temporary-directories.ts'
 import { Ledger } from './ledger.ts'
 import { type Undo, undoAll } from './replace-property.ts'
 import type { Tracker } from './tracker.ts'
@@ -31,6 +37,12 @@ const TRACKERS: readonly Tracker[] = [
   trackHealthChecks,
   trackMetrics,
   trackTerms,
+  trackInspectorSessions,
+  trackModuleHooks,
+  trackPendingWaits,
+  trackPerformanceEntries,
+  trackProcessSetters,
+  trackTemporaryDirectories,
   trackCallContext,
 ]
 

@@ -5,6 +5,7 @@ import type { Leak } from './leak.ts'
 import type { Entry } from './ledger.ts'
 import { listOpenFiles } from './open-files.ts'
 import type { ResolvedLeakWatchOptions } from './options.ts'
+import { changesBetween, type ProcessState, readProcessState } from './process-state.ts'
 import { whatKeepsTheProcessAlive } from './process-report.ts'
 import { reportOf } from './report.ts'
 import { roughSiteOf, type Sighting, sightingOf } from './sighting.ts'
@@ -25,6 +26,7 @@ export class LeakFinder {
   readonly #attention: Attention
   readonly #options: ResolvedLeakWatchOptions
   readonly #filesBefore: ReadonlyMap<number, string> = listOpenFiles()
+  readonly #stateBefore: ProcessState = readProcessState()
 
   constructor(attention: Attention, options: ResolvedLeakWatchOptions) {
     this.#attention = attention
@@ -61,7 +63,7 @@ export class LeakFinder {
         const site = roughSiteOf(entry)
         seen.set(site, (seen.get(site) ?? new Set()).add(entry.serial))
       }
-      return [...sightings, ...this.#unexplainedFiles(entries)]
+      return [...sightings, ...this.#unexplainedFiles(entries), ...this.#changedState()]
     })
   }
 
@@ -72,6 +74,15 @@ export class LeakFinder {
     return [...listOpenFiles()].flatMap(([fd, path]) => {
       if (explained.has(fd) || this.#filesBefore.get(fd) === path) return []
       return [unexplained(fd, path)]
+    })
+  }
+
+  /** What there is once per process and is not as it was. */
+  #changedState(): readonly Sighting[] {
+    return changesBetween(this.#stateBefore, readProcessState()).flatMap(({ kind, name }) => {
+      const { trace = { sites: [] }, origin = {} } = this.#attention.ledger.setterOf(name) ?? {}
+      const thing = { isAlive: () => true, describe: () => ({ kind, detail: `\`${name}\`` }) }
+      return sightingOf({ serial: -1, thing, trace, origin }, this.#options) ?? []
     })
   }
 

@@ -40,6 +40,13 @@ export type LeakKind =
   | 'performance-observer'
   | 'event-loop-monitor'
   | 'diagnostics-subscriber'
+  | 'performance-entry'
+  | 'inspector'
+  | 'module-hook'
+  | 'wait'
+  | 'temporary-directory'
+  | 'global'
+  | 'process-state'
   | 'handle'
 
 /** What is known about a kind of leak. */
@@ -142,6 +149,28 @@ const KINDS: Readonly<Record<LeakKind, KindFacts>> = {
   'diagnostics-subscriber': {
     title: 'subscriber of a diagnostics channel',
     fix: '`unsubscribe()` (or `unbindStore()`) it in `term.defer()`',
+  },
+  'performance-entry': {
+    title: 'entry of the performance timeline',
+    fix: '`performance.clearMarks()` or `performance.clearMeasures()` it in `term.defer()`',
+  },
+  inspector: { title: 'inspector', fix: '`session.disconnect()` or `inspector.close()` in `term.defer()`' },
+  'module-hook': { title: 'hook of the module loader', fix: '`deregister()` it in `term.defer()`' },
+  wait: {
+    title: 'wait that is not over',
+    fix: 'let go of the lock, or give the wait a timeout or `{ signal: term.signal }`',
+  },
+  'temporary-directory': {
+    title: 'temporary directory',
+    fix: 'remove it in `term.defer()` with `rm(path, { recursive: true })`',
+  },
+  global: {
+    title: 'global or built-in that was added or replaced',
+    fix: 'put back in `term.defer()` what was there before',
+  },
+  'process-state': {
+    title: 'state of the process that was changed',
+    fix: 'put back in `term.defer()` what was there before',
   },
   handle: { title: 'open handle', fix: 'close it in `term.defer()`' },
 }

@@ -57,6 +57,7 @@ export class Ledger {
   /** The serial number at which the last of those who watch began. What only concerns things made since need not be entered. */
   newestWatch = 0
   readonly #entries = new Set<Entry>()
+  readonly #setters = new Map<string, EntryContext>()
   #serial = 0
   #pass = 0
 
@@ -86,6 +87,16 @@ export class Ledger {
     this.#entries.add(entry)
     if (this.#serial % PRUNE_EVERY === 0) this.#prune()
     return entry
+  }
+
+  /** Remembers who has changed a state of the process last. */
+  noteSetter(state: string, context: EntryContext): void {
+    this.#setters.set(state, context)
+  }
+
+  /** Who has changed a state of the process last, where that could be seen. */
+  setterOf(state: string): EntryContext | undefined {
+    return this.#setters.get(state)
   }
 
   /** Strikes out a thing that is gone. */

@@ -1,4 +1,5 @@
 import { filePlants } from './files.ts'
+import { globalPlants } from './globals.ts'
 import { listenerPlants } from './listeners.ts'
 import { networkPlants } from './network.ts'
 import { observerPlants } from './observers.ts'
@@ -17,5 +18,6 @@ export const plants: readonly Plant[] = [
   ...filePlants,
   ...processPlants,
   ...observerPlants,
+  ...globalPlants,
   ...tenurePlants,
 ]

@@ -6,6 +6,8 @@ export interface Plant {
   readonly name: string
   /** What the detector is to call it. */
   readonly kind: string
+  /** Whether nobody can see where it was done: an assignment to an object of the process shows afterwards only. */
+  readonly isUnplaced?: boolean
   /** What has to be there before anybody watches. */
   readonly prepare?: () => Promise<CleanUp>
   /** Leaves something behind. */
