@@ -1,14 +1,16 @@
 import { parseArgs } from 'node:util'
 import { plants } from '../packages/testing/test/leaks/plants/index.ts'
-import { type Detector, installedDetectors, type Verdict } from './detectors/detector.ts'
+import { allDetectors, type Detector, type Verdict } from './detectors/detector.ts'
+import { writeTable } from './detectors/readme-table.ts'
 import { type Figures, writeFigures } from './figures.ts'
 
 /*
  * What leak detectors see: every plant of the detector's own tests, leaked and clean, each in a process of its own under each
- * detector. Caught: it says that something was left. Named: it says where in the plant. Fails: the run fails.
+ * detector. Caught: it says that something was left. Named: it says where in the plant. Fails: the run fails. `--readme` puts the
+ * table into the README of the package.
  */
 const { values } = parseArgs({
-  options: { json: { type: 'string' }, only: { type: 'string' }, jest: { type: 'string' } },
+  options: { json: { type: 'string' }, only: { type: 'string' }, readme: { type: 'boolean' } },
 })
 const chosen = plants.filter(({ name }) => values.only === undefined || name.includes(values.only))
 if (chosen.length === 0) {
@@ -21,8 +23,11 @@ interface Row {
   readonly clean: Verdict
 }
 
-const detectors = installedDetectors(values.jest)
-const figures: Record<string, number> = { kinds: chosen.length }
+const detectors = allDetectors()
+const figures: Record<string, number> = {
+  kinds: new Set(chosen.map(({ kind }) => kind)).size,
+  plants: chosen.length,
+}
 const table: string[] = []
 const results = new Map<string, readonly Row[]>()
 for (const detector of detectors) results.set(detector.id, await judge(detector))
@@ -40,7 +45,14 @@ for (const { id, title } of detectors) {
       .join(', ')}`,
   )
 }
-if (!detectors.some(({ id }) => id === 'jest')) console.log('jest is not installed: no column for it')
+if (values.readme === true) {
+  await writeTable([
+    ['planted', ...detectors.map(({ title }) => title)],
+    ...chosen.map(({ name }, index) => [name, ...detectors.map(({ id }) => cell(results.get(id)?.[index]))]),
+    ['**missed**', ...detectors.map(({ id }) => `**${figures[`${id}.missed`]} of ${chosen.length}**`)],
+    ['**clean twins flagged**', ...detectors.map(({ id }) => `**${figures[`${id}.false_positives`]}**`)],
+  ])
+}
 await writeFigures(values.json, figures)
 process.exitCode = (figures['ours.missed'] ?? 1) + (figures['ours.false_positives'] ?? 1) === 0 ? 0 : 1
 

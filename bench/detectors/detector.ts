@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { GROWN } from './grown.ts'
 
 /** What came of running one plant under one detector. */
 export interface Verdict {
@@ -24,16 +25,14 @@ const NODE = [process.execPath, '--conditions=@tenure/source', '--disable-warnin
 const PLACE = /leaks[\\/]plants[\\/][\w-]+\.ts/
 const LONGEST_RUN_MS = 30_000
 
-/** The detectors that are installed, ours first. */
-export function installedDetectors(jest: string | undefined): readonly Detector[] {
-  const vitest = binOf('vitest', 'vitest.mjs')
-  const jestBin = jest ?? binOf('jest', 'bin/jest.js')
+/** All of them, ours first. */
+export function allDetectors(): readonly Detector[] {
   return [
     program('ours', '@tenure/testing', [...NODE, subject('ours.ts')], (output) =>
       /\d+ leaks?, still there/.test(output),
     ),
-    ...(vitest === undefined ? [] : [withVitest(vitest)]),
-    ...(jestBin === undefined ? [] : [withJest(jestBin)]),
+    withVitest(binOf('vitest', 'vitest.mjs')),
+    withJest(binOf('jest', 'bin/jest.js')),
     // One handle is always there: the wait of the subject itself.
     program('why_is_node_running', 'why-is-node-running', [...NODE, subject('why-is-node-running.ts')], (output) =>
       /There are (?!1 )\d+ handle/.test(output),
@@ -67,6 +66,7 @@ function program(
     title,
     async run(plant, variant) {
       const { code, output } = await execute(command, { PLANT: plant, VARIANT: variant })
+      if (!output.includes(GROWN)) throw new Error(`${title} did not run \`${plant}\`:\n${output}`)
       const caught = isCaught(output)
       return { caught, named: caught && PLACE.test(output), failed: code !== 0 }
     },
@@ -93,10 +93,6 @@ function subject(name: string): string {
   return join(HERE, 'subjects', name)
 }
 
-function binOf(name: string, path: string): string | undefined {
-  try {
-    return join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), path)
-  } catch {
-    return undefined
-  }
+function binOf(name: string, path: string): string {
+  return join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), path)
 }

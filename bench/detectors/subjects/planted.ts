@@ -1,4 +1,6 @@
+import { writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { GROWN } from '../grown.ts'
 import { plants } from '../../../packages/testing/test/leaks/plants/index.ts'
 
 /** The plant and the variant that this process is about: `PLANT` is its name, `VARIANT` is `leak` or `clean`. */
@@ -14,5 +16,6 @@ export async function prepare(): Promise<void> {
 export async function grow(): Promise<void> {
   if (process.env['VARIANT'] === 'leak') await plant?.leak()
   else await plant?.clean()
+  writeSync(2, `${GROWN}\n`)
   await sleep(100)
 }
