@@ -15,8 +15,9 @@ import { PortInUseError } from '@tenure/ops'
  */
 export const EXIT_CODE = { clean: 0, failed: 1, badOptions: 2, leadershipLost: 10, wedged: 11 } as const
 
-/** The exit code that belongs to an error. */
+/** The exit code that belongs to an error; the highest one to several of them. */
 export function exitCodeOf(error: unknown): number {
+  if (error instanceof AggregateError) return Math.max(EXIT_CODE.failed, ...error.errors.map(exitCodeOf))
   if (error instanceof LeadershipLostError) return EXIT_CODE.leadershipLost
   if (error instanceof WedgedError) return EXIT_CODE.wedged
   const isBadInput =

@@ -17,6 +17,10 @@ export interface CandidacyOptions {
   /** Called once, at the start. */
   readonly createLock: () => Lock
   readonly config: ElectorConfig
+  /** How long the cleanups of a controller may take. */
+  readonly cleanupTimeoutMs: number
+  /** How long warm-ups may take to end. */
+  readonly warmUpStopTimeoutMs: number
   readonly gates: FeatureGates
   readonly onWedged: WedgedPolicy
   readonly clock: Clock

@@ -1,6 +1,7 @@
 import type { Controller, ControllerFactory } from '../controller/controller.ts'
 import { createRegistration, type RegisterOptions, type Registration } from '../controller/registration.ts'
 import type { SupervisorObserver } from '../controller/supervisor.ts'
+import type { WarmRun } from '../controller/warm-up.ts'
 import { Elector, type TermEffect } from '../election/elector.ts'
 import type { EndReason } from '../election/leadership-ended-error.ts'
 import type { TermOutcome } from '../election/machine/effect.ts'
@@ -21,8 +22,9 @@ import type { CandidacyOptions } from './candidacy-options.ts'
 import { describeState, isSameState } from './describe-state.ts'
 import { logEvent } from './event-log.ts'
 import type { CandidacyEvent, CandidacyState, DrainOutcome, TermOverEvent } from './events.ts'
-import { TermRun } from './term-run.ts'
+import { TermRun, type TermRunOptions } from './term-run.ts'
 import type { LeaseOptions } from './lease-options.ts'
+import { WarmUps } from './warm-ups.ts'
 import { describeTasks, IdentityTakenError, LeadershipLostError, WedgedError } from './wedged-error.ts'
 
 /** What a step-down came to. */
@@ -37,6 +39,8 @@ export type StepDownResult =
       readonly successor: string | undefined
       readonly drain: DrainOutcome
       readonly drainMs: number
+      /** What failed while the term ended. */
+      readonly errors: readonly unknown[]
     }
 
 /**
@@ -63,8 +67,12 @@ export class Candidacy {
   #elector: Elector | undefined
   #run: TermRun | undefined
   #wedged: WedgedError | undefined
+  /** The drain is overdue but for cleanups, which have time of their own. */
+  #isWedgePostponed = false
+  #warmUps: WarmUps | undefined
   #death: Error | undefined
   #isEndingProcess = false
+  #isStopping = false
   #started = false
   #lastProblem: Error | undefined
 
@@ -85,6 +93,11 @@ export class Candidacy {
   /** The tasks of the present term that have not settled; none for a follower. */
   liveTasks(): readonly LiveTask[] {
     return this.#run?.liveTasks() ?? []
+  }
+
+  /** The tasks that keep a wedged drain from its end; none otherwise. */
+  stuckTasks(): readonly LiveTask[] {
+    return this.#wedged === undefined ? [] : this.liveTasks()
   }
 
   /** Milliseconds for which the present term may still act if it is not renewed; 0 for a follower. */
@@ -122,6 +135,7 @@ export class Candidacy {
     const { config, clock, random, createLock } = this.#options
     this.#started = true
     this.#lock = createLock()
+    this.#warmUps = this.#createWarmUps()
     this.#elector = new Elector({
       lock: this.#lock,
       config,
@@ -138,7 +152,7 @@ export class Candidacy {
   async stop(): Promise<void> {
     if (this.#elector === undefined) return
     this.#elector.stop()
-    await this.#stopped.promise
+    await Promise.all([this.#stopped.promise, this.#endWarmUps()])
     await this.#elector.closed()
     await this.#lock?.close()
   }
@@ -156,8 +170,8 @@ export class Candidacy {
   #endTerm(order: StepDown): Promise<StepDownResult> {
     if (this.#run === undefined) return Promise.resolve({ kind: 'not-leading' })
     const { promise, resolve } = Promise.withResolvers<StepDownResult>()
-    this.#termWaiters.push(({ epoch, outcome, successor, drain, drainMs }) =>
-      resolve({ kind: 'stepped-down', epoch, outcome, successor, drain, drainMs }),
+    this.#termWaiters.push(({ epoch, outcome, successor, drain, drainMs, errors }) =>
+      resolve({ kind: 'stepped-down', epoch, outcome, successor, drain, drainMs, errors }),
     )
     this.#elector?.stepDown(order)
     return promise
@@ -223,7 +237,10 @@ export class Candidacy {
         this.#stopped.resolve()
         break
       case 'warm-up':
+        if (!this.#isStopping) this.#warmUps?.begin('successor')
+        break
       case 'warm-up-over':
+        void this.#warmUps?.end('somebody else succeeds', 'successor')
         break
       default:
         effect satisfies never
@@ -233,26 +250,28 @@ export class Candidacy {
   #beginTerm(epoch: bigint, validUntil: number, waitedMs: number): void {
     const { clock } = this.#options
     const leadership = new Leadership({ epoch, lease: this.lease, validUntil, clock })
+    const warmRuns = this.#warmUps?.take() ?? new Map<Registration, WarmRun>()
     try {
-      this.#run = this.#createRun(leadership, this.#registrations)
+      this.#run = this.#createRun(leadership, { registrations: this.#registrations, warmRuns })
     } catch (error) {
       // A controller that can never run: the term is empty, and the manager stops.
-      this.#run = this.#createRun(leadership, [])
+      for (const run of warmRuns.values()) run.end('its term cannot begin')
+      this.#run = this.#createRun(leadership, { registrations: [], warmRuns: new Map() })
       this.#options.onFailure(error instanceof Error ? error : new Error(String(error)))
     }
     this.#emit({ kind: 'term-began', epoch, handoverMs: waitedMs })
     this.#run.start()
   }
 
-  #createRun(leadership: Leadership, registrations: readonly Registration[]): TermRun {
-    const { drainTimeoutMs, abortGraceMs } = this.#options.config.timing
+  #createRun(leadership: Leadership, controllers: Pick<TermRunOptions, 'registrations' | 'warmRuns'>): TermRun {
+    const { config, cleanupTimeoutMs } = this.#options
     return new TermRun({
       ...this.#options,
+      ...controllers,
       lease: this.lease,
       leadership,
-      registrations,
       seen: this.#seen,
-      restartDrainMs: drainTimeoutMs + abortGraceMs,
+      timing: { ...config.timing, cleanupTimeoutMs },
       observe: (controller) => this.#observerOf(controller),
     })
   }
@@ -261,12 +280,14 @@ export class Candidacy {
     const run = this.#run
     if (run === undefined) return
     const isFirst = run.reason === undefined
-    run.end(reason)
+    run.end(reason, voluntary)
     if (isFirst) {
       this.#emit({ kind: 'term-ending', epoch: run.leadership.epoch, reason })
       void run.done().then(() => this.#onDrained(run))
     }
     if (voluntary) return
+    // What was still in time for a voluntary end is too late for this one.
+    if (this.#isWedgePostponed) this.#wedge(run)
     if (!this.#options.gates.GracefulLeaderTransition.enabled) {
       this.#endProcess(new LeadershipLostError(`The lease \`${this.lease}\` was lost: ${reason}`))
     } else if (this.#wedged !== undefined && this.#options.onWedged === 'hold') {
@@ -284,6 +305,18 @@ export class Candidacy {
   #onWedged(): void {
     const run = this.#run
     if (run === undefined) return
+    const isHeld = this.#elector?.state.kind === 'draining'
+    if (isHeld && run.isWithinCleanupBudget) this.#isWedgePostponed = true
+    else this.#wedge(run)
+  }
+
+  /** The cleanups of a run that fails while the term lasts are the business of its supervisor. */
+  #onCleanupOverdue(): void {
+    if (this.#run?.reason !== undefined) this.#wedge(this.#run)
+  }
+
+  #wedge(run: TermRun): void {
+    if (this.#wedged !== undefined) return
     const tasks = run.wedge()
     const { epoch } = run.leadership
     this.#wedged = new WedgedError(this.lease, epoch, tasks)
@@ -316,6 +349,7 @@ export class Candidacy {
     const { clock } = this.#options
     this.#run = undefined
     this.#wedged = undefined
+    this.#isWedgePostponed = false
     const reason = run.reason ?? 'step-down'
     run.leadership.closeGate(reason)
     const over: TermOverEvent = {
@@ -347,18 +381,53 @@ export class Candidacy {
           { lease: this.lease, controller, task, err: error },
           'task failed while its term ended',
         ),
-      gaveUp: (error) => this.#giveUp(error),
+      gaveUp: (error, cooldownMs) => this.#giveUp(error, cooldownMs),
+      cleanupOverdue: () => this.#onCleanupOverdue(),
       stepDown: (options) => void this.stepDown(options),
     }
   }
 
   /** A replica whose controller is beyond repair leaves the lease to a healthier one for as long as restarts were counted. */
-  #giveUp(error: Error): void {
+  #giveUp(error: Error, cooldownMs: number): void {
     if (error.cause instanceof OptionsError) this.#options.onFailure(error.cause)
-    void this.#endTerm({ reason: 'controller-failed', cooldownMs: this.#options.restart.withinMs })
+    void this.#endTerm({ reason: 'controller-failed', cooldownMs })
+  }
+
+  #createWarmUps(): WarmUps {
+    const { clock, cleanupTimeoutMs, logger, onFailure } = this.#options
+    return new WarmUps({
+      lease: this.lease,
+      registrations: this.#registrations,
+      seen: this.#seen,
+      clock,
+      cleanupTimeoutMs,
+      observer: {
+        over: (controller, outcome) => {
+          const error = outcome.kind === 'failed' ? outcome.error : undefined
+          this.#emit({ kind: 'warm-up', controller, outcome: outcome.kind, error })
+        },
+        failedWhileEnding: (controller, err, task) =>
+          logger.error({ lease: this.lease, controller, task, err }, 'task failed while its warm-up ended'),
+        unusable: onFailure,
+        overdue: () => this.#onCleanupOverdue(),
+      },
+    })
+  }
+
+  /** Warm-ups that do not end are reported as what is wedged is, though no lease is held over them. */
+  async #endWarmUps(): Promise<void> {
+    this.#isStopping = true
+    const { clock, warmUpStopTimeoutMs } = this.#options
+    const overdue = clock.setTimer(warmUpStopTimeoutMs, () => {
+      const tasks = this.#warmUps?.liveTasks() ?? []
+      if (tasks.length > 0) this.#endProcess(new WedgedError(this.lease, 0n, tasks))
+    })
+    await this.#warmUps?.end('the replica stops')
+    overdue.cancel()
   }
 
   #onState(state: ElectorState): void {
+    if (state.kind === 'following' && !this.#isStopping) this.#warmUps?.begin('following')
     const to = describeState(state, { run: this.#run, wedged: this.#wedged })
     const from = this.#state
     if (state.kind === 'following' && state.memory.watch === 'up' && this.hasObservedLease)
@@ -395,8 +464,8 @@ export class Candidacy {
     this.#options.onFailure(this.#death)
     const run = this.#run
     if (run === undefined) return this.#stopped.resolve()
-    const overdue = this.#options.clock.setTimer(run.leadership.remainingMs(), () => this.#onWedged())
-    run.end('stalled')
+    const overdue = this.#options.clock.setTimer(run.leadership.remainingMs(), () => this.#wedge(run))
+    run.end('stalled', false)
     run.hardAbort()
     void run.done().then(() => {
       overdue.cancel()

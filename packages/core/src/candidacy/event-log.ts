@@ -22,11 +22,10 @@ export function logEvent(logger: Logger, event: CandidacyEvent): void {
       )
       break
     case 'term-over': {
-      const { epoch, reason, outcome, drain, durationMs, drainMs } = event
-      logger.info(
-        { lease, event: 'term-over', epoch, reason, outcome, drain, durationMs, drainMs },
-        `term over: ${outcome}`,
-      )
+      const { epoch, reason, outcome, drain, durationMs, drainMs, errors } = event
+      const fields = { lease, event: 'term-over', epoch, reason, outcome, drain, durationMs, drainMs }
+      if (errors.length === 0) logger.info(fields, `term over: ${outcome}`)
+      else logger.warn({ ...fields, err: failuresOf(errors) }, `term over: ${outcome}, with ${errors.length} failures`)
       break
     }
     case 'renewed':
@@ -44,6 +43,13 @@ export function logEvent(logger: Logger, event: CandidacyEvent): void {
       )
       break
     }
+    case 'warm-up': {
+      const { controller, outcome, error } = event
+      const fields = { lease, event: 'warm-up', controller, outcome }
+      if (outcome === 'failed') logger.warn({ ...fields, err: error }, `warm-up of ${controller} failed`)
+      else logger.info(fields, `warm-up of ${controller}: ${outcome}`)
+      break
+    }
     case 'wedged':
       logger.error(
         { lease, event: 'wedged', epoch: event.epoch, tasks: event.tasks },
@@ -57,4 +63,9 @@ export function logEvent(logger: Logger, event: CandidacyEvent): void {
 
 function leaderMessage(identity: string): string {
   return identity === '' ? 'nobody leads' : `${identity} leads`
+}
+
+/** All of what failed while a term ended, as one error. */
+function failuresOf(errors: readonly unknown[]): AggregateError {
+  return new AggregateError(errors, `${errors.length} failures while the term ended`)
 }

@@ -1,3 +1,4 @@
+import type { WarmUpOutcome } from '../controller/warm-up.ts'
 import type { EndReason } from '../election/leadership-ended-error.ts'
 import type { TermOutcome } from '../election/machine/effect.ts'
 import type { LiveTask } from '../term/task-scope.ts'
@@ -32,6 +33,14 @@ export type CandidacyEvent = { readonly lease: string } & (
       readonly error: unknown
       /** Undefined when it is not restarted. */
       readonly restartInMs: number | undefined
+    }
+  /** A controller has warmed up ahead of its term, or that has failed, or nothing came of it. */
+  | {
+      readonly kind: 'warm-up'
+      readonly controller: string
+      readonly outcome: WarmUpOutcome['kind']
+      /** Why it failed; undefined otherwise. */
+      readonly error: unknown
     }
   | { readonly kind: 'wedged'; readonly epoch: bigint; readonly tasks: readonly LiveTask[] }
 )

@@ -1,3 +1,4 @@
+import { resolveDurationMs } from '../options/duration.ts'
 import { TIMING_OPTION_NAMES, type TimingOptions } from '../election/timing-options.ts'
 
 /** One lease to stand for. */
@@ -13,6 +14,11 @@ export interface LeaseOptions extends TimingOptions {
   readonly missingLease?: 'create' | 'wait'
   /** Labels that the lease gets with every write, besides those it has, for locks that know labels. @default {} */
   readonly labels?: Readonly<Record<string, string>>
+  /**
+   * How long the cleanups of a controller may take once its last task has ended, in milliseconds; after an involuntary end no
+   * longer than the lease lasts. Their signal aborts when half of it is over; at its end the drain is wedged. @default 4000
+   */
+  readonly cleanupTimeoutMs?: number
 }
 
 /** The names of all {@link LeaseOptions}. */
@@ -21,5 +27,14 @@ export const LEASE_OPTION_NAMES: readonly (keyof LeaseOptions)[] = [
   'namespace',
   'missingLease',
   'labels',
+  'cleanupTimeoutMs',
   ...TIMING_OPTION_NAMES,
 ]
+
+/** How long the cleanups of a controller may take unless anything else is said. */
+export const DEFAULT_CLEANUP_TIMEOUT_MS = 4000
+
+/** Fills in the default. @throws OptionsError when it is no duration. */
+export function resolveCleanupTimeoutMs({ cleanupTimeoutMs }: Pick<LeaseOptions, 'cleanupTimeoutMs'>): number {
+  return resolveDurationMs('cleanupTimeoutMs', cleanupTimeoutMs, { fallback: DEFAULT_CLEANUP_TIMEOUT_MS, min: 0 })
+}

@@ -1,5 +1,6 @@
 import { buildAll, buildNext, type FirstBuild, type Registration } from '../controller/registration.ts'
 import type { Controller } from '../controller/controller.ts'
+import type { WarmRun } from '../controller/warm-up.ts'
 import { ControllerSupervisor, type SupervisorObserver, type SupervisorOptions } from '../controller/supervisor.ts'
 import type { EndReason } from '../election/leadership-ended-error.ts'
 import { LeadershipEndedError } from '../election/leadership-ended-error.ts'
@@ -7,13 +8,31 @@ import type { Leadership } from '../term/leadership.ts'
 import type { LiveTask } from '../term/task-scope.ts'
 import type { DrainOutcome } from './events.ts'
 
+/** How long the end of a term may take. */
+export interface DrainTiming {
+  readonly drainTimeoutMs: number
+  readonly abortGraceMs: number
+  readonly cleanupTimeoutMs: number
+}
+
 /** What a {@link TermRun} is made of. */
 export interface TermRunOptions extends Omit<
   SupervisorOptions,
-  'name' | 'build' | 'restart' | 'leadership' | 'observer'
+  | 'name'
+  | 'build'
+  | 'restart'
+  | 'progressTimeoutMs'
+  | 'warmUpTimeoutMs'
+  | 'leadership'
+  | 'observer'
+  | 'restartDrainMs'
+  | 'cleanupBudgetMs'
 > {
+  readonly timing: DrainTiming
   readonly leadership: Leadership
   readonly registrations: readonly Registration[]
+  /** The controllers that were built ahead of the term, with their warm-ups. */
+  readonly warmRuns: ReadonlyMap<Registration, WarmRun>
   /** Every controller that was ever built for this lease. */
   readonly seen: WeakSet<Controller>
   readonly observe: (controller: string) => SupervisorObserver
@@ -35,6 +54,7 @@ export class TermRun {
   #endingSince: number | undefined
   #endedAt: number | undefined
   #reason: EndReason | undefined
+  #isVoluntary = true
   #drain: DrainOutcome = 'clean'
 
   /** Builds the controllers; runs none. @throws OptionsError when one of them can never run. */
@@ -42,7 +62,7 @@ export class TermRun {
     this.#options = options
     this.leadership = options.leadership
     this.startedAt = options.clock.now()
-    this.#builds = buildAll(options.registrations, options.seen)
+    this.#builds = buildAll(options.registrations, options.seen, options.warmRuns)
     this.#supervisors = this.#builds.map((build) => this.#supervisorOf(build))
   }
 
@@ -65,7 +85,8 @@ export class TermRun {
   start(): void {
     this.#supervisors.forEach((supervisor, index) => {
       const build = this.#builds[index]
-      supervisor.start(build?.kind === 'built' ? build.controller : undefined)
+      if (build?.kind === 'built') supervisor.start(build.controller, build.warmRun)
+      else supervisor.start()
     })
   }
 
@@ -75,9 +96,15 @@ export class TermRun {
     this.#endedAt = this.#options.clock.now()
   }
 
+  /** Whether nothing but cleanups is left, which still have time of their own. */
+  get isWithinCleanupBudget(): boolean {
+    return this.#supervisors.every((supervisor) => supervisor.isWithinCleanupBudget)
+  }
+
   /** Tells the controllers to take no new work. The first reason stands. */
-  end(reason: EndReason): void {
+  end(reason: EndReason, voluntary: boolean): void {
     this.#reason ??= reason
+    if (!voluntary) this.#isVoluntary = false
     this.#endingSince ??= this.#options.clock.now()
     const error = this.#error()
     for (const supervisor of this.#supervisors.toReversed()) supervisor.end(error)
@@ -85,7 +112,7 @@ export class TermRun {
 
   /** Tells the controllers to drop what is in flight. */
   hardAbort(): void {
-    this.#drain = 'aborted'
+    if (this.#drain !== 'wedged') this.#drain = 'aborted'
     const error = this.#error()
     for (const supervisor of this.#supervisors.toReversed()) supervisor.hardAbort(error)
   }
@@ -105,6 +132,14 @@ export class TermRun {
     return new LeadershipEndedError(this.#reason ?? 'step-down', this.leadership.epoch)
   }
 
+  /** After an involuntary end, cleanups have no more time than the lease. */
+  #cleanupBudgetMs(): number {
+    const { abortGraceMs, cleanupTimeoutMs } = this.#options.timing
+    if (this.#isVoluntary) return cleanupTimeoutMs
+    const remainingMs = this.leadership.remainingMs()
+    return Math.min(cleanupTimeoutMs, remainingMs > 0 ? remainingMs : abortGraceMs)
+  }
+
   #supervisorOf(build: FirstBuild): ControllerSupervisor {
     const name = build.kind === 'built' ? build.controller.name : build.name
     let firstError = build.kind === 'failed' ? build : undefined
@@ -119,7 +154,8 @@ export class TermRun {
       ...this.#options,
       name,
       build: next,
-      restart: build.registration.restart,
+      ...supervision(build.registration, this.#options.timing),
+      cleanupBudgetMs: () => this.#cleanupBudgetMs(),
       observer: { ...observer, failedWhileEnding: (error, task) => this.#note(observer, error, task) },
     })
   }
@@ -128,4 +164,13 @@ export class TermRun {
     this.errors.push(error)
     observer.failedWhileEnding(error, task)
   }
+}
+
+/** What a registration and the budgets of its group say about the supervision of a controller. */
+export function supervision(
+  { restart, progressTimeoutMs, warmUpTimeoutMs }: Registration,
+  { drainTimeoutMs, abortGraceMs, cleanupTimeoutMs }: DrainTiming,
+): Pick<SupervisorOptions, 'restart' | 'progressTimeoutMs' | 'warmUpTimeoutMs' | 'restartDrainMs'> {
+  const restartDrainMs = drainTimeoutMs + abortGraceMs + cleanupTimeoutMs
+  return { restart, progressTimeoutMs, warmUpTimeoutMs, restartDrainMs }
 }

@@ -1,4 +1,5 @@
 import type { Term } from '../term/term.ts'
+import type { WarmUp } from './warm-up.ts'
 
 /**
  * The unit of work of an application. A factory builds a new one for every term, so a controller may keep state in its fields
@@ -13,6 +14,14 @@ export abstract class Controller {
    * until this has returned *and* all its tasks have settled. One that ends or throws before the term does is restarted.
    */
   abstract run(term: Term): Promise<void>
+
+  /**
+   * Prepares this instance for its run, ahead of the term: fills caches, opens connections, writes nothing. Called only where the
+   * controller was registered with `warmUp`, and then before `run`, which is not called before this has settled. It is a head
+   * start and no more: `run` has to work without, because a warm-up may be cut short, and a restart has none. What it starts
+   * through `warm` goes on until the run for which it was done is over.
+   */
+  warmUp?(warm: WarmUp): Promise<void>
 }
 
 /** Builds a controller. Must return a new instance at every call. */

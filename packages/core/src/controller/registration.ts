@@ -1,18 +1,34 @@
 import { OptionsError } from '../options/options-error.ts'
 import { Controller, type ControllerFactory } from './controller.ts'
+import { type DurationRule, resolveDurationMs } from '../options/duration.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
+import { assertOneOf } from '../options/one-of.ts'
 import { type ResolvedRestartOptions, type RestartOptions, resolveRestartOptions } from './restart-options.ts'
+import { WARM_UP_MODES, type WarmRun, type WarmUpMode } from './warm-up.ts'
 
 /** A factory that was registered, with its options filled in. */
 export interface Registration {
   readonly factory: ControllerFactory
   readonly restart: ResolvedRestartOptions
+  /** Infinity where nobody asks for progress. */
+  readonly progressTimeoutMs: number
+  readonly warmUp: WarmUpMode
+  readonly warmUpTimeoutMs: number
 }
 
 /** How a controller is registered. */
 export interface RegisterOptions {
   /** How often this controller is restarted when it fails. @default that of the manager */
   readonly restart?: RestartOptions
+  /**
+   * The controller calls `term.progress()` more often than this. One that does not is unhealthy, and the term is given up.
+   * @default nobody asks
+   */
+  readonly progressTimeoutMs?: number
+  /** When the controller warms up, if it has a `warmUp`. @default 'never' */
+  readonly warmUp?: WarmUpMode
+  /** How long a new leader waits for a warm-up that is not finished, before it cuts it short and starts afresh. @default 5000 */
+  readonly warmUpTimeoutMs?: number
 }
 
 /** Checks and fills in a registration. @throws OptionsError for a factory that is not a function, or bad options. */
@@ -26,13 +42,28 @@ export function createRegistration(
       `Expected \`register()\` to be given a function that builds a Controller, got \`${typeof factory}\``,
     )
   }
-  assertKnownKeys('`register()`', options, ['restart'])
-  return { factory, restart: options.restart === undefined ? defaultRestart : resolveRestartOptions(options.restart) }
+  assertKnownKeys('`register()`', options, ['restart', 'progressTimeoutMs', 'warmUp', 'warmUpTimeoutMs'])
+  assertOneOf('warmUp', options.warmUp, WARM_UP_MODES)
+  const duration = (name: 'progressTimeoutMs' | 'warmUpTimeoutMs', rule: DurationRule): number =>
+    resolveDurationMs(name, options[name], rule)
+  return {
+    factory,
+    restart: options.restart === undefined ? defaultRestart : resolveRestartOptions(options.restart),
+    progressTimeoutMs: duration('progressTimeoutMs', { fallback: Infinity }),
+    warmUp: options.warmUp ?? 'never',
+    warmUpTimeoutMs: duration('warmUpTimeoutMs', { fallback: 5000, min: 0 }),
+  }
 }
 
 /** A controller that was built for its first run, or the reason why that failed. */
 export type FirstBuild =
-  | { readonly kind: 'built'; readonly registration: Registration; readonly controller: Controller }
+  | {
+      readonly kind: 'built'
+      readonly registration: Registration
+      readonly controller: Controller
+      /** Where the controller was built ahead of the term. */
+      readonly warmRun?: WarmRun
+    }
   | { readonly kind: 'failed'; readonly registration: Registration; readonly name: string; readonly error: unknown }
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
@@ -43,8 +74,16 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
  * A factory that throws is a failure like any other and is tried again later. What a restart cannot mend is an error.
  * @throws OptionsError when a factory returns something else than a new controller, or a name is missing, malformed or taken.
  */
-export function buildAll(registrations: readonly Registration[], seen: WeakSet<Controller>): readonly FirstBuild[] {
-  const builds = registrations.map((registration, index) => build(registration, index, seen))
+export function buildAll(
+  registrations: readonly Registration[],
+  seen: WeakSet<Controller>,
+  warmRuns: ReadonlyMap<Registration, WarmRun> = new Map(),
+): readonly FirstBuild[] {
+  const builds = registrations.map((registration, index): FirstBuild => {
+    const warmRun = warmRuns.get(registration)
+    if (warmRun === undefined) return build(registration, index, seen)
+    return { kind: 'built', registration, controller: warmRun.controller, warmRun }
+  })
   const names = new Set<string>()
   for (const build of builds) {
     if (build.kind === 'failed') continue
@@ -61,7 +100,7 @@ export function buildAll(registrations: readonly Registration[], seen: WeakSet<C
  * Builds a controller for a later run.
  * @throws OptionsError when it is not a new one.
  */
-export function buildNext({ factory }: Registration, seen: WeakSet<Controller>): Controller {
+export function buildNext({ factory }: Pick<Registration, 'factory'>, seen: WeakSet<Controller>): Controller {
   const controller: unknown = factory()
   assertUsable(controller, seen)
   seen.add(controller)

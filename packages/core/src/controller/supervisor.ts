@@ -3,20 +3,24 @@ import type { Clock, Timer } from '../ports/clock.ts'
 import type { Random } from '../ports/random.ts'
 import { ControllerTerm } from '../term/controller-term.ts'
 import type { Leadership } from '../term/leadership.ts'
-import { type LiveTask, ScopeClosedError } from '../term/task-scope.ts'
+import { onAbort } from '../term/owned/owner.ts'
+import type { LiveTask } from '../term/task-scope.ts'
 import type { TermExtension } from '../term/term-extension.ts'
 import type { StepDownOptions, Term } from '../term/term.ts'
 import type { Controller, ControllerFactory } from './controller.ts'
-import { MAX_BACKOFF_MS, type ResolvedRestartOptions } from './restart-options.ts'
+import { NoProgressError, ProgressWatch } from './progress-watch.ts'
+import type { Registration } from './registration.ts'
+import { MAX_BACKOFF_MS } from './restart-options.ts'
 import {
   ControllerFailedError,
   ControllerRestartError,
   ControllerReturnedError,
   TerminalError,
 } from './terminal-error.ts'
+import type { WarmRun } from './warm-up.ts'
 
 /** What a {@link ControllerSupervisor} is made of. */
-export interface SupervisorOptions {
+export interface SupervisorOptions extends Pick<Registration, 'restart' | 'progressTimeoutMs' | 'warmUpTimeoutMs'> {
   readonly name: string
   /** Builds a controller that was never used before. */
   readonly build: ControllerFactory
@@ -25,9 +29,10 @@ export interface SupervisorOptions {
   readonly lease: string
   readonly clock: Clock
   readonly random: Random
-  readonly restart: ResolvedRestartOptions
   /** How long a failed run may take to end before its controller counts as failed for good. */
   readonly restartDrainMs: number
+  /** For how long the cleanups of a run may run, asked when they begin. */
+  readonly cleanupBudgetMs: () => number
   readonly extensions: readonly TermExtension[]
   readonly observer: SupervisorObserver
 }
@@ -40,7 +45,10 @@ export interface SupervisorObserver {
   readonly failed: (error: unknown, restartInMs: number | undefined) => void
   /** Something failed while the run was ending. Nothing follows from it. */
   readonly failedWhileEnding: (error: unknown, task: string) => void
-  readonly gaveUp: (error: ControllerFailedError) => void
+  /** The controller is beyond repair; others should have the lease for as long as its restarts were counted. */
+  readonly gaveUp: (error: ControllerFailedError, cooldownMs: number) => void
+  /** The cleanups of a run did not end in time. */
+  readonly cleanupOverdue: () => void
   readonly stepDown: (options: StepDownOptions) => void
 }
 
@@ -57,7 +65,9 @@ export class ControllerSupervisor {
   readonly #done = Promise.withResolvers<void>()
   readonly #failures: number[] = []
   #first: Controller | undefined
+  #warmRun: WarmRun | undefined
   #run: ControllerTerm | undefined
+  #isCleanupOverdue = false
   #ending: Error | undefined
   #backoff: { readonly timer: Timer; readonly wake: () => void } | undefined
 
@@ -66,15 +76,23 @@ export class ControllerSupervisor {
     this.done = this.#done.promise
   }
 
-  /** Runs the controller; `first` is the instance for the first run where one was built already. */
-  start(first?: Controller): void {
+  /** Runs the controller; `first` is the instance for the first run where one was built already, `warmRun` how it warmed up. */
+  start(first?: Controller, warmRun?: WarmRun): void {
     this.#first = first
+    this.#warmRun = warmRun
     void this.#supervise().finally(() => this.#done.resolve())
   }
 
   /** The tasks that have not settled. */
   liveTasks(): readonly LiveTask[] {
-    return this.#run?.scope.liveTasks() ?? []
+    return [...(this.#run?.scope.liveTasks() ?? []), ...(this.#warmRun?.liveTasks() ?? [])]
+  }
+
+  /** Whether only cleanups are left, and they still have time. */
+  get isWithinCleanupBudget(): boolean {
+    if (this.#isCleanupOverdue) return false
+    const tasks = this.#run === undefined || this.#run.scope.isCleaning ? 0 : this.#run.scope.size
+    return tasks === 0 && (this.#warmRun?.isCleaning ?? true)
   }
 
   /** Tells the controller to take no new work, and never restarts it again. */
@@ -98,7 +116,7 @@ export class ControllerSupervisor {
       const backoffMs = this.#nextBackoffMs(failure.error)
       this.#options.observer.failed(failure.error, backoffMs)
       if (backoffMs === undefined) {
-        this.#options.observer.gaveUp(new ControllerFailedError(this.#options.name, failure.error))
+        this.#giveUp(failure.error)
         return
       }
       await this.#pause(backoffMs)
@@ -111,20 +129,27 @@ export class ControllerSupervisor {
     const term = this.#createTerm(failed.resolve)
     const detach: (() => void)[] = []
     this.#run = term
+    const forgetEnd = onAbort(term.signal, () => failed.resolve(undefined))
+    let progress: ProgressWatch | undefined
     try {
       for (const extension of this.#options.extensions) detach.push(extension.attach(term))
-      const controller = this.#build()
-      this.#options.observer.runBegan(term)
-      term.spawn('run', () => controller.run(term)).catch(() => {})
-      const onEnd = () => failed.resolve(undefined)
-      if (term.signal.aborted) onEnd()
-      else term.signal.addEventListener('abort', onEnd, { once: true })
+      // Without a warm-up, the controller runs in this very turn.
+      if (this.#warmRun !== undefined) await this.#awaitWarmUp(this.#warmRun, term)
+      if (!term.signal.aborted) {
+        const controller = this.#build()
+        this.#options.observer.runBegan(term)
+        progress = this.#watchProgress(term)
+        term.spawn('run', () => controller.run(term)).catch(() => {})
+      }
     } catch (error) {
       failed.resolve({ error })
     }
     const failure = await failed.promise
+    progress?.end()
+    forgetEnd()
     const overdue = failure === undefined ? undefined : this.#endFailedRun(term, failure)
     await term.scope.join()
+    await this.#endWarmRun(failure === undefined ? 'its term has ended' : 'its run has failed')
     overdue?.cancel()
     for (const dispose of detach.toReversed()) this.#detach(dispose)
     term.over()
@@ -154,24 +179,75 @@ export class ControllerSupervisor {
         if (!term.signal.aborted && !hasFailed) {
           hasFailed = true
           fail({ error })
-        } else if (!isConsequenceOf(error, term.signal)) observer.failedWhileEnding(error, task)
+        } else if (!term.isEchoOfEnd(error)) observer.failedWhileEnding(error, task)
       },
       onIdle: () => {
         hasFailed = true
         fail({ error: new ControllerReturnedError(name) })
       },
       onStepDown: observer.stepDown,
+      cleanupBudgetMs: this.#options.cleanupBudgetMs,
+      onCleanupOverdue: () => this.cleanupOverdue(),
     })
     return term
   }
 
+  /** Notes that cleanups, also those of a warm-up, did not end in time. */
+  cleanupOverdue(): void {
+    this.#isCleanupOverdue = true
+    this.#options.observer.cleanupOverdue()
+  }
+
   /** Ends a run that failed. A run that does not end in time is never restarted, so the controller has failed for good. */
   #endFailedRun(term: ControllerTerm, { error }: Failure): Timer {
-    const { name, clock, restartDrainMs, observer } = this.#options
+    const { name, clock, restartDrainMs } = this.#options
     term.hardAbort(new ControllerRestartError(name, error))
     return clock.setTimer(restartDrainMs, () => {
-      if (this.#ending === undefined) observer.gaveUp(new ControllerFailedError(name, error))
+      if (this.#ending === undefined) this.#giveUp(error)
     })
+  }
+
+  #giveUp(error: unknown): void {
+    const { name, restart, observer } = this.#options
+    observer.gaveUp(new ControllerFailedError(name, error), restart.withinMs)
+  }
+
+  /** A controller that stands still can be neither restarted nor left alone: its health check fails, and it is given up. */
+  #watchProgress(term: ControllerTerm): ProgressWatch | undefined {
+    const { name, clock, progressTimeoutMs: timeoutMs, observer } = this.#options
+    if (timeoutMs === Infinity) return undefined
+    let stalled: NoProgressError | undefined
+    term.progress()
+    term.health.register('progress', () => {
+      if (stalled !== undefined) throw stalled
+    })
+    return new ProgressWatch({
+      clock,
+      timeoutMs,
+      progressedAt: () => term.progressedAt,
+      onStalled: () => {
+        stalled = new NoProgressError(name, timeoutMs)
+        observer.failed(stalled, undefined)
+        this.#giveUp(stalled)
+      },
+    })
+  }
+
+  /** An instance whose warm-up did not come to a good end in time is not used. */
+  async #awaitWarmUp(warmRun: WarmRun, term: ControllerTerm): Promise<void> {
+    const { clock, warmUpTimeoutMs: timeoutMs } = this.#options
+    if (await warmRun.isReadyWithin({ clock, timeoutMs, signal: term.signal })) {
+      warmRun.adopt((error, task) => term.taskFailed(error, task))
+      return
+    }
+    warmRun.end('it was not ready when its term began')
+    this.#first = undefined
+  }
+
+  async #endWarmRun(why: string): Promise<void> {
+    this.#warmRun?.end(why)
+    await this.#warmRun?.join()
+    this.#warmRun = undefined
   }
 
   #build(): Controller {
@@ -201,11 +277,4 @@ export class ControllerSupervisor {
 
 interface Failure {
   readonly error: unknown
-}
-
-/** Whether an error only says that the work was told to end. */
-function isConsequenceOf(error: unknown, { aborted, reason }: AbortSignal): boolean {
-  if (!aborted) return false
-  if (error === reason || error instanceof ScopeClosedError) return true
-  return error instanceof Error && (error.name === 'AbortError' || error.cause === reason)
 }

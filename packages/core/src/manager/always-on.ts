@@ -1,3 +1,4 @@
+import { type DrainTiming, supervision } from '../candidacy/term-run.ts'
 import { WedgedError } from '../candidacy/wedged-error.ts'
 import {
   buildAll,
@@ -11,46 +12,48 @@ import type { ResolvedRestartOptions } from '../controller/restart-options.ts'
 import { ControllerSupervisor, type SupervisorObserver } from '../controller/supervisor.ts'
 import { LeadershipEndedError } from '../election/leadership-ended-error.ts'
 import { HealthProbe } from '../health/health-probe.ts'
+import { OptionsError } from '../options/options-error.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Random } from '../ports/random.ts'
 import type { TermExtension } from '../term/term-extension.ts'
 
 /** What {@link AlwaysOn} is made of. */
-export interface AlwaysOnOptions {
+export interface AlwaysOnRunOptions {
   readonly identity: string
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
   readonly restart: ResolvedRestartOptions
+  readonly timing: DrainTiming
   readonly extensions: readonly TermExtension[]
   readonly onFailure: (error: Error) => void
   /** Called when tasks are left that do not end. */
   readonly onWedged: (error: WedgedError) => void
 }
 
-/** How long controllers that need no leadership may take to stop before they are told to drop what is in flight. */
-const DRAIN_MS = 20_000
-
-/** How long they may take to react to that. */
-const ABORT_GRACE_MS = 4000
-
 /** The controllers that run from start to stop of the manager, whoever leads. */
 export class AlwaysOn {
   /** The health checks of the controllers. */
   readonly health: HealthProbe = new HealthProbe()
-  readonly #options: AlwaysOnOptions
+  readonly #options: AlwaysOnRunOptions
   readonly #registrations: Registration[] = []
   readonly #seen = new WeakSet<Controller>()
+  #isStopping = false
+  #isWedged = false
   #supervisors: readonly ControllerSupervisor[] = []
 
-  constructor(options: AlwaysOnOptions) {
+  constructor(options: AlwaysOnRunOptions) {
     this.#options = options
   }
 
   /** Adds a controller. @throws OptionsError for a factory that is not a function, or bad options. */
   register(factory: ControllerFactory, options: RegisterOptions): void {
-    this.#registrations.push(createRegistration(factory, options, this.#options.restart))
+    const registration = createRegistration(factory, options, this.#options.restart)
+    if (registration.warmUp !== 'never') {
+      throw new OptionsError('Expected `warmUp` to be given only for a controller that needs leadership')
+    }
+    this.#registrations.push(registration)
   }
 
   /** Runs them. @throws OptionsError when one of them can never run. */
@@ -64,8 +67,8 @@ export class AlwaysOn {
         lease: this.#options.identity,
         leadership: undefined,
         build: () => buildNext(build.registration, this.#seen),
-        restart: build.registration.restart,
-        restartDrainMs: DRAIN_MS,
+        ...supervision(build.registration, this.#options.timing),
+        cleanupBudgetMs: () => this.#options.timing.cleanupTimeoutMs,
         observer: this.#observerOf(name),
       })
       supervisor.start(build.kind === 'built' ? build.controller : undefined)
@@ -77,17 +80,23 @@ export class AlwaysOn {
   async stop(): Promise<void> {
     const reason = new LeadershipEndedError('shutdown', 0n)
     for (const supervisor of this.#supervisors) supervisor.end(reason)
-    const { clock } = this.#options
-    const abort = clock.setTimer(DRAIN_MS, () => {
+    const { clock, timing } = this.#options
+    const abort = clock.setTimer(timing.drainTimeoutMs, () => {
       for (const supervisor of this.#supervisors) supervisor.hardAbort(reason)
     })
-    const wedge = clock.setTimer(DRAIN_MS + ABORT_GRACE_MS, () => this.#reportWedged())
+    // What is left then may be cleanups, which have a time of their own.
+    const wedge = clock.setTimer(timing.drainTimeoutMs + timing.abortGraceMs, () => {
+      if (!this.#supervisors.every((supervisor) => supervisor.isWithinCleanupBudget)) this.#reportWedged()
+    })
+    this.#isStopping = true
     await Promise.all(this.#supervisors.map((supervisor) => supervisor.done))
     abort.cancel()
     wedge.cancel()
   }
 
   #reportWedged(): void {
+    if (this.#isWedged) return
+    this.#isWedged = true
     const { identity, onWedged } = this.#options
     const tasks = this.#supervisors.flatMap((supervisor) => supervisor.liveTasks())
     onWedged(new WedgedError(identity, 0n, tasks))
@@ -107,6 +116,9 @@ export class AlwaysOn {
       failedWhileEnding: (error, task) =>
         logger.error({ controller, task, err: error }, 'task failed while its controller ended'),
       gaveUp: onFailure,
+      cleanupOverdue: () => {
+        if (this.#isStopping) this.#reportWedged()
+      },
       stepDown: () => {},
     }
   }

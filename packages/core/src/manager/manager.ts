@@ -2,7 +2,7 @@ import { AlreadyStartedError } from '../already-started-error.ts'
 import { Candidacy, type StepDownResult } from '../candidacy/candidacy.ts'
 import type { WedgedPolicy } from '../candidacy/candidacy-options.ts'
 import type { CandidacyEvent, CandidacyState } from '../candidacy/events.ts'
-import { LEASE_OPTION_NAMES, type LeaseOptions } from '../candidacy/lease-options.ts'
+import { LEASE_OPTION_NAMES, type LeaseOptions, resolveCleanupTimeoutMs } from '../candidacy/lease-options.ts'
 import type { LeadershipLostError, WedgedError } from '../candidacy/wedged-error.ts'
 import type { ControllerFactory } from '../controller/controller.ts'
 import type { RegisterOptions } from '../controller/registration.ts'
@@ -13,6 +13,7 @@ import { HealthProbe } from '../health/health-probe.ts'
 import { HealthRegistry } from '../health/health-registry.ts'
 import type { Lock } from '../lock/lock.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
+import { assertOneOf } from '../options/one-of.ts'
 import { OptionsError } from '../options/options-error.ts'
 import { type Clock, systemClock } from '../ports/clock.ts'
 import { type Logger, silentLogger } from '../ports/logger.ts'
@@ -20,7 +21,9 @@ import { type Random, systemRandom } from '../ports/random.ts'
 import type { TermExtension } from '../term/term-extension.ts'
 import type { StepDownOptions } from '../term/term.ts'
 import { AlwaysOn } from './always-on.ts'
-import type { Service } from './service.ts'
+import { type GroupOptions, type ResolvedGroupOptions, resolveGroupOptions } from './group-options.ts'
+import { RunningServices } from './running-services.ts'
+import { type Service, SERVICE_GROUPS } from './service.ts'
 
 /** Options of a {@link Manager}. */
 export interface ManagerOptions {
@@ -38,6 +41,8 @@ export interface ManagerOptions {
   readonly restart?: RestartOptions
   /** Started in order before anything stands for election, stopped in reverse after everything else. @default none */
   readonly services?: readonly Service[]
+  /** How long each group may take to stop. */
+  readonly groups?: GroupOptions
   /** @default none */
   readonly extensions?: readonly TermExtension[]
   /**
@@ -72,10 +77,11 @@ export class Manager implements AsyncDisposable {
   readonly #candidacies: Candidacy[] = []
   readonly #listeners = new Set<(event: CandidacyEvent) => void>()
   readonly #alwaysOn: AlwaysOn
-  readonly #started: Service[] = []
+  readonly #groups: ResolvedGroupOptions
+  readonly #services: RunningServices
   readonly #stopRequested = Promise.withResolvers<void>()
   readonly #beyondStopping = Promise.withResolvers<void>()
-  #failure: Error | undefined
+  readonly #failures: Error[] = []
   #running: Promise<void> | undefined
   #stopping: Promise<void> | undefined
   #isStopping = false
@@ -93,7 +99,17 @@ export class Manager implements AsyncDisposable {
     assertOneOf('onWedged', options.onWedged, ['exit', 'hold', 'abandon'])
     this.#clock = options.clock ?? systemClock
     this.#logger = options.logger ?? silentLogger
+    this.#groups = resolveGroupOptions(options.groups)
+    const { services = [] } = options
+    for (const service of services) assertOneOf('group', service.group, SERVICE_GROUPS)
+    this.#services = new RunningServices({
+      services,
+      groups: this.#groups,
+      clock: this.#clock,
+      onFailure: (error) => this.#fail(asError(error)),
+    })
     this.#alwaysOn = new AlwaysOn({
+      timing: this.#groups.alwaysOn,
       identity: options.identity,
       clock: this.#clock,
       random: options.random ?? systemRandom,
@@ -157,7 +173,8 @@ export class Manager implements AsyncDisposable {
   }
 
   /**
-   * Runs until `stop()` is called. Resolves after a clean stop; rejects with the cause otherwise, once everything is closed.
+   * Runs until `stop()` is called. Resolves after a clean stop; rejects with the cause otherwise, once everything is closed: with
+   * an `AggregateError` where there are several, in the order in which they came.
    * @throws AlreadyStartedError (as a rejection) when called twice, or after `stop()`.
    */
   start(): Promise<void> {
@@ -195,7 +212,7 @@ export class Manager implements AsyncDisposable {
 
   async #run(): Promise<void> {
     try {
-      await this.#startServices()
+      await this.#services.start(() => this.#isStopping)
       if (!this.#isStopping) {
         this.#alwaysOn.start()
         for (const candidacy of this.#candidacies) candidacy.start()
@@ -207,9 +224,9 @@ export class Manager implements AsyncDisposable {
     this.#isStopping = true
     // What is beyond stopping must not keep the caller from hearing of it.
     await Promise.race([this.#stopWork(), this.#beyondStopping.promise])
-    await this.#stopServices()
+    await this.#services.stop()
     this.#listeners.clear()
-    if (this.#failure !== undefined) throw this.#failure
+    if (this.#failures.length > 0) throw oneOf(this.#failures)
   }
 
   async #stopWork(): Promise<void> {
@@ -218,28 +235,10 @@ export class Manager implements AsyncDisposable {
     await this.#alwaysOn.stop()
   }
 
-  async #startServices(): Promise<void> {
-    for (const service of this.#options.services ?? []) {
-      if (this.#isStopping) return
-      await service.start()
-      this.#started.push(service)
-    }
-  }
-
-  async #stopServices(): Promise<void> {
-    for (const service of this.#started.splice(0).toReversed()) {
-      try {
-        await service.stop()
-      } catch (error) {
-        this.#fail(asError(error))
-      }
-    }
-  }
-
-  /** The first failure is what `start()` rejects with; the manager stops in order. */
+  /** The manager stops in order, and `start()` rejects with what has failed. */
   #fail(error: Error): void {
     this.#logger.error({ event: 'failed', err: error }, error.message)
-    this.#failure ??= error
+    this.#failures.push(error)
     this.#stopRequested.resolve()
   }
 
@@ -261,6 +260,8 @@ export class Manager implements AsyncDisposable {
         releaseOnExit: this.featureGates.ReleaseLockOnExit.enabled,
         missingLease: lease.missingLease ?? 'create',
       },
+      cleanupTimeoutMs: resolveCleanupTimeoutMs(lease),
+      warmUpStopTimeoutMs: this.#groups.warmUp.stopTimeoutMs,
       gates: this.featureGates,
       onWedged: this.#options.onWedged ?? 'exit',
       clock: this.#clock,
@@ -299,11 +300,14 @@ export class Manager implements AsyncDisposable {
   }
 }
 
-function asError(cause: unknown): Error {
-  return cause instanceof Error ? cause : new Error(String(cause))
+/** The failure itself where it is the only one. The first one is the cause of an aggregate. */
+function oneOf(failures: readonly Error[]): Error {
+  const [first] = failures
+  if (first !== undefined && failures.length === 1) return first
+  const messages = failures.map(({ message }) => message).join('; ')
+  return new AggregateError(failures, `${failures.length} failures: ${messages}`, { cause: first })
 }
 
-function assertOneOf(name: string, value: unknown, allowed: readonly string[]): void {
-  if (value === undefined || allowed.some((item) => item === value)) return
-  throw new OptionsError(`Expected \`${name}\` to be one of ${allowed.join(', ')}, got \`${String(value)}\``)
+function asError(cause: unknown): Error {
+  return cause instanceof Error ? cause : new Error(String(cause))
 }

@@ -192,6 +192,19 @@ export class ControllerTerm implements Term, Owner {
     this.scope.noteSite(name)
   }
 
+  /** Takes in the failure of something that was started for this run elsewhere. */
+  taskFailed(error: unknown, task: string): void {
+    this.#options.onTaskFailure(error, task)
+  }
+
+  /** Whether an error only says that the work was told to end. */
+  isEchoOfEnd(error: unknown): boolean {
+    const { aborted, reason } = this.signal
+    if (!aborted) return false
+    if (error === reason || error instanceof ScopeClosedError) return true
+    return error instanceof Error && (error.name === 'AbortError' || error.cause === reason)
+  }
+
   /** Tells the work to take nothing new. */
   end(reason: Error): void {
     this.#soft.abort(reason)

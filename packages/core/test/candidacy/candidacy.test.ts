@@ -70,6 +70,7 @@ describe('A candidacy', () => {
       successor: undefined,
       drain: 'clean',
       drainMs: 0,
+      errors: [],
     })
     expect(replica.events.filter(({ kind }) => kind !== 'state')).toEqual([
       { lease: 'lease', kind: 'leader-observed', identity: '' },

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { Controller } from '../../src/controller/controller.ts'
-import { buildAll, buildNext, type Registration } from '../../src/controller/registration.ts'
+import { buildAll, buildNext, createRegistration, type Registration } from '../../src/controller/registration.ts'
 import { resolveRestartOptions } from '../../src/controller/restart-options.ts'
 
 const controller = (name: string): Controller => ({ name, run: async () => {} })
-const registration = (factory: () => Controller): Registration => ({ factory, restart: resolveRestartOptions() })
+const registration = (factory: () => Controller): Registration =>
+  createRegistration(factory, {}, resolveRestartOptions())
 
 describe('The controllers of a lease', () => {
   test('are built in the order of registration', () => {

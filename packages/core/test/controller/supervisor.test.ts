@@ -15,6 +15,12 @@ const ENDED = new LeadershipEndedError('step-down', 7n)
 
 type Run = (term: Term, run: number) => Promise<void>
 
+interface Budgets {
+  readonly progressTimeoutMs?: number
+  readonly warmUpTimeoutMs?: number
+  readonly cleanupBudgetMs?: number
+}
+
 class Bench {
   readonly clock = new VirtualClock()
   readonly terms: Term[] = []
@@ -24,19 +30,28 @@ class Bench {
   readonly runsOver: Term[] = []
   readonly supervisor: ControllerSupervisor
   isDone = false
+  overdueAt: number | undefined
 
-  constructor(build: () => Controller, restart: RestartOptions = {}, extensions: readonly TermExtension[] = []) {
+  constructor(
+    build: () => Controller,
+    restart: RestartOptions = {},
+    extensions: readonly TermExtension[] = [],
+    options: Budgets = {},
+  ) {
     const seen = new WeakSet<Controller>()
     const resolved = resolveRestartOptions(restart)
     this.supervisor = new ControllerSupervisor({
       name: 'janitor',
       lease: 'lease',
-      build: () => buildNext({ factory: build, restart: resolved }, seen),
+      build: () => buildNext({ factory: build }, seen),
       leadership: new Leadership({ epoch: 7n, lease: 'lease', validUntil: 1e9, clock: this.clock }),
       clock: this.clock,
       random: () => 0,
       restart: resolved,
+      progressTimeoutMs: options.progressTimeoutMs ?? Infinity,
+      warmUpTimeoutMs: options.warmUpTimeoutMs ?? 1000,
       restartDrainMs: 5000,
+      cleanupBudgetMs: () => options.cleanupBudgetMs ?? 2000,
       extensions,
       observer: {
         runBegan: (term) => this.terms.push(term),
@@ -44,15 +59,21 @@ class Bench {
         failed: (error, restartInMs) => this.failures.push({ error, restartInMs }),
         failedWhileEnding: (error) => this.whileEnding.push(error),
         gaveUp: (error) => this.gaveUp.push(error),
+        cleanupOverdue: () => (this.overdueAt = this.clock.now()),
         stepDown: () => this.supervisor.end(ENDED),
       },
     })
     void this.supervisor.done.then(() => (this.isDone = true))
   }
 
-  static of(run: Run, restart: RestartOptions = {}, extensions: readonly TermExtension[] = []): Bench {
+  static of(
+    run: Run,
+    restart: RestartOptions = {},
+    extensions: readonly TermExtension[] = [],
+    options: Budgets = {},
+  ): Bench {
     let runs = 0
-    return new Bench(() => ({ name: 'janitor', run: (term) => run(term, ++runs) }), restart, extensions)
+    return new Bench(() => ({ name: 'janitor', run: (term) => run(term, ++runs) }), restart, extensions, options)
   }
 
   async start(): Promise<this> {

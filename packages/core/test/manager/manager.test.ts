@@ -1,41 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import type { Controller } from '../../src/controller/controller.ts'
 import { MemoryLeaseStore } from '../../src/lock/memory-lock.ts'
-import { Manager, type ManagerOptions } from '../../src/manager/manager.ts'
-import type { Service } from '../../src/manager/service.ts'
+import type { ManagerOptions } from '../../src/manager/manager.ts'
 import { BreakableLock } from '../support/breakable-lock.ts'
 import { untilEnd } from '../support/replica.ts'
-
-function createManager(options: Partial<ManagerOptions> = {}) {
-  const clock = new VirtualClock()
-  const store = new MemoryLeaseStore()
-  const locks: BreakableLock[] = []
-  const manager = new Manager({
-    identity: 'me',
-    lease: { name: 'lease' },
-    clock,
-    random: () => 0,
-    createLock: (lease) => {
-      const lock = new BreakableLock(store.lock(lease.name))
-      locks.push(lock)
-      return lock
-    },
-    ...options,
-  })
-  return { manager, clock, store, locks }
-}
-
-const janitor = (run: Controller['run'] = untilEnd): Controller => ({ name: 'janitor', run })
-
-function service(name: string, log: string[], fault: Partial<Service> = {}): Service {
-  return {
-    name,
-    start: async () => void log.push(`start ${name}`),
-    stop: async () => void log.push(`stop ${name}`),
-    ...fault,
-  }
-}
+import { createManager, janitor, service } from '../support/virtual-manager.ts'
 
 describe('A manager', () => {
   test('does nothing before it is started', async () => {
@@ -310,6 +279,15 @@ describe('The options of a manager', () => {
     [{ lease: { name: 'a', renewDeadlineMs: 20_000 } }, 'got `20000 + 4000 > 14250`'],
     [{ onWedged: 'ignore' as never }, 'Expected `onWedged` to be one of exit, hold, abandon, got `ignore`'],
     [{ restart: { maxRestarts: -1 } }, 'Expected `restart.maxRestarts`'],
+    [{ lease: { name: 'a', cleanupTimeoutMs: -1 } }, 'Expected `cleanupTimeoutMs` to be a number of milliseconds'],
+    [{ groups: { leaders: {} } as never }, 'Unknown option `leaders` in `groups`'],
+    [{ groups: { servers: { stopTimeout: 1 } as never } }, 'did you mean `stopTimeoutMs`?'],
+    [{ groups: { caches: { stopTimeoutMs: Number.NaN } } }, 'Expected `groups.caches.stopTimeoutMs`'],
+    [{ groups: { alwaysOn: { drainTimeoutMs: -1 } } }, 'Expected `groups.alwaysOn.drainTimeoutMs`'],
+    [
+      { services: [{ ...service('a', []), group: 'webhooks' as never }] },
+      'Expected `group` to be one of servers, caches',
+    ],
     [{ featureGates: { Graceful: true } as never }, 'Unknown feature gate `Graceful`'],
   ])('%o are refused at once', (options, message) => {
     expect(() => createManager(options)).toThrow(message)

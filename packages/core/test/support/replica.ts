@@ -3,6 +3,7 @@ import { Candidacy } from '../../src/candidacy/candidacy.ts'
 import type { WedgedPolicy } from '../../src/candidacy/candidacy-options.ts'
 import type { CandidacyEvent } from '../../src/candidacy/events.ts'
 import type { ControllerFactory } from '../../src/controller/controller.ts'
+import type { RegisterOptions } from '../../src/controller/registration.ts'
 import { type RestartOptions, resolveRestartOptions } from '../../src/controller/restart-options.ts'
 import { resolveTimingOptions, type TimingOptions } from '../../src/election/timing-options.ts'
 import { type FeatureGateSettings, resolveFeatureGates } from '../../src/feature-gates.ts'
@@ -18,6 +19,7 @@ export interface ReplicaOptions {
   readonly clock?: VirtualClock
   readonly timing?: TimingOptions
   readonly onWedged?: WedgedPolicy
+  readonly cleanupTimeoutMs?: number
   readonly gates?: FeatureGateSettings
   readonly restart?: RestartOptions
   readonly onEvent?: (event: CandidacyEvent) => void
@@ -51,6 +53,8 @@ export class Replica {
         releaseOnExit: gates.ReleaseLockOnExit.enabled,
         missingLease: 'create',
       },
+      cleanupTimeoutMs: options.cleanupTimeoutMs ?? 4000,
+      warmUpStopTimeoutMs: 5000,
       gates,
       onWedged: options.onWedged ?? 'exit',
       clock: this.clock,
@@ -72,8 +76,8 @@ export class Replica {
     return this.registers(() => ({ name, run }))
   }
 
-  registers(factory: ControllerFactory): this {
-    this.candidacy.register(factory)
+  registers(factory: ControllerFactory, options: RegisterOptions = {}): this {
+    this.candidacy.register(factory, options)
     return this
   }
 

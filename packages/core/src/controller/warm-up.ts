@@ -1,0 +1,161 @@
+import type { Clock } from '../ports/clock.ts'
+import { TenureError } from '../tenure-error.ts'
+import { ControllerTerm } from '../term/controller-term.ts'
+import { onAbort } from '../term/owned/owner.ts'
+import type { LiveTask } from '../term/task-scope.ts'
+import type { WorkScope } from '../term/work-scope.ts'
+import type { Controller } from './controller.ts'
+
+/**
+ * What `warmUp()` works with: all that a term offers for starting work, and a write gate that is closed. It is over with the run
+ * of the controller for which it was done, after the tasks of that run; or when nothing comes of it.
+ */
+export interface WarmUp extends WorkScope {
+  /** 0: nothing may be written. */
+  readonly epoch: bigint
+  /** False: nothing may be written. */
+  isHeld(): boolean
+}
+
+/** When a controller that can warm up does so. */
+export const WARM_UP_MODES = ['never', 'successor', 'following'] as const
+
+/**
+ * When a controller that has a `warmUp` is built ahead of its term.
+ *
+ * - `never`: not at all; a follower builds nothing.
+ * - `successor`: when the leader steps down and this replica is to succeed it.
+ * - `following`: for as long as the replica follows.
+ */
+export type WarmUpMode = (typeof WARM_UP_MODES)[number]
+
+/** The reason with which the signals of a warm-up abort. */
+export class WarmUpOverError extends TenureError {
+  override readonly code = 'WARM_UP_OVER'
+
+  constructor(controller: string, why: string) {
+    super(`The warm-up of controller \`${controller}\` is over: ${why}`)
+  }
+}
+
+/** How a warm-up went. */
+export type WarmUpOutcome =
+  { readonly kind: 'ready' } | { readonly kind: 'cancelled' } | { readonly kind: 'failed'; readonly error: unknown }
+
+/** What a {@link WarmRun} is made of. */
+export interface WarmRunOptions {
+  readonly controller: Controller
+  readonly lease: string
+  readonly clock: Clock
+  readonly cleanupBudgetMs: () => number
+  readonly onCleanupOverdue: () => void
+  /** Something failed after the warm-up was ready, or while it ended. */
+  readonly onLateFailure: (error: unknown, task: string) => void
+}
+
+/** For how long the outcome of a warm-up is waited for. */
+export interface WarmUpPatience {
+  readonly clock: Clock
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/**
+ * A controller that was built ahead of its term, and everything that its warm-up started.
+ *
+ * 1. `warmUp()` is called once, before `run()`, on the very instance that is to run.
+ * 2. Once ended, nothing new begins; once joined, nothing is left.
+ */
+export class WarmRun {
+  readonly controller: Controller
+  readonly #term: ControllerTerm
+  readonly #settled = Promise.withResolvers<WarmUpOutcome>()
+  #outcome: WarmUpOutcome | undefined
+  #onLateFailure: WarmRunOptions['onLateFailure']
+
+  constructor(options: WarmRunOptions) {
+    this.controller = options.controller
+    this.#onLateFailure = options.onLateFailure
+    this.#term = new ControllerTerm({
+      ...options,
+      controller: options.controller.name,
+      leadership: undefined,
+      onTaskFailure: (error, task) => this.#failed(error, task),
+      onIdle: () => {},
+      onStepDown: () => {},
+    })
+  }
+
+  /** Begins to warm up. */
+  start(): void {
+    const { controller } = this
+    if (controller.warmUp === undefined) return this.#settle({ kind: 'ready' })
+    this.#term
+      .spawn('warmUp', () => controller.warmUp?.(this.#term))
+      .then(
+        () => this.#settle({ kind: 'ready' }),
+        () => {},
+      )
+  }
+
+  /** How it went; undefined while it is under way. */
+  get outcome(): WarmUpOutcome | undefined {
+    return this.#outcome
+  }
+
+  /** Resolves with how it went. Never rejects. */
+  get settled(): Promise<WarmUpOutcome> {
+    return this.#settled.promise
+  }
+
+  /** Whether it has come to a good end within `timeoutMs`, and before `signal` aborts. */
+  async isReadyWithin({ clock, timeoutMs, signal }: WarmUpPatience): Promise<boolean> {
+    if (this.#outcome === undefined) {
+      const over = Promise.withResolvers<void>()
+      const timer = clock.setTimer(timeoutMs, over.resolve)
+      const forget = onAbort(signal, over.resolve)
+      await Promise.race([this.settled, over.promise])
+      timer.cancel()
+      forget()
+    }
+    return this.#outcome?.kind === 'ready' && !signal.aborted && !this.#term.signal.aborted
+  }
+
+  /** Whether every task has settled and the cleanups are under way, or over. */
+  get isCleaning(): boolean {
+    return this.#term.scope.isCleaning || this.#term.taskCount === 0
+  }
+
+  /** From now on failures of what it has started are told to somebody else. */
+  adopt(onLateFailure: WarmRunOptions['onLateFailure']): void {
+    this.#onLateFailure = onLateFailure
+  }
+
+  /** Tells everything that it has started to end, at once: nothing of it deserves to finish. */
+  end(why: string): void {
+    this.#term.hardAbort(new WarmUpOverError(this.controller.name, why))
+    this.#settle({ kind: 'cancelled' })
+  }
+
+  /** Resolves when nothing of it is left. Never rejects. */
+  async join(): Promise<void> {
+    await this.#term.scope.join()
+    this.#term.over()
+  }
+
+  /** The tasks that have not settled. */
+  liveTasks(): readonly LiveTask[] {
+    return this.#term.scope.liveTasks()
+  }
+
+  #failed(error: unknown, task: string): void {
+    if (this.#term.isEchoOfEnd(error)) return
+    if (this.#outcome !== undefined) this.#onLateFailure(error, task)
+    else this.#settle({ kind: 'failed', error })
+  }
+
+  #settle(outcome: WarmUpOutcome): void {
+    this.#outcome ??= outcome
+    this.#settled.resolve(outcome)
+  }
+}

@@ -1,0 +1,40 @@
+import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
+import type { Controller } from '../../src/controller/controller.ts'
+import { MemoryLeaseStore } from '../../src/lock/memory-lock.ts'
+import { Manager, type ManagerOptions } from '../../src/manager/manager.ts'
+import type { Service } from '../../src/manager/service.ts'
+import { BreakableLock } from './breakable-lock.ts'
+import { untilEnd } from './replica.ts'
+
+/** A manager for the lease `lease` on virtual time and leases in memory. */
+export function createManager(options: Partial<ManagerOptions> = {}) {
+  const clock = new VirtualClock()
+  const store = new MemoryLeaseStore()
+  const locks: BreakableLock[] = []
+  const manager = new Manager({
+    identity: 'me',
+    lease: { name: 'lease' },
+    clock,
+    random: () => 0,
+    createLock: (lease) => {
+      const lock = new BreakableLock(store.lock(lease.name))
+      locks.push(lock)
+      return lock
+    },
+    ...options,
+  })
+  return { manager, clock, store, locks }
+}
+
+/** A controller that works until its term ends, unless it is told otherwise. */
+export const janitor = (run: Controller['run'] = untilEnd, name = 'janitor'): Controller => ({ name, run })
+
+/** A service that writes down when it starts and stops. */
+export function service(name: string, log: string[], fault: Partial<Service> = {}): Service {
+  return {
+    name,
+    start: async () => void log.push(`start ${name}`),
+    stop: async () => void log.push(`stop ${name}`),
+    ...fault,
+  }
+}
