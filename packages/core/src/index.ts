@@ -76,6 +76,8 @@ export {
   ControllerReturnedError,
   TerminalError,
 } from './controller/terminal-error.ts'
+export { NoProgressError } from './controller/progress-watch.ts'
+export { WarmUpOverError, type WarmUp, type WarmUpMode, type WarmUpOutcome } from './controller/warm-up.ts'
 export type { RestartOptions } from './controller/restart-options.ts'
 export { AlreadyStartedError } from './already-started-error.ts'
 export type { Candidacy, StepDownResult } from './candidacy/candidacy.ts'
@@ -85,4 +87,6 @@ export type { CandidacyEvent, CandidacyState, DrainOutcome, TermOverEvent } from
 export { describeTasks, IdentityTakenError, LeadershipLostError, WedgedError } from './candidacy/wedged-error.ts'
 export { LEASE_OPTION_NAMES, type LeaseOptions } from './candidacy/lease-options.ts'
 export { Manager, type ManagerOptions } from './manager/manager.ts'
-export type { Service } from './manager/service.ts'
+export type { Service, ServiceGroup } from './manager/service.ts'
+export type { AlwaysOnOptions, GroupOptions, StopOptions } from './manager/group-options.ts'
+export { ServiceOverdueError } from './manager/running-services.ts'

@@ -70,7 +70,7 @@ class OpsPort implements Ops {
     this.#leaseMetrics = new LeaseMetrics(registry, candidacies)
     this.#termMetrics = new TermMetrics({
       registry,
-      leases: () => candidacies().map(({ lease }) => lease),
+      candidacies,
       terms: () => this.#runs.terms,
     })
     this.#gateMetrics = new GateMetrics({ registry, termOf: (term) => this.#runs.termOf(term) })

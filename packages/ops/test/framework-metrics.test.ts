@@ -31,9 +31,11 @@ const FAMILIES = [
   'tenure_metrics_skipped',
   'tenure_renew_duration_seconds',
   'tenure_renew_failures_total',
+  'tenure_stuck_tasks',
   'tenure_tasks',
   'tenure_term_duration_seconds',
   'tenure_terms_total',
+  'tenure_warm_ups_total',
 ]
 
 test('a page shows every family of the framework with help and type, and each of them once', async () => {
@@ -218,5 +220,50 @@ test('feature gates are shown with their stage', async () => {
   expect(await values(managed, 'kubernetes_feature_enabled')).toEqual({
     '{name="GracefulLeaderTransition",stage="BETA"}': 1,
     '{name="ReleaseLockOnExit",stage="BETA"}': 0,
+  })
+})
+
+test('what keeps a wedged drain from its end is shown by controller, in the metrics and in /livez, until it ends', async () => {
+  const stuck = Promise.withResolvers<void>()
+  await using managed = manage({
+    controllers: [
+      controller('sweeper', async (term) => {
+        void term.spawn('export', () => stuck.promise)
+        void term.spawn('import', () => stuck.promise)
+        await term.sleep(1e8)
+      }),
+    ],
+    manager: { onWedged: 'hold', lease: { name: 'janitor', drainTimeoutMs: 10, abortGraceMs: 10 } },
+  })
+  await managed.start()
+  await managed.state('leading')
+  expect(await values(managed, 'tenure_stuck_tasks')).toEqual({})
+  void managed.manager.stepDown({ cooldownMs: 60_000 })
+  await managed.state('wedged')
+  expect(await values(managed, 'tenure_stuck_tasks')).toEqual({ '{name="janitor",controller="sweeper"}': 2 })
+  const health = await managed.get('/livez')
+  expect(health.status).toBe(500)
+  expect(health.body).toMatch(/sweeper\/export \(\d+ ms, started at .*framework-metrics\.test\.ts:\d+:\d+\)/)
+  stuck.resolve()
+  await managed.state('following')
+  expect(await values(managed, 'tenure_stuck_tasks')).toEqual({})
+})
+
+test('warm-ups are counted by how they went', async () => {
+  const store = new MemoryLeaseStore()
+  await using leader = manage({ store, controllers: [controller('sweeper')] })
+  await using follower = manage({ store, identity: 'replica-b' })
+  follower.manager.register(() => ({ name: 'sweeper', warmUp: async () => {}, run: (term) => term.sleep(1e8) }), {
+    warmUp: 'following',
+  })
+  await leader.start()
+  await leader.state('leading')
+  const warm = follower.event(({ kind }) => kind === 'warm-up')
+  await follower.start()
+  await warm
+  expect(await values(follower, 'tenure_warm_ups_total')).toEqual({
+    '{name="janitor",outcome="ready"}': 1,
+    '{name="janitor",outcome="failed"}': 0,
+    '{name="janitor",outcome="cancelled"}': 0,
   })
 })

@@ -94,6 +94,7 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
   if (cluster !== undefined && options.events !== false) {
     services.push(leaseEventService({ cluster, manager: theManager, identity, logger }))
   }
+  services.push(...(options.services ?? []))
   const manager: ProcessManager = new ProcessManager(
     {
       identity,
@@ -111,8 +112,16 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
   return manager
 }
 
-function supervision({ onWedged, restart }: CreateManagerOptions): Pick<ManagerOptions, 'onWedged' | 'restart'> {
-  return { ...(onWedged !== undefined && { onWedged }), ...(restart !== undefined && { restart }) }
+function supervision({
+  onWedged,
+  restart,
+  groups,
+}: CreateManagerOptions): Pick<ManagerOptions, 'onWedged' | 'restart' | 'groups'> {
+  return {
+    ...(onWedged !== undefined && { onWedged }),
+    ...(restart !== undefined && { restart }),
+    ...(groups !== undefined && { groups }),
+  }
 }
 
 /** Writes synchronously: the last lines before an exit are the ones that matter most. */

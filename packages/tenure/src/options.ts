@@ -9,6 +9,7 @@ import {
   type ManagerOptions,
   OptionsError,
   parseFeatureGates,
+  type Service,
 } from '@tenure/core'
 import { assertDnsLabel, assertDnsSubdomain, assertLabels } from '@tenure/kubernetes'
 import type { KubeConfig } from '@kubernetes/client-node'
@@ -25,7 +26,9 @@ export interface OpsOptions {
 /**
  * Options of `createManager()`. Each beats the flag of the same meaning, which beats the environment, which beats the default.
  */
-export interface CreateManagerOptions extends Pick<ManagerOptions, 'onWedged' | 'restart'> {
+export interface CreateManagerOptions extends Pick<ManagerOptions, 'onWedged' | 'restart' | 'groups'> {
+  /** Services of your own. Of each group, they start after those of Tenure. @default none */
+  readonly services?: readonly Service[]
   /** The lease to stand for. `name` may also come from `--lease` or `TENURE_LEASE`, `namespace` from `--namespace` or `TENURE_NAMESPACE`. */
   readonly lease?: Partial<LeaseOptions>
   /** Unique to this start of this process. @default `--identity`, `TENURE_IDENTITY`, `<POD_NAME or hostname>_<uuid>` */
@@ -84,6 +87,8 @@ const OPTION_NAMES = [
   'argv',
   'onWedged',
   'restart',
+  'groups',
+  'services',
 ] as const satisfies (keyof CreateManagerOptions)[]
 
 /** Fills in flags, environment and defaults, and checks every value. Does no I/O. @throws OptionsError naming what is wrong. */

@@ -17,7 +17,7 @@ export interface WarmUpsOptions {
 }
 
 /** Hears of warm-ups. */
-export interface WarmUpObserver {
+interface WarmUpObserver {
   readonly over: (controller: string, outcome: WarmUpOutcome) => void
   /** Something failed that cannot be the outcome any more. */
   readonly failedWhileEnding: (controller: string, error: unknown, task: string) => void

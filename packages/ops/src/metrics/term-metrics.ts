@@ -1,11 +1,19 @@
-import { type CandidacyEvent, type DrainOutcome, type EndReason, type Term, type TermOverEvent } from '@tenure/core'
+import type {
+  Candidacy,
+  CandidacyEvent,
+  DrainOutcome,
+  EndReason,
+  Term,
+  TermOverEvent,
+  WarmUpOutcome,
+} from '@tenure/core'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 /** What {@link TermMetrics} are made of. */
 export interface TermMetricsOptions {
   readonly registry: Registry
-  /** The names of all leases that are stood for. */
-  readonly leases: () => readonly string[]
+  /** All leases that are stood for. */
+  readonly candidacies: () => readonly Pick<Candidacy, 'lease' | 'stuckTasks'>[]
   /** The runs of controllers that have not ended. */
   readonly terms: () => readonly Term[]
 }
@@ -24,6 +32,8 @@ const END_REASONS: Readonly<Record<EndReason, true>> = {
 
 const DRAIN_OUTCOMES: Readonly<Record<DrainOutcome, true>> = { clean: true, aborted: true, wedged: true }
 
+const WARM_UP_OUTCOMES: Readonly<Record<WarmUpOutcome['kind'], true>> = { ready: true, failed: true, cancelled: true }
+
 /** How terms begin, go and end. */
 export class TermMetrics {
   readonly #options: TermMetricsOptions
@@ -31,6 +41,7 @@ export class TermMetrics {
   readonly #duration: Histogram
   readonly #drain: Histogram<'outcome'>
   readonly #handover: Histogram
+  readonly #warmUps: Counter<'name' | 'outcome'>
 
   constructor(options: TermMetricsOptions) {
     const registers = [options.registry]
@@ -60,20 +71,29 @@ export class TermMetrics {
       buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60],
       registers,
     })
+    this.#warmUps = new Counter({
+      name: 'tenure_warm_ups_total',
+      help: 'Warm-ups of controllers ahead of a term, by how they went.',
+      labelNames: ['name', 'outcome'],
+      registers,
+    })
     for (const outcome of Object.keys(DRAIN_OUTCOMES)) this.#drain.zero({ outcome })
     defineTasks(options)
+    defineStuckTasks(options)
   }
 
   /** Shows every lease from the start, whether it is ever held or not. */
   initialise(): void {
-    for (const name of this.#options.leases()) {
+    for (const { lease: name } of this.#options.candidacies()) {
       for (const end of Object.keys(END_REASONS)) this.#terms.inc({ name, end }, 0)
+      for (const outcome of Object.keys(WARM_UP_OUTCOMES)) this.#warmUps.inc({ name, outcome }, 0)
     }
   }
 
   /** Takes in what happened to a candidacy. Never throws. */
   observe(event: CandidacyEvent): void {
     if (event.kind === 'term-began') this.#handover.observe(event.handoverMs / 1000)
+    if (event.kind === 'warm-up') this.#warmUps.inc({ name: event.lease, outcome: event.outcome })
     if (event.kind !== 'term-over') return
     this.#terms.inc({ name: event.lease, end: endOf(event) })
     this.#duration.observe(event.durationMs / 1000)
@@ -98,6 +118,24 @@ function defineTasks({ registry, terms }: TermMetricsOptions): void {
       collect() {
         this.reset()
         for (const term of terms()) this.inc({ controller: term.controller }, term.taskCount)
+      },
+    }),
+  )
+}
+
+/** Shown only while a drain is wedged: what a follower shows does not change. */
+function defineStuckTasks({ registry, candidacies }: TermMetricsOptions): void {
+  registry.registerMetric(
+    new Gauge({
+      name: 'tenure_stuck_tasks',
+      help: 'Tasks that keep a drain from its end, which did not end in time.',
+      labelNames: ['name', 'controller'],
+      registers: [],
+      collect() {
+        this.reset()
+        for (const candidacy of candidacies()) {
+          for (const { controller } of candidacy.stuckTasks()) this.inc({ name: candidacy.lease, controller })
+        }
       },
     }),
   )
