@@ -23,3 +23,5 @@ export type { FenceMode, FenceOptions, GuardedResources } from './policies/fence
 export type { FencePolicy } from './policies/fence-policy.ts'
 export { holderCheck, type HolderCheckOptions } from './policies/holder-check.ts'
 export { termCheck, type TermCheckOptions } from './policies/term-check.ts'
+export { informer, type Informer } from './informer/informer.ts'
+export type { ApiObject, InformerOptions, InformerOwner, ObjectChange } from './informer/informer-options.ts'

@@ -53,6 +53,7 @@ export {
 export { FileLock, type FileLockOptions } from '@tenure/core/file-lock'
 export {
   gated,
+  informer,
   holderCheck,
   KubeConfigError,
   leaseRole,
@@ -60,6 +61,9 @@ export {
   manifests,
   termCheck,
   toYaml,
+  type Informer,
+  type InformerOptions,
+  type ObjectChange,
 } from '@tenure/kubernetes'
 export { metrics, NoTermMetricsError, PortInUseError, TermMetricsEndedError } from '@tenure/ops'
 export { createManager, ProcessManager } from './create-manager.ts'

@@ -1,0 +1,81 @@
+import { type Clock, OptionsError, type Random, systemClock, systemRandom, type WorkScope } from '@tenure/core'
+import type { KubeConfigSource } from '../transport/api-transport.ts'
+
+/** What an informer asks of the term, or the warm-up, that owns it. */
+export type InformerOwner = Pick<WorkScope, 'spawn' | 'signal' | 'controller'>
+
+/** An object as the API server sends it. */
+export interface ApiObject {
+  readonly metadata?: {
+    readonly name?: string | undefined
+    readonly namespace?: string | undefined
+    readonly resourceVersion?: string | undefined
+  }
+}
+
+/** A change of one object, as an informer saw it. Changes that follow each other closely may be seen as one. */
+export type ObjectChange<T> =
+  | { readonly kind: 'added'; readonly object: T }
+  | { readonly kind: 'updated'; readonly object: T; readonly previous: T }
+  /** `object` is how it was last seen. */
+  | { readonly kind: 'deleted'; readonly object: T }
+
+/** Options of an {@link informer}. */
+export interface InformerOptions<T extends ApiObject> {
+  /** How to reach the API server. The informer has connections of its own. */
+  readonly kubeConfig: KubeConfigSource
+  /** The path of the collection, such as `/api/v1/namespaces/ops/configmaps` or `/apis/apps/v1/deployments`. */
+  readonly path: string
+  /** @default all objects */
+  readonly labelSelector?: string
+  /** @default all objects */
+  readonly fieldSelector?: string
+  /** Called with every change. What it returns is a tracked task: a failure of it fails the controller. @default nobody asks */
+  readonly onChange?: (change: ObjectChange<T>) => unknown
+  /** Told why a list or a watch failed. It is tried again with growing pauses. @default nobody asks */
+  readonly onProblem?: (problem: Error) => void
+  /** @default that of this machine */
+  readonly clock?: Clock
+  /** @default that of this process */
+  readonly random?: Random
+}
+
+/** {@link InformerOptions} with every default filled in. */
+export interface ResolvedInformerOptions<T extends ApiObject> extends Required<Omit<InformerOptions<T>, Selector>> {
+  readonly selector: Readonly<Record<string, string>>
+  /** What is asked for, in the words of the API server's authorization. */
+  readonly collection: { readonly group: string; readonly resource: string; readonly namespace: string }
+}
+
+type Selector = 'labelSelector' | 'fieldSelector'
+
+const PATH =
+  /^\/(?:api|apis\/(?<group>[a-z0-9.-]+))\/[a-z0-9]+(?:\/namespaces\/(?<namespace>[a-z0-9-]+))?\/(?<resource>[a-z0-9]+)$/
+
+/** Fills in defaults. @throws OptionsError when the path is not that of a collection. */
+export function resolveInformerOptions<T extends ApiObject>(options: InformerOptions<T>): ResolvedInformerOptions<T> {
+  const { kubeConfig, path, labelSelector, fieldSelector } = options
+  const parts = PATH.exec(path)?.groups
+  if (parts === undefined) {
+    throw new OptionsError(
+      `Expected \`path\` to be that of a collection such as \`/api/v1/namespaces/ops/configmaps\`, got \`${path}\``,
+    )
+  }
+  return {
+    kubeConfig,
+    path,
+    collection: {
+      group: parts['group'] ?? '',
+      resource: parts['resource'] ?? '',
+      namespace: parts['namespace'] ?? '',
+    },
+    selector: {
+      ...(labelSelector !== undefined && { labelSelector }),
+      ...(fieldSelector !== undefined && { fieldSelector }),
+    },
+    onChange: options.onChange ?? (() => {}),
+    onProblem: options.onProblem ?? (() => {}),
+    clock: options.clock ?? systemClock,
+    random: options.random ?? systemRandom,
+  }
+}

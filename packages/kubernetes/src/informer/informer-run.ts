@@ -1,0 +1,165 @@
+import { LockRequestError } from '@tenure/core'
+import { ApiRequestError } from '../transport/api-request-error.ts'
+import type { ApiRequest } from '../transport/api-request.ts'
+import { ApiTransport } from '../transport/api-transport.ts'
+import { withDeadline } from '../transport/deadline.ts'
+import { isJsonObject, objectAt, stringAt } from '../transport/json-object.ts'
+import { LineDecoder } from '../watch/line-decoder.ts'
+import { pause } from '../watch/pause.ts'
+import { ReconnectBackoff } from '../watch/reconnect-backoff.ts'
+import { WatchInterruptedError } from '../watch/watch-interrupted-error.ts'
+import { type InformerEvent, parseInformerEvent, versionOf } from './informer-event.ts'
+import type { ApiObject, InformerOwner, ObjectChange, ResolvedInformerOptions } from './informer-options.ts'
+import { ObjectCache } from './object-cache.ts'
+
+/** How many objects are asked for at a time. */
+const PAGE_SIZE = 500
+
+/** How long a page of a list may take. */
+const LIST_TIMEOUT_MS = 60_000
+
+/** How long the server may keep a watch, in seconds; spread so that not all end at once. */
+const WATCH_SECONDS = { least: 240, most: 480 }
+
+/** How much longer than it was asked to a watch may last before it is taken for dead. */
+const WATCH_SLACK_MS = 30_000
+
+/** A watch that ends sooner counts as a failure, so that a server that ends every one is not asked at full speed. */
+const SHORTEST_WATCH_MS = 1000
+
+/**
+ * One informer at work. Owns its transport, and one list or watch at a time.
+ *
+ * 1. A watch resumes after the last version that was seen; only a version that the server no longer keeps makes it list again.
+ * 2. Once the signal has aborted no change is told; `run` resolves when no connection is left.
+ */
+export class InformerRun<T extends ApiObject> {
+  readonly cache: ObjectCache<T> = new ObjectCache()
+  readonly #owner: InformerOwner
+  readonly #options: ResolvedInformerOptions<T>
+  readonly #transport: ApiTransport
+  readonly #backoff: ReconnectBackoff
+  readonly #synced = Promise.withResolvers<void>()
+  #version: string | undefined
+
+  constructor(owner: InformerOwner, options: ResolvedInformerOptions<T>) {
+    this.#owner = owner
+    this.#options = options
+    this.#transport = new ApiTransport({
+      kubeConfig: options.kubeConfig,
+      userAgent: `tenure informer ${owner.controller}`,
+    })
+    this.#backoff = new ReconnectBackoff(options.random)
+    // Nobody has to wait for it.
+    this.#synced.promise.catch(() => {})
+  }
+
+  get synced(): Promise<void> {
+    return this.#synced.promise
+  }
+
+  /** Works until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      while (!signal.aborted) {
+        const problem = await this.#attempt(signal)
+        if (problem !== undefined && !signal.aborted) await this.#recover(problem, signal)
+      }
+    } finally {
+      this.#synced.reject(signal.reason)
+      await this.#transport.close()
+    }
+  }
+
+  /** Lists where that is needed, then watches until the watch ends. Resolves with why, unless that was routine. */
+  async #attempt(signal: AbortSignal): Promise<Error | undefined> {
+    try {
+      this.#version ??= await this.#list(signal)
+      return await this.#watch(this.#version, signal)
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error))
+    }
+  }
+
+  async #recover(problem: Error, signal: AbortSignal): Promise<void> {
+    const isGone = problem instanceof ApiRequestError && problem.statusCode === 410
+    if (isGone) this.#version = undefined
+    // To list again is all that an outdated version takes, once.
+    if (!isGone || !this.#backoff.fresh) this.#options.onProblem(problem)
+    const retryAfterMs = problem instanceof LockRequestError ? (problem.retryAfterMs ?? 0) : 0
+    await pause(Math.max(this.#backoff.next(), retryAfterMs), this.#options.clock, signal)
+  }
+
+  /** Lists the collection page by page and resolves with the version of the list. */
+  async #list(signal: AbortSignal): Promise<string> {
+    const objects: T[] = []
+    let token: string | undefined
+    for (;;) {
+      const query = { limit: String(PAGE_SIZE), ...(token !== undefined && { continue: token }) }
+      const page = await withDeadline({ clock: this.#options.clock, timeoutMs: LIST_TIMEOUT_MS, signal }, (bounded) =>
+        this.#transport.send(this.#request('list', query, bounded)),
+      )
+      if (!isJsonObject(page) || !Array.isArray(page['items'])) throw new WatchInterruptedError('The list has no items')
+      objects.push(...(page['items'] as T[]))
+      token = stringAt(objectAt(page, 'metadata'), 'continue') || undefined
+      if (token === undefined) return this.#listed(objects, versionOf(page), signal)
+    }
+  }
+
+  #listed(objects: readonly T[], version: string, signal: AbortSignal): string {
+    if (!signal.aborted) for (const change of this.cache.replace(objects)) this.#tell(change)
+    this.#synced.resolve()
+    return version
+  }
+
+  async #watch(version: string, signal: AbortSignal): Promise<Error | undefined> {
+    const { clock, random } = this.#options
+    const seconds = Math.floor(WATCH_SECONDS.least + random() * (WATCH_SECONDS.most - WATCH_SECONDS.least))
+    const query = {
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion: version,
+      timeoutSeconds: String(seconds),
+    }
+    const openedAt = clock.now()
+    await withDeadline({ clock, timeoutMs: seconds * 1000 + WATCH_SLACK_MS, signal }, (bounded) =>
+      this.#follow(this.#request('watch', query, bounded)),
+    )
+    if (clock.now() - openedAt < SHORTEST_WATCH_MS)
+      return new WatchInterruptedError('The server ended the watch at once')
+    this.#backoff.reset()
+    return undefined
+  }
+
+  async #follow(request: ApiRequest): Promise<void> {
+    const stream = await this.#transport.open(request)
+    const decoder = new LineDecoder()
+    try {
+      for await (const chunk of stream.chunks) {
+        for (const line of decoder.push(chunk)) {
+          if (request.signal.aborted) return
+          this.#take(parseInformerEvent(line, request.target))
+        }
+      }
+    } finally {
+      stream.close()
+    }
+  }
+
+  #take(event: InformerEvent): void {
+    // The server sends what was asked for: the type is the caller's claim.
+    if (event.kind === 'present') this.#tell(this.cache.set(event.object as unknown as T))
+    if (event.kind === 'gone') this.#tell(this.cache.delete(event.object as unknown as T))
+    this.#version = event.version
+  }
+
+  #tell(change: ObjectChange<T> | undefined): void {
+    if (change === undefined || this.#owner.signal.aborted) return
+    this.#owner.spawn(`on ${change.kind}`, () => this.#options.onChange(change)).catch(() => {})
+  }
+
+  #request(verb: 'list' | 'watch', query: Readonly<Record<string, string>>, signal: AbortSignal): ApiRequest {
+    const { path, selector, collection } = this.#options
+    return { method: 'GET', path, query: { ...selector, ...query }, target: { verb, name: '', ...collection }, signal }
+  }
+}

@@ -1,0 +1,230 @@
+import { KubeConfig, type V1ConfigMap } from '@kubernetes/client-node'
+import { type Controller, type Logger, Manager, MemoryLeaseStore, silentLogger, type Term } from '@tenure/core'
+import { type ApiServer, startApiServer } from '@tenure/testing'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { watchForLeaks } from '../../testing/src/leaks/watch-for-leaks.ts'
+import { informer } from '../src/informer/informer.ts'
+import type { Informer } from '../src/informer/informer.ts'
+import type { InformerOptions, ObjectChange } from '../src/informer/informer-options.ts'
+import { ApiTransport } from '../src/transport/api-transport.ts'
+import { answer, LoopbackServer } from './support/loopback-server.ts'
+
+const CONFIG_MAPS = '/api/v1/namespaces/ops/configmaps'
+const unaborted = { signal: new AbortController().signal }
+
+let server: ApiServer
+let admin: ApiTransport
+
+beforeAll(async () => {
+  server = await startApiServer()
+  admin = new ApiTransport({ kubeConfig: kubeConfigOf(server.kubeConfig()) })
+  await send('POST', '/api/v1/namespaces', { metadata: { name: 'ops' } })
+})
+
+afterEach(() => server.faults.clear())
+
+afterAll(async () => {
+  await admin.close()
+  await server.stop()
+})
+
+function kubeConfigOf(text: string): KubeConfig {
+  const kubeConfig = new KubeConfig()
+  kubeConfig.loadFromString(text)
+  return kubeConfig
+}
+
+async function send(method: 'POST' | 'PUT' | 'DELETE', path: string, body?: object): Promise<unknown> {
+  return admin.send({
+    method,
+    path,
+    body,
+    target: { verb: method, group: '', resource: path, namespace: 'ops', name: '' },
+    ...unaborted,
+  })
+}
+
+const write = (name: string, data: Record<string, string> = {}) =>
+  send('POST', CONFIG_MAPS, { metadata: { name, labels: { app: 'janitor' } }, data })
+
+/** A leader whose controller runs an informer until the term ends. */
+async function leading(run: (term: Term) => void, logger: Logger = silentLogger) {
+  const store = new MemoryLeaseStore()
+  const manager = new Manager({
+    identity: 'me',
+    lease: { name: 'lease' },
+    createLock: () => store.lock('lease'),
+    logger,
+  })
+  const controller = (): Controller => ({
+    name: 'janitor',
+    run: async (term) => {
+      run(term)
+      await term.sleep(1e8)
+    },
+  })
+  manager.register(controller, { restart: { maxRestarts: 0 } })
+  const began = Promise.withResolvers<void>()
+  manager.on(({ kind }) => kind === 'term-began' && began.resolve())
+  const running = manager.start()
+  running.catch(() => {})
+  await began.promise
+  await new Promise((resolve) => setImmediate(resolve))
+  return { manager, running }
+}
+
+/** What an informer tells, and a way to wait for it. */
+function recorder() {
+  const told: string[] = []
+  let wake = () => {}
+  const onChange = (change: ObjectChange<V1ConfigMap>) => {
+    told.push(`${change.kind} ${change.object.metadata?.name}`)
+    wake()
+  }
+  const until = async (count: number) => {
+    while (told.length < count) await new Promise<void>((resolve) => (wake = resolve))
+  }
+  return { told, onChange, until }
+}
+
+async function withInformer(options: Partial<InformerOptions<V1ConfigMap>> = {}, user = 'system:admin') {
+  const record = recorder()
+  let configMaps: Informer<V1ConfigMap> | undefined
+  const kubeConfig = kubeConfigOf(user === 'system:admin' ? server.kubeConfig() : server.kubeConfig({ name: user }))
+  const leader = await leading((term) => {
+    configMaps = informer(term, { kubeConfig, path: CONFIG_MAPS, onChange: record.onChange, ...options })
+  })
+  if (configMaps === undefined) throw new Error('The controller did not run')
+  return { ...leader, ...record, configMaps }
+}
+
+describe('An informer', () => {
+  test('lists what is there, tells every change, and keeps what it saw last', async () => {
+    await write('first', { a: '1' })
+    const { manager, configMaps, told, until } = await withInformer()
+    await configMaps.synced
+    expect(told).toContain('added first')
+    const count = told.length
+    await write('second')
+    const metadata = configMaps.get('first', 'ops')?.metadata
+    await send('PUT', `${CONFIG_MAPS}/first`, { metadata, data: { a: '2' } })
+    await send('DELETE', `${CONFIG_MAPS}/second`)
+    await until(count + 3)
+    expect(told.slice(count)).toEqual(['added second', 'updated first', 'deleted second'])
+    expect(configMaps.get('first', 'ops')?.data).toEqual({ a: '2' })
+    expect(configMaps.get('second', 'ops')).toBeUndefined()
+    expect(configMaps.list().map(({ metadata }) => metadata?.name)).toContain('first')
+    await manager.stop()
+    await send('DELETE', `${CONFIG_MAPS}/first`)
+  })
+
+  test('misses nothing when its watch breaks off, and tells nothing twice', async () => {
+    const { manager, configMaps, told, until } = await withInformer({ labelSelector: 'app=janitor' })
+    await configMaps.synced
+    while (server.faults.countWatches({ resource: 'configmaps' }) === 0) await new Promise((r) => setImmediate(r))
+    server.faults.closeWatches({ match: { resource: 'configmaps' }, abruptly: true })
+    await write('third')
+    await until(1)
+    expect(told).toEqual(['added third'])
+    expect(
+      server.requests.count({ verb: 'list', resource: 'configmaps', userAgent: 'tenure informer janitor' }),
+    ).toBeGreaterThan(0)
+    await manager.stop()
+    await send('DELETE', `${CONFIG_MAPS}/third`)
+  })
+
+  test('lists again when the server does not keep its version any more, and tells what had changed', async () => {
+    const object = (name: string, version: number) => ({
+      metadata: { name, namespace: 'ops', resourceVersion: `${version}` },
+    })
+    let lists = 0
+    await using loopback = await LoopbackServer.start(({ url }, response) => {
+      if (url?.includes('watch=true') === true && lists === 1) {
+        const gone = { type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired' } }
+        response.writeHead(200).end(`${JSON.stringify(gone)}\n`)
+      } else if (url?.includes('watch=true') === false) {
+        lists += 1
+        const items = lists === 1 ? [object('a', 1), object('b', 2)] : [object('b', 2), object('c', 5)]
+        answer(response, 200, { metadata: { resourceVersion: `${10 * lists}` }, items })
+      } else response.writeHead(200).flushHeaders()
+    })
+    const kubeConfig = new KubeConfig()
+    kubeConfig.loadFromClusterAndUser({ name: 'c', server: loopback.url, skipTLSVerify: true }, { name: 'u' })
+    const problems: Error[] = []
+    const { manager, told, until } = await withInformer({ kubeConfig, onProblem: (problem) => problems.push(problem) })
+    await until(4)
+    expect(told).toEqual(['added a', 'added b', 'deleted a', 'added c'])
+    expect(problems).toEqual([])
+    await manager.stop()
+  })
+
+  test('tells why it cannot list, naming the right that is missing, and goes on trying', async () => {
+    const problem = Promise.withResolvers<Error>()
+    const { manager, configMaps } = await withInformer({ onProblem: problem.resolve }, 'nobody')
+    expect((await problem.promise).message).toContain('the verb "list" on the resource "configmaps"')
+    const synced = expect(configMaps.synced).rejects.toMatchObject({ code: 'LEADERSHIP_ENDED' })
+    await manager.stop()
+    await synced
+  })
+
+  test('fails its controller when what is done about a change fails', async () => {
+    await write('fourth')
+    const { manager } = await withInformer({ onChange: () => Promise.reject(new Error('cannot sweep')) })
+    const failed = Promise.withResolvers<unknown>()
+    manager.on((event) => {
+      if (event.kind === 'controller-failed') failed.resolve(event.error)
+    })
+    expect(await failed.promise).toEqual(new Error('cannot sweep'))
+    await manager.stop()
+    await send('DELETE', `${CONFIG_MAPS}/fourth`)
+  })
+
+  test.each(['configmaps', '/api/v1/namespaces/ops/configmaps/one', '/api/v1/configmaps?watch=true', '/apis/v1'])(
+    'is refused for `%s`, which is no collection',
+    async (path) => {
+      const failure = Promise.withResolvers<unknown>()
+      const { manager } = await leading((term) => {
+        try {
+          informer(term, { kubeConfig: new KubeConfig(), path })
+        } catch (error) {
+          failure.resolve(error)
+        }
+      })
+      expect(await failure.promise).toMatchObject({ code: 'BAD_OPTIONS', message: expect.stringContaining(path) })
+      await manager.stop()
+    },
+  )
+})
+
+describe('When its term ends, an informer leaves nothing behind', () => {
+  test.each([
+    ['while it lists', { verb: 'list' }, 'black-hole'],
+    ['while it lists, the answer on its way', { verb: 'list' }, 'black-hole-after'],
+    ['while it connects its watch', { verb: 'watch' }, 'black-hole'],
+    ['while it watches', undefined, undefined],
+  ] as const)('%s', async (_when, match, effect) => {
+    const leaks = watchForLeaks({ retained: false })
+    const fault =
+      match && effect && server.faults.add({ match: { ...match, resource: 'configmaps' }, effect: { kind: effect } })
+    const { manager, configMaps, running } = await withInformer()
+    if (fault === undefined) await configMaps.synced
+    const isThere = () =>
+      fault === undefined ? server.faults.countWatches({ resource: 'configmaps' }) > 0 : fault.hits > 0
+    while (!isThere()) await new Promise((resolve) => setImmediate(resolve))
+    await manager.stop()
+    await running
+    expect(manager.candidacies[0]?.liveTasks()).toEqual([])
+    while (server.faults.countWatches({ resource: 'configmaps' }) > 0) await new Promise((r) => setImmediate(r))
+    await leaks.assertNone()
+  })
+
+  test('before it has begun', async () => {
+    const leaks = watchForLeaks({ retained: false })
+    const late = Promise.withResolvers<KubeConfig>()
+    const { manager, running } = await withInformer({ kubeConfig: () => late.promise })
+    await manager.stop()
+    await running
+    late.resolve(kubeConfigOf(server.kubeConfig()))
+    await leaks.assertNone()
+  })
+})
