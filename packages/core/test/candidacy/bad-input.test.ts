@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Replica, untilEnd } from '../support/replica.ts'
-
-const never = () => Promise.withResolvers<void>().promise
+import { never } from '../support/never.ts'
 
 describe('A task that rejects with no error at all', () => {
   test.each([[undefined], [null], ['text'], [42], [{ reason: 'object' }]])(
@@ -75,21 +74,11 @@ describe('Budgets of 0', () => {
 })
 
 describe('A listener on an abort signal that throws', () => {
-  let others: NodeJS.UncaughtExceptionListener[] = []
   const uncaught: Error[] = []
-  const onUncaught = (error: Error) => uncaught.push(error)
 
   // Node hands what an event listener throws to the process; the test runner would take it for a failure of the test.
-  beforeEach(() => {
-    others = process.listeners('uncaughtException')
-    process.removeAllListeners('uncaughtException')
-    process.on('uncaughtException', onUncaught)
-  })
-
-  afterEach(() => {
-    process.off('uncaughtException', onUncaught)
-    for (const listener of others) process.on('uncaughtException', listener)
-  })
+  beforeEach(() => process.setUncaughtExceptionCaptureCallback((error) => uncaught.push(error)))
+  afterEach(() => process.setUncaughtExceptionCaptureCallback(null))
 
   test('is an uncaught exception of the process, as everywhere in Node, and keeps neither the others nor the drain from their end', async () => {
     const heard: string[] = []

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Term } from '../../src/term/term.ts'
 import { Replica, type ReplicaOptions, untilEnd } from '../support/replica.ts'
-
-const never = () => Promise.withResolvers<void>().promise
+import { never } from '../support/never.ts'
 
 /** A leader that has deferred `cleanup`. */
 async function withCleanup(cleanup: (signal: AbortSignal) => unknown, options: ReplicaOptions = {}) {

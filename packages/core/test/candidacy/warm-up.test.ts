@@ -7,6 +7,7 @@ import { WriteGate } from '../../src/gate/write-gate.ts'
 import { MemoryLeaseStore } from '../../src/lock/memory-lock.ts'
 import type { Term } from '../../src/term/term.ts'
 import { Replica, type ReplicaOptions, untilEnd } from '../support/replica.ts'
+import { never } from '../support/never.ts'
 
 /** What a {@link Fleet} is made of. */
 interface FleetOptions {
@@ -110,7 +111,7 @@ describe('A follower', () => {
   })
 
   test('names a warm-up that does not end when it stops', async () => {
-    const { follower, clock } = await fleet({ warmUp: () => Promise.withResolvers<void>().promise })
+    const { follower, clock } = await fleet({ warmUp: () => never() })
     void follower.candidacy.stop()
     await clock.advance(4999)
     expect(follower.fatals).toEqual([])

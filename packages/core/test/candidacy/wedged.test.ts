@@ -1,11 +1,13 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { WedgedPolicy } from '../../src/candidacy/candidacy-options.ts'
 import type { WedgedError } from '../../src/candidacy/wedged-error.ts'
 import { Replica, type ReplicaOptions, untilEnd } from '../support/replica.ts'
+import { never } from '../support/never.ts'
 
 /** A leader with a task that ends only when the test says so. */
 async function withStuckTask(options: ReplicaOptions = {}) {
   const stuck = Promise.withResolvers<void>()
+  onTestFinished(() => stuck.resolve())
   const replica = new Replica({ timing: { drainTimeoutMs: 5000, abortGraceMs: 2000 }, ...options })
   let terms = 0
   replica.runs(async (term) => {
@@ -78,7 +80,7 @@ describe('Under policy exit', () => {
     const replica = new Replica({ timing: { drainTimeoutMs: 1000, abortGraceMs: 1000 } })
     replica.runs((term) => {
       terms.push(term)
-      return Promise.withResolvers<void>().promise
+      return never()
     })
     await replica.start()
     void replica.candidacy.stepDown()

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import type { Controller } from '../../src/controller/controller.ts'
 import { buildNext } from '../../src/controller/registration.ts'
@@ -10,6 +10,7 @@ import { LeadershipEndedError } from '../../src/election/leadership-ended-error.
 import { Leadership } from '../../src/term/leadership.ts'
 import type { TermExtension } from '../../src/term/term-extension.ts'
 import type { Term } from '../../src/term/term.ts'
+import { never } from '../support/never.ts'
 
 const ENDED = new LeadershipEndedError('step-down', 7n)
 
@@ -64,6 +65,10 @@ class Bench {
       },
     })
     void this.supervisor.done.then(() => (this.isDone = true))
+    onTestFinished(async () => {
+      this.supervisor.hardAbort(ENDED)
+      await this.clock.runAllMicrotasks()
+    })
   }
 
   static of(
@@ -201,9 +206,8 @@ describe('A supervised controller', () => {
   })
 
   test('that does not end after a failure is given up, because it can never be restarted', async () => {
-    const stuck = Promise.withResolvers<void>()
     const bench = await Bench.of(async (term) => {
-      void term.spawn('stuck', () => stuck.promise)
+      void term.spawn('stuck', never)
       throw new Error('boom')
     }).start()
     await bench.clock.advance(4999)

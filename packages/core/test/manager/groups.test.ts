@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { untilEnd } from '../support/replica.ts'
 import { createManager, janitor, service } from '../support/virtual-manager.ts'
-
-const never = () => Promise.withResolvers<void>().promise
+import { never } from '../support/never.ts'
 
 describe('The groups of a manager', () => {
   test('start in order, servers, caches, always-on, warm-up, leaders, and stop in reverse', async () => {
@@ -74,10 +73,11 @@ describe('The groups of a manager', () => {
       ],
     })
     const lingering = () =>
-      janitor(
-        (term) =>
-          new Promise((resolve) => term.hardSignal.addEventListener('abort', () => clock.setTimer(900, resolve))),
-      )
+      janitor((term) => {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        term.hardSignal.addEventListener('abort', () => clock.setTimer(900, resolve), { once: true })
+        return promise
+      })
     manager.register(lingering)
     manager.register(lingering, { needsLeadership: false })
     const running = manager.start()

@@ -5,6 +5,7 @@ import type { ManagerOptions } from '../../src/manager/manager.ts'
 import { BreakableLock } from '../support/breakable-lock.ts'
 import { untilEnd } from '../support/replica.ts'
 import { createManager, janitor, service } from '../support/virtual-manager.ts'
+import { never } from '../support/never.ts'
 
 describe('A manager', () => {
   test('does nothing before it is started', async () => {
@@ -205,7 +206,7 @@ describe('A manager', () => {
 
   test('rejects with what is wedged where nothing ends the process', async () => {
     const { manager, clock } = createManager()
-    manager.register(() => janitor(() => new Promise(() => {})))
+    manager.register(() => janitor(() => never()))
     const running = manager.start()
     const rejection = expect(running).rejects.toMatchObject({ code: 'WEDGED', tasks: [{ controller: 'janitor' }] })
     await clock.runAllMicrotasks()
@@ -217,7 +218,7 @@ describe('A manager', () => {
   test('names an always-on controller that does not end', async () => {
     const errors: Error[] = []
     const { manager, clock } = createManager({ terminate: (error) => void errors.push(error) })
-    manager.register(() => janitor(() => new Promise(() => {})), { needsLeadership: false })
+    manager.register(() => janitor(() => never()), { needsLeadership: false })
     void manager.start()
     await clock.runAllMicrotasks()
     void manager.stop()
@@ -260,7 +261,7 @@ describe('A manager', () => {
   test('has the process ended, once, when a drain is wedged', async () => {
     const fatal: unknown[] = []
     const { manager, clock } = createManager({ terminate: (error) => fatal.push(error) })
-    manager.register(() => janitor(() => Promise.withResolvers<void>().promise))
+    manager.register(() => janitor(() => never()))
     void manager.start()
     await clock.runAllMicrotasks()
     void manager.stepDown()

@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events'
+import { onTestFinished } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import { LeadershipEndedError } from '../../src/election/leadership-ended-error.ts'
 import type { Clock } from '../../src/ports/clock.ts'
@@ -19,6 +20,10 @@ export function freshTerm(options: { readonly clock?: Clock } = {}) {
     onTaskFailure: (error) => failures.push(error),
     onIdle: () => {},
     onStepDown: () => {},
+  })
+  onTestFinished(async () => {
+    term.hardAbort(ENDED)
+    await term.scope.join()
   })
   /** How many listeners the signals of the term have, how many timers are pending, and how many tasks live. */
   const left = () => ({

@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import { Candidacy } from '../../src/candidacy/candidacy.ts'
 import type { WedgedPolicy } from '../../src/candidacy/candidacy-options.ts'
@@ -69,6 +70,7 @@ export class Replica {
       onFailure: (error) => this.failures.push(error),
       onFatal: (error) => this.fatals.push(error),
     })
+    onTestFinished(() => this.#leaveNothing())
   }
 
   /** Registers a controller that does `run`. */
@@ -103,6 +105,13 @@ export class Replica {
   get holder(): string | undefined {
     const lease = this.store.read('lease')
     return lease.kind === 'present' ? lease.record.holderIdentity : undefined
+  }
+
+  /** What still runs when the test is over ends, and is waited for. */
+  async #leaveNothing(): Promise<void> {
+    this.lock.failure = undefined
+    void this.candidacy.stop()
+    await this.clock.advance(60_000)
   }
 }
 

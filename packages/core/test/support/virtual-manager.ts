@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import type { Controller } from '../../src/controller/controller.ts'
 import { MemoryLeaseStore } from '../../src/lock/memory-lock.ts'
@@ -22,6 +23,10 @@ export function createManager(options: Partial<ManagerOptions> = {}) {
       return lock
     },
     ...options,
+  })
+  onTestFinished(async () => {
+    void manager.stop()
+    await clock.advance(60_000)
   })
   return { manager, clock, store, locks }
 }

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import { LeadershipEndedError } from '../../src/election/leadership-ended-error.ts'
 import { ControllerTerm } from '../../src/term/controller-term.ts'
@@ -22,6 +22,11 @@ function createTerm({ leads = true }: { readonly leads?: boolean } = {}) {
     onTaskFailure: (error) => failures.push(error),
     onIdle: () => {},
     onStepDown: (options) => stepDowns.push(options),
+  })
+  onTestFinished(async () => {
+    term.hardAbort(ENDED)
+    leadership?.closeGate('step-down')
+    await clock.advance(1000)
   })
   const timers = leads ? clock.pendingTimers : 0
   return { clock, term, failures, stepDowns, ownTimers: () => clock.pendingTimers - timers }

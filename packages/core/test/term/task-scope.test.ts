@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import { ScopeClosedError, TaskScope } from '../../src/term/task-scope.ts'
+import { never } from '../support/never.ts'
 
 interface Failure {
   readonly error: unknown
@@ -156,7 +157,7 @@ describe('TaskScope', () => {
 
   test('names the tasks that are left with controller, age and the place where they were started', async () => {
     const { scope, clock } = createScope()
-    void scope.spawn('stuck', () => Promise.withResolvers<void>().promise)
+    void scope.spawn('stuck', () => never())
     await clock.advance(1234)
     expect(scope.liveTasks()).toEqual([
       {
@@ -170,7 +171,7 @@ describe('TaskScope', () => {
 
   test('names a cleanup that is stuck by the place where it was deferred', async () => {
     const { scope, clock } = createScope()
-    scope.defer(() => Promise.withResolvers<void>().promise)
+    scope.defer(() => never())
     void scope.join()
     await clock.runAllMicrotasks()
     expect(scope.liveTasks()).toMatchObject([
@@ -186,9 +187,9 @@ describe('TaskScope', () => {
       resumed = scope.waits('first')
       await wait.promise
       scope.waits('second')
-      await Promise.withResolvers<void>().promise
+      await never()
     })
-    void scope.spawn('other', () => Promise.withResolvers<void>().promise)
+    void scope.spawn('other', () => never())
     const waits = () => scope.liveTasks().map(({ waitsOn }) => waitsOn)
     expect(waits()).toEqual(['first', undefined])
     wait.resolve()

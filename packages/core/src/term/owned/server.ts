@@ -59,15 +59,17 @@ class OwnedServer {
   }
 
   /** Resolves with why it cannot listen, or with nothing when it does. */
-  listen(options: ListenOptions): Promise<Error | undefined> {
+  async listen(options: ListenOptions): Promise<Error | undefined> {
     const { promise, resolve } = Promise.withResolvers<Error | undefined>()
+    const onListening = (): void => resolve(undefined)
     this.#server.once('error', resolve)
-    this.#server.listen(options, () => {
-      this.#server.off('error', resolve)
-      this.#server.on('error', this.#closed.reject)
-      resolve(undefined)
-    })
-    return promise
+    this.#server.once('listening', onListening)
+    this.#server.listen(options)
+    const failure = await promise
+    this.#server.off('error', resolve)
+    this.#server.off('listening', onListening)
+    if (failure === undefined) this.#server.on('error', this.#closed.reject)
+    return failure
   }
 
   /** Resolves when it has closed with its last connection; rejects when it has failed. */

@@ -62,7 +62,11 @@ describe('term.acquire', () => {
     const { term } = freshTerm()
     const aborted = term.acquire(
       'database',
-      (signal) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+      (signal) => {
+        const { promise, reject } = Promise.withResolvers<never>()
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+        return promise
+      },
       () => {},
     )
     term.end(ENDED)

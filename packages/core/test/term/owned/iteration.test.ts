@@ -3,6 +3,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { ENDED, freshTerm, NOTHING } from '../../support/fresh-term.ts'
 import { collectGarbage } from '../../../../testing/src/leaks/collect-garbage.ts'
+import { never } from '../../support/never.ts'
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -126,7 +127,7 @@ describe('term.iterate', () => {
         yield item
       }
       exhausted.resolve()
-      await Promise.withResolvers<void>().promise
+      await never()
     }
     void collectLast(term.iterate(large()))
     await exhausted.promise

@@ -74,7 +74,9 @@ describe('term.serve', () => {
     const second = createServer()
     const taken = term.serve('second', second, { ...LOOPBACK, port: portOf(first) })
     await expect(taken).rejects.toMatchObject({ code: 'EADDRINUSE' })
-    expect([second.listenerCount('connection'), second.listenerCount('close'), failures]).toEqual([0, 0, []])
+    const names = ['connection', 'request', 'close', 'error', 'listening']
+    expect(names.map((name) => second.listenerCount(name))).toEqual([0, 0, 0, 0, 0])
+    expect(failures).toEqual([])
     term.end(ENDED)
     await term.scope.join()
   })
