@@ -15,14 +15,22 @@ interface FleetOptions {
   readonly run?: (term: Term, log: string[]) => Promise<void>
   readonly register?: RegisterOptions
   readonly replica?: ReplicaOptions
+  /** How long the leader drains when it steps down. @default 0 */
+  readonly leaderDrainMs?: number
 }
 
 /** A leader with an idle controller, and a follower whose controller warms up. */
-async function fleet({ warmUp, run, register, replica }: FleetOptions = {}) {
+async function fleet({ warmUp, run, register, replica, leaderDrainMs = 0 }: FleetOptions = {}) {
   const clock = new VirtualClock()
   const store = new MemoryLeaseStore()
   const log: string[] = []
-  const leader = await new Replica({ identity: 'leader', clock, store }).runs(untilEnd).start()
+  const leader = new Replica({ identity: 'leader', clock, store })
+  await leader
+    .runs(async (term) => {
+      await untilEnd(term).catch(() => {})
+      await new Promise<void>((resolve) => clock.setTimer(leaderDrainMs, resolve))
+    })
+    .start()
   let built = 0
   const follower = new Replica({ identity: 'follower', clock, store, ...replica })
   follower.registers(
@@ -225,6 +233,44 @@ describe('A replica that wins before its warm-up is ready', () => {
   })
 })
 
+describe('A replica that is to succeed the leader', () => {
+  const successor = { register: { warmUp: 'successor' as const }, leaderDrainMs: 3000 }
+
+  test('warms up while the leader drains, and not before; and runs the very instance that is warm', async () => {
+    const { log, clock, leader, follower } = await fleet({ ...successor, warmUp: warmsFor(1000) })
+    await clock.advance(60_000)
+    expect(log).toEqual([])
+    const result = leader.candidacy.stepDown()
+    await clock.advance(100)
+    expect(log).toEqual(['build 1', 'warm up 1'])
+    await clock.advance(2899)
+    expect(log).toEqual(['build 1', 'warm up 1', 'warm'])
+    await clock.advance(101)
+    expect(await result).toMatchObject({ outcome: 'transferred', successor: 'follower' })
+    expect(log).toEqual(['build 1', 'warm up 1', 'warm', 'run 1'])
+    expect(outcomes(follower)).toEqual(['ready'])
+  })
+
+  test('ends its warm-up when nothing comes of it, and has none when it wins otherwise', async () => {
+    const { log, clock, leader, follower } = await fleet({
+      ...successor,
+      warmUp: async (warm, lines) => {
+        warm.defer(() => lines.push('gone'))
+        await warm.sleep(1e9)
+      },
+    })
+    void leader.candidacy.stepDown({ cooldownMs: 1e9 })
+    await clock.advance(500)
+    follower.store.delete('lease')
+    await clock.advance(100)
+    expect(log).toEqual(['build 1', 'warm up 1', 'gone'])
+    expect(outcomes(follower)).toEqual(['cancelled'])
+    await clock.advance(40_000)
+    expect(follower.candidacy.state.kind).toBe('leading')
+    expect(log).toEqual(['build 1', 'warm up 1', 'gone', 'build 2', 'run 2'])
+  })
+})
+
 describe('What a warm-up has started', () => {
   test('goes on during the term, and ends after the tasks of the run', async () => {
     const { clock, handOver, follower, log } = await fleet({
@@ -263,15 +309,14 @@ describe('What a warm-up has started', () => {
   })
 })
 
-describe('A controller that needs no leadership, or has no warm-up', () => {
+describe('A controller that has no warm-up', () => {
   test('is built ahead all the same where it was asked for, and simply runs', async () => {
-    const { clock, store, leader } = await fleet({ register: { warmUp: 'never' }, replica: { identity: 'idle' } })
+    const { clock, store } = await fleet({ register: { warmUp: 'never' }, replica: { identity: 'idle' } })
     const plain = new Replica({ identity: 'plain', clock, store })
     let built = 0
     plain.registers(() => (built++, { name: 'janitor', run: untilEnd }), { warmUp: 'following' })
     await plain.start()
     expect([built, outcomes(plain)]).toEqual([1, ['ready']])
-    await leader.candidacy.stop()
   })
 
   test('is refused with a mode that does not exist', () => {
