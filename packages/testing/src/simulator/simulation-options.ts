@@ -35,7 +35,7 @@ export interface SimulationOptions {
   /** Which rules to judge by. @default all of them */
   readonly oracles?: readonly OracleId[]
   /** What else the managers are given. */
-  readonly manager?: Pick<ManagerOptions, 'featureGates' | 'restart'>
+  readonly manager?: Pick<ManagerOptions, 'featureGates' | 'onWedged' | 'restart'>
 }
 
 /** {@link SimulationOptions} with every default filled in. */
@@ -49,7 +49,7 @@ export interface ResolvedSimulationOptions {
   readonly lease: LeaseOptions
   readonly timing: ResolvedTimingOptions
   readonly oracles: readonly OracleId[]
-  readonly manager: Pick<ManagerOptions, 'featureGates' | 'restart'>
+  readonly manager: Pick<ManagerOptions, 'featureGates' | 'onWedged' | 'restart'>
 }
 
 const OPTION_NAMES: readonly (keyof SimulationOptions)[] = [
@@ -77,7 +77,7 @@ export function resolveSimulationOptions(options: SimulationOptions): ResolvedSi
     throw new OptionsError(`Expected \`replicas\` to be a whole number from 1 to 100, got \`${String(replicas)}\``)
   }
   assertKnownKeys('`lease`', lease, [...TIMING_OPTION_NAMES, 'missingLease'])
-  assertKnownKeys('`manager`', manager, ['featureGates', 'restart'])
+  assertKnownKeys('`manager`', manager, ['featureGates', 'onWedged', 'restart'])
   const { missingLease = missingLeaseFor(faults), ...timing } = lease
   const resolvedTiming = resolveTimingOptions(timing)
   return {

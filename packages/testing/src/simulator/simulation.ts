@@ -90,8 +90,9 @@ export class Simulation {
     this.trace.say(this.now, subject, text)
   }
 
-  /** Tells the oracles. */
+  /** Tells the oracles. What the rest of a turn does in a process that has just ended never happened. */
   tell(fact: Fact): void {
+    if ('term' in fact && !fact.term.process.isAlive) return
     if (fact.kind === 'term-began') this.terms += 1
     for (const judge of this.#judges) judge(fact)
   }

@@ -41,6 +41,7 @@ export class Network {
   request<T>({ process, server, what, apply, signal }: NetworkRequest<T>): Promise<T> {
     const simulation = this.#simulation
     const { promise, resolve, reject } = Promise.withResolvers<T>()
+    if (!process.isAlive) return promise
     const onAbort = () => reject(aborted(what, signal))
     if (signal?.aborted === true) {
       reject(new LockRequestError('unreachable', `${what}: aborted before it was sent`, { cause: signal.reason }))

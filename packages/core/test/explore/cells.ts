@@ -1,0 +1,100 @@
+import type { ElectorEvent } from '../../src/election/machine/event.ts'
+import type { ElectorState } from '../../src/election/machine/state.ts'
+import type { Cell } from './explore.ts'
+
+type StateKind = ElectorState['kind']
+type EventKind = ElectorEvent['kind']
+
+const STATES = Object.keys({
+  idle: 0,
+  following: 0,
+  acquiring: 0,
+  reserving: 0,
+  leading: 0,
+  draining: 0,
+  aborting: 0,
+  releasing: 0,
+  stopped: 0,
+} satisfies Record<StateKind, 0>) as StateKind[]
+
+const EVENTS = Object.keys({
+  start: 0,
+  stop: 0,
+  'step-down': 0,
+  lost: 0,
+  observed: 0,
+  'watch-up': 0,
+  'watch-down': 0,
+  'write-answer': 0,
+  'read-answer': 0,
+  drained: 0,
+  'holder-dead': 0,
+  wake: 0,
+} satisfies Record<EventKind, 0>) as EventKind[]
+
+interface Unreachable {
+  readonly reason: string
+  readonly states: readonly StateKind[]
+  readonly events: readonly EventKind[]
+}
+
+const except = <K>(all: readonly K[], ...some: readonly K[]): readonly K[] => all.filter((one) => !some.includes(one))
+
+/** The cells that nothing can lead to, by the reason. A cell of which this is not true makes the exploration fail. */
+const UNREACHABLE: readonly Unreachable[] = [
+  {
+    reason: 'a candidacy starts its elector before it tells it anything else',
+    states: ['idle'],
+    events: except(EVENTS, 'start'),
+  },
+  { reason: 'an elector is started once', states: except(STATES, 'idle'), events: ['start'] },
+  {
+    reason: 'a term is ended only while there is one',
+    states: ['following', 'acquiring', 'reserving', 'stopped'],
+    events: ['step-down', 'lost', 'drained'],
+  },
+  { reason: 'tasks are waited for only once the term ends', states: ['leading'], events: ['drained'] },
+  { reason: 'the term is empty already', states: ['releasing'], events: ['drained', 'lost'] },
+  { reason: 'it asks for no wake', states: ['acquiring', 'stopped'], events: ['wake'] },
+  {
+    reason: 'an elector that has stopped has closed its watch and is told nothing more',
+    states: ['stopped'],
+    events: ['stop', 'observed', 'watch-up', 'watch-down'],
+  },
+  {
+    reason: 'the process of a holder is watched only while following',
+    states: except(STATES, 'following', 'idle'),
+    events: ['holder-dead'],
+  },
+]
+
+/** What of the transition table was reached. */
+export interface Coverage {
+  readonly covered: number
+  readonly reachable: number
+  /** Cells that can be reached and were not. */
+  readonly missing: readonly Cell[]
+  /** Cells that were reached although they are said to be out of reach. */
+  readonly unexpected: readonly Cell[]
+  readonly unreachable: readonly (readonly [reason: string, cells: readonly Cell[]])[]
+}
+
+/** Compares what was reached with what can be. */
+export function coverageOf(reached: Iterable<Cell>): Coverage {
+  const seen = new Set(reached)
+  const unreachable = UNREACHABLE.map(({ reason, states, events }) => [reason, cellsOf(states, events)] as const)
+  const outOfReach = new Set(unreachable.flatMap(([, cells]) => cells))
+  const reachable = cellsOf(STATES, EVENTS).filter((cell) => !outOfReach.has(cell))
+  const missing = reachable.filter((cell) => !seen.has(cell))
+  return {
+    covered: reachable.length - missing.length,
+    reachable: reachable.length,
+    missing,
+    unexpected: [...seen].filter((cell) => outOfReach.has(cell)),
+    unreachable,
+  }
+}
+
+function cellsOf(states: readonly StateKind[], events: readonly EventKind[]): readonly Cell[] {
+  return states.flatMap((state) => events.map((event): Cell => `${state} × ${event}`))
+}

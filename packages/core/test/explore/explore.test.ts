@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest'
+import { transition } from '../../src/election/machine/transition.ts'
+import { coverageOf } from './cells.ts'
+import { explore, type ExploreOptions } from './explore.ts'
+import type { Machine } from './handle.ts'
+import { SCOPES } from './scopes.ts'
+import { type Scope, TIMING } from './world.ts'
+
+const SCOPE: Scope = {
+  replicas: 2,
+  faults: 1,
+  orders: 1,
+  rates: [],
+  canProveDeath: false,
+  config: { timing: TIMING, releaseOnExit: true, missingLease: 'create' },
+}
+
+/** Judges every lease as if it ran out after a second. */
+const impatient: Machine = (state, event, context) => {
+  if (event.kind !== 'observed' || event.snapshot.kind === 'absent') return transition(state, event, context)
+  const { snapshot } = event
+  const isOwn = snapshot.record.holderIdentity === context.config.identity
+  const record = isOwn ? snapshot.record : { ...snapshot.record, leaseDurationSeconds: 1 }
+  return transition(state, { ...event, snapshot: { ...snapshot, record } }, context)
+}
+
+/** Takes a term for empty as soon as it begins to end. */
+const hasty: Machine = (state, event, context) => {
+  const step = transition(state, event, context)
+  if (event.kind !== 'step-down' || step.state.kind !== 'draining') return step
+  const drained = transition(step.state, { kind: 'drained' }, context)
+  return { state: drained.state, effects: [...step.effects, ...drained.effects] }
+}
+
+/** Gives every term the same epoch. */
+const forgetful: Machine = (state, event, context) => {
+  const { state: next, effects } = transition(state, event, context)
+  return { state: next, effects: effects.map((effect) => ('epoch' in effect ? { ...effect, epoch: 1n } : effect)) }
+}
+
+/** Does not hear that time has passed once it follows. */
+const deaf: Machine = (state, event, context) =>
+  state.kind === 'following' && event.kind === 'wake' ? { state, effects: [] } : transition(state, event, context)
+
+describe('An exploration of a machine with a planted defect tells the shortest history that shows it:', () => {
+  test.each<readonly [string, Partial<ExploreOptions>, string]>([
+    ['a follower that is impatient', { machine: impatient }, 'S1'],
+    ['a clock that is slower than the tolerance', { scope: { ...SCOPE, orders: 0, rates: [0.6] } }, 'S1'],
+    ['a release before the tasks have ended', { machine: hasty }, 'S3'],
+    ['an epoch that is used twice', { machine: forgetful }, 'S6'],
+    ['a follower that does not wake up', { machine: deaf, recoveryShare: 1 }, 'L'],
+  ])('%s', (_name, options, rule) => {
+    const { findings } = explore({ scope: SCOPE, states: 200_000, ...options })
+    expect(findings.map((finding) => finding.rule.slice(0, rule.length))).toEqual([rule])
+    expect(findings[0]?.history.length).toBeGreaterThan(2)
+    expect(findings[0]?.history.at(0)).toMatch(/^ +\d+ ms {2}r\d\.1 starts$/)
+  })
+})
+
+test('One fault and no order is explored to the end, and breaks no rule', () => {
+  const exploration = explore({ scope: { ...SCOPE, orders: 0 }, states: 200_000, recoveryShare: 64 })
+  expect(exploration.findings).toEqual([])
+  expect(exploration.isExhausted).toBe(true)
+  expect(exploration.states).toBeGreaterThan(5000)
+})
+
+test('The same exploration finds the same worlds', () => {
+  const first = explore({ scope: SCOPE, states: 5000 })
+  expect(explore({ scope: SCOPE, states: 5000 })).toEqual(first)
+})
+
+test('The shares of all scopes sum up to one', () => {
+  expect(SCOPES.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 9)
+})
+
+test('A cell that was not reached is named', () => {
+  const { missing, unexpected } = coverageOf(['idle × start', 'idle × stop'])
+  expect(missing).toContain('following × wake')
+  expect(missing).not.toContain('idle × start')
+  expect(unexpected).toEqual(['idle × stop'])
+})

@@ -1,0 +1,269 @@
+import { CLOCK_AT_START, clockOf, TIMING, type Replica, type World } from './world.ts'
+
+/*
+ * Two worlds are the same when they differ only in what nothing depends on: how late it is, how large versions have grown, what
+ * identities are called, which replica is which, how many requests there were.
+ *
+ * Times are taken relative to the clock of their replica, and those that lie so far back that nothing counts from them any more are
+ * alike. Versions are taken by their order, identities and formatted times by the order in which they first occur.
+ */
+
+/** What a value is, and with that how two of its kind compare. */
+const LITERAL = 0
+const TIME = 1
+const VERSION = 2
+const NAME = 3
+const REQUEST = 4
+
+/** A state taken apart: kinds and values in turns. */
+type Parts = readonly number[]
+
+const partsOfState = new WeakMap<object, Parts>()
+const names = new Map<string, number>([['', 0]])
+const words = new Map<string, number>()
+
+/** Fields whose numbers count the requests of one replica. */
+const REQUEST_FIELDS = new Set(['request', 'requests', 'reading'])
+
+/** What says nothing about what happens next. */
+const IRRELEVANT_FIELDS = new Set(['error', 'native', 'freeSince'])
+
+const NAMED = /^(?:r\d+\.\d+|\d{4}-\d\d-\d\dT.*Z)$/
+
+/** Two words of 32 bits that stand for a world. */
+export interface Fingerprint {
+  high: number
+  low: number
+}
+
+const hash: Fingerprint = { high: 0, low: 0 }
+
+/** The fingerprint of a world, in a place that the next call uses again. */
+export function fingerprintOf(world: World): Fingerprint {
+  const order = inOrder(world)
+  ranks(world)
+  named.fill(0)
+  named[0] = 1
+  namesSeen = 1
+  for (const { replica } of order) rename(nameOf(replica.identity))
+  hash.high = 0x2f0b4a87
+  hash.low = 0x811c9dc5
+  mix(world.faultsLeft * 64 + world.ordersLeft * 2 + (world.hasPaused ? 1 : 0))
+  mix(rankOf(Number(world.lastEpoch)))
+  for (const { replica } of order) mixReplica(world, replica)
+  mixParts(partsOf(world.lease), 0)
+  const places = new Map(order.map(({ index }, place) => [index, place]))
+  for (const request of world.requests) {
+    mix((places.get(request.from) ?? 0) * 8 + (request.isDone ? 4 : 0) + (request.isGhost ? 2 : 0))
+    mix(world.tick - request.sentTick > 1 ? 2 : world.tick - request.sentTick)
+    mix(rename(nameOf(request.identity)))
+    if (!request.isGhost) mix(request.request - requestsOf(world.replicas[request.from]))
+    if (request.write !== undefined) mixParts(partsOf(request.write), 0)
+  }
+  return hash
+}
+
+interface Placed {
+  readonly index: number
+  readonly replica: Replica
+  readonly key: number
+}
+
+/** The replicas in an order that depends on what they do and not on their number. */
+function inOrder(world: World): readonly Placed[] {
+  const placed = world.replicas.map((replica, index) => ({ index, replica, key: localKey(world, replica) }))
+  return placed.sort((a, b) => a.key - b.key || a.index - b.index)
+}
+
+/** What a replica does, as far as it can be said without its name and without versions. */
+function localKey(world: World, replica: Replica): number {
+  hash.high = 1
+  hash.low = 2
+  mixFlags(replica)
+  const now = clockOf(world, replica)
+  const self = nameOf(replica.identity)
+  const parts = partsOf(replica.state)
+  for (let index = 0; index < parts.length; index += 2) {
+    const value = parts[index + 1] ?? 0
+    switch (parts[index]) {
+      case TIME:
+        mix(age(value, now))
+        break
+      case NAME:
+        mix(value === 0 ? 0 : value === self ? 1 : 2)
+        break
+      case LITERAL:
+        mix(value)
+        break
+      default:
+        break
+    }
+  }
+  return hash.low >>> 0
+}
+
+function mixFlags(replica: Replica): void {
+  mix(Math.round(replica.rate * 1000))
+  mix(replica.isAlive ? 1 : 0)
+  mix(replica.tasks === 'none' ? 0 : replica.tasks === 'running' ? 1 : 2)
+  mix((replica.isPaused ? 1 : 0) + (replica.isBehind ? 2 : 0) + (replica.isCutOff ? 4 : 0))
+  mix(replica.watch === 'up' ? 0 : replica.watch === 'late' ? 1 : 2)
+  mix(replica.unseen.length)
+}
+
+function mixReplica(world: World, replica: Replica): void {
+  mixFlags(replica)
+  const now = clockOf(world, replica)
+  if (!replica.isAlive) return
+  if (replica.tasks !== 'none') mix(age(replica.validUntil, now))
+  mixParts(partsOf(replica.state), now, requestsOf(replica))
+  for (const snapshot of replica.unseen) mixParts(partsOf(snapshot), now)
+}
+
+function requestsOf(replica: Replica | undefined): number {
+  return replica?.state.memory.requests ?? 0
+}
+
+function mixParts(parts: Parts, now: number, requests = 0): void {
+  for (let index = 0; index < parts.length; index += 2) {
+    const value = parts[index + 1] ?? 0
+    switch (parts[index]) {
+      case TIME:
+        mix(age(value, now))
+        break
+      case VERSION:
+        mix(rankOf(value))
+        break
+      case NAME:
+        mix(rename(value))
+        break
+      case REQUEST:
+        mix(requests - value)
+        break
+      default:
+        mix(value)
+    }
+  }
+}
+
+/** Nothing counts from a time that lies so far back. */
+const LONG_AGO = -3 * TIMING.leaseDurationMs
+
+function age(time: number, now: number): number {
+  return Math.max(LONG_AGO, Math.round(time - now))
+}
+
+const ranked: number[] = []
+
+/** Puts all versions of a world in order. */
+function ranks(world: World): void {
+  ranked.length = 0
+  const note = (parts: Parts) => {
+    for (let index = 0; index < parts.length; index += 2) {
+      if (parts[index] === VERSION) ranked.push(parts[index + 1] ?? 0)
+    }
+  }
+  ranked.push(Number(world.lastEpoch), Number(world.version))
+  note(partsOf(world.lease))
+  for (const replica of world.replicas) {
+    if (!replica.isAlive) continue
+    note(partsOf(replica.state))
+    for (const snapshot of replica.unseen) note(partsOf(snapshot))
+  }
+  for (const { write } of world.requests) if (write !== undefined) note(partsOf(write))
+  ranked.sort((a, b) => a - b)
+  let kept = 0
+  for (const version of ranked) if (kept === 0 || ranked[kept - 1] !== version) ranked[kept++] = version
+  ranked.length = kept
+}
+
+function rankOf(version: number): number {
+  return ranked.indexOf(version)
+}
+
+let named = new Int32Array(1024)
+let namesSeen = 0
+
+/** The place of a name in the order of first occurrence. */
+function rename(name: number): number {
+  if (name >= named.length) {
+    const larger = new Int32Array(2 * Math.max(name, named.length))
+    larger.set(named)
+    named = larger
+  }
+  if (named[name] === 0) named[name] = ++namesSeen
+  return named[name] ?? 0
+}
+
+function nameOf(name: string): number {
+  const known = names.get(name)
+  if (known !== undefined) return known
+  names.set(name, names.size)
+  return names.size - 1
+}
+
+function partsOf(state: object): Parts {
+  const known = partsOfState.get(state)
+  if (known !== undefined) return known
+  const parts: number[] = []
+  takeApart(state, parts, '')
+  partsOfState.set(state, parts)
+  return parts
+}
+
+function takeApart(value: unknown, parts: number[], field: string): void {
+  switch (typeof value) {
+    case 'number':
+      takeNumber(value, parts, field)
+      break
+    case 'bigint':
+      parts.push(VERSION, Number(value))
+      break
+    case 'boolean':
+      parts.push(LITERAL, value ? 1 : 0)
+      break
+    case 'undefined':
+      parts.push(LITERAL, -1)
+      break
+    case 'string':
+      takeText(value, parts, field)
+      break
+    case 'object':
+      if (value === null) parts.push(LITERAL, -1)
+      else takeObject(value, parts)
+      break
+    default:
+      throw new Error(`Expected a state to be made of data, got a ${typeof value} in \`${field}\``)
+  }
+}
+
+function takeNumber(value: number, parts: number[], field: string): void {
+  if (REQUEST_FIELDS.has(field)) parts.push(REQUEST, value)
+  else if (value > CLOCK_AT_START / 2) parts.push(TIME, value)
+  else parts.push(LITERAL, Math.round(value * 1000))
+}
+
+function takeText(value: string, parts: number[], field = ''): void {
+  if (value === '' || field === 'nonce' || NAMED.test(value)) parts.push(NAME, nameOf(value))
+  else if (value.startsWith('{') || value.startsWith('[')) takeApart(JSON.parse(value), parts, '')
+  else {
+    const word = words.get(value) ?? words.size
+    words.set(value, word)
+    parts.push(LITERAL, word)
+  }
+}
+
+function takeObject(value: object, parts: number[]): void {
+  const entries = Object.entries(value)
+  parts.push(LITERAL, entries.length)
+  for (const [field, inner] of entries) {
+    if (IRRELEVANT_FIELDS.has(field)) continue
+    takeText(field, parts)
+    takeApart(inner, parts, field)
+  }
+}
+
+function mix(word: number): void {
+  hash.low = Math.imul(hash.low ^ word, 0x01000193) ^ (hash.high >>> 15)
+  hash.high = (Math.imul(hash.high ^ (word << 7) ^ (hash.low >>> 9), 0x85ebca6b) + hash.low) | 0
+}

@@ -1,0 +1,79 @@
+import { fork } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { argv } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { writeFigures } from '../../../../bench/figures.ts'
+import { coverageOf } from './cells.ts'
+import type { Cell, Exploration } from './explore.ts'
+import { SCOPES } from './scopes.ts'
+
+/*
+ * Explores every history of the elector machine, breadth first, within several scopes. Exits with 1 when a rule is broken, a cell of
+ * the transition table that can be reached was not, or fewer worlds were seen than asked for.
+ */
+const { values } = parseArgs({
+  args: argv.slice(2),
+  options: {
+    states: { type: 'string' },
+    long: { type: 'boolean', default: false },
+    json: { type: 'string' },
+  },
+})
+
+/** An exploration as a process sends it. */
+export type SentExploration = Omit<Exploration, 'cells'> & { readonly cells: readonly Cell[] }
+
+const wanted = Number(values.states ?? (values.long ? 10_000_000 : 1_000_000))
+const began = performance.now()
+const waiting = SCOPES.map((_, index) => index)
+const explorations: SentExploration[] = []
+await Promise.all(Array.from({ length: Math.min(availableParallelism(), SCOPES.length) }, () => takeScopes()))
+
+const states = sum((exploration) => exploration.states)
+const findings = explorations.flatMap((exploration) => exploration.findings)
+const { covered, missing, unexpected, reachable, unreachable } = coverageOf(explorations.flatMap(({ cells }) => cells))
+for (const { rule, message, history } of findings) {
+  console.error(`\n${rule} is broken: ${message}\nThe shortest history that leads there:\n${history.join('\n')}`)
+}
+const depth = Math.max(...explorations.map((exploration) => exploration.depth))
+console.log(
+  `\n${states} worlds to depth ${depth} in ${((performance.now() - began) / 1000).toFixed(1)} s; ` +
+    `${covered} of ${reachable} cells of the transition table that can be reached; ${findings.length} violations`,
+)
+console.log('Cells that cannot be reached:')
+for (const [reason, cells] of unreachable) console.log(`  ${reason}: ${cells.join(', ')}`)
+for (const cell of missing) console.error(`Not reached: ${cell}`)
+for (const cell of unexpected) console.error(`Said to be out of reach, but reached: ${cell}`)
+await writeFigures(values.json, { states, depth, violations: findings.length })
+const isExhausted = explorations.every((exploration) => exploration.isExhausted)
+if (findings.length > 0 || missing.length > 0 || unexpected.length > 0 || (states < wanted && !isExhausted))
+  process.exitCode = 1
+
+function sum(value: (exploration: SentExploration) => number): number {
+  return explorations.reduce((total, exploration) => total + value(exploration), 0)
+}
+
+async function takeScopes(): Promise<void> {
+  for (let index = waiting.shift(); index !== undefined; index = waiting.shift()) {
+    const exploration = await exploreInProcess(index)
+    explorations.push(exploration)
+    const { name } = SCOPES[index] ?? { name: '' }
+    const extent = exploration.isExhausted ? 'all there is' : `everything to depth ${exploration.depth}`
+    console.log(`${name}: ${exploration.states} worlds, ${extent}`)
+  }
+}
+
+function exploreInProcess(index: number): Promise<SentExploration> {
+  const share = SCOPES[index]?.share ?? 0
+  const child = fork(
+    fileURLToPath(new URL('explore-scope.ts', import.meta.url)),
+    [String(index), String(Math.ceil(wanted * share))],
+    { execArgv: ['--conditions=@tenure/source', '--max-old-space-size=12000'] },
+  )
+  const { promise, resolve, reject } = Promise.withResolvers<SentExploration>()
+  child.once('message', (exploration) => resolve(exploration as SentExploration))
+  child.once('error', reject)
+  child.once('exit', (code) => reject(new Error(`A process that explored ended with code ${code}`)))
+  return promise
+}

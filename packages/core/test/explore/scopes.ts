@@ -1,0 +1,48 @@
+import { type Scope, TIMING } from './world.ts'
+
+/** A scope, and its share of the worlds that are seen. */
+export interface ExploredScope {
+  readonly name: string
+  readonly share: number
+  readonly scope: Scope
+}
+
+const config: Scope['config'] = { timing: TIMING, releaseOnExit: true, missingLease: 'create' }
+
+/** A clock that is as slow beside the others as the tolerance has room for. */
+const SLOW = 0.8
+
+/** What is explored. The shares sum up to 1. */
+export const SCOPES: readonly ExploredScope[] = [
+  scope('two replicas, 2 faults, 1 order', 0.25, { faults: 2, orders: 1 }),
+  scope('three replicas, 1 fault, 1 order', 0.25, { replicas: 3, faults: 1, orders: 1 }),
+  scope('two replicas, one clock slow, lease may be deleted, 2 faults', 0.15, {
+    faults: 2,
+    orders: 0,
+    rates: [SLOW],
+    config: { ...config, missingLease: 'wait' },
+  }),
+  scope('three replicas, one clock slow, lease may be deleted, 1 fault', 0.05, {
+    replicas: 3,
+    faults: 1,
+    orders: 0,
+    rates: [SLOW],
+    config: { ...config, missingLease: 'wait' },
+  }),
+  scope('two replicas, deaths are proved, 2 orders', 0.1, { faults: 0, orders: 2, canProveDeath: true }),
+  scope('two replicas that do not release, 1 fault, 1 order', 0.1, {
+    faults: 1,
+    orders: 1,
+    canProveDeath: true,
+    config: { ...config, releaseOnExit: false },
+  }),
+  scope('two replicas that wait before they act, 1 fault, 1 order', 0.1, {
+    faults: 1,
+    orders: 1,
+    config: { ...config, timing: { ...TIMING, acquireDelayMs: 1000 } },
+  }),
+]
+
+function scope(name: string, share: number, extent: Partial<Scope> & Pick<Scope, 'faults' | 'orders'>): ExploredScope {
+  return { name, share, scope: { replicas: 2, rates: [], canProveDeath: false, config, ...extent } }
+}

@@ -1,0 +1,89 @@
+import { Controller, type Term } from '@tenure/core'
+import { StaleEpochError, type SimulatedWorld, StaleVersionError } from '@tenure/testing/simulator'
+
+/** Keeps a list in the database, now and then, as a sound controller does: behind the fence, over the version that it has read. */
+export class Ledger extends Controller {
+  readonly name = 'ledger'
+  readonly #world: SimulatedWorld
+  readonly #pauseMs: number
+
+  constructor(world: SimulatedWorld, pauseMs: number) {
+    super()
+    this.#world = world
+    this.#pauseMs = pauseMs
+  }
+
+  async run(term: Term): Promise<void> {
+    await this.#untilDone(term, () => this.#world.raiseFence(term.epoch))
+    for (;;) {
+      await this.#untilDone(term, () => this.#add(term))
+      await term.sleep(this.#pauseMs * (0.5 + this.#world.random()))
+    }
+  }
+
+  async #add(term: Term): Promise<void> {
+    const entry = await this.#world.get('ledger')
+    const items = (entry?.value ?? []) as readonly unknown[]
+    term.assertHeld()
+    await this.#world.put('ledger', [...items.slice(-5), String(term.epoch)], {
+      epoch: term.epoch,
+      ifVersion: entry?.version ?? 0,
+    })
+  }
+
+  async #untilDone(term: Term, act: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        await act()
+        return
+      } catch (error) {
+        if (error instanceof StaleEpochError) throw error
+        if (!(error instanceof StaleVersionError)) await term.sleep(300)
+      }
+    }
+  }
+}
+
+/** How a piece of work takes being told to end. */
+const FATES = ['quick', 'quick', 'slow', 'slow', 'deaf', 'stuck'] as const
+
+/** Work that ends at once, after a while, at the hard abort only, or never: each term decides anew. Fails now and then. */
+export class Chore extends Controller {
+  readonly name = 'chore'
+  readonly #world: SimulatedWorld
+
+  constructor(world: SimulatedWorld) {
+    super()
+    this.#world = world
+  }
+
+  async run(term: Term): Promise<void> {
+    const { random } = this.#world
+    const fate = FATES[Math.floor(random() * FATES.length)] ?? 'quick'
+    term.defer(() => this.#pause(random() * 20, AbortSignal.any([])))
+    void term.spawn(fate, () => this.#work(term, fate), { finishOnDrain: true }).catch(() => {})
+    await term.sleep(random() * 3_600_000)
+    throw new Error('it has failed')
+  }
+
+  async #work(term: Term, fate: (typeof FATES)[number]): Promise<void> {
+    await aborted(fate === 'deaf' ? term.hardSignal : term.signal)
+    if (fate === 'stuck') await new Promise<never>(() => {})
+    if (fate === 'slow') await this.#pause(this.#world.random() * 30_000, term.hardSignal)
+  }
+
+  /** Leaves no timer behind when the signal aborts. */
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = this.#world.clock.setTimer(ms, resolve)
+    await Promise.race([promise, aborted(signal)])
+    timer.cancel()
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

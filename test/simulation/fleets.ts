@@ -1,0 +1,95 @@
+import type { SimulationOptions } from '@tenure/testing/simulator'
+import { Chore, Ledger } from './controllers.ts'
+
+/** A kind of fleet that seeds are run with. */
+export interface Fleet {
+  readonly name: string
+  /** Of so many seeds in a row, how many run with it. */
+  readonly share: number
+  readonly options: SimulationOptions
+}
+
+const MINUTE_MS = 60_000
+
+/** What every fleet runs. */
+const controllers: SimulationOptions['controllers'] = [
+  (world) => new Ledger(world, MINUTE_MS),
+  (world) => new Chore(world),
+]
+
+/** Leases as large clusters have them: OpenShift's components, so that a control plane may be gone for a minute. */
+const SLOW_LEASE = { leaseDurationMs: 137_000, renewDeadlineMs: 107_000, retryPeriodMs: 26_000 } as const
+
+/** Every kind of fleet. The shares sum up to {@link SHARES}. */
+const FLEETS: readonly Fleet[] = [
+  { name: 'default', share: 9, options: { controllers, durationMs: 10 * MINUTE_MS } },
+  { name: 'two replicas', share: 2, options: { controllers, durationMs: 10 * MINUTE_MS, replicas: 2 } },
+  { name: 'five replicas', share: 1, options: { controllers, durationMs: 10 * MINUTE_MS, replicas: 5 } },
+  {
+    name: 'short lease',
+    share: 1,
+    options: {
+      controllers,
+      durationMs: 5 * MINUTE_MS,
+      lease: {
+        leaseDurationMs: 4000,
+        renewDeadlineMs: 2500,
+        retryPeriodMs: 500,
+        abortGraceMs: 1000,
+        drainTimeoutMs: 3000,
+      },
+    },
+  },
+  {
+    name: 'busy ledger',
+    share: 1,
+    options: { controllers: [(world) => new Ledger(world, 1000)], durationMs: 5 * MINUTE_MS },
+  },
+  {
+    name: 'no release',
+    share: 1,
+    options: {
+      controllers,
+      durationMs: 10 * MINUTE_MS,
+      manager: { featureGates: { ReleaseLockOnExit: false } },
+    },
+  },
+  {
+    name: 'wedged terms are held',
+    share: 1,
+    options: { controllers, durationMs: 10 * MINUTE_MS, manager: { onWedged: 'hold' } },
+  },
+  {
+    name: 'process ends with its term',
+    share: 1,
+    options: {
+      controllers,
+      durationMs: 10 * MINUTE_MS,
+      manager: { featureGates: { GracefulLeaderTransition: false } },
+    },
+  },
+  {
+    name: 'slow lease',
+    share: 3,
+    options: {
+      controllers,
+      durationMs: 600 * MINUTE_MS,
+      stormMs: 10 * MINUTE_MS,
+      calmMs: 110 * MINUTE_MS,
+      lease: SLOW_LEASE,
+    },
+  },
+]
+
+/** After so many seeds the kinds of fleets repeat. */
+const SHARES = 20
+
+/** The fleet that a seed is run with. */
+export function fleetOf(seed: number): Fleet {
+  let place = seed % SHARES
+  for (const fleet of FLEETS) {
+    if (place < fleet.share) return fleet
+    place -= fleet.share
+  }
+  throw new Error(`Expected the shares of all fleets to sum up to ${SHARES}`)
+}

@@ -1,0 +1,21 @@
+import { argv } from 'node:process'
+import { describeReport, simulate, type SimulationReport } from '@tenure/testing/simulator'
+import { fleetOf } from './fleets.ts'
+import type { SeedRange } from './simulate.ts'
+import { count, emptyTally } from './tally.ts'
+
+/* Runs every so-many-th seed and sends its parent what came of them. */
+const { first, step, end } = JSON.parse(argv[2] ?? '') as SeedRange
+const tally = emptyTally()
+for (let seed = first; seed < end; seed += step) {
+  const began = performance.now()
+  const fleet = fleetOf(seed)
+  const report = await run(seed)
+  count(tally, fleet.name, report, performance.now() - began)
+  if (report.violations.length > 0) console.error(`${fleet.name}: ${describeReport(report)}\n`)
+}
+process.send?.(tally)
+
+async function run(seed: number): Promise<SimulationReport> {
+  return simulate({ ...fleetOf(seed).options, seed })
+}

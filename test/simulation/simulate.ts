@@ -1,0 +1,75 @@
+import { fork } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { describeReport, simulate } from '@tenure/testing/simulator'
+import { writeFigures } from '../../bench/figures.ts'
+import { printTally } from './print-tally.ts'
+import { add, emptyTally, simulatedMs, type Tally } from './tally.ts'
+import { fleetOf } from './fleets.ts'
+
+/*
+ * Simulates fleets, seed by seed, in several processes. `--seed s1-42` replays one. Exits with 1 when a rule is broken.
+ */
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '6000' },
+    long: { type: 'boolean', default: false },
+    'first-seed': { type: 'string', default: '0' },
+    seed: { type: 'string' },
+    processes: { type: 'string', default: String(availableParallelism()) },
+    json: { type: 'string' },
+  },
+})
+
+const YEAR_MS = 365.25 * 24 * 3_600_000
+
+if (values.seed === undefined) await simulateMany()
+else await replay(values.seed)
+
+async function replay(seed: string): Promise<void> {
+  const number = Number(/\d+$/.exec(seed)?.[0])
+  const report = await simulate({ ...fleetOf(number).options, seed })
+  console.log(`${fleetOf(number).name}: ${describeReport(report)}`)
+  if (report.violations.length > 0) process.exitCode = 1
+}
+
+async function simulateMany(): Promise<void> {
+  const seeds = values.long ? 1_000_000 : Number(values.seeds)
+  const processes = Math.max(1, Math.min(Number(values.processes), seeds))
+  const began = performance.now()
+  const tally = emptyTally()
+  const firstSeed = Number(values['first-seed'])
+  const ranges = Array.from({ length: processes }, (_, index) => ({
+    first: firstSeed + index,
+    step: processes,
+    end: firstSeed + seeds,
+  }))
+  await Promise.all(ranges.map(async (range) => add(tally, await inProcess(range))))
+  const realMs = performance.now() - began
+  const figures = {
+    seeds: tally.seeds,
+    violations: tally.violations,
+    speedup: simulatedMs(tally) / realMs,
+    cluster_years: simulatedMs(tally) / YEAR_MS,
+  }
+  printTally(tally, realMs, processes)
+  await writeFigures(values.json, figures)
+  if (tally.violations > 0 || tally.seeds < seeds) process.exitCode = 1
+}
+
+/** Which seeds a process runs. */
+export interface SeedRange {
+  readonly first: number
+  readonly step: number
+  readonly end: number
+}
+
+function inProcess(range: SeedRange): Promise<Tally> {
+  const child = fork(fileURLToPath(new URL('simulate-range.ts', import.meta.url)), [JSON.stringify(range)])
+  const { promise, resolve, reject } = Promise.withResolvers<Tally>()
+  child.once('message', (tally) => resolve(tally as Tally))
+  child.once('error', reject)
+  child.once('exit', (code) => reject(new Error(`A process that ran seeds ended with code ${code}`)))
+  return promise
+}

@@ -1,0 +1,56 @@
+import type { FaultKind, SimulationReport } from '@tenure/testing/simulator'
+
+/** What many runs came to, in a form that can be sent from one process to another. */
+export interface Tally {
+  seeds: number
+  violations: number
+  terms: number
+  events: number
+  /** By the name of the fleet. */
+  readonly fleets: Record<string, { seeds: number; simulatedMs: number; realMs: number }>
+  /** How often each fault happened to a replica in each state. */
+  readonly coverage: Partial<Record<FaultKind, Record<string, number>>>
+}
+
+export function emptyTally(): Tally {
+  return { seeds: 0, violations: 0, terms: 0, events: 0, fleets: {}, coverage: {} }
+}
+
+/** Adds one run. */
+export function count(tally: Tally, fleet: string, report: SimulationReport, realMs: number): void {
+  tally.seeds += 1
+  tally.violations += report.violations.length > 0 ? 1 : 0
+  tally.terms += report.terms
+  tally.events += report.events
+  const sum = (tally.fleets[fleet] ??= { seeds: 0, simulatedMs: 0, realMs: 0 })
+  sum.seeds += 1
+  sum.simulatedMs += report.simulatedMs
+  sum.realMs += realMs
+  for (const [kind, states] of report.coverage) {
+    const counts = (tally.coverage[kind] ??= {})
+    for (const [state, times] of states) counts[state] = (counts[state] ?? 0) + times
+  }
+}
+
+/** Adds what another process has counted. */
+export function add(tally: Tally, more: Tally): void {
+  tally.seeds += more.seeds
+  tally.violations += more.violations
+  tally.terms += more.terms
+  tally.events += more.events
+  for (const [name, fleet] of Object.entries(more.fleets)) {
+    const sum = (tally.fleets[name] ??= { seeds: 0, simulatedMs: 0, realMs: 0 })
+    sum.seeds += fleet.seeds
+    sum.simulatedMs += fleet.simulatedMs
+    sum.realMs += fleet.realMs
+  }
+  for (const [kind, states] of Object.entries(more.coverage)) {
+    const counts = (tally.coverage[kind as FaultKind] ??= {})
+    for (const [state, times] of Object.entries(states)) counts[state] = (counts[state] ?? 0) + times
+  }
+}
+
+/** Simulated time of all fleets. */
+export function simulatedMs(tally: Tally): number {
+  return Object.values(tally.fleets).reduce((sum, fleet) => sum + fleet.simulatedMs, 0)
+}
