@@ -432,6 +432,18 @@ describe('A missing lease', () => {
   }
 })
 
+test('A follower that is cut off for hours remembers no more of its writes than may still take effect', () => {
+  const elector = acquiring()
+  for (let round = 0; round < 1000; round++) {
+    elector.stallTo(elector.now + 2500)
+    if (elector.state.kind === 'acquiring') elector.failWrite('unknown-outcome')
+    else if (elector.as('following').reading === undefined) elector.send({ kind: 'wake' })
+    else elector.failRead('unknown-outcome')
+  }
+  expect(elector.all('write').length).toBeGreaterThan(100)
+  expect('outstanding' in elector.state && elector.state.outstanding.length).toBeLessThan(5)
+})
+
 test('a configuration is not changed by the elector', () => {
   const before = structuredClone(CONFIG)
   new PureElector().lead().passTo(60_000)
