@@ -82,6 +82,12 @@ function failed(state: Acquiring, result: RequestFailure, at: Instant, config: E
   return { state: step.state, effects: [...effects, ...step.effects] }
 }
 
+/**
+ * How many writes of unknown outcome are kept in mind. They replace one version, so that one of them at most takes effect; one that
+ * is that late is taken for somebody else's, and has to expire.
+ */
+const MAX_IN_DOUBT = 4
+
 function resumeAfter(
   back: Following,
   state: Acquiring,
@@ -93,7 +99,8 @@ function resumeAfter(
   switch (result.failure) {
     case 'unknown-outcome': {
       const notBefore = at.now + config.timing.retryPeriodMs / 4
-      return { ...back, outstanding: [...outstanding, write], notBefore, pause: 'failure', pollAt: at.now }
+      const inDoubt = [...outstanding, write].slice(-MAX_IN_DOUBT)
+      return { ...back, outstanding: inDoubt, notBefore, pause: 'failure', pollAt: at.now }
     }
     case 'conflict':
       return afterDefeat({ ...back, outstanding }, state, at, config)
