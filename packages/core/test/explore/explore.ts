@@ -12,7 +12,7 @@ import { BrokenRule, initialWorld, type Scope, type World } from './world.ts'
 export type Cell = `${ElectorState['kind']} × ${ElectorEvent['kind']}`
 
 /** A rule that was broken, with the shortest history that leads there. */
-export interface Finding {
+interface Finding {
   readonly rule: string
   readonly message: string
   readonly history: readonly string[]

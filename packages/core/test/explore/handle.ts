@@ -9,7 +9,7 @@ import { BrokenRule, clockOf, type Effect, type Replica, type Scope, TICK_MS, ty
 export type Machine = (state: ElectorState, event: ElectorEvent, context: TransitionContext) => Step
 
 /** Called with every event that a machine in some state is given. */
-export type Witness = (state: ElectorState['kind'], event: ElectorEvent['kind']) => void
+type Witness = (state: ElectorState['kind'], event: ElectorEvent['kind']) => void
 
 /** What every step of an exploration needs. */
 export interface Laboratory {
