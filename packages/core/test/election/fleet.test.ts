@@ -1,9 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
 import { Fleet, type FleetOptions } from './fleet.ts'
+import {
+  actsWithoutNonce,
+  countsEpochsByAnswers,
+  countsFromTheEvent,
+  createReusingNonces,
+  startsAgain,
+  trustsNames,
+} from './planted-transfers.ts'
 
 const RUNS = 60
-const settings: readonly (readonly [string, Pick<FleetOptions, 'config' | 'stalls'>])[] = [
+const settings: readonly (readonly [string, Pick<FleetOptions, 'config' | 'stalls' | 'reusesIdentities'>])[] = [
   [
     'with a lease that nobody deletes',
     { stalls: false, config: { timing: resolveTimingOptions(), releaseOnExit: true, missingLease: 'create' } },
@@ -28,6 +36,14 @@ const settings: readonly (readonly [string, Pick<FleetOptions, 'config' | 'stall
     },
   ],
   [
+    'with processes that take the identity of the one before',
+    {
+      stalls: false,
+      reusesIdentities: true,
+      config: { timing: resolveTimingOptions(), releaseOnExit: true, missingLease: 'create' },
+    },
+  ],
+  [
     'with processes that are suspended now and then',
     { stalls: true, config: { timing: resolveTimingOptions(), releaseOnExit: true, missingLease: 'wait' } },
   ],
@@ -36,13 +52,40 @@ const settings: readonly (readonly [string, Pick<FleetOptions, 'config' | 'stall
 describe.each(settings)('A disturbed fleet %s', (_name, setting) => {
   test('never has two terms at work at once, never hands out an epoch twice, and leads again when it is left alone', () => {
     let terms = 0
+    let inheritances = 0
+    let succeededDead = 0
     for (let seed = 1; seed <= RUNS; seed++) {
       const fleet = new Fleet({ seed, replicas: 3, ...setting })
       fleet.run(200_000, 90_000)
       terms += fleet.terms
+      inheritances += fleet.inheritances
+      succeededDead += fleet.succeededDead
       const leaders = fleet.replicas.filter(({ state }) => state.kind === 'leading')
       expect(leaders.length, `leaders after the rest in the run with seed ${seed}`).toBe(1)
     }
     expect(terms).toBeGreaterThan(RUNS * 3)
+    expect(inheritances).toBeGreaterThan(setting.config.releaseOnExit ? RUNS : -1)
+    expect(succeededDead).toBeGreaterThan(RUNS / 4)
+  })
+})
+
+const PLANTED: readonly (readonly [string, () => Pick<FleetOptions, 'machine' | 'reusesIdentities'>])[] = [
+  ['acts on a transfer without a nonce', () => ({ machine: actsWithoutNonce })],
+  ['acts on a nonce that it has used', () => ({ machine: createReusingNonces() })],
+  ['counts the time of a transfer from when it sees it', () => ({ machine: countsFromTheEvent })],
+  ['starts its tasks again after a release of unknown outcome', () => ({ machine: startsAgain })],
+  ['takes the version of its answer for its epoch', () => ({ machine: countsEpochsByAnswers })],
+  ['takes a name for proof of death', () => ({ machine: trustsNames, reusesIdentities: true })],
+]
+
+describe('A fleet is caught whose machine', () => {
+  test.each(PLANTED)('%s', (_name, plant) => {
+    const runAll = () => {
+      for (let seed = 1; seed <= 400; seed++) {
+        const config = { timing: resolveTimingOptions(), releaseOnExit: true, missingLease: 'create' } as const
+        new Fleet({ seed, replicas: 3, stalls: false, config, ...plant() }).run(200_000, 0)
+      }
+    }
+    expect(runAll).toThrow(/^seed \d+, at \d+ ms: /)
   })
 })

@@ -1,8 +1,9 @@
 import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import type { ElectorEffect, LeaseWrite } from '../../src/election/machine/effect.ts'
-import type { ElectorEvent, WriteResult } from '../../src/election/machine/event.ts'
-import type { ElectorState } from '../../src/election/machine/state.ts'
-import { INITIAL_STATE, nextWakeAt, transition } from '../../src/election/machine/transition.ts'
+import type { ElectorEvent, TermKey, WriteResult } from '../../src/election/machine/event.ts'
+import type { ElectorState, Step } from '../../src/election/machine/state.ts'
+import { readProcessRef } from '../../src/election/machine/transfer-notes.ts'
+import { INITIAL_STATE, nextWakeAt, transition, type TransitionContext } from '../../src/election/machine/transition.ts'
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
 import type { LockSnapshot } from '../../src/lock/lock.ts'
 import { failed } from './pure-elector.ts'
@@ -14,11 +15,25 @@ export interface FleetOptions {
   readonly config: Omit<ElectorConfig, 'identity'>
   /** Whether replicas may be suspended: then tasks run past the end of a lease, and only what is asked of the clock counts. */
   readonly stalls: boolean
+  /** Whether a process starts again under the identity of the one before. @default false */
+  readonly reusesIdentities?: boolean
+  /** What is run in place of the machine, to plant a defect. @default the machine */
+  readonly machine?: FleetMachine
 }
+
+/** A machine as the fleet runs it; the replica is for those that are told more than they may know. */
+export type FleetMachine = (
+  replica: FleetReplica,
+  state: ElectorState,
+  event: ElectorEvent,
+  context: TransitionContext,
+) => Step
 
 /**
  * Replicas of the pure machine around one stored lease, in a world of late, lost and refused requests, late watches, partitions,
- * crashes, restarts, stuck tasks, deletions and clocks that differ in rate. Throws when a rule of terms is broken.
+ * crashes, restarts, stuck tasks, deletions, late proofs of death and clocks that differ in rate. Throws when a rule of terms is
+ * broken: one term at work at a time, nothing freed over a live task or by anybody but its holder, epochs that grow and are the
+ * version of the very write that gave the lease to the replica.
  */
 export class Fleet {
   readonly random: () => number
@@ -26,11 +41,17 @@ export class Fleet {
   readonly replicas: FleetReplica[] = []
   now = 0
   terms = 0
+  /** How many terms began with a transfer alone, without a write of the successor. */
+  inheritances = 0
+  /** How many leases were taken from a holder that was proved dead. */
+  succeededDead = 0
   /** Once set, every request gets through, and soon. */
   isCalm = false
   #lastEpoch = 0n
   #order = 0
   #version = 0n
+  /** Who became the holder at which version. */
+  readonly #grants = new Map<bigint, string>()
   #record: LeaseRecord | undefined
   readonly #pending: { readonly at: number; readonly order: number; readonly run: () => void }[] = []
 
@@ -63,24 +84,43 @@ export class Fleet {
     return { kind: 'present', version: this.#version, record: this.#record, deleting: false }
   }
 
-  write({ base, record }: LeaseWrite): WriteResult {
+  write({ base, record, purpose }: LeaseWrite, writer: string): WriteResult {
     const stored = this.read()
     if (base === undefined ? stored.kind === 'present' : stored.kind === 'absent') {
       return failed(base === undefined ? 'conflict' : 'not-found')
     }
     if (base !== undefined && base.version !== stored.version) return failed('conflict')
+    const holder = stored.kind === 'present' ? stored.record : undefined
+    if (purpose === 'release' || purpose === 'transfer') {
+      if (holder?.holderIdentity !== writer) throw this.broken(`${writer} freed a lease of ${holder?.holderIdentity}`)
+    }
     this.#store(record)
+    if (record.holderIdentity !== holder?.holderIdentity || record.acquireTime !== holder.acquireTime) {
+      this.#grants.set(this.#version, record.holderIdentity)
+    }
     return { kind: 'written', lease: { kind: 'present', version: this.#version, record, deleting: false } }
   }
 
   began(replica: FleetReplica, epoch: bigint): void {
     this.terms += 1
+    if (this.#grants.get(epoch) !== replica.identity) throw this.broken(`epoch ${epoch} is not the version of a grant`)
     if (epoch <= this.#lastEpoch) throw this.broken(`epoch ${epoch} came after ${this.#lastEpoch}`)
     this.#lastEpoch = epoch
     for (const other of this.replicas) {
       if (other === replica || !other.hasTasks) continue
       if (this.options.stalls && !other.isHeld) continue
       throw this.broken(`${replica.identity} began a term while tasks of ${other.identity} live`)
+    }
+  }
+
+  /** Tells the others, soon or late, that the holder is dead, if it is the process that has just ended. */
+  died(identity: string): void {
+    const record = this.#record
+    if (record?.holderIdentity !== identity || readProcessRef(record) === undefined || this.random() < 0.3) return
+    const { acquireTime } = record
+    for (const replica of this.replicas) {
+      const ms = this.random() < 0.7 ? this.random() * 1500 : this.random() * 30_000
+      this.after(ms, () => replica.hearOfDeath({ identity, acquireTime }))
     }
   }
 
@@ -92,13 +132,23 @@ export class Fleet {
     const replica = this.replicas[Math.floor(this.random() * this.replicas.length)]
     if (replica === undefined) return
     const dice = this.random()
-    if (dice < 0.3) replica.send({ kind: 'step-down', reason: 'step-down', cooldownMs: this.random() * 3000 })
-    else if (dice < 0.4) replica.send({ kind: 'stop' })
-    else if (dice < 0.5) replica.crash()
+    if (dice < 0.35) this.#stepDown()
+    else if (dice < 0.42) replica.send({ kind: 'stop' })
+    else if (dice < 0.52) replica.crash()
+    else if (dice < 0.57) replica.send({ kind: 'lost', reason: 'stalled' })
     else if (dice < 0.7) replica.partition(this.random() * 25_000)
     else if (dice < 0.8 && this.#record !== undefined) this.#store(this.#record)
     else if (dice < 0.9 && this.options.config.missingLease === 'wait') this.#store(undefined)
     else if (this.options.stalls) replica.stall(this.random() * 25_000)
+  }
+
+  /** Whoever leads steps down, at times in favour of another. */
+  #stepDown(): void {
+    const [to] = this.replicas.filter(({ state }) => state.kind === 'following').map(({ identity }) => identity)
+    const named =
+      to !== undefined && to !== '' && this.random() < 0.3 ? { to, answerTimeoutMs: this.random() * 4000 } : {}
+    const order = { reason: 'step-down', cooldownMs: this.random() * 3000, ...named } as const
+    for (const replica of this.replicas) replica.send({ kind: 'step-down', ...order })
   }
 
   #store(record: LeaseRecord | undefined): void {
@@ -149,7 +199,8 @@ export class FleetReplica {
 
   boot(): void {
     this.#life += 1
-    this.identity = `replica-${this.#index}-${this.#life}`
+    const { reusesIdentities = false } = this.#fleet.options
+    this.identity = `replica-${this.#index}${reusesIdentities ? '' : `-${this.#life}`}`
     this.state = INITIAL_STATE
     this.#wakeAt = undefined
     this.send({ kind: 'start' })
@@ -158,6 +209,7 @@ export class FleetReplica {
 
   crash(): void {
     if (this.identity === '') return
+    this.#fleet.died(this.identity)
     this.#life += 1
     this.identity = ''
     this.hasTasks = false
@@ -169,6 +221,11 @@ export class FleetReplica {
     this.#cutOffUntil = Math.max(this.#cutOffUntil, this.#fleet.now + ms)
     if (this.#fleet.random() < 0.5) this.#later(this.#fleet.random() * ms, () => this.send({ kind: 'watch-down' }))
     this.#later(ms, () => this.#resumeWatch())
+  }
+
+  hearOfDeath(holder: TermKey): void {
+    if (this.#isCutOff || holder.identity === this.identity) return
+    this.send({ kind: 'holder-dead', holder })
   }
 
   /** The process is suspended for `ms`; what it missed is handled afterwards. */
@@ -200,7 +257,9 @@ export class FleetReplica {
       return
     }
     const at = { now: this.#clock, wallTime: Date.UTC(2026, 0, 1) + this.#clock, random: fleet.random() }
-    const { state, effects } = transition(this.state, event, { at, config: this.#config })
+    const { machine = (_, ...input) => transition(...input) } = fleet.options
+    const { state, effects } = machine(this, this.state, event, { at, config: this.#config })
+    if (this.state.kind === 'following' && effects.some(({ kind }) => kind === 'begin-term')) this.#inherited()
     this.state = state
     for (const effect of effects) this.#carryOut(effect)
     this.#setWake()
@@ -208,6 +267,7 @@ export class FleetReplica {
 
   #carryOut(effect: ElectorEffect): void {
     const fleet = this.#fleet
+    const writer = this.identity
     switch (effect.kind) {
       case 'read':
         this.#request(
@@ -218,8 +278,9 @@ export class FleetReplica {
       case 'write':
         if (effect.write.purpose !== 'renew' && this.hasTasks)
           throw fleet.broken(`${effect.write.purpose} over live tasks`)
+        if (isTermOf(effect.write.base?.record, this.state.memory.deadHolder)) fleet.succeededDead += 1
         this.#request(
-          () => fleet.write(effect.write),
+          () => fleet.write(effect.write, writer),
           (result) => this.send({ kind: 'write-answer', request: effect.request, result }),
         )
         break
@@ -242,12 +303,21 @@ export class FleetReplica {
         this.crash()
         break
       case 'identity-taken':
-        throw fleet.broken(`${this.identity} was taken for two processes`)
+        if (fleet.options.reusesIdentities !== true) throw fleet.broken(`${this.identity} was taken for two processes`)
+        this.crash()
+        break
       case 'stopped':
         this.crash()
         break
       default:
     }
+  }
+
+  /** Some successors lose the term again before they have renewed the lease. */
+  #inherited(): void {
+    const { random } = this.#fleet
+    this.#fleet.inheritances += 1
+    if (random() < 0.2) this.#later(random() * 1000, () => this.send({ kind: 'lost', reason: 'stalled' }))
   }
 
   #drainIn(ms: number): void {
@@ -290,7 +360,7 @@ export class FleetReplica {
   }
 
   get #config(): ElectorConfig {
-    return { ...this.#fleet.options.config, identity: this.identity }
+    return { ...this.#fleet.options.config, identity: this.identity, processRef: `process of ${this.identity}` }
   }
 
   #setWake(): void {
@@ -323,6 +393,10 @@ export class FleetReplica {
   get #clock(): number {
     return this.#fleet.now * this.#rate
   }
+}
+
+function isTermOf(record: LeaseRecord | undefined, term: TermKey | undefined): boolean {
+  return term !== undefined && record?.holderIdentity === term.identity && record.acquireTime === term.acquireTime
 }
 
 function isLater(a: { readonly at: number; readonly order: number } | undefined, b: { readonly at: number }): boolean {

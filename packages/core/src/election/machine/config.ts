@@ -15,3 +15,11 @@ export interface ElectorConfig {
   /** What the process of this replica is known by to the lock, where that can prove it dead. */
   readonly processRef?: string | undefined
 }
+
+/**
+ * The settings of a replica that may not act yet because of a deleted lease. It does not say where it runs: a proof of its death
+ * would say nothing about the leader for whose sake it waits.
+ */
+export function withoutProcessRef(config: ElectorConfig): ElectorConfig {
+  return { ...config, processRef: undefined }
+}

@@ -1,6 +1,6 @@
 import type { LeaseRecord } from '../../lock/lease-record.ts'
 import type { LeaseHolder, LockSnapshot, PresentLease } from '../../lock/lock.ts'
-import type { ElectorConfig } from './config.ts'
+import { type ElectorConfig, withoutProcessRef } from './config.ts'
 import type { ElectorEffect, LeaseWrite } from './effect.ts'
 import type { Instant, ReadResult } from './event.ts'
 import { answerDueAt, answerIfDue, isAnswerPending, isTermOf, withOfferSeen } from './answering.ts'
@@ -206,7 +206,12 @@ function acquire(
   { at, config, freeSince }: { readonly at: Instant; readonly config: ElectorConfig; readonly freeSince: number },
 ): Step {
   const base = state.observation.kind === 'present' ? state.observation.lease : undefined
-  const record = acquireRecord({ config, previous: base?.record, wallTime: at.wallTime })
+  const isHidden = base === undefined || isEarly(state.memory, at)
+  const record = acquireRecord({
+    config: isHidden ? withoutProcessRef(config) : config,
+    previous: base?.record,
+    wallTime: at.wallTime,
+  })
   const memory = nextRequest(state.memory)
   const write: LeaseWrite = { purpose: 'acquire', ...(base && { base }), record }
   const acquiring: Acquiring = {
@@ -228,6 +233,11 @@ function stop(state: Following): Step {
 function changedAt(last: View | undefined, lease: PresentLease, at: Instant): number {
   if (last?.kind === 'present' && isSameRecord(last.lease.record, lease.record)) return last.changedAt
   return at.now
+}
+
+/** Whether a leader may still act who has not seen that the lease was deleted. */
+export function isEarly({ actNotBefore }: Memory, at: Instant): boolean {
+  return actNotBefore !== undefined && at.now < actNotBefore
 }
 
 function isOwn(memory: Memory, record: LeaseRecord): boolean {

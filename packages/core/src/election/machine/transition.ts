@@ -1,6 +1,6 @@
 import { answerWritten, isTermOf } from './answering.ts'
 import { acquireAnswered, beginTerm, giveBack, won } from './acquiring.ts'
-import type { ElectorConfig } from './config.ts'
+import { type ElectorConfig, withoutProcessRef } from './config.ts'
 import type { ElectorEffect } from './effect.ts'
 import {
   abort,
@@ -20,6 +20,7 @@ import {
   isIdentityTaken,
   landedWrite,
   observe,
+  isEarly,
   withDoubtCleared,
   withoutServedCooldown,
 } from './following.ts'
@@ -236,7 +237,8 @@ const TABLE: Table = {
 }
 
 function held(state: Reserving | Leading | Draining, { at, config }: TransitionContext): HoldContext {
-  return { memory: state.memory, hold: state.hold, at, config }
+  const { memory, hold } = state
+  return { memory, hold, at, config: isEarly(memory, at) ? withoutProcessRef(config) : config }
 }
 
 function heldOnOffer(state: Draining, { at, config }: TransitionContext): HoldContext {
