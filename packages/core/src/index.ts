@@ -81,6 +81,7 @@ export { WarmUpOverError, type WarmUp, type WarmUpMode, type WarmUpOutcome } fro
 export type { RestartOptions } from './controller/restart-options.ts'
 export { AlreadyStartedError } from './already-started-error.ts'
 export type { Candidacy, StepDownResult } from './candidacy/candidacy.ts'
+export type { RunMessage } from './candidacy/channels.ts'
 export type { WedgedPolicy } from './candidacy/candidacy-options.ts'
 export type { RegisterOptions } from './controller/registration.ts'
 export type { CandidacyEvent, CandidacyState, DrainOutcome, TermOverEvent } from './candidacy/events.ts'

@@ -7,6 +7,7 @@ import type { EndReason } from '../election/leadership-ended-error.ts'
 import type { TermOutcome } from '../election/machine/effect.ts'
 import type { StepDown } from '../election/machine/event.ts'
 import type { ElectorState } from '../election/machine/state.ts'
+import { INITIAL_STATE } from '../election/machine/transition.ts'
 import { JITTER_FACTOR } from '../election/timing-options.ts'
 import { HealthRegistry } from '../health/health-registry.ts'
 import { HealthProbe } from '../health/health-probe.ts'
@@ -18,9 +19,11 @@ import { Leadership } from '../term/leadership.ts'
 import type { LiveTask } from '../term/task-scope.ts'
 import type { StepDownOptions } from '../term/term.ts'
 import { AlreadyStartedError } from '../already-started-error.ts'
+import { publishEvent } from './channels.ts'
 import type { CandidacyOptions } from './candidacy-options.ts'
 import { describeState, isSameState } from './describe-state.ts'
 import { logEvent } from './event-log.ts'
+import { explain } from './explain.ts'
 import type { CandidacyEvent, CandidacyState, DrainOutcome, TermOverEvent } from './events.ts'
 import { TermRun, type TermRunOptions } from './term-run.ts'
 import type { LeaseOptions } from './lease-options.ts'
@@ -118,6 +121,15 @@ export class Candidacy {
       state.kind !== 'idle' &&
       !(state.kind === 'following' && state.observation.kind === 'unknown')
     )
+  }
+
+  /** Why this replica is not leading now, or that it is, in one sentence for people. The wording may change at any time. */
+  explain(): string {
+    if (this.#death !== undefined) return `It does not stand for election any more: ${this.#death.message}.`
+    const { config, clock } = this.#options
+    const state = this.#elector?.state ?? INITIAL_STATE
+    const context = { config, now: clock.now(), tasks: this.liveTasks(), lastProblem: this.#lastProblem }
+    return explain(state, context)
   }
 
   /**
@@ -476,7 +488,9 @@ export class Candidacy {
 
   #emit(event: DistributiveOmit<CandidacyEvent, 'lease'>): void {
     const full = { lease: this.lease, ...event } as CandidacyEvent
-    logEvent(this.#options.logger, full)
+    const { identity } = this.#options.config
+    logEvent(this.#options.logger, full, { identity, epoch: this.#run?.leadership.epoch })
+    publishEvent(full)
     try {
       this.#options.onEvent(full)
     } catch (err) {

@@ -2,57 +2,64 @@ import type { Logger } from '../ports/logger.ts'
 import type { CandidacyEvent } from './events.ts'
 import { describeTasks } from './wedged-error.ts'
 
-/** Writes one line for every event that an operator cares about. */
-export function logEvent(logger: Logger, event: CandidacyEvent): void {
-  const { lease } = event
+/** Who writes a line: the identity of the replica, and the epoch of its present term. */
+export interface LogContext {
+  readonly identity: string
+  readonly epoch: bigint | undefined
+}
+
+/** Writes one line for every event that an operator cares about: to which lease, identity and term, what happened, and why. */
+export function logEvent(logger: Logger, event: CandidacyEvent, { identity, epoch }: LogContext): void {
+  const base = { lease: event.lease, identity, ...(epoch !== undefined && { epoch }) }
   switch (event.kind) {
     case 'state':
-      logger.debug({ lease, event: 'state', from: event.from.kind, to: event.to.kind }, `now ${event.to.kind}`)
+      logger.debug({ ...base, event: 'state', from: event.from.kind, to: event.to.kind }, `now ${event.to.kind}`)
       break
     case 'leader-observed':
-      logger.info({ lease, event: 'leader-observed', leader: event.identity }, leaderMessage(event.identity))
+      logger.info({ ...base, event: 'leader-observed', leader: event.identity }, leaderMessage(event.identity))
       break
     case 'term-began':
-      logger.info({ lease, event: 'term-began', epoch: event.epoch, handoverMs: event.handoverMs }, 'term began')
+      logger.info({ ...base, event: 'term-began', epoch: event.epoch, handoverMs: event.handoverMs }, 'term began')
       break
     case 'term-ending':
       logger.info(
-        { lease, event: 'term-ending', epoch: event.epoch, reason: event.reason },
+        { ...base, event: 'term-ending', epoch: event.epoch, reason: event.reason },
         `term ends: ${event.reason}`,
       )
       break
     case 'term-over': {
-      const { epoch, reason, outcome, drain, durationMs, drainMs, errors } = event
-      const fields = { lease, event: 'term-over', epoch, reason, outcome, drain, durationMs, drainMs }
-      if (errors.length === 0) logger.info(fields, `term over: ${outcome}`)
-      else logger.warn({ ...fields, err: failuresOf(errors) }, `term over: ${outcome}, with ${errors.length} failures`)
+      const { epoch, reason, outcome, successor, drain, durationMs, drainMs, errors } = event
+      const fields = { ...base, event: 'term-over', epoch, reason, outcome, successor, drain, durationMs, drainMs }
+      const line = `term over: ${outcome}${successor === undefined ? '' : ` to ${successor}`}, after ${reason}`
+      if (errors.length === 0) logger.info(fields, line)
+      else logger.warn({ ...fields, err: failuresOf(errors) }, `${line}, with ${errors.length} failures`)
       break
     }
     case 'renewed':
-      logger.debug({ lease, event: 'renewed', elapsedMs: event.elapsedMs }, 'renewed')
+      logger.debug({ ...base, event: 'renewed', elapsedMs: event.elapsedMs }, 'renewed')
       break
     case 'request-failed':
-      logger.warn({ lease, event: 'request-failed', purpose: event.purpose, err: event.error }, event.error.message)
+      logger.warn({ ...base, event: 'request-failed', purpose: event.purpose, err: event.error }, event.error.message)
       break
     case 'controller-failed': {
       const { controller, error, restartInMs } = event
       const next = restartInMs === undefined ? 'giving up' : `restarting in ${Math.round(restartInMs)} ms`
       logger.error(
-        { lease, event: 'controller-failed', controller, restartInMs, err: error },
+        { ...base, event: 'controller-failed', controller, restartInMs, err: error },
         `controller ${controller} failed, ${next}`,
       )
       break
     }
     case 'warm-up': {
       const { controller, outcome, error } = event
-      const fields = { lease, event: 'warm-up', controller, outcome }
+      const fields = { ...base, event: 'warm-up', controller, outcome }
       if (outcome === 'failed') logger.warn({ ...fields, err: error }, `warm-up of ${controller} failed`)
       else logger.info(fields, `warm-up of ${controller}: ${outcome}`)
       break
     }
     case 'wedged':
       logger.error(
-        { lease, event: 'wedged', epoch: event.epoch, tasks: event.tasks },
+        { ...base, event: 'wedged', epoch: event.epoch, tasks: event.tasks },
         `drain did not end in time, still running: ${describeTasks(event.tasks)}`,
       )
       break

@@ -1,3 +1,4 @@
+import { publishRun } from '../candidacy/channels.ts'
 import { OptionsError } from '../options/options-error.ts'
 import type { Clock, Timer } from '../ports/clock.ts'
 import type { Random } from '../ports/random.ts'
@@ -138,6 +139,7 @@ export class ControllerSupervisor {
       if (!term.signal.aborted) {
         const controller = this.#build()
         this.#options.observer.runBegan(term)
+        detach.push(publishRun(term, controller))
         progress = this.#watchProgress(term)
         term.spawn('run', () => controller.run(term)).catch(() => {})
       }

@@ -65,6 +65,11 @@ export function followingWakesAt(state: Following, config: ElectorConfig): numbe
   return earliest([state.pollAt, state.leaveBy, nextChance(state, config)?.takeAt, answerDueAt(state, config)])
 }
 
+/** When a follower takes the lease if nothing changes; undefined when only a change can bring a chance. */
+export function nextChanceAt(state: Following, config: ElectorConfig): number | undefined {
+  return nextChance(state, config)?.takeAt
+}
+
 /** The earliest of the times that are set. */
 export function earliest(times: readonly (number | undefined)[]): number | undefined {
   const set = times.filter((time) => time !== undefined)

@@ -1,0 +1,108 @@
+import { nextChanceAt } from '../election/machine/following.ts'
+import type { ElectorConfig } from '../election/machine/config.ts'
+import type { Draining, ElectorState, Following } from '../election/machine/state.ts'
+import type { LiveTask } from '../term/task-scope.ts'
+import { describeTasks } from './wedged-error.ts'
+
+/** What an explanation is made of besides the state. */
+export interface ExplainContext {
+  readonly config: ElectorConfig
+  /** Monotonic milliseconds, of the clock that the state was made with. */
+  readonly now: number
+  /** The tasks of the present term. */
+  readonly tasks: readonly LiveTask[]
+  /** The error of the last request to the lock, until one succeeds. */
+  readonly lastProblem: Error | undefined
+}
+
+/** Why a replica is not leading now, or that it is, in one sentence for people. The wording may change at any time. */
+export function explain(state: ElectorState, context: ExplainContext): string {
+  const { now } = context
+  switch (state.kind) {
+    case 'idle':
+      return 'It has not been started.'
+    case 'following':
+      return `${explainFollowing(state, context)}${watchTrouble(state, context)}.`
+    case 'acquiring':
+      return 'It has sent the write that takes the lease, and waits for the answer.'
+    case 'reserving':
+      return `It holds the lease, but may not act for another ${seconds(state.actAt - now)}, in case its last holder still does.`
+    case 'leading':
+      return `It leads with epoch ${state.epoch}, and may act for ${seconds(state.hold.validUntil - now)} even if no renewal succeeds${because(context)}.`
+    case 'draining':
+      return `Its term is ending (${state.stepDown.reason}): ${explainDrain(state, context)}.`
+    case 'aborting':
+      return `It has lost its term (${state.reason}) and ${left(state.stage, context)}.`
+    case 'releasing':
+      return `Its term is over, and it frees the lease${because(context)}.`
+    case 'stopped':
+      return 'It has stopped, and stands for election no more.'
+    default:
+      return state satisfies never
+  }
+}
+
+function explainFollowing(state: Following, context: ExplainContext): string {
+  const { now, config } = context
+  const { observation } = state
+  const pauseMs = state.notBefore - now
+  if (state.leaveBy !== undefined) return 'It is stopping, and settles what it has written before'
+  if (observation.kind === 'unknown') return `It has not seen the lease yet${because(context)}`
+  if (observation.kind === 'outdated') return 'It has seen that the lease changed, and waits to see how'
+  if (observation.kind === 'present' && observation.lease.deleting) {
+    return 'It waits for the lease, which is being deleted, to be gone'
+  }
+  if (pauseMs > 0 && state.pause === 'cool-down') {
+    return `It leaves the lease to others for another ${seconds(pauseMs)} after its last term`
+  }
+  if (pauseMs > 0) return `It could not take the lease and tries again in ${seconds(pauseMs)}${because(context)}`
+  const takeInMs = (nextChanceAt(state, config) ?? now) - now
+  if (observation.kind === 'absent') return `The lease does not exist, and it creates it in ${seconds(takeInMs)}`
+  const { holderIdentity } = observation.lease.record
+  if (holderIdentity === '') return `Nobody holds the lease, and it takes it in ${seconds(takeInMs)}`
+  const who =
+    holderIdentity === config.identity ? `an earlier holder of its own name, ${holderIdentity}` : holderIdentity
+  const ready = state.memory.candidate?.stands === true ? ', as the successor that answered it' : ''
+  const since = seconds(now - observation.changedAt)
+  return `It follows ${who}${ready}, whose lease was last seen to change ${since} ago and may be taken in ${seconds(takeInMs)}`
+}
+
+function explainDrain(state: Draining, context: ExplainContext): string {
+  if (state.stage !== 'empty') return `it ${left(state.stage, context)}`
+  const { to } = state.stepDown
+  const isWaiting = to !== undefined && context.now < state.answerBy
+  return isWaiting
+    ? `it waits for ${to} to answer for another ${seconds(state.answerBy - context.now)}`
+    : 'it waits for its last renewal'
+}
+
+function left(stage: 'asked' | 'aborted' | 'wedged' | 'empty', { tasks }: ExplainContext): string {
+  const names = tasks.length === 0 ? 'its cleanups' : describeTasks(tasks)
+  switch (stage) {
+    case 'asked':
+      return `waits for ${names}`
+    case 'aborted':
+      return `has aborted, and waits for ${names}`
+    case 'wedged':
+      return `is wedged on ${names}`
+    case 'empty':
+      return 'has nothing left'
+    default:
+      return stage satisfies never
+  }
+}
+
+/** A follower whose watch is down hears of changes late. */
+function watchTrouble({ memory, observation }: Following, context: ExplainContext): string {
+  if (memory.watch === 'up' || observation.kind === 'unknown') return ''
+  const problem = context.lastProblem === undefined ? '' : `: ${context.lastProblem.message}`
+  return `; its watch is down since ${seconds(context.now - memory.watchSince)}, so it polls${problem}`
+}
+
+function because({ lastProblem }: ExplainContext): string {
+  return lastProblem === undefined ? '' : `: ${lastProblem.message}`
+}
+
+function seconds(ms: number): string {
+  return `${(Math.max(0, ms) / 1000).toFixed(1)} s`
+}

@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest'
+import { type LogContext, logEvent } from '../../src/candidacy/event-log.ts'
+import type { CandidacyEvent } from '../../src/candidacy/events.ts'
+import type { Logger } from '../../src/ports/logger.ts'
+
+type Body = CandidacyEvent extends infer E ? (E extends unknown ? Omit<E, 'lease'> : never) : never
+
+const ERROR = new Error('403 leases is forbidden')
+
+/** One event of every kind within a term, and the line that is written for it. */
+const LINES: Readonly<Record<CandidacyEvent['kind'], readonly [Body, string]>> = {
+  state: [{ kind: 'state', from: { kind: 'acquiring' }, to: { kind: 'leading', epoch: 7n } }, 'debug: now leading'],
+  'leader-observed': [{ kind: 'leader-observed', identity: 'other' }, 'info: other leads'],
+  'term-began': [{ kind: 'term-began', epoch: 7n, handoverMs: 3 }, 'info: term began'],
+  'term-ending': [{ kind: 'term-ending', epoch: 7n, reason: 'superseded' }, 'info: term ends: superseded'],
+  'term-over': [
+    {
+      kind: 'term-over',
+      epoch: 7n,
+      reason: 'shutdown',
+      outcome: 'transferred',
+      successor: 'other',
+      drain: 'clean',
+      durationMs: 9,
+      drainMs: 1,
+      errors: [],
+    },
+    'info: term over: transferred to other, after shutdown',
+  ],
+  renewed: [{ kind: 'renewed', elapsedMs: 2, remainingMs: 14_000 }, 'debug: renewed'],
+  'request-failed': [{ kind: 'request-failed', purpose: 'renew', error: ERROR }, 'warn: 403 leases is forbidden'],
+  'controller-failed': [
+    { kind: 'controller-failed', controller: 'janitor', error: ERROR, restartInMs: 200 },
+    'error: controller janitor failed, restarting in 200 ms',
+  ],
+  'warm-up': [
+    { kind: 'warm-up', controller: 'janitor', outcome: 'failed', error: ERROR },
+    'warn: warm-up of janitor failed',
+  ],
+  wedged: [
+    {
+      kind: 'wedged',
+      epoch: 7n,
+      tasks: [{ name: 'sweep', controller: 'janitor', ageMs: 5, spawnedAt: 'a.ts:1:1', waitsOn: undefined }],
+    },
+    'error: drain did not end in time, still running: janitor/sweep (5 ms, started at a.ts:1:1)',
+  ],
+}
+
+test.each(Object.entries(LINES))('the line for %s names lease, identity, epoch and event', (kind, [body, line]) => {
+  const [entry, ...others] = write({ lease: 'ops', ...body }, { identity: 'me', epoch: 7n })
+  expect(others).toEqual([])
+  expect(entry?.line).toBe(line)
+  expect(entry?.fields).toMatchObject({ lease: 'ops', identity: 'me', epoch: 7n, event: kind })
+})
+
+test('a line outside of a term has no epoch', () => {
+  const [entry] = write({ lease: 'ops', kind: 'leader-observed', identity: '' }, { identity: 'me', epoch: undefined })
+  expect(entry).toEqual({
+    line: 'info: nobody leads',
+    fields: { lease: 'ops', identity: 'me', event: 'leader-observed', leader: '' },
+  })
+})
+
+interface Entry {
+  readonly line: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+function write(event: CandidacyEvent, context: LogContext): readonly Entry[] {
+  const entries: Entry[] = []
+  const at = (level: string) => (fields: Readonly<Record<string, unknown>>, message: string) =>
+    entries.push({ line: `${level}: ${message}`, fields })
+  const logger: Logger = {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: () => logger,
+  }
+  logEvent(logger, event, context)
+  return entries
+}

@@ -1,0 +1,272 @@
+import { describe, expect, test } from 'vitest'
+import { explain } from '../../src/candidacy/explain.ts'
+import type { ElectorState } from '../../src/election/machine/state.ts'
+import { withOffer } from '../../src/election/machine/transfer-notes.ts'
+import { resolveTimingOptions } from '../../src/election/timing-options.ts'
+import type { LockSnapshot } from '../../src/lock/lock.ts'
+import type { LiveTask } from '../../src/term/task-scope.ts'
+import { lease, ME, PureElector } from '../election/pure-elector.ts'
+import { Replica, untilEnd } from '../support/replica.ts'
+
+const SWEEP: LiveTask = {
+  name: 'sweep',
+  controller: 'janitor',
+  ageMs: 1200,
+  spawnedAt: 'sweep.ts:1:1',
+  waitsOn: undefined,
+}
+const FREE = lease({ version: 1n, holderIdentity: '' })
+
+interface Case {
+  readonly elector: () => PureElector
+  readonly says: string
+  readonly problem?: string
+  readonly tasks?: readonly LiveTask[]
+}
+
+const following = (snapshot: LockSnapshot = lease({ version: 1n })): PureElector => {
+  const elector = new PureElector()
+  elector.follow(snapshot)
+  return elector
+}
+
+const after = (elector: PureElector, ms: number): PureElector => {
+  elector.passTo(elector.now + ms)
+  return elector
+}
+
+/** A term that steps down, with the drain as it is `ms` later. */
+const draining = (ms: number): PureElector => {
+  const elector = new PureElector().lead()
+  elector.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 4800 })
+  elector.passTo(25)
+  elector.acknowledge(3n)
+  for (let now = 2025; now < ms; now += 2000) {
+    elector.passTo(now)
+    elector.acknowledge(BigInt(now))
+  }
+  elector.passTo(ms)
+  return elector
+}
+
+/** Every state of the machine, in each of its ways. The compiler sees to it that no state is missing. */
+const CASES: Readonly<Record<ElectorState['kind'], Readonly<Record<string, Case>>>> = {
+  idle: { 'was not started': { elector: () => new PureElector(), says: 'It has not been started.' } },
+  following: {
+    'has seen nothing': {
+      elector: () => {
+        const elector = new PureElector()
+        elector.send({ kind: 'start' })
+        return elector
+      },
+      problem: '403 leases is forbidden',
+      says: 'It has not seen the lease yet: 403 leases is forbidden.',
+    },
+    'follows a leader': {
+      elector: () => after(following(), 4000),
+      says: 'It follows other, whose lease was last seen to change 4.0 s ago and may be taken in 11.0 s.',
+    },
+    'is the likely successor': {
+      elector: () => {
+        const { record } = lease({ version: 1n })
+        const elector = following({ ...lease({ version: 1n }), record: withOffer(record, { to: ME }) })
+        elector.acknowledge(2n)
+        return elector
+      },
+      says: 'It follows other, as the successor that answered it, whose lease was last seen to change 0.0 s ago and may be taken in 15.0 s.',
+    },
+    'follows its own name': {
+      elector: () => following(lease({ version: 1n, holderIdentity: ME })),
+      says: 'It follows an earlier holder of its own name, me, whose lease was last seen to change 0.0 s ago and may be taken in 15.0 s.',
+    },
+    'has no watch': {
+      elector: () => {
+        const elector = after(following(), 1000)
+        elector.send({ kind: 'watch-down' })
+        elector.now = 3000
+        return elector
+      },
+      problem: 'connection refused',
+      says: 'It follows other, whose lease was last seen to change 3.0 s ago and may be taken in 12.0 s; its watch is down since 2.0 s, so it polls: connection refused.',
+    },
+    'cools down': {
+      elector: () => {
+        const elector = new PureElector().lead()
+        elector.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 4800 })
+        elector.send({ kind: 'drained' })
+        elector.acknowledge(3n)
+        return after(elector, 1000)
+      },
+      says: 'It leaves the lease to others for another 3.8 s after its last term.',
+    },
+    'was refused': {
+      elector: () => {
+        const elector = following(FREE)
+        elector.failWrite('forbidden')
+        return elector
+      },
+      problem: '403 leases is forbidden',
+      says: 'It could not take the lease and tries again in 2.0 s: 403 leases is forbidden.',
+    },
+    'was beaten': {
+      elector: () => {
+        const elector = following(FREE)
+        elector.failWrite('conflict')
+        return elector
+      },
+      says: 'It has seen that the lease changed, and waits to see how.',
+    },
+    'waits for a lease that is being deleted': {
+      elector: () => following(lease({ version: 1n, deleting: true })),
+      says: 'It waits for the lease, which is being deleted, to be gone.',
+    },
+    'waits to create a deleted lease': {
+      elector: () => {
+        const elector = new PureElector()
+        elector.random = 0.5
+        elector.follow(lease({ version: 1n }))
+        elector.observe({ kind: 'absent', version: 2n })
+        return elector
+      },
+      says: 'The lease does not exist, and it creates it in 0.1 s.',
+    },
+    'waits for its turn': {
+      elector: () => {
+        const elector = new PureElector()
+        elector.random = 0.5
+        elector.follow(FREE)
+        return elector
+      },
+      says: 'Nobody holds the lease, and it takes it in 0.1 s.',
+    },
+    'is stopping': {
+      elector: () => {
+        const elector = following(FREE)
+        elector.send({ kind: 'stop' })
+        elector.failWrite('unknown-outcome')
+        return elector
+      },
+      says: 'It is stopping, and settles what it has written before.',
+    },
+  },
+  acquiring: {
+    'waits for the answer': {
+      elector: () => following(FREE),
+      says: 'It has sent the write that takes the lease, and waits for the answer.',
+    },
+  },
+  reserving: {
+    'waits for its time': {
+      elector: () => {
+        const elector = new PureElector({ timing: resolveTimingOptions({ acquireDelayMs: 3000 }) })
+        elector.follow(FREE)
+        elector.acknowledge(2n)
+        elector.now = 1000
+        return elector
+      },
+      says: 'It holds the lease, but may not act for another 2.0 s, in case its last holder still does.',
+    },
+  },
+  leading: {
+    leads: {
+      elector: () => after(new PureElector().lead(), 1000),
+      says: 'It leads with epoch 2, and may act for 13.3 s even if no renewal succeeds.',
+    },
+    'leads and cannot renew': {
+      elector: () => after(new PureElector().lead(), 4000),
+      problem: 'timeout',
+      says: 'It leads with epoch 2, and may act for 10.3 s even if no renewal succeeds: timeout.',
+    },
+  },
+  draining: {
+    'waits for tasks': {
+      elector: () => draining(25),
+      tasks: [SWEEP],
+      says: 'Its term is ending (step-down): it waits for janitor/sweep (1200 ms, started at sweep.ts:1:1).',
+    },
+    'waits for cleanups': {
+      elector: () => draining(25),
+      says: 'Its term is ending (step-down): it waits for its cleanups.',
+    },
+    'has aborted tasks': {
+      elector: () => draining(20_000),
+      tasks: [SWEEP],
+      says: 'Its term is ending (step-down): it has aborted, and waits for janitor/sweep (1200 ms, started at sweep.ts:1:1).',
+    },
+    'is wedged': {
+      elector: () => draining(24_000),
+      tasks: [SWEEP],
+      says: 'Its term is ending (step-down): it is wedged on janitor/sweep (1200 ms, started at sweep.ts:1:1).',
+    },
+    'waits for an answer': {
+      elector: () => {
+        const elector = new PureElector().lead()
+        const order = { reason: 'transferred', cooldownMs: 0, to: 'other', answerTimeoutMs: 2000 } as const
+        elector.send({ kind: 'step-down', ...order })
+        elector.passTo(0)
+        elector.acknowledge(3n)
+        elector.now = 500
+        elector.send({ kind: 'drained' })
+        return elector
+      },
+      says: 'Its term is ending (transferred): it waits for other to answer for another 1.5 s.',
+    },
+    'waits for its renewal': {
+      elector: () => {
+        const elector = after(new PureElector().lead(), 2000)
+        elector.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 0 })
+        elector.send({ kind: 'drained' })
+        return elector
+      },
+      says: 'Its term is ending (step-down): it waits for its last renewal.',
+    },
+  },
+  aborting: {
+    'waits for tasks': {
+      elector: () => {
+        const elector = new PureElector().lead()
+        elector.observe({ kind: 'absent', version: 3n })
+        return elector
+      },
+      tasks: [SWEEP],
+      says: 'It has lost its term (lease-deleted) and waits for janitor/sweep (1200 ms, started at sweep.ts:1:1).',
+    },
+  },
+  releasing: {
+    'frees the lease': {
+      elector: () => {
+        const elector = new PureElector().lead()
+        elector.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 0 })
+        elector.send({ kind: 'drained' })
+        return elector
+      },
+      says: 'Its term is over, and it frees the lease.',
+    },
+  },
+  stopped: {
+    'has stopped': {
+      elector: () => {
+        const elector = new PureElector()
+        elector.send({ kind: 'stop' })
+        return elector
+      },
+      says: 'It has stopped, and stands for election no more.',
+    },
+  },
+}
+
+describe.each(Object.entries(CASES))('An explanation of %s', (kind, cases) => {
+  test.each(Object.entries(cases))('says when it %s', (_name, { elector, says, problem, tasks = [] }) => {
+    const { state, config, now } = elector()
+    expect(state.kind).toBe(kind)
+    const lastProblem = problem === undefined ? undefined : new Error(problem)
+    expect(explain(state, { config, now, tasks, lastProblem })).toBe(says)
+  })
+})
+
+test('A candidacy explains itself', async () => {
+  const replica = new Replica()
+  expect(replica.candidacy.explain()).toBe('It has not been started.')
+  await replica.runs(untilEnd).start()
+  expect(replica.candidacy.explain()).toBe('It leads with epoch 1, and may act for 14.3 s even if no renewal succeeds.')
+})
