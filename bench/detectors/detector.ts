@@ -23,7 +23,7 @@ export interface Detector {
 const HERE = import.meta.dirname
 const NODE = [process.execPath, '--conditions=@tenure/source', '--disable-warning=ExperimentalWarning'] as const
 const PLACE = /leaks[\\/]plants[\\/][\w-]+\.ts/
-const LONGEST_RUN_MS = 30_000
+const LONGEST_RUN_MS = 120_000
 
 /** All of them, ours first. */
 export function allDetectors(): readonly Detector[] {

@@ -2,7 +2,7 @@
 import { CoordinationV1Api, KubeConfig, V1MicroTime } from '@kubernetes/client-node'
 import { startControlPlane } from '@tenure/test-control-plane'
 import { startApiServer } from '@tenure/testing'
-import type { HolderCommand } from './api-server.ts'
+import { type HolderCommand, REPLICA } from './api-server.ts'
 
 process.once('disconnect', () => void close())
 const { kubeConfig, close } = await open()
@@ -26,12 +26,23 @@ async function open(): Promise<{ readonly kubeConfig: string; readonly close: ()
   return { kubeConfig: server.kubeConfig(), close: () => server.stop() }
 }
 
-/** Makes somebody the holder of a lease, or nobody. */
+/** Makes somebody the holder of a lease, or nobody, whoever else writes at the same time. */
 async function setHolder({ lease: name, holder }: HolderCommand): Promise<void> {
   const namespace = 'default'
   const stored = await leases.readNamespacedLease({ name, namespace })
   const now = new V1MicroTime()
   const spec = { holderIdentity: holder, leaseDurationSeconds: 3600, acquireTime: now, renewTime: now }
   const { resourceVersion = '' } = stored.metadata ?? {}
-  await leases.replaceNamespacedLease({ name, namespace, body: { metadata: { name, resourceVersion }, spec } })
+  if (stored.spec?.holderIdentity === REPLICA) throw new Error(`\`${REPLICA}\` holds it again`)
+  try {
+    await leases.replaceNamespacedLease({ name, namespace, body: { metadata: { name, resourceVersion }, spec } })
+  } catch (error) {
+    // A follower has left its name among those who wait.
+    if (!isConflict(error)) throw error
+    await setHolder({ lease: name, holder })
+  }
+}
+
+function isConflict(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && Reflect.get(error, 'code') === 409
 }

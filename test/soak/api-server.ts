@@ -5,6 +5,9 @@ import { join } from 'node:path'
 /** Which API server to run against: the embedded one, or etcd and kube-apiserver. */
 export type ApiServerKind = 'embedded' | 'real'
 
+/** The identity of the replica that leads one term after the other. */
+export const REPLICA = 'soak'
+
 /** Tells the process of the API server who is to hold a lease. */
 export interface HolderCommand {
   readonly lease: string

@@ -5,7 +5,7 @@ import { KubeConfig } from '@kubernetes/client-node'
 import { HealthRegistry, silentLogger } from '@tenure/core'
 import { createManager, type ProcessManager } from 'tenure'
 import { writeFigures } from '../../bench/figures.ts'
-import { ApiServer, type ApiServerKind } from './api-server.ts'
+import { ApiServer, type ApiServerKind, REPLICA } from './api-server.ts'
 import { type Census, type CensusOptions, countHandles, takeCensus } from './census.ts'
 import { CensusJournal } from './census-journal.ts'
 import { Worker } from './controllers.ts'
@@ -20,7 +20,7 @@ import { judge, objectsOf, type Verdict } from './verdict.ts'
  */
 const LONGEST_GOODBYE_MS = 5000
 /** Code is compiled, connections of the process are opened, and tables get their size. */
-const WARM_UP_TERMS = 20
+const WARM_UP_TERMS = 100
 const LOOKS = 50
 const SHORTEST_STEP = 20
 /** Counting objects stops the process for a second. */
@@ -60,7 +60,7 @@ async function soak(kind: ApiServerKind): Promise<readonly Census[]> {
   kubeConfig.loadFromString(apiServer.kubeConfig)
   const health = new HealthRegistry()
   const manager = createManager({
-    identity: 'soak',
+    identity: REPLICA,
     lease: { name: LEASE, namespace: 'default' },
     kubeConfig,
     ops: { host: '127.0.0.1', port: 0 },
