@@ -33,6 +33,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{packages,examples}/*/test/**/*.test.ts', 'test/docs/**/*.test.ts'],
+          setupFiles: ['packages/testing/test/watch-leaks.ts'],
           maxWorkers: 4,
           testTimeout: 30_000,
         },

@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+/*
+ * Whether the leak detector ever cries wolf: runs the unit tests that it watches over and over, which leave nothing behind, and counts
+ * the ones that fail. `--runs N` says how often.
+ */
+const WATCHED = ['packages/cli', 'packages/ops', 'packages/tenure']
+const ROOT = join(import.meta.dirname, '..')
+const VITEST = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs')
+
+const { values } = parseArgs({ options: { runs: { type: 'string', default: '5' } } })
+const runs = Number(values.runs)
+if (!Number.isInteger(runs) || runs < 1) {
+  console.error(`Expected \`--runs\` to be a whole number of at least 1, got \`${values.runs}\``)
+  process.exit(2)
+}
+
+let failed = 0
+let tests = 0
+for (let run = 1; run <= runs; run++) {
+  const report = await runOnce()
+  tests += report.numTotalTests
+  if (report.success) continue
+  failed++
+  console.error(`run ${run}: ${report.numFailedTests} of ${report.numTotalTests} tests failed`)
+  for (const message of report.testResults.flatMap(messagesOf)) console.error(message)
+}
+console.log(`${runs} runs, ${tests} watched tests: ${failed} runs failed`)
+process.exitCode = failed === 0 ? 0 : 1
+
+interface Report {
+  readonly success: boolean
+  readonly numTotalTests: number
+  readonly numFailedTests: number
+  readonly testResults: readonly TestFile[]
+}
+
+interface TestFile {
+  readonly assertionResults: readonly { readonly fullName: string; readonly failureMessages: readonly string[] }[]
+}
+
+function runOnce(): Promise<Report> {
+  const args = [VITEST, 'run', '--project', 'unit', '--reporter=json', ...WATCHED, '--silent']
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, args, { cwd: ROOT, maxBuffer: 2 ** 28 }, (error, stdout, stderr) => {
+      const start = stdout.indexOf('{')
+      if (start < 0) reject(new Error(`The tests did not run: ${stderr}`, { cause: error }))
+      else resolve(JSON.parse(stdout.slice(start)))
+    })
+  })
+}
+
+function messagesOf({ assertionResults }: TestFile): readonly string[] {
+  return assertionResults.flatMap(({ fullName, failureMessages }) =>
+    failureMessages.map((text) => `${fullName}: ${text}`),
+  )
+}
