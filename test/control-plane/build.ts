@@ -8,13 +8,15 @@ import { assertGo, runGo } from './go-command.ts'
 
 /**
  * A program of the Go module in this folder: the parts of a real control plane, the leader election peers that a
- * replica has to get along with, and a proxy that injects TCP faults.
+ * replica has to get along with, the decisions of one of them, and a proxy that injects TCP faults.
  */
-export type Program = 'etcd' | 'kube-apiserver' | 'client-go-elector' | 'controller-runtime-manager' | 'toxiproxy'
+export type Program =
+  'etcd' | 'kube-apiserver' | 'client-go-decisions' | 'client-go-elector' | 'controller-runtime-manager' | 'toxiproxy'
 
 /** Every program, quickest to build first. */
 export const programs: readonly Program[] = [
   'client-go-elector',
+  'client-go-decisions',
   'toxiproxy',
   'etcd',
   'controller-runtime-manager',
@@ -96,7 +98,7 @@ async function sourcesOf(program: Program): Promise<string[]> {
   const folders = [join('cmd', program), 'internal']
   const found = folders.map(async (folder) => {
     const names = await readdir(join(moduleFolder, folder), { recursive: true })
-    return names.filter((name) => name.endsWith('.go')).map((name) => join(folder, name))
+    return names.filter((name) => /\.(go|s)$/.test(name)).map((name) => join(folder, name))
   })
   return (await Promise.all(found)).flat().toSorted()
 }

@@ -19,6 +19,8 @@ export interface FleetOptions {
   readonly reusesIdentities?: boolean
   /** What is run in place of the machine, to plant a defect. @default the machine */
   readonly machine?: FleetMachine
+  /** Whether every task ends within the grace that it is given, so that no drain needs to be cut off. */
+  readonly obedient?: boolean
 }
 
 /** A machine as the fleet runs it; the replica is for those that are told more than they may know. */
@@ -189,7 +191,7 @@ export class FleetReplica {
   constructor(fleet: Fleet, index: number) {
     this.#fleet = fleet
     this.#index = index
-    this.#rate = 0.976 + fleet.random() * 0.048
+    this.#rate = 1 - fleet.random() * fleet.options.config.timing.clockRateTolerance
   }
 
   /** Whether the replica may act, asked of its own clock. */
@@ -288,7 +290,7 @@ export class FleetReplica {
         fleet.began(this, effect.epoch)
         this.hasTasks = true
         this.#validUntil = effect.validUntil
-        this.#fate = pick(fleet.random(), ['quick', 'quick', 'slow', 'stuck'])
+        this.#fate = pick(fleet.random(), ['quick', 'quick', 'slow', fleet.options.obedient ? 'slow' : 'stuck'])
         break
       case 'extend-validity':
         this.#validUntil = effect.validUntil
@@ -297,10 +299,12 @@ export class FleetReplica {
         if (this.#fate !== 'stuck') this.#drainIn(fleet.random() * (this.#fate === 'quick' ? 300 : 25_000))
         break
       case 'hard-abort':
-        if (this.#fate !== 'stuck') this.#drainIn(fleet.random() * fleet.options.config.timing.abortGraceMs * 0.9)
+        if (this.#fate !== 'stuck') {
+          this.#drainIn((fleet.random() * fleet.options.config.timing.abortGraceMs) / this.#rate)
+        }
         break
       case 'wedged':
-        this.crash()
+        if (fleet.options.obedient !== true) this.crash()
         break
       case 'identity-taken':
         if (fleet.options.reusesIdentities !== true) throw fleet.broken(`${this.identity} was taken for two processes`)

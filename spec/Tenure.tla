@@ -1,0 +1,338 @@
+------------------------------- MODULE Tenure -------------------------------
+(***************************************************************************)
+(* What a replica does: its rules, the wrong variants of them that the     *)
+(* protocol rules out, and the invariants. A process that does nothing for *)
+(* any time is one that is paused, so that pauses need no rule.            *)
+(***************************************************************************)
+EXTENDS Lease, TLC
+
+(***************************************************************************)
+(* Terms                                                                   *)
+(***************************************************************************)
+AnswerVersion(rec) ==
+  CHOOSE v \in 1..Version : /\ hist[v].answer # NoAnswer
+                            /\ hist[v].answer[1] = rec.holder /\ hist[v].answer[2] = rec.echo
+                            /\ \A w \in 1..(v - 1) : hist[w].answer # hist[v].answer
+
+(* The fencing token of the term under this record. *)
+Epoch(rec) ==
+  IF "transitions as epoch" \in Wrong THEN rec.trans
+  ELSE IF "answer's version as epoch" \in Wrong /\ rec.echo # 0 THEN AnswerVersion(rec)
+  ELSE rec.term
+
+(* Process p goes on as `next`; a term may begin with that. *)
+Become(p, next) ==
+  LET begins == p \in Replicas /\ next.tasks /\ ~proc[p].tasks
+      epoch == Epoch(hist[next.view])
+  IN /\ proc' = [proc EXCEPT ![p] = next]
+     /\ last' = IF begins THEN epoch ELSE last
+     /\ ordered' = (ordered /\ (begins => epoch > last))
+     /\ UNCHANGED <<hist, time, slow>>
+
+(* What p is once the lease is not its own any more. *)
+Lost(p, view, wait) ==
+  [proc[p] EXCEPT !.mode = IF proc[p].tasks THEN "ending" ELSE "follow", !.view = view, !.wait = wait,
+                  !.valid = IF proc[p].tasks THEN @ ELSE 0]
+
+(***************************************************************************)
+(* Seeing                                                                  *)
+(***************************************************************************)
+(* client-go and its relatives compare times by the whole second. *)
+InSeconds(rec) == <<rec.here, rec.holder, rec.trans, rec.sec>>
+
+Changed(p, rec) ==
+  IF p \in Peers THEN InSeconds(Seen(p)) # InSeconds(rec)
+  ELSE "change judged by version" \in Wrong \/ ~SameFields(Seen(p), rec)
+
+(* How long p waits for the record to change again, once it was seen. *)
+WaitFor(p, rec) ==
+  IF ~Changed(p, rec) THEN proc[p].wait
+  ELSE IF "expiry from the send of a poll" \in Wrong THEN proc[p].poll
+  ELSE WaitOn(rec)
+
+(* A second write within one second prolongs nothing for client-go. *)
+Extends(rec, version) ==
+  \/ Peers = {} \/ "second renewal in one second" \in Wrong
+  \/ rec.term = rec.stamp \/ hist[version - 1].sec # rec.sec
+
+(* Creating a lease says nothing about a leader who has not seen its deletion; only holding it for a lease duration does. *)
+HoldAfter(p, version) ==
+  IF MaxDeletions = 0 \/ p \in Peers \/ hist[version - 1].here THEN proc[p].hold
+  ELSE IF Wrong \cap {"deleted lease created and acted on", "deleted lease waited for"} # {} THEN 0
+  ELSE LeaseTicks
+
+(* p learns that its write m has become this version; what it may do with it for `left` ticks. *)
+AfterOwnWrite(p, m, version, left) ==
+  LET me == proc[p]
+      rec == m.rec
+      hold == HoldAfter(p, version)
+      seen == [me EXCEPT !.view = version, !.wait = 0]
+      isAcquire == rec.holder = Id(p) /\ rec.term = rec.stamp
+  IN IF rec.holder # Id(p)
+     THEN [seen EXCEPT !.mode = IF me.tasks THEN me.mode ELSE "follow", !.valid = IF me.tasks THEN @ ELSE 0,
+                       !.wait = WaitOn(rec)]
+     ELSE IF me.mode = "follow" /\ isAcquire
+     THEN IF left = 0 THEN [seen EXCEPT !.hold = hold]
+          ELSE [seen EXCEPT !.mode = IF hold = 0 THEN "lead" ELSE "reserve", !.tasks = (hold = 0),
+                            !.valid = left, !.hold = hold]
+     ELSE IF me.mode \in {"reserve", "lead", "drain", "empty"} /\ Extends(rec, version)
+     THEN [seen EXCEPT !.valid = Max(@, left)]
+     ELSE seen
+
+(* The writes of p that cannot take effect any more, or are known to have done so, are forgotten. *)
+Settle(p, version) == msg' = [msg EXCEPT ![p] = [s \in Slots |->
+  IF @[s] # NoWrite /\ @[s].base < version THEN NoWrite ELSE @[s]]]
+
+Landed(p, version) == {s \in Slots :
+  LET m == msg[p][s]
+  IN /\ m # NoWrite /\ m.inc = proc[p].inc
+     /\ m.rec.src[1] = p /\ SameFields(hist[version], m.rec)}
+
+(* What p is after it saw that its own write s made this version, or that somebody has edited an annotation since. *)
+AfterLanded(p, s, version, left) ==
+  [AfterOwnWrite(p, msg[p][s], msg[p][s].rec.stamp, left) EXCEPT !.view = version]
+
+(* The answer to a write. It is read like any sight of the lease, except by those who count from here. *)
+Hear(p, s) ==
+  LET version == msg[p][s].base + 1
+  IN /\ "validity from the response" \in Wrong
+     /\ msg[p][s] # NoWrite /\ version <= Version /\ s \in Landed(p, version)
+     /\ Settle(p, version)
+     /\ Become(p, AfterLanded(p, s, version, Validity))
+
+(* The answer to a write, the watch, or a read shows any later version; those in between may be missed. *)
+See(p, version) ==
+  LET me == proc[p]
+      rec == hist[version]
+      holds == me.mode \in {"reserve", "lead", "drain", "empty"}
+      isSameTerm == rec.here /\ rec.holder = Id(p) /\ rec.term = Seen(p).term
+  IN /\ version \in (me.view + 1)..Version
+     /\ Settle(p, version)
+     /\ Become(p,
+          IF Landed(p, version) # {}
+          THEN LET s == CHOOSE s \in Landed(p, version) : TRUE
+               IN AfterLanded(p, s, version,
+                    IF "validity from reading back" \in Wrong THEN Validity ELSE msg[p][s].left)
+          ELSE IF holds /\ isSameTerm THEN [me EXCEPT !.view = version]
+          ELSE IF holds THEN Lost(p, version, WaitOn(rec))
+          ELSE [me EXCEPT !.view = version, !.wait = WaitFor(p, rec)])
+
+(* Only the wrong variant remembers when it sent a poll. *)
+Poll(p) ==
+  /\ "expiry from the send of a poll" \in Wrong
+  /\ proc[p].poll < LeaseTicks
+  /\ proc' = [proc EXCEPT ![p].poll = LeaseTicks]
+  /\ UNCHANGED <<hist, msg, time, slow, last, ordered>>
+
+(***************************************************************************)
+(* Acquiring                                                               *)
+(***************************************************************************)
+(* The API server says that the very container run by this identity has terminated; whenever that is learnt. *)
+IsProvedDead(id) ==
+  /\ "death" \in Features
+  /\ \/ id[2] < proc[id[1]].inc
+     \/ "death of a reused identity" \in Wrong /\ proc[id[1]].inc > 0
+     \/ "death by a missing Pod" \in Wrong /\ proc[id[1]].podGone
+
+(* To client-go, a lease taken again by its own holder within one second is unchanged. *)
+IsToldApart(rec) == Peers = {} \/ rec.sec # Second \/ "own lease taken again in one second" \in Wrong
+
+IsFree(p, rec) ==
+  IF ~rec.here THEN "deleted lease waited for" \in Wrong => proc[p].wait = 0
+  ELSE \/ rec.holder = Nobody
+       \/ rec.holder = Id(p) /\ (p \in Peers \/ IsToldApart(rec))
+       \/ rec.holder # Id(p) /\ proc[p].wait = 0
+       \/ p \in Replicas /\ rec.holder # Nobody /\ IsProvedDead(rec.holder)
+
+Acquire(p) ==
+  LET base == IF "written on a fresher version" \in Wrong THEN Version ELSE proc[p].view
+      old == hist[base]
+      transitions == IF ~old.here THEN 0 ELSE IF old.holder = Id(p) THEN old.trans ELSE old.trans + 1
+      kept == IF "answers kept" \in Wrong THEN old.answer ELSE NoAnswer
+  IN /\ proc[p].mode = "follow"
+     /\ MaySend(p)
+     /\ IsFree(p, Seen(p))
+     /\ Send(p, base,
+          [here |-> TRUE, holder |-> Id(p), term |-> base + 1, stamp |-> base + 1, src |-> Source(p),
+           trans |-> transitions, dur |-> LeaseTicks, sec |-> Second, offer |-> FALSE, answer |-> kept, echo |-> 0],
+          Validity)
+     /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
+
+(* The lease was held for long enough that no leader acts who does not know of its deletion. *)
+Act(p) ==
+  /\ proc[p].mode = "reserve" /\ proc[p].hold = 0 /\ proc[p].valid > 0
+  /\ Become(p, [proc[p] EXCEPT !.mode = "lead", !.tasks = TRUE])
+  /\ UNCHANGED msg
+
+(***************************************************************************)
+(* Leading                                                                 *)
+(***************************************************************************)
+(* A renewal in the instant of the last one would change nothing. *)
+Renew(p) ==
+  LET base == proc[p].view
+  IN /\ proc[p].mode \in {"reserve", "lead", "drain"}
+     /\ proc[p].valid \in 1..(Validity - 1)
+     /\ MaySend(p)
+     /\ Send(p, base,
+          [Seen(p) EXCEPT !.stamp = base + 1, !.src = Source(p), !.dur = LeaseTicks, !.sec = Second, !.echo = 0],
+          Validity)
+     /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
+
+(* An involuntary end, for whatever reason: the deadline, a stall, a failed controller. *)
+Abort(p) ==
+  /\ proc[p].mode \in {"reserve", "lead", "drain"}
+  /\ Become(p, Lost(p, proc[p].view, 0))
+  /\ UNCHANGED msg
+
+(***************************************************************************)
+(* Ending voluntarily                                                      *)
+(***************************************************************************)
+StepDown(p) ==
+  /\ proc[p].mode = "lead"
+  /\ Become(p, [proc[p] EXCEPT !.mode = "drain"])
+  /\ UNCHANGED msg
+
+(* The last task has settled. *)
+Drained(p) ==
+  /\ proc[p].tasks
+  /\ proc[p].mode \in {"drain", "ending"}
+  /\ Become(p, [proc[p] EXCEPT !.tasks = FALSE, !.mode = IF @ = "drain" THEN "empty" ELSE "follow",
+                               !.valid = IF proc[p].mode = "drain" THEN @ ELSE 0])
+  /\ UNCHANGED msg
+
+MayFree(p) == \/ proc[p].mode = "empty"
+              \/ "release before the drain" \in Wrong /\ proc[p].mode = "drain"
+
+Release(p) ==
+  LET base == proc[p].view
+  IN /\ MayFree(p) /\ MaySend(p)
+     /\ Send(p, base,
+          [Seen(p) EXCEPT !.holder = Nobody, !.stamp = base + 1, !.src = Source(p), !.sec = Second,
+                          !.offer = FALSE, !.answer = NoAnswer, !.echo = 0],
+          0)
+     /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
+
+(* The release was not heard of: the lease is left to expire, and the term stays over. *)
+Leave(p) ==
+  /\ proc[p].mode = "empty"
+  /\ Become(p, [proc[p] EXCEPT !.mode = "follow", !.valid = 0])
+  /\ UNCHANGED msg
+
+Restart(p) ==
+  /\ "tasks started again" \in Wrong
+  /\ proc[p].mode = "empty" /\ FreeSlots(p) # Slots
+  /\ Become(p, [proc[p] EXCEPT !.mode = "lead", !.tasks = TRUE])
+  /\ UNCHANGED msg
+
+(***************************************************************************)
+(* Answered transfer                                                       *)
+(***************************************************************************)
+HasTransfer == "transfer" \in Features
+
+Offer(p) ==
+  LET base == proc[p].view
+  IN /\ HasTransfer
+     /\ proc[p].mode = "drain" /\ ~Seen(p).offer /\ MaySend(p)
+     /\ Send(p, base,
+          [Seen(p) EXCEPT !.stamp = base + 1, !.src = Source(p), !.dur = LeaseTicks, !.sec = Second,
+                          !.offer = TRUE, !.echo = 0],
+          Validity)
+     /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
+
+(* A follower answers with a fresh nonce and remembers when it sent that. *)
+Answer(p) ==
+  LET base == proc[p].view
+      nonce == proc[p].nonce + 1
+  IN /\ HasTransfer
+     /\ proc[p].mode = "follow" /\ nonce <= MaxAnswers
+     /\ Seen(p).offer /\ Seen(p).holder # Id(p)
+     /\ IF Seen(p).answer = NoAnswer THEN TRUE ELSE Seen(p).answer[1] = Id(p)
+     /\ MaySend(p)
+     /\ Send(p, base, [Seen(p) EXCEPT !.answer = <<Id(p), nonce, Seen(p).term>>], 0)
+     /\ proc' = [proc EXCEPT ![p].nonce = nonce, ![p].nonceLeft = TransferValidity, ![p].nonceUsed = FALSE]
+     /\ UNCHANGED <<hist, time, slow, last, ordered>>
+
+(* A release that names the successor; an answer to the offer of another term is void. *)
+Transfer(p) ==
+  LET base == proc[p].view
+      answer == Seen(p).answer
+  IN /\ HasTransfer
+     /\ MayFree(p) /\ MaySend(p)
+     /\ answer # NoAnswer /\ answer[1] # Id(p)
+     /\ answer[3] = Seen(p).term \/ "answers kept" \in Wrong
+     /\ Send(p, base,
+          [Seen(p) EXCEPT !.holder = answer[1], !.term = base + 1, !.stamp = base + 1, !.src = Source(p),
+                          !.trans = @ + 1, !.dur = TransferTicks, !.sec = Second,
+                          !.offer = FALSE, !.answer = NoAnswer, !.echo = answer[2]],
+          0)
+     /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
+
+(* The successor sees its own nonce echoed. Any other transfer it takes up like a lease of its own: by Acquire. *)
+ActOnTransfer(p) ==
+  LET me == proc[p]
+      isCurrent == Seen(p).echo = me.nonce
+      isFresh == ~me.nonceUsed
+      fromEvent == Wrong \cap {"transfer without a nonce", "transfer counted from the event"} # {}
+      valid == IF fromEvent THEN TransferValidity ELSE me.nonceLeft
+  IN /\ HasTransfer
+     /\ me.mode = "follow"
+     /\ Seen(p).holder = Id(p) /\ Seen(p).echo # 0
+     /\ isCurrent \/ "transfer without a nonce" \in Wrong
+     /\ isFresh \/ "transfer with a used nonce" \in Wrong
+     /\ valid > 0
+     /\ Become(p, [me EXCEPT !.mode = "lead", !.tasks = TRUE, !.valid = valid, !.nonceUsed = TRUE])
+     /\ UNCHANGED msg
+
+(***************************************************************************)
+(* Proved death                                                            *)
+(***************************************************************************)
+(* Somebody force-deletes the Pod object; the process runs on. *)
+ForceDelete(p) ==
+  /\ "pods" \in Features /\ ~proc[p].podGone
+  /\ proc' = [proc EXCEPT ![p].podGone = TRUE]
+  /\ UNCHANGED <<hist, msg, time, slow, last, ordered>>
+
+(***************************************************************************)
+(* Steps                                                                   *)
+(***************************************************************************)
+Next ==
+  \/ Tick \/ Delete \/ Edit
+  \/ \E p \in Processes :
+       \/ Acquire(p) \/ Renew(p) \/ Abort(p) \/ StepDown(p) \/ Drained(p) \/ Release(p) \/ Leave(p) \/ Crash(p)
+       \/ \E s \in Slots : TakeEffect(p, s) \/ Lose(p, s) \/ Hear(p, s)
+       \/ \E version \in 2..MaxVersion : See(p, version)
+  \/ \E p \in Replicas :
+       \/ Act(p) \/ Restart(p) \/ Poll(p) \/ ForceDelete(p)
+       \/ Offer(p) \/ Answer(p) \/ Transfer(p) \/ ActOnTransfer(p)
+
+Spec == Init /\ [][Next]_vars
+
+Symmetry == Permutations(Replicas) \cup Permutations(Peers)
+
+(***************************************************************************)
+(* Invariants                                                              *)
+(***************************************************************************)
+(* Every act of a task compares the clock with validUntil first. What a peer does beyond its lease is its own protocol's. *)
+Acts(p) == proc[p].tasks /\ IF p \in Peers THEN Stored.holder = Id(p) ELSE proc[p].valid > 0
+
+(* No two terms act at one instant. *)
+S1 == \A p, q \in Processes : p # q => ~(Acts(p) /\ Acts(q))
+
+(* While tasks run, no release or transfer of their replica can take effect. *)
+IsFreeing(m, p) == m.rec.src[1] = p /\ m.rec.holder # <<p, m.inc>>
+S3 == \A p \in Replicas : proc[p].tasks =>
+  \A s \in Slots : LET m == msg[p][s]
+    IN m # NoWrite /\ m.inc = proc[p].inc /\ IsFreeing(m, p) => m.base # Version /\ ~IsBlind(m)
+
+(* Every release and transfer has replaced a record of its own writer; a release, one of the same term. *)
+S4 == \A v \in 2..Version : LET rec == hist[v]  writer == SubSeq(hist[v].src, 1, 2)
+  IN rec.here /\ rec.stamp = v /\ rec.holder # writer =>
+       /\ hist[v - 1].holder = writer
+       /\ rec.holder = Nobody => hist[v - 1].term = rec.term
+
+(* Who follows has no task left; a term begins only out of that. *)
+S5 == \A p \in Processes : proc[p].mode \in {"follow", "reserve", "empty"} => ~proc[p].tasks
+
+(* Epochs only grow. *)
+S6 == ordered
+=============================================================================

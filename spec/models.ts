@@ -1,0 +1,139 @@
+/** The constants of a model, and what is expected of it. */
+export interface Model {
+  readonly name: string
+  readonly module?: 'Tenure' | 'Progress'
+  readonly replicas?: number
+  readonly peers?: number
+  readonly slots?: number
+  /** What validity is shorter than the lease by; none where clocks run alike. */
+  readonly margin?: number
+  readonly versions: number
+  readonly restarts?: number
+  readonly deletions?: number
+  readonly answers?: number
+  readonly features?: readonly Feature[]
+}
+
+/** A model with rules broken, and the invariant that this must violate. */
+export interface WrongModel extends Model {
+  readonly wrong: readonly string[]
+  readonly violates: Invariant
+}
+
+type Feature = 'drift' | 'seconds' | 'transfer' | 'death' | 'pods' | 'absent' | 'offered' | 'edits'
+
+type Invariant = 'S1' | 'S3' | 'S4' | 'S5' | 'S6' | 'L1'
+
+const SAFETY: readonly Invariant[] = ['S1', 'S3', 'S4', 'S5', 'S6']
+
+/** The protocol, in parts: each with the faults that its rules are for. */
+export const MODELS: readonly Model[] = [
+  { name: 'validity, expiry, release', versions: 4, features: ['drift'] },
+  { name: 'restarts', versions: 3, restarts: 1, features: ['drift'] },
+  { name: 'two writes of unknown outcome each', versions: 3, slots: 2 },
+  { name: 'deletion of the lease', versions: 4, deletions: 2, features: ['absent'] },
+  { name: 'answered transfer', versions: 4, answers: 1, features: ['transfer', 'offered'] },
+  { name: 'proved death', versions: 4, restarts: 1, features: ['death'] },
+  { name: 'beside client-go', versions: 3, replicas: 1, peers: 1, margin: 0, features: ['seconds'] },
+  { name: 'a leader within the bound', module: 'Progress', versions: 6, features: ['edits'] },
+]
+
+/** The same with more replicas, versions and faults. */
+export const LONG_MODELS: readonly Model[] = [
+  { name: 'validity, expiry, release, restarts', versions: 5, restarts: 1, features: ['drift'] },
+  { name: 'three replicas', versions: 4, replicas: 3 },
+  { name: 'two writes of unknown outcome each', versions: 4, slots: 2 },
+  { name: 'deletion of the lease', versions: 6, deletions: 2, features: ['absent', 'drift'] },
+  { name: 'answered transfer', versions: 4, answers: 2, features: ['transfer', 'offered'] },
+  { name: 'answered transfer, from the start', versions: 6, answers: 1, features: ['transfer'] },
+  { name: 'proved death', versions: 5, restarts: 2, features: ['death', 'pods'] },
+  { name: 'beside client-go', versions: 4, replicas: 1, peers: 1, margin: 0, features: ['seconds'] },
+  { name: 'a leader within the bound', module: 'Progress', versions: 9, replicas: 3, features: ['edits'] },
+]
+
+const transfer = { versions: 4, answers: 1, features: ['transfer', 'offered'] } as const
+const wrong = (name: string, violates: Invariant, model: Omit<Model, 'name'>): WrongModel => ({
+  name,
+  wrong: [name],
+  violates,
+  ...model,
+})
+
+/** Every rule of the protocol, broken. */
+export const WRONG_MODELS: readonly WrongModel[] = [
+  wrong('validity from the response', 'S1', { versions: 4 }),
+  wrong('validity from reading back', 'S1', { versions: 4 }),
+  wrong('clocks without a margin', 'S1', { versions: 4, features: ['drift'] }),
+  wrong('release without comparing', 'S1', { versions: 5 }),
+  wrong('release without comparing', 'S4', { versions: 5 }),
+  wrong('release before the drain', 'S1', { versions: 4 }),
+  wrong('release before the drain', 'S3', { versions: 4 }),
+  wrong('tasks started again', 'S1', { versions: 4 }),
+  wrong('transfer without a nonce', 'S1', transfer),
+  wrong('transfer with a used nonce', 'S6', transfer),
+  wrong('transfer counted from the event', 'S1', transfer),
+  wrong('expiry from the send of a poll', 'S1', { versions: 4 }),
+  wrong('written on a fresher version', 'S1', { versions: 4 }),
+  wrong('death of a reused identity', 'S1', { versions: 4, restarts: 1, features: ['death'] }),
+  wrong('death by a missing Pod', 'S1', { versions: 4, features: ['death', 'pods'] }),
+  wrong('deleted lease created and acted on', 'S1', { versions: 4, deletions: 1 }),
+  wrong('deleted lease waited for', 'S1', { versions: 5, deletions: 2 }),
+  wrong('second renewal in one second', 'S1', { versions: 4, replicas: 1, peers: 1, margin: 0, features: ['seconds'] }),
+  wrong('own lease taken again in one second', 'S1', {
+    versions: 4,
+    replicas: 1,
+    peers: 1,
+    margin: 0,
+    features: ['seconds'],
+  }),
+  {
+    ...wrong("answer's version as epoch", 'S6', transfer),
+    wrong: ["answer's version as epoch", 'answers kept'],
+  },
+  wrong('transitions as epoch', 'S6', { versions: 4 }),
+  wrong('change judged by version', 'L1', { module: 'Progress', versions: 6, features: ['edits'] }),
+]
+
+/** The configuration of a model, as the model checker reads it. */
+export function configOf(model: Model & Partial<WrongModel>): string {
+  const {
+    module = 'Tenure',
+    replicas = 2,
+    peers = 0,
+    slots = 1,
+    margin = 1,
+    restarts = 0,
+    deletions = 0,
+    answers = 0,
+  } = model
+  const names = (letter: string, count: number) => Array.from({ length: count }, (_, index) => `${letter}${index + 1}`)
+  const set = (elements: readonly (string | number)[]) => `{${elements.join(', ')}}`
+  const strings = (elements: readonly string[] = []) => set(elements.map((text) => JSON.stringify(text)))
+  const processes = [...names('r', replicas), ...names('f', peers)]
+  const isCalm = module === 'Progress'
+  return [
+    `SPECIFICATION ${isCalm ? 'SpecCalm' : 'Spec'}`,
+    'CONSTANTS',
+    ...processes.map((name) => `  ${name} = ${name}`),
+    `  Replicas = ${set(names('r', replicas))}`,
+    `  Peers = ${set(names('f', peers))}`,
+    '  LeaseTicks = 3',
+    `  MarginTicks = ${margin}`,
+    '  TransferTicks = 3',
+    `  Slots = ${set(Array.from({ length: slots }, (_, index) => index + 1))}`,
+    `  MaxVersion = ${model.versions}`,
+    `  MaxRestarts = ${restarts}`,
+    `  MaxDeletions = ${deletions}`,
+    `  MaxAnswers = ${answers}`,
+    `  Features = ${strings(model.features)}`,
+    `  Wrong = ${strings(model.wrong)}`,
+    `VIEW ${isCalm ? 'StateCalm' : 'State'}`,
+    ...(isCalm ? [] : ['SYMMETRY Symmetry']),
+    `INVARIANTS ${(model.violates === undefined ? invariantsOf(isCalm) : [model.violates]).join(' ')}`,
+    '',
+  ].join('\n')
+}
+
+function invariantsOf(isCalm: boolean): readonly Invariant[] {
+  return isCalm ? [...SAFETY, 'L1'] : SAFETY
+}
