@@ -34,8 +34,8 @@ export type FleetMachine = (
 /**
  * Replicas of the pure machine around one stored lease, in a world of late, lost and refused requests, late watches, partitions,
  * crashes, restarts, stuck tasks, deletions, late proofs of death and clocks that differ in rate. Throws when a rule of terms is
- * broken: one term at work at a time, nothing freed over a live task or by anybody but its holder, epochs that grow and are the
- * version of the very write that gave the lease to the replica.
+ * broken: one term at work at a time, nothing freed over a live task or by anybody but its holder, epochs that grow and are
+ * versions at which the replica held the lease.
  */
 export class Fleet {
   readonly random: () => number
@@ -105,7 +105,7 @@ export class Fleet {
 
   began(replica: FleetReplica, epoch: bigint): void {
     this.terms += 1
-    if (this.#grants.get(epoch) !== replica.identity) throw this.broken(`epoch ${epoch} is not the version of a grant`)
+    if (this.#holderAt(epoch) !== replica.identity) throw this.broken(`epoch ${epoch} is of another holder`)
     if (epoch <= this.#lastEpoch) throw this.broken(`epoch ${epoch} came after ${this.#lastEpoch}`)
     this.#lastEpoch = epoch
     for (const other of this.replicas) {
@@ -113,6 +113,11 @@ export class Fleet {
       if (this.options.stalls && !other.isHeld) continue
       throw this.broken(`${replica.identity} began a term while tasks of ${other.identity} live`)
     }
+  }
+
+  /** Who held the lease at this version. */
+  #holderAt(version: bigint): string | undefined {
+    return [...this.#grants].findLast(([since]) => since <= version)?.[1]
   }
 
   /** Tells the others, soon or late, that the holder is dead, if it is the process that has just ended. */
@@ -296,7 +301,7 @@ export class FleetReplica {
         this.#validUntil = effect.validUntil
         break
       case 'end-term':
-        if (this.#fate !== 'stuck') this.#drainIn(fleet.random() * (this.#fate === 'quick' ? 300 : 25_000))
+        if (this.#fate !== 'stuck') this.#drainIn(fleet.random() * (this.#fate === 'quick' ? 900 : 25_000))
         break
       case 'hard-abort':
         if (this.#fate !== 'stuck') {
@@ -321,7 +326,7 @@ export class FleetReplica {
   #inherited(): void {
     const { random } = this.#fleet
     this.#fleet.inheritances += 1
-    if (random() < 0.2) this.#later(random() * 1000, () => this.send({ kind: 'lost', reason: 'stalled' }))
+    if (random() < 0.3) this.#later(random() * 600, () => this.send({ kind: 'lost', reason: 'stalled' }))
   }
 
   #drainIn(ms: number): void {
