@@ -10,6 +10,7 @@ import {
 import { gatedFetch, systemClock, WriteGate } from '@tenure/core'
 import { runGateCases, seededRandom } from '../packages/core/test/gate/gate-cases.ts'
 import { Leadership } from '../packages/core/src/term/leadership.ts'
+import { createStamp } from '../packages/kubernetes/src/gate/epoch-stamp.ts'
 import { gatedHttpLibrary } from '../packages/kubernetes/src/gate/gated-http-library.ts'
 import { SharedDispatcher } from '../packages/kubernetes/src/gate/shared-dispatcher.ts'
 import { percentile, writeFigures } from './figures.ts'
@@ -39,7 +40,7 @@ const connections = new SharedDispatcher(new KubeConfig(), gate)
 const response = new ResponseContext(200, {}, { text: async () => '', binary: async () => Buffer.alloc(0) } as never)
 const inMemory: HttpLibrary = wrapHttpLibrary({ send: async () => response })
 const gatedInMemory = gatedHttpLibrary(inMemory, { gate, connections, stamp: undefined })
-const stamp = { 'tenure.dev/epoch': '123456', 'tenure.dev/lease': 'janitor' }
+const stamp = createStamp({ 'tenure.dev/epoch': '123456', 'tenure.dev/lease': 'janitor' })
 const stamping = gatedHttpLibrary(inMemory, { gate, connections, stamp })
 const BODY = JSON.stringify({ metadata: { name: 'x', namespace: 'ops', resourceVersion: '1' }, data: { count: '1' } })
 

@@ -62,8 +62,10 @@ export class Api implements Disposable {
 
   async send(method: string, path: string, body?: unknown, contentType = 'application/json'): Promise<ApiAnswer> {
     const response = await this.#open(method, path, body, contentType)
-    const parsed = JSON.parse(await text(response)) as ApiObject
-    return { status: response.statusCode ?? 0, body: parsed, warnings: String(response.headers['warning'] ?? '') }
+    const content = await text(response)
+    const isJson = response.headers['content-type']?.startsWith('application/json') === true
+    const answer = (isJson ? JSON.parse(content) : { message: content }) as ApiObject
+    return { status: response.statusCode ?? 0, body: answer, warnings: String(response.headers['warning'] ?? '') }
   }
 
   get(path: string): Promise<ApiAnswer> {
@@ -77,13 +79,14 @@ export class Api implements Disposable {
     throw new Error(`Expected ${method} ${path} to succeed, got ${answer.status}: ${JSON.stringify(answer.body)}`)
   }
 
-  /** Calls `seen` for every event of a watch until it ends or `close()`. Resolves when the server has begun to answer. */
-  async watch(path: string, seen: (event: WatchEvent) => void): Promise<void> {
+  /** Calls `seen` for every event of a watch until it ends. Resolves when the server has begun to answer. */
+  async watch(path: string, seen: (event: WatchEvent) => void): Promise<{ readonly ended: Promise<unknown> }> {
     const response = await this.#open('GET', path, undefined, 'application/json')
     if (response.statusCode !== 200) throw new Error(`Expected a watch of ${path}, got ${response.statusCode}`)
     this.#streams.add(response)
     response.on('error', () => {})
     createInterface({ input: response }).on('line', (line) => seen(JSON.parse(line) as WatchEvent))
+    return { ended: once(response, 'close').finally(() => this.#streams.delete(response)) }
   }
 
   [Symbol.dispose](): void {

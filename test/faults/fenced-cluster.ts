@@ -1,6 +1,10 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { leaseRole, type FencePolicy } from '@tenure/kubernetes'
 import { type ControlPlane, startControlPlane } from '@tenure/test-control-plane'
+import { FaultProxy } from './fault-proxy.ts'
 import { Api, MERGE_PATCH, type ApiAccess } from './api.ts'
 
 const ADMIN = { name: 'faults-admin', groups: ['system:masters'] }
@@ -43,20 +47,28 @@ export class FencedCluster implements AsyncDisposable {
   readonly controlPlane: ControlPlane
   /** One for each API server. */
   readonly admins: readonly [Api, ...Api[]]
+  /** For what replicas leave behind. */
+  readonly folder: string
   readonly #caCert: string
 
-  private constructor(controlPlane: ControlPlane, admins: readonly [Api, ...Api[]], caCert: string) {
+  private constructor(
+    controlPlane: ControlPlane,
+    admins: readonly [Api, ...Api[]],
+    { caCert, folder }: { readonly caCert: string; readonly folder: string },
+  ) {
+    this.folder = folder
     this.controlPlane = controlPlane
     this.admins = admins
     this.#caCert = caCert
   }
 
   static async start(apiServers: 1 | 2 = 1): Promise<FencedCluster> {
+    const folder = await mkdtemp(join(tmpdir(), 'tenure-faults-'))
     const controlPlane = await startControlPlane()
     const access = controlPlane.access(ADMIN)
     const first = new Api(access)
     const further = apiServers === 2 ? [new Api({ ...access, ...(await controlPlane.addApiServer()) })] : []
-    const cluster = new FencedCluster(controlPlane, [first, ...further], access.caCert)
+    const cluster = new FencedCluster(controlPlane, [first, ...further], { caCert: access.caCert, folder })
     await first.expect('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', WIDGETS)
     for (const admin of cluster.admins) {
       await until('the custom resource to be served', async () => {
@@ -71,11 +83,21 @@ export class FencedCluster implements AsyncDisposable {
     return this.admins[0]
   }
 
+  /** For whoever observes: of two API servers the one that is not disturbed. */
+  get observing(): Api {
+    return this.admins.at(-1) ?? this.admin
+  }
+
+  /** A proxy in front of the first API server. */
+  startProxy(): Promise<FaultProxy> {
+    return FaultProxy.start(this.admin.url, this.#caCert)
+  }
+
   /** Makes a namespace with a service account `writer`, which may stand for the Lease and write. */
   async createNamespace(namespace: string, leaseName = 'janitor'): Promise<void> {
     const { admin } = this
     const subjects = [{ kind: 'ServiceAccount', name: 'writer', namespace }]
-    const { role, roleBinding } = leaseRole({ name: leaseName, namespace, subjects })
+    const { role } = leaseRole({ name: leaseName, namespace, subjects })
     await admin.expect('POST', '/api/v1/namespaces', { metadata: { name: namespace } })
     await admin.expect('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: 'writer' } })
     const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
@@ -83,7 +105,18 @@ export class FencedCluster implements AsyncDisposable {
       metadata: role.metadata,
       rules: [...(role.rules ?? []), ...WRITER_RULES],
     })
-    await admin.expect('POST', `${rbac}/rolebindings`, roleBinding)
+    await this.bindRole(namespace, leaseName)
+  }
+
+  /** Gives the service account its rights again. */
+  async bindRole(namespace: string, leaseName = 'janitor'): Promise<void> {
+    const subjects = [{ kind: 'ServiceAccount', name: 'writer', namespace }]
+    const { roleBinding } = leaseRole({ name: leaseName, namespace, subjects })
+    await this.admin.expect(
+      'POST',
+      `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`,
+      roleBinding,
+    )
   }
 
   /** The credentials of the service account, bound to a Pod of that name where one is given. */
@@ -108,6 +141,22 @@ export class FencedCluster implements AsyncDisposable {
     const access = (url: string): ApiAccess => ({ url, caCert: this.#caCert, token })
     const [first, ...further] = this.admins
     return [new Api(access(first.url)), ...further.map(({ url }) => new Api(access(url)))]
+  }
+
+  /** The kubeconfig of a writer, as text. */
+  kubeConfigOf({ token }: Pick<Writer, 'token'>, url: string = this.admin.url): string {
+    const authority = Buffer.from(this.#caCert).toString('base64')
+    const cluster = url.startsWith('http:')
+      ? { server: url, 'insecure-skip-tls-verify': true }
+      : { server: url, 'certificate-authority-data': authority }
+    return JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'c', cluster }],
+      users: [{ name: 'u', user: { token } }],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+      'current-context': 'x',
+    })
   }
 
   /** Puts a fence up. A server needs a moment to heed it: see {@link until}. */
@@ -141,14 +190,15 @@ export class FencedCluster implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const admin of this.admins) admin[Symbol.dispose]()
     await this.controlPlane.stop()
+    await rm(this.folder, { recursive: true, force: true })
   }
 }
 
-/** Resolves when `isSo` does with true. @throws Error after half a minute. */
+/** Resolves when `isSo` does with true. @throws Error after a minute. */
 export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 30_000
+  const deadline = performance.now() + 60_000
   while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`Waited half a minute for ${what}`)
+    if (performance.now() > deadline) throw new Error(`Waited a minute for ${what}`)
     await sleep(20)
   }
 }

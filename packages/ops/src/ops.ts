@@ -82,7 +82,7 @@ class OpsPort implements Ops {
       healthCheckNames: () => [...(this.#manager?.livez.names ?? []), ...(this.#manager?.readyz.names ?? [])],
     })
     this.#showGates = defineFeatureGateMetrics(registry)
-    this.#stalls = new StallMonitor(registry, options.clock)
+    this.#stalls = new StallMonitor(registry, options.clock, options.logger)
     const metricsPage = createMetricsPage({ registries: () => this.#registries(), logger: options.logger })
     this.#server = new OpsServer({ ...options, metricsPage })
     this.service = { name: 'ops', start: () => this.#start(), stop: () => this.#stop() }

@@ -1,9 +1,9 @@
-import type { Clock } from '@tenure/core'
+import { type Clock, silentLogger } from '@tenure/core'
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { StallMonitor } from '../src/metrics/stall-monitor.ts'
 
-test('what is measured is by how much a timer is late, and a stopped monitor has no timer', async () => {
+test('what is measured is by how much a timer is late, a long stall is logged, and a stopped monitor has no timer', async () => {
   let now = 0
   const timers = new Set<() => void>()
   const clock: Clock = {
@@ -19,9 +19,11 @@ test('what is measured is by how much a timer is late, and a stopped monitor has
     },
   }
   const registry = new Registry()
-  const monitor = new StallMonitor(registry, clock)
+  const lines: object[] = []
+  const logger = { ...silentLogger, warn: (fields: object) => void lines.push(fields) }
+  const monitor = new StallMonitor(registry, clock, logger)
   monitor.start()
-  for (const at of [500, 1000, 4500]) {
+  for (const at of [100, 200, 3300]) {
     now = at
     const due = [...timers]
     for (const fire of due) fire()
@@ -29,6 +31,7 @@ test('what is measured is by how much a timer is late, and a stopped monitor has
   const page = await registry.metrics()
   expect(page).toContain('tenure_event_loop_stall_seconds_bucket{le="0.01"} 2\n')
   expect(page).toContain('tenure_event_loop_stall_seconds_sum 3\n')
+  expect(lines).toEqual([{ event: 'event-loop-stalled', stallMs: 3000 }])
   expect(timers.size).toBe(1)
   monitor.stop()
   expect(timers.size).toBe(0)

@@ -116,11 +116,13 @@ function supervision({
   onWedged,
   restart,
   groups,
-}: CreateManagerOptions): Pick<ManagerOptions, 'onWedged' | 'restart' | 'groups'> {
+  watchdog,
+}: CreateManagerOptions): Pick<ManagerOptions, 'onWedged' | 'restart' | 'groups' | 'watchdog'> {
   return {
     ...(onWedged !== undefined && { onWedged }),
     ...(restart !== undefined && { restart }),
     ...(groups !== undefined && { groups }),
+    ...(watchdog !== undefined && { watchdog }),
   }
 }
 

@@ -1,4 +1,10 @@
-import { IdentityTakenError, LeadershipLostError, OptionsError, WedgedError } from '@tenure/core'
+import {
+  IdentityTakenError,
+  LeadershipLostError,
+  OptionsError,
+  WatchdogUnavailableError,
+  WedgedError,
+} from '@tenure/core'
 import { KubeConfigError } from '@tenure/kubernetes'
 import { PortInUseError } from '@tenure/ops'
 
@@ -24,6 +30,7 @@ export function exitCodeOf(error: unknown): number {
     error instanceof OptionsError ||
     error instanceof KubeConfigError ||
     error instanceof PortInUseError ||
+    error instanceof WatchdogUnavailableError ||
     error instanceof IdentityTakenError
   return isBadInput ? EXIT_CODE.badOptions : EXIT_CODE.failed
 }

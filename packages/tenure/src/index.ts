@@ -21,6 +21,7 @@ export {
   TermEndedError,
   TerminalError,
   WarmUpOverError,
+  WatchdogUnavailableError,
   WedgedError,
   WriteGateClosedError,
   type Candidacy,

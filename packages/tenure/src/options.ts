@@ -26,7 +26,7 @@ export interface OpsOptions {
 /**
  * Options of `createManager()`. Each beats the flag of the same meaning, which beats the environment, which beats the default.
  */
-export interface CreateManagerOptions extends Pick<ManagerOptions, 'onWedged' | 'restart' | 'groups'> {
+export interface CreateManagerOptions extends Pick<ManagerOptions, 'onWedged' | 'restart' | 'groups' | 'watchdog'> {
   /** Services of your own. Of each group, they start after those of Tenure. @default none */
   readonly services?: readonly Service[]
   /** The lease to stand for. `name` may also come from `--lease` or `TENURE_LEASE`, `namespace` from `--namespace` or `TENURE_NAMESPACE`. */
@@ -89,6 +89,7 @@ const OPTION_NAMES = [
   'restart',
   'groups',
   'services',
+  'watchdog',
 ] as const satisfies (keyof CreateManagerOptions)[]
 
 /** Fills in flags, environment and defaults, and checks every value. Does no I/O. @throws OptionsError naming what is wrong. */

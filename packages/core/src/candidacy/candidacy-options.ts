@@ -6,6 +6,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Random } from '../ports/random.ts'
 import type { TermExtension } from '../term/term-extension.ts'
+import type { DeadlineGuard } from '../watchdog/watchdog.ts'
 import type { CandidacyEvent } from './events.ts'
 import type { LeaseOptions } from './lease-options.ts'
 import type { LeadershipLostError, WedgedError } from './wedged-error.ts'
@@ -28,6 +29,8 @@ export interface CandidacyOptions {
   readonly logger: Logger
   readonly restart: ResolvedRestartOptions
   readonly extensions: readonly TermExtension[]
+  /** Called when a term begins; what it returns ends the process when the term is not confirmed in time. */
+  readonly guard?: () => DeadlineGuard | undefined
   /** Called with everything that happens. */
   readonly onEvent: (event: CandidacyEvent) => void
   /** The candidacy cannot go on: the manager has to stop. */

@@ -20,6 +20,7 @@ import type { LiveTask } from '../term/task-scope.ts'
 import type { StepDownOptions } from '../term/term.ts'
 import { AlreadyStartedError } from '../already-started-error.ts'
 import { publishEvent } from './channels.ts'
+import type { DeadlineGuard } from '../watchdog/watchdog.ts'
 import type { CandidacyOptions } from './candidacy-options.ts'
 import { describeState, isSameState } from './describe-state.ts'
 import { logEvent } from './event-log.ts'
@@ -69,12 +70,14 @@ export class Candidacy {
   #lock: Lock | undefined
   #elector: Elector | undefined
   #run: TermRun | undefined
+  #guard: DeadlineGuard | undefined
   #wedged: WedgedError | undefined
   /** The drain is overdue but for cleanups, which have time of their own. */
   #isWedgePostponed = false
   #warmUps: WarmUps | undefined
   #death: Error | undefined
   #isEndingProcess = false
+  #isStopping = false
   #started = false
   #lastProblem: Error | undefined
 
@@ -163,7 +166,7 @@ export class Candidacy {
   async stop(): Promise<void> {
     if (this.#elector === undefined) return
     this.#elector.stop()
-    await Promise.all([this.#stopped.promise, this.#warmUps?.stop()])
+    await Promise.all([this.#stopped.promise, this.#endWarmUps()])
     await this.#elector.closed()
     await this.#lock?.close()
   }
@@ -213,6 +216,7 @@ export class Candidacy {
         break
       case 'extend-validity':
         this.#run?.leadership.extend(effect.validUntil)
+        this.#guard?.hold(effect.validUntil)
         break
       case 'end-term':
         this.#beginEnd(effect.reason, effect.voluntary)
@@ -248,7 +252,7 @@ export class Candidacy {
         this.#stopped.resolve()
         break
       case 'warm-up':
-        this.#warmUps?.begin('successor')
+        if (!this.#isStopping) this.#warmUps?.begin('successor')
         break
       case 'warm-up-over':
         void this.#warmUps?.end('somebody else succeeds', 'successor')
@@ -260,13 +264,16 @@ export class Candidacy {
 
   #beginTerm(epoch: bigint, validUntil: number, waitedMs: number): void {
     const { clock } = this.#options
-    const leadership = new Leadership({ epoch, lease: this.lease, validUntil, clock })
-    const warmRuns = this.#warmUps?.runs ?? new Map<Registration, WarmRun>()
+    this.#guard = this.#options.guard?.()
+    this.#guard?.hold(validUntil)
+    const onOverstayed = () => this.#elector?.lose('stalled')
+    const leadership = new Leadership({ epoch, lease: this.lease, validUntil, clock, onOverstayed })
+    const warmRuns = this.#warmUps?.take() ?? new Map<Registration, WarmRun>()
     try {
       this.#run = this.#createRun(leadership, { registrations: this.#registrations, warmRuns })
-      this.#warmUps?.handOver()
     } catch (error) {
       // A controller that can never run: the term is empty, and the manager stops.
+      for (const run of warmRuns.values()) run.end('its term cannot begin')
       this.#run = this.#createRun(leadership, { registrations: [], warmRuns: new Map() })
       this.#options.onFailure(error instanceof Error ? error : new Error(String(error)))
     }
@@ -343,6 +350,7 @@ export class Candidacy {
 
   /** Goes on without the tasks that are left. The lease is not released over them but left to expire. */
   #abandon(run: TermRun): void {
+    this.#guard?.lift()
     run.leadership.closeGate(run.reason ?? 'step-down')
     this.#elector?.lose('stalled')
     this.#elector?.drained()
@@ -358,6 +366,8 @@ export class Candidacy {
     const run = this.#run
     if (run === undefined) return
     const { clock } = this.#options
+    this.#guard?.lift()
+    this.#guard = undefined
     this.#run = undefined
     this.#wedged = undefined
     this.#isWedgePostponed = false
@@ -405,23 +415,40 @@ export class Candidacy {
   }
 
   #createWarmUps(): WarmUps {
+    const { clock, cleanupTimeoutMs, logger, onFailure } = this.#options
     return new WarmUps({
-      ...this.#options,
       lease: this.lease,
       registrations: this.#registrations,
       seen: this.#seen,
-      onOver: (controller, outcome) => {
-        const error = outcome.kind === 'failed' ? outcome.error : undefined
-        this.#emit({ kind: 'warm-up', controller, outcome: outcome.kind, error })
+      clock,
+      cleanupTimeoutMs,
+      observer: {
+        over: (controller, outcome) => {
+          const error = outcome.kind === 'failed' ? outcome.error : undefined
+          this.#emit({ kind: 'warm-up', controller, outcome: outcome.kind, error })
+        },
+        failedWhileEnding: (controller, err, task) =>
+          logger.error({ lease: this.lease, controller, task, err }, 'task failed while its warm-up ended'),
+        unusable: onFailure,
+        overdue: () => this.#onCleanupOverdue(),
       },
-      onUnusable: (error) => this.#options.onFailure(error),
-      onCleanupOverdue: () => this.#onCleanupOverdue(),
-      onWedged: (tasks) => this.#endProcess(new WedgedError(this.lease, 0n, tasks)),
     })
   }
 
+  /** Warm-ups that do not end are reported as what is wedged is, though no lease is held over them. */
+  async #endWarmUps(): Promise<void> {
+    this.#isStopping = true
+    const { clock, warmUpStopTimeoutMs } = this.#options
+    const overdue = clock.setTimer(warmUpStopTimeoutMs, () => {
+      const tasks = this.#warmUps?.liveTasks() ?? []
+      if (tasks.length > 0) this.#endProcess(new WedgedError(this.lease, 0n, tasks))
+    })
+    await this.#warmUps?.end('the replica stops')
+    overdue.cancel()
+  }
+
   #onState(state: ElectorState): void {
-    if (state.kind === 'following') this.#warmUps?.begin('following')
+    if (state.kind === 'following' && !this.#isStopping) this.#warmUps?.begin('following')
     const to = describeState(state, { run: this.#run, wedged: this.#wedged })
     const from = this.#state
     if (state.kind === 'following' && state.memory.watch === 'up' && this.hasObservedLease)

@@ -103,6 +103,7 @@ export class Elector {
 
   #handle(event: ElectorEvent): void {
     if (this.#isDead) return
+    if (!this.#handling) this.#noticeStall()
     this.#queue.push(event)
     if (this.#handling) return
     this.#handling = true
@@ -116,6 +117,19 @@ export class Elector {
     } finally {
       this.#handling = false
     }
+  }
+
+  /**
+   * An event loop that stood still runs what came in meanwhile before the timers that are overdue. The time is looked at first, so
+   * that nothing is done in a term that should have ended in between.
+   */
+  #noticeStall(): void {
+    const now = this.#options.clock.now()
+    const overdueMs = this.#wakeAt === undefined ? 0 : now - this.#wakeAt
+    const state = this.#state
+    if (overdueMs <= this.#config().timing.retryPeriodMs) return
+    if (state.kind !== 'leading' && state.kind !== 'draining') return
+    if (now >= state.hold.deadlineAt) this.#queue.push({ kind: 'lost', reason: 'stalled' })
   }
 
   #step(event: ElectorEvent): void {

@@ -14,7 +14,7 @@ export interface GatedTerm {
 export type RefusalListener = (refusal: WriteGateClosedError) => void
 
 /** The diagnostics channel on which every {@link GateRefusal} of this process is published. */
-export const GATE_REFUSAL_CHANNEL = 'tenure:gate:refusal'
+export const GATE_REFUSAL_CHANNEL = 'tenure:gate-refusal'
 
 /** A write that the gate of a term refused or aborted. */
 export interface GateRefusal {

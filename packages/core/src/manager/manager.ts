@@ -20,14 +20,11 @@ import { type Logger, silentLogger } from '../ports/logger.ts'
 import { type Random, systemRandom } from '../ports/random.ts'
 import type { TermExtension } from '../term/term-extension.ts'
 import type { StepDownOptions } from '../term/term.ts'
+import { Watchdog, type WatchdogOptions } from '../watchdog/watchdog.ts'
 import { AlwaysOn } from './always-on.ts'
 import { type GroupOptions, type ResolvedGroupOptions, resolveGroupOptions } from './group-options.ts'
 import { RunningServices } from './running-services.ts'
 import { type Service, SERVICE_GROUPS } from './service.ts'
-
-/** How many candidacies are started in one go, and how long the next ones wait. */
-const STARTED_AT_ONCE = 10
-const START_PAUSE_MS = 20
 
 /** Options of a {@link Manager}. */
 export interface ManagerOptions {
@@ -41,6 +38,11 @@ export interface ManagerOptions {
   readonly featureGates?: FeatureGateSettings
   /** What to do about a drain that does not end in time. @default 'exit' */
   readonly onWedged?: WedgedPolicy
+  /**
+   * A thread that ends the process when a term was not confirmed by `validUntil`, as when the event loop is blocked. It needs
+   * worker threads. With it, a wedged term may end by SIGKILL instead of with an exit code. @default false
+   */
+  readonly watchdog?: boolean | WatchdogOptions
   /** How often failed controllers are restarted. */
   readonly restart?: RestartOptions
   /** Started in order before anything stands for election, stopped in reverse after everything else. @default none */
@@ -86,6 +88,8 @@ export class Manager implements AsyncDisposable {
   readonly #stopRequested = Promise.withResolvers<void>()
   readonly #beyondStopping = Promise.withResolvers<void>()
   readonly #failures: Error[] = []
+  readonly #watchdogOptions: WatchdogOptions | undefined
+  #watchdog: Watchdog | undefined
   #running: Promise<void> | undefined
   #stopping: Promise<void> | undefined
   #isStopping = false
@@ -101,6 +105,7 @@ export class Manager implements AsyncDisposable {
     this.identity = options.identity
     this.featureGates = resolveFeatureGates(options.featureGates)
     assertOneOf('onWedged', options.onWedged, ['exit', 'hold', 'abandon'])
+    this.#watchdogOptions = resolveWatchdogOptions(options.watchdog)
     this.#clock = options.clock ?? systemClock
     this.#logger = options.logger ?? silentLogger
     this.#groups = resolveGroupOptions(options.groups)
@@ -216,10 +221,11 @@ export class Manager implements AsyncDisposable {
 
   async #run(): Promise<void> {
     try {
+      if (this.#watchdogOptions !== undefined) this.#watchdog = await this.#startWatchdog(this.#watchdogOptions)
       await this.#services.start(() => this.#isStopping)
       if (!this.#isStopping) {
         this.#alwaysOn.start()
-        this.#startCandidacies().catch((error: unknown) => this.#fail(asError(error)))
+        for (const candidacy of this.#candidacies) candidacy.start()
       }
       await this.#stopRequested.promise
     } catch (error) {
@@ -227,35 +233,31 @@ export class Manager implements AsyncDisposable {
     }
     this.#isStopping = true
     // What is beyond stopping must not keep the caller from hearing of it.
-    await Promise.race([this.#stopWork(), this.#beyondStopping.promise])
+    const isStopped = await Promise.race([
+      this.#stopWork().then(() => true),
+      this.#beyondStopping.promise.then(() => false),
+    ])
     await this.#services.stop()
+    // Over tasks that are beyond stopping the watchdog goes on.
+    if (isStopped) await this.#watchdog?.stop()
     this.#listeners.clear()
     if (this.#failures.length > 0) throw oneOf(this.#failures)
-  }
-
-  /**
-   * Starts many candidacies a few at a time: what begins together renews together, for as long as it lasts. The pace is that at
-   * which a thousand leases are renewed at the default period.
-   */
-  async #startCandidacies(): Promise<void> {
-    for (const [index, candidacy] of this.#candidacies.entries()) {
-      if (index > 0 && index % STARTED_AT_ONCE === 0) await this.#pauseUnlessStopping(START_PAUSE_MS)
-      if (this.#isStopping) return
-      candidacy.start()
-    }
-  }
-
-  async #pauseUnlessStopping(delayMs: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = this.#clock.setTimer(delayMs, resolve)
-    await Promise.race([promise, this.#stopRequested.promise])
-    timer.cancel()
   }
 
   async #stopWork(): Promise<void> {
     const stops = await Promise.allSettled(this.#candidacies.map((candidacy) => candidacy.stop()))
     for (const stop of stops) if (stop.status === 'rejected') this.#fail(asError(stop.reason))
     await this.#alwaysOn.stop()
+  }
+
+  #startWatchdog(options: WatchdogOptions): Promise<Watchdog> {
+    return Watchdog.start({
+      ...options,
+      names: this.#candidacies.map(({ lease }) => lease),
+      clock: this.#clock,
+      logger: this.#logger,
+      onDied: (error) => this.#fail(error),
+    })
   }
 
   /** The manager stops in order, and `start()` rejects with what has failed. */
@@ -292,6 +294,7 @@ export class Manager implements AsyncDisposable {
       logger: this.#logger,
       restart: resolveRestartOptions(this.#options.restart),
       extensions: this.#options.extensions ?? [],
+      guard: () => this.#watchdog?.guard(lease.name),
       onEvent: (event) => {
         for (const listener of this.#listeners) listener(event)
       },
@@ -333,4 +336,15 @@ function oneOf(failures: readonly Error[]): Error {
 
 function asError(cause: unknown): Error {
   return cause instanceof Error ? cause : new Error(String(cause))
+}
+
+function resolveWatchdogOptions(value: boolean | WatchdogOptions = false): WatchdogOptions | undefined {
+  if (typeof value === 'boolean') return value ? {} : undefined
+  if (typeof value !== 'object' || value === null) {
+    throw new OptionsError(`Expected \`watchdog\` to be true, false or options, got \`${String(value)}\``)
+  }
+  assertKnownKeys('`watchdog`', value, ['markerFile'])
+  const { markerFile } = value
+  if (markerFile === undefined || (typeof markerFile === 'string' && markerFile !== '')) return value
+  throw new OptionsError(`Expected \`watchdog.markerFile\` to be the path of a file, got \`${String(markerFile)}\``)
 }

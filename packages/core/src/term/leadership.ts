@@ -15,6 +15,8 @@ export interface LeadershipOptions {
   readonly lease: string
   readonly validUntil: number
   readonly clock: Clock
+  /** Called when somebody asks after the time is up, before he is answered: no timer may have had a chance to say so. */
+  readonly onOverstayed?: () => void
 }
 
 /**
@@ -26,11 +28,13 @@ export class Leadership {
   readonly epoch: bigint
   readonly lease: string
   readonly #clock: Clock
+  readonly #onOverstayed: (() => void) | undefined
   readonly #gate = new AbortController()
   #validUntil: number
   #timer: Timer | undefined
 
-  constructor({ epoch, lease, validUntil, clock }: LeadershipOptions) {
+  constructor({ epoch, lease, validUntil, clock, onOverstayed }: LeadershipOptions) {
+    this.#onOverstayed = onOverstayed
     this.epoch = epoch
     this.lease = lease
     this.#clock = clock
@@ -46,7 +50,10 @@ export class Leadership {
 
   /** Whether this replica may act now. */
   isHeld(): boolean {
-    return !this.#gate.signal.aborted && this.#clock.now() < this.#validUntil
+    if (this.#gate.signal.aborted) return false
+    if (this.#clock.now() < this.#validUntil) return true
+    this.#onOverstayed?.()
+    return false
   }
 
   /** Milliseconds for which this replica may still act. */

@@ -30,8 +30,6 @@ export interface LeaseEventsOptions {
   readonly component?: string
   /** @default 'tenure/<version> leader-election' */
   readonly userAgent?: string
-  /** Connections that several of these share. Not closed with them. @default connections of its own */
-  readonly transport?: ApiTransport
   /** Bound on each request, and on everything that is left to do when closing, in milliseconds. @default 5000 */
   readonly timeoutMs?: number
   readonly clock?: Clock
@@ -49,13 +47,12 @@ interface WrittenEvent {
  * Writes Events on the Lease when this replica becomes or stops being the leader, in the words of client-go.
  *
  * Best effort: the calls return at once and never throw; what cannot be written is logged, once for each kind of failure, and
- * forgotten. Events are written one after the other over connections apart from those of the lease. A repeated message is counted on its first
+ * forgotten. Events are written one after the other over connections of their own. A repeated message is counted on its first
  * event, while the API server keeps that.
  */
 export class LeaseEvents {
-  readonly #options: Required<Omit<LeaseEventsOptions, 'transport'>>
+  readonly #options: Required<LeaseEventsOptions>
   readonly #transport: ApiTransport
-  readonly #ownsTransport: boolean
   readonly #stopping = new AbortController()
   readonly #written = new Map<string, WrittenEvent>()
   readonly #loggedFailures = new Set<string>()
@@ -64,7 +61,7 @@ export class LeaseEvents {
   #closing: Promise<void> | undefined
 
   /** Does no I/O. */
-  constructor({ transport, ...options }: LeaseEventsOptions) {
+  constructor(options: LeaseEventsOptions) {
     this.#options = {
       component: 'tenure',
       userAgent: defaultUserAgent(),
@@ -74,8 +71,7 @@ export class LeaseEvents {
       logger: silentLogger,
       ...options,
     }
-    this.#transport = transport ?? new ApiTransport(this.#options)
-    this.#ownsTransport = transport === undefined
+    this.#transport = new ApiTransport(this.#options)
   }
 
   /** Records `<identity> became leader`, on that very lease object where it is given. */
@@ -99,7 +95,7 @@ export class LeaseEvents {
     const timer = clock.setTimer(timeoutMs, () => this.#stopping.abort(new Error('The events are closed')))
     await this.#queue
     timer.cancel()
-    if (this.#ownsTransport) await this.#transport.close()
+    await this.#transport.close()
   }
 
   #enqueue(what: string, lease: PresentLease | undefined): void {

@@ -6,7 +6,7 @@ import {
   type ResponseContext,
 } from '@kubernetes/client-node'
 import { isWriteMethod, type WriteGate, type WriteGateClosedError } from '@tenure/core'
-import { stampBody, type Stamp } from './epoch-stamp.ts'
+import { stampBody, type Stamp, type StampableRequest } from './epoch-stamp.ts'
 import { checkedDispatch } from './gated-dispatch.ts'
 import type { SharedDispatcher } from './shared-dispatcher.ts'
 
@@ -99,8 +99,13 @@ class GatedWrite {
   }
 }
 
-function stampable(request: RequestContext) {
-  const headers = Object.entries(request.getHeaders())
-  const contentType = headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? ''
-  return { method: request.getHttpMethod(), contentType, body: request.getBody() }
+function stampable(request: RequestContext): StampableRequest {
+  return {
+    method: request.getHttpMethod(),
+    body: request.getBody(),
+    get contentType() {
+      const headers = Object.entries(request.getHeaders())
+      return headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? ''
+    },
+  }
 }

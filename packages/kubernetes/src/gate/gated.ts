@@ -1,6 +1,6 @@
 import type { ApiConstructor, ApiType, Configuration, KubeConfig, RequestContext } from '@kubernetes/client-node'
 import { WriteGate, type GatedTerm, type RefusalListener } from '@tenure/core'
-import { EPOCH_ANNOTATION, HOLDER_ANNOTATION, LEASE_ANNOTATION, type Stamp } from './epoch-stamp.ts'
+import { createStamp, EPOCH_ANNOTATION, HOLDER_ANNOTATION, LEASE_ANNOTATION, type Stamp } from './epoch-stamp.ts'
 import { gatedHttpLibrary } from './gated-http-library.ts'
 import { endWithGate } from './gated-session.ts'
 import { SharedDispatcher } from './shared-dispatcher.ts'
@@ -74,11 +74,11 @@ export function gated(term: StampedTerm, kubeConfig: KubeConfig, options: GatedO
 
 function stampOf(term: StampedTerm, { stamp = true, holder }: GatedOptions): Stamp | undefined {
   if (!stamp && holder === undefined) return undefined
-  return {
+  return createStamp({
     ...(stamp && { [EPOCH_ANNOTATION]: String(term.epoch) }),
     ...(stamp && term.lease !== undefined && { [LEASE_ANNOTATION]: term.lease }),
     ...(holder !== undefined && { [HOLDER_ANNOTATION]: holder }),
-  }
+  })
 }
 
 /** What the kubeconfig would have given to a client. */

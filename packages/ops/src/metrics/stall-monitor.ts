@@ -1,20 +1,32 @@
-import type { Clock, Timer } from '@tenure/core'
+import type { Clock, Logger, Timer } from '@tenure/core'
 import { Histogram, type Registry } from 'prom-client'
 
-/** How often the event loop is tried. A stall shorter than this may go unseen; none that matters to a lease is. */
-const PERIOD_MS = 500
+/** How often the event loop is tried. What is measured of a stall may be too short by this much. */
+const PERIOD_MS = 100
 
-/** Measures by how much the event loop is late. Owns one timer between `start()` and `stop()`. */
+/** From when on a stall is worth a line of the log: about the shortest that can cost a renewal. */
+const LOGGED_MS = 1000
+
+const MESSAGE = 'the event loop stood still; nothing was renewed meanwhile'
+
+/**
+ * Measures by how much the event loop is late, and logs when that is much. Owns one timer between `start()` and `stop()`.
+ *
+ * It ends no term: the elector does that, which looks at the time with every event, and the term itself whenever it is asked
+ * whether it is held.
+ */
 export class StallMonitor {
   readonly #clock: Clock
+  readonly #logger: Logger
   readonly #stall: Histogram
   #timer: Timer | undefined
 
-  constructor(registry: Registry, clock: Clock) {
+  constructor(registry: Registry, clock: Clock, logger: Logger) {
     this.#clock = clock
+    this.#logger = logger
     this.#stall = new Histogram({
       name: 'tenure_event_loop_stall_seconds',
-      help: 'By how much the event loop was late, tried twice a second.',
+      help: 'By how much the event loop was late, tried ten times a second.',
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30],
       registers: [registry],
     })
@@ -24,7 +36,9 @@ export class StallMonitor {
   start(): void {
     const dueAt = this.#clock.now() + PERIOD_MS
     this.#timer = this.#clock.setTimer(PERIOD_MS, () => {
-      this.#stall.observe(Math.max(0, this.#clock.now() - dueAt) / 1000)
+      const stallMs = Math.max(0, this.#clock.now() - dueAt)
+      this.#stall.observe(stallMs / 1000)
+      if (stallMs >= LOGGED_MS) this.#logger.warn({ event: 'event-loop-stalled', stallMs }, MESSAGE)
       this.start()
     })
   }

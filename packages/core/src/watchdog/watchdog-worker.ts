@@ -1,0 +1,55 @@
+/** The watchdog thread. Runs nothing but this: waits, looks at the board, and ends the process when a deadline has passed. */
+import { openSync, writeSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
+import { parentPort, workerData } from 'node:worker_threads'
+import { DeadlineBoard } from './deadline-board.ts'
+import type { WatchdogMarker, WatchdogTask } from './watchdog-marker.ts'
+
+const { memory, names, markerFile } = workerData as WatchdogTask
+const board = new DeadlineBoard(memory)
+// Opened now: when time is up there is none to lose.
+const marker = markerFile === undefined ? undefined : openSync(markerFile, 'w', 0o600)
+hurry()
+parentPort?.postMessage('watching', [])
+watch()
+
+/** On a busy host it matters who runs first. On Linux this is about the calling thread alone; it takes the right to. */
+function hurry(): void {
+  if (process.platform !== 'linux') return
+  try {
+    setPriority(constants.priority.PRIORITY_HIGHEST)
+  } catch {
+    // Then it takes its turn.
+  }
+}
+
+function watch(): void {
+  while (!board.isClosed) {
+    const { rings } = board
+    const next = board.earliest()
+    if (next === undefined) {
+      board.wait(rings)
+      continue
+    }
+    const remaining = next.deadline - process.hrtime.bigint()
+    if (remaining > 0n) board.wait(rings, Number(remaining) / 1e6)
+    else if (board.claim(next.index, next.deadline)) kill(names[next.index] ?? '', -remaining)
+  }
+}
+
+function kill(name: string, overdue: bigint): void {
+  if (marker !== undefined) {
+    const text: WatchdogMarker = {
+      name,
+      pid: process.pid,
+      overdueMs: Number(overdue) / 1e6,
+      firedAt: new Date().toISOString(),
+    }
+    try {
+      writeSync(marker, JSON.stringify(text))
+    } catch {
+      // The kill must not fail for want of a place to write.
+    }
+  }
+  process.kill(process.pid, 'SIGKILL')
+}

@@ -1,0 +1,157 @@
+import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { Clock } from '../ports/clock.ts'
+import type { Logger } from '../ports/logger.ts'
+import { TenureError } from '../tenure-error.ts'
+import { DeadlineBoard } from './deadline-board.ts'
+import { takeMarker, type WatchdogTask } from './watchdog-marker.ts'
+
+/** How the watchdog is set up. */
+export interface WatchdogOptions {
+  /**
+   * A file, on a local disk, into which the watchdog writes before it ends the process, and which the next start reads, logs and
+   * removes. Of this replica alone. @default none
+   */
+  readonly markerFile?: string
+}
+
+/** The watchdog cannot be started on this host. */
+export class WatchdogUnavailableError extends TenureError {
+  override readonly code = 'WATCHDOG_UNAVAILABLE'
+}
+
+/** The watchdog thread ended by itself: nothing would end a process whose event loop stands still. */
+export class WatchdogDiedError extends TenureError {
+  override readonly code = 'WATCHDOG_DIED'
+}
+
+/** Ends the process unless it is told otherwise in time. */
+export interface DeadlineGuard {
+  /** Until when, on the clock of the manager, the process may live without calling this again. */
+  hold(validUntil: number): void
+  /** Nothing is guarded any more. */
+  lift(): void
+}
+
+/** What a {@link Watchdog} is started with. */
+export interface WatchdogStart extends WatchdogOptions {
+  /** What can be guarded: the names of the leases. */
+  readonly names: readonly string[]
+  readonly clock: Clock
+  readonly logger: Logger
+  /** The thread ended although nobody stopped it. */
+  readonly onDied: (error: WatchdogDiedError) => void
+}
+
+/** What the thread may use of memory: it keeps nothing. */
+const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 } as const
+
+/**
+ * A thread that ends the process by SIGKILL when the main thread has not confirmed a term by its `validUntil`.
+ *
+ * A blocked event loop, or one that was suspended with its whole process, cannot end its own term; this can, because it shares
+ * nothing with the event loop but memory. It counts on the monotonic clock only: a step of the wall clock changes nothing, and
+ * after a suspension the deadline is looked at before anything else of this thread. What the main thread does at the very moment
+ * of a resumption, beside it, is left to the write gate and to the fences on the server.
+ *
+ * 1. A confirmation is one atomic store; nothing is sent to the thread.
+ * 2. A lifted guard costs nothing and keeps nothing: any number of terms use the same memory.
+ * 3. After `stop()` the thread is gone.
+ */
+export class Watchdog {
+  readonly #board: DeadlineBoard
+  readonly #worker: Worker
+  readonly #options: WatchdogStart
+  #isStopping = false
+
+  private constructor(options: WatchdogStart, board: DeadlineBoard, worker: Worker) {
+    this.#options = options
+    this.#board = board
+    this.#worker = worker
+    worker.unref()
+    worker.on('error', (cause) => this.#onEnd(cause))
+    worker.on('exit', () => this.#onEnd())
+  }
+
+  /**
+   * Starts the thread, and logs whether the one before ended its process.
+   * @throws WatchdogUnavailableError (as a rejection) when the host allows no worker threads, or the marker file cannot be written.
+   */
+  static async start(options: WatchdogStart): Promise<Watchdog> {
+    const { markerFile, names, logger } = options
+    if (markerFile !== undefined) await reportMarker(markerFile, logger)
+    const board = new DeadlineBoard(names.length)
+    const worker = createWorker({ memory: board.memory, names, markerFile })
+    try {
+      await once(worker, 'message')
+    } catch (cause) {
+      throw new WatchdogUnavailableError(`The watchdog thread could not be started: ${messageOf(cause)}`, { cause })
+    }
+    return new Watchdog(options, board, worker)
+  }
+
+  /** The guard of one of the names. */
+  guard(name: string): DeadlineGuard {
+    const index = this.#options.names.indexOf(name)
+    const { clock } = this.#options
+    const board = this.#board
+    return {
+      hold(validUntil) {
+        // In this order: what passes between the two readings brings the deadline forward, never back.
+        const now = process.hrtime.bigint()
+        const deadline = now + BigInt(Math.floor((validUntil - clock.now()) * 1e6))
+        const before = board.set(index, deadline)
+        if (before === 0n || deadline < before) board.ring()
+      },
+      lift: () => void board.set(index, 0n),
+    }
+  }
+
+  /** Ends the thread; resolves when it is gone. */
+  async stop(): Promise<void> {
+    if (this.#isStopping) return
+    this.#isStopping = true
+    const { markerFile } = this.#options
+    const gone = once(this.#worker, 'exit')
+    this.#worker.ref()
+    this.#board.close()
+    await gone
+    if (markerFile !== undefined) await rm(markerFile, { force: true })
+  }
+
+  #onEnd(cause?: unknown): void {
+    if (this.#isStopping) return
+    this.#isStopping = true
+    this.#options.onDied(new WatchdogDiedError('The watchdog thread has ended by itself', { cause }))
+  }
+}
+
+function createWorker(workerData: WatchdogTask): Worker {
+  // The file beside this one, as source or as what was built of it.
+  const file = new URL(`./watchdog-worker${extname(import.meta.url)}`, import.meta.url)
+  try {
+    return new Worker(file, { workerData, execArgv: [], resourceLimits: RESOURCE_LIMITS, name: 'tenure-watchdog' })
+  } catch (cause) {
+    throw new WatchdogUnavailableError(
+      'The option `watchdog` needs a worker thread, which this host does not allow (with `node --permission`, add ' +
+        `\`--allow-worker\`): ${messageOf(cause)}`,
+      { cause },
+    )
+  }
+}
+
+async function reportMarker(file: string, logger: Logger): Promise<void> {
+  const marker = await takeMarker(file)
+  if (marker === undefined) return
+  const { name, overdueMs, pid, firedAt } = marker
+  logger.error(
+    { event: 'watchdog-fired', lease: name, overdueMs, killedPid: pid, firedAt },
+    `the watchdog ended the process before this one: its event loop had not confirmed the lease ${name} in time`,
+  )
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,105 @@
+/*
+ * Adding members to JSON text without parsing the rest of it: a write would otherwise be parsed and written anew for the sake of two
+ * annotations. Knows text as `JSON.stringify()` writes it, without whitespace; anything else is left to a parser.
+ */
+
+/** A place in a text, and what goes there. */
+export interface Splice {
+  readonly from: number
+  readonly to: number
+  readonly text: string
+}
+
+/** Where a value is in a text. */
+export interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a] as const
+const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d] as const
+
+/** Whether an object begins at this place. */
+export function isObjectAt(text: string, at: number): boolean {
+  return text.charCodeAt(at) === OPEN_BRACE
+}
+
+/**
+ * Where the value of a key is in the object that begins at `at`; `none` when the object has no such key. Undefined for text of
+ * another form than `JSON.stringify()` gives it.
+ */
+export function findMember(text: string, at: number, key: string): Span | 'none' | undefined {
+  let from = at + 1
+  if (text.charCodeAt(from) === CLOSE_BRACE) return 'none'
+  for (;;) {
+    if (text.charCodeAt(from) !== QUOTE) return undefined
+    const end = closingQuote(text, from)
+    if (end === -1 || text.charCodeAt(end + 1) !== COLON) return undefined
+    const to = endOfValue(text, end + 2)
+    if (to === undefined) return undefined
+    if (end === from + 1 + key.length && text.startsWith(key, from + 1)) return { from: end + 2, to }
+    const next = text.charCodeAt(to)
+    if (next === CLOSE_BRACE) return 'none'
+    if (next !== COMMA) return undefined
+    from = to + 1
+  }
+}
+
+/** The splice that adds members to the object that begins at `at`. */
+export function addMembers(text: string, at: number, members: string): Splice {
+  const isEmpty = text.charCodeAt(at + 1) === CLOSE_BRACE
+  return { from: at + 1, to: at + 1, text: isEmpty ? members : `${members},` }
+}
+
+/** The text with all splices made, which must not overlap. */
+export function spliced(text: string, splices: readonly Splice[]): string {
+  let result = ''
+  let from = 0
+  for (const splice of splices.toSorted((a, b) => a.from - b.from)) {
+    result += text.slice(from, splice.from) + splice.text
+    from = splice.to
+  }
+  return result + text.slice(from)
+}
+
+/** The place behind the value that begins at `at`. */
+function endOfValue(text: string, at: number): number | undefined {
+  const first = text.charCodeAt(at)
+  if (first === QUOTE) return behind(closingQuote(text, at))
+  if (first === OPEN_BRACE || first === OPEN_BRACKET) return endOfNesting(text, at)
+  for (let to = at; to < text.length; to++) {
+    const code = text.charCodeAt(to)
+    if (code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET) return to
+  }
+  return undefined
+}
+
+function endOfNesting(text: string, at: number): number | undefined {
+  let depth = 0
+  for (let to = at; to < text.length; to++) {
+    const code = text.charCodeAt(to)
+    if (code === QUOTE) {
+      to = closingQuote(text, to)
+      if (to === -1) return undefined
+    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth += 1
+    else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+      depth -= 1
+      if (depth === 0) return to + 1
+    }
+  }
+  return undefined
+}
+
+function behind(index: number): number | undefined {
+  return index === -1 ? undefined : index + 1
+}
+
+/** The quote that ends the string which begins at `at`; -1 when none does. */
+function closingQuote(text: string, at: number): number {
+  for (let end = text.indexOf('"', at + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0
+    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes += 1
+    if (backslashes % 2 === 0) return end
+  }
+  return -1
+}

@@ -1,0 +1,67 @@
+import { holderCheck } from '@tenure/kubernetes'
+import { type Api, MERGE_PATCH } from './api.ts'
+import { type FencedCluster, until } from './fenced-cluster.ts'
+
+/** How the holder check follows the lease. */
+export interface AdmissionResult {
+  /** For each change of holder and each API server: how long the former holder could still write, in milliseconds. */
+  readonly windowsMs: readonly number[]
+  /** The same until the new holder could write. */
+  readonly waitsMs: readonly number[]
+  /** Writes of the new holder. */
+  readonly writes: number
+  /** Writes of the new holder that were refused; each was sent again until it was taken. */
+  readonly denied: number
+}
+
+/** The writes of a new holder after a handover, over which its refusals are counted: what a leader of a few seconds sends. */
+const WRITES_PER_TERM = 40
+
+let namespaces = 0
+
+/** Has a lease change hands between two Pods, both of which write through every API server all the time. */
+export async function measureAdmission(cluster: FencedCluster, handovers: number): Promise<AdmissionResult> {
+  const namespace = `admission-${++namespaces}`
+  await cluster.createNamespace(namespace)
+  const writers = [await cluster.createWriter(namespace, 'pod-0'), await cluster.createWriter(namespace, 'pod-1')]
+  const clients = writers.map((writer) => cluster.clientsOf(writer))
+  const leases = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`
+  const spec = { holderIdentity: 'pod-0_a', leaseDurationSeconds: 60 }
+  await cluster.admin.expect('POST', leases, { metadata: { name: 'janitor' }, spec })
+  await cluster.apply(
+    holderCheck({
+      lease: { name: 'janitor', namespace },
+      resources: [{ apiGroup: '', resources: ['configmaps'] }],
+      writers: writers.map(({ user }) => user),
+    }),
+  )
+  const mayWrite = async (api: Api): Promise<boolean> => {
+    const path = `/api/v1/namespaces/${namespace}/configmaps?dryRun=All`
+    return (await api.send('POST', path, { metadata: { name: 'probe' } })).status === 201
+  }
+  for (const api of clients[1] ?? []) await until('the holder check to hold', async () => !(await mayWrite(api)))
+  const result = { windowsMs: [] as number[], waitsMs: [] as number[], writes: 0, denied: 0 }
+  for (let handover = 1; handover <= handovers; handover++) {
+    const [former = [], next = []] = handover % 2 === 1 ? clients : clients.toReversed()
+    const body = { spec: { holderIdentity: `pod-${handover % 2}_${handover}` } }
+    await cluster.admin.expect('PATCH', `${leases}/janitor`, body, MERGE_PATCH)
+    const changedAt = performance.now()
+    await Promise.all([
+      ...former.map(async (api) => {
+        while (await mayWrite(api));
+        result.windowsMs.push(performance.now() - changedAt)
+      }),
+      ...next.map(async (api) => {
+        let isFirst = true
+        for (let write = 0; write < WRITES_PER_TERM; write++) {
+          result.writes += 1
+          while (!(await mayWrite(api))) result.denied += 1
+          if (isFirst) result.waitsMs.push(performance.now() - changedAt)
+          isFirst = false
+        }
+      }),
+    ])
+  }
+  for (const api of clients.flat()) api[Symbol.dispose]()
+  return result
+}

@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Api, WatchEvent } from './api.ts'
+
+/** A change of who holds the lease. */
+interface Holding {
+  readonly version: bigint
+  readonly holder: string
+}
+
+/** A change of the counter. */
+interface Write {
+  readonly version: bigint
+  readonly id: string
+  readonly epoch: bigint
+  readonly count: number
+  readonly isAdd: boolean
+  /** The newest term that had written anything before. */
+  readonly newest: bigint
+}
+
+/** What the observer saw of one namespace. */
+export interface Verdict {
+  /** Additions by a term after somebody else had acquired the lease, or after its own lease was released. */
+  readonly stale: number
+  /** Additions that the server took. */
+  readonly added: number
+  /** Additions that a later write undid. */
+  readonly lost: number
+  /** Additions by a term after something was written by a newer one. */
+  readonly overlaps: number
+}
+
+/**
+ * Watches a lease and the counter that its holders add to, on connections of its own.
+ *
+ * Judges by the order of resource versions, which all objects of one etcd share, and never by what replicas say or by time.
+ */
+export class Observer implements Disposable {
+  readonly #api: Api
+  readonly #holdings: Holding[] = []
+  readonly #writes: Write[] = []
+  #added = 0
+  #isOver = false
+  #deleted = 0n
+  #lastKey = ''
+  #newest = 0n
+
+  private constructor(api: Api) {
+    this.#api = api
+  }
+
+  static async start(api: Api, namespace: string): Promise<Observer> {
+    const observer = new Observer(api)
+    await Promise.all([
+      observer.#follow(`/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`, (event) =>
+        observer.#sawLease(event),
+      ),
+      observer.#follow(`/api/v1/namespaces/${namespace}/configmaps`, (event) => observer.#sawCounter(event)),
+    ])
+    return observer
+  }
+
+  /** Who holds the lease, and the version at which it was acquired; the empty string for nobody. */
+  get holding(): Holding {
+    return this.#holdings.at(-1) ?? { version: 0n, holder: '' }
+  }
+
+  /** How many additions were seen. */
+  get added(): number {
+    return this.#added
+  }
+
+  /** Whether the present holder has added something. */
+  get isWorking(): boolean {
+    const { version, holder } = this.holding
+    const last = this.#writes.at(-1)
+    return holder !== '' && last !== undefined && last.epoch === version && last.isAdd
+  }
+
+  /** Judges everything that was seen so far. */
+  verdict(since = 0n): Verdict {
+    const adds = this.#writes.filter(({ isAdd, version }) => isAdd && version > since)
+    const before = this.#writes.findLast(({ version }) => version <= since)?.count ?? 0
+    return {
+      stale: adds.filter((write) => this.#isStale(write)).length,
+      added: adds.length,
+      lost: adds.length - ((adds.at(-1)?.count ?? before) - before),
+      overlaps: adds.filter(({ epoch, newest }) => epoch < newest).length,
+    }
+  }
+
+  /** The version of the last thing that was seen. */
+  get version(): bigint {
+    const [holding, write] = [this.holding.version, this.#writes.at(-1)?.version ?? 0n]
+    return holding > write ? holding : write
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true
+  }
+
+  /** Whether the lease had gone on to somebody or nobody between the beginning of the term and the write. */
+  #isStale({ epoch, version }: Write): boolean {
+    return this.#holdings.some((holding) => holding.version > epoch && holding.version < version)
+  }
+
+  #sawLease({ type, object }: WatchEvent): void {
+    const version = BigInt(object.metadata.resourceVersion)
+    const holder = type === 'DELETED' ? '' : String(object.spec?.['holderIdentity'] ?? '')
+    // A leader may go on until it sees the deletion: only the next holder ends its right.
+    if (type === 'DELETED') return void (this.#deleted = version)
+    const key = `${holder} ${String(object.spec?.['acquireTime'])}`
+    if (key === this.#lastKey && this.#deleted <= this.holding.version) return
+    this.#lastKey = key
+    this.#holdings.push({ version, holder })
+  }
+
+  #sawCounter({ type, object }: WatchEvent): void {
+    if (type === 'DELETED' || object.metadata.name !== 'counter') return
+    const { id = '', epoch = '0', count = '0', claimed = '0' } = object.data ?? {}
+    const isAdd = id !== '' && id !== this.#writes.at(-1)?.id
+    const version = BigInt(object.metadata.resourceVersion)
+    if (isAdd) this.#added += 1
+    this.#writes.push({ version, id, epoch: BigInt(epoch), count: Number(count), isAdd, newest: this.#newest })
+    for (const term of [BigInt(epoch), BigInt(claimed)]) if (term > this.#newest) this.#newest = term
+  }
+
+  /** Watches from now on, through interruptions, without missing an event. */
+  async #follow(path: string, seen: (event: WatchEvent) => void): Promise<void> {
+    let version = (await this.#api.expect('GET', path)).metadata.resourceVersion
+    const watch = async (): Promise<void> => {
+      const { ended } = await this.#api.watch(`${path}?watch=true&resourceVersion=${version}`, (event) => {
+        if (event.type === 'ERROR') throw new Error(`The watch of ${path} failed: ${JSON.stringify(event.object)}`)
+        version = event.object.metadata.resourceVersion
+        seen(event)
+      })
+      void ended.then(again, again)
+    }
+    const again = async (): Promise<void> => {
+      while (!this.#isOver) {
+        try {
+          return await watch()
+        } catch {
+          await sleep(50)
+        }
+      }
+    }
+    await watch()
+  }
+}
