@@ -27,6 +27,8 @@ const USAGE = `Usage: tenure dev [--port PORT] [--file FILE] [--kubeconfig FILE]
              --ops-port PORT        that the probes ask; 8080 by default
              --drain-timeout-ms MS  drainTimeoutMs of the lease, for the grace period; 20000 by default
              --abort-grace-ms MS    abortGraceMs of the lease, for the grace period; 4000 by default
+             --cleanup-timeout-ms MS
+                                    cleanupTimeoutMs of the lease, for the grace period; 4000 by default
 
   policies   prints the fences on the server as YAML: ValidatingAdmissionPolicies and their bindings, which refuse the writes
              of former leaders
@@ -51,6 +53,7 @@ const MANIFESTS = {
   'ops-port': { type: 'string' },
   'drain-timeout-ms': { type: 'string' },
   'abort-grace-ms': { type: 'string' },
+  'cleanup-timeout-ms': { type: 'string' },
 } as const
 
 const POLICIES = {

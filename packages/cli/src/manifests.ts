@@ -11,6 +11,7 @@ export interface ManifestsFlags {
   readonly 'ops-port'?: string
   readonly 'drain-timeout-ms'?: string
   readonly 'abort-grace-ms'?: string
+  readonly 'cleanup-timeout-ms'?: string
   readonly 'prove-death'?: boolean
 }
 
@@ -21,6 +22,7 @@ export function manifestsText(flags: ManifestsFlags): string {
     opsPort: numberOf(flags, 'ops-port'),
     drainTimeoutMs: numberOf(flags, 'drain-timeout-ms'),
     abortGraceMs: numberOf(flags, 'abort-grace-ms'),
+    cleanupTimeoutMs: numberOf(flags, 'cleanup-timeout-ms'),
   }
   const objects = manifests({
     name: required(flags, 'name'),
@@ -41,7 +43,7 @@ function required(flags: ManifestsFlags, flag: 'name' | 'namespace' | 'image'): 
 
 function numberOf(
   flags: ManifestsFlags,
-  flag: 'replicas' | 'ops-port' | 'drain-timeout-ms' | 'abort-grace-ms',
+  flag: 'replicas' | 'ops-port' | 'drain-timeout-ms' | 'abort-grace-ms' | 'cleanup-timeout-ms',
 ): number | undefined {
   const text = flags[flag]
   if (text === undefined) return undefined

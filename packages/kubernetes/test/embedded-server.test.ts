@@ -8,6 +8,7 @@ import { gated } from '../src/gate/gated.ts'
 import { LeaseLock } from '../src/lease/lease-lock.ts'
 import { leaseRole } from '../src/manifests/lease-role.ts'
 import { ApiTransport } from '../src/transport/api-transport.ts'
+import { ManualClock } from './support/manual-clock.ts'
 import { WatchLog } from './support/watch-log.ts'
 
 const unaborted = { signal: new AbortController().signal }
@@ -67,7 +68,7 @@ async function createFixture() {
     name,
     user,
     kubeConfig,
-    openLock(options: { readonly silenceMs?: number } = {}): LeaseLock {
+    openLock(options: { readonly silenceMs?: number; readonly clock?: ManualClock } = {}): LeaseLock {
       const lock = new LeaseLock({ kubeConfig, name, namespace: 'ops', ...options })
       locks.push(lock)
       return lock
@@ -169,13 +170,21 @@ describe('a watch of a LeaseLock, on a network with faults', () => {
 
   test('notices that it went silent while the lease changed, reports the change, and is made anew', async () => {
     await using fixture = await createFixture()
-    const lock = fixture.openLock({ silenceMs: 200 })
+    const clock = new ManualClock()
+    const lock = fixture.openLock({ silenceMs: 200, clock })
     const first = await lock.create(record, unaborted)
     const log = new WatchLog()
     lock.watch(log)
     await log.until(2)
     const silence = server.faults.silenceWatches({ user: fixture.user })
     const second = await lock.update(first, { ...record, holderIdentity: 'b' }, unaborted)
+    clock.advance(125)
+    await log.until(3)
+    while (log.lines.length < 4) {
+      await new Promise((resolve) => setImmediate(resolve))
+      clock.advance(1)
+    }
+    expect(clock.now()).toBeLessThanOrEqual(200)
     await log.until(5)
     expect(log.lines).toEqual([`present@${first.version} a`, 'up', `present@${second.version} b`, 'down', 'up'])
     silence.remove()

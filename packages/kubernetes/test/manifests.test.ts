@@ -32,9 +32,9 @@ describe('the manifests', () => {
   })
 
   test.each([
-    [{}, 30],
-    [{ drainTimeoutMs: 60_000 }, 70],
-    [{ drainTimeoutMs: 0, abortGraceMs: 100 }, 7],
+    [{}, 34],
+    [{ drainTimeoutMs: 60_000 }, 74],
+    [{ drainTimeoutMs: 0, abortGraceMs: 100, cleanupTimeoutMs: 0 }, 7],
   ])('give a drain with %j the time it may take, and some more: %d s', (changes, seconds) => {
     const { spec } = find('Deployment', changes)
     expect(spec?.template.spec?.terminationGracePeriodSeconds).toBe(seconds)

@@ -1,6 +1,13 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { LeaseOptions, Lock, Logger, Service } from '@tenure/core'
-import { inClusterNamespace, KubeConfigError, LeaseClient, LeaseLock, loadKubeConfig } from '@tenure/kubernetes'
+import {
+  inClusterNamespace,
+  KubeConfigError,
+  LeaseClient,
+  LeaseLock,
+  loadKubeConfig,
+  PodDeathProof,
+} from '@tenure/kubernetes'
 
 /** Where a {@link Cluster} is to be found. */
 export interface ClusterOptions {
@@ -21,6 +28,7 @@ export class Cluster implements Service {
   readonly #options: ClusterOptions
   #kubeConfig: KubeConfig | undefined
   #client: LeaseClient | undefined
+  #deathProof: PodDeathProof | undefined
 
   constructor(options: ClusterOptions) {
     this.#options = options
@@ -31,11 +39,11 @@ export class Cluster implements Service {
   async start(): Promise<void> {
     const { env, kubeConfigPath, logger } = this.#options
     this.#kubeConfig ??= loadKubeConfig({ env, ...(kubeConfigPath !== undefined && { kubeConfigPath }) })
-    this.#client = new LeaseClient({ kubeConfig: this.#kubeConfig, logger })
     logger.info({ event: 'cluster', server: this.#kubeConfig.getCurrentCluster()?.server }, 'cluster found')
   }
 
   async stop(): Promise<void> {
+    await this.#deathProof?.close()
     await this.#client?.close()
   }
 
@@ -55,11 +63,35 @@ export class Cluster implements Service {
   /** The lock of a lease. @throws OptionsError for a name or namespace that Kubernetes would not take. */
   lock(lease: LeaseOptions): Lock {
     return new LeaseLock({
-      ...(this.#client === undefined ? { kubeConfig: this.kubeConfig } : { client: this.#client }),
+      client: this.#leaseClient,
+      deathProof: lease.proveDeath === true ? this.#proofOfDeath() : undefined,
       name: lease.name,
       namespace: this.namespaceOf(lease),
       labels: lease.labels ?? {},
       silenceMs: 2 * (lease.retryPeriodMs ?? 2000),
     })
+  }
+
+  /** @throws KubeConfigError before the start. */
+  get #leaseClient(): LeaseClient {
+    this.#client ??= new LeaseClient({ kubeConfig: this.kubeConfig, logger: this.#options.logger })
+    return this.#client
+  }
+
+  /** One for all leases: the process is the same. Begins to find out which container it runs in. */
+  #proofOfDeath(): PodDeathProof {
+    if (this.#deathProof === undefined) {
+      const { env, logger } = this.#options
+      const [name, namespace] = [env['POD_NAME'], env['POD_NAMESPACE'] || inClusterNamespace()]
+      const pod = name && namespace ? { name, namespace } : undefined
+      this.#deathProof = new PodDeathProof({
+        client: this.#leaseClient,
+        pod,
+        container: env['CONTAINER_NAME'] || undefined,
+        logger,
+      })
+      this.#deathProof.start()
+    }
+    return this.#deathProof
   }
 }

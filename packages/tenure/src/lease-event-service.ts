@@ -1,5 +1,5 @@
 import type { LeaseOptions, Logger, Manager, Service } from '@tenure/core'
-import { LeaseEvents } from '@tenure/kubernetes'
+import { ApiTransport, LeaseEvents } from '@tenure/kubernetes'
 import type { Cluster } from './cluster.ts'
 
 /** What the service writes Events with, and about what. */
@@ -14,10 +14,12 @@ export interface LeaseEventServiceOptions {
 export function leaseEventService(options: LeaseEventServiceOptions): Service {
   const { cluster, identity, logger } = options
   const recorders = new Map<string, LeaseEvents>()
+  let transport: ApiTransport | undefined
   let unsubscribe = () => {}
   const recorderOf = (lease: LeaseOptions): LeaseEvents =>
     new LeaseEvents({
       kubeConfig: cluster.kubeConfig,
+      ...(transport !== undefined && { transport }),
       name: lease.name,
       namespace: cluster.namespaceOf(lease),
       identity,
@@ -27,6 +29,7 @@ export function leaseEventService(options: LeaseEventServiceOptions): Service {
     name: 'lease-events',
     start: async () => {
       const manager = options.manager()
+      transport = new ApiTransport({ kubeConfig: cluster.kubeConfig })
       for (const { leaseOptions } of manager.candidacies) recorders.set(leaseOptions.name, recorderOf(leaseOptions))
       unsubscribe = manager.on((event) => {
         if (event.kind === 'term-began') recorders.get(event.lease)?.becameLeader()
@@ -37,6 +40,7 @@ export function leaseEventService(options: LeaseEventServiceOptions): Service {
       unsubscribe()
       await Promise.all([...recorders.values()].map((recorder) => recorder.close()))
       recorders.clear()
+      await transport?.close()
     },
   }
 }

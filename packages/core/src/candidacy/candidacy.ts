@@ -77,7 +77,6 @@ export class Candidacy {
   #warmUps: WarmUps | undefined
   #death: Error | undefined
   #isEndingProcess = false
-  #isStopping = false
   #started = false
   #lastProblem: Error | undefined
 
@@ -166,7 +165,7 @@ export class Candidacy {
   async stop(): Promise<void> {
     if (this.#elector === undefined) return
     this.#elector.stop()
-    await Promise.all([this.#stopped.promise, this.#endWarmUps()])
+    await Promise.all([this.#stopped.promise, this.#warmUps?.stop()])
     await this.#elector.closed()
     await this.#lock?.close()
   }
@@ -252,7 +251,7 @@ export class Candidacy {
         this.#stopped.resolve()
         break
       case 'warm-up':
-        if (!this.#isStopping) this.#warmUps?.begin('successor')
+        this.#warmUps?.begin('successor')
         break
       case 'warm-up-over':
         void this.#warmUps?.end('somebody else succeeds', 'successor')
@@ -268,12 +267,12 @@ export class Candidacy {
     this.#guard?.hold(validUntil)
     const onOverstayed = () => this.#elector?.lose('stalled')
     const leadership = new Leadership({ epoch, lease: this.lease, validUntil, clock, onOverstayed })
-    const warmRuns = this.#warmUps?.take() ?? new Map<Registration, WarmRun>()
+    const warmRuns = this.#warmUps?.runs ?? new Map<Registration, WarmRun>()
     try {
       this.#run = this.#createRun(leadership, { registrations: this.#registrations, warmRuns })
+      this.#warmUps?.handOver()
     } catch (error) {
       // A controller that can never run: the term is empty, and the manager stops.
-      for (const run of warmRuns.values()) run.end('its term cannot begin')
       this.#run = this.#createRun(leadership, { registrations: [], warmRuns: new Map() })
       this.#options.onFailure(error instanceof Error ? error : new Error(String(error)))
     }
@@ -415,40 +414,23 @@ export class Candidacy {
   }
 
   #createWarmUps(): WarmUps {
-    const { clock, cleanupTimeoutMs, logger, onFailure } = this.#options
     return new WarmUps({
+      ...this.#options,
       lease: this.lease,
       registrations: this.#registrations,
       seen: this.#seen,
-      clock,
-      cleanupTimeoutMs,
-      observer: {
-        over: (controller, outcome) => {
-          const error = outcome.kind === 'failed' ? outcome.error : undefined
-          this.#emit({ kind: 'warm-up', controller, outcome: outcome.kind, error })
-        },
-        failedWhileEnding: (controller, err, task) =>
-          logger.error({ lease: this.lease, controller, task, err }, 'task failed while its warm-up ended'),
-        unusable: onFailure,
-        overdue: () => this.#onCleanupOverdue(),
+      onOver: (controller, outcome) => {
+        const error = outcome.kind === 'failed' ? outcome.error : undefined
+        this.#emit({ kind: 'warm-up', controller, outcome: outcome.kind, error })
       },
+      onUnusable: (error) => this.#options.onFailure(error),
+      onCleanupOverdue: () => this.#onCleanupOverdue(),
+      onWedged: (tasks) => this.#endProcess(new WedgedError(this.lease, 0n, tasks)),
     })
-  }
-
-  /** Warm-ups that do not end are reported as what is wedged is, though no lease is held over them. */
-  async #endWarmUps(): Promise<void> {
-    this.#isStopping = true
-    const { clock, warmUpStopTimeoutMs } = this.#options
-    const overdue = clock.setTimer(warmUpStopTimeoutMs, () => {
-      const tasks = this.#warmUps?.liveTasks() ?? []
-      if (tasks.length > 0) this.#endProcess(new WedgedError(this.lease, 0n, tasks))
-    })
-    await this.#warmUps?.end('the replica stops')
-    overdue.cancel()
   }
 
   #onState(state: ElectorState): void {
-    if (state.kind === 'following' && !this.#isStopping) this.#warmUps?.begin('following')
+    if (state.kind === 'following') this.#warmUps?.begin('following')
     const to = describeState(state, { run: this.#run, wedged: this.#wedged })
     const from = this.#state
     if (state.kind === 'following' && state.memory.watch === 'up' && this.hasObservedLease)

@@ -19,6 +19,12 @@ export interface LeaseOptions extends TimingOptions {
    * longer than the lease lasts. Their signal aborts when half of it is over; at its end the drain is wedged. @default 4000
    */
   readonly cleanupTimeoutMs?: number
+  /**
+   * Whether this replica tells the others by what its death can be proved, and takes the lease without waiting when that of the
+   * leader is, for locks that can. On Kubernetes: by the status of the leader's container; needs the right to read Pods, and
+   * `POD_NAME` and `POD_NAMESPACE` in the environment. @default false
+   */
+  readonly proveDeath?: boolean
 }
 
 /** The names of all {@link LeaseOptions}. */
@@ -28,6 +34,7 @@ export const LEASE_OPTION_NAMES: readonly (keyof LeaseOptions)[] = [
   'missingLease',
   'labels',
   'cleanupTimeoutMs',
+  'proveDeath',
   ...TIMING_OPTION_NAMES,
 ]
 

@@ -3,39 +3,38 @@ import type { Controller } from '../controller/controller.ts'
 import { MAX_BACKOFF_MS } from '../controller/restart-options.ts'
 import { WarmRun, type WarmUpMode, type WarmUpOutcome } from '../controller/warm-up.ts'
 import { OptionsError } from '../options/options-error.ts'
-import type { Clock, Timer } from '../ports/clock.ts'
+import type { Timer } from '../ports/clock.ts'
 import type { LiveTask } from '../term/task-scope.ts'
+import type { CandidacyOptions } from './candidacy-options.ts'
 
 /** What {@link WarmUps} are made of. */
-export interface WarmUpsOptions {
+export interface WarmUpsOptions extends Pick<
+  CandidacyOptions,
+  'clock' | 'logger' | 'cleanupTimeoutMs' | 'warmUpStopTimeoutMs'
+> {
   readonly lease: string
   readonly registrations: readonly Registration[]
   readonly seen: WeakSet<Controller>
-  readonly clock: Clock
-  readonly cleanupTimeoutMs: number
-  readonly observer: WarmUpObserver
-}
-
-/** Hears of warm-ups. */
-interface WarmUpObserver {
-  readonly over: (controller: string, outcome: WarmUpOutcome) => void
-  /** Something failed that cannot be the outcome any more. */
-  readonly failedWhileEnding: (controller: string, error: unknown, task: string) => void
+  /** How a warm-up went. */
+  readonly onOver: (controller: string, outcome: WarmUpOutcome) => void
   /** A controller can never run. */
-  readonly unusable: (error: OptionsError) => void
+  readonly onUnusable: (error: OptionsError) => void
   /** Cleanups did not end in time. */
-  readonly overdue: () => void
+  readonly onCleanupOverdue: () => void
+  /** Tasks are left when the time to stop is over. */
+  readonly onWedged: (tasks: readonly LiveTask[]) => void
 }
 
 /**
  * The controllers that a replica has built ahead of a term.
  *
  * 1. At most one warm-up of each registration at a time: the next begins when nothing is left of the one before.
- * 2. Those that are taken belong to the term; the others end here.
+ * 2. Those that are handed over belong to the term; the others end here.
  */
 export class WarmUps {
   readonly #options: WarmUpsOptions
   readonly #slots = new Map<Registration, Slot>()
+  #isStopped = false
 
   constructor(options: WarmUpsOptions) {
     this.#options = options
@@ -43,19 +42,22 @@ export class WarmUps {
 
   /** Begins those of the given mode that have not begun. */
   begin(mode: Exclude<WarmUpMode, 'never'>): void {
+    if (this.#isStopped) return
     for (const registration of this.#options.registrations) {
       if (registration.warmUp === mode) this.#slotOf(registration).begin()
     }
   }
 
-  /** Hands out what is there at the beginning of a term. What is handed out is no longer ended here. */
-  take(): ReadonlyMap<Registration, WarmRun> {
-    const taken = new Map<Registration, WarmRun>()
-    for (const [registration, slot] of this.#slots) {
-      const run = slot.take()
-      if (run !== undefined) taken.set(registration, run)
-    }
-    return taken
+  /** What a term that begins may have. */
+  get runs(): ReadonlyMap<Registration, WarmRun> {
+    const runs = new Map<Registration, WarmRun>()
+    for (const [registration, { run }] of this.#slots) if (run !== undefined) runs.set(registration, run)
+    return runs
+  }
+
+  /** What there is belongs to a term now, and is no longer ended here. */
+  handOver(): void {
+    for (const slot of this.#slots.values()) slot.handOver()
   }
 
   /** Ends those of the given mode, or all of them. Resolves when nothing of them is left. */
@@ -64,9 +66,16 @@ export class WarmUps {
     await Promise.all(slots.map(([, slot]) => slot.end(why)))
   }
 
-  /** The tasks that have not settled. */
-  liveTasks(): readonly LiveTask[] {
-    return [...this.#slots.values()].flatMap((slot) => slot.liveTasks())
+  /** Ends all of them, and begins none any more. Resolves when nothing of them is left; tells when that takes too long. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    const { clock, warmUpStopTimeoutMs, onWedged } = this.#options
+    const overdue = clock.setTimer(warmUpStopTimeoutMs, () => {
+      const tasks = [...this.runs.values()].flatMap((run) => run.liveTasks())
+      if (tasks.length > 0) onWedged(tasks)
+    })
+    await this.end('the replica stops')
+    overdue.cancel()
   }
 
   #slotOf(registration: Registration): Slot {
@@ -101,22 +110,20 @@ class Slot {
     this.#next()
   }
 
-  take(): WarmRun | undefined {
-    const run = this.#run
+  get run(): WarmRun | undefined {
+    return this.#run
+  }
+
+  handOver(): void {
     this.#run = undefined
     this.#leaving = undefined
     this.#unwant()
-    return run
   }
 
   async end(why: string): Promise<void> {
     this.#unwant()
     this.#discard(why)
     await this.#leaving
-  }
-
-  liveTasks(): readonly LiveTask[] {
-    return this.#run?.liveTasks() ?? []
   }
 
   #unwant(): void {
@@ -127,7 +134,7 @@ class Slot {
 
   #next(): void {
     if (!this.#wanted || this.#leaving !== undefined) return
-    const { lease, clock, cleanupTimeoutMs, observer } = this.#options
+    const { lease, clock, cleanupTimeoutMs, onCleanupOverdue, onOver } = this.#options
     const controller = this.#build()
     if (controller === undefined) return
     const { name } = controller
@@ -136,13 +143,13 @@ class Slot {
       lease,
       clock,
       cleanupBudgetMs: () => cleanupTimeoutMs,
-      onCleanupOverdue: observer.overdue,
+      onCleanupOverdue,
       onLateFailure: (error, task) => this.#lateFailure(run, error, task),
     })
     this.#run = run
     run.start()
     void run.settled.then((outcome) => {
-      observer.over(name, outcome)
+      onOver(name, outcome)
       if (outcome.kind === 'failed') this.#failed(run)
     })
   }
@@ -151,9 +158,9 @@ class Slot {
     try {
       return buildNext(this.#registration, this.#options.seen)
     } catch (error) {
-      if (error instanceof OptionsError) this.#options.observer.unusable(error)
+      if (error instanceof OptionsError) this.#options.onUnusable(error)
       else {
-        this.#options.observer.over(`controller-${this.#options.registrations.indexOf(this.#registration) + 1}`, {
+        this.#options.onOver(`controller-${this.#options.registrations.indexOf(this.#registration) + 1}`, {
           kind: 'failed',
           error,
         })
@@ -165,10 +172,12 @@ class Slot {
 
   /** A cache that breaks after it was warm is as good as a warm-up that failed. */
   #lateFailure(run: WarmRun, error: unknown, task: string): void {
-    const { observer } = this.#options
+    const { lease, logger, onOver } = this.#options
     const controller = run.controller.name
-    if (run.outcome?.kind !== 'ready') return observer.failedWhileEnding(controller, error, task)
-    observer.over(controller, { kind: 'failed', error })
+    if (run.outcome?.kind !== 'ready' || run !== this.#run) {
+      return logger.error({ lease, controller, task, err: error }, 'task failed while its warm-up ended')
+    }
+    onOver(controller, { kind: 'failed', error })
     this.#failed(run)
   }
 

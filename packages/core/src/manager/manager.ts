@@ -26,6 +26,10 @@ import { type GroupOptions, type ResolvedGroupOptions, resolveGroupOptions } fro
 import { RunningServices } from './running-services.ts'
 import { type Service, SERVICE_GROUPS } from './service.ts'
 
+/** How many candidacies are started in one go, and how long the next ones wait. */
+const STARTED_AT_ONCE = 10
+const START_PAUSE_MS = 20
+
 /** Options of a {@link Manager}. */
 export interface ManagerOptions {
   /** Unique to this start of this process. */
@@ -225,7 +229,7 @@ export class Manager implements AsyncDisposable {
       await this.#services.start(() => this.#isStopping)
       if (!this.#isStopping) {
         this.#alwaysOn.start()
-        for (const candidacy of this.#candidacies) candidacy.start()
+        this.#startCandidacies().catch((error: unknown) => this.#fail(asError(error)))
       }
       await this.#stopRequested.promise
     } catch (error) {
@@ -242,6 +246,25 @@ export class Manager implements AsyncDisposable {
     if (isStopped) await this.#watchdog?.stop()
     this.#listeners.clear()
     if (this.#failures.length > 0) throw oneOf(this.#failures)
+  }
+
+  /**
+   * Starts many candidacies a few at a time: what begins together renews together, for as long as it lasts. The pace is that at
+   * which a thousand leases are renewed at the default period.
+   */
+  async #startCandidacies(): Promise<void> {
+    for (const [index, candidacy] of this.#candidacies.entries()) {
+      if (index > 0 && index % STARTED_AT_ONCE === 0) await this.#pauseUnlessStopping(START_PAUSE_MS)
+      if (this.#isStopping) return
+      candidacy.start()
+    }
+  }
+
+  async #pauseUnlessStopping(delayMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = this.#clock.setTimer(delayMs, resolve)
+    await Promise.race([promise, this.#stopRequested.promise])
+    timer.cancel()
   }
 
   async #stopWork(): Promise<void> {

@@ -59,7 +59,7 @@ describe('A controller that is to make progress', () => {
       progressTimeoutMs: 1000,
     })
     await replica.start()
-    await replica.clock.advance(500)
+    await replica.clock.advance(950)
     replica.clock.stall(60_000)
     await replica.clock.advance(2000)
     expect(replica.candidacy.state.kind).toBe('leading')

@@ -221,12 +221,12 @@ describe('A follower that sees an offer', () => {
     expect(readAnswer(record)).toMatchObject({ identity: ME })
   })
 
-  test('holds back as before a released lease otherwise', () => {
+  test('holds back twice as long as before a released lease otherwise', () => {
     const elector = new PureElector()
     elector.random = 0.5
     elector.follow(at(1n, withOffer(HELD, { to: undefined })))
-    expect(purposes(elector.passTo(holdBackMs(0.5) - 1))).toEqual([])
-    expect(purposes(elector.passTo(holdBackMs(0.5)))).toEqual(['answer'])
+    expect(purposes(elector.passTo(2 * holdBackMs(0.5) - 1))).toEqual([])
+    expect(purposes(elector.passTo(2 * holdBackMs(0.5)))).toEqual(['answer'])
   })
 
   test('stays quiet when another answer stands', () => {

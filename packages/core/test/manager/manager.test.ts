@@ -17,6 +17,34 @@ describe('A manager', () => {
     expect(manager.state).toEqual({ kind: 'idle' })
   })
 
+  test('starts many candidacies a few at a time, so that their renewals do not come all at once', async () => {
+    const { manager, clock, locks } = createManager()
+    for (let index = 1; index < 100; index++) manager.candidacy({ name: `lease-${index}` })
+    const running = manager.start()
+    await clock.advance(0)
+    expect(locks).toHaveLength(10)
+    await clock.advance(100)
+    expect(locks).toHaveLength(60)
+    await clock.advance(1000)
+    expect(locks).toHaveLength(100)
+    const stopping = manager.stop()
+    await clock.advance(10_000)
+    await Promise.all([stopping, running])
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  test('starts no further candidacy once it was told to stop', async () => {
+    const { manager, clock, locks } = createManager()
+    for (let index = 1; index < 100; index++) manager.candidacy({ name: `lease-${index}` })
+    const running = manager.start()
+    await clock.advance(50)
+    const stopping = manager.stop()
+    await clock.advance(10_000)
+    await Promise.all([stopping, running])
+    expect(locks).toHaveLength(30)
+    expect(clock.pendingTimers).toBe(0)
+  })
+
   test('starts services in order, then always-on controllers, then stands; and stops in reverse', async () => {
     const log: string[] = []
     const { manager, clock } = createManager({ services: [service('a', log), service('b', log)] })

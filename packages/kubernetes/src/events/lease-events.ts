@@ -30,6 +30,8 @@ export interface LeaseEventsOptions {
   readonly component?: string
   /** @default 'tenure/<version> leader-election' */
   readonly userAgent?: string
+  /** Connections that several of these share. Not closed with them. @default connections of its own */
+  readonly transport?: ApiTransport
   /** Bound on each request, and on everything that is left to do when closing, in milliseconds. @default 5000 */
   readonly timeoutMs?: number
   readonly clock?: Clock
@@ -47,12 +49,13 @@ interface WrittenEvent {
  * Writes Events on the Lease when this replica becomes or stops being the leader, in the words of client-go.
  *
  * Best effort: the calls return at once and never throw; what cannot be written is logged, once for each kind of failure, and
- * forgotten. Events are written one after the other over connections of their own. A repeated message is counted on its first
+ * forgotten. Events are written one after the other over connections apart from those of the lease. A repeated message is counted on its first
  * event, while the API server keeps that.
  */
 export class LeaseEvents {
-  readonly #options: Required<LeaseEventsOptions>
+  readonly #options: Required<Omit<LeaseEventsOptions, 'transport'>>
   readonly #transport: ApiTransport
+  readonly #ownsTransport: boolean
   readonly #stopping = new AbortController()
   readonly #written = new Map<string, WrittenEvent>()
   readonly #loggedFailures = new Set<string>()
@@ -61,7 +64,7 @@ export class LeaseEvents {
   #closing: Promise<void> | undefined
 
   /** Does no I/O. */
-  constructor(options: LeaseEventsOptions) {
+  constructor({ transport, ...options }: LeaseEventsOptions) {
     this.#options = {
       component: 'tenure',
       userAgent: defaultUserAgent(),
@@ -71,7 +74,8 @@ export class LeaseEvents {
       logger: silentLogger,
       ...options,
     }
-    this.#transport = new ApiTransport(this.#options)
+    this.#transport = transport ?? new ApiTransport(this.#options)
+    this.#ownsTransport = transport === undefined
   }
 
   /** Records `<identity> became leader`, on that very lease object where it is given. */
@@ -95,7 +99,7 @@ export class LeaseEvents {
     const timer = clock.setTimer(timeoutMs, () => this.#stopping.abort(new Error('The events are closed')))
     await this.#queue
     timer.cancel()
-    await this.#transport.close()
+    if (this.#ownsTransport) await this.#transport.close()
   }
 
   #enqueue(what: string, lease: PresentLease | undefined): void {

@@ -23,7 +23,7 @@ export interface LeaseClientOptions {
   readonly clock?: Clock
   /** Spreads the reconnects of watches. @default the random source of this process */
   readonly random?: Random
-  /** Hears of a watch that may not be shared. @default a logger that drops every line */
+  /** Hears of a watch that is down, or that may not be shared. @default a logger that drops every line */
   readonly logger?: Logger
 }
 

@@ -1,5 +1,6 @@
 import { ANNOTATION_PREFIX, assertKnownKeys, OptionsError } from '@tenure/core'
 import { assertDnsLabel, assertDnsSubdomain } from '../config/dns-name.ts'
+import type { DeathProof } from '../death/death-proof.ts'
 import { assertLabels } from '../config/labels.ts'
 import { LEASE_CLIENT_KEYS, LeaseClient, type LeaseClientOptions } from './lease-client.ts'
 
@@ -20,6 +21,8 @@ export interface LeaseLockOptions extends Partial<LeaseClientOptions> {
    * period of the election is a good choice. A shared watch goes by the shortest of its locks. @default 4000
    */
   readonly silenceMs?: number
+  /** How the death of a holder is proved, so that followers need not wait for its lease to expire. @default not at all */
+  readonly deathProof?: DeathProof | undefined
 }
 
 /** {@link LeaseLockOptions} with every default filled in. */
@@ -38,12 +41,13 @@ const KEYS: readonly (keyof LeaseLockOptions)[] = [
   'labels',
   'annotations',
   'silenceMs',
+  'deathProof',
   ...LEASE_CLIENT_KEYS,
 ]
 
 /** Checks all options and fills in the defaults. @throws OptionsError naming the option, its value and what was expected */
 export function resolveLeaseLockOptions(options: LeaseLockOptions, title = 'LeaseLock'): ResolvedLeaseLockOptions {
-  const { client, name, namespace, labels = {}, annotations = {}, silenceMs = 4000, ...ofClient } = options
+  const { client, name, namespace, labels = {}, annotations = {}, silenceMs = 4000, deathProof, ...ofClient } = options
   assertKnownKeys(`the options of a ${title}`, options, KEYS)
   assertDnsSubdomain('name', name)
   assertDnsLabel('namespace', namespace)
@@ -61,6 +65,7 @@ export function resolveLeaseLockOptions(options: LeaseLockOptions, title = 'Leas
     labels,
     annotations,
     silenceMs,
+    deathProof,
     client: client ?? ownClient(ofClient),
     ownsClient: client === undefined,
   }

@@ -8,6 +8,7 @@ import {
   type LockWatch,
   type PresentLease,
 } from '@tenure/core'
+import type { DeathProof } from '../death/death-proof.ts'
 import { ApiRequestError } from '../transport/api-request-error.ts'
 import type { ApiRequest } from '../transport/api-request.ts'
 import { isJsonObject, type JsonObject } from '../transport/json-object.ts'
@@ -36,6 +37,8 @@ export interface ObjectLockOptions extends LockMetadata {
   /** Whether nobody else uses the client, so that it is closed with the lock. */
   readonly ownsClient: boolean
   readonly silenceMs: number
+  /** How the death of a holder is proved; undefined where it is not. */
+  readonly deathProof: DeathProof | undefined
 }
 
 /**
@@ -46,6 +49,7 @@ export interface ObjectLockOptions extends LockMetadata {
  */
 export class ObjectLock implements Lock {
   readonly description: string
+  readonly watchHolder?: NonNullable<Lock['watchHolder']>
   readonly #options: ObjectLockOptions
   readonly #reference: ObjectReference
   readonly #watches = new Set<LockWatch>()
@@ -57,6 +61,13 @@ export class ObjectLock implements Lock {
     this.#options = options
     this.#reference = { ...codec.resource, name, namespace }
     this.description = `${codec.title} ${namespace}/${name}`
+    const { deathProof } = options
+    if (deathProof === undefined) return
+    this.watchHolder = (holder, observer) => this.#own(deathProof.watchHolder(holder, observer))
+  }
+
+  get processRef(): string | undefined {
+    return this.#options.deathProof?.processRef
   }
 
   async get({ signal }: LockRequestOptions): Promise<LockSnapshot> {
@@ -92,15 +103,7 @@ export class ObjectLock implements Lock {
       silenceMs,
       observer: readableOnly(observer, (seen) => this.#snapshot(seen)),
     })
-    let closing: Promise<void> | undefined
-    const watch: LockWatch = {
-      close: () => {
-        this.#watches.delete(watch)
-        return (closing ??= subscription.close())
-      },
-    }
-    this.#watches.add(watch)
-    return watch
+    return this.#own(subscription)
   }
 
   async close(): Promise<void> {
@@ -108,6 +111,19 @@ export class ObjectLock implements Lock {
     const { client, ownsClient } = this.#options
     await Promise.all([...this.#watches].map((watch) => watch.close()))
     if (ownsClient) await client.close()
+  }
+
+  /** Sees to it that a watch ends with the lock at the latest. */
+  #own(running: LockWatch): LockWatch {
+    let closing: Promise<void> | undefined
+    const watch: LockWatch = {
+      close: () => {
+        this.#watches.delete(watch)
+        return (closing ??= running.close())
+      },
+    }
+    this.#watches.add(watch)
+    return watch
   }
 
   async #send(request: ApiRequest): Promise<unknown> {

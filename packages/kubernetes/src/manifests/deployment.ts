@@ -11,7 +11,7 @@ const CLOSING_MS = 6000
  * readiness never depends on leading, so a rolling update cannot wait for a leader that waits for it.
  */
 export function deployment(options: ResolvedManifestsOptions): V1Deployment {
-  const { name, namespace, replicas, drainTimeoutMs, abortGraceMs } = options
+  const { name, namespace, replicas } = options
   const labels = labelsOf(options)
   return {
     apiVersion: 'apps/v1',
@@ -25,13 +25,17 @@ export function deployment(options: ResolvedManifestsOptions): V1Deployment {
         metadata: { labels },
         spec: {
           serviceAccountName: name,
-          terminationGracePeriodSeconds: Math.ceil((drainTimeoutMs + abortGraceMs + CLOSING_MS) / 1000),
+          terminationGracePeriodSeconds: gracePeriodSeconds(options),
           securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
           containers: [container(options)],
         },
       },
     },
   }
+}
+
+function gracePeriodSeconds({ drainTimeoutMs, abortGraceMs, cleanupTimeoutMs }: ResolvedManifestsOptions): number {
+  return Math.ceil((drainTimeoutMs + abortGraceMs + cleanupTimeoutMs + CLOSING_MS) / 1000)
 }
 
 /** Lets a drained node take one replica at a time, so that the others can lead. */

@@ -21,6 +21,8 @@ export interface ManifestsOptions {
   readonly drainTimeoutMs?: number
   /** `abortGraceMs` of the lease; of several, the longest. @default 4000 */
   readonly abortGraceMs?: number
+  /** `cleanupTimeoutMs` of the lease; of several, the longest. @default 4000 */
+  readonly cleanupTimeoutMs?: number
 }
 
 /** {@link ManifestsOptions} with every default filled in. */
@@ -36,6 +38,7 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
   'opsPort',
   'drainTimeoutMs',
   'abortGraceMs',
+  'cleanupTimeoutMs',
 ]
 
 /** Checks all options and fills in the defaults. @throws OptionsError naming the option, its value and what was expected */
@@ -59,6 +62,7 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
     opsPort: wholeNumber('opsPort', options.opsPort ?? 8080, { from: 1, to: 65_535 }),
     drainTimeoutMs: wholeNumber('drainTimeoutMs', options.drainTimeoutMs ?? 20_000, { from: 0, to: 86_400_000 }),
     abortGraceMs: wholeNumber('abortGraceMs', options.abortGraceMs ?? 4000, { from: 0, to: 86_400_000 }),
+    cleanupTimeoutMs: wholeNumber('cleanupTimeoutMs', options.cleanupTimeoutMs ?? 4000, { from: 0, to: 86_400_000 }),
   }
 }
 

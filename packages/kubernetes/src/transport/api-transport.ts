@@ -83,7 +83,7 @@ export class ApiTransport {
     try {
       const response = await exchange.response()
       if (!isSuccess(response)) throw await failedResponse(request, exchange, response)
-      return parseAnswer(request, await readText(exchange, response))
+      return parseAnswer(request, await exchange.text(response))
     } finally {
       exchange.dispose()
     }
@@ -129,14 +129,8 @@ async function failedResponse(
   exchange: Exchange,
   response: IncomingMessage,
 ): Promise<ApiRequestError> {
-  const body = tryParse(await readText(exchange, response))
+  const body = tryParse(await exchange.text(response))
   return statusError(request.target, { statusCode: response.statusCode ?? 0, headers: response.headers, body })
-}
-
-async function readText(exchange: Exchange, response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of exchange.chunks(response)) chunks.push(chunk)
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 /** A success whose body cannot be read has happened all the same. */

@@ -10,7 +10,7 @@ const TCP_KEEP_ALIVE_MS = 1000
 const MOST_IDLE_SOCKETS = 32
 
 /** As many connections as there are at most; further requests wait for one, and their timeouts count that. */
-const MOST_SOCKETS = 128
+const MOST_SOCKETS = 32
 
 /** A place to send requests to. Held for as long as a request lasts. */
 export interface PooledAgent {

@@ -61,8 +61,15 @@ function isolatedView(kubeConfig: KubeConfig, cluster: Cluster): KubeConfig {
   const view: KubeConfig = Object.create(kubeConfig, {
     agentCache: { value: new Map() },
     getCurrentCluster: { value: () => cluster },
+    // An agent costs as much as the rest of a request, and only the one for a proxy is used.
+    ...(needsNoAgent(cluster) && { createAgent: { value: () => undefined } }),
   })
   return view
+}
+
+/** client-node refuses plain HTTP where it makes the agent. */
+function needsNoAgent({ proxyUrl, server }: Cluster): boolean {
+  return !proxyUrl && server.startsWith('https:')
 }
 
 /** client-node refuses plain HTTP unless TLS verification is off. On the loopback interface nobody listens in. */

@@ -71,6 +71,21 @@ export class Exchange {
     }
   }
 
+  /** The whole body of the answer as text. @throws ApiRequestError when it breaks off */
+  async text(response: IncomingMessage): Promise<string> {
+    const { promise, resolve, reject } = Promise.withResolvers<string>()
+    const chunks: Buffer[] = []
+    response.on('data', (chunk: Buffer) => void chunks.push(chunk))
+    response.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')))
+    response.once('error', reject)
+    response.once('close', () => reject(new Error('The connection was closed within the answer')))
+    try {
+      return await promise
+    } catch (cause) {
+      throw this.#failure(cause)
+    }
+  }
+
   /** Gives the connection back if the answer was read to its end, and destroys it otherwise. */
   dispose(): void {
     this.#request.signal.removeEventListener('abort', this.#onAbort)

@@ -1,4 +1,3 @@
-import type { Logger } from '@tenure/core'
 import type { ApiRequestError } from '../transport/api-request-error.ts'
 import { describeTarget } from '../transport/api-request.ts'
 import type { ApiTransport } from '../transport/api-transport.ts'
@@ -14,7 +13,6 @@ export interface NamespaceWatchesOptions extends Omit<ObjectWatchOptions, 'selec
   readonly collection: ObjectSelection
   /** Finds out what is allowed, on the connections of single requests. */
   readonly transport: ApiTransport
-  readonly logger: Logger
 }
 
 /** Somebody's part in a watch. */
@@ -35,6 +33,8 @@ export class NamespaceWatches {
   readonly #waiting = new Set<WatchSubscription>()
   readonly #watchOf = new Map<WatchSubscription, ObjectWatch>()
   readonly #closing = new Set<Promise<void>>()
+  /** The watches of one object each, by its name. */
+  readonly #singles = new Map<string, ObjectWatch>()
   #shared: ObjectWatch | undefined
   #mayShare = true
 
@@ -57,6 +57,7 @@ export class NamespaceWatches {
     for (const subscription of [...this.#waiting, ...this.#watchOf.keys()]) subscription.close()
     this.#waiting.clear()
     this.#watchOf.clear()
+    this.#singles.clear()
     this.#shared = undefined
     await Promise.all([...[...watches].map((watch) => this.#end(watch)), ...this.#closing])
   }
@@ -68,6 +69,7 @@ export class NamespaceWatches {
     this.#watchOf.delete(subscription)
     if (watch?.remove(subscription) !== 'empty') return
     if (watch === this.#shared) this.#shared = undefined
+    else this.#singles.delete(subscription.name)
     await this.#end(watch)
   }
 
@@ -97,8 +99,13 @@ export class NamespaceWatches {
   }
 
   #watchAlone(subscription: WatchSubscription): void {
-    const selection = { ...this.#options.collection, name: subscription.name }
-    this.#watchOf.set(subscription, ObjectWatch.start({ ...this.#options, selection }, [subscription]))
+    const { name } = subscription
+    const selection = { ...this.#options.collection, name }
+    const existing = this.#singles.get(name)
+    existing?.add(subscription)
+    const watch = existing ?? ObjectWatch.start({ ...this.#options, selection }, [subscription])
+    this.#singles.set(name, watch)
+    this.#watchOf.set(subscription, watch)
   }
 
   /** Tells whether each object has a watch of its own now. */

@@ -1,14 +1,13 @@
-import type { Clock, Random } from '@tenure/core'
+import type { Clock, Logger, Random } from '@tenure/core'
 import { LockRequestError } from '@tenure/core'
 import { ApiRequestError } from '../transport/api-request-error.ts'
 import { ApiTransport, type ApiStream, type KubeConfigSource } from '../transport/api-transport.ts'
 import type { ApiTarget } from '../transport/api-request.ts'
 import { withDeadline } from '../transport/deadline.ts'
-import { isJsonObject } from '../transport/json-object.ts'
-import { nameOf, parseVersion } from '../transport/object-metadata.ts'
 import { listObjects, target, watchObjects } from '../transport/object-requests.ts'
 import type { ObjectSelection } from '../transport/resource.ts'
 import { LineDecoder } from './line-decoder.ts'
+import { Listing } from './listing.ts'
 import type { ObservedObject } from './observed-object.ts'
 import { pause } from './pause.ts'
 import { ReconnectBackoff } from './reconnect-backoff.ts'
@@ -26,16 +25,11 @@ export interface ObjectWatchOptions {
   readonly userAgent: string
   readonly clock: Clock
   readonly random: Random
+  readonly logger: Logger
   /** What is watched: one object, or all of a resource in a namespace. */
   readonly selection: ObjectSelection
   /** Called when the server forbids the watch; when that fulfils with true, somebody else has taken over the subscriptions. */
   readonly onForbidden?: (error: ApiRequestError) => Promise<boolean>
-}
-
-/** The selected objects, and the version of the store at which they were so. */
-interface Listing {
-  readonly version: bigint
-  readonly items: readonly unknown[]
 }
 
 /**
@@ -56,11 +50,14 @@ export class ObjectWatch {
   readonly #transport: ApiTransport
   readonly #backoff: ReconnectBackoff
   readonly #subscriptions = new Map<string, Set<WatchSubscription>>()
+  readonly #joining = new Set<Promise<void>>()
   readonly #stopping = new AbortController()
   #session: AbortController | undefined
   #running: Promise<void> = Promise.resolve()
   #closing: Promise<void> | undefined
   #resumeAfter: bigint | undefined
+  #isFollowing = false
+  #isDown = false
   /** The newest version of the store that was ever seen. */
   #newest = 0n
   #silenceMs = Number.POSITIVE_INFINITY
@@ -83,9 +80,11 @@ export class ObjectWatch {
   /** Follows one more object. */
   add(subscription: WatchSubscription): void {
     this.#enter(subscription)
-    if (this.#resumeAfter === undefined) return
-    this.#resumeAfter = undefined
-    this.#session?.abort(new ListAgain())
+    const session = this.#session
+    // The list is still to come, and will hold it.
+    if (this.#resumeAfter === undefined || session === undefined) return
+    const joining = this.#join(subscription, session).finally(() => this.#joining.delete(joining))
+    this.#joining.add(joining)
   }
 
   /** Forgets an object. Tells whether none is left. */
@@ -109,7 +108,7 @@ export class ObjectWatch {
 
   async #close(): Promise<void> {
     this.#stopping.abort(new WatchInterruptedError('The watch is closed'))
-    await Promise.all([this.#transport.close(), this.#running])
+    await Promise.all([this.#transport.close(), this.#running, ...this.#joining])
   }
 
   #enter(subscription: WatchSubscription): void {
@@ -123,6 +122,21 @@ export class ObjectWatch {
     while (!stop.aborted) {
       const failure = await this.#attempt()
       if (failure !== undefined && !stop.aborted) await this.#recover(failure)
+    }
+  }
+
+  /** Reads the object of one who came after the list; the stream tells of everything after that. */
+  async #join(subscription: WatchSubscription, session: AbortController): Promise<void> {
+    try {
+      const selection = { ...this.#options.selection, name: subscription.name }
+      const listing = await this.#read(selection, this.#silenceMs, session.signal)
+      const { name } = subscription
+      subscription.streamed(listing.only((one) => one === name).get(name) ?? listing.absent)
+      if (this.#isFollowing) subscription.up()
+    } catch {
+      // Then it is in the next list.
+      this.#resumeAfter = undefined
+      session.abort(new ListAgain())
     }
   }
 
@@ -154,23 +168,37 @@ export class ObjectWatch {
     // A server that answers but does not serve from that version gets another one; there is more than one way to say it.
     if (statusCode !== undefined && statusCode !== 429) this.#resumeAfter = undefined
     // To list again is all that an outdated version takes, once.
-    if (!gone || !this.#backoff.fresh) for (const subscription of this.subscriptions) subscription.down(failure)
+    if (!gone || !this.#backoff.fresh) this.#report(failure)
     const retryAfterMs = failure instanceof LockRequestError ? (failure.retryAfterMs ?? 0) : 0
     await pause(Math.max(this.#backoff.next(), retryAfterMs), this.#options.clock, this.#stopping.signal)
   }
 
+  /** Tells of an outage, and logs it once. */
+  #report(failure: Error): void {
+    const { logger, selection } = this.#options
+    const { namespace, name } = selection
+    if (!this.#isDown) {
+      logger.warn(
+        { event: 'watch-down', namespace, lease: name, err: failure },
+        `the watch is down: ${failure.message}`,
+      )
+    }
+    this.#isDown = true
+    for (const subscription of this.subscriptions) subscription.down(failure)
+  }
+
   /** Reads the objects with the version of the store, which a plain read does not give for an absent one. */
-  async #read(timeoutMs: number, signal: AbortSignal): Promise<Listing> {
-    const { clock, selection } = this.#options
+  async #read(selection: ObjectSelection, timeoutMs: number, signal: AbortSignal): Promise<Listing> {
+    const { clock } = this.#options
     const answer = await withDeadline({ clock, timeoutMs, signal }, (bounded) =>
       this.#transport.send(listObjects(selection, bounded)),
     )
-    return parseListing(answer)
+    return Listing.parse(answer)
   }
 
   /** Tells the subscribers of a list, and goes on from there: at once, so that none can come in between. */
   async #list(signal: AbortSignal): Promise<void> {
-    const listing = await this.#read(this.#silenceMs, signal)
+    const listing = await this.#read(this.#options.selection, this.#silenceMs, signal)
     if (listing.version < this.#newest) {
       throw new WatchInterruptedError(`The store went back from version ${this.#newest} to ${listing.version}`)
     }
@@ -199,6 +227,8 @@ export class ObjectWatch {
     let routine = false
     const guard = this.#createGuard(session)
     const decoder = new LineDecoder()
+    this.#isFollowing = true
+    this.#isDown = false
     for (const subscription of this.subscriptions) subscription.up()
     guard.start()
     try {
@@ -207,6 +237,7 @@ export class ObjectWatch {
         for (const line of decoder.push(chunk)) this.#take(line)
       }
     } finally {
+      this.#isFollowing = false
       guard.stop()
       stream.close()
       routine = clock.now() - openedAt >= SHORTEST_STREAM_MS
@@ -234,7 +265,7 @@ export class ObjectWatch {
       clock,
       silenceMs,
       poll: async (timeoutMs) => {
-        const listing = await this.#read(timeoutMs, session.signal)
+        const listing = await this.#read(this.#options.selection, timeoutMs, session.signal)
         for (const [subscription, object] of this.#seenIn(listing)) subscription.polled(object)
         return isBehind() ? 'behind' : 'in-step'
       },
@@ -243,30 +274,11 @@ export class ObjectWatch {
     })
   }
 
-  /** @throws WatchInterruptedError when an object in the list has no version: that is not the same as absent */
-  #seenIn({ version, items }: Listing): [WatchSubscription, ObservedObject][] {
-    const found = new Map<string, ObservedObject>()
-    for (const object of items) {
-      const name = nameOf(object)
-      if (name === undefined || !this.#subscriptions.has(name) || !isJsonObject(object)) continue
-      const ofObject = parseVersion(object)
-      if (ofObject === undefined) throw new WatchInterruptedError(`${name} has no decimal resource version`)
-      found.set(name, { kind: 'present', version: ofObject, object })
-    }
-    return this.subscriptions.map((subscription) => [
-      subscription,
-      found.get(subscription.name) ?? { kind: 'absent', version },
-    ])
+  /** What a list says to each subscriber. */
+  #seenIn(listing: Listing): [WatchSubscription, ObservedObject][] {
+    const observed = listing.only((name) => this.#subscriptions.has(name))
+    return this.subscriptions.map((one) => [one, observed.get(one.name) ?? listing.absent])
   }
-}
-
-/** @throws WatchInterruptedError when the answer is no list */
-function parseListing(answer: unknown): Listing {
-  const version = parseVersion(answer)
-  if (version === undefined) throw new WatchInterruptedError('The list has no decimal resource version')
-  const items = isJsonObject(answer) ? answer['items'] : undefined
-  if (!Array.isArray(items)) throw new WatchInterruptedError('The list has no items')
-  return { version, items }
 }
 
 /** Why a session ends that is to begin with a list again. */

@@ -11,7 +11,7 @@ import { type Answer, readAnswer, readOffer, TRANSFER_DURATION_MS, withAnswer } 
 /*
  * Answering the offer of a leader that drains.
  *
- * 1. The first answer stands. Whoever sees one stays quiet, and all hold back as before a released lease.
+ * 1. The first answer stands. Whoever sees one stays quiet, and all hold back, for twice as long as before a released lease.
  * 2. A standing answer is replaced by a fresh one before half of the time for which it is good has passed.
  * 3. Answers change annotations only, so they prolong nothing.
  * 4. A replica that leaves the lease to others, or stops, does not answer; one that stops takes its answer back.
@@ -19,6 +19,9 @@ import { type Answer, readAnswer, readOffer, TRANSFER_DURATION_MS, withAnswer } 
 
 /** A fresh answer is sent this long after the last one: well before a transfer that echoes the last one would come too late. */
 const RENEW_ANSWER_AFTER_MS = TRANSFER_DURATION_MS * 0.4
+
+/** Answering is less urgent than taking a free lease, so followers hold back for longer, and fewer of them write. */
+const PATIENCE = 2
 
 /** More than this many can only be unanswered. */
 const MAX_SENT_ANSWERS = 4
@@ -40,7 +43,7 @@ export function withOfferSeen(state: Following, at: Instant, { identity }: Elect
     offer !== undefined && (offer.to ?? identity) === identity && lease?.record.holderIdentity !== identity
   if (!isForMe || lease === undefined) return state.offer === undefined ? next : { ...next, offer: undefined }
   if (isTermOf(lease.record, state.offer?.term)) return next
-  const waitMs = offer.to === undefined ? waitForStandbysMs(lease.record, identity, state.holdBackMs) : 0
+  const waitMs = offer.to === undefined ? waitForStandbysMs(lease.record, identity, PATIENCE * state.holdBackMs) : 0
   const seen = { term: termOf(lease.record), answerAt: at.now + waitMs, request: undefined, refused: undefined }
   return { ...next, offer: seen }
 }

@@ -1,5 +1,4 @@
 import type { ListenOptions, Server, Socket } from 'node:net'
-import type { ServerResponse } from 'node:http'
 import { onAbort, type Owner } from './owner.ts'
 
 /** A server and where it is to listen. */
@@ -49,12 +48,10 @@ class OwnedServer {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   readonly #closed = Promise.withResolvers<void>()
-  #isClosing = false
 
   constructor(server: Server) {
     this.#server = server
     server.on('connection', this.#onConnection)
-    server.on('request', this.#onRequest)
     server.on('close', this.#closed.resolve)
   }
 
@@ -77,10 +74,9 @@ class OwnedServer {
     return this.#closed.promise
   }
 
+  /** Node also closes the idle connections of an HTTP server, and the others once they have answered. */
   close(): void {
-    this.#isClosing = true
     this.#server.close()
-    this.#closeIdle()
   }
 
   destroyConnections(): void {
@@ -90,7 +86,6 @@ class OwnedServer {
   /** Takes every listener out. */
   forget(): void {
     this.#server.off('connection', this.#onConnection)
-    this.#server.off('request', this.#onRequest)
     this.#server.off('close', this.#closed.resolve)
     this.#server.off('error', this.#closed.reject)
   }
@@ -98,18 +93,5 @@ class OwnedServer {
   readonly #onConnection = (socket: Socket): void => {
     this.#sockets.add(socket)
     socket.once('close', () => this.#sockets.delete(socket))
-  }
-
-  /** A kept-alive connection of HTTP is idle again once its request is answered. */
-  readonly #onRequest = (_request: unknown, response: ServerResponse): void => {
-    response.once('close', () => {
-      if (this.#isClosing) setImmediate(() => this.#closeIdle())
-    })
-  }
-
-  #closeIdle(): void {
-    if ('closeIdleConnections' in this.#server && typeof this.#server.closeIdleConnections === 'function') {
-      this.#server.closeIdleConnections()
-    }
   }
 }

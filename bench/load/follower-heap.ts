@@ -1,0 +1,43 @@
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { ControlPlane } from '@tenure/test-control-plane'
+import type { Figures } from '../figures.ts'
+import { grant, standing } from './standing.ts'
+
+const LEASE = 'heap'
+
+/** What is measured, each in a fresh process. */
+export type HeapSubject = 'bare' | 'follower' | 'leading'
+
+/**
+ * Measures what a follower adds to the heap of its process: a replica of its own, connections and watch included, less a bare
+ * HTTPS client with one watch. And what one more lease adds to a process that leads many, which share its connections.
+ */
+export async function followerHeap(server: ControlPlane, { folder }: { readonly folder: string }): Promise<Figures> {
+  const user = 'heap'
+  const path = join(folder, 'heap.kubeconfig')
+  await grant(server, LEASE, [user, 'heap-leader'])
+  await writeFile(path, server.adminKubeConfig(), { mode: 0o600 })
+  const leader = standing(server, { user: 'heap-leader', lease: LEASE })
+  leader.start()
+  await leader.reached('leading')
+  const measured: Record<string, number> = {}
+  for (const subject of ['bare', 'follower', 'leading'] as const) measured[subject] = await slope(subject, path)
+  await leader.stop()
+  const { bare = Number.NaN, follower = Number.NaN, leading = Number.NaN } = measured
+  return {
+    'P8.heap_kb': follower - bare,
+    'P8.bare_kb': bare,
+    'P8.leading_kb': leading,
+  }
+}
+
+/** Kilobytes of heap for one more of them. */
+async function slope(subject: HeapSubject, kubeConfigPath: string): Promise<number> {
+  const program = join(import.meta.dirname, 'heap-process.ts')
+  const args = ['--conditions=@tenure/source', '--expose-gc', program, subject, kubeConfigPath, LEASE]
+  const { stdout } = await promisify(execFile)(process.execPath, args)
+  return Number(stdout.trim())
+}

@@ -1,0 +1,72 @@
+import { KubeConfig } from '@kubernetes/client-node'
+import type { ControlPlane } from '@tenure/test-control-plane'
+import { type CandidacyState, Controller, createManager, leaseRole, type Term } from 'tenure'
+
+/** Where the leases are that one process stands for alone. */
+const NAMESPACE = 'default'
+
+class Idle extends Controller {
+  override readonly name = 'idle'
+
+  override async run(term: Term): Promise<void> {
+    await term.sleep(86_400_000)
+  }
+}
+
+/** Lets users stand for a lease, and do nothing else. */
+export async function grant(server: ControlPlane, lease: string, users: readonly string[]): Promise<void> {
+  const subjects = users.map((name) => ({ kind: 'User', name, apiGroup: 'rbac.authorization.k8s.io' }))
+  const { role, roleBinding } = leaseRole({ name: lease, namespace: NAMESPACE, subjects })
+  await server.apply([role, roleBinding] as Parameters<ControlPlane['apply']>[0])
+}
+
+/** A replica in this process, with a user, connections and a watch of its own. */
+export function standing(server: ControlPlane, { user, lease }: { readonly user: string; readonly lease: string }) {
+  const kubeConfig = new KubeConfig()
+  kubeConfig.loadFromString(server.kubeConfig({ name: user }))
+  const manager = createManager({
+    identity: user,
+    lease: { name: lease, namespace: NAMESPACE },
+    kubeConfig,
+    ops: false,
+    signals: false,
+    logLevel: 'error',
+    env: {},
+    argv: [],
+  })
+  manager.register(() => new Idle())
+  let running: Promise<void> = Promise.resolve()
+  let renewals = 0
+  manager.on(({ kind }) => {
+    if (kind === 'renewed') renewals++
+  })
+  const next = (isIt: () => boolean) =>
+    new Promise<void>((resolve) => {
+      const unsubscribe = manager.on(() => {
+        if (!isIt()) return
+        unsubscribe()
+        resolve()
+      })
+    })
+  return {
+    user,
+    manager,
+    get renewals(): number {
+      return renewals
+    },
+    start: () => void (running = manager.start()),
+    reached: async (kind: CandidacyState['kind'], leader?: string) => {
+      const isIt = ({ state }: typeof manager) =>
+        state.kind === kind && (leader === undefined || (state.kind === 'following' && state.observedLeader === leader))
+      if (!isIt(manager)) await next(() => isIt(manager))
+    },
+    renewed: async () => {
+      const before = renewals
+      await next(() => renewals > before)
+    },
+    stop: async () => {
+      await manager.stop()
+      await running
+    },
+  }
+}

@@ -1,0 +1,39 @@
+import { isJsonObject, stringAt } from '../transport/json-object.ts'
+
+/** One start of one container: what a process is known by as long as it may run. */
+export interface ContainerRef {
+  readonly namespace: string
+  readonly pod: string
+  readonly podUid: string
+  readonly container: string
+  /** With the scheme of the runtime, for example `containerd://4c01…`. Differs from start to start. */
+  readonly containerId: string
+}
+
+const KEYS = ['namespace', 'pod', 'podUid', 'container', 'containerId'] as const
+
+const DNS_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+
+/** Writes a reference into one line of text. */
+export function formatContainerRef(ref: ContainerRef): string {
+  return JSON.stringify(Object.fromEntries(KEYS.map((key) => [key, ref[key]])))
+}
+
+/** Reads what {@link formatContainerRef} wrote. Anybody can have written it: undefined for anything that names no container. */
+export function parseContainerRef(text: string): ContainerRef | undefined {
+  const object = tryParse(text)
+  if (!isJsonObject(object)) return undefined
+  const [namespace = '', pod = '', podUid = '', container = '', containerId = ''] = KEYS.map((key) =>
+    stringAt(object, key),
+  )
+  const isNamed = [namespace, pod, container].every((name) => DNS_NAME.test(name))
+  return isNamed && podUid !== '' && containerId !== '' ? { namespace, pod, podUid, container, containerId } : undefined
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

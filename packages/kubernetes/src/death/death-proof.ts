@@ -1,0 +1,9 @@
+import type { HolderObserver, LeaseHolder, LockWatch } from '@tenure/core'
+
+/** Finds out whether the process of a holder has ended. Several locks may share one. */
+export interface DeathProof {
+  /** What this process is known by to the others, once it is known. */
+  readonly processRef: string | undefined
+  /** Watches the process of a holder. @see HolderObserver.dead for what counts as proof */
+  watchHolder(holder: LeaseHolder, observer: HolderObserver): LockWatch
+}

@@ -1,0 +1,168 @@
+import { EventEmitter, once } from 'node:events'
+import { KubeConfig } from '@kubernetes/client-node'
+import { startApiServer, type ApiServer } from '@tenure/testing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { PodDeathProof } from '../src/death/pod-death-proof.ts'
+import { LeaseClient } from '../src/lease/lease-client.ts'
+import { LeaseLock } from '../src/lease/lease-lock.ts'
+import { leaseRole } from '../src/manifests/lease-role.ts'
+import { ApiTransport } from '../src/transport/api-transport.ts'
+
+const unaborted = { signal: new AbortController().signal }
+const PODS = '/api/v1/namespaces/ops/pods'
+const RBAC = '/apis/rbac.authorization.k8s.io/v1/namespaces/ops'
+
+let server: ApiServer
+let admin: ApiTransport
+let serial = 0
+
+beforeAll(async () => {
+  server = await startApiServer()
+  admin = new ApiTransport({ kubeConfig: kubeConfigOf(server.kubeConfig()) })
+  await asAdmin('POST', '/api/v1/namespaces', { metadata: { name: 'ops' } })
+})
+
+afterAll(async () => {
+  await admin.close()
+  await server.stop()
+})
+
+function kubeConfigOf(text: string): KubeConfig {
+  const kubeConfig = new KubeConfig()
+  kubeConfig.loadFromString(text)
+  return kubeConfig
+}
+
+async function asAdmin(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<void> {
+  const contentType = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
+  const target = { verb: method, group: '', resource: path, namespace: 'ops', name: '' }
+  await admin.send({ method, path, body, contentType, target, ...unaborted })
+}
+
+/** A Pod that a kubelet keeps the status of, and a replica in it that may do what the documented Role allows. */
+async function replica({ proveDeath = true } = {}) {
+  const name = `janitor-${++serial}`
+  const subjects = [{ kind: 'User', name, apiGroup: 'rbac.authorization.k8s.io' }]
+  const { role, roleBinding } = leaseRole({ name, namespace: 'ops', subjects, proveDeath })
+  await asAdmin('POST', `${RBAC}/roles`, role)
+  await asAdmin('POST', `${RBAC}/rolebindings`, roleBinding)
+  const spec = { containers: [{ name: 'janitor', image: 'janitor:1' }] }
+  await asAdmin('POST', PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'ops' }, spec })
+  const client = new LeaseClient({ kubeConfig: kubeConfigOf(server.kubeConfig({ name })) })
+  const startedAt = performance.timeOrigin
+  const proof = new PodDeathProof({ client, pod: { name, namespace: 'ops' }, startedAt })
+  const lock = new LeaseLock({ client, name, namespace: 'ops', deathProof: proof })
+  return {
+    name,
+    proof,
+    lock,
+    report: (containerID: string, state: object, lastState: object = {}) =>
+      asAdmin('PATCH', `${PODS}/${name}/status`, {
+        status: { containerStatuses: [{ name: 'janitor', containerID, state, lastState }] },
+      }),
+    running: { running: { startedAt: new Date(startedAt).toISOString().replace(/\.\d+/, '') } },
+    [Symbol.asyncDispose]: async () => {
+      await lock.close()
+      await proof.close()
+      await client.close()
+    },
+  }
+}
+
+type Replica = Awaited<ReturnType<typeof replica>>
+
+async function known({ lock }: Replica): Promise<string> {
+  while (lock.processRef === undefined) await new Promise((resolve) => setTimeout(resolve, 5))
+  return lock.processRef
+}
+
+/** Follows the death of the process of another replica. */
+function mourn(follower: Replica, holder: Replica, processRef: string) {
+  const deaths = new EventEmitter()
+  let count = 0
+  const watch = follower.lock.watchHolder?.(
+    { identity: holder.name, acquireTime: '', processRef },
+    { dead: () => deaths.emit('death', ++count) },
+  )
+  if (watch === undefined) throw new Error('Expected the lock to watch holders')
+  const first = once(deaths, 'death')
+  return { watch, deaths: () => count, first }
+}
+
+describe('a proof of death', () => {
+  test('knows the container of its process once the kubelet has reported it', async () => {
+    await using leader = await replica()
+    leader.proof.start()
+    expect(leader.lock.processRef).toBeUndefined()
+    await leader.report('containerd://old', { running: { startedAt: '2020-01-01T00:00:00Z' } })
+    await leader.report('containerd://one', leader.running)
+    expect(JSON.parse(await known(leader))).toMatchObject({ pod: leader.name, containerId: 'containerd://one' })
+  })
+
+  test('is given once, when the kubelet reports that the very container has terminated', async () => {
+    await using leader = await replica()
+    await using follower = await replica()
+    leader.proof.start()
+    await leader.report('containerd://one', leader.running)
+    const mourner = mourn(follower, leader, await known(leader))
+    const terminated = { terminated: { containerID: 'containerd://one', exitCode: 137 } }
+    await leader.report('containerd://one', terminated)
+    await mourner.first
+    await leader.report('containerd://two', leader.running, terminated)
+    const next = mourn(follower, leader, leader.lock.processRef ?? '')
+    await next.first
+    expect(mourner.deaths()).toBe(1)
+  })
+
+  test('is not given for a Pod that is gone, nor for the Pod that takes its name', async () => {
+    await using leader = await replica()
+    await using follower = await replica()
+    leader.proof.start()
+    await leader.report('containerd://one', leader.running)
+    const mourner = mourn(follower, leader, await known(leader))
+    await asAdmin('DELETE', `${PODS}/${leader.name}`)
+    const spec = { containers: [{ name: 'janitor', image: 'janitor:1' }] }
+    await asAdmin('POST', PODS, { metadata: { name: leader.name, namespace: 'ops' }, spec })
+    await leader.report('containerd://two', { terminated: { containerID: 'containerd://one' } })
+    await using witness = await replica()
+    witness.proof.start()
+    await witness.report('containerd://w', witness.running)
+    await known(witness)
+    const control = mourn(follower, witness, witness.lock.processRef ?? '')
+    await witness.report('containerd://w', { terminated: { containerID: 'containerd://w' } })
+    await control.first
+    expect(mourner.deaths()).toBe(0)
+  })
+
+  test('is not given for what names no container, and not after its watch was closed', async () => {
+    await using leader = await replica()
+    await using follower = await replica()
+    leader.proof.start()
+    await leader.report('containerd://one', leader.running)
+    const closed = mourn(follower, leader, await known(leader))
+    const nonsense = mourn(follower, leader, 'somebody')
+    const open = mourn(follower, leader, await known(leader))
+    await closed.watch.close()
+    await leader.report('containerd://one', { terminated: { containerID: 'containerd://one' } })
+    await open.first
+    expect([closed.deaths(), nonsense.deaths()]).toEqual([0, 0])
+  })
+
+  test('is not given, and does no harm, without the right to read Pods', async () => {
+    await using leader = await replica()
+    await using follower = await replica({ proveDeath: false })
+    leader.proof.start()
+    await leader.report('containerd://one', leader.running)
+    const mourner = mourn(follower, leader, await known(leader))
+    await leader.report('containerd://one', { terminated: { containerID: 'containerd://one' } })
+    await follower.lock.get(unaborted)
+    expect(mourner.deaths()).toBe(0)
+  })
+
+  test('is not looked for by a lock that was not told to', () => {
+    const kubeConfig = kubeConfigOf(server.kubeConfig())
+    const lock = new LeaseLock({ kubeConfig, name: 'janitor', namespace: 'ops' })
+    expect(lock.watchHolder).toBeUndefined()
+    expect(lock.processRef).toBeUndefined()
+  })
+})
