@@ -21,7 +21,7 @@ import { judge, objectsOf, type Verdict } from './verdict.ts'
 const LONGEST_GOODBYE_MS = 5000
 /** Code is compiled, connections of the process are opened, and tables get their size. */
 const WARM_UP_TERMS = 100
-const LOOKS = 50
+const LOOKS = 200
 const SHORTEST_STEP = 20
 /** Counting objects stops the process for a second. */
 const OBJECT_COUNTS = 8
@@ -106,7 +106,7 @@ interface Stage {
 async function runTerms(stage: Stage): Promise<readonly Census[]> {
   using journal = new CensusJournal()
   const looks = Math.max(SHORTEST_STEP, Math.floor(terms / LOOKS))
-  const counts = Math.floor(terms / OBJECT_COUNTS)
+  const counts = looks * Math.ceil(terms / looks / OBJECT_COUNTS)
   for (let term = 1 - WARM_UP_TERMS; term <= terms; term++) {
     await stage.ready.all()
     const isLooked = term >= 0 && term % looks === 0
@@ -127,14 +127,20 @@ async function look({ manager, apiServer }: Stage, options: CensusOptions): Prom
 
 /** The handles that are there although all has ended, and stay. */
 async function whatStays(): Promise<readonly (readonly [name: string, count: number])[]> {
-  const find = () => Object.entries(countHandles()).filter(([name, count]) => count > (handlesBefore[name] ?? 0))
+  const find = () =>
+    Object.entries(countHandles())
+      .map(([name, count]) => [name, count - (handlesBefore[name] ?? 0)] as const)
+      .filter(([, more]) => more > 0)
   for (let waited = 0; waited < LONGEST_GOODBYE_MS && find().length > 0; waited += 50) await sleep(50)
   return find()
 }
 
 async function report(verdict: Verdict): Promise<number> {
   const { heap, objects, deltas, rssGrowthBytes } = verdict
-  const findings = [...verdict.findings, ...left.map(([name, count]) => `${name}: ${count} after the end`)]
+  const findings = [
+    ...verdict.findings,
+    ...left.map(([name, count]) => `${name}: ${count} more after the end than before the start`),
+  ]
   const deltaOf = (prefix: string) =>
     Object.entries(deltas).reduce(
       (total, [name, delta]) => total + (name.startsWith(prefix) ? Math.max(0, delta) : 0),

@@ -51,15 +51,19 @@ export function objectsOf(censuses: readonly Census[], name: string): readonly P
   return censuses.flatMap(({ term, objects }) => (objects === undefined ? [] : [[term, objects[name] ?? 0] as const]))
 }
 
-/** By how much the least of the last samples is above the most of the first: what comes and goes is no leak. */
+/** Connections and their timers come and go; what must not is compared with the very start. */
+const FLUCTUATING = /^(?:handle\.|descriptors$)/
+
+/** By how much the least of the last samples is above the most of the first, or of the first half where they fluctuate. */
 function deltasOf(censuses: readonly Census[]): Counts {
-  const first = censuses.slice(0, AT_ENDS)
-  const last = censuses.slice(-AT_ENDS)
   const names = new Set(censuses.flatMap(({ counts }) => Object.keys(counts)))
-  const of = (name: string) => (census: Census) => census.counts[name] ?? 0
-  return Object.fromEntries(
-    [...names].map((name) => [name, Math.min(...last.map(of(name))) - Math.max(...first.map(of(name)))]),
-  )
+  return Object.fromEntries([...names].map((name) => [name, deltaOf(censuses, name)]))
+}
+
+function deltaOf(censuses: readonly Census[], name: string): number {
+  const counts = censuses.map((census) => census.counts[name] ?? 0)
+  const first = counts.slice(0, FLUCTUATING.test(name) ? Math.ceil(counts.length / 2) : AT_ENDS)
+  return Math.min(...counts.slice(-AT_ENDS)) - Math.max(...first)
 }
 
 /** Some of the counts, in the order of the terms, for people. */
