@@ -50,10 +50,11 @@ export async function drainProcess(server: ApiServer, setup: ProcessSetup): Prom
   const heir = heirOf(server, lease)
   const leading = heir.start()
   await sleep((DRAIN_MS + GRACE_MS) * random())
-  if (random() < 0.5) child.kill('SIGTERM')
+  const isStop = random() < 0.5
+  if (isStop) child.kill('SIGTERM')
   else child.send('step-down')
   await untilHolder(writes, 'heir')
-  child.kill('SIGTERM') // Where it has stepped down, it follows.
+  if (!isStop) child.kill('SIGTERM') // It follows; a second signal would not be heard out.
   const { code, at } = await exited
   await heir.stop()
   await leading
