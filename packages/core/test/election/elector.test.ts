@@ -12,6 +12,7 @@ class Stand {
   readonly deaths: unknown[] = []
   readonly elector: Elector
   readonly lock: ScriptedLock
+  readonly states: string[] = []
 
   constructor(lock = new ScriptedLock(), onEffect: (effect: TermEffect) => void = () => {}) {
     this.lock = lock
@@ -24,7 +25,7 @@ class Stand {
         this.effects.push(effect)
         onEffect(effect)
       },
-      onState: () => {},
+      onState: ({ kind }) => this.states.push(kind),
       onDied: (cause) => this.deaths.push(cause),
     })
   }
@@ -69,6 +70,17 @@ describe('Elector', () => {
   test('takes a free lease and begins a term', async () => {
     const { effects } = await new Stand().lead()
     expect(effects).toContainEqual({ kind: 'begin-term', epoch: 2n, validUntil: 14_250, waitedMs: 0 })
+  })
+
+  test('carries out one event to its end before it handles what that led to', async () => {
+    const stand: Stand = new Stand(new ScriptedLock(), ({ kind }) => {
+      if (kind === 'begin-term') stand.elector.stepDown({ reason: 'step-down', cooldownMs: 0 })
+    })
+    stand.elector.start()
+    stand.lock.show(lease({ version: 1n, holderIdentity: '' }))
+    stand.lock.store(2n)
+    await stand.clock.runAllMicrotasks()
+    expect(stand.states.slice(-2)).toEqual(['leading', 'draining'])
   })
 
   test('renews on time', async () => {

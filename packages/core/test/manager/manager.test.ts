@@ -218,6 +218,29 @@ describe('A manager', () => {
     expect(locks).toHaveLength(1)
   })
 
+  test('is ready while another replica leads', async () => {
+    const { manager, clock, store } = createManager()
+    const time = '2026-01-01T00:00:00.000000Z'
+    store.write(
+      'lease',
+      {
+        holderIdentity: 'other',
+        leaseDurationSeconds: 15,
+        acquireTime: time,
+        renewTime: time,
+        leaseTransitions: 0,
+        annotations: {},
+      },
+      undefined,
+    )
+    const running = manager.start()
+    await clock.runAllMicrotasks()
+    expect(manager.state).toMatchObject({ kind: 'following', observedLeader: 'other' })
+    expect((await manager.readyz.run()).filter(({ failure }) => failure !== undefined)).toEqual([])
+    await manager.stop()
+    await running
+  })
+
   test('steps down and stands again', async () => {
     const { manager, clock } = createManager()
     manager.register(() => janitor())

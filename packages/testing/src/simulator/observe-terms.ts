@@ -41,7 +41,8 @@ function observe(simulation: Simulation, actor: Actor & { readonly term: TermLif
   const observed = {
     spawn: <T>(name: string, work: (signal: AbortSignal) => T | Promise<T>, options?: SpawnOptions): Promise<T> =>
       spawn(name, (signal) => tracked(name, () => work(signal))() as Promise<T>, options),
-    defer: (cleanup: () => unknown): void => defer(tracked('cleanup', cleanup)),
+    defer: (cleanup: (signal: AbortSignal) => unknown): void =>
+      defer((signal) => tracked('cleanup', () => cleanup(signal))()),
     async sleep(delayMs: number): Promise<void> {
       const wait = `a sleep of ${delayMs} ms in ${term.controller}`
       life.waitBegan(wait)

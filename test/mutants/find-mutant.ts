@@ -1,0 +1,12 @@
+import { FURTHER_DEFECTS, KNOWN_DEFECTS, type Mutant } from './mutants.ts'
+
+/** Every mutant, in order. */
+export const MUTANTS: readonly Mutant[] = [...KNOWN_DEFECTS, ...FURTHER_DEFECTS]
+
+/** The mutant of that id; none for no id. */
+export function findMutant(id: string | undefined): Mutant | undefined {
+  if (id === undefined) return undefined
+  const mutant = MUTANTS.find((one) => one.id === id)
+  if (mutant === undefined) throw new Error(`There is no mutant ${id}`)
+  return mutant
+}

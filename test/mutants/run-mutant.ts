@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { env, execPath } from 'node:process'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/** What a run of tests came to. */
+export interface TestRun {
+  readonly passed: number
+  /** The names of the tests that failed. */
+  readonly failed: readonly string[]
+  /** What kept a file of tests from running at all. */
+  readonly broken: readonly string[]
+  /** Seconds of CPU, of all processes. */
+  readonly cpuSeconds: number
+}
+
+interface VitestReport {
+  readonly numPassedTests: number
+  readonly testResults: readonly {
+    readonly name: string
+    readonly status: string
+    readonly message: string
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[]
+  }[]
+}
+
+/** Runs files of tests with a mutant, or without one. */
+export async function runTests(mutant: string | undefined, files: readonly string[]): Promise<TestRun> {
+  const folder = await mkdtemp(join(tmpdir(), 'tenure-mutant-'))
+  try {
+    const report = join(folder, 'report.json')
+    const cpuSeconds = await runVitest(mutant, files, report)
+    return { ...readReport(JSON.parse(await readFile(report, 'utf8')) as VitestReport), cpuSeconds }
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+function readReport(report: VitestReport): Omit<TestRun, 'cpuSeconds'> {
+  const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults)
+  return {
+    passed: report.numPassedTests,
+    failed: tests.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName),
+    broken: report.testResults
+      .filter(({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0)
+      .map(({ name, message }) => `${name}: ${message}`),
+  }
+}
+
+/** Resolves with the CPU time; bash is asked for it because Node does not tell that of a child. */
+async function runVitest(mutant: string | undefined, files: readonly string[], report: string): Promise<number> {
+  const vitest = [execPath, 'node_modules/vitest/vitest.mjs', 'run', '--config', 'test/mutants/vitest.config.ts']
+  const args = [...vitest, '--reporter=json', `--outputFile.json=${report}`, ...files]
+  const { TENURE_MUTANT: _, ...rest } = env
+  const child = spawn('bash', ['-c', '"$@" >&2; times', 'bash', ...args], {
+    cwd: ROOT,
+    env: mutant === undefined ? rest : { ...rest, TENURE_MUTANT: mutant },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  let text = ''
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  child.once('error', reject)
+  child.once('close', () => resolve())
+  await promise
+  return [...text.matchAll(/(\d+)m([\d.]+)s/g)].reduce(
+    (sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds),
+    0,
+  )
+}

@@ -1,0 +1,32 @@
+import { env } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+import { applyMutant } from './apply-mutant.ts'
+import { findMutant } from './find-mutant.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const conditions = ['@tenure/source', 'node', 'import', 'module', 'default']
+const mutant = findMutant(env['TENURE_MUTANT'])
+
+// The unit tests, with one change of the sources that is made as they are loaded. No file is written.
+export default defineConfig({
+  root,
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+  plugins: [
+    {
+      name: 'mutant',
+      enforce: 'pre',
+      transform: (code, id) =>
+        mutant !== undefined && id.split('?')[0] === root + mutant.file ? applyMutant(mutant, code) : undefined,
+    },
+  ],
+  // What is cached between runs has no defect, or that of another mutant.
+  test: {
+    include: ['packages/*/test/**/*.test.ts'],
+    fsModuleCache: false,
+    testTimeout: 20_000,
+    maxWorkers: 1,
+    bail: 1,
+  },
+})
