@@ -26,7 +26,7 @@ const manager = createManager({
   identity,
   lease: { name: first, namespace },
   ops: false,
-  logLevel: 'warn',
+  logLevel: 'error',
   argv: [`--kubeconfig=${kubeConfigPath}`],
 })
 manager.register(() => new Probe(first))

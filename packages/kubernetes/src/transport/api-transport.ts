@@ -6,8 +6,12 @@ import { describeTarget, isWrite, type ApiRequest } from './api-request.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { resolveConnectionSettings, type ConnectionSettings } from './connection-settings.ts'
 import { Exchange } from './exchange.ts'
+import { RequestSlots } from './request-slots.ts'
 import { statusError } from './status-error.ts'
 import { defaultUserAgent } from './user-agent.ts'
+
+/** As many requests, streams apart, as are under way at once; further ones wait. */
+const MOST_REQUESTS = 24
 
 /** A kubeconfig, or what gets one when the first request is made. */
 export type KubeConfigSource = KubeConfig | (() => KubeConfig | Promise<KubeConfig>)
@@ -38,6 +42,7 @@ export class ApiTransport {
   readonly #source: KubeConfigSource
   readonly #userAgent: string
   readonly #pool = new ConnectionPool()
+  readonly #slots = new RequestSlots(MOST_REQUESTS)
   #kubeConfig: Promise<KubeConfig> | undefined
   #closed = false
 
@@ -79,6 +84,19 @@ export class ApiTransport {
   }
 
   async #sendOnce(request: ApiRequest): Promise<unknown> {
+    try {
+      await this.#slots.take(request.signal)
+    } catch (cause) {
+      throw notSent(request, 'the request was aborted before it was sent', cause)
+    }
+    try {
+      return await this.#exchange(request)
+    } finally {
+      this.#slots.release()
+    }
+  }
+
+  async #exchange(request: ApiRequest): Promise<unknown> {
     const exchange = await this.#start(request)
     try {
       const response = await exchange.response()

@@ -9,7 +9,7 @@ const TCP_KEEP_ALIVE_MS = 1000
 /** As many connections as lie idle at most. One that is not needed for a while is closed by the server. */
 const MOST_IDLE_SOCKETS = 32
 
-/** As many connections as there are at most; further requests wait for one, and their timeouts count that. */
+/** As many connections as there are at most. */
 const MOST_SOCKETS = 32
 
 /** A place to send requests to. Held for as long as a request lasts. */
