@@ -6,6 +6,7 @@ import { OptionsError } from '../options/options-error.ts'
 import type { Timer } from '../ports/clock.ts'
 import type { LiveTask } from '../term/task-scope.ts'
 import type { CandidacyOptions } from './candidacy-options.ts'
+import { describeTasks } from './wedged-error.ts'
 
 /** What {@link WarmUps} are made of. */
 export interface WarmUpsOptions extends Pick<
@@ -200,12 +201,24 @@ class Slot {
     const run = this.#run
     if (run === undefined || this.#leaving !== undefined) return
     run.end(why)
+    const overdue = this.#warnOfStuck(run)
     const leaving = run.join().then(() => {
+      overdue.cancel()
       if (this.#leaving !== leaving) return
       this.#run = undefined
       this.#leaving = undefined
       if (this.#retry === undefined) this.#next()
     })
     this.#leaving = leaving
+  }
+
+  /** The next warm-up waits for it, so somebody should know. */
+  #warnOfStuck(run: WarmRun): Timer {
+    const { clock, lease, logger, warmUpStopTimeoutMs } = this.#options
+    return clock.setTimer(warmUpStopTimeoutMs, () => {
+      const tasks = run.liveTasks()
+      const message = `warm-up of ${run.controller.name} does not end, still running: ${describeTasks(tasks)}`
+      logger.warn({ lease, event: 'warm-up-stuck', controller: run.controller.name, tasks }, message)
+    })
   }
 }

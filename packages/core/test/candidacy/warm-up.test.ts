@@ -5,6 +5,7 @@ import type { RegisterOptions } from '../../src/controller/registration.ts'
 import type { WarmUp } from '../../src/controller/warm-up.ts'
 import { WriteGate } from '../../src/gate/write-gate.ts'
 import { MemoryLeaseStore } from '../../src/lock/memory-lock.ts'
+import { silentLogger } from '../../src/ports/logger.ts'
 import type { Term } from '../../src/term/term.ts'
 import { Replica, type ReplicaOptions, untilEnd } from '../support/replica.ts'
 import { never } from '../support/never.ts'
@@ -138,6 +139,26 @@ describe('A follower', () => {
     })
     expect(await follower.unhealthy()).toEqual([])
     expect(follower.candidacy.state.kind).toBe('following')
+  })
+
+  test('whose failed warm-up does not end says so, and begins no other before it has', async () => {
+    const warnings: string[] = []
+    const logger = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) }
+    const cache = Promise.withResolvers<void>()
+    const { log, clock } = await fleet({
+      warmUp: async (warm, lines) => {
+        if (lines.length > 2) return
+        void warm.spawn('cache', () => cache.promise)
+        throw new Error('no connection')
+      },
+      replica: { logger },
+    })
+    await clock.advance(5000)
+    expect(log).toEqual(['build 1', 'warm up 1'])
+    expect(warnings.at(-1)).toMatch(/^warm-up of janitor does not end, still running: janitor\/cache \(5000 ms/)
+    cache.resolve()
+    await clock.advance(1)
+    expect(log).toEqual(['build 1', 'warm up 1', 'build 2', 'warm up 2'])
   })
 
   test('warms up again when a cache breaks that was warm already', async () => {

@@ -9,7 +9,7 @@ import { type RestartOptions, resolveRestartOptions } from '../../src/controller
 import { resolveTimingOptions, type TimingOptions } from '../../src/election/timing-options.ts'
 import { type FeatureGateSettings, resolveFeatureGates } from '../../src/feature-gates.ts'
 import { MemoryLeaseStore } from '../../src/lock/memory-lock.ts'
-import { silentLogger } from '../../src/ports/logger.ts'
+import { type Logger, silentLogger } from '../../src/ports/logger.ts'
 import type { Term } from '../../src/term/term.ts'
 import { BreakableLock } from './breakable-lock.ts'
 
@@ -21,6 +21,7 @@ export interface ReplicaOptions {
   readonly timing?: TimingOptions
   readonly onWedged?: WedgedPolicy
   readonly cleanupTimeoutMs?: number
+  readonly logger?: Logger
   readonly gates?: FeatureGateSettings
   readonly restart?: RestartOptions
   readonly onEvent?: (event: CandidacyEvent) => void
@@ -60,7 +61,7 @@ export class Replica {
       onWedged: options.onWedged ?? 'exit',
       clock: this.clock,
       random: () => 0,
-      logger: silentLogger,
+      logger: options.logger ?? silentLogger,
       restart: resolveRestartOptions(options.restart),
       extensions: [],
       onEvent: (event) => {

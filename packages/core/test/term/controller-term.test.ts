@@ -114,6 +114,27 @@ describe('term.sleep', () => {
   })
 })
 
+describe('A task that is stuck', () => {
+  test('is reported with the wait of its term that it came from, also after several of them', async () => {
+    const { clock, term } = createTerm()
+    const stuck = Promise.withResolvers<void>()
+    void term.spawn('export', async () => {
+      await term.sleep(10)
+      await term.sleep(20)
+      await stuck.promise
+    })
+    void term.spawn('import', () => stuck.promise)
+    void term.every(5, () => stuck.promise)
+    await clock.advance(100)
+    expect(term.scope.liveTasks().map(({ name, waitsOn }) => [name, waitsOn])).toEqual([
+      ['export', 'term.sleep 20 ms'],
+      ['import', undefined],
+      ['every 5 ms', 'the work of term.every 5 ms'],
+    ])
+    stuck.resolve()
+  })
+})
+
 describe('term.every', () => {
   test('works at once and then again after each pause, counted from the end of the work', async () => {
     const { clock, term } = createTerm()
