@@ -86,6 +86,8 @@ async function judge(
 ): Promise<Trial> {
   const mendedAt = performance.now()
   const { added } = fleet.observer
+  // A request that hangs wedges a term, which ends its process: somebody has to start another one.
+  await fleet.replenish()
   await fleet
     .untilWorking(() => fleet.observer.added > added)
     .catch((cause: unknown) => Promise.reject(new Error(`After ${fault}`, { cause })))
