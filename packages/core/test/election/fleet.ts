@@ -19,7 +19,7 @@ export interface FleetOptions {
   readonly reusesIdentities?: boolean
   /** What is run in place of the machine, to plant a defect. @default the machine */
   readonly machine?: FleetMachine
-  /** Whether every task ends within the grace that it is given, so that no drain needs to be cut off. */
+  /** Whether every task ends within the grace, so that only a term that was never renewed needs to be cut off. */
   readonly obedient?: boolean
 }
 
@@ -188,6 +188,8 @@ export class FleetReplica {
   #life = 0
   #validUntil = 0
   #fate: Fate = 'quick'
+  /** Whether the term rests on a transfer alone, which leaves less time than the grace may need. */
+  #isUnrenewed = false
   #cutOffUntil = 0
   #stalledUntil = 0
   #nextReportAt = 0
@@ -299,6 +301,7 @@ export class FleetReplica {
         break
       case 'extend-validity':
         this.#validUntil = effect.validUntil
+        this.#isUnrenewed = false
         break
       case 'end-term':
         if (this.#fate !== 'stuck') this.#drainIn(fleet.random() * (this.#fate === 'quick' ? 900 : 25_000))
@@ -309,7 +312,7 @@ export class FleetReplica {
         }
         break
       case 'wedged':
-        if (fleet.options.obedient !== true) this.crash()
+        if (fleet.options.obedient !== true || this.#isUnrenewed) this.crash()
         break
       case 'identity-taken':
         if (fleet.options.reusesIdentities !== true) throw fleet.broken(`${this.identity} was taken for two processes`)
@@ -326,6 +329,7 @@ export class FleetReplica {
   #inherited(): void {
     const { random } = this.#fleet
     this.#fleet.inheritances += 1
+    this.#isUnrenewed = true
     if (random() < 0.3) this.#later(random() * 600, () => this.send({ kind: 'lost', reason: 'stalled' }))
   }
 
