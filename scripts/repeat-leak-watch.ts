@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 
@@ -42,15 +44,21 @@ interface TestFile {
   readonly assertionResults: readonly { readonly fullName: string; readonly failureMessages: readonly string[] }[]
 }
 
-function runOnce(): Promise<Report> {
-  const args = [VITEST, 'run', '--project', 'unit', '--reporter=json', ...WATCHED, '--silent']
-  return new Promise((resolve, reject) => {
-    execFile(process.execPath, args, { cwd: ROOT, maxBuffer: 2 ** 28 }, (error, stdout, stderr) => {
-      const start = stdout.indexOf('{')
-      if (start < 0) reject(new Error(`The tests did not run: ${stderr}`, { cause: error }))
-      else resolve(JSON.parse(stdout.slice(start)))
+async function runOnce(): Promise<Report> {
+  const folder = await mkdtemp(join(tmpdir(), 'tenure-leak-watch-'))
+  try {
+    const file = join(folder, 'report.json')
+    const args = [VITEST, 'run', '--project', 'unit', '--reporter=json', `--outputFile=${file}`, ...WATCHED]
+    const output = await new Promise<string>((resolve) => {
+      execFile(process.execPath, args, { cwd: ROOT, maxBuffer: 2 ** 28 }, (_error, _stdout, stderr) => resolve(stderr))
     })
-  })
+    const report = await readFile(file, 'utf8').catch((cause: unknown) => {
+      throw new Error(`The tests did not run: ${output}`, { cause })
+    })
+    return JSON.parse(report)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
 }
 
 function messagesOf({ assertionResults }: TestFile): readonly string[] {
