@@ -22,7 +22,7 @@ const SLOW_LEASE = { leaseDurationMs: 137_000, renewDeadlineMs: 107_000, retryPe
 
 /** Every kind of fleet. The shares sum up to {@link SHARES}. */
 const FLEETS: readonly Fleet[] = [
-  { name: 'default', share: 9, options: { controllers, durationMs: 10 * MINUTE_MS } },
+  { name: 'default', share: 10, options: { controllers, durationMs: 10 * MINUTE_MS } },
   { name: 'two replicas', share: 2, options: { controllers, durationMs: 10 * MINUTE_MS, replicas: 2 } },
   { name: 'five replicas', share: 1, options: { controllers, durationMs: 10 * MINUTE_MS, replicas: 5 } },
   {
@@ -70,12 +70,12 @@ const FLEETS: readonly Fleet[] = [
   },
   {
     name: 'slow lease',
-    share: 3,
+    share: 2,
     options: {
-      controllers,
-      durationMs: 600 * MINUTE_MS,
+      controllers: [(world) => new Ledger(world, 15 * MINUTE_MS), (world) => new Chore(world)],
+      durationMs: 1200 * MINUTE_MS,
       stormMs: 10 * MINUTE_MS,
-      calmMs: 110 * MINUTE_MS,
+      calmMs: 230 * MINUTE_MS,
       lease: SLOW_LEASE,
     },
   },

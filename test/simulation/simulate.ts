@@ -13,7 +13,7 @@ import { fleetOf } from './fleets.ts'
  */
 const { values } = parseArgs({
   options: {
-    seeds: { type: 'string', default: '6000' },
+    seeds: { type: 'string', default: '5000' },
     long: { type: 'boolean', default: false },
     'first-seed': { type: 'string', default: '0' },
     seed: { type: 'string' },
