@@ -27,7 +27,7 @@ export interface RunResult {
 export class Simulation {
   readonly options: ResolvedSimulationOptions
   readonly random: Random
-  readonly agenda = new Agenda()
+  readonly agenda: Agenda = new Agenda()
   readonly trace: Trace
   readonly server: SimulatedApiServer
   readonly store: SimulatedStore

@@ -1,4 +1,4 @@
-import { performance } from 'node:perf_hooks'
+import { type PerformanceEntry, performance } from 'node:perf_hooks'
 import { replaceProperty, undoAll } from '../replace-property.ts'
 import type { Tracker } from '../tracker.ts'
 

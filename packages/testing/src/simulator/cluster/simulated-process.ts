@@ -35,7 +35,7 @@ export class SimulatedProcess implements Clock {
   readonly identity: string
   readonly actor: Actor
   /** The watches that the process has open. */
-  readonly watches = new Set<SimulatedWatch>()
+  readonly watches: Set<SimulatedWatch> = new Set()
   isAlive = true
   /** While this lies in the future, nothing of the process gets to any server, nor the other way round. */
   cutOffUntil = 0

@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000
  */
 export class Weather {
   /** How often each fault happened to a replica in each state. */
-  readonly coverage = new Map<FaultKind, Map<string, number>>()
+  readonly coverage: Map<FaultKind, Map<string, number>> = new Map()
   isCalm = true
   readonly #simulation: Simulation
   readonly #requestFaults: readonly (readonly [RequestFault, number])[]
