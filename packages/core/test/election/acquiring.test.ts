@@ -78,6 +78,31 @@ describe('An acquiring write', () => {
   })
 })
 
+describe('A replica that takes its own lease again', () => {
+  /** Led from 0, stalled, drained, and sends the next acquiring write at `now`. */
+  const retaking = (now: number) => {
+    const elector = new PureElector().lead()
+    elector.now = now
+    elector.send({ kind: 'lost', reason: 'stalled' })
+    elector.send({ kind: 'drained' })
+    return elector
+  }
+
+  test('within one second does not act on that, because clients that compare seconds see no change, and takes it once more', () => {
+    const elector = retaking(900)
+    expect(kinds(elector.acknowledge(3n))).not.toContain('begin-term')
+    elector.as('following')
+    elector.passTo(1900)
+    expect(elector.acknowledge(4n)).toContainEqual(
+      expect.objectContaining({ kind: 'begin-term', epoch: 4n, validUntil: 1900 + 14_250 }),
+    )
+  })
+
+  test('in another second acts on it', () => {
+    expect(kinds(retaking(1100).acknowledge(3n))).toContain('begin-term')
+  })
+})
+
 describe('After a conflict', () => {
   test('the watch is given a moment to bring the news before the lease is read', () => {
     const elector = acquiring()
@@ -156,6 +181,20 @@ describe('After an answer of unknown outcome', () => {
       validUntil: 14_250,
       waitedMs: 3100,
     })
+  })
+
+  test('the next try waits for its pause, also when the lease is seen to name the same dead holder again', () => {
+    const elector = new PureElector()
+    elector.follow(lease({ version: 1n, leaseDurationSeconds: 1 }))
+    elector.passTo(1100)
+    elector.failWrite('unknown-outcome')
+    elector.answerRead(lease({ version: 1n, leaseDurationSeconds: 1 }))
+    elector.observe(lease({ version: 2n, leaseDurationSeconds: 1 }))
+    expect(elector.state.kind).toBe('following')
+    elector.passTo(1100 + 499)
+    expect(elector.all('write')).toHaveLength(1)
+    elector.passTo(1100 + 500)
+    expect(elector.all('write')).toHaveLength(2)
   })
 
   test('a newer version that is not this write settles that it never happened', () => {

@@ -5,6 +5,7 @@ import type { Instant, RequestFailure, WriteResult } from './event.ts'
 import { advance, follow } from './following.ts'
 import { holdFrom } from './hold.ts'
 import { endTerm, observationOf, release } from './releasing.ts'
+import { isRenewalInWholeSeconds } from './records.ts'
 import type { Acquiring, Following, Hold, Memory, Observation, SentWrite, Step } from './state.ts'
 
 /** Takes in the answer to the acquiring write. */
@@ -28,8 +29,10 @@ export function won(
   const memory = { ...state.memory, own: write.record, ...known }
   const leaving = state.kind === 'acquiring' ? state.afterwards === 'stop' : state.leaveBy !== undefined
   if (leaving) return giveBack({ memory, hold }, at, config)
-  if (at.now >= hold.deadlineAt)
-    return advance(follow(memory, present(lease, at), at, { notBefore: at.now }), at, config)
+  if (at.now >= hold.deadlineAt || looksUnchanged(write, config)) {
+    const notBefore = at.now >= hold.deadlineAt ? at.now : at.now + ONE_SECOND_MS
+    return advance(follow(memory, present(lease, at), at, { notBefore }), at, config)
+  }
   const effects: ElectorEffect[] = [{ kind: 'leader-observed', identity: config.identity }]
   const freeSince = state.kind === 'acquiring' ? state.freeSince : write.sentAt
   const actAt = Math.max(write.sentAt + cautionMs(write, config), actNotBefore ?? at.now)
@@ -65,6 +68,16 @@ export function giveBack(
  */
 function replacesDeleted(state: Acquiring | Following, write: SentWrite, config: ElectorConfig): boolean {
   return write.base === undefined && (state.memory.existed || config.missingLease === 'wait')
+}
+
+const ONE_SECOND_MS = 1000
+
+/**
+ * Whether clients that compare whole seconds see no change in this write: it takes this replica's own lease again within the second
+ * of the last one, so for them the lease runs out when the last one does. Taking it once more in the next second mends that.
+ */
+function looksUnchanged({ base, record }: SentWrite, { timing }: ElectorConfig): boolean {
+  return timing.wholeSecondPeers && base !== undefined && !isRenewalInWholeSeconds(base.record, record)
 }
 
 function cautionMs(write: SentWrite, config: ElectorConfig): number {

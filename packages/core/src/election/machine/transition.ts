@@ -270,7 +270,9 @@ function followingObserved(state: Following, event: EventOf<'observed'>, context
     }
   }
   const seen = observe(state, event.snapshot, at)
-  const following = withoutServedCooldown(withoutNeedlessPoll(seen.state), at, config.identity)
+  const watching = withoutNeedlessPoll(seen.state)
+  const isNewLeader = watching.memory.observedLeader !== state.memory.observedLeader
+  const following = isNewLeader ? withoutServedCooldown(watching, at, config.identity) : watching
   return after(seen.effects, advance(following, at, config))
 }
 
