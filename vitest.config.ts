@@ -8,6 +8,22 @@ const source = { resolve: { conditions }, ssr: { resolve: { conditions } } }
 const requirable = ['@tenure/source', 'node']
 const commonJs = { resolve: { conditions: requirable }, ssr: { resolve: { conditions: requirable } } }
 
+/** Unit tests that search for a while, or start programs: in a run of their own, so that the others stay quick. */
+const THOROUGH = [
+  'packages/cli/test/main.test.ts',
+  'packages/core/test/election/fleet.test.ts',
+  'packages/core/test/explore/**/*.test.ts',
+  'packages/core/test/lock/multi/migration.test.ts',
+  'packages/core/test/watchdog/**/*.test.ts',
+  'packages/kubernetes/test/isolation.test.ts',
+  'packages/ops/test/{term-leaks,transition-blockers}.test.ts',
+  'packages/testing/test/leaks/{controllers-leaking,planted-leaks,test-runners}.test.ts',
+  'packages/testing/test/simulator/{simulate,oracles}.test.ts',
+]
+
+/** Scenarios that mostly wait for leases to run out: on the real server only. */
+const PATIENT = ['test/scenarios/{odd-leases,proved-death,manifests}.test.ts']
+
 /** A suite that needs an API server runs once for each of them; `TENURE_API_SERVER` tells the test which one. */
 const onApiServer = (name: 'embedded' | 'real', maxWorkers: number) => ({
   extends: true as const,
@@ -16,6 +32,7 @@ const onApiServer = (name: 'embedded' | 'real', maxWorkers: number) => ({
     name,
     // The fences on the server are made of what the embedded one does not have.
     include: [`test/{contract,scenarios${name === 'real' ? ',faults' : ''}}/**/*.test.ts`],
+    exclude: name === 'real' ? [] : PATIENT,
     env: { TENURE_API_SERVER: name },
     maxWorkers,
     testTimeout: 60_000,
@@ -33,9 +50,21 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{packages,examples}/*/test/**/*.test.ts', 'test/docs/**/*.test.ts'],
+          exclude: THOROUGH,
           setupFiles: ['packages/testing/test/watch-leaks.ts'],
           maxWorkers: 4,
           testTimeout: 30_000,
+        },
+      },
+      {
+        extends: true,
+        ...source,
+        test: {
+          name: 'thorough',
+          include: THOROUGH,
+          setupFiles: ['packages/testing/test/watch-leaks.ts'],
+          maxWorkers: 2,
+          testTimeout: 120_000,
         },
       },
       {

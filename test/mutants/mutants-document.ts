@@ -15,7 +15,7 @@ export function documentOf(verdicts: readonly Verdict[]): string {
       mutant.id,
       mutant.defect,
       mutant.seenIn ?? '',
-      killedBy === undefined ? 'nothing' : `\`${mutant.checks.join('`, `')}\` "${killedBy}"`,
+      killedBy === undefined ? 'nothing' : `\`${mutant.checks.join('`, `')}\`: ${killedBy}`,
       cpuSeconds.toFixed(1),
     ]),
   )
