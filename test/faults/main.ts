@@ -3,6 +3,7 @@
  *
  * Every experiment is run with its fence and without, and the second has to show what the fence keeps out: otherwise the
  * experiment proves nothing, and the run fails. `--without FENCE` takes a fence out of the first, to see the run fail for it.
+ * What is late is a failure as well, unless the run is told to be `--lenient`, as on a machine that is busy with other things.
  */
 import { parseArgs } from 'node:util'
 import { percentile, writeFigures } from '../../bench/figures.ts'
@@ -22,6 +23,7 @@ const { values } = parseArgs({
   options: {
     json: { type: 'string' },
     long: { type: 'boolean', default: false },
+    lenient: { type: 'boolean', default: false },
     lease: { type: 'string', default: '1' },
     trials: { type: 'string' },
     fault: { type: 'string', default: '' },
@@ -128,7 +130,7 @@ async function stalls(): Promise<void> {
   figures['stall_exit_p99_ms'] = percentile(result.exitsMs, 0.99)
   figures['stall_stale_writes'] = result.stale
   expect(result.survivors === 0, `${result.survivors} processes outlived their deadline by a second`)
-  expect(percentile(result.deathsMs, 0.99) <= 10, `deaths came ${percentile(result.deathsMs, 0.99)} ms late at p99`)
+  expectInTime(percentile(result.deathsMs, 0.99) <= 10, `deaths came ${percentile(result.deathsMs, 0.99)} ms late at p99`)
   expect(result.stale === 0, `${result.stale} writes of blocked processes were accepted after their time`)
   expect(control.survivors > 0, `without a watchdog all of ${control.deathsMs.length} blocked processes died`)
 }
@@ -153,7 +155,7 @@ async function faults(): Promise<void> {
   figures['recovery_max_ms'] = Math.max(...trials.map(({ recoveryMs }) => recoveryMs))
   for (const { fault, overlaps, stale, recoveryMs } of trials) {
     if (overlaps + stale > 0) failures.push(`${fault}: ${overlaps} overlaps, ${stale} writes after the end of the term`)
-    if (recoveryMs > bound) failures.push(`${fault}: no leader for ${recoveryMs} ms, more than ${bound} ms`)
+    expectInTime(recoveryMs <= bound, `${fault}: no leader for ${recoveryMs} ms, more than ${bound} ms`)
   }
 }
 
@@ -163,6 +165,11 @@ function sumOf(numbers: readonly number[]): number {
 
 function expect(isSo: boolean, otherwise: string): void {
   if (!isSo) failures.push(otherwise)
+}
+
+function expectInTime(isSo: boolean, otherwise: string): void {
+  if (!isSo && values.lenient) console.log(`LATE: ${otherwise}`)
+  else expect(isSo, otherwise)
 }
 
 function wholeNumber(flag: string, text: string): number {
