@@ -29,6 +29,8 @@ const { values } = parseArgs({
     json: { type: 'string' },
     cases: { type: 'string', default: '1000000' },
     seed: { type: 'string', default: String(Date.now() % 1e9) },
+    // Report that the gate is slow without failing: for machines that are busy with other things.
+    lenient: { type: 'boolean', default: false },
   },
 })
 const [cases, seed] = [Number(values.cases), Number(values.seed)]
@@ -77,7 +79,7 @@ const isWrong = counts.letThrough + counts.wronglyRefused + counts.wrongOutcome 
 if (isWrong) console.error('Expected no write to be let through outside of its term, and none to be refused within it')
 const isSlow = overheads['gate.overhead_us'] > OVERHEAD_LIMIT_US
 if (isSlow) console.error(`Expected the gate to add at most ${OVERHEAD_LIMIT_US} µs to a request`)
-process.exitCode = isWrong || isSlow ? 1 : 0
+process.exitCode = isWrong || (isSlow && !values.lenient) ? 1 : 0
 
 /** What one call takes: the median over batches, which are short, so that most of them are not interrupted. */
 async function microseconds(

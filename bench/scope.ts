@@ -21,7 +21,12 @@ setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
 const { values } = parseArgs({
-  options: { json: { type: 'string' }, rounds: { type: 'string', default: '30' } },
+  options: {
+    json: { type: 'string' },
+    rounds: { type: 'string', default: '30' },
+    // Report a missed bound without failing: for machines that are busy with other things.
+    lenient: { type: 'boolean', default: false },
+  },
 })
 const rounds = Number(values.rounds)
 if (!Number.isInteger(rounds) || rounds < 1) {
@@ -48,7 +53,8 @@ await using office = await takeOffice()
 const tracked: Spawn = (work) => office.term.spawn('task', work)
 const aborts = await abortThousands()
 const costs = await compareCosts()
-process.exitCode = await report()
+const missed = await report()
+process.exitCode = values.lenient ? 0 : missed
 
 async function report(): Promise<number> {
   const cost = (name: keyof typeof costs) => percentile(costs[name], 0.5)

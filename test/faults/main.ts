@@ -130,7 +130,10 @@ async function stalls(): Promise<void> {
   figures['stall_exit_p99_ms'] = percentile(result.exitsMs, 0.99)
   figures['stall_stale_writes'] = result.stale
   expect(result.survivors === 0, `${result.survivors} processes outlived their deadline by a second`)
-  expectInTime(percentile(result.deathsMs, 0.99) <= 10, `deaths came ${percentile(result.deathsMs, 0.99)} ms late at p99`)
+  expectInTime(
+    percentile(result.deathsMs, 0.99) <= 10,
+    `deaths came ${percentile(result.deathsMs, 0.99)} ms late at p99`,
+  )
   expect(result.stale === 0, `${result.stale} writes of blocked processes were accepted after their time`)
   expect(control.survivors > 0, `without a watchdog all of ${control.deathsMs.length} blocked processes died`)
 }
