@@ -14,7 +14,7 @@ export const trackAsyncHooks: Tracker = ({ ledger }) => {
     (original) =>
       function enable(this: AsyncHook) {
         const result = original.call(this)
-        if (!enabled.has(this) && !isUnobserved()) {
+        if (!enabled.has(this) && !isUnobserved() && !isByAsyncLocalStorage()) {
           const isAlive = () => enabled.has(this)
           enabled.set(this, ledger.add({ isAlive, describe: () => ({ kind: 'async-hook' }) }))
         }
@@ -31,4 +31,9 @@ export const trackAsyncHooks: Tracker = ({ ledger }) => {
       },
   )
   return undoAll([undoEnable, undoDisable])
+}
+
+/** Before Node 24 the first use of an `AsyncLocalStorage` enables a hook of Node, which stays. */
+function isByAsyncLocalStorage(): boolean {
+  return /\bAsyncLocalStorage\._?enable|node:internal\/async_local_storage/.test(new Error().stack ?? '')
 }
