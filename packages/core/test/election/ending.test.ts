@@ -132,6 +132,19 @@ describe('After a step-down', () => {
     expect(purposes(elector.passTo(4800))).toEqual(['acquire'])
   })
 
+  test('the cool-down is over once the successor that the transfer named has renewed', () => {
+    const elector = new PureElector().lead()
+    elector.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 5000 })
+    elector.send({ kind: 'drained' })
+    elector.acknowledge(3n)
+    const taken = { holderIdentity: 'other', acquireTime: '2026-01-01T12:00:01.000000Z' }
+    elector.observe(lease({ version: 4n, ...taken, renewTime: '2026-01-01T12:00:01.000000Z' }))
+    elector.observe(lease({ version: 5n, ...taken, renewTime: '2026-01-01T12:00:02.000000Z' }))
+    elector.observe(lease({ version: 6n, holderIdentity: '', renewTime: '2026-01-01T12:00:03.000000Z' }))
+    elector.passTo(elector.now + 200)
+    expect(purposes(elector.all('write')).at(-1)).toBe('acquire')
+  })
+
   test('the cool-down is over once somebody else leads', () => {
     const elector = steppedDown()
     elector.now = 100

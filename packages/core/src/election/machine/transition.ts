@@ -34,6 +34,7 @@ import {
   holdWriteAnswered,
 } from './hold.ts'
 import { renewalWithOffer, withOfferFollowed } from './offering.ts'
+import { isSameRecord } from './records.ts'
 import { afterReleaseStep, observationOf, releasingHold, releasingWakesAt } from './releasing.ts'
 import type {
   Acquiring,
@@ -271,9 +272,15 @@ function followingObserved(state: Following, event: EventOf<'observed'>, context
   }
   const seen = observe(state, event.snapshot, at)
   const watching = withoutNeedlessPoll(seen.state)
-  const isNewLeader = watching.memory.observedLeader !== state.memory.observedLeader
-  const following = isNewLeader ? withoutServedCooldown(watching, at, config.identity) : watching
+  const following = isRenewed(state, watching) ? withoutServedCooldown(watching, at, config.identity) : watching
   return after(seen.effects, advance(following, at, config))
+}
+
+/** Whether the lease was seen to change in a field that electors compare: whoever it names was alive a moment ago. */
+function isRenewed(before: Following, { observation }: Following): boolean {
+  if (observation.kind !== 'present') return false
+  const last = before.observation.kind === 'outdated' ? before.observation.last : before.observation
+  return last.kind !== 'present' || !isSameRecord(last.lease.record, observation.lease.record)
 }
 
 function followingRead(state: Following, event: EventOf<'read-answer'>, context: TransitionContext): Step {
