@@ -74,8 +74,8 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'a stop hook blocks past the deadline while the rest still writes',
     seenIn: 'Cilium (pull request 42920)',
     file: LEADERSHIP,
-    find: 'return !this.#gate.signal.aborted && this.#clock.now() < this.#validUntil',
-    replace: 'return !this.#gate.signal.aborted',
+    find: 'if (this.#clock.now() < this.#validUntil) return true',
+    replace: 'return true',
     checks: [LEADERSHIP_TEST],
   },
   {
@@ -360,8 +360,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'E7',
     defect: 'a lease won too late is led under all the same',
     file: `${MACHINE}/acquiring.ts`,
-    find: 'if (at.now >= hold.deadlineAt)',
-    replace: 'if (at.now >= Number.MAX_VALUE)',
+    find: 'if (at.now >= hold.deadlineAt || looksUnchanged',
+    replace: 'if (looksUnchanged',
     checks: [`${ELECTION}/acquiring.test.ts`],
   },
   {
