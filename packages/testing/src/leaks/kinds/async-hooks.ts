@@ -35,5 +35,5 @@ export const trackAsyncHooks: Tracker = ({ ledger }) => {
 
 /** Before Node 24 the first use of an `AsyncLocalStorage` enables a hook of Node, which stays. */
 function isByAsyncLocalStorage(): boolean {
-  return /\bAsyncLocalStorage\._?enable|node:internal\/async_local_storage/.test(new Error().stack ?? '')
+  return /\bAsyncLocalStorage\._enable\b/.test(new Error().stack ?? '')
 }
