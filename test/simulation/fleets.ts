@@ -1,3 +1,4 @@
+import { resolveTimingOptions } from '@tenure/core'
 import type { SimulationOptions } from '@tenure/testing/simulator'
 import { Chore, Ledger } from './controllers.ts'
 
@@ -84,12 +85,27 @@ const FLEETS: readonly Fleet[] = [
 /** After so many seeds the kinds of fleets repeat. */
 const SHARES = 20
 
+/** Seeds from here on live briefly, so that very many can be run: what only a long life shows, those before them show. */
+const FIRST_BRIEF_SEED = 40_000
+
 /** The fleet that a seed is run with. */
 export function fleetOf(seed: number): Fleet {
-  let place = seed % SHARES
+  const fleet = fleetAt(seed % SHARES)
+  return seed < FIRST_BRIEF_SEED ? fleet : briefly(fleet)
+}
+
+/** One disturbed time, and a calm one that is long enough for somebody to lead again. */
+function briefly({ name, share, options }: Fleet): Fleet {
+  const { leaseDurationMs } = resolveTimingOptions(options.lease)
+  const brief = { durationMs: 8 * leaseDurationMs, stormMs: 3 * leaseDurationMs, calmMs: 5 * leaseDurationMs }
+  return { name: `${name}, briefly`, share, options: { ...options, ...brief } }
+}
+
+function fleetAt(place: number): Fleet {
+  let rest = place
   for (const fleet of FLEETS) {
-    if (place < fleet.share) return fleet
-    place -= fleet.share
+    if (rest < fleet.share) return fleet
+    rest -= fleet.share
   }
   throw new Error(`Expected the shares of all fleets to sum up to ${SHARES}`)
 }

@@ -37,9 +37,10 @@ export const REQUEST_FAULTS = [
  * | `watch-gap` | the watch of a replica reports nothing, then breaks; what was missed is seen in one piece |
  * | `pause` | the process of a replica is suspended for up to 40 s |
  * | `stall` | the event loop of a replica is blocked for up to 5 s; what came in is handled before the timers that are due |
- * | `crash` | a replica dies and starts again under a new identity |
+ * | `crash` | a replica dies and starts again under a new identity; the cluster may report the death, at once or late |
  * | `restart` | a replica is told to stop, does, and starts again |
  * | `step-down` | a replica is told to step down |
+ * | `hand-over` | a replica is told to step down in favour of another one |
  * | `clock-rate` | the clock of a replica goes at another rate, within the tolerance |
  * | `wall-clock-step` | the wall clock of a replica is set, forwards or backwards |
  * | `lease-edited` | somebody edits the lease: labels, annotations, a longer duration, the transitions |
@@ -58,6 +59,7 @@ export const INCIDENTS = [
   'crash',
   'restart',
   'step-down',
+  'hand-over',
   'clock-rate',
   'wall-clock-step',
   'lease-edited',
@@ -99,7 +101,8 @@ const DEFAULT_FAULTS: FaultRates = {
   stall: 30,
   crash: 30,
   restart: 20,
-  'step-down': 40,
+  'step-down': 25,
+  'hand-over': 25,
   'clock-rate': 15,
   'wall-clock-step': 10,
   'lease-edited': 20,

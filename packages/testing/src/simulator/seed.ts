@@ -4,7 +4,7 @@ import { OptionsError, type Random } from '@tenure/core'
  * The version of the simulator's behaviour. Grows whenever the same seed would give another run: with it a seed from elsewhere is
  * refused rather than replayed as something else.
  */
-const SEED_VERSION = 1
+const SEED_VERSION = 2
 
 /** The number of a seed, from its number or its text. @throws OptionsError for a seed of another version, or no seed at all. */
 export function parseSeed(seed: string | number): number {

@@ -1,5 +1,6 @@
 import type { Random, ResolvedTimingOptions } from '@tenure/core'
 import { Agenda } from './agenda.ts'
+import { KnownDeaths } from './cluster/known-deaths.ts'
 import { Network } from './cluster/network.ts'
 import { SimulatedApiServer } from './cluster/simulated-api-server.ts'
 import { SimulatedReplica } from './cluster/simulated-replica.ts'
@@ -30,6 +31,7 @@ export class Simulation {
   readonly agenda: Agenda = new Agenda()
   readonly trace: Trace
   readonly server: SimulatedApiServer
+  readonly deaths: KnownDeaths
   readonly store: SimulatedStore
   readonly network: Network
   readonly replicas: readonly SimulatedReplica[]
@@ -47,6 +49,7 @@ export class Simulation {
     this.trace = new Trace(isVerbose)
     this.durationMs = options.durationMs
     this.server = new SimulatedApiServer(this)
+    this.deaths = new KnownDeaths(this)
     this.store = new SimulatedStore(this)
     this.network = new Network(this)
     this.weather = new Weather(this, options.faults ?? chooseFaults(this.random))

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { describeReport, type OracleId, simulateSeeds } from '../../src/simulator/index.ts'
 import { ORACLES } from '../../src/simulator/oracles/index.ts'
+import { KnownDeaths } from '../../src/simulator/cluster/known-deaths.ts'
 import { FencedLedger } from './ledger-controllers.ts'
-import { PLANTED_DEFECTS } from './planted-defects.ts'
+import { PLANTED_DEFECTS, replaceMethod } from './planted-defects.ts'
 
 const undos: (() => void)[] = []
 afterEach(() => {
@@ -25,6 +26,22 @@ describe.each(Object.entries(PLANTED_DEFECTS))('Oracle %s', (id, { what, options
       expect(failure.trace.at(-1)?.text).toContain('VIOLATED')
     }
   })
+})
+
+test('O1 finds that a holder was reported dead who was only cut off', async () => {
+  const reportsTheLiving = (watch: KnownDeaths['watch']) =>
+    function watchAnybody(this: KnownDeaths, ...[process, identity, observer]: Parameters<KnownDeaths['watch']>) {
+      process.setTimer(5000, () => observer.dead())
+      return watch.call(this, process, identity, { dead: () => {} })
+    }
+  undos.push(replaceMethod(KnownDeaths.prototype, 'watch', reportsTheLiving))
+  const { failures } = await simulateSeeds({
+    seeds: 100,
+    controllers: [(world) => new FencedLedger(world)],
+    faults: { partition: 300, pause: 10 },
+    oracles: ['O1'],
+  })
+  expect(failures.map(({ violations }) => violations[0]?.oracle)).toEqual(['O1'])
 })
 
 test('a sound controller breaks no rule', async () => {

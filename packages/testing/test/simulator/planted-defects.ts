@@ -29,7 +29,8 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-function replaceMethod<T extends object, K extends keyof T>(target: T, key: K, make: (original: T[K]) => T[K]) {
+/** Puts another method in its place; returns what puts it back. */
+export function replaceMethod<T extends object, K extends keyof T>(target: T, key: K, make: (original: T[K]) => T[K]) {
   const original = target[key]
   target[key] = make(original)
   return () => {

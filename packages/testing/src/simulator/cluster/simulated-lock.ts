@@ -1,4 +1,6 @@
 import type {
+  HolderObserver,
+  LeaseHolder,
   LeaseRecord,
   Lock,
   LockObserver,
@@ -14,6 +16,8 @@ import { SimulatedWatch } from './simulated-watch.ts'
 /** A lease of the simulated API server, as one process reaches it. */
 export class SimulatedLock implements Lock {
   readonly description: string
+  /** No two processes have an identity in common. */
+  readonly processRef: string
   readonly #simulation: Simulation
   readonly #process: SimulatedProcess
   readonly #name: string
@@ -22,6 +26,7 @@ export class SimulatedLock implements Lock {
     this.#simulation = simulation
     this.#process = process
     this.#name = name
+    this.processRef = process.identity
     this.description = `simulated lease ${name}`
   }
 
@@ -43,6 +48,10 @@ export class SimulatedLock implements Lock {
 
   watch(observer: LockObserver): LockWatch {
     return new SimulatedWatch(this.#simulation, this.#process, this.#name, observer)
+  }
+
+  watchHolder({ processRef }: LeaseHolder, observer: HolderObserver): LockWatch {
+    return this.#simulation.deaths.watch(this.#process, processRef, observer)
   }
 
   async close(): Promise<void> {}

@@ -1,4 +1,4 @@
-import { Manager, type CandidacyEvent } from '@tenure/core'
+import { type CandidacyEvent, Manager, type StepDownOptions } from '@tenure/core'
 import type { Simulation } from '../simulation.ts'
 import { TermLife } from '../term-life.ts'
 import { observeTerms } from '../observe-terms.ts'
@@ -55,6 +55,7 @@ export class SimulatedReplica {
     this.process = undefined
     this.#manager = undefined
     this.#simulation.tell({ kind: 'process-ended', process })
+    this.#simulation.deaths.ended(process)
     this.#returnIn(this.#simulation.random() * LONGEST_ABSENCE_MS)
   }
 
@@ -64,9 +65,9 @@ export class SimulatedReplica {
     this.#post(() => void manager?.stop())
   }
 
-  stepDown(cooldownMs: number | undefined): void {
+  stepDown(options: StepDownOptions): void {
     const manager = this.#manager
-    this.#post(() => void manager?.stepDown(cooldownMs === undefined ? {} : { cooldownMs }))
+    this.#post(() => void manager?.stepDown(options))
   }
 
   /** Everything that was done to the process is undone. One that is down comes back soon. */

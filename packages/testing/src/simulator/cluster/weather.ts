@@ -142,7 +142,10 @@ export class Weather {
         replica.restart()
         break
       case 'step-down':
-        replica.stepDown(ms < 0.5 ? undefined : ms * 5000)
+        replica.stepDown(ms < 0.5 ? {} : { cooldownMs: ms * 5000 })
+        break
+      case 'hand-over':
+        this.#handOver(replica, ms)
         break
       case 'clock-rate':
         process.changeRate()
@@ -162,6 +165,14 @@ export class Weather {
       default:
         kind satisfies never
     }
+  }
+
+  /** To another replica, as it is now: it may be down, or its process may end before it could take over. */
+  #handOver(replica: SimulatedReplica, chance: number): void {
+    const { replicas, timing } = this.#simulation
+    const others = replicas.filter((other) => other !== replica)
+    const to = others[Math.floor(chance * others.length)]?.process?.identity ?? 'a replica that is down'
+    replica.stepDown({ to, answerTimeoutMs: chance * timing.leaseDurationMs })
   }
 
   #count(kind: FaultKind, replica: SimulatedReplica | undefined): void {

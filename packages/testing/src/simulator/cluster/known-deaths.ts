@@ -1,0 +1,56 @@
+import type { HolderObserver, LockWatch } from '@tenure/core'
+import type { Simulation } from '../simulation.ts'
+import { latencyMs } from './network.ts'
+import type { SimulatedProcess } from './simulated-process.ts'
+
+/**
+ * What the cluster knows of processes that have ended, as a kubelet reports it of containers: late, and of one whose host is gone
+ * never. Of a process that is suspended or cannot be reached it says nothing.
+ */
+export class KnownDeaths {
+  readonly #simulation: Simulation
+  readonly #dead = new Set<string>()
+  /** Who wants to hear of which process. */
+  readonly #observers = new Map<string, Set<() => void>>()
+
+  constructor(simulation: Simulation) {
+    this.#simulation = simulation
+  }
+
+  /** A process has ended: the cluster hears of it after a while, or never. */
+  ended({ identity }: SimulatedProcess): void {
+    const { agenda, now, random, timing } = this.#simulation
+    const isNeverKnown = random() < 0.5
+    const afterMs = timing.leaseDurationMs * random() ** 2
+    if (isNeverKnown) return
+    agenda.add(now + afterMs, () => {
+      this.#dead.add(identity)
+      for (const tell of this.#observers.get(identity) ?? []) tell()
+    })
+  }
+
+  /** Tells `process` when the cluster knows that the process with `identity` has ended. */
+  watch(process: SimulatedProcess, identity: string, observer: HolderObserver): LockWatch {
+    const observers = this.#observers.get(identity) ?? new Set()
+    this.#observers.set(identity, observers)
+    let isClosed = false
+    const tell = () => {
+      const { now, random, server } = this.#simulation
+      const reachableAt = Math.max(now, process.cutOffUntil, server.downUntil)
+      const deliver = () => {
+        if (isClosed) return
+        if (process.isCutOff) tell()
+        else observer.dead()
+      }
+      process.post(reachableAt + latencyMs(random), deliver, 'network')
+    }
+    if (this.#dead.has(identity)) tell()
+    else observers.add(tell)
+    return {
+      close: async () => {
+        isClosed = true
+        observers.delete(tell)
+      },
+    }
+  }
+}
