@@ -103,7 +103,7 @@ describe.each<PeerProgram>(['client-go-elector', 'controller-runtime-manager'])(
           const over = await replica.saw('term-over', { from })
           expect(over.outcome).not.toBe('released')
           expectNoActHeldSince(replica, began)
-          expect(lease.scenario.lease.last?.holder).toBe(peer.id)
+          await lease.scenario.lease.waitFor(`a lease of ${peer.id}`, () => lease.isHeldBy(peer.id))
           expect(await givesToTenure(replica, peer)).toBeLessThanOrEqual(PEER_WINDOW_NS)
         }
       },
