@@ -30,7 +30,9 @@ describe('a replica whose API server is gone', () => {
 
     expect(readyz.status).toBe(500)
     // A server that is on its way out may still take a request, and answer it no more.
-    expect(readyz.body).toMatch(/lease-observed failed: .*`janitor` has not been seen yet: .*(?:ECONNREFUSED|not answered)/)
+    expect(readyz.body).toMatch(
+      /lease-observed failed: .*`janitor` has not been seen yet: .*(?:ECONNREFUSED|not answered)/,
+    )
     expect(livez.status).toBe(200)
     expect(await replica.get('/readyz')).toEqual({ status: 200, body: 'ok' })
   })
