@@ -86,7 +86,7 @@ const FLEETS: readonly Fleet[] = [
 const SHARES = 20
 
 /** Seeds from here on live briefly, so that very many can be run: what only a long life shows, those before them show. */
-const FIRST_BRIEF_SEED = 40_000
+const FIRST_BRIEF_SEED = 25_000
 
 /** The fleet that a seed is run with. */
 export function fleetOf(seed: number): Fleet {
@@ -97,7 +97,7 @@ export function fleetOf(seed: number): Fleet {
 /** One disturbed time, and a calm one that is long enough for somebody to lead again. */
 function briefly({ name, share, options }: Fleet): Fleet {
   const { leaseDurationMs } = resolveTimingOptions(options.lease)
-  const brief = { durationMs: 8 * leaseDurationMs, stormMs: 3 * leaseDurationMs, calmMs: 5 * leaseDurationMs }
+  const brief = { durationMs: 6 * leaseDurationMs, stormMs: 2 * leaseDurationMs, calmMs: 4 * leaseDurationMs }
   return { name: `${name}, briefly`, share, options: { ...options, ...brief } }
 }
 

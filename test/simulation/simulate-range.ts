@@ -1,5 +1,6 @@
 import { argv } from 'node:process'
 import { describeReport, simulate, type SimulationReport } from '@tenure/testing/simulator'
+import { watchRealWorld } from '../../packages/testing/src/simulator/real-world/watch-real-world.ts'
 import { fleetOf } from './fleets.ts'
 import type { SeedRange } from './simulate.ts'
 import { count, emptyTally } from './tally.ts'
@@ -7,6 +8,8 @@ import { count, emptyTally } from './tally.ts'
 /* Runs every so-many-th seed and sends its parent what came of them. */
 const { first, step, end } = JSON.parse(argv[2] ?? '') as SeedRange
 const tally = emptyTally()
+// Setting the traps once serves all runs.
+const realWorld = watchRealWorld()
 for (let seed = first; seed < end; seed += step) {
   const began = performance.now()
   const fleet = fleetOf(seed)
@@ -14,6 +17,7 @@ for (let seed = first; seed < end; seed += step) {
   count(tally, fleet.name, report, performance.now() - began)
   if (report.violations.length > 0) console.error(`${fleet.name}: ${describeReport(report)}\n`)
 }
+realWorld.end()
 process.send?.(tally)
 
 async function run(seed: number): Promise<SimulationReport> {
