@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { ApiRequestError } from '../src/transport/api-request-error.ts'
 import type { ApiRequest } from '../src/transport/api-request.ts'
 import { ApiTransport } from '../src/transport/api-transport.ts'
+import { ManualClock } from './support/manual-clock.ts'
 import { answer, kubeConfigFor, LoopbackServer, portOf, untilClosed } from './support/loopback-server.ts'
 
 const LEASE = '/apis/coordination.k8s.io/v1/namespaces/ops/leases/janitor'
@@ -61,6 +62,26 @@ function proxyTo(server: LoopbackServer, connects: string[]) {
   })
 }
 
+/** One whose authenticator gives another token every time. */
+function rotatingKubeConfig(server: LoopbackServer): KubeConfig {
+  let serial = 0
+  const authenticator: Parameters<KubeConfig['addAuthenticator']>[0] = {
+    isAuthProvider: (user) => user.authProvider?.name === 'rotating',
+    applyAuthentication: async (_, options) => {
+      options.headers = { ...options.headers, Authorization: `Bearer token-${++serial}\n` }
+    },
+  }
+  const kubeConfig = new KubeConfig()
+  kubeConfig.addAuthenticator(authenticator)
+  const user = { name: 'u', authProvider: { name: 'rotating' } }
+  kubeConfig.loadFromClusterAndUser({ name: 'c', server: server.url, skipTLSVerify: false }, user)
+  return kubeConfig
+}
+
+function tokensOf(server: LoopbackServer): (string | undefined)[] {
+  return server.requests.map(({ message }) => message.headers.authorization?.replace('Bearer ', ''))
+}
+
 function kubeConfigThrough(proxyPort: number, server: LoopbackServer): KubeConfig {
   const kubeConfig = server.kubeConfig()
   const cluster = kubeConfig.getCurrentCluster()
@@ -100,25 +121,38 @@ describe('a request', () => {
     await transport.close()
   })
 
-  test('carries the credentials that an authenticator gives at that moment', async () => {
+  test('carries the credentials that an authenticator gave in the last seconds', async () => {
     await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
-    let serial = 0
-    const authenticator: Parameters<KubeConfig['addAuthenticator']>[0] = {
-      isAuthProvider: (user) => user.authProvider?.name === 'rotating',
-      applyAuthentication: async (_, options) => {
-        options.headers = { ...options.headers, Authorization: `Bearer token-${++serial}\n` }
-      },
-    }
-    const kubeConfig = new KubeConfig()
-    kubeConfig.addAuthenticator(authenticator)
-    const user = { name: 'u', authProvider: { name: 'rotating' } }
-    kubeConfig.loadFromClusterAndUser({ name: 'c', server: server.url, skipTLSVerify: false }, user)
-    const transport = new ApiTransport({ kubeConfig })
+    const clock = new ManualClock()
+    const transport = new ApiTransport({ kubeConfig: rotatingKubeConfig(server), clock })
     await transport.send(request())
+    clock.advance(4999)
     await transport.send(request())
-    const sent = server.requests.map(({ message }) => message.headers.authorization)
-    expect(sent).toEqual(['Bearer token-1', 'Bearer token-2'])
-    expect(server.connections).toHaveLength(1)
+    clock.advance(1)
+    await Promise.all([transport.send(request()), transport.send(request())])
+    expect(tokensOf(server)).toEqual(['token-1', 'token-1', 'token-2', 'token-2'])
+    await transport.close()
+  })
+
+  test('is repeated at once with those of that moment when credentials of the last seconds are refused', async () => {
+    let accepted = 'token-1'
+    await using server = await LoopbackServer.start(({ headers }, response) =>
+      answer(response, headers.authorization === `Bearer ${accepted}` ? 200 : 401, {}),
+    )
+    const transport = new ApiTransport({ kubeConfig: rotatingKubeConfig(server), clock: new ManualClock() })
+    await transport.send(put())
+    accepted = 'token-2'
+    await transport.send(put())
+    expect(tokensOf(server)).toEqual(['token-1', 'token-1', 'token-2'])
+    await transport.close()
+  })
+
+  test('is not repeated when credentials of that moment are refused', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 401, {}))
+    const transport = new ApiTransport({ kubeConfig: rotatingKubeConfig(server), clock: new ManualClock() })
+    expect((await failureOf(transport.send(put()))).failure).toBe('unauthenticated')
+    expect((await failureOf(transport.send(put()))).failure).toBe('unauthenticated')
+    expect(tokensOf(server)).toEqual(['token-1', 'token-2'])
     await transport.close()
   })
 
@@ -169,10 +203,12 @@ describe('connections', () => {
   test('are made anew, and the old ones closed, when the TLS material of the kubeconfig changes', async () => {
     await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
     const kubeConfig = server.kubeConfig()
-    const transport = new ApiTransport({ kubeConfig })
+    const clock = new ManualClock()
+    const transport = new ApiTransport({ kubeConfig, clock })
     await transport.send(request())
     const user = kubeConfig.getCurrentUser()
     if (user !== null) Object.assign(user, { certData: Buffer.from('renewed').toString('base64') })
+    clock.advance(5000)
     await transport.send(request())
     expect(server.connections).toHaveLength(2)
     await untilClosed(server.connections[0])

@@ -1,5 +1,5 @@
 import { type Clock, OptionsError, type Random, systemClock, systemRandom, type WorkScope } from '@tenure/core'
-import type { KubeConfigSource } from '../transport/api-transport.ts'
+import type { KubeConfigSource } from '../transport/current-settings.ts'
 
 /** What an informer asks of the term, or the warm-up, that owns it. */
 export type InformerOwner = Pick<WorkScope, 'spawn' | 'signal' | 'controller'>

@@ -47,6 +47,7 @@ export class InformerRun<T extends ApiObject> {
     this.#options = options
     this.#transport = new ApiTransport({
       kubeConfig: options.kubeConfig,
+      clock: options.clock,
       userAgent: `tenure informer ${owner.controller}`,
     })
     this.#backoff = new ReconnectBackoff(options.random)

@@ -7,7 +7,8 @@ import {
   type Logger,
   type Random,
 } from '@tenure/core'
-import { ApiTransport, type KubeConfigSource } from '../transport/api-transport.ts'
+import { ApiTransport } from '../transport/api-transport.ts'
+import type { KubeConfigSource } from '../transport/current-settings.ts'
 import type { ObjectReference } from '../transport/resource.ts'
 import { defaultUserAgent } from '../transport/user-agent.ts'
 import { NamespaceWatches, type ObjectSubscription } from '../watch/namespace-watches.ts'

@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http'
-import type { KubeConfig } from '@kubernetes/client-node'
+import { systemClock, type Clock } from '@tenure/core'
 import { abortable } from './abortable.ts'
 import { ApiRequestError } from './api-request-error.ts'
 import { describeTarget, isWrite, type ApiRequest } from './api-request.ts'
 import { ConnectionPool } from './connection-pool.ts'
-import { resolveConnectionSettings, type ConnectionSettings } from './connection-settings.ts'
+import type { ConnectionSettings } from './connection-settings.ts'
+import { CurrentSettings, type KubeConfigSource } from './current-settings.ts'
 import { Exchange } from './exchange.ts'
 import { RequestSlots } from './request-slots.ts'
 import { statusError } from './status-error.ts'
@@ -13,14 +14,13 @@ import { defaultUserAgent } from './user-agent.ts'
 /** As many requests, streams apart, as are under way at once; further ones wait. */
 const MOST_REQUESTS = 24
 
-/** A kubeconfig, or what gets one when the first request is made. */
-export type KubeConfigSource = KubeConfig | (() => KubeConfig | Promise<KubeConfig>)
-
 /** Options of an {@link ApiTransport}. */
 export interface ApiTransportOptions {
   readonly kubeConfig: KubeConfigSource
   /** @default 'tenure/<version> leader-election' */
   readonly userAgent?: string
+  /** Tells how old the credentials are. @default the clock of this machine */
+  readonly clock?: Clock
 }
 
 /** The answer to a request whose body is still arriving. */
@@ -34,20 +34,19 @@ export interface ApiStream {
 /**
  * Sends requests to an API server over connections of its own.
  *
- * Owns its connections. Knows no time: a request lasts until it is answered, fails, or its signal aborts. Every request uses
- * the credentials that the kubeconfig gives at that moment. Every failure is an {@link ApiRequestError} that says whether the
- * request can have taken effect.
+ * Owns its connections. A request lasts until it is answered, fails, or its signal aborts. It uses the credentials that the
+ * kubeconfig gave no more than 5 s ago; when the server refuses those, it is repeated at once with what the kubeconfig gives then.
+ * Every failure is an {@link ApiRequestError} that says whether the request can have taken effect.
  */
 export class ApiTransport {
-  readonly #source: KubeConfigSource
+  readonly #current: CurrentSettings
   readonly #userAgent: string
   readonly #pool = new ConnectionPool()
   readonly #slots = new RequestSlots(MOST_REQUESTS)
-  #kubeConfig: Promise<KubeConfig> | undefined
   #closed = false
 
   constructor(options: ApiTransportOptions) {
-    this.#source = options.kubeConfig
+    this.#current = new CurrentSettings(options.kubeConfig, options.clock ?? systemClock)
     this.#userAgent = options.userAgent ?? defaultUserAgent()
   }
 
@@ -66,6 +65,16 @@ export class ApiTransport {
 
   /** Sends a request and resolves as soon as a successful answer begins. @throws ApiRequestError */
   async open(request: ApiRequest): Promise<ApiStream> {
+    return this.#withCurrentCredentials(() => this.#openOnce(request))
+  }
+
+  /** Destroys all connections and resolves when they are gone. Requests under way fail; no request may follow. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#pool.close()
+  }
+
+  async #openOnce(request: ApiRequest): Promise<ApiStream> {
     const exchange = await this.#start(request)
     try {
       const response = await exchange.response()
@@ -77,12 +86,6 @@ export class ApiTransport {
     }
   }
 
-  /** Destroys all connections and resolves when they are gone. Requests under way fail; no request may follow. */
-  async close(): Promise<void> {
-    this.#closed = true
-    await this.#pool.close()
-  }
-
   async #sendOnce(request: ApiRequest): Promise<unknown> {
     try {
       await this.#slots.take(request.signal)
@@ -90,7 +93,7 @@ export class ApiTransport {
       throw notSent(request, 'the request was aborted before it was sent', cause)
     }
     try {
-      return await this.#exchange(request)
+      return await this.#withCurrentCredentials(() => this.#exchange(request))
     } finally {
       this.#slots.release()
     }
@@ -116,23 +119,23 @@ export class ApiTransport {
   async #settings(request: ApiRequest): Promise<ConnectionSettings> {
     if (this.#closed) throw notSent(request, 'the transport is closed')
     try {
-      return await abortable(this.#loadKubeConfig().then(resolveConnectionSettings), request.signal)
+      return this.#current.known ?? (await abortable(this.#current.get(), request.signal))
     } catch (cause) {
       if (request.signal.aborted) throw notSent(request, 'the request was aborted before it was sent', cause)
       throw notSent(request, `the kubeconfig gave no way to connect: ${messageOf(cause)}`, cause)
     }
   }
 
-  /** Loads the kubeconfig once; a failed attempt is forgotten, so that the next request tries again. */
-  async #loadKubeConfig(): Promise<KubeConfig> {
-    const source = this.#source
-    if (typeof source !== 'function') return source
-    this.#kubeConfig ??= (async () => source())()
+  /** Credentials that are refused may have been replaced since the kubeconfig was asked for them. */
+  async #withCurrentCredentials<T>(attempt: () => Promise<T>): Promise<T> {
+    const { known } = this.#current
     try {
-      return await this.#kubeConfig
+      return await attempt()
     } catch (error) {
-      this.#kubeConfig = undefined
-      throw error
+      if (!(error instanceof ApiRequestError) || error.failure !== 'unauthenticated') throw error
+      if (known === undefined || this.#current.known === known) this.#current.forget()
+      if (known === undefined) throw error
+      return attempt()
     }
   }
 }

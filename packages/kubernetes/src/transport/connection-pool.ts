@@ -97,7 +97,14 @@ function createAgent(settings: ConnectionSettings): http.Agent {
   }
   return settings.server.protocol === 'http:'
     ? new http.Agent(options)
-    : new https.Agent({ ...options, ...settings.tls })
+    : new SingleServerAgent({ ...options, ...settings.tls })
+}
+
+/** Node names a pool of connections after all that they are made with, certificates and keys included, several times a request. */
+class SingleServerAgent extends https.Agent {
+  override getName(): string {
+    return 'one server, one set of credentials'
+  }
 }
 
 /** client-node makes its proxy agents without keep-alive; Node reads the switch on every request. */

@@ -41,7 +41,7 @@ export class Exchange {
 
   /** Sends the request. */
   static start(request: ApiRequest, context: ExchangeContext): Exchange {
-    const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body))
+    const body = request.body === undefined ? undefined : JSON.stringify(request.body)
     const secure = context.settings.server.protocol === 'https:'
     const outgoing = (secure ? https : http).request(requestOptions(request, context, body))
     const exchange = new Exchange(request, context, outgoing)
@@ -78,7 +78,9 @@ export class Exchange {
     response.on('data', (chunk: Buffer) => void chunks.push(chunk))
     response.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')))
     response.once('error', reject)
-    response.once('close', () => reject(new Error('The connection was closed within the answer')))
+    response.once('close', () => {
+      if (!response.readableEnded) reject(new Error('The connection was closed within the answer'))
+    })
     try {
       return await promise
     } catch (cause) {
@@ -135,7 +137,7 @@ export class Exchange {
   }
 }
 
-function requestOptions(request: ApiRequest, context: ExchangeContext, body: Buffer | undefined): https.RequestOptions {
+function requestOptions(request: ApiRequest, context: ExchangeContext, body: string | undefined): https.RequestOptions {
   const { server, auth, headers } = context.settings
   return {
     agent: context.pooled.agent,
@@ -150,7 +152,7 @@ function requestOptions(request: ApiRequest, context: ExchangeContext, body: Buf
       'user-agent': context.userAgent,
       ...(body === undefined
         ? {}
-        : { 'content-type': request.contentType ?? 'application/json', 'content-length': body.byteLength }),
+        : { 'content-type': request.contentType ?? 'application/json', 'content-length': Buffer.byteLength(body) }),
       ...headers,
     },
   }
