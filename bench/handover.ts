@@ -18,7 +18,7 @@ import { plotDurations } from './plot.ts'
  */
 const NAMESPACE = 'default'
 const WARM_UP = 10
-const DRAIN_MS = 150
+const DRAIN_MS = 300
 
 /** A lease as short as it is safe, so that many expire in little time. */
 const BRIEF = {
@@ -139,6 +139,7 @@ async function report(samples: Samples): Promise<void> {
     'P2.p50_ratio': fastestPeer / percentile(handovers, 0.5),
     'P3.p50_ratio': percentile(transfers, 0.5) / floorMs(0.5),
     'P3.writes': Math.max(...samples.transfers.map(({ writes }) => writes)),
+    'P3.unanswered': samples.transfers.filter(({ isTransfer }) => !isTransfer).length,
     'P4.p99_ms': percentile(samples.terminated, 0.99),
     'P5.p99_ms': percentile(samples.killed, 0.99),
     'P5.min_ms': Math.min(...samples.killed),
@@ -157,6 +158,7 @@ function judge(figures: Readonly<Record<string, number>>): void {
     ['P2.p50_ratio', 'at least', 100],
     ['P3.p50_ratio', 'at most', 0.75],
     ['P3.writes', 'at most', 1],
+    ['P3.unanswered', 'at most', 0],
     ['P4.p99_ms', 'at most', 150],
     ['P5.p99_ms', 'at most', 100],
     ['P5.min_ms', 'at least', 0],

@@ -18,6 +18,8 @@ export interface Handover {
   readonly fromLastTaskMs: number
   /** The lease writes that were sent between those two. */
   readonly writes: number
+  /** Whether the lease was transferred, because the other replica had answered the offer; otherwise it was released. */
+  readonly isTransfer: boolean
 }
 
 /** Two replicas that step down in turn. */
@@ -52,7 +54,11 @@ export async function createReplicaPair(server: ControlPlane, options: PairOptio
     }
     return new Manager({ identity, lease: { name: options.lease }, createLock }).register(() => new Probe())
   })
-  const nextRun = () => new Promise<void>((resolve) => (onRun = resolve))
+  // Noted in the very call: the successor renews right after it.
+  const nextRun = () =>
+    new Promise<{ readonly at: number; readonly writes: number }>((resolve) => {
+      onRun = () => resolve({ at: performance.now(), writes })
+    })
   const first = nextRun()
   const running = managers.map((manager) => manager.start())
   await first
@@ -61,14 +67,17 @@ export async function createReplicaPair(server: ControlPlane, options: PairOptio
     async round() {
       const leader = managers.find((manager) => manager.state.kind === 'leading')
       if (leader === undefined) throw new Error('Nobody leads')
-      let sent = 0
-      const successor = nextRun().then(() => (sent = writes))
+      const successor = nextRun()
       const decidedAt = performance.now()
       const over = leader.stepDown()
-      await successor
-      const ranAt = performance.now()
-      await over
-      return { fromDecisionMs: ranAt - decidedAt, fromLastTaskMs: ranAt - lastTaskEndedAt, writes: sent }
+      const ran = await successor
+      const result = await over
+      return {
+        fromDecisionMs: ran.at - decidedAt,
+        fromLastTaskMs: ran.at - lastTaskEndedAt,
+        writes: ran.writes,
+        isTransfer: result.kind === 'stepped-down' && result.outcome === 'transferred',
+      }
     },
     async close() {
       await Promise.all(managers.map((manager) => manager.stop()))

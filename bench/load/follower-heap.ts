@@ -20,7 +20,7 @@ export async function followerHeap(server: ControlPlane, { folder }: { readonly 
   const path = join(folder, 'heap.kubeconfig')
   await grant(server, LEASE, [user, 'heap-leader'])
   await writeFile(path, server.adminKubeConfig(), { mode: 0o600 })
-  const leader = standing(server, { user: 'heap-leader', lease: LEASE })
+  const leader = standing({ user: 'heap-leader', lease: LEASE, kubeConfig: server.kubeConfig({ name: 'heap-leader' }) })
   leader.start()
   await leader.reached('leading')
   const measured: Record<string, number> = {}

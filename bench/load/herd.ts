@@ -1,67 +1,68 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AuditEntry, ControlPlane } from '@tenure/test-control-plane'
-import type { Figures } from '../figures.ts'
-import { grant, standing } from './standing.ts'
+import { HerdFleet } from './herd-fleet.ts'
+import { grant } from './standing.ts'
 
-const LEASE = 'herd'
-
-/** Shorter than the retry period: no renewal of the new leader falls into the count. */
-const COUNTED_MS = 1500
+/** Who stands, and in how many processes. */
+export interface HerdOptions {
+  readonly followers: number
+  readonly processes: number
+  readonly rounds: number
+}
 
 /** Counts the writes that each of several releases sets off among many followers. */
-export async function herd(
-  server: ControlPlane,
-  { followers, rounds }: { readonly followers: number; readonly rounds: number },
-): Promise<Figures> {
-  const users = Array.from({ length: followers + 1 }, (_, index) => `herd-${index}`)
-  await grant(server, LEASE, users)
-  const replicas = users.map((user) => standing(server, { user, lease: LEASE }))
-  const [first, ...others] = replicas
-  first?.start()
-  await first?.reached('leading')
-  for (const replica of others) replica.start()
-  await Promise.all(others.map((replica) => replica.reached('following', first?.user)))
+export async function herd(server: ControlPlane, { followers, processes, rounds }: HerdOptions): Promise<Herd> {
+  const lease = `herd-${processes}`
+  const users = Array.from({ length: followers + 1 }, (_, index) => `${lease}-${index}`)
+  await grant(server, lease, users)
+  const setups = users.map((user) => ({ user, lease, kubeConfig: server.kubeConfig({ name: user }) }))
+  const fleet = new HerdFleet(setups, processes)
   const counts: Count[] = []
-  for (let round = 0; round < rounds; round++) {
-    const leader = replicas.find(({ manager }) => manager.state.kind === 'leading')
-    if (leader === undefined) throw new Error('Nobody leads')
-    await leader.renewed()
-    const before = (await herdOf(server)).length
-    await leader.manager.stepDown()
-    await Promise.race(replicas.map((replica) => replica.reached('leading')))
-    await sleep(COUNTED_MS)
-    counts.push(countWrites((await herdOf(server)).slice(before), leader.user))
-    const next = replicas.find(({ manager }) => manager.state.kind === 'leading')
-    const rest = replicas.filter((one) => one !== next)
-    await Promise.all(rest.map((one) => one.reached('following', next?.user)))
+  try {
+    const [first = '', ...others] = users
+    fleet.start(first)
+    await fleet.until(() => fleet.leader === first)
+    for (const user of others) fleet.start(user)
+    await fleet.until(() => fleet.followersOf(first) === followers)
+    for (let round = 0; round < rounds; round++) {
+      const leader = fleet.leader ?? ''
+      await fleet.renewal()
+      const before = (await herdOf(server, lease)).length
+      fleet.stepDown(leader)
+      await fleet.until(() => fleet.leader !== undefined && fleet.leader !== leader)
+      await fleet.until(() => fleet.leader !== undefined && fleet.followersOf(fleet.leader) === followers)
+      counts.push(countWrites((await herdOf(server, lease)).slice(before), leader))
+    }
+  } finally {
+    await fleet.stop()
   }
-  await Promise.all(replicas.map((replica) => replica.stop()))
+  console.log(
+    `writes to acquire, by release, ${processes} processes: ${counts.map(({ acquires }) => acquires).join(' ')}`,
+  )
   const max = (key: keyof Count) => Math.max(...counts.map((count) => count[key]))
-  return {
-    'P7.acquire_writes_max': max('acquires'),
-    'P7.conflicts_max': max('conflicts'),
-    'P7.other_writes_max': max('others'),
-    'P7.rounds': rounds,
-  }
+  return { acquires: max('acquires'), conflicts: max('conflicts'), others: max('others') }
 }
+
+/** The most writes of each kind that one release set off. */
+export type Herd = Count
 
 interface Count {
   /** Writes that name their own author as the holder. */
   readonly acquires: number
   /** Writes of any kind that somebody else was faster than. */
   readonly conflicts: number
-  /** Writes that leave the holder as it is. */
+  /** Writes of followers that name somebody else. */
   readonly others: number
 }
 
-async function herdOf(server: ControlPlane): Promise<readonly AuditEntry[]> {
+async function herdOf(server: ControlPlane, lease: string): Promise<readonly AuditEntry[]> {
   await sleep(200)
-  return (await server.audit()).filter(({ name, verb }) => name === LEASE && verb === 'update')
+  return (await server.audit()).filter(({ name, verb }) => name === lease && verb === 'update')
 }
 
 function countWrites(entries: readonly AuditEntry[], released: string): Count {
-  const theirs = entries.filter(({ user }) => user !== released)
-  const acquires = theirs.filter((entry) => holderIn(entry) === entry.user).length
+  const theirs = entries.filter((entry) => entry.user !== released && purposeOf(entry) !== 'renewal')
+  const acquires = theirs.filter((entry) => purposeOf(entry) === 'acquire').length
   return {
     acquires,
     conflicts: theirs.filter(({ code }) => code === 409).length,
@@ -69,6 +70,9 @@ function countWrites(entries: readonly AuditEntry[], released: string): Count {
   }
 }
 
-function holderIn({ requestObject }: AuditEntry): string | undefined {
-  return (requestObject as { readonly spec?: { readonly holderIdentity?: string } } | undefined)?.spec?.holderIdentity
+/** What a write is for: who acquires a lease sets both times to the same moment. */
+function purposeOf({ user, requestObject }: AuditEntry): 'acquire' | 'renewal' | 'other' {
+  const { spec } = requestObject as { readonly spec: Readonly<Record<string, unknown>> }
+  if (spec['holderIdentity'] !== user) return 'other'
+  return spec['acquireTime'] === spec['renewTime'] ? 'acquire' : 'renewal'
 }

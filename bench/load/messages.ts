@@ -1,3 +1,6 @@
+import type { CandidacyState } from 'tenure'
+import type { StandingSetup } from './standing.ts'
+
 /** What a process of the bench is told at its start, as JSON in its first argument. */
 export interface ReplicaSetup {
   readonly identity: string
@@ -21,4 +24,19 @@ export type Report =
       readonly at: string
       readonly leading: number
       readonly renewals: number
+    }
+
+/** What a process of a herd is told. */
+export type HerdCommand =
+  { readonly kind: 'start'; readonly setup: StandingSetup } | { readonly kind: 'step-down'; readonly user: string }
+
+/** What a process of a herd tells. */
+export type HerdReport =
+  | { readonly kind: 'renewed' }
+  | {
+      readonly kind: 'state'
+      readonly user: string
+      readonly state: CandidacyState['kind']
+      /** Whom it follows, if it follows. */
+      readonly leader: string | undefined
     }

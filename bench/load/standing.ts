@@ -20,10 +20,18 @@ export async function grant(server: ControlPlane, lease: string, users: readonly
   await server.apply([role, roleBinding] as Parameters<ControlPlane['apply']>[0])
 }
 
+/** Who stands for what, with which credentials. */
+export interface StandingSetup {
+  readonly user: string
+  readonly lease: string
+  /** The text of a kubeconfig. */
+  readonly kubeConfig: string
+}
+
 /** A replica in this process, with a user, connections and a watch of its own. */
-export function standing(server: ControlPlane, { user, lease }: { readonly user: string; readonly lease: string }) {
+export function standing({ user, lease, kubeConfig: text }: StandingSetup) {
   const kubeConfig = new KubeConfig()
-  kubeConfig.loadFromString(server.kubeConfig({ name: user }))
+  kubeConfig.loadFromString(text)
   const manager = createManager({
     identity: user,
     lease: { name: lease, namespace: NAMESPACE },

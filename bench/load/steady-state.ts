@@ -9,7 +9,9 @@ const LEASE = 'steady'
 export async function steadyState(server: ControlPlane, { seconds }: { readonly seconds: number }): Promise<Figures> {
   const users = ['steady-leader', 'steady-follower']
   await grant(server, LEASE, users)
-  const [leader, follower] = users.map((user) => standing(server, { user, lease: LEASE }))
+  const [leader, follower] = users.map((user) =>
+    standing({ user, lease: LEASE, kubeConfig: server.kubeConfig({ name: user }) }),
+  )
   if (leader === undefined || follower === undefined) throw new Error('Expected two replicas')
   leader.start()
   await leader.reached('leading')

@@ -10,6 +10,9 @@ import { watchedHolder } from './machine/following.ts'
 import type { ElectorState } from './machine/state.ts'
 import { INITIAL_STATE, nextWakeAt, transition } from './machine/transition.ts'
 
+/** Timers that fire this much too late show an event loop that is behind. */
+const LATE_MS = 10
+
 /** Effects that the driver does not carry out itself: they concern the term, not the lease. */
 export type TermEffect = Exclude<ElectorEffect, { readonly kind: 'read' | 'write' }>
 
@@ -33,7 +36,8 @@ export interface ElectorOptions {
  * Owns the watches of the lease and of its holder, the requests under way and the one timer. Knows no controllers.
  * 1. Events are handled one at a time, in the order in which they came.
  * 2. An answer that comes later than the request timeout, by the clock and not by a timer, counts as an unknown outcome.
- * 3. When the machine has stopped, no watch, request or timer is left.
+ * 3. A follower that is woken late takes in first what came meanwhile: somebody else may have been faster.
+ * 4. When the machine has stopped, no watch, request or timer is left.
  */
 export class Elector {
   readonly #options: ElectorOptions
@@ -239,9 +243,15 @@ export class Elector {
     this.#timer = undefined
     if (wakeAt === undefined) return
     this.#timer = clock.setTimer(wakeAt - clock.now(), () => {
-      this.#timer = undefined
-      this.#handle({ kind: 'wake' })
+      if (this.#state.kind === 'following' && clock.now() - wakeAt > LATE_MS)
+        this.#timer = clock.setTimer(0, () => this.#wake())
+      else this.#wake()
     })
+  }
+
+  #wake(): void {
+    this.#timer = undefined
+    this.#handle({ kind: 'wake' })
   }
 
   #tearDown(): void {

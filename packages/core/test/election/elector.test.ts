@@ -203,6 +203,22 @@ describe('Elector', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
+  test.each([
+    { lateMs: 10, news: 'a little late', sent: ['update'] },
+    { lateMs: 11, news: 'late', sent: [] },
+  ])('woken $news, takes in what came meanwhile before it takes a lease only if that is late', async (wake) => {
+    const { clock, lock, elector } = new Stand()
+    elector.start()
+    lock.show(lease({ version: 1n }))
+    lock.observers[0]?.up()
+    await clock.advance(14_000)
+    // Arrives while the event loop is busy, and is handled after the timer that is overdue.
+    clock.setTimer(1000 + wake.lateMs / 2, () => lock.show(lease({ version: 2n, holderIdentity: 'third' })))
+    clock.stall(1000 + wake.lateMs)
+    await clock.advance(0)
+    expect(lock.requests.map(({ kind }) => kind)).toEqual(wake.sent)
+  })
+
   test('is alive while its timer is on time, and says by how much it is late otherwise', async () => {
     const { clock, elector } = await new Stand().lead()
     await clock.advance(1000)

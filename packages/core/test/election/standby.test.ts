@@ -5,6 +5,7 @@ import type { LeaseRecord } from '../../src/lock/lease-record.ts'
 import { lease, ME, PureElector } from './pure-elector.ts'
 
 const HELD: LeaseRecord = lease({ version: 1n }).record
+const QUICKLY = { wallTime: 0, writeMs: 3 }
 
 describe('The standbys of a lease', () => {
   test('are read only together with the acquire time that they were written with', () => {
@@ -22,8 +23,8 @@ describe('The standbys of a lease', () => {
 
   test('get a leader that follows again at their end, and not one that is leaving', () => {
     const held = withStandbys(HELD, ['a'])
-    expect(readStandbys(releaseRecord(held, 0, 'b'))).toEqual(['a', 'b'])
-    expect(readStandbys(releaseRecord(held, 0, undefined))).toEqual(['a'])
+    expect(readStandbys(releaseRecord(held, { ...QUICKLY, returning: 'b' }))).toEqual(['a', 'b'])
+    expect(readStandbys(releaseRecord(held, { ...QUICKLY, returning: undefined }))).toEqual(['a'])
   })
 
   test('try one after the other, and all others after them and spread', () => {
@@ -31,6 +32,16 @@ describe('The standbys of a lease', () => {
     expect(waitForStandbysMs(released, 'a', 80)).toBe(0)
     expect(waitForStandbysMs(released, 'b', 80)).toBe(25)
     expect(waitForStandbysMs(released, 'c', 80)).toBe(130)
+  })
+
+  test('and all others are spread by as much more as the writes of the leader took longer than usual', () => {
+    const waitsAfter = (writeMs: number) => {
+      const released = releaseRecord(withStandbys(HELD, ['a', 'b']), { wallTime: 0, returning: undefined, writeMs })
+      return ['a', 'b', 'c'].map((identity) => waitForStandbysMs(released, identity, 80))
+    }
+    expect(waitsAfter(7)).toEqual([0, 25, 130])
+    expect(waitsAfter(30)).toEqual([0, 100, 520])
+    expect(waitsAfter(1e9)).toEqual([0, 500, 2600])
   })
 })
 

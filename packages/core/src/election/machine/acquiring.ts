@@ -20,7 +20,7 @@ export function won(
   write: SentWrite,
   { lease, at, config }: { readonly lease: PresentLease; readonly at: Instant; readonly config: ElectorConfig },
 ): Step {
-  const hold = holdFrom(write, lease, config.timing)
+  const hold = holdFrom(write, lease, { at, timing: config.timing })
   const actNotBefore = replacesDeleted(state, write, config)
     ? at.now + config.timing.leaseDurationMs
     : state.memory.actNotBefore

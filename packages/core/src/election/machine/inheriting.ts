@@ -67,5 +67,6 @@ function holdOf({ lease, sentAt, validUntil }: Inheritance, at: Instant, { timin
     deadlineAt: validUntil - graceMs,
     request: { kind: 'waiting', at: at.now },
     outstanding: [],
+    writeMs: 0,
   }
 }

@@ -52,13 +52,20 @@ export function renewRecord(held: LeaseRecord, { timing, processRef }: ElectorCo
 
 /**
  * The record that frees a lease, as client-go writes it: no holder, one second, times of now, transitions kept. `returning` is
- * this replica where it follows again and may be asked to lead again, after the others.
+ * this replica where it follows again and may be asked to lead again, after the others; `writeMs` how long its writes took of late.
  */
-export function releaseRecord(held: LeaseRecord, wallTime: number, returning: string | undefined): LeaseRecord {
+export function releaseRecord(
+  held: LeaseRecord,
+  {
+    wallTime,
+    returning,
+    writeMs,
+  }: { readonly wallTime: number; readonly returning: string | undefined; readonly writeMs: number },
+): LeaseRecord {
   const time = distinctMicroTime(wallTime, held.renewTime)
   const times = { acquireTime: time, renewTime: time }
   const record = { ...withoutNotes(held), holderIdentity: '', leaseDurationSeconds: 1, ...times }
-  return withStandbys(record, [...readStandbys(held), ...(returning === undefined ? [] : [returning])])
+  return withStandbys(record, [...readStandbys(held), ...(returning === undefined ? [] : [returning])], writeMs)
 }
 
 /** The record that hands a lease to the replica that gave this answer: a change of holder that others take for an acquisition. */

@@ -35,10 +35,10 @@ export function release(order: ReleaseOrder, at: Instant, config: ElectorConfig)
 export function releasingHold(state: Releasing, at: Instant, config: ElectorConfig): HoldContext {
   const returning = state.afterwards === 'follow' ? config.identity : undefined
   const { wallTime } = at
-  const nextWrite = ({ lease }: Hold): LeaseWrite => {
+  const nextWrite = ({ lease, writeMs }: Hold): LeaseWrite => {
     const answer = acceptedAnswer(lease.record, state.accepts, config)
     if (answer === undefined) {
-      return { purpose: 'release', base: lease, record: releaseRecord(lease.record, wallTime, returning) }
+      return { purpose: 'release', base: lease, record: releaseRecord(lease.record, { wallTime, returning, writeMs }) }
     }
     return { purpose: 'transfer', base: lease, record: transferRecord(lease.record, answer, { wallTime, returning }) }
   }

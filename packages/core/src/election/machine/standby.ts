@@ -4,6 +4,8 @@ import { ANNOTATION_PREFIX, type LeaseRecord } from '../../lock/lease-record.ts'
  * Standbys: who should try first when a lease is released. A list in an annotation of the lease, kept without a single further
  * write: a leader that steps down and follows again puts itself at its end, whoever takes the lease is taken off it.
  *
+ * Where writes take long, so does the news of them: a leader that releases says how long its own took, and all are spread by as much more.
+ *
  * It only spreads the attempts. A wrong, stale or missing list costs milliseconds, never safety.
  */
 const STANDBY_ANNOTATION = `${ANNOTATION_PREFIX}standby`
@@ -14,31 +16,48 @@ const MAX_STANDBYS = 3
 /** How long each standby is given before the next one tries, in milliseconds: a write, and the news of it. */
 const SLOT_MS = 25
 
+/** Writes that take longer than this show an API server, or a replica, that is busy. */
+const BRISK_WRITE_MS = 7.5
+
+/** However slow a leader says its writes were, attempts are spread by this many times the usual at most. */
+const MOST_SLOWNESS = 20
+
 /**
  * The standbys that the writer of this record left. Other clients keep annotations of earlier terms, so that one counts only
  * together with the acquire time it was written with.
  */
 export function readStandbys(record: LeaseRecord): readonly string[] {
-  const text = record.annotations[STANDBY_ANNOTATION]
-  if (text === undefined) return []
-  try {
-    const { of, identities } = JSON.parse(text) as { readonly of?: unknown; readonly identities?: unknown }
-    if (of !== record.acquireTime || !Array.isArray(identities)) return []
-    return identities.filter((identity) => typeof identity === 'string').slice(0, MAX_STANDBYS)
-  } catch {
-    return []
-  }
+  const { identities } = readNote(record)
+  if (!Array.isArray(identities)) return []
+  return identities.filter((identity) => typeof identity === 'string').slice(0, MAX_STANDBYS)
 }
 
-/** The record with these standbys, of whom the first few count. */
-export function withStandbys(record: LeaseRecord, identities: readonly string[]): LeaseRecord {
-  const value = { of: record.acquireTime, identities: identities.slice(0, MAX_STANDBYS) }
-  return { ...record, annotations: { ...record.annotations, [STANDBY_ANNOTATION]: JSON.stringify(value) } }
+/** The record with these standbys, of whom the first few count, and how long a write took where that was long. */
+export function withStandbys(record: LeaseRecord, identities: readonly string[], writeMs = 0): LeaseRecord {
+  const slow = writeMs > BRISK_WRITE_MS ? { writeMs: Math.round(writeMs) } : {}
+  const note = { of: record.acquireTime, identities: identities.slice(0, MAX_STANDBYS), ...slow }
+  return { ...record, annotations: { ...record.annotations, [STANDBY_ANNOTATION]: JSON.stringify(note) } }
 }
 
 /** How long this replica lets others try before it takes a free lease. `holdBackMs` is for one that is not on the list. */
 export function waitForStandbysMs(free: LeaseRecord, identity: string, holdBackMs: number): number {
   const standbys = readStandbys(free)
   const place = standbys.indexOf(identity)
-  return place === -1 ? standbys.length * SLOT_MS + holdBackMs : place * SLOT_MS
+  return slowness(free) * (place === -1 ? standbys.length * SLOT_MS + holdBackMs : place * SLOT_MS)
+}
+
+function slowness(record: LeaseRecord): number {
+  const { writeMs } = readNote(record)
+  return typeof writeMs === 'number' ? Math.min(Math.max(writeMs / BRISK_WRITE_MS, 1), MOST_SLOWNESS) : 1
+}
+
+function readNote(record: LeaseRecord): { readonly identities?: unknown; readonly writeMs?: unknown } {
+  const text = record.annotations[STANDBY_ANNOTATION]
+  if (text === undefined) return {}
+  try {
+    const { of, ...note } = JSON.parse(text) as { readonly of?: unknown }
+    return of === record.acquireTime ? note : {}
+  } catch {
+    return {}
+  }
 }

@@ -218,6 +218,8 @@ export interface Hold {
   readonly request: HoldRequest
   /** Writes whose outcome is unknown. */
   readonly outstanding: readonly SentWrite[]
+  /** How long a write takes of late until it is known to have happened. */
+  readonly writeMs: number
 }
 
 /** The next or present request of a holder; there is never more than one. */
