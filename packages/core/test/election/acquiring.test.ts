@@ -54,6 +54,22 @@ describe('An acquiring write', () => {
     expect(elector.as('leading').hold).toMatchObject({ sentAt: 0, deadlineAt: 10_000, validUntil: 14_250 })
   })
 
+  test('says for how long the lease was free before it was taken', () => {
+    const elector = new PureElector()
+    elector.now = 700
+    elector.follow(released(1n))
+    elector.now = 900
+    expect(elector.acknowledge(2n)).toContainEqual(expect.objectContaining({ kind: 'begin-term', waitedMs: 200 }))
+  })
+
+  test('that was refused is repeated up to a fifth of the retry period later, so that replicas do not try in step', () => {
+    const elector = acquiring()
+    elector.random = 1
+    elector.failWrite('unreachable')
+    expect(kinds(elector.passTo(2399))).toEqual([])
+    expect(kinds(elector.passTo(2400))).toEqual(['read'])
+  })
+
   test('that is answered when its deadline has passed begins no term', () => {
     const elector = acquiring()
     elector.now = 10_000
