@@ -167,15 +167,17 @@ Act(p) ==
 (***************************************************************************)
 (* Leading                                                                 *)
 (***************************************************************************)
-(* A renewal in the instant of the last one would change nothing. *)
+(* A renewal in the instant of the last one would change nothing. That of a lease on offer may give up an answer that has grown old. *)
 Renew(p) ==
   LET base == proc[p].view
   IN /\ proc[p].mode \in {"reserve", "lead", "drain"}
      /\ proc[p].valid \in 1..(Validity - 1)
      /\ MaySend(p)
-     /\ Send(p, base,
-          [Seen(p) EXCEPT !.stamp = base + 1, !.src = Source(p), !.dur = LeaseTicks, !.sec = Second, !.echo = 0],
-          Validity)
+     /\ \E answer \in {Seen(p).answer} \cup IF Seen(p).offer THEN {NoAnswer} ELSE {}:
+          Send(p, base,
+            [Seen(p) EXCEPT !.stamp = base + 1, !.src = Source(p), !.dur = LeaseTicks, !.sec = Second, !.echo = 0,
+                            !.answer = answer],
+            Validity)
      /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
 
 (* An involuntary end, for whatever reason: the deadline, a stall, a failed controller. *)

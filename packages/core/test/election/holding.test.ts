@@ -17,6 +17,18 @@ describe('A leader', () => {
     expect(elector.all('read')).toEqual([])
   })
 
+  test('renews for the first time up to half a period early, and then at the period, so that many leases spread', () => {
+    const elector = new PureElector()
+    elector.follow(lease({ version: 1n, holderIdentity: '' }))
+    elector.random = 0.5
+    elector.acknowledge(2n)
+    expect(elector.passTo(1499)).toEqual([])
+    expect(kinds(elector.passTo(1500))).toEqual(['write'])
+    elector.acknowledge(3n)
+    expect(elector.passTo(3499)).toEqual([])
+    expect(kinds(elector.passTo(3500))).toEqual(['write'])
+  })
+
   test('keeps acquire time, transitions and duration while renewing, and writes the time of now with six digits', () => {
     const elector = leading()
     elector.passTo(2000)

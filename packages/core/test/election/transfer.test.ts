@@ -137,6 +137,26 @@ describe('A leader that steps down', () => {
     expect(purposes(elector.send({ kind: 'drained' }))).toEqual(['release'])
   })
 
+  test('gives up an answer that was not renewed for so long, and accepts the one that somebody else gives then', () => {
+    const elector = offering()
+    elector.observe(answered(elector, 4n))
+    for (const [now, version] of [
+      [2025, 5n],
+      [4025, 6n],
+    ] as const) {
+      elector.passTo(now)
+      elector.acknowledge(version)
+    }
+    expect(readAnswer(elector.lastWrite.write.record)).toMatchObject({ identity: 'other' })
+    elector.passTo(6025)
+    expect(readAnswer(elector.lastWrite.write.record)).toBeUndefined()
+    elector.acknowledge(7n)
+    elector.observe(answered(elector, 8n, 'third', 'n2'))
+    elector.now = 6100
+    expect(purposes(elector.send({ kind: 'drained' }))).toEqual(['transfer'])
+    expect(elector.lastWrite.write.record).toMatchObject({ holderIdentity: 'third' })
+  })
+
   test.each([
     ['of another term', { 'tenure.dev/transfer-answer': '{"holder":"me","of":"t","identity":"other","nonce":"n"}' }],
     ['that is no JSON', { 'tenure.dev/transfer-answer': '{' }],
@@ -235,6 +255,18 @@ describe('A follower that sees an offer', () => {
     elector.follow(at(1n, withOffer(HELD, { to: undefined })))
     elector.observe(at(2n, withAnswer(withOffer(HELD, { to: undefined }), { identity: 'third', nonce: 'n' })))
     expect(purposes(elector.passTo(9000))).toEqual([])
+  })
+
+  test('answers, after holding back anew, when that answer is gone again', () => {
+    const elector = new PureElector()
+    elector.random = 0.5
+    const offered = withOffer(HELD, { to: undefined })
+    elector.follow(at(1n, offered))
+    elector.observe(at(2n, withAnswer(offered, { identity: 'third', nonce: 'n' })))
+    elector.passTo(6000)
+    elector.observe(at(3n, { ...offered, renewTime: '2026-01-01T12:00:06.000000Z' }))
+    expect(purposes(elector.passTo(6000 + 2 * holdBackMs(0.5) - 1))).toEqual([])
+    expect(purposes(elector.passTo(6000 + 2 * holdBackMs(0.5)))).toEqual(['answer'])
   })
 
   test('stays quiet when the offer is to another', () => {

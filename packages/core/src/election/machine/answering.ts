@@ -11,7 +11,8 @@ import { type Answer, readAnswer, readOffer, TRANSFER_DURATION_MS, withAnswer } 
 /*
  * Answering the offer of a leader that drains.
  *
- * 1. The first answer stands. Whoever sees one stays quiet, and all hold back, for twice as long as before a released lease.
+ * 1. The first answer stands. Whoever sees one stays quiet, and all hold back, for twice as long as before a released lease. Should
+ *    it be taken back, or given up by the leader because it has grown old, the others begin anew.
  * 2. A standing answer is replaced by a fresh one before half of the time for which it is good has passed.
  * 3. Answers change annotations only, so they prolong nothing.
  * 4. A replica that leaves the lease to others, or stops, does not answer; one that stops takes its answer back.
@@ -42,10 +43,23 @@ export function withOfferSeen(state: Following, at: Instant, { identity }: Elect
   const isForMe =
     offer !== undefined && (offer.to ?? identity) === identity && lease?.record.holderIdentity !== identity
   if (!isForMe || lease === undefined) return state.offer === undefined ? next : { ...next, offer: undefined }
-  if (isTermOf(lease.record, state.offer?.term)) return next
+  const isTaken = isAnsweredByOther(lease.record, identity)
   const waitMs = offer.to === undefined ? waitForStandbysMs(lease.record, identity, PATIENCE * state.holdBackMs) : 0
-  const seen = { term: termOf(lease.record), answerAt: at.now + waitMs, request: undefined, refused: undefined }
+  const answerAt = at.now + waitMs
+  if (isTermOf(lease.record, state.offer?.term)) return withTaken(next, isTaken, answerAt)
+  const seen = { term: termOf(lease.record), answerAt, isTaken, request: undefined, refused: undefined }
   return { ...next, offer: seen }
+}
+
+/** Notes whether somebody else has answered an offer that was seen before; one that is open again is answered from `answerAt` on. */
+function withTaken(state: Following, isTaken: boolean, answerAt: number): Following {
+  const { offer } = state
+  if (offer === undefined || offer.isTaken === isTaken) return state
+  return { ...state, offer: { ...offer, isTaken, answerAt: isTaken ? offer.answerAt : answerAt } }
+}
+
+function isAnsweredByOther(record: LeaseRecord, identity: string): boolean {
+  return (readAnswer(record)?.identity ?? identity) !== identity
 }
 
 /** Whether an answer of this replica is under way or stored: stopping would leave the lease to nobody. */
@@ -63,8 +77,7 @@ export function answerDueAt(state: Following, { identity }: ElectorConfig): numb
   if (state.leaveBy !== undefined) return isOwn ? offer.answerAt : undefined
   const sentAt = memory.candidate?.sent.at(-1)?.sentAt
   if (isOwn && sentAt !== undefined) return Math.max(sentAt + RENEW_ANSWER_AFTER_MS, offer.answerAt)
-  const isTaken = (readAnswer(record)?.identity ?? identity) !== identity
-  return isTaken ? undefined : Math.max(offer.answerAt, state.notBefore)
+  return offer.isTaken ? undefined : Math.max(offer.answerAt, state.notBefore)
 }
 
 /** Answers, answers anew, or takes the answer back. */

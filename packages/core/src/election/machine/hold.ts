@@ -40,7 +40,7 @@ export interface HoldContext {
 /** What is left, with every write, of the time that a slow one took. */
 const FADING = 0.7
 
-/** The hold that a write which is known to have happened gives. */
+/** The hold that the acquiring write gives, which is known to have happened. */
 export function holdFrom(
   write: SentWrite,
   lease: PresentLease,
@@ -49,7 +49,7 @@ export function holdFrom(
   return {
     lease,
     ...validityFrom(write.sentAt, timing),
-    request: { kind: 'waiting', at: nextRenewalAt(write, timing) },
+    request: { kind: 'waiting', at: nextRenewalAt(write, timing) - spreadMs(at, timing) },
     outstanding: [],
     writeMs: at.now - write.sentAt,
   }
@@ -219,6 +219,14 @@ function nextRenewalAt(write: SentWrite, timing: ResolvedTimingOptions): number 
   if (timing.retryPeriodMs >= 1000 || !timing.wholeSecondPeers) return write.sentAt + timing.retryPeriodMs
   const milliseconds = Number(write.record.renewTime?.slice(20, 23) ?? 0)
   return write.sentAt + Math.min(timing.retryPeriodMs, 1001 - milliseconds)
+}
+
+/**
+ * The first renewal comes early by up to half of the period, so that a process that acquires many leases at once does not renew
+ * them all at once ever after.
+ */
+function spreadMs({ random }: Instant, { retryPeriodMs }: ResolvedTimingOptions): number {
+  return retryPeriodMs < 1000 ? 0 : (random * retryPeriodMs) / 2
 }
 
 function held(context: HoldContext, hold: Hold): HoldStep {

@@ -11,6 +11,7 @@ import { type Answer, readAnswer, readOffer, TRANSFER_DURATION_MS, withAnswer, w
  *
  * 1. The offer travels with a renewal, which is sent early for it. A drain that is over by then is spared the write.
  * 2. An answer counts while it is fresh: its replica sends another one long before this one is as old as a transfer is good for.
+ *    One that has grown as old as that is left out of the next renewal, so that somebody else may answer.
  */
 
 /** How long a drain has to last before an offer is worth a write. */
@@ -37,14 +38,16 @@ export function withOfferFollowed(state: Draining, at: Instant): Draining {
 
 /** The renewal of a lease that is on offer, or soon will be. */
 export function renewalWithOffer(
-  { offer, stepDown }: Draining,
+  { offer, stepDown, answered }: Draining,
   at: Instant,
   config: ElectorConfig,
 ): (hold: Hold) => LeaseWrite {
   const isDue = offer.kind === 'made' || (offer.kind === 'planned' && at.now >= offer.at)
   return ({ lease }) => {
     const record = renewRecord(lease.record, config, at.wallTime)
-    const offered = withAnswer(withOffer(record, { to: stepDown.to }), readAnswer(lease.record))
+    const answer = readAnswer(lease.record)
+    const kept = answer?.nonce === outdatedNonce(answered, at) ? undefined : answer
+    const offered = withAnswer(withOffer(record, { to: stepDown.to }), kept)
     return { purpose: 'renew', base: lease, record: isDue ? offered : record }
   }
 }
@@ -52,8 +55,7 @@ export function renewalWithOffer(
 /** Which answers count at this moment; none when nothing was offered. */
 export function acceptedAnswers({ offer, stepDown, answered }: Draining, at: Instant): AcceptedAnswers | undefined {
   if (offer.kind !== 'made') return undefined
-  const isOld = answered !== undefined && at.now - answered.since >= TRANSFER_DURATION_MS
-  return { to: stepDown.to, except: isOld ? answered.nonce : undefined }
+  return { to: stepDown.to, except: outdatedNonce(answered, at) }
 }
 
 /** The answer in a record, if it counts. */
@@ -66,6 +68,12 @@ export function acceptedAnswer(
   if (answer === undefined || accepts === undefined || answer.identity === identity) return undefined
   if (accepts.to !== undefined && answer.identity !== accepts.to) return undefined
   return answer.nonce === accepts.except ? undefined : answer
+}
+
+/** The nonce of an answer that was there for so long that its replica must be gone, or cut off. */
+function outdatedNonce(answered: Draining['answered'], at: Instant): string | undefined {
+  const isOld = answered !== undefined && at.now - answered.since >= TRANSFER_DURATION_MS
+  return isOld ? answered.nonce : undefined
 }
 
 function answeredSince({ hold, answered }: Draining, at: Instant): Draining['answered'] {

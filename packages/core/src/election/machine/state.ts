@@ -48,6 +48,8 @@ export interface SeenOffer {
   readonly term: TermKey
   /** No answer before this time. */
   readonly answerAt: number
+  /** Whether somebody else has answered. */
+  readonly isTaken: boolean
   /** The answering write that is under way. */
   readonly request: { readonly number: number; readonly base: bigint } | undefined
   /** The version on which an answer was refused: only a newer one can be answered. */
