@@ -6,8 +6,8 @@ import { type Figures, writeFigures } from './figures.ts'
 
 /*
  * What leak detectors see: every plant of the detector's own tests, leaked and clean, each in a process of its own under each
- * detector. Caught: it says that something was left. Named: it says where in the plant. Fails: the run fails. `--readme` puts the
- * table into the README of the package.
+ * detector. Caught: it says that something was left. Named: it says where in the plant. Fails: the run fails. Refused: it does not let
+ * the plant do that. `--readme` puts the table into the README of the package.
  */
 const { values } = parseArgs({
   options: { json: { type: 'string' }, only: { type: 'string' }, readme: { type: 'boolean' } },
@@ -69,6 +69,7 @@ async function judge(detector: Detector): Promise<readonly Row[]> {
 
 function cell(row: Row | undefined): string {
   if (row === undefined) return ''
+  if (row.leak.refused) return 'refused'
   const words = row.leak.caught ? ['caught', row.leak.named ? 'named' : '', row.leak.failed ? 'fails' : ''] : ['–']
   if (row.clean.caught) words.push('(twin too)')
   return words.filter((word) => word !== '').join(' ')
@@ -77,7 +78,7 @@ function cell(row: Row | undefined): string {
 /** What a twin looks like too is not told from a leak. */
 function countsOf(rows: readonly Row[]): Figures {
   return {
-    missed: rows.filter(({ leak }) => !leak.caught).length,
+    missed: rows.filter(({ leak }) => !leak.caught && !leak.refused).length,
     unnamed: rows.filter(({ leak }) => leak.caught && !leak.named).length,
     passing: rows.filter(({ leak }) => leak.caught && !leak.failed).length,
     false_positives: rows.filter(({ clean }) => clean.caught).length,

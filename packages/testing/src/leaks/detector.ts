@@ -15,9 +15,11 @@ import { trackPerformanceMonitors } from './kinds/performance-monitors.ts'
 import { trackTerms } from './kinds/terms.ts'
 import { trackInspectorSessions } from './kinds/inspector-sessions.ts'
 import { trackModuleHooks } from './kinds/module-hooks.ts'
+import { trackObjectUrls } from './kinds/object-urls.ts'
 import { trackPendingWaits } from './kinds/pending-waits.ts'
 import { trackPerformanceEntries } from './kinds/performance-entries.ts'
 import { trackProcessSetters } from './kinds/process-setters.ts'
+import { trackStreamLocks } from './kinds/stream-locks.ts'
 import { trackTemporaryDirectories } from './kinds/temporary-directories.ts'
 import { Ledger } from './ledger.ts'
 import { type Undo, undoAll } from './replace-property.ts'
@@ -43,6 +45,8 @@ const TRACKERS: readonly Tracker[] = [
   trackPerformanceEntries,
   trackProcessSetters,
   trackTemporaryDirectories,
+  trackObjectUrls,
+  trackStreamLocks,
   trackCallContext,
 ]
 

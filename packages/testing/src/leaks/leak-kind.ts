@@ -44,6 +44,8 @@ export type LeakKind =
   | 'inspector'
   | 'module-hook'
   | 'wait'
+  | 'object-url'
+  | 'stream-lock'
   | 'temporary-directory'
   | 'global'
   | 'process-state'
@@ -106,7 +108,7 @@ const KINDS: Readonly<Record<LeakKind, KindFacts>> = {
     fix: 'drop the reference in `term.defer()`: something that outlives the term holds it',
   },
   'owned-object': {
-    title: 'object of a Controller still reachable after garbage collection',
+    title: 'object of a term still reachable after garbage collection',
     fix: 'drop the reference in `term.defer()`: something that outlives the term holds it, one more every term',
   },
   'kept-object': { title: 'object still reachable after garbage collection', fix: 'drop the last reference to it' },
@@ -159,6 +161,11 @@ const KINDS: Readonly<Record<LeakKind, KindFacts>> = {
   wait: {
     title: 'wait that is not over',
     fix: 'let go of the lock, or give the wait a timeout or `{ signal: term.signal }`',
+  },
+  'object-url': { title: 'object URL', fix: '`URL.revokeObjectURL()` it in `term.defer()`' },
+  'stream-lock': {
+    title: 'lock of a web stream that is still reachable',
+    fix: '`releaseLock()` it, or close or cancel the stream, in `term.defer()`',
   },
   'temporary-directory': {
     title: 'temporary directory',

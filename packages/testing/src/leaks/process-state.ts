@@ -77,7 +77,12 @@ export function readProcessState(): ProcessState {
     .set('process.title', process.title)
     .set('process.hasUncaughtExceptionCaptureCallback()', process.hasUncaughtExceptionCaptureCallback())
     .set('dns.getServers()', dns.getServers().join(' '))
+    .set('dns.getDefaultResultOrder()', dns.getDefaultResultOrder())
+    .set('net.getDefaultAutoSelectFamily()', net.getDefaultAutoSelectFamily())
     .set('EventEmitter.defaultMaxListeners', EventEmitter.defaultMaxListeners)
+    .set('EventEmitter.captureRejections', Reflect.get(EventEmitter, 'captureRejections'))
+    .set('process.stdout.write', process.stdout.write)
+    .set('process.stderr.write', process.stderr.write)
     .set('http.globalAgent', http.globalAgent)
     .set('https.globalAgent', https.globalAgent)
 }

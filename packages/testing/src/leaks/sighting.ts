@@ -41,7 +41,7 @@ export function sightingOf(entry: Entry, options: ResolvedLeakWatchOptions): Sig
   if (isOfTestRunner(entry)) return undefined
   const description = entry.thing.describe()
   if (description === undefined || options.ignoredKinds.has(description.kind)) return undefined
-  if (MADE_BY_NODE.has(description.kind) && isOfNode(entry)) return undefined
+  if (MADE_BY_NODE.has(description.kind) && isOfNode(entry, description.kind)) return undefined
   if (description.kind === 'timeout' && isOfConnection(entry)) return undefined
   const frames = bestFrames(entry)
   const lines = frames.map((frame) => `${frame.name} ${placeOf(frame)}`)
@@ -66,8 +66,10 @@ function isOfConnection({ trace }: Entry): boolean {
   return setter !== undefined && CONNECTION_TIMERS.test(setter.file)
 }
 
-function isOfNode({ trace, origin }: Entry): boolean {
-  return origin.run === undefined && origin.call === undefined && !rawFramesOf(trace).some(isLibraryFrame)
+/** In a term as well Node listens by itself, to the sockets of a pool: what counts is the socket. */
+function isOfNode({ trace, origin }: Entry, kind: LeakKind): boolean {
+  const isOfRun = origin.run !== undefined && kind !== 'event-listener'
+  return !isOfRun && origin.call === undefined && !rawFramesOf(trace).some(isLibraryFrame)
 }
 
 function isIgnored(line: string, sites: readonly (string | RegExp)[]): boolean {

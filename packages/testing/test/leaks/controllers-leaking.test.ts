@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { Agent, createServer, get, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { Controller, Manager, MemoryLeaseStore, OptionsError, type Term } from '@tenure/core'
 import { describe, expect, it } from 'vitest'
 import { expectNoLeaks, LeakError, type LeakTestKit } from '../../src/leaks/index.ts'
@@ -54,6 +57,26 @@ describe('a leak in every term', () => {
     const restore = await plant.prepare?.()
     await expectNoLeaks(() => new Gardener(() => plant.clean()), { terms: 2, termMs: 10 })
     await restore?.()
+  })
+})
+
+describe('what Node does with a pooled connection', () => {
+  it('is not claimed apart from the connection, which may be left on purpose', async () => {
+    const server = createServer((_request, response) => response.end()).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const agent = new Agent({ keepAlive: true })
+    const call = async () => {
+      const { port } = server.address() as AddressInfo
+      const [response] = (await once(get({ port, host: '127.0.0.1', agent }), 'response')) as [IncomingMessage]
+      await once(response.resume(), 'close')
+    }
+    try {
+      await call()
+      await expectNoLeaks(() => new Gardener(call), { terms: 3, graceMs: 60, ignore: { kinds: ['keep-alive-socket'] } })
+    } finally {
+      agent.destroy()
+      server.close()
+    }
   })
 })
 

@@ -6,7 +6,7 @@ import type { Tracker } from '../tracker.ts'
 import { isUnobserved } from '../unobserved.ts'
 import { describeFileResource } from './file-resources.ts'
 import { describeNetResource, isTlsGone } from './net-resources.ts'
-import { describeOtherResource } from './other-resources.ts'
+import { describeOtherResource, isZlibGone } from './other-resources.ts'
 import type { ResourceFacts } from './resource-facts.ts'
 import { describeTimer, isTimerGone } from './timers.ts'
 
@@ -23,7 +23,6 @@ const IGNORED: ReadonlySet<string> = new Set([
   'PerformanceObserver',
   'FILEHANDLE',
   'DIRHANDLE',
-  'ZLIB',
   'DNSCHANNEL',
   'HTTPINCOMINGMESSAGE',
   'HTTPCLIENTREQUEST',
@@ -82,7 +81,8 @@ function originOf(type: string, parent: Entry | undefined): Origin {
 }
 
 function isGone(type: string, resource: object | undefined): boolean {
-  return resource === undefined || isTimerGone(resource) || (type === 'TLSWRAP' && isTlsGone(resource))
+  if (resource === undefined || isTimerGone(resource)) return true
+  return (type === 'TLSWRAP' && isTlsGone(resource)) || (type === 'ZLIB' && isZlibGone(resource))
 }
 
 function describe(facts: ResourceFacts): Description | undefined {

@@ -11,12 +11,20 @@ export function describeOtherResource({ type, resource, trace }: ResourceFacts):
       return { kind: 'worker', isRef }
     case 'MESSAGEPORT':
       return describePort(trace, isRef)
+    case 'ZLIB':
+      return { kind: 'handle', detail: 'a compression that was not ended' }
     case 'TTYWRAP':
       return 'nothing'
     default:
       if (isRef === undefined || REQUEST.test(type)) return { kind: 'request', detail: `\`${type}\`` }
       return { kind: 'handle', detail: `\`${type}\``, isRef }
   }
+}
+
+/** The handle of a compression is there until it is collected; its stream lets go of it when it is closed. */
+export function isZlibGone(resource: object): boolean {
+  const owner = ownerOf(resource)
+  return owner === undefined || Reflect.get(owner, '_handle') !== resource
 }
 
 const REQUEST = /REQ|^(?:TCPCONNECT|PIPECONNECT|UDPSEND|SHUTDOWN|WRITE|QUERY)WRAP$/

@@ -1,4 +1,5 @@
 import dns from 'node:dns'
+import net from 'node:net'
 import type { EntryContext, Ledger } from '../ledger.ts'
 import { currentOrigin } from '../origin.ts'
 import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'
@@ -14,6 +15,8 @@ export const trackProcessSetters: Tracker = ({ ledger }) =>
     noteCalls(ledger, process, 'umask', 'process.umask()'),
     noteCalls(ledger, process, 'setUncaughtExceptionCaptureCallback', 'process.hasUncaughtExceptionCaptureCallback()'),
     noteCalls(ledger, dns, 'setServers', 'dns.getServers()'),
+    noteCalls(ledger, dns, 'setDefaultResultOrder', 'dns.getDefaultResultOrder()'),
+    noteCalls(ledger, net, 'setDefaultAutoSelectFamily', 'net.getDefaultAutoSelectFamily()'),
     noteEnvironment(ledger),
   ])
 

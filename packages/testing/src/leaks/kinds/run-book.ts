@@ -1,4 +1,4 @@
-import type { TaskScope } from '@tenure/core'
+import type { TaskScope, Term } from '@tenure/core'
 import type { Description, Ledger } from '../ledger.ts'
 import type { Origin } from '../origin.ts'
 import { takeTrace, type Trace } from '../trace.ts'
@@ -17,11 +17,12 @@ export class RunBook {
   readonly #ledger: Ledger
   readonly #runs = new WeakMap<TaskScope, Run>()
   readonly #over = new WeakSet<TaskScope>()
+  readonly #signals = new WeakMap<TaskScope, readonly (readonly [name: string, signal: WeakRef<AbortSignal>])[]>()
   /** Built and not yet run, by name: names are unique within a lease. */
   readonly #built = new Map<string, { readonly controller: WeakRef<object>; readonly trace: Trace | undefined }>()
   readonly #epochs = new Map<string, bigint>()
   readonly #leaseOf = new Map<string, string>()
-  readonly #fieldSightings = new WeakMap<object, Set<number>>()
+  readonly #ownedSightings = new WeakMap<object, Set<number>>()
   #beginning: string | undefined
   #nextRun = 1
 
@@ -43,6 +44,14 @@ export class RunBook {
     this.#built.set(name, { controller: new WeakRef(controller), trace })
   }
 
+  /** A controller is about to run with this Term. */
+  termHandedOut(scope: TaskScope, { signal, hardSignal }: Term): void {
+    this.#signals.set(scope, [
+      ['signal', new WeakRef(signal)],
+      ['hardSignal', new WeakRef(hardSignal)],
+    ])
+  }
+
   /** What the tasks of a scope create comes from here. */
   originOf(scope: TaskScope): Origin {
     return (this.#runs.get(scope) ?? this.#begin(scope)).origin
@@ -54,10 +63,15 @@ export class RunBook {
     if (run === undefined || this.#over.has(scope)) return
     this.#over.add(scope)
     this.#expectCollected(scope, run, () => ({ kind: 'term' }))
+    for (const [name, ref] of this.#signals.get(scope) ?? []) {
+      const signal = ref.deref()
+      if (signal !== undefined) this.#watchOwned(signal, run, `the ${name} of a Term of \`${run.origin.controller}\``)
+    }
     const controller = run.controller?.deref()
     if (controller === undefined) return
     this.#expectCollected(controller, run, () => ({ kind: 'controller' }))
-    for (const [field, value] of ownedObjects(controller)) this.#watchField(value, run, field)
+    for (const [field, value] of ownedObjects(controller))
+      this.#watchOwned(value, run, `\`${run.origin.controller}.${field}\``)
   }
 
   #begin(scope: TaskScope): Run {
@@ -87,13 +101,12 @@ export class RunBook {
   }
 
   /** An object that several runs have in a field is not theirs: it was handed to them. */
-  #watchField(object: object, run: Run, field: string): void {
-    const sightings = this.#fieldSightings.get(object) ?? new Set<number>()
-    this.#fieldSightings.set(object, sightings)
+  #watchOwned(object: object, run: Run, detail: string): void {
+    const sightings = this.#ownedSightings.get(object) ?? new Set<number>()
+    this.#ownedSightings.set(object, sightings)
     sightings.add(run.origin.run ?? 0)
     if (sightings.size > 1) return
-    const owner = `\`${run.origin.controller}.${field}\``
-    this.#expectCollected(object, run, () => (sightings.size > 1 ? undefined : { kind: 'owned-object', detail: owner }))
+    this.#expectCollected(object, run, () => (sightings.size > 1 ? undefined : { kind: 'owned-object', detail }))
   }
 }
 

@@ -5,6 +5,7 @@ import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'
 import { takeTrace, type Trace } from '../trace.ts'
 import type { Tracker } from '../tracker.ts'
 import { RunBook } from './run-book.ts'
+import { WatchedRuns } from './watched-runs.ts'
 
 /**
  * Terms as Tenure runs them: gives everything that a task creates its controller, term and task, and follows tasks, Terms and
@@ -12,10 +13,16 @@ import { RunBook } from './run-book.ts'
  */
 export const trackTerms: Tracker = ({ ledger }) => {
   const book = new RunBook(ledger)
+  const runs = new WatchedRuns(book)
+  const built = (controller: object, trace?: Trace) => {
+    book.controllerBuilt(controller, trace)
+    runs.watch(controller)
+  }
   return undoAll([
+    () => runs.undo(),
     watchManagers(book),
-    watchFactories(book),
-    watchAdmissions(book),
+    watchFactories(built),
+    watchAdmissions(built),
     watchTasks(ledger, book),
     watchCleanups(book),
     watchJoins(book),
@@ -39,12 +46,14 @@ function watchManagers(book: RunBook): Undo {
   )
 }
 
+type Built = (controller: object, trace?: Trace) => void
+
 interface Registrar {
   register(factory: unknown, options?: object): unknown
 }
 
 /** Both the manager and a candidacy of its own take factories in the same method. */
-function watchFactories(book: RunBook): Undo {
+function watchFactories(built: Built): Undo {
   const store = new MemoryLeaseStore()
   const probe = new Manager({ identity: 'probe', lease: { name: 'probe' }, createLock: () => store.lock('probe') })
   const prototype = Object.getPrototypeOf(probe.candidacies[0]) as Registrar
@@ -57,7 +66,7 @@ function watchFactories(book: RunBook): Undo {
         const trace = takeTrace()
         const observed = () => {
           const controller: unknown = factory()
-          if (typeof controller === 'object' && controller !== null) book.controllerBuilt(controller, trace)
+          if (typeof controller === 'object' && controller !== null) built(controller, trace)
           return controller
         }
         return original.call(this, observed, options)
@@ -69,13 +78,13 @@ function watchFactories(book: RunBook): Undo {
  * The factories of a manager that was made before anybody watched cannot be seen any more. What they make can: Tenure notes every
  * controller in a WeakSet, so as to refuse one that it is given twice.
  */
-function watchAdmissions(book: RunBook): Undo {
+function watchAdmissions(built: Built): Undo {
   return replaceProperty(
     WeakSet.prototype as WeakSet<object>,
     'add',
     (original) =>
       function add(this: WeakSet<object>, value: object) {
-        if (value instanceof Controller) book.controllerBuilt(value)
+        if (value instanceof Controller) built(value)
         return original.call(this, value)
       },
   )

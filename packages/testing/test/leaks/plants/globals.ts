@@ -1,3 +1,4 @@
+import dns from 'node:dns'
 import { EventEmitter } from 'node:events'
 import fs from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -7,7 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
-import type { Plant } from './plant.ts'
+import { createGzip } from 'node:zlib'
+import { kept, letGo, type Plant } from './plant.ts'
 
 const globals = globalThis as Record<string, unknown>
 const shared = new Int32Array(new SharedArrayBuffer(8))
@@ -58,6 +60,34 @@ const statePlants: readonly Plant[] = [
       process.setUncaughtExceptionCaptureCallback(() => {})
       process.setUncaughtExceptionCaptureCallback(null)
     },
+  },
+  {
+    name: 'order of DNS results',
+    kind: 'process-state',
+    leak: () => {
+      const before = dns.getDefaultResultOrder()
+      dns.setDefaultResultOrder('ipv6first')
+      return () => dns.setDefaultResultOrder(before)
+    },
+    clean: () => {
+      const before = dns.getDefaultResultOrder()
+      dns.setDefaultResultOrder('ipv6first')
+      dns.setDefaultResultOrder(before)
+    },
+  },
+  {
+    name: 'patched standard output',
+    kind: 'global',
+    isUnplaced: true,
+    leak: () => replace(process.stdout, 'write', () => true),
+    clean: () => replace(process.stdout, 'write', () => true)(),
+  },
+  {
+    name: 'rejections captured by every EventEmitter',
+    kind: 'global',
+    isUnplaced: true,
+    leak: () => replace(EventEmitter, 'captureRejections', true),
+    clean: () => replace(EventEmitter, 'captureRejections', true)(),
   },
   {
     name: 'new global',
@@ -190,6 +220,61 @@ export const globalPlants: readonly Plant[] = [
       return () => rm(path, { recursive: true })
     },
     clean: async () => rm(await mkdtemp(join(tmpdir(), 'leaks-')), { recursive: true }),
+  },
+  {
+    name: 'object URL',
+    kind: 'object-url',
+    leak: () => {
+      const url = URL.createObjectURL(new Blob(['leaked']))
+      return () => URL.revokeObjectURL(url)
+    },
+    clean: () => URL.revokeObjectURL(URL.createObjectURL(new Blob(['revoked']))),
+  },
+  {
+    name: 'reader of a web stream that others use',
+    kind: 'stream-lock',
+    leak: () => {
+      const stream = new ReadableStream()
+      kept.push(stream)
+      stream.getReader()
+      return letGo
+    },
+    clean: () => {
+      const stream = new ReadableStream()
+      kept.push(stream)
+      stream.getReader().releaseLock()
+      return letGo
+    },
+  },
+  {
+    name: 'writer of a web stream that others use',
+    kind: 'stream-lock',
+    leak: () => {
+      const stream = new WritableStream()
+      kept.push(stream)
+      stream.getWriter()
+      return letGo
+    },
+    clean: async () => {
+      const stream = new WritableStream()
+      kept.push(stream)
+      await stream.getWriter().close()
+      return letGo
+    },
+  },
+  {
+    name: 'compression that was never ended',
+    kind: 'handle',
+    leak: () => {
+      kept.push(createGzip())
+      return letGo
+    },
+    clean: () => {
+      const gzip = createGzip()
+      kept.push(gzip)
+      gzip.close()
+      return letGo
+    },
   },
   {
     name: 'readline on the standard input',

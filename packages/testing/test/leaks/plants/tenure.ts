@@ -95,6 +95,15 @@ export const tenurePlants: readonly Plant[] = [
     clean: () => twoTerms((_term, controller) => void controller.name),
   },
   {
+    name: 'signal of a Term in a list',
+    kind: 'owned-object',
+    leak: async () => {
+      await twoTerms((term) => kept.push(term.signal))
+      return letGo
+    },
+    clean: () => twoTerms((term) => void term.signal.aborted),
+  },
+  {
     name: 'cache of a Controller',
     kind: 'owned-object',
     leak: async () => {
