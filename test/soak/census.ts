@@ -9,13 +9,16 @@ import type { ProcessManager } from 'tenure'
 import { bus, root } from './controllers.ts'
 
 setFlagsFromString('--expose-gc')
+// What belongs to code lies among the objects: constants, scopes, feedback. It is to stay as it is, and to be there from the start.
+setFlagsFromString('--no-flush-bytecode')
+setFlagsFromString('--no-lazy-feedback-allocation')
 const collect = runInNewContext('gc') as () => void
 
 /** What this process holds at one moment between two terms, after garbage collections. */
 export interface Census {
   /** The term that has just ended. */
   readonly term: number
-  /** Bytes of the objects on the heap, and of what they hold outside of it. Code comes and goes by itself and does not count. */
+  /** Bytes of the objects on the heap, and of what they hold outside of it. Compiled code comes by itself and does not count. */
   readonly heapBytes: number
   readonly rssBytes: number
   /** How many objects of a class there are; undefined where they were not counted. */

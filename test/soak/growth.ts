@@ -3,7 +3,6 @@ export interface Growth {
   readonly perTerm: number
   /** One-sided: the true growth is above this in one of twenty cases. */
   readonly upperBound95: number
-  readonly lowerBound95: number
 }
 
 /** A value at a term. */
@@ -25,7 +24,19 @@ export function growthOf(points: readonly Point[]): Growth {
   const correlation = squares === 0 ? 0 : Math.min(0.9, Math.max(0, followed / squares))
   const error = Math.sqrt((squares / (n - 2) / spread) * ((1 + correlation) / (1 - correlation)))
   const margin = studentQuantile95(n - 2) * error
-  return { perTerm, upperBound95: perTerm + margin, lowerBound95: perTerm - margin }
+  return { perTerm, upperBound95: perTerm + margin }
+}
+
+/**
+ * The repeated median of the slopes: of each point to all others, and of all points. Almost half of the points may be far off. Objects are
+ * counted exactly, but for those of a connection that has not quite closed.
+ */
+export function typicalGrowthOf(points: readonly Point[]): number {
+  return median(
+    points.map(([term, value], index) =>
+      median(points.toSpliced(index, 1).map(([other, there]) => (there - value) / (other - term))),
+    ),
+  )
 }
 
 /** The one-sided 95 % quantile of Student's distribution, to a hundredth from 5 degrees of freedom on. */
@@ -41,7 +52,7 @@ function mean(values: readonly number[]): number {
   return sum(values) / values.length
 }
 
-/** The value in the middle. */
+/** The value in the middle, the lower one of two. */
 export function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? Number.NaN
 }

@@ -1,12 +1,13 @@
 import type { Census, Counts } from './census.ts'
-import { type Growth, growthOf, median, type Point } from './growth.ts'
+import { type Growth, growthOf, median, type Point, typicalGrowthOf } from './growth.ts'
 
 /** What a soak came to. */
 export interface Verdict {
   /** What has been left behind, a line each. */
   readonly findings: readonly string[]
   readonly heap: Growth
-  readonly objects: Readonly<Record<string, Growth>>
+  /** How many objects of a class come to stay with each term. */
+  readonly objectsPerTerm: Counts
   readonly rssGrowthBytes: number
   readonly deltas: Counts
 }
@@ -29,21 +30,27 @@ export function judge(censuses: readonly Census[], terms: number): Verdict {
   const settled = censuses.filter(({ term }) => term > terms / 5)
   const heap = growthOf(settled.map(({ term, heapBytes }): Point => [term, heapBytes]))
   const names = Object.keys(censuses[0]?.objects ?? {})
-  const objects = Object.fromEntries(names.map((name) => [name, growthOf(objectsOf(settled, name))]))
+  const objectsPerTerm = Object.fromEntries(names.map((name) => [name, typicalGrowthOf(objectsOf(settled, name))]))
   const rssGrowthBytes = medianRss(settled.slice(-AT_ENDS)) - medianRss(settled.slice(0, AT_ENDS))
   const deltas = deltasOf(censuses)
   const limit = Math.max(HEAP_BYTES_PER_TERM, HEAP_ALLOWANCE / terms)
   const findings = [
-    ...(heap.upperBound95 > limit ? [`heap: ${describe(heap, 'bytes')}, more than ${limit} (95 %)`] : []),
-    ...Object.entries(objects).flatMap(([name, growth]) =>
-      growth.lowerBound95 > OBJECTS_PER_TERM ? [`${name}: ${describe(growth, name)}`] : [],
+    ...(heap.upperBound95 > limit ? [`heap: ${describe(heap)}, more than ${limit} (95 %)`] : []),
+    ...Object.entries(objectsPerTerm).flatMap(([name, growth]) =>
+      growth > OBJECTS_PER_TERM
+        ? [
+            `${name}: ${growth.toFixed(2)} more a term (${objectsOf(settled, name)
+              .map(([, count]) => count)
+              .join(' ')})`,
+          ]
+        : [],
     ),
     ...(rssGrowthBytes > RSS_ALLOWANCE ? [`RSS: grown by ${(rssGrowthBytes / 2 ** 20).toFixed(1)} MiB`] : []),
     ...Object.entries(deltas).flatMap(([name, delta]) =>
       delta > 0 ? [`${name}: ${delta} more than at the start (${seriesOf(censuses, name)})`] : [],
     ),
   ]
-  return { findings, heap, objects, rssGrowthBytes, deltas }
+  return { findings, heap, objectsPerTerm, rssGrowthBytes, deltas }
 }
 
 /** How many objects of a class there were, where they were counted. */
@@ -77,6 +84,6 @@ function medianRss(censuses: readonly Census[]): number {
   return median(censuses.map(({ rssBytes }) => rssBytes))
 }
 
-function describe({ perTerm, upperBound95 }: Growth, unit: string): string {
-  return `${perTerm.toFixed(2)} ${unit} a term, at most ${upperBound95.toFixed(2)}`
+function describe({ perTerm, upperBound95 }: Growth): string {
+  return `${perTerm.toFixed(2)} bytes a term, at most ${upperBound95.toFixed(2)}`
 }
