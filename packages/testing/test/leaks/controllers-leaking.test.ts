@@ -3,7 +3,7 @@ import { Agent, createServer, get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Controller, Manager, MemoryLeaseStore, OptionsError, type Term } from '@tenure/core'
 import { describe, expect, it } from 'vitest'
-import { expectNoLeaks, LeakError, type LeakTestKit } from '../../src/leaks/index.ts'
+import { expectNoLeaks, LeakError, type LeakTestKit, watchForLeaks } from '../../src/leaks/index.ts'
 import { type CleanUp, type Plant, plants } from './plants/index.ts'
 import { tenurePlants } from './plants/tenure.ts'
 
@@ -29,6 +29,19 @@ async function failureOf(check: Promise<void>): Promise<LeakError> {
   )
   if (error instanceof LeakError) return error
   throw new Error('Expected leaks to be found', { cause: error })
+}
+
+/** One term of one controller. */
+async function runOnce(build: () => Controller): Promise<void> {
+  const store = new MemoryLeaseStore()
+  const manager = new Manager({ identity: 'a', lease: { name: 'once' }, createLock: ({ name }) => store.lock(name) })
+  const began = Promise.withResolvers<void>()
+  manager.on(({ kind }) => kind === 'term-began' && began.resolve())
+  manager.register(build)
+  const running = manager.start()
+  await began.promise
+  await manager.stop()
+  await running
 }
 
 /** What a controller can plant in each of its terms: everything that does not bring a manager of its own, and has a place. */
@@ -107,6 +120,20 @@ describe('objects of a term', () => {
     const { leaks } = await failureOf(expectNoLeaks(manager, QUICK))
     expect(leaks).toMatchObject([{ kind: 'controller', controller: 'gardener', epochs: [1n, LATER], count: 2 }])
     expect(kept).toHaveLength(2)
+  })
+
+  it('are not held by the watch itself where a class is declared among them', async () => {
+    const watch = watchForLeaks({ graceMs: 60 })
+    await runOnce(() => {
+      const bytes = { length: 1024 }
+      watch.expectCollected(bytes, 'what the class holds')
+      return new (class extends Gardener {
+        override run(term: Term): Promise<void> {
+          return super.run(bytes.length > 0 ? term : term)
+        }
+      })(() => {})
+    })
+    await watch.assertNone()
   })
 
   it('do not count when they are left to whoever asks for that', async () => {

@@ -6,10 +6,15 @@ interface Runnable {
   run(term: Term): unknown
 }
 
-/** Shows the book each Term as it is handed to a controller: nobody else knows which signals belong to it. */
+/**
+ * Shows the book each Term as it is handed to a controller: nobody else knows which signals belong to it.
+ *
+ * Holds no class: one that was declared in a test holds all that the test has in variables.
+ */
 export class WatchedRuns {
   readonly #book: RunBook
-  readonly #undos = new Map<object, Undo>()
+  readonly #undos = new WeakMap<object, Undo>()
+  readonly #owners = new Set<WeakRef<object>>()
 
   constructor(book: RunBook) {
     this.#book = book
@@ -31,12 +36,16 @@ export class WatchedRuns {
         },
     )
     this.#undos.set(owner, undo)
+    this.#owners.add(new WeakRef(owner))
   }
 
   /** Puts everything back. */
   undo(): void {
-    for (const undo of this.#undos.values()) undo()
-    this.#undos.clear()
+    for (const ref of this.#owners) {
+      const owner = ref.deref()
+      if (owner !== undefined) this.#undos.get(owner)?.()
+    }
+    this.#owners.clear()
   }
 }
 
