@@ -9,7 +9,14 @@ import { parseArgs } from 'node:util'
  * Whether the leak detector ever cries wolf: runs the unit tests that it watches over and over, which leave nothing behind, and counts
  * the ones that fail. `--runs N` says how often.
  */
-const WATCHED = ['packages/cli', 'packages/ops', 'packages/tenure']
+const WATCHED = [
+  'packages/cli',
+  'packages/core',
+  'packages/kubernetes',
+  'packages/ops',
+  'packages/tenure',
+  'packages/testing',
+]
 const ROOT = join(import.meta.dirname, '..')
 const VITEST = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs')
 

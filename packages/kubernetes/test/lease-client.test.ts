@@ -27,6 +27,8 @@ let serial = 0
 beforeAll(async () => {
   server = await startApiServer()
   admin = new ApiTransport({ kubeConfig: kubeConfigOf(server.kubeConfig()) })
+  // Opens the connection that all tests use.
+  await asAdmin('/api/v1/namespaces', { metadata: { name: 'shared-0' } })
 })
 
 afterAll(async () => {

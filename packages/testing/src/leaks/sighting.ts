@@ -36,12 +36,19 @@ const MADE_BY_NODE = new Set<LeakKind>([
   'tls-socket',
 ])
 
+const LISTENERS = new Set<LeakKind>(['event-listener', 'event-target-listener'])
+
+/** Modules of Node that listen to what they have just made: the standard streams when they are first read, and ports of threads. */
+const WIRING = /^node:internal\/(?:bootstrap|worker)/
+const EVENTS = new Set(['', 'node:events', 'node:internal/event_target', 'node:internal/streams/readable'])
+
 /** What there is to say about an entry; undefined when it does not count. */
 export function sightingOf(entry: Entry, options: ResolvedLeakWatchOptions): Sighting | undefined {
   if (isOfTestRunner(entry)) return undefined
   const description = entry.thing.describe()
   if (description === undefined || options.ignoredKinds.has(description.kind)) return undefined
   if (MADE_BY_NODE.has(description.kind) && isOfNode(entry, description.kind)) return undefined
+  if (LISTENERS.has(description.kind) && isWiring(entry)) return undefined
   if (description.kind === 'timeout' && isOfConnection(entry)) return undefined
   const frames = bestFrames(entry)
   const lines = frames.map((frame) => `${frame.name} ${placeOf(frame)}`)
@@ -59,6 +66,11 @@ export function roughSiteOf({ trace, origin }: Entry): string {
 function isOfTestRunner({ trace }: Entry): boolean {
   const creator = rawFramesOf(trace).find((frame) => isTestRunnerFrame(frame) || isLibraryFrame(frame))
   return creator !== undefined && isTestRunnerFrame(creator)
+}
+
+function isWiring({ trace }: Entry): boolean {
+  const adder = rawFramesOf(trace).find((frame) => !isOwnFrame(frame) && !EVENTS.has(frame.file))
+  return adder !== undefined && WIRING.test(adder.file)
 }
 
 function isOfConnection({ trace }: Entry): boolean {

@@ -11,7 +11,9 @@ export function describeNetResource({ type, resource, trace }: ResourceFacts): D
   const kind = kindOf(type, resource, trace)
   if (kind === undefined || kind === 'nothing') return kind
   if (kind === 'child-process') return { kind, isPart: true, isRef: isRefOf(resource) }
-  return { kind, detail: addressOf(ownerOf(resource) ?? resource), isRef: isRefOf(resource) }
+  const detail = addressOf(ownerOf(resource) ?? resource)
+  // TLS of a pooled connection is a part of it, also for those who ignore such connections.
+  return { kind, detail, isRef: isRefOf(resource), isPart: type === 'TLSWRAP' && kind === 'keep-alive-socket' }
 }
 
 function kindOf(type: string, resource: object, trace: Trace): LeakKind | 'nothing' | undefined {
@@ -23,7 +25,7 @@ function kindOf(type: string, resource: object, trace: Trace): LeakKind | 'nothi
     case 'UDPWRAP':
       return 'datagram-socket'
     case 'TLSWRAP':
-      return 'tls-socket'
+      return isPooled(trace) ? 'keep-alive-socket' : 'tls-socket'
     case 'TCPWRAP':
       return socketKind(trace)
     case 'PIPEWRAP':
@@ -47,7 +49,11 @@ function serverKind(owner: object | undefined, otherwise: LeakKind): LeakKind {
 function socketKind(trace: Trace): LeakKind {
   const modules = nodeModulesOf(trace)
   if (modules.every((module) => module === '' || module === 'node:internal/async_hooks')) return 'accepted-socket'
-  return rawFramesOf(trace).some(({ file }) => POOLS.test(file)) ? 'keep-alive-socket' : 'tcp-socket'
+  return isPooled(trace) ? 'keep-alive-socket' : 'tcp-socket'
+}
+
+function isPooled(trace: Trace): boolean {
+  return rawFramesOf(trace).some(({ file }) => POOLS.test(file))
 }
 
 const POOLS = /^node:_http_agent$|[\\/]undici[\\/]/
