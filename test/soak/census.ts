@@ -9,9 +9,11 @@ import type { ProcessManager } from 'tenure'
 import { bus, root } from './controllers.ts'
 
 setFlagsFromString('--expose-gc')
-// What belongs to code lies among the objects: constants, scopes, feedback. It is to stay as it is, and to be there from the start.
-setFlagsFromString('--no-flush-bytecode')
-setFlagsFromString('--no-lazy-feedback-allocation')
+// What belongs to compiled code lies among the objects. Constants, scopes and feedback are to be there from the start and to stay;
+// and no code is to depend on shapes of objects, each of which keeps a list that grows whenever something is optimized anew.
+for (const flag of ['no-flush-bytecode', 'no-lazy-feedback-allocation', 'no-maglev', 'no-turbofan']) {
+  setFlagsFromString(`--${flag}`)
+}
 const collect = runInNewContext('gc') as () => void
 
 /** What this process holds at one moment between two terms, after garbage collections. */
