@@ -44,6 +44,19 @@ test('O1 finds that a holder was reported dead who was only cut off', async () =
   expect(failures.map(({ violations }) => violations[0]?.oracle)).toEqual(['O1'])
 })
 
+test('O1 excuses a successor that is suspended before its first renewal, until the transfer runs out', async () => {
+  const { failures, terms } = await simulateSeeds({
+    firstSeed: 40,
+    seeds: 30,
+    controllers: [(world) => new FencedLedger(world)],
+    faults: { 'hand-over': 600, pause: 600, conflict: 0.3 },
+    stormMs: 400_000,
+    oracles: ['O1'],
+  })
+  expect(failures.map(describeReport)).toEqual([])
+  expect(terms).toBeGreaterThan(30)
+})
+
 test('a sound controller breaks no rule', async () => {
   const { failures, terms } = await simulateSeeds({ seeds: 20, controllers: [(world) => new FencedLedger(world)] })
   expect(failures.map(describeReport)).toEqual([])

@@ -62,21 +62,46 @@ export class SimulatedLock implements Lock {
     base: PresentLease | undefined,
     signal: AbortSignal,
   ): Promise<PresentLease> {
-    const { server, timing } = this.#simulation
+    const { server } = this.#simulation
     const sentAt = this.#process.now()
+    const answer = nonceOf(record, ANSWER)
+    if (answer !== undefined && !this.#process.answers.has(answer)) this.#process.answers.set(answer, sentAt)
     const write = () => {
       const lease = server.write(this.#name, record, base)
-      if (record.holderIdentity === this.#process.identity) {
-        const until = sentAt + timing.leaseDurationMs * (1 - timing.clockRateTolerance)
-        this.#process.entitledUntil = Math.max(this.#process.entitledUntil, until)
-      }
+      this.#entitle(record, sentAt, base)
       return lease
     }
     return this.#request(`${what} (holder ${record.holderIdentity || 'nobody'})`, write, signal)
+  }
+
+  /**
+   * A write entitles the holder in it from its send; a transfer from the send of the answer that it echoes. Who gives a lease up is
+   * not entitled any more.
+   */
+  #entitle(record: LeaseRecord, sentAt: number, base: PresentLease | undefined): void {
+    const { replicas, timing } = this.#simulation
+    const { holderIdentity, leaseDurationSeconds = 0 } = record
+    const { identity } = this.#process
+    if (base?.record.holderIdentity === identity && holderIdentity !== identity) this.#process.entitledUntil = 0
+    const holder = replicas.find(({ process }) => process?.identity === holderIdentity)?.process
+    if (holder === undefined) return
+    const from = holder === this.#process ? sentAt : holder.answers.get(nonceOf(record, TRANSFER) ?? '')
+    if (from === undefined) return
+    const until = from + leaseDurationSeconds * 1000 * (1 - timing.clockRateTolerance)
+    holder.entitledUntil = Math.max(holder.entitledUntil, until)
   }
 
   #request<T>(what: string, apply: () => T, signal: AbortSignal): Promise<T> {
     const { network, server } = this.#simulation
     return network.request({ process: this.#process, server, what, apply, signal })
   }
+}
+
+const ANSWER = 'tenure.dev/transfer-answer'
+const TRANSFER = 'tenure.dev/transfer'
+
+/** The nonce in an annotation about a transfer. */
+function nonceOf({ annotations }: LeaseRecord, key: string): string | undefined {
+  const note = annotations[key]
+  return note === undefined ? undefined : (JSON.parse(note) as { readonly nonce?: string }).nonce
 }

@@ -39,7 +39,9 @@ export class SimulatedProcess implements Clock {
   isAlive = true
   /** While this lies in the future, nothing of the process gets to any server, nor the other way round. */
   cutOffUntil = 0
-  /** The last moment by its own clock to which its writes of a lease that took effect entitle it. */
+  /** The nonces of its answers to offers, and when it first sent each of them. */
+  readonly answers: Map<string, number> = new Map()
+  /** The last moment by its own clock to which writes of a lease that took effect entitle it. */
   entitledUntil = 0
   readonly #simulation: Simulation
   readonly #missed: Missed[] = []
@@ -165,7 +167,10 @@ export class SimulatedProcess implements Clock {
    */
   isExcused(abortGraceMs: number): boolean {
     const now = this.now()
-    if (this.#suspendedFrom !== undefined) return this.#suspendedFrom <= this.entitledUntil && this.entitledUntil <= now
+    if (this.#suspendedFrom !== undefined) {
+      const from = this.#suspendedFrom
+      return this.entitledUntil <= now && from <= Math.max(this.entitledUntil, this.#excusedUntil + abortGraceMs)
+    }
     return now <= this.#excusedUntil + abortGraceMs
   }
 
