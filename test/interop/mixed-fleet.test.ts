@@ -9,6 +9,8 @@ const ROUNDS = Number(process.env['TENURE_INTEROP_ROUNDS'] ?? 40)
 const HARD_ROUNDS = Math.max(1, Math.round(ROUNDS / 8))
 /** Over how many leases at a time the clean handovers are spread. */
 const LEASES = Number(process.env['TENURE_INTEROP_LEASES'] ?? 1)
+/** As many processes as there are leases start at once. */
+const START_MS = 120_000
 /** Long enough for rounds of several seconds each. */
 const TIMEOUT_MS = 20 * 60_000 + ROUNDS * 5000
 
@@ -140,7 +142,7 @@ function partsOf(total: number, count: number): number[] {
 async function handToAndFro(program: PeerProgram, rounds: number): Promise<void> {
   await using lease = await MixedLease.open(server, program, SHORT)
   const replica = await lease.startReplica()
-  await replica.saw('loop-began')
+  await replica.saw('loop-began', { timeoutMs: START_MS })
 
   for (let round = 0; round < rounds; round++) {
     const peer = await lease.startPeer()

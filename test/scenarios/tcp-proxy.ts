@@ -40,6 +40,11 @@ export class TcpProxy implements AsyncDisposable {
     for (const upstream of this.#upstreams) upstream.pause()
   }
 
+  /** Carries nothing more on the connections that exist, and leaves them open. New ones are not touched. */
+  strand(): void {
+    for (const socket of this.#sockets) socket.removeAllListeners('data').pause()
+  }
+
   /** Carries everything again, what was held included. */
   resume(): void {
     this.#holdsConnections = false
