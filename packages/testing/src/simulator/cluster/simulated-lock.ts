@@ -82,13 +82,12 @@ export class SimulatedLock implements Lock {
     const { replicas, timing } = this.#simulation
     const { holderIdentity, leaseDurationSeconds = 0 } = record
     const { identity } = this.#process
-    if (base?.record.holderIdentity === identity && holderIdentity !== identity) this.#process.entitledUntil = 0
+    if (base?.record.holderIdentity === identity && holderIdentity !== identity) this.#process.disentitle()
     const holder = replicas.find(({ process }) => process?.identity === holderIdentity)?.process
     if (holder === undefined) return
     const from = holder === this.#process ? sentAt : holder.answers.get(nonceOf(record, TRANSFER) ?? '')
     if (from === undefined) return
-    const until = from + leaseDurationSeconds * 1000 * (1 - timing.clockRateTolerance)
-    holder.entitledUntil = Math.max(holder.entitledUntil, until)
+    holder.entitle(from + leaseDurationSeconds * 1000 * (1 - timing.clockRateTolerance))
   }
 
   #request<T>(what: string, apply: () => T, signal: AbortSignal): Promise<T> {

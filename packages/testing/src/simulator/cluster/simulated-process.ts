@@ -41,8 +41,6 @@ export class SimulatedProcess implements Clock {
   cutOffUntil = 0
   /** The nonces of its answers to offers, and when it first sent each of them. */
   readonly answers: Map<string, number> = new Map()
-  /** The last moment by its own clock to which writes of a lease that took effect entitle it. */
-  entitledUntil = 0
   readonly #simulation: Simulation
   readonly #missed: Missed[] = []
   readonly #timers = new Set<PendingTimer>()
@@ -54,6 +52,10 @@ export class SimulatedProcess implements Clock {
   #suspendedUntil = 0
   #isStalled = false
   #excusedUntil = -1
+  /** The last moment by its own clock to which writes of a lease that took effect entitle it. */
+  #entitledUntil = 0
+  /** When it ends its term by its own account: earlier, where it has not heard of a write, or does not count it. */
+  #leadsUntil = 0
 
   constructor(simulation: Simulation, { replica, identity }: { readonly replica: number; readonly identity: string }) {
     this.#simulation = simulation
@@ -161,6 +163,21 @@ export class SimulatedProcess implements Clock {
     this.#wallOffset += ms
   }
 
+  /** A write that took effect entitles the process to act until then. */
+  entitle(until: number): void {
+    this.#entitledUntil = Math.max(this.#entitledUntil, until)
+  }
+
+  /** The process has given up what entitled it. */
+  disentitle(): void {
+    this.#entitledUntil = 0
+  }
+
+  /** The process takes itself for the leader until `ms` from now, and ends its term then. */
+  leadsFor(ms: number): void {
+    this.#leadsUntil = this.now() + ms
+  }
+
   /**
    * Whether work that goes on beyond the lease is excused: the process did not run at the moment when it should have ended, and has
    * not had the time since to do so. No process can stop itself while it is suspended.
@@ -169,7 +186,7 @@ export class SimulatedProcess implements Clock {
     const now = this.now()
     if (this.#suspendedFrom !== undefined) {
       const from = this.#suspendedFrom
-      return this.entitledUntil <= now && from <= Math.max(this.entitledUntil, this.#excusedUntil + abortGraceMs)
+      return this.#leadsUntil <= now && from <= Math.max(this.#entitledUntil, this.#excusedUntil + abortGraceMs)
     }
     return now <= this.#excusedUntil + abortGraceMs
   }
@@ -178,8 +195,8 @@ export class SimulatedProcess implements Clock {
     if (this.#suspendedFrom === undefined || until < this.#suspendedUntil) return
     const suspension: Suspension = { from: this.#suspendedFrom, to: this.now() }
     this.#suspendedFrom = undefined
-    const { entitledUntil } = this
-    if (suspension.to >= entitledUntil && suspension.from <= Math.max(entitledUntil, this.#excusedUntil + 5000)) {
+    const last = Math.max(this.#entitledUntil, this.#excusedUntil + 5000)
+    if (suspension.to >= this.#leadsUntil && suspension.from <= last) {
       this.#excusedUntil = suspension.to + REACTION_MS
     }
     const missed = this.#missed.splice(0)

@@ -124,6 +124,7 @@ export class SimulatedReplica {
       case 'term-began': {
         const term = new TermLife(process, event.lease, event.epoch)
         lives.set(event.lease, term)
+        process.leadsFor(0)
         simulation.say(process.identity, `begins term ${event.epoch}`)
         simulation.tell({ kind: 'term-began', term })
         break
@@ -148,8 +149,10 @@ export class SimulatedReplica {
       case 'wedged':
         simulation.say(process.identity, `is wedged: ${event.tasks.map((task) => task.name).join(', ')}`)
         break
-      case 'leader-observed':
       case 'renewed':
+        process.leadsFor(event.remainingMs)
+        break
+      case 'leader-observed':
       case 'request-failed':
         break
       default:
