@@ -28,6 +28,8 @@ const wanted = Number(values.states ?? (values.long ? 10_000_000 : 1_000_000))
 const began = performance.now()
 const waiting = SCOPES.map((_, index) => index)
 const explorations: SentExploration[] = []
+/** What scopes that are exhausted leave to those that come after them. */
+let unused = 0
 await Promise.all(Array.from({ length: Math.min(availableParallelism(), SCOPES.length) }, () => takeScopes()))
 
 const states = sum((exploration) => exploration.states)
@@ -56,7 +58,10 @@ function sum(value: (exploration: SentExploration) => number): number {
 
 async function takeScopes(): Promise<void> {
   for (let index = waiting.shift(); index !== undefined; index = waiting.shift()) {
-    const exploration = await exploreInProcess(index)
+    const share = Math.ceil(wanted * (SCOPES[index]?.share ?? 0)) + unused
+    unused = 0
+    const exploration = await exploreInProcess(index, share)
+    unused += share - exploration.states
     explorations.push(exploration)
     const { name } = SCOPES[index] ?? { name: '' }
     const extent = exploration.isExhausted ? 'all there is' : `everything to depth ${exploration.depth}`
@@ -64,13 +69,10 @@ async function takeScopes(): Promise<void> {
   }
 }
 
-function exploreInProcess(index: number): Promise<SentExploration> {
-  const share = SCOPES[index]?.share ?? 0
-  const child = fork(
-    fileURLToPath(new URL('explore-scope.ts', import.meta.url)),
-    [String(index), String(Math.ceil(wanted * share))],
-    { execArgv: ['--conditions=@tenure/source', '--max-old-space-size=12000'] },
-  )
+function exploreInProcess(index: number, states: number): Promise<SentExploration> {
+  const child = fork(fileURLToPath(new URL('explore-scope.ts', import.meta.url)), [String(index), String(states)], {
+    execArgv: ['--conditions=@tenure/source', '--max-old-space-size=12000'],
+  })
   const { promise, resolve, reject } = Promise.withResolvers<SentExploration>()
   child.once('message', (exploration) => resolve(exploration as SentExploration))
   child.once('error', reject)
