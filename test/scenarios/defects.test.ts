@@ -73,10 +73,12 @@ describe.concurrent('The validity of a term', () => {
     // The watch may be faster than the answer.
     replica.script.isDeaf = true
     await replica.saw('renewed', replica.events.length)
-    const { elapsedMs, remainingMs } = await replica.saw('renewed', replica.events.length)
-
-    expect(elapsedMs).toBeGreaterThan(390)
-    expect(remainingMs).toBeLessThanOrEqual(VALIDITY_MS - elapsedMs + ROUNDING_MS)
+    // Not every one falls into a new second, and only those that do prolong the term.
+    for (let count = 0; count < 4; count++) {
+      const { elapsedMs, remainingMs } = await replica.saw('renewed', replica.events.length)
+      expect(elapsedMs).toBeGreaterThan(390)
+      expect(remainingMs).toBeLessThanOrEqual(VALIDITY_MS - elapsedMs + ROUNDING_MS)
+    }
   })
 
   it('B4: is not prolonged by reading that it is the holder', async () => {
