@@ -18,7 +18,7 @@ import { plotDurations } from './plot.ts'
  */
 const NAMESPACE = 'default'
 const WARM_UP = 10
-const DRAIN_MS = 300
+const DRAIN_MS = 250
 
 /** A lease as short as it is safe, so that many expire in little time. */
 const BRIEF = {
@@ -104,7 +104,7 @@ async function measureProcesses() {
     lease: { name, namespace: NAMESPACE, ...timing },
     kubeConfigPath,
   })
-  const few = Math.max(4, Math.round(rounds / 16))
+  const few = Math.max(4, Math.round(rounds / 20))
   const terminated = await replaceLeaders(fleet('terminated', few, {}), terminateLeader)
   const killed = await Promise.all(
     [1, 2, 3, 4].map((index) => replaceLeaders(fleet(`killed-${index}`, Math.ceil(few / 4), BRIEF), killLeader)),
