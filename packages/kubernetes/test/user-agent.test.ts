@@ -1,0 +1,25 @@
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, test } from 'vitest'
+import { defaultUserAgent } from '../src/transport/user-agent.ts'
+
+test('the user agent names the version', () => {
+  expect(defaultUserAgent()).toMatch(/^tenure\/\d+\.\d+\.\d+\S* leader-election$/)
+})
+
+test('the user agent of a program that was bundled, without the package beside it, does not know it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tenure-user-agent-'))
+  try {
+    for (const name of ['user-agent.ts', 'json-object.ts']) {
+      await cp(new URL(`../src/transport/${name}`, import.meta.url), join(folder, name))
+    }
+    await writeFile(join(folder, 'package.json'), '{"type":"module"}')
+    const { href } = pathToFileURL(join(folder, 'user-agent.ts'))
+    const bundled = (await import(/* @vite-ignore */ href)) as { readonly defaultUserAgent: () => string }
+    expect(bundled.defaultUserAgent()).toBe('tenure/unknown leader-election')
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+})
