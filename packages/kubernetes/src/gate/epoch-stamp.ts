@@ -1,6 +1,6 @@
 import { ANNOTATION_PREFIX } from '@tenure/core'
 import { isJsonObject, objectAt, type JsonObject } from '../transport/json-object.ts'
-import { addMembers, findMember, isObjectAt, spliced, type Splice } from './json-splice.ts'
+import { findMember, isObjectAt, withMembers, withValue } from './json-splice.ts'
 
 /** The annotation that holds the epoch of the term that last wrote an object, as a decimal number. */
 export const EPOCH_ANNOTATION: string = `${ANNOTATION_PREFIX}epoch`
@@ -16,6 +16,8 @@ export interface Stamp {
   readonly annotations: Readonly<Record<string, string>>
   /** Each of them as JSON, key and value. */
   readonly members: readonly { readonly key: string; readonly name: string; readonly value: string }[]
+  /** All of them as members of a JSON object. */
+  readonly text: string
 }
 
 /** Makes a stamp of annotations. */
@@ -25,7 +27,7 @@ export function createStamp(annotations: Readonly<Record<string, string>>): Stam
     name: JSON.stringify(key),
     value: JSON.stringify(value),
   }))
-  return { annotations, members }
+  return { annotations, members, text: members.map(({ name, value }) => `${name}:${value}`).join(',') }
 }
 
 /** A body as it is to be sent. */
@@ -41,7 +43,7 @@ export interface StampedBody {
 /** A request whose body may be stamped. */
 export interface StampableRequest {
   readonly method: string
-  readonly contentType: string
+  readonly headers: Readonly<Record<string, string>>
   readonly body: unknown
 }
 
@@ -56,7 +58,7 @@ export function stampBody(request: StampableRequest, stamp: Stamp): StampedBody 
   if (quick !== undefined) return { body: quick }
   const parsed = tryParse(body)
   if (Array.isArray(parsed)) {
-    return method === 'PATCH' && request.contentType.startsWith('application/json-patch+json')
+    return method === 'PATCH' && contentTypeOf(request).startsWith('application/json-patch+json')
       ? stampPatch(parsed, stamp)
       : undefined
   }
@@ -67,31 +69,28 @@ export function stampBody(request: StampableRequest, stamp: Stamp): StampedBody 
 }
 
 /** The body as text, stamped; undefined where that takes a parser. */
-function stampText(body: string, { members }: Stamp): string | undefined {
+function stampText(body: string, { members, text }: Stamp): string | undefined {
   if (!isObjectAt(body, 0)) return undefined
-  const added = members.map(({ name, value }) => `${name}:${value}`).join(',')
   const metadata = findMember(body, 0, 'metadata')
   if (metadata === undefined) return undefined
-  if (metadata === 'none') return spliced(body, [addMembers(body, 0, `"metadata":{"annotations":{${added}}}`)])
+  if (metadata === 'none') return withMembers(body, 0, `"metadata":{"annotations":{${text}}}`)
   if (!isObjectAt(body, metadata.from)) return undefined
   const annotations = findMember(body, metadata.from, 'annotations')
   if (annotations === undefined) return undefined
-  if (annotations === 'none') return spliced(body, [addMembers(body, metadata.from, `"annotations":{${added}}`)])
+  if (annotations === 'none') return withMembers(body, metadata.from, `"annotations":{${text}}`)
   if (!isObjectAt(body, annotations.from)) return undefined
   return stampAnnotations(body, annotations.from, members)
 }
 
+/** One after another: each leaves the annotations where they begin. */
 function stampAnnotations(body: string, at: number, members: Stamp['members']): string | undefined {
-  const splices: Splice[] = []
-  const missing: string[] = []
+  let stamped = body
   for (const { key, name, value } of members) {
-    const found = findMember(body, at, key)
+    const found = findMember(stamped, at, key)
     if (found === undefined) return undefined
-    if (found === 'none') missing.push(`${name}:${value}`)
-    else splices.push({ ...found, text: value })
+    stamped = found === 'none' ? withMembers(stamped, at, `${name}:${value}`) : withValue(stamped, found, value)
   }
-  if (missing.length > 0) splices.push(addMembers(body, at, missing.join(',')))
-  return spliced(body, splices)
+  return stamped
 }
 
 function stampObject(object: JsonObject, stamp: Stamp): JsonObject {
@@ -115,6 +114,10 @@ function stampPatch(operations: readonly unknown[], stamp: Stamp): StampedBody {
     { op: 'add', path: ANNOTATIONS, value: stamp.annotations },
   ]
   return { body: JSON.stringify([...operations, ...adds]), otherwise: JSON.stringify([...fresh, ...operations]) }
+}
+
+function contentTypeOf({ headers }: StampableRequest): string {
+  return Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? ''
 }
 
 function tryParse(text: string): unknown {

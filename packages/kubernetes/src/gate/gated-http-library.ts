@@ -6,7 +6,7 @@ import {
   type ResponseContext,
 } from '@kubernetes/client-node'
 import { isWriteMethod, type WriteGate, type WriteGateClosedError } from '@tenure/core'
-import { stampBody, type Stamp, type StampableRequest } from './epoch-stamp.ts'
+import { stampBody, type Stamp, type StampedBody } from './epoch-stamp.ts'
 import { checkedDispatch } from './gated-dispatch.ts'
 import type { SharedDispatcher } from './shared-dispatcher.ts'
 
@@ -66,7 +66,10 @@ class GatedWrite {
         const refuse = () => this.#refuse('not-sent')
         request.setDispatcher(dispatcher.compose(checkedDispatch(gate, refuse)))
       }
-      return await this.#sendStamped(inner)
+      const stamped = this.#stamp()
+      const response = await inner.send(request).toPromise()
+      if (response.httpStatusCode !== UNPROCESSABLE || stamped?.otherwise === undefined) return response
+      return await this.#sendOtherwise(inner, response, stamped.otherwise)
     } catch (error) {
       // Whatever the HTTP library made of it, the refusal is the cause.
       throw this.#refusal ?? error
@@ -76,17 +79,21 @@ class GatedWrite {
     }
   }
 
-  async #sendStamped(inner: HttpLibrary): Promise<ResponseContext> {
-    const { gate, stamp } = this.#options
+  #stamp(): StampedBody | undefined {
+    const { stamp } = this.#options
+    if (stamp === undefined) return undefined
     const request = this.#request
-    const stamped = stamp === undefined ? undefined : stampBody(stampable(request), stamp)
+    const headers = request.getHeaders()
+    const stamped = stampBody({ method: request.getHttpMethod(), headers, body: request.getBody() }, stamp)
     if (stamped !== undefined) request.setBody(stamped.body)
-    const response = await inner.send(request).toPromise()
-    if (response.httpStatusCode !== UNPROCESSABLE || stamped?.otherwise === undefined) return response
-    await response.body.text()
-    if (!gate.isOpen()) throw this.#refuse('not-sent')
-    request.setBody(stamped.otherwise)
-    return inner.send(request).toPromise()
+    return stamped
+  }
+
+  async #sendOtherwise(inner: HttpLibrary, refused: ResponseContext, body: string): Promise<ResponseContext> {
+    await refused.body.text()
+    if (!this.#options.gate.isOpen()) throw this.#refuse('not-sent')
+    this.#request.setBody(body)
+    return inner.send(this.#request).toPromise()
   }
 
   #refuse(outcome: 'not-sent' | 'unknown'): WriteGateClosedError {
@@ -96,16 +103,5 @@ class GatedWrite {
       outcome,
     })
     return this.#refusal
-  }
-}
-
-function stampable(request: RequestContext): StampableRequest {
-  return {
-    method: request.getHttpMethod(),
-    body: request.getBody(),
-    get contentType() {
-      const headers = Object.entries(request.getHeaders())
-      return headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? ''
-    },
   }
 }

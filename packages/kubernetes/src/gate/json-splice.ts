@@ -3,13 +3,6 @@
  * annotations. Knows text as `JSON.stringify()` writes it, without whitespace; anything else is left to a parser.
  */
 
-/** A place in a text, and what goes there. */
-export interface Splice {
-  readonly from: number
-  readonly to: number
-  readonly text: string
-}
-
 /** Where a value is in a text. */
 export interface Span {
   readonly from: number
@@ -26,40 +19,48 @@ export function isObjectAt(text: string, at: number): boolean {
 
 /**
  * Where the value of a key is in the object that begins at `at`; `none` when the object has no such key. Undefined for text of
- * another form than `JSON.stringify()` gives it.
+ * another form than `JSON.stringify()` gives it, for a key that is there twice, and for keys with escapes, which may be any key.
  */
 export function findMember(text: string, at: number, key: string): Span | 'none' | undefined {
+  let found: Span | 'none' = 'none'
   let from = at + 1
-  if (text.charCodeAt(from) === CLOSE_BRACE) return 'none'
+  if (text.charCodeAt(from) === CLOSE_BRACE) return found
   for (;;) {
-    if (text.charCodeAt(from) !== QUOTE) return undefined
-    const end = closingQuote(text, from)
-    if (end === -1 || text.charCodeAt(end + 1) !== COLON) return undefined
+    const end = endOfKey(text, from)
+    if (end === undefined || text.charCodeAt(end + 1) !== COLON) return undefined
     const to = endOfValue(text, end + 2)
     if (to === undefined) return undefined
-    if (end === from + 1 + key.length && text.startsWith(key, from + 1)) return { from: end + 2, to }
+    if (end === from + 1 + key.length && text.startsWith(key, from + 1)) {
+      if (found !== 'none') return undefined
+      found = { from: end + 2, to }
+    }
     const next = text.charCodeAt(to)
-    if (next === CLOSE_BRACE) return 'none'
+    if (next === CLOSE_BRACE) return found
     if (next !== COMMA) return undefined
     from = to + 1
   }
 }
 
-/** The splice that adds members to the object that begins at `at`. */
-export function addMembers(text: string, at: number, members: string): Splice {
+/** The text with members added to the object that begins at `at`. */
+export function withMembers(text: string, at: number, members: string): string {
   const isEmpty = text.charCodeAt(at + 1) === CLOSE_BRACE
-  return { from: at + 1, to: at + 1, text: isEmpty ? members : `${members},` }
+  return `${text.slice(0, at + 1)}${members}${isEmpty ? '' : ','}${text.slice(at + 1)}`
 }
 
-/** The text with all splices made, which must not overlap. */
-export function spliced(text: string, splices: readonly Splice[]): string {
-  let result = ''
-  let from = 0
-  for (const splice of splices.toSorted((a, b) => a.from - b.from)) {
-    result += text.slice(from, splice.from) + splice.text
-    from = splice.to
+/** The text with another value in this place. */
+export function withValue(text: string, { from, to }: Span, value: string): string {
+  return text.slice(0, from) + value + text.slice(to)
+}
+
+/** The quote that ends the key which begins at `at`; undefined where there is none, or one with an escape. */
+function endOfKey(text: string, at: number): number | undefined {
+  if (text.charCodeAt(at) !== QUOTE) return undefined
+  for (let end = at + 1; end < text.length; end++) {
+    const code = text.charCodeAt(end)
+    if (code === QUOTE) return end
+    if (code === BACKSLASH) return undefined
   }
-  return result + text.slice(from)
+  return undefined
 }
 
 /** The place behind the value that begins at `at`. */
