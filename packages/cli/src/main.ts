@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { OptionsError } from '@tenure/core'
 import { dev } from './dev.ts'
 import { manifestsText } from './manifests.ts'
-import { policiesText } from './policies.ts'
+import { policies } from './policies.ts'
 
 const USAGE = `Usage: tenure dev [--port PORT] [--file FILE] [--kubeconfig FILE]
        tenure manifests --name NAME --namespace NAMESPACE --image IMAGE [...]
@@ -39,6 +39,7 @@ const USAGE = `Usage: tenure dev [--port PORT] [--file FILE] [--kubeconfig FILE]
              --check CHECK          term (by the epoch in the object), holder (by the Lease) or all; all by default
              --service-account NAME whose writes the holder check minds; the name of the Lease by default
              --mode MODE            Warn, Audit or Deny; Deny by default
+             --kubeconfig FILE      warn of resources that the API server of this kubeconfig does not serve; not asked by default
 `
 
 const DEV = { port: { type: 'string' }, file: { type: 'string' }, kubeconfig: { type: 'string' } } as const
@@ -63,6 +64,7 @@ const POLICIES = {
   check: { type: 'string' },
   'service-account': { type: 'string' },
   mode: { type: 'string' },
+  kubeconfig: { type: 'string' },
 } as const
 
 process.exitCode = await main(process.argv.slice(2))
@@ -73,7 +75,7 @@ async function main([command = '', ...args]: readonly string[]): Promise<number>
     else if (command === 'dev') await dev(parseArgs({ args, options: DEV }).values)
     else if (command === 'manifests')
       process.stdout.write(manifestsText(parseArgs({ args, options: MANIFESTS }).values))
-    else if (command === 'policies') process.stdout.write(policiesText(parseArgs({ args, options: POLICIES }).values))
+    else if (command === 'policies') await policies(parseArgs({ args, options: POLICIES }).values)
     else throw new OptionsError(`Expected the command \`dev\`, \`manifests\` or \`policies\`, got \`${command}\``)
     return 0
   } catch (error) {

@@ -1,5 +1,13 @@
 import { OptionsError } from '@tenure/core'
-import { type FenceMode, type FencePolicy, holderCheck, termCheck, toYaml } from '@tenure/kubernetes'
+import {
+  type FenceMode,
+  type FencePolicy,
+  holderCheck,
+  loadKubeConfig,
+  missingResources,
+  termCheck,
+  toYaml,
+} from '@tenure/kubernetes'
 
 /** Flags of `tenure policies`, as given. */
 export interface PoliciesFlags {
@@ -9,10 +17,27 @@ export interface PoliciesFlags {
   readonly check?: string
   readonly 'service-account'?: string
   readonly mode?: string
+  readonly kubeconfig?: string
 }
 
-/** The text that `tenure policies` prints. @throws OptionsError naming the flag or the option that is wrong. */
-export function policiesText(flags: PoliciesFlags): string {
+/**
+ * Prints the policies. Where a kubeconfig is given, warns of resources that its API server does not serve: nothing else does, and
+ * they are not guarded.
+ *
+ * @throws OptionsError naming the flag or the option that is wrong; ApiRequestError when the server cannot be asked.
+ */
+export async function policies(flags: PoliciesFlags): Promise<void> {
+  const text = policiesText(flags)
+  const { kubeconfig, resource = [] } = flags
+  if (kubeconfig !== undefined) {
+    const missing = await missingResources(() => loadKubeConfig({ kubeConfigPath: kubeconfig }), resource.map(guarded))
+    for (const name of missing)
+      console.error(`Warning: the API server does not serve \`${name}\`, so nothing of it is guarded`)
+  }
+  process.stdout.write(text)
+}
+
+function policiesText(flags: PoliciesFlags): string {
   const { name, namespace, resource = [], check = 'all', mode } = flags
   if (name === undefined || namespace === undefined) {
     throw new OptionsError('Expected `--name` and `--namespace` of the Lease to be given')

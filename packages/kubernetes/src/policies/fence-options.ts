@@ -6,7 +6,7 @@ import { assertDnsLabel, assertDnsSubdomain } from '../config/dns-name.ts'
 export interface GuardedResources {
   /** The API group; the empty string for the core group. */
   readonly apiGroup: string
-  /** Plural names, such as `deployments`. A resource that does not exist is guarded from when it does; nothing warns of it. */
+  /** Plural names, such as `deployments`. A resource that does not exist is guarded from when it does; `missingResources()` finds it. */
   readonly resources: readonly string[]
 }
 

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { missingResources } from '../src/policies/missing-resources.ts'
+import { LoopbackServer } from './support/loopback-server.ts'
+
+const DOCUMENTS: Readonly<Record<string, unknown>> = {
+  '/api/v1': { resources: [{ name: 'configmaps' }, { name: 'pods' }, { name: 'pods/status' }] },
+  '/apis/apps': { versions: [{ groupVersion: 'apps/v1beta1' }, { groupVersion: 'apps/v1' }] },
+  '/apis/apps/v1beta1': { resources: [{ name: 'deployments' }] },
+  '/apis/apps/v1': { resources: [{ name: 'deployments' }, { name: 'statefulsets' }] },
+}
+
+function startServer(): Promise<LoopbackServer> {
+  return LoopbackServer.start((message, response) => {
+    const document = DOCUMENTS[message.url ?? '']
+    response.writeHead(document === undefined ? 404 : 200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(document ?? { kind: 'Status', code: 404 }))
+  })
+}
+
+test('resources that a server has in any version of their group are not missing', async () => {
+  await using server = await startServer()
+  const guarded = [
+    { apiGroup: '', resources: ['configmaps', '*'] },
+    { apiGroup: 'apps', resources: ['deployments', 'statefulsets'] },
+    { apiGroup: '*', resources: ['widgets'] },
+  ]
+  expect(await missingResources(server.kubeConfig(), guarded)).toEqual([])
+})
+
+test('a singular, an unknown name and a group that is not there are missing', async () => {
+  await using server = await startServer()
+  const guarded = [
+    { apiGroup: '', resources: ['configmap', 'pods'] },
+    { apiGroup: 'apps', resources: ['deployment'] },
+    { apiGroup: 'nowhere.example', resources: ['nothings'] },
+  ]
+  const missing = await missingResources(server.kubeConfig(), guarded)
+  expect(missing).toEqual(['configmap', 'apps/deployment', 'nowhere.example/nothings'])
+})
+
+test('a server that does not say what it serves is an error, and leaves no connection', async () => {
+  await using server = await LoopbackServer.start((_, response) => response.writeHead(403).end('{}'))
+  await expect(missingResources(server.kubeConfig(), [{ apiGroup: '', resources: ['pods'] }])).rejects.toThrow('403')
+  await server.untilDeserted()
+})
