@@ -1,6 +1,9 @@
+import { once } from 'node:events'
 import { mkdtemp } from 'node:fs/promises'
+import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { locateProgram } from './build.ts'
 import { freePorts } from './free-ports.ts'
 import { OrphanGuard } from './orphan-guard.ts'
@@ -92,10 +95,13 @@ export class Toxiproxy implements AsyncDisposable {
   }
 
   async #request(method: string, path: string, body?: string): Promise<unknown> {
-    const url = `http://127.0.0.1:${this.#server.ports[0]}${path}`
-    const answer = await fetch(url, { method, ...(body !== undefined && { body }) })
-    const text = await answer.text()
-    if (!answer.ok) throw new Error(`Expected ${method} ${path} to succeed, got ${answer.status}: ${text}`)
-    return text === '' ? undefined : JSON.parse(text)
+    // A connection for every request: toxiproxy closes idle ones, perhaps at the moment at which one is used again.
+    const sent = request(`http://127.0.0.1:${this.#server.ports[0]}${path}`, { method, agent: false })
+    sent.end(body)
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+    const content = await text(answer)
+    const { statusCode = 0 } = answer
+    if (statusCode >= 300) throw new Error(`Expected ${method} ${path} to succeed, got ${statusCode}: ${content}`)
+    return content === '' ? undefined : JSON.parse(content)
   }
 }

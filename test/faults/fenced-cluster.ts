@@ -12,6 +12,7 @@ const ADMIN = { name: 'faults-admin', groups: ['system:masters'] }
 /** What a replica may do besides standing for election. */
 const WRITER_RULES = [
   { apiGroups: [''], resources: ['configmaps'], verbs: ['*'] },
+  { apiGroups: [''], resources: ['pods/exec', 'pods/attach', 'pods/portforward'], verbs: ['*'] },
   { apiGroups: ['apps'], resources: ['deployments', 'deployments/status', 'deployments/scale'], verbs: ['*'] },
   { apiGroups: ['faults.tenure.dev'], resources: ['widgets', 'widgets/status'], verbs: ['*'] },
 ]

@@ -1,5 +1,6 @@
 /** The fences on the server, on a real kube-apiserver: two of them over one etcd, each with caches of its own. */
-import { holderCheck, termCheck, type FencePolicy } from '@tenure/kubernetes'
+import { KubeConfig } from '@kubernetes/client-node'
+import { holderCheck, missingResources, termCheck, type FencePolicy } from '@tenure/kubernetes'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH, type Api } from './api.ts'
 import { FencedCluster, until, type Writer } from './fenced-cluster.ts'
@@ -104,6 +105,12 @@ describe('the term check', () => {
     const created = await cluster.admin.send('POST', path, object)
     expect(created.status).toBe(422)
     expect(created.body.message).toContain(`is not an epoch, a decimal number of at most 64 bits: ${epoch}`)
+    const { status } = await cluster.admin.send('GET', `${path}/well-formed`)
+    if (status === 404) await create(CONFIG_MAPS, namespace, 'well-formed', stamp(1n))
+    const body = { metadata: { annotations: stamp(epoch) } }
+    const updated = await cluster.admin.send('PATCH', `${path}/well-formed`, body, MERGE_PATCH)
+    expect(updated.status).toBe(422)
+    expect(updated.body.message).toContain(`is not an epoch, a decimal number of at most 64 bits: ${epoch}`)
   })
 
   test('takes the largest number of 64 bits', async () => {
@@ -202,6 +209,17 @@ describe('the term check', () => {
     const answer = await cluster.admin.send('PATCH', `${CONFIG_MAPS.path(own)}/free`, older, MERGE_PATCH)
     expect(answer.status).toBe(200)
   })
+
+  test('can be asked beforehand which of its resources the server does not have', async () => {
+    const kubeConfig = new KubeConfig()
+    kubeConfig.loadFromString(cluster.controlPlane.adminKubeConfig())
+    const misspelt = [
+      { apiGroup: 'apps', resources: ['deployment'] },
+      { apiGroup: 'nowhere.example', resources: ['nothings'] },
+    ]
+    const missing = await missingResources(kubeConfig, [...RESOURCES, ...misspelt])
+    expect(missing).toEqual(['apps/deployment', 'nowhere.example/nothings'])
+  })
 })
 
 describe('the holder check', () => {
@@ -276,6 +294,25 @@ describe('the holder check', () => {
     }
   })
 
+  test('minds sessions in containers', async () => {
+    const own = await createNamespace()
+    const { user, ...holder } = await cluster.createWriter(own, 'pod-1')
+    const [other] = cluster.clientsOf(await cluster.createWriter(own, 'pod-2'))
+    const [api] = cluster.clientsOf(holder)
+    const lease = { metadata: { name: 'janitor' }, spec: { holderIdentity: 'pod-1', leaseDurationSeconds: 3600 } }
+    await cluster.admin.expect('POST', `/apis/coordination.k8s.io/v1/namespaces/${own}/leases`, lease)
+    const resources = [{ apiGroup: '', resources: ['pods'] }]
+    await cluster.apply(holderCheck({ lease: { name: 'janitor', namespace: own }, resources, writers: [user] }))
+    for (const session of ['exec?command=true', 'attach', 'portforward']) {
+      const path = `/api/v1/namespaces/${own}/pods/pod-1/${session}`
+      await until('the holder check to hold', async () => (await other.send('POST', path)).status === 422)
+      const refused = await other.send('POST', path)
+      expect(refused.body.message).toContain('is held by pod-1, not by pod-2')
+      // There is no kubelet: what the holder asks for gets as far as the Pod, which runs nowhere.
+      expect((await api.send('POST', path)).body.message).toContain('does not have a host assigned')
+    }
+  })
+
   test('refuses a token that is bound to no Pod, and says so', async () => {
     const answer = await unbound[0].send('POST', CONFIG_MAPS.path(namespace), dryRun)
     expect(answer.status).toBe(422)
@@ -335,5 +372,15 @@ describe('the holder check', () => {
     }
     await until('the holder check to hold', async () => (await write('replica-b')) === 422)
     expect([await write(), await write('replica-a')]).toEqual([422, 201])
+    await create(DEPLOYMENTS, own, 'known', { 'tenure.dev/holder': 'replica-a' })
+    const path = `${DEPLOYMENTS.path(own)}/known`
+    const patch = async (holder: string, subresource = '') => {
+      const body = { metadata: { annotations: { 'tenure.dev/holder': holder } } }
+      return (await api.send('PATCH', `${path}${subresource}?dryRun=All`, body, MERGE_PATCH)).status
+    }
+    expect([await patch('replica-b'), await patch('replica-a')]).toEqual([422, 200])
+    // It covers no subresource and no deletion.
+    expect(await patch('replica-b', '/status')).toBe(200)
+    expect((await api.send('DELETE', `${path}?dryRun=All`)).status).toBe(200)
   })
 })

@@ -19,8 +19,12 @@ beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), 'tenure-watchd
 afterAll(() => rm(folder, { recursive: true }))
 
 /** Runs a leader to its end. */
-async function lead({ marker = '', blockMs = 0, nodeOptions = [] as readonly string[] } = {}) {
+async function lead({ marker = '', blockMs = 0, pauseSeconds = 0, nodeOptions = [] as readonly string[] } = {}) {
   const child = spawn(process.execPath, [...nodeOptions, LEADER, marker, String(blockMs)])
+  if (pauseSeconds > 0) {
+    const pause = `kill -STOP ${child.pid}; sleep ${pauseSeconds}; kill -CONT ${child.pid}`
+    child.stdout.once('data', () => spawn('sh', ['-c', pause]))
+  }
   let stdout = ''
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk))
@@ -47,6 +51,19 @@ describe('a process with a watchdog', () => {
     ])
     const last = await lead({ marker })
     expect(last.events.map(({ event }) => event)).toEqual(['blocking', 'unblocked', 'returned'])
+  })
+
+  test('that was paused beyond the term is killed when it goes on', async () => {
+    const marker = join(folder, 'paused')
+    const { signal, events, pid } = await lead({ marker, blockMs: 10_000, pauseSeconds: 1.5 })
+    expect([signal, events.map(({ event }) => event)]).toEqual(['SIGKILL', ['blocking']])
+    const [fired] = (await lead({ marker })).events
+    expect(fired).toMatchObject({ event: 'watchdog-fired', killedPid: pid })
+    // It was stopped at the deadline: whoever killed it did so later.
+    expect(fired).toHaveProperty(
+      'overdueMs',
+      expect.toSatisfy((overdueMs: number) => overdueMs > 100),
+    )
   })
 
   test('whose event loop is blocked for less goes on, ends with code 0 and leaves no file', async () => {

@@ -1,5 +1,6 @@
 import { ApiRequestError } from '../transport/api-request-error.ts'
-import { ApiTransport, type KubeConfigSource } from '../transport/api-transport.ts'
+import { ApiTransport } from '../transport/api-transport.ts'
+import type { KubeConfigSource } from '../transport/current-settings.ts'
 import { isJsonObject, stringAt, type JsonObject } from '../transport/json-object.ts'
 import type { GuardedResources } from './fence-options.ts'
 
