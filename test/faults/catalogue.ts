@@ -41,6 +41,8 @@ const up = (type: Toxic['type'], attributes: Toxic['attributes']): Toxic => ({ t
 /** Nothing gets through, in either direction; connections stay open. */
 export const BLACK_HOLE: readonly Toxic[] = [down('timeout', { timeout: 0 }), up('timeout', { timeout: 0 })]
 
+const fault = (name: string, parts: Omit<Fault, 'name'>): Fault => ({ name, ...parts })
+
 const toxic = (name: string, toxics: readonly Toxic[]): Fault => ({
   name: `the connections of the leader: ${name}`,
   way: 'toxiproxy',
@@ -48,8 +50,8 @@ const toxic = (name: string, toxics: readonly Toxic[]): Fault => ({
   mend: ({ way }) => way.mend(),
 })
 
-const http = (mode: ProxyMode): Fault => ({
-  name: `the connections of the leader: ${mode}`,
+const http = (name: string, mode: ProxyMode): Fault => ({
+  name: `the connections of the leader: ${name}`,
   way: 'http',
   strike: ({ way }) => setMode(way, mode),
   mend: ({ way }) => way.mend(),
@@ -91,43 +93,45 @@ export const FAULTS: readonly Fault[] = [
   toxic('reset', [down('reset_peer', { timeout: 0 })]),
   toxic('answers a second late', [down('latency', { latency: 1000 })]),
   toxic('slow reads', [up('bandwidth', { rate: 0 }), up('slicer', { average_size: 1, delay: 100_000 })]),
-  {
-    name: 'the connections of the leader: refused',
+  fault('the connections of the leader: refused', {
     way: 'toxiproxy',
     strike: ({ way }) => toxicWay(way).cut(),
     mend: ({ way }) => way.mend(),
-  },
-  ...(['lost-answers', 'silent-watch', 'unauthenticated', 'no-lease', 429, 500, 503] as const).map(http),
+  }),
+  http('answers lost after the commit', 'lost-answers'),
+  http('watches silent', 'silent-watch'),
+  http('token expired', 'unauthenticated'),
+  http('nothing about leases', 'no-lease'),
+  http('a storm of 429', 429),
+  http('a storm of 500', 500),
+  http('a storm of 503', 503),
   edit('another holder', () => ({ spec: { holderIdentity: 'somebody', leaseDurationSeconds: 1, ...timesNow() } })),
   edit('no holder', () => ({ spec: { holderIdentity: '', leaseDurationSeconds: 1 } })),
   edit('its renewal long ago', () => ({ spec: { renewTime: '2020-01-01T00:00:00.000000Z' } })),
   edit('an annotation', () => ({ metadata: { annotations: { note: String(Math.random()) } } })),
-  {
-    name: 'the lease deleted',
+  fault('the lease deleted', {
     editsLease: true,
     strike: ({ cluster, fleet }) => cluster.admin.expect('DELETE', leasePath(fleet)),
-  },
-  {
-    name: 'the rights revoked',
+  }),
+  fault('the rights revoked', {
     strike: ({ cluster, fleet }) => cluster.admin.expect('DELETE', bindingPath(fleet)),
     mend: ({ cluster, fleet }) => cluster.bindRole(fleet.namespace),
-  },
+  }),
   stepWallClock('an hour ahead', 3_600_000),
   stepWallClock('an hour behind', -3_600_000),
-  { name: 'the leader killed', strike: ({ leader }) => leader.signal('SIGKILL') },
-  { name: 'the leader asked to stop', strike: ({ leader }) => leader.signal('SIGTERM') },
-  {
-    name: 'the leader asked to stop, its task deaf',
+  fault('the leader killed', { strike: ({ leader }) => leader.signal('SIGKILL') }),
+  fault('the leader asked to stop', { strike: ({ leader }) => leader.signal('SIGTERM') }),
+  fault('the leader asked to stop, its task deaf', {
     strike: ({ leader }) => {
       leader.tell({ kind: 'turn-deaf' })
       leader.signal('SIGTERM')
     },
-  },
-  { name: 'the leader out of memory', strike: ({ leader }) => leader.tell({ kind: 'exhaust-memory' }) },
+  }),
+  fault('the leader out of memory', { strike: ({ leader }) => leader.tell({ kind: 'exhaust-memory' }) }),
 ]
 
-/** A clock as slow as `clockRateTolerance` allows; for replicas without a watchdog, whose clock cannot be slowed down. */
-export const CLOCK_WITHIN: Fault = slowClock(0.95)
+/** A clock nearly as slow as `clockRateTolerance` allows; for replicas without a watchdog, whose clock cannot be slowed down. */
+export const CLOCK_WITHIN: Fault = slowClock(0.96)
 
 /** A clock much slower: nothing in the process can know that its time is over. */
 export const CLOCK_BEYOND: Fault = slowClock(0.25)

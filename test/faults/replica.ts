@@ -80,10 +80,7 @@ async function addUp(term: Term): Promise<void> {
   }
   await term.every(setup.everyMs, async () => {
     await add()
-    while (isDeaf) {
-      await add()
-      await sleep(setup.everyMs)
-    }
+    if (isDeaf) for (;;) await sleep(setup.everyMs).then(add)
   })
 }
 
