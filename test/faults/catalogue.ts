@@ -9,7 +9,7 @@ import type { ReplicaProcess } from './replica-process.ts'
 import { ToxicWay, type Way } from './way.ts'
 
 /** Where a fault strikes. */
-export interface FaultSite {
+interface FaultSite {
   readonly cluster: FencedCluster
   readonly fleet: Fleet
   readonly leader: ReplicaProcess
