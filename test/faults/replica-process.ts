@@ -74,7 +74,8 @@ export class ReplicaProcess {
 
   /** Tells it something, unless it has ended. */
   tell(command: ReplicaCommand): void {
-    if (this.#child.connected) this.#child.send(command)
+    // What comes of it when it ends meanwhile, its exit tells.
+    if (this.#child.connected) this.#child.send(command, () => {})
   }
 
   /** When a blocked replica that has ended last ran. */
