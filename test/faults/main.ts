@@ -130,10 +130,10 @@ async function pauses(): Promise<void> {
       fences: present({ stamp: true, termCheck: true }),
       pauses: SIZE.pauses,
       fleets: FLEETS.pauses,
-      everyMs: 40,
+      everyMs: 5,
       leaseMs,
     }),
-    pauseLeaders(arena, { fences: NO_FENCES, pauses: SIZE.controlPauses, fleets: 2, everyMs: 40, leaseMs }),
+    pauseLeaders(arena, { fences: NO_FENCES, pauses: SIZE.controlPauses, fleets: 2, everyMs: 5, leaseMs }),
   ])
   figures['pauses'] = fenced.pauses
   figures['stale_writes_with_fence'] = fenced.stale

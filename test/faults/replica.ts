@@ -21,9 +21,6 @@ const kubeConfig = new KubeConfig()
 kubeConfig.loadFromString(setup.kubeConfig)
 const target = { name: 'counter', namespace }
 
-/** What the counter holds, for all that this replica knows. */
-type Counter = Readonly<Record<string, string>>
-
 /** How long before the end of a term a blocked replica keeps a processor busy. */
 const BUSY_MS = 100
 
@@ -54,26 +51,27 @@ await manager.start()
 process.exit(0)
 
 /**
- * Adds one again and again. The first write of a term claims the counter, and its answer is what the term builds on: nothing that
- * an older term wrote before is missing in it. From then on each addition builds on the answer to the one before.
+ * Adds one again and again: reads, then writes what it read and one more. Claims the counter for this term before it reads at all:
+ * what an older term wrote before is in what is read.
  */
 async function addUp(term: Term): Promise<void> {
   present = term
   const api = clientOf(term).makeApiClient(CoreV1Api)
   const asMergePatch = setHeaderOptions('Content-Type', PatchStrategy.MergePatch)
-  const options = { ...asMergePatch, middleware: [...(asMergePatch.middleware ?? []), endingWith(term.hardSignal)] }
-  const patch = async (data: Counter) =>
-    (await api.patchNamespacedConfigMap({ ...target, body: { data } }, options)).data
+  const ending = [endingWith(term.hardSignal)]
+  const reading = { middleware: ending, middlewareMergeStrategy: 'append' } as const
+  const writing = { ...asMergePatch, middleware: [...(asMergePatch.middleware ?? []), ...ending] }
+  const patch = (data: Readonly<Record<string, string>>) =>
+    api.patchNamespacedConfigMap({ ...target, body: { data } }, writing)
   const epoch = String(term.epoch)
-  let counter: Counter | undefined
+  let isClaimed = false
   const add = async (): Promise<void> => {
-    const known = counter
-    // What came of it is not known until it is answered.
-    counter = undefined
     try {
-      const { count = '0' } = known ?? (await patch({ claimed: epoch })) ?? {}
+      if (!isClaimed) await patch({ claimed: epoch })
+      isClaimed = true
+      const { data = {} } = await api.readNamespacedConfigMap(target, reading)
       adds += 1
-      counter = await patch({ count: String(Number(count) + 1), id: `${identity}/${adds}`, epoch })
+      await patch({ count: String(Number(data['count'] ?? 0) + 1), id: `${identity}/${adds}`, epoch })
     } catch {
       // Refused, or the server is away: the next one tries again, for as long as the term lasts.
     }
@@ -92,11 +90,11 @@ function clientOf(term: Term): KubeConfig {
   return gated({ epoch, lease, isHeld: () => true, gateSignal: new AbortController().signal }, kubeConfig)
 }
 
-/** Aborts requests with the term, except those of a task that heeds no signal. */
+/** Aborts requests with the term, except those of a task that heeds no signal, and where nothing shall keep a write from being sent. */
 function endingWith(signal: AbortSignal): ObservableMiddleware {
   return {
     pre: (request) => {
-      if (!isDeaf) request.setSignal(signal)
+      if (fences.gate && !isDeaf) request.setSignal(signal)
       return new Observable(Promise.resolve(request))
     },
     post: (response) => new Observable(Promise.resolve(response)),
