@@ -97,7 +97,8 @@ export default defineConfig({
           name: 'interop',
           include: ['test/interop/**/*.test.ts'],
           maxWorkers: 1,
-          maxConcurrency: 8,
+          // Every test starts replicas, which takes more CPU than all that follows.
+          maxConcurrency: 4,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
