@@ -35,7 +35,7 @@ const onApiServer = (name: 'embedded' | 'real', maxWorkers: number) => ({
     exclude: name === 'real' ? [] : PATIENT,
     env: { TENURE_API_SERVER: name },
     maxWorkers,
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 120_000,
   },
 })
