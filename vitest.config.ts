@@ -35,7 +35,7 @@ const onApiServer = (name: 'embedded' | 'real', maxWorkers: number) => ({
     exclude: name === 'real' ? [] : PATIENT,
     env: { TENURE_API_SERVER: name },
     maxWorkers,
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 120_000,
   },
 })
@@ -97,7 +97,8 @@ export default defineConfig({
           name: 'interop',
           include: ['test/interop/**/*.test.ts'],
           maxWorkers: 1,
-          maxConcurrency: 8,
+          // Every test starts replicas, which takes more CPU than all that follows.
+          maxConcurrency: 4,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

@@ -275,7 +275,9 @@ ActOnTransfer(p) ==
       isCurrent == Seen(p).echo = me.nonce
       isFresh == ~me.nonceUsed
       fromEvent == Wrong \cap {"transfer without a nonce", "transfer counted from the event"} # {}
-      valid == IF fromEvent THEN TransferValidity ELSE me.nonceLeft
+      granted == IF fromEvent THEN TransferValidity ELSE me.nonceLeft
+      (* Its first renewal may take effect unheard: others then wait for the duration in that one. *)
+      valid == IF "transfer counted beyond the first renewal" \in Wrong \/ granted < Validity THEN granted ELSE Validity
   IN /\ HasTransfer
      /\ me.mode = "follow"
      /\ Seen(p).holder = Id(p) /\ Seen(p).echo # 0

@@ -11,6 +11,8 @@ export interface Model {
   readonly restarts?: number
   readonly deletions?: number
   readonly answers?: number
+  /** How long others leave a transferred lease alone; as long as any other by default. */
+  readonly transfer?: number
   readonly features?: readonly Feature[]
 }
 
@@ -45,6 +47,13 @@ export const LONG_MODELS: readonly Model[] = [
   { name: 'two writes of unknown outcome each', versions: 4, slots: 2 },
   { name: 'deletion of the lease', versions: 6, deletions: 2, features: ['absent', 'drift'] },
   { name: 'answered transfer', versions: 4, answers: 2, features: ['transfer', 'offered'] },
+  {
+    name: 'a transfer that outlasts the lease',
+    versions: 4,
+    answers: 1,
+    transfer: 5,
+    features: ['transfer', 'offered'],
+  },
   { name: 'answered transfer, from the start', versions: 6, answers: 1, features: ['transfer'] },
   { name: 'proved death', versions: 5, restarts: 2, features: ['death', 'pods'] },
   { name: 'beside client-go', versions: 4, replicas: 1, peers: 1, margin: 0, features: ['seconds'] },
@@ -72,6 +81,7 @@ export const WRONG_MODELS: readonly WrongModel[] = [
   wrong('transfer without a nonce', 'S1', transfer),
   wrong('transfer with a used nonce', 'S6', transfer),
   wrong('transfer counted from the event', 'S1', transfer),
+  wrong('transfer counted beyond the first renewal', 'S1', { ...transfer, versions: 5, transfer: 5 }),
   wrong('expiry from the send of a poll', 'S1', { versions: 4 }),
   wrong('written on a fresher version', 'S1', { versions: 4 }),
   wrong('death of a reused identity', 'S1', { versions: 4, restarts: 1, features: ['death'] }),
@@ -105,6 +115,7 @@ export function configOf(model: Model & Partial<WrongModel>): string {
     restarts = 0,
     deletions = 0,
     answers = 0,
+    transfer: transferTicks = 3,
   } = model
   const names = (letter: string, count: number) => Array.from({ length: count }, (_, index) => `${letter}${index + 1}`)
   const set = (elements: readonly (string | number)[]) => `{${elements.join(', ')}}`
@@ -119,7 +130,7 @@ export function configOf(model: Model & Partial<WrongModel>): string {
     `  Peers = ${set(names('f', peers))}`,
     '  LeaseTicks = 3',
     `  MarginTicks = ${margin}`,
-    '  TransferTicks = 3',
+    `  TransferTicks = ${transferTicks}`,
     `  Slots = ${set(Array.from({ length: slots }, (_, index) => index + 1))}`,
     `  MaxVersion = ${model.versions}`,
     `  MaxRestarts = ${restarts}`,

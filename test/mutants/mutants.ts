@@ -421,6 +421,14 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     checks: [`${ELECTION}/transfer.test.ts`],
   },
   {
+    id: 'E16',
+    defect: 'a successor acts for as long as a transfer lasts although its renewals are for less',
+    file: `${MACHINE}/inheriting.ts`,
+    find: 'at.now + validityMs(config.timing),',
+    replace: 'Infinity,',
+    checks: [`${ELECTION}/transfer.test.ts`],
+  },
+  {
     id: 'E15',
     defect: 'every write of unknown outcome is remembered for ever',
     file: `${MACHINE}/acquiring.ts`,

@@ -8,10 +8,10 @@ import { Scenario } from './scenario.ts'
 import { ScriptedReplica, type ScriptedReplicaOptions } from './scripted-replica.ts'
 import { TcpProxy } from './tcp-proxy.ts'
 import { withServer } from './kube-config-text.ts'
-import { BRISK } from './timings.ts'
+import { STEADY } from './timings.ts'
 
 /** The time for which a renewal is good: the lease less what clocks may differ by. */
-const VALIDITY_MS = BRISK.leaseDurationMs * 0.95
+const VALIDITY_MS = STEADY.leaseDurationMs * 0.95
 /** Timers of Node and of this test are this inexact. */
 const ROUNDING_MS = 5
 
@@ -184,7 +184,7 @@ describe.concurrent('The end of a term', () => {
     expect(reason).toBe('lease-deleted')
     const began = await replica.saw('term-began', replica.events.length)
     expect(began.epoch).toBeGreaterThan(first)
-    expect(began.at - at).toBeGreaterThan(BRISK.leaseDurationMs - ROUNDING_MS)
+    expect(began.at - at).toBeGreaterThan(STEADY.leaseDurationMs - ROUNDING_MS)
   })
 })
 
@@ -249,7 +249,7 @@ describe.concurrent('A replica that does not lead', () => {
       replica.script.get = async () => old
       return old
     }
-    await sleep(2 * BRISK.leaseDurationMs)
+    await sleep(2 * STEADY.leaseDurationMs)
 
     expect(replica.terms).toEqual([])
     expect(leader.all('term-ending')).toEqual([])
@@ -283,7 +283,7 @@ describe.concurrent('A replica that does not lead', () => {
 describe.concurrent('Settings', () => {
   it('B3: that leave tasks no time to stop before the lease is over are refused, before a request is made', async () => {
     await using scenario = await Scenario.open(server)
-    await expect(standing(scenario, { timing: { renewDeadlineMs: 3300 } })).rejects.toThrow('`renewDeadlineMs`')
+    await expect(standing(scenario, { timing: { renewDeadlineMs: 6500 } })).rejects.toThrow('`renewDeadlineMs`')
 
     expect(await server.requestsOf(scenario.userOf('alpha'))).toEqual([])
   })

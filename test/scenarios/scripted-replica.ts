@@ -12,7 +12,7 @@ import { LeaseLock } from '@tenure/kubernetes'
 import type { TimingOptions } from 'tenure'
 import { Journal } from './journal.ts'
 import type { Scenario } from './scenario.ts'
-import { BRISK } from './timings.ts'
+import { STEADY } from './timings.ts'
 
 type Update = Lock['update']
 type Get = Lock['get']
@@ -62,7 +62,7 @@ export class ScriptedReplica implements AsyncDisposable {
     const kubeConfig = new KubeConfig()
     kubeConfig.loadFromString(text)
     const createLock = () => this.#scripted(new LeaseLock({ kubeConfig, name, namespace, silenceMs: 1000 }))
-    this.manager = new Manager({ identity, lease: { name, ...BRISK, ...timing }, createLock })
+    this.manager = new Manager({ identity, lease: { name, ...STEADY, ...timing }, createLock })
     const { terms } = this
     this.manager.register(
       () =>

@@ -10,6 +10,16 @@ export const PATIENT = {
   drainTimeoutMs: 15_000,
 } as const satisfies TimingOptions
 
+/** For deadlines in a process that many tests share, and that is not always on time. */
+export const STEADY = {
+  leaseDurationMs: 8000,
+  renewDeadlineMs: 6000,
+  retryPeriodMs: 500,
+  requestTimeoutMs: 1500,
+  abortGraceMs: 1200,
+  drainTimeoutMs: 5000,
+} as const satisfies TimingOptions
+
 /** The shortest that is worth having, for whatever waits for a lease or a deadline to run out. */
 export const BRISK = {
   leaseDurationMs: 4000,

@@ -14,6 +14,8 @@ setFlagsFromString('--expose-gc')
 for (const flag of ['no-flush-bytecode', 'no-lazy-feedback-allocation', 'no-maglev', 'no-turbofan']) {
   setFlagsFromString(`--${flag}`)
 }
+// A buffer from the pool would hold a slab of 64 KiB, which is counted whole.
+Buffer.poolSize = 0
 const collect = runInNewContext('gc') as () => void
 
 /** What this process holds at one moment between two terms, after garbage collections. */

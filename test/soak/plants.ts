@@ -19,7 +19,7 @@ const byEpoch = new Map<bigint, string>()
 const forever = new Promise<void>(() => {})
 const emitter = new EventEmitter().setMaxListeners(0)
 
-/** Leaks on purpose, one in every term. Those of memory are of 1 KB. */
+/** Leaks on purpose, one in every term. Those of memory are of 1 KB, that of the map of half of it. */
 export const plants: Readonly<Record<string, (context: PlantContext) => unknown>> = {
   none: () => {},
   heap: () => kept.push(Array.from({ length: 128 }, () => Math.random())),

@@ -12,8 +12,8 @@ export interface Verdict {
   readonly deltas: Counts
 }
 
-/** Growth over a whole run that counts as none, in bytes: 32 bytes a term in 10,000 terms. */
-const HEAP_ALLOWANCE = 320_000
+/** Growth over a whole run that counts as none, in bytes: a short one has too few terms to tell 32 bytes from nothing. */
+const HEAP_ALLOWANCE = 128_000
 const HEAP_BYTES_PER_TERM = 32
 
 /** One object more in every tenth term is a leak: somebody has a collection that grows. */

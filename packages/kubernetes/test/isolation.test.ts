@@ -38,6 +38,8 @@ async function slowServer() {
   }
 }
 
+const UNABORTED = { signal: new AbortController().signal }
+
 describe('renewals', () => {
   test.each(['a client of the program', 'a gated client of the term'])(
     'are not delayed by a thousand slow requests of %s to the same server with the same kubeconfig',
@@ -48,7 +50,7 @@ describe('renewals', () => {
       const lock = new LeaseLock({ kubeConfig: shared, name: 'janitor', namespace: 'ops' })
       const term = { epoch: 7n, isHeld: () => true, gateSignal: new AbortController().signal }
       const api = (kind === 'a client of the program' ? shared : gated(term, shared)).makeApiClient(CoreV1Api)
-      let lease = await lock.create(record, { signal: AbortSignal.timeout(10_000) })
+      let lease = await lock.create(record, UNABORTED)
       const slow = Array.from({ length: SLOW_REQUESTS }, () => api.listNamespacedConfigMap({ namespace: 'ops' }))
       let answered = 0
       for (const request of slow) void request.then(() => answered++)
@@ -69,7 +71,7 @@ describe('renewals', () => {
     const { server, kubeConfig } = await slowServer()
     await using _ = server
     const lock = new LeaseLock({ kubeConfig: kubeConfig(), name: 'janitor', namespace: 'ops' })
-    let lease = await lock.create(record, { signal: AbortSignal.timeout(10_000) })
+    let lease = await lock.create(record, UNABORTED)
     let pieces = 0
     let busy = true
     const work = (): void => {
@@ -94,7 +96,7 @@ describe('renewals', () => {
     await using _ = server
     const client = new LeaseClient({ kubeConfig: kubeConfig() })
     const lock = new LeaseLock({ client, name: 'janitor', namespace: 'ops' })
-    await lock.create(record, { signal: AbortSignal.timeout(10_000) })
+    await lock.create(record, UNABORTED)
     lock.watch({ changed: () => {}, up: () => {}, down: () => {} })
     await server.untilRequests(2)
     await client.close()

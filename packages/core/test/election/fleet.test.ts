@@ -81,7 +81,7 @@ const PLANTED: readonly (readonly [string, () => Pick<FleetOptions, 'machine' | 
 describe('A fleet is caught whose machine', () => {
   test.each(PLANTED)('%s', (_name, plant) => {
     const runAll = () => {
-      for (let seed = 1; seed <= 400; seed++) {
+      for (let seed = 1; seed <= 2500; seed++) {
         const config = { timing: resolveTimingOptions(), releaseOnExit: true, missingLease: 'create' } as const
         new Fleet({ seed, replicas: 3, stalls: false, config, ...plant() }).run(200_000, 0)
       }

@@ -9,6 +9,7 @@ import {
   withOffer,
   withTransferNonce,
 } from '../../src/election/machine/transfer-notes.ts'
+import { resolveTimingOptions } from '../../src/election/timing-options.ts'
 import { holdBackMs } from '../../src/election/machine/hold-back.ts'
 import { withStandbys } from '../../src/election/machine/standby.ts'
 import { kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
@@ -362,6 +363,26 @@ describe('A successor', () => {
     expect(elector.acknowledge(10n)).toContainEqual({ kind: 'extend-validity', validUntil: 10 + 14_250 })
   })
 
+  test('whose lease lasts less long than a transfer acts no longer than its first renewal entitles it to: others may see that', () => {
+    const timing = {
+      leaseDurationMs: 3000,
+      renewDeadlineMs: 2000,
+      retryPeriodMs: 300,
+      requestTimeoutMs: 400,
+      abortGraceMs: 500,
+    }
+    const elector = answering({ timing: resolveTimingOptions(timing) })
+    elector.now = 100
+    expect(elector.observe(transferTo(elector, 9n))).toContainEqual(
+      expect.objectContaining({ kind: 'begin-term', validUntil: 100 + 2850 }),
+    )
+    elector.failWrite('unknown-outcome')
+    elector.passTo(2949)
+    expect(elector.all('wedged')).toEqual([])
+    elector.passTo(2950)
+    expect(elector.all('wedged')).toHaveLength(1)
+  })
+
   test('ends in time when it cannot renew', () => {
     const elector = answering()
     elector.observe(transferTo(elector, 9n))
@@ -460,8 +481,8 @@ function transferring(): PureElector {
 }
 
 /** A follower whose answer to the offer of `other`, sent at 0, was stored as version 2. */
-function answering(): PureElector {
-  const elector = new PureElector()
+function answering(config: ConstructorParameters<typeof PureElector>[0] = {}): PureElector {
+  const elector = new PureElector(config)
   elector.follow(at(1n, withOffer(HELD, { to: ME })))
   elector.acknowledge(2n)
   return elector

@@ -81,8 +81,8 @@ export function readProcessState(): ProcessState {
     .set('net.getDefaultAutoSelectFamily()', net.getDefaultAutoSelectFamily())
     .set('EventEmitter.defaultMaxListeners', EventEmitter.defaultMaxListeners)
     .set('EventEmitter.captureRejections', Reflect.get(EventEmitter, 'captureRejections'))
-    .set('process.stdout.write', process.stdout.write)
-    .set('process.stderr.write', process.stderr.write)
+    .set('process.stdout.write', Reflect.get(process.stdout, 'write'))
+    .set('process.stderr.write', Reflect.get(process.stderr, 'write'))
     .set('http.globalAgent', http.globalAgent)
     .set('https.globalAgent', https.globalAgent)
 }

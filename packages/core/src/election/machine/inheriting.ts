@@ -1,5 +1,6 @@
 import { epochOf, type PresentLease } from '../../lock/lock.ts'
 import { beginTerm, giveBack } from './acquiring.ts'
+import { validityMs } from '../timing-options.ts'
 import type { ElectorConfig } from './config.ts'
 import type { Instant } from './event.ts'
 import { holdWoken } from './hold.ts'
@@ -31,7 +32,11 @@ export function inheritanceOf(state: Following, at: Instant, config: ElectorConf
   const answer = memory.candidate?.sent.find((sent) => sent.nonce === nonce)
   if (answer === undefined) return undefined
   const durationMs = Math.min((lease.record.leaseDurationSeconds ?? 0) * 1000, TRANSFER_DURATION_MS)
-  const validUntil = answer.sentAt + durationMs * (1 - config.timing.clockRateTolerance)
+  // The first renewal is sent now. It may take effect unheard, and others then wait for its duration only.
+  const validUntil = Math.min(
+    answer.sentAt + durationMs * (1 - config.timing.clockRateTolerance),
+    at.now + validityMs(config.timing),
+  )
   if (validUntil - at.now < TRANSFER_DURATION_MS / 2) return undefined
   return { lease, sentAt: answer.sentAt, validUntil }
 }

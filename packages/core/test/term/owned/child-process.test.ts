@@ -45,7 +45,10 @@ describe('term.child', () => {
   test('kills a process at the hard abort, and does not wait for what its own children hold open', async () => {
     const { term } = freshTerm()
     const grandchild = `require('node:child_process').spawn('sleep', ['60'], { stdio: 'inherit' })`
-    const child = term.child('parent', script(`const g = ${grandchild}; console.log(g.pid); ${IGNORES_SIGTERM}`))
+    const child = term.child(
+      'parent',
+      script(`process.on('SIGTERM', () => {}); const g = ${grandchild}; console.log(g.pid); ${SLEEPS}`),
+    )
     const pid = Number.parseInt(String((await once(child.stdout, 'data'))[0]), 10)
     term.end(ENDED)
     expect(term.scope.liveTasks()).toMatchObject([{ waitsOn: `process ${child.pid} to close after SIGTERM` }])
