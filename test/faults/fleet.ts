@@ -27,8 +27,8 @@ export interface FleetOptions {
   readonly leaseMs: number
   /** @default 2 */
   readonly size?: number
-  /** The pause between two additions. */
-  readonly everyMs: number
+  /** How long a replica works on an addition, between reading and writing. */
+  readonly workMs: number
   /** How the replicas reach the API server. @default 'direct' */
   readonly way?: WayKind
 }
@@ -164,7 +164,7 @@ export class Fleet implements AsyncDisposable {
 
   #startReplica(way: Way): ReplicaProcess {
     const identity = `replica-${++this.#started}`
-    const { fences, everyMs, leaseMs } = this.options
+    const { fences, workMs, leaseMs } = this.options
     const { namespace } = this
     const setup: ReplicaSetup = {
       identity,
@@ -173,7 +173,7 @@ export class Fleet implements AsyncDisposable {
       kubeConfig: this.#arena.cluster.kubeConfigOf(this.#writer, way.url),
       timing: timingOf(leaseMs),
       fences,
-      everyMs,
+      workMs,
       lifeFile: join(this.#arena.folder, `${namespace}-${identity}`),
     }
     return new ReplicaProcess(this.#arena.program, setup, (event) => this.note(event))

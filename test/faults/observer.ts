@@ -20,13 +20,16 @@ interface Write {
 
 /** What the observer saw of one namespace. */
 export interface Verdict {
-  /** Additions by a term after somebody else had acquired the lease, or after its own lease was released. */
+  /**
+   * Additions by a term after somebody else had acquired the lease, or after its own lease was released. Where the next term had not
+   * written yet, they are in what it reads first.
+   */
   readonly stale: number
   /** Additions that the server took. */
   readonly added: number
   /** Additions that a later write undid. */
   readonly lost: number
-  /** Additions by a term after something was written by a newer one. */
+  /** Of these, the ones by an older term after a newer one had written: what the term check keeps out. */
   readonly overlaps: number
 }
 

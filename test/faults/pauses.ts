@@ -10,9 +10,12 @@ import { ToxicWay } from './way.ts'
 /** What came of pausing leaders. */
 export interface PauseResult {
   readonly pauses: number
-  /** Pauses after which a stale write was accepted. */
+  /** Pauses after which an older term wrote over a newer one. */
   readonly leaking: number
-  readonly stale: number
+  /** Additions of an older term over those of a newer one. */
+  readonly overlaps: number
+  /** Additions after the lease had changed hands, but before the next term had written. */
+  readonly early: number
   readonly added: number
   readonly lost: number
   readonly kills: number
@@ -24,8 +27,8 @@ export interface PauseOptions {
   readonly fences: Fences
   readonly fleets: number
   readonly leaseMs: number
-  /** The pause between two additions. */
-  readonly everyMs: number
+  /** How long a replica works on an addition, between reading and writing. */
+  readonly workMs: number
   /** Goes on until there were so many pauses… */
   readonly pauses: number
   /** … and so many additions. @default 0 */
@@ -35,8 +38,8 @@ export interface PauseOptions {
 }
 
 /**
- * Stops the leaders of several fleets by SIGSTOP for 0.2 to 3 lease durations, at a random moment, and lets them go on. Of every
- * seven times, the leader is once killed instead and once cut off from the API server, which count as no pauses.
+ * Stops the leaders of several fleets by SIGSTOP for 0.2 to 3 lease durations, at a random moment, and lets them go on. Where
+ * additions are asked for, of every seven times the leader is once killed instead and once cut off from the API server.
  */
 export async function pauseLeaders(arena: Arena, options: PauseOptions): Promise<PauseResult> {
   const { fleets, pauses, additions = 0 } = options
@@ -47,7 +50,8 @@ export async function pauseLeaders(arena: Arena, options: PauseOptions): Promise
   return {
     pauses: sum('pauses'),
     leaking: sum('leaking'),
-    stale: sum('stale'),
+    overlaps: sum('overlaps'),
+    early: sum('early'),
     added: sum('added'),
     lost: sum('lost'),
     kills: sum('kills'),
@@ -57,7 +61,8 @@ export async function pauseLeaders(arena: Arena, options: PauseOptions): Promise
 
 async function pauseOneFleet(arena: Arena, options: PauseOptions): Promise<PauseResult> {
   const { leaseMs, calm = 0.3, additions = 0 } = options
-  await using fleet = await Fleet.start(arena, { ...options, size: 2, way: 'toxiproxy' })
+  const isRough = additions > 0
+  await using fleet = await Fleet.start(arena, { ...options, size: 2, way: isRough ? 'toxiproxy' : 'direct' })
   const { observer } = fleet
   const count = { pauses: 0, leaking: 0, kills: 0, partitions: 0 }
   for (let round = 1; count.pauses < options.pauses || observer.added < additions; round++) {
@@ -65,22 +70,22 @@ async function pauseOneFleet(arena: Arena, options: PauseOptions): Promise<Pause
     await sleep(Math.random() * calm * leaseMs)
     if (fleet.leader !== leader) continue
     const ms = (0.2 + Math.random() * 2.8) * leaseMs
-    if (round % 7 === 3) {
+    if (isRough && round % 7 === 3) {
       count.kills += 1
       leader.signal('SIGKILL')
       await leader.exited
-    } else if (round % 7 === 6) {
+    } else if (isRough && round % 7 === 6) {
       count.partitions += 1
       await partition(fleet, leader, ms)
     } else {
       const since = observer.version
       await pause(leader, ms)
       count.pauses += 1
-      if (observer.verdict(since).stale > 0) count.leaking += 1
+      if (observer.verdict(since).overlaps > 0) count.leaking += 1
     }
   }
-  const { stale, added, lost } = observer.verdict()
-  return { ...count, stale, added, lost }
+  const { stale, overlaps, added, lost } = observer.verdict()
+  return { ...count, overlaps, early: stale - overlaps, added, lost }
 }
 
 async function pause(replica: ReplicaProcess, ms: number): Promise<void> {

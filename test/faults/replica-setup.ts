@@ -21,8 +21,8 @@ export interface ReplicaSetup {
   readonly kubeConfig: string
   readonly timing: TimingOptions
   readonly fences: Fences
-  /** The pause between two additions. */
-  readonly everyMs: number
+  /** How long a replica works on an addition, between reading and writing. */
+  readonly workMs: number
   /** Where a blocked replica keeps the time, in nanoseconds of `process.hrtime`, at which it last ran. */
   readonly lifeFile: string
 }

@@ -21,8 +21,11 @@ const kubeConfig = new KubeConfig()
 kubeConfig.loadFromString(setup.kubeConfig)
 const target = { name: 'counter', namespace }
 
+/** The pause between two additions. */
+const PAUSE_MS = 1
+
 /** How long before the end of a term a blocked replica keeps a processor busy. */
-const BUSY_MS = 100
+const BUSY_MS = 50
 
 const clock = new RatedClock()
 let present: Term | undefined
@@ -51,8 +54,8 @@ await manager.start()
 process.exit(0)
 
 /**
- * Adds one again and again: reads, then writes what it read and one more. Claims the counter for this term before it reads at all:
- * what an older term wrote before is in what is read.
+ * Adds one again and again: reads, works for a moment, then writes what it read and one more. Claims the counter for this term
+ * before it reads at all: what an older term wrote before is in what is read.
  */
 async function addUp(term: Term): Promise<void> {
   present = term
@@ -70,15 +73,16 @@ async function addUp(term: Term): Promise<void> {
       if (!isClaimed) await patch({ claimed: epoch })
       isClaimed = true
       const { data = {} } = await api.readNamespacedConfigMap(target, reading)
+      await sleep(setup.workMs)
       adds += 1
       await patch({ count: String(Number(data['count'] ?? 0) + 1), id: `${identity}/${adds}`, epoch })
     } catch {
       // Refused, or the server is away: the next one tries again, for as long as the term lasts.
     }
   }
-  await term.every(setup.everyMs, async () => {
+  await term.every(PAUSE_MS, async () => {
     await add()
-    if (isDeaf) for (;;) await sleep(setup.everyMs).then(add)
+    if (isDeaf) for (;;) await sleep(PAUSE_MS).then(add)
   })
 }
 
@@ -121,8 +125,8 @@ async function obey(command: ReplicaCommand): Promise<void> {
 }
 
 /**
- * Blocks the event loop, having told by when this process has to be gone; does nothing when its term is over. Around that moment it spins: a thread that merely waits
- * would leave the processor to the watchdog. What it does meanwhile is to say when it last ran.
+ * Blocks the event loop, having told by when this process has to be gone; does nothing when its term is over. Around that moment it
+ * spins: a thread that merely waits would leave the processor to the watchdog. What it does meanwhile is to say when it last ran.
  */
 function block(ms: number): void {
   const now = process.hrtime.bigint()

@@ -25,9 +25,9 @@ export function recoveryBoundMs(leaseMs: number): number {
 /** Starts fleets on which faults can strike, whose ends owe a dispose. */
 export function startFleets(
   arena: Arena,
-  { count, ...options }: Omit<FleetOptions, 'everyMs'> & { readonly count: number; readonly way: WayKind },
+  { count, ...options }: Omit<FleetOptions, 'workMs'> & { readonly count: number; readonly way: WayKind },
 ): Promise<readonly Fleet[]> {
-  return allOf(Array.from({ length: count }, () => Fleet.start(arena, { ...options, everyMs: 60 })))
+  return allOf(Array.from({ length: count }, () => Fleet.start(arena, { ...options, workMs: 50 })))
 }
 
 /** Strikes every fault so many times, each on one of the fleets that can have it: all fleets at once, one fault after another. */
