@@ -54,7 +54,7 @@ const SIZE = {
 
 /** How many fleets each experiment has at once. */
 const FLEETS = values.long
-  ? { pauses: 8, stalls: 4, increments: 6, toxiproxy: 4, http: 2, clocks: 2 }
+  ? { pauses: 8, stalls: 4, increments: 6, toxiproxy: 5, http: 3, clocks: 2 }
   : { pauses: 5, stalls: 3, increments: 6, toxiproxy: 4, http: 2, clocks: 1 }
 
 const present = (fences: Partial<Fences>): Fences => ({
@@ -156,7 +156,7 @@ async function pauses(): Promise<void> {
 
 /** Additions as fast as they go, under pauses, kills and partitions: what was acknowledged has to be in the sum. */
 async function increments(): Promise<void> {
-  const options = { pauses: 0, workMs: 0, calm: 2, leaseMs }
+  const options = { pauses: 0, workMs: 0, calm: 4, leaseMs }
   const [fenced, control] = await Promise.all([
     pauseLeaders(arena, {
       ...options,
