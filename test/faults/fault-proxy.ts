@@ -2,35 +2,21 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { Agent, request } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { Way } from './way.ts'
 
 /**
- * What a proxy does to the requests of its replica.
+ * What a proxy does to the requests of its replica: what takes knowledge of HTTP. Bytes are the business of toxiproxy.
  *
- * - `black-hole`: takes everything and passes nothing on, in either direction
- * - `half-open`: passes requests on and no answer back; connections stay open
- * - `lost-answers`: passes writes on and cuts the connection instead of answering them
- * - `reset`: cuts every connection as soon as something is asked on it
- * - `slow`: answers after a second
+ * - `lost-answers`: passes writes on and, when they are done, cuts the connection instead of answering them
  * - `silent-watch`: answers, but what watches would tell is dropped
  * - `unauthenticated`: takes the token off, as if it had expired
+ * - `no-lease`: 503 to everything about leases, whose watches fall silent, while all else passes
  * - a number: answers with this status
  */
-export type ProxyMode =
-  | 'pass'
-  | 'black-hole'
-  | 'half-open'
-  | 'lost-answers'
-  | 'reset'
-  | 'slow'
-  | 'silent-watch'
-  | 'unauthenticated'
-  | 429
-  | 500
-  | 503
+export type ProxyMode = 'pass' | 'lost-answers' | 'silent-watch' | 'unauthenticated' | 'no-lease' | 429 | 500 | 503
 
 /** A plain HTTP proxy in front of an API server, for one replica, that can be made to misbehave while connections are open. */
-export class FaultProxy implements AsyncDisposable {
+export class FaultProxy implements Way, AsyncDisposable {
   readonly #server: Server
   readonly #target: URL
   readonly #agent: Agent
@@ -60,10 +46,14 @@ export class FaultProxy implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** Misbehaves like this from now on, on open connections as well. Passing again begins with fresh connections. */
+  /** Misbehaves like this from now on, on open connections as well. */
   set mode(mode: ProxyMode) {
     this.#mode = mode
-    if (mode === 'pass' || mode === 'reset') for (const socket of this.#sockets) socket.destroy()
+  }
+
+  async mend(): Promise<void> {
+    this.#mode = 'pass'
+    for (const socket of this.#sockets) socket.destroy()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -74,19 +64,19 @@ export class FaultProxy implements AsyncDisposable {
   }
 
   #serve(message: IncomingMessage, response: ServerResponse): void {
-    const mode = this.#mode
-    if (mode === 'reset') return void message.socket.destroy()
-    if (mode === 'black-hole') return void message.resume()
-    if (typeof mode === 'number') {
-      message.resume()
-      const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: mode, message: 'storm' }
-      response.writeHead(mode, { 'content-type': 'application/json' }).end(JSON.stringify(status))
-      return
-    }
-    this.#forward(message, response, mode)
+    const refusal = this.#refusalOf(message)
+    if (refusal === undefined) return this.#forward(message, response)
+    message.resume()
+    const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: refusal, message: 'storm' }
+    response.writeHead(refusal, { 'content-type': 'application/json' }).end(JSON.stringify(status))
   }
 
-  #forward(message: IncomingMessage, response: ServerResponse, mode: ProxyMode): void {
+  #refusalOf({ url = '' }: IncomingMessage): number | undefined {
+    if (typeof this.#mode === 'number') return this.#mode
+    return this.#mode === 'no-lease' && url.includes('/leases') ? 503 : undefined
+  }
+
+  #forward(message: IncomingMessage, response: ServerResponse): void {
     const { authorization, ...headers } = message.headers
     const sent = request({
       agent: this.#agent,
@@ -94,27 +84,23 @@ export class FaultProxy implements AsyncDisposable {
       port: this.#target.port,
       path: message.url,
       method: message.method,
-      headers: mode === 'unauthenticated' ? headers : { ...headers, authorization },
+      headers: this.#mode === 'unauthenticated' ? headers : { ...headers, authorization },
     })
     response.once('close', () => sent.destroy())
     sent.on('error', () => message.socket.destroy())
-    sent.on('response', (answer) => void this.#passBack(message, response, answer))
+    sent.on('response', (answer) => this.#passBack(message, response, answer))
     message.pipe(sent)
   }
 
-  async #passBack(message: IncomingMessage, response: ServerResponse, answer: IncomingMessage): Promise<void> {
+  #passBack(message: IncomingMessage, response: ServerResponse, answer: IncomingMessage): void {
     answer.on('error', () => response.destroy())
+    if (this.#mode === 'lost-answers' && message.method !== 'GET') return void message.socket.destroy()
     const isWatch = message.url?.includes('watch=true') === true
-    const isWrite = message.method !== 'GET'
-    if (this.#mode === 'slow') await sleep(1000)
-    if (this.#mode === 'lost-answers' && isWrite) return void message.socket.destroy()
-    if (this.#mode === 'black-hole' || this.#mode === 'half-open') return void answer.resume()
+    const isSilent = () => isWatch && (this.#mode === 'silent-watch' || this.#mode === 'no-lease')
     response.writeHead(answer.statusCode ?? 502, answer.headers)
     response.flushHeaders()
     answer.on('data', (chunk: Buffer) => {
-      const isDropped =
-        this.#mode === 'black-hole' || this.#mode === 'half-open' || (isWatch && this.#mode === 'silent-watch')
-      if (!isDropped) response.write(chunk)
+      if (!isSilent()) response.write(chunk)
     })
     answer.on('end', () => response.end())
   }

@@ -1,10 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { leaseRole, type FencePolicy } from '@tenure/kubernetes'
 import { type ControlPlane, startControlPlane } from '@tenure/test-control-plane'
-import { FaultProxy } from './fault-proxy.ts'
 import { Api, MERGE_PATCH, type ApiAccess } from './api.ts'
 
 const ADMIN = { name: 'faults-admin', groups: ['system:masters'] }
@@ -48,28 +44,20 @@ export class FencedCluster implements AsyncDisposable {
   readonly controlPlane: ControlPlane
   /** One for each API server. */
   readonly admins: readonly [Api, ...Api[]]
-  /** For what replicas leave behind. */
-  readonly folder: string
-  readonly #caCert: string
+  readonly caCert: string
 
-  private constructor(
-    controlPlane: ControlPlane,
-    admins: readonly [Api, ...Api[]],
-    { caCert, folder }: { readonly caCert: string; readonly folder: string },
-  ) {
-    this.folder = folder
+  private constructor(controlPlane: ControlPlane, admins: readonly [Api, ...Api[]], caCert: string) {
     this.controlPlane = controlPlane
     this.admins = admins
-    this.#caCert = caCert
+    this.caCert = caCert
   }
 
   static async start(apiServers: 1 | 2 = 1): Promise<FencedCluster> {
-    const folder = await mkdtemp(join(tmpdir(), 'tenure-faults-'))
     const controlPlane = await startControlPlane()
     const access = controlPlane.access(ADMIN)
     const first = new Api(access)
     const further = apiServers === 2 ? [new Api({ ...access, ...(await controlPlane.addApiServer()) })] : []
-    const cluster = new FencedCluster(controlPlane, [first, ...further], { caCert: access.caCert, folder })
+    const cluster = new FencedCluster(controlPlane, [first, ...further], access.caCert)
     await first.expect('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', WIDGETS)
     for (const admin of cluster.admins) {
       await until('the custom resource to be served', async () => {
@@ -87,11 +75,6 @@ export class FencedCluster implements AsyncDisposable {
   /** For whoever observes: of two API servers the one that is not disturbed. */
   get observing(): Api {
     return this.admins.at(-1) ?? this.admin
-  }
-
-  /** A proxy in front of the first API server. */
-  startProxy(): Promise<FaultProxy> {
-    return FaultProxy.start(this.admin.url, this.#caCert)
   }
 
   /** Makes a namespace with a service account `writer`, which may stand for the Lease and write. */
@@ -139,14 +122,14 @@ export class FencedCluster implements AsyncDisposable {
 
   /** A client for each API server with the token of a writer. */
   clientsOf({ token }: Pick<Writer, 'token'>): readonly [Api, ...Api[]] {
-    const access = (url: string): ApiAccess => ({ url, caCert: this.#caCert, token })
+    const access = (url: string): ApiAccess => ({ url, caCert: this.caCert, token })
     const [first, ...further] = this.admins
     return [new Api(access(first.url)), ...further.map(({ url }) => new Api(access(url)))]
   }
 
   /** The kubeconfig of a writer, as text. */
   kubeConfigOf({ token }: Pick<Writer, 'token'>, url: string = this.admin.url): string {
-    const authority = Buffer.from(this.#caCert).toString('base64')
+    const authority = Buffer.from(this.caCert).toString('base64')
     const cluster = url.startsWith('http:')
       ? { server: url, 'insecure-skip-tls-verify': true }
       : { server: url, 'certificate-authority-data': authority }
@@ -191,7 +174,6 @@ export class FencedCluster implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const admin of this.admins) admin[Symbol.dispose]()
     await this.controlPlane.stop()
-    await rm(this.folder, { recursive: true, force: true })
   }
 }
 

@@ -4,19 +4,25 @@
  * Every experiment is run with its fence and without, and the second has to show what the fence keeps out: otherwise the
  * experiment proves nothing, and the run fails. `--without FENCE` takes a fence out of the first, to see the run fail for it.
  * What is late is a failure as well, unless the run is told to be `--lenient`, as on a machine that is busy with other things.
+ *
+ * Some experiments run side by side, each on leases of its own, because their processes mostly wait; what strikes the whole cluster
+ * comes last and alone. `--long` runs them one after another, with more fleets each. `--only EXPERIMENT` runs a part; the increments
+ * run in the long form only, unless they are asked for.
  */
 import { parseArgs } from 'node:util'
 import { percentile, writeFigures } from '../../bench/figures.ts'
 import { measureAdmission } from './admission.ts'
-import { FencedCluster } from './fenced-cluster.ts'
-import { NO_FENCES } from './fleet.ts'
+import { allOf } from './all-of.ts'
+import { Arena } from './arena.ts'
+import { CLOCK_BEYOND, CLOCK_WITHIN, type Fault, FAULTS } from './catalogue.ts'
+import { type Fleet, NO_FENCES } from './fleet.ts'
 import { countForged } from './forged.ts'
-import { pauseLeaders } from './pauses.ts'
+import { pauseLeaders, type PauseResult } from './pauses.ts'
 import type { Fences } from './replica-setup.ts'
 import { blockLeaders } from './stalls.ts'
-import { recoveryBoundMs, strikeFaults } from './trials.ts'
+import { recoveryBoundMs, startFleets, strikeCluster, strikeFaults, type Trial } from './trials.ts'
 
-const EXPERIMENTS = ['forged', 'admission', 'pauses', 'stalls', 'faults'] as const
+const EXPERIMENTS = ['forged', 'admission', 'pauses', 'stalls', 'increments', 'faults', 'clocks'] as const
 const FENCES = ['gate', 'stamp', 'termCheck', 'watchdog'] as const
 
 const { values } = parseArgs({
@@ -25,21 +31,31 @@ const { values } = parseArgs({
     long: { type: 'boolean', default: false },
     lenient: { type: 'boolean', default: false },
     lease: { type: 'string', default: '1' },
+    stalls: { type: 'string' },
     trials: { type: 'string' },
     fault: { type: 'string', default: '' },
     without: { type: 'string', multiple: true, default: [] },
-    only: { type: 'string', multiple: true, default: [...EXPERIMENTS] },
+    only: { type: 'string', multiple: true },
   },
 })
 refuseUnknown('--without', values.without, FENCES)
-refuseUnknown('--only', values.only, EXPERIMENTS)
+const only: readonly string[] = values.only ?? EXPERIMENTS.filter((name) => name !== 'increments' || values.long)
+refuseUnknown('--only', only, EXPERIMENTS)
 
 const leaseMs = 1000 * wholeNumber('--lease', values.lease)
-const trials = values.trials === undefined ? undefined : wholeNumber('--trials', values.trials)
 const asked = values.long
-  ? { pauses: 1000, controlPauses: 200, stalls: 1000, additions: 100_000, fleets: 3, trials: 200, handovers: 1000 }
-  : { pauses: 50, controlPauses: 16, stalls: 50, additions: 0, fleets: 3, trials: 5, handovers: 50 }
-const SIZE = trials === undefined ? asked : { ...asked, pauses: trials, controlPauses: trials, stalls: trials, trials }
+  ? { pauses: 1000, controlPauses: 200, stalls: 1000, additions: 100_000, trials: 200, handovers: 1000 }
+  : { pauses: 50, controlPauses: 16, stalls: 20, additions: 2000, trials: 1, handovers: 25 }
+const SIZE = {
+  ...asked,
+  ...(values.stalls !== undefined && { stalls: wholeNumber('--stalls', values.stalls) }),
+  ...(values.trials !== undefined && { trials: wholeNumber('--trials', values.trials) }),
+}
+
+/** How many fleets each experiment has at once. */
+const FLEETS = values.long
+  ? { pauses: 8, stalls: 4, increments: 6, toxiproxy: 5, http: 3, clocks: 2 }
+  : { pauses: 5, stalls: 3, increments: 6, toxiproxy: 4, http: 2, clocks: 1 }
 
 const present = (fences: Partial<Fences>): Fences => ({
   ...NO_FENCES,
@@ -48,21 +64,42 @@ const present = (fences: Partial<Fences>): Fences => ({
 })
 
 const figures: Record<string, number> = {}
+const judged: Trial[] = []
 const failures: string[] = []
 const begun = performance.now()
 
-await using cluster = await FencedCluster.start(2)
+await using arena = await Arena.start()
+const { cluster } = arena
 console.log(`two API servers are ready after ${seconds()} s`)
-if (values.only.includes('forged')) await forged()
-if (values.only.includes('admission')) await admission()
-if (values.only.includes('pauses')) await pauses()
-if (values.only.includes('stalls')) await stalls()
-if (values.only.includes('faults')) await faults()
+await sideBySide([() => run('forged', forged).then(() => run('admission', admission)), () => run('pauses', pauses)])
+await run('increments', increments)
+const others = sideBySide([() => run('stalls', stalls), () => run('clocks', clocks)])
+if (values.long) await others
+await Promise.all([others, run('faults', () => faults(others))])
 await writeFigures(values.json, figures)
 console.log(figures)
 for (const failure of failures) console.error(`FAILED: ${failure}`)
 console.log(`${failures.length === 0 ? 'all held' : `${failures.length} failed`} after ${seconds()} s`)
 process.exitCode = failures.length === 0 ? 0 : 1
+
+/** Runs experiments at once; in the long form one after another, because each of them has fleets enough to keep the machine busy. */
+async function sideBySide(experiments: readonly (() => Promise<void>)[]): Promise<void> {
+  if (!values.long) return void (await Promise.all(experiments.map((experiment) => experiment())))
+  for (const experiment of experiments) await experiment()
+}
+
+/** Runs an experiment that was asked for, and says how long it took. */
+async function run(name: (typeof EXPERIMENTS)[number], experiment: () => Promise<void>): Promise<void> {
+  if (!only.includes(name)) return
+  const from = seconds()
+  try {
+    await experiment()
+  } catch (error) {
+    console.error(error)
+    failures.push(`${name} broke off: ${String(error)}`)
+  }
+  console.log(`${name}: from ${from} s to ${seconds()} s`)
+}
 
 /** Old epochs by every verb through both servers. */
 async function forged(): Promise<void> {
@@ -84,34 +121,66 @@ async function admission(): Promise<void> {
   figures['admission_window_p99_ms'] = percentile(windowsMs, 0.99)
   figures['admission_wait_p99_ms'] = percentile(waitsMs, 0.99)
   figures['false_denials_percent'] = (100 * denied) / writes
+  expectInTime(denied / writes <= 0.005, `of ${writes} writes of new leaders ${denied} were denied at first`)
 }
 
-/** The server alone keeps stale writes out: the client of these replicas does not even look at the clock. */
+/**
+ * The server alone keeps stale writes out: the client of these replicas does not even look at the clock. A write is stale that comes
+ * over one of a newer term. What comes before a newer term has written anything is counted apart: no check of the object can know of
+ * that term, and the term reads it first.
+ */
 async function pauses(): Promise<void> {
-  const { additions, fleets } = SIZE
   const [fenced, control] = await Promise.all([
-    pauseLeaders(cluster, {
+    pauseLeaders(arena, {
       fences: present({ stamp: true, termCheck: true }),
       pauses: SIZE.pauses,
-      additions,
-      fleets,
+      fleets: FLEETS.pauses,
+      workMs: 40,
       leaseMs,
     }),
-    pauseLeaders(cluster, { fences: NO_FENCES, pauses: SIZE.controlPauses, fleets: 1, leaseMs }),
+    pauseLeaders(arena, { fences: NO_FENCES, pauses: SIZE.controlPauses, fleets: 2, workMs: 40, leaseMs }),
   ])
   figures['pauses'] = fenced.pauses
-  figures['stale_writes_with_fence'] = fenced.stale
-  figures['stale_writes_without'] = control.stale
+  figures['stale_writes_with_fence'] = fenced.overlaps
+  figures['early_writes_with_fence'] = fenced.early
+  figures['pauses_without'] = control.pauses
+  figures['stale_writes_without'] = control.overlaps
   figures['leaking_pauses_without_percent'] = (100 * control.leaking) / control.pauses
-  figures['adds'] = fenced.added
-  figures['lost_adds'] = fenced.lost
-  figures['lost_adds_without_percent'] = (100 * control.lost) / control.added
-  expect(fenced.stale === 0, `after ${fenced.pauses} pauses ${fenced.stale} stale writes were accepted`)
-  expect(fenced.lost === 0, `of ${fenced.added} additions ${fenced.lost} were lost`)
+  expect(fenced.overlaps === 0, `after ${fenced.pauses} pauses ${fenced.overlaps} stale writes were accepted`)
   expect(
     control.leaking / control.pauses >= 0.2,
     `without fences only ${control.leaking} of ${control.pauses} pauses leaked`,
   )
+  countLost(fenced, control)
+}
+
+/** Additions as fast as they go, under pauses, kills and partitions: what was acknowledged has to be in the sum. */
+async function increments(): Promise<void> {
+  const options = { pauses: 0, workMs: 0, calm: 4, leaseMs }
+  const [fenced, control] = await Promise.all([
+    pauseLeaders(arena, {
+      ...options,
+      fences: present({ stamp: true, termCheck: true }),
+      additions: SIZE.additions,
+      fleets: FLEETS.increments,
+    }),
+    pauseLeaders(arena, { ...options, fences: NO_FENCES, additions: SIZE.additions / 10, fleets: 1 }),
+  ])
+  figures['increments_pauses'] = fenced.pauses
+  figures['increments_kills'] = fenced.kills
+  figures['increments_partitions'] = fenced.partitions
+  expect(fenced.overlaps === 0, `among ${fenced.added} additions ${fenced.overlaps} were stale`)
+  countLost(fenced, control)
+}
+
+/** Adds to what was counted before: pauses lose additions as well. */
+function countLost(fenced: PauseResult, control: PauseResult): void {
+  figures['adds'] = (figures['adds'] ?? 0) + fenced.added
+  figures['lost_adds'] = (figures['lost_adds'] ?? 0) + fenced.lost
+  figures['adds_without'] = (figures['adds_without'] ?? 0) + control.added
+  figures['lost_adds_without'] = (figures['lost_adds_without'] ?? 0) + control.lost
+  figures['lost_adds_without_percent'] = (100 * figures['lost_adds_without']) / figures['adds_without']
+  expect(fenced.lost === 0, `of ${fenced.added} additions ${fenced.lost} were lost`)
   expect(
     control.lost / control.added > 0.01,
     `without fences only ${control.lost} of ${control.added} additions were lost`,
@@ -119,10 +188,11 @@ async function pauses(): Promise<void> {
 }
 
 async function stalls(): Promise<void> {
-  const { fleets } = SIZE
   const fences = present({ gate: true, watchdog: true })
-  const result = await blockLeaders(cluster, { fences, stalls: SIZE.stalls, fleets, leaseMs })
-  const control = await blockLeaders(cluster, { fences: NO_FENCES, stalls: 2, fleets: 1, leaseMs })
+  const [result, control] = await Promise.all([
+    blockLeaders(arena, { fences, stalls: SIZE.stalls, fleets: FLEETS.stalls, leaseMs }),
+    blockLeaders(arena, { fences: NO_FENCES, stalls: 2, fleets: 1, leaseMs }),
+  ])
   figures['stalls'] = result.deathsMs.length + result.survivors
   figures['stall_survivors'] = result.survivors
   figures['stall_death_p50_ms'] = percentile(result.deathsMs, 0.5)
@@ -139,26 +209,76 @@ async function stalls(): Promise<void> {
 }
 
 /** What goes wrong around replicas that run: the fences in the client alone have to keep terms apart. */
-async function faults(): Promise<void> {
+async function faults(others: Promise<unknown>): Promise<void> {
   const fences = present({ gate: true, watchdog: true })
-  const trials = await strikeFaults(cluster, {
-    fences,
-    trials: SIZE.trials,
-    fleets: Math.min(SIZE.trials, 5),
-    leaseMs,
-    only: values.fault,
-  })
+  const known = FAULTS.filter(({ name }) => name.includes(values.fault))
+  const fleets = await fleetsOf(fences, FLEETS)
+  try {
+    const struck = await strikeFaults(arena, fleets, { faults: known, times: SIZE.trials })
+    await others
+    const shaken = await strikeCluster(arena, fleets, { times: SIZE.trials, only: values.fault })
+    countTrials([...struck, ...shaken])
+  } finally {
+    await disposeAll(fleets)
+  }
+}
+
+/** Clocks within the margin do no harm; beyond it, only the server can tell, and without it terms have to overlap. */
+async function clocks(): Promise<void> {
+  const ways = { http: FLEETS.clocks }
+  const gateOnly = await fleetsOf(present({ gate: true }), ways)
+  const checked = await fleetsOf(present({ gate: true, stamp: true, termCheck: true }), ways)
+  try {
+    const strike = (fleets: readonly Fleet[], fault: Fault, times: number) =>
+      strikeFaults(arena, fleets, { faults: [fault], times })
+    const [within, beyond] = await Promise.all([
+      strike(gateOnly, CLOCK_WITHIN, SIZE.trials),
+      strike(checked, CLOCK_BEYOND, SIZE.trials),
+    ])
+    const control = await strike(gateOnly, CLOCK_BEYOND, Math.ceil(SIZE.trials / 5))
+    // The server goes by what it has stored: it takes what is stale until the new term has written.
+    countTrials([...within, ...beyond.map((trial) => ({ ...trial, stale: 0 }))])
+    figures['clock_trials_without'] = control.length
+    figures['clock_overlaps_without'] = sumOf(control.map(({ overlaps }) => overlaps))
+    expect(figures['clock_overlaps_without'] > 0, 'without the term check a slow clock made no terms overlap')
+  } finally {
+    await disposeAll([...gateOnly, ...checked])
+  }
+}
+
+/** Starts fleets of each sort of way. */
+async function fleetsOf(
+  fences: Fences,
+  counts: { readonly toxiproxy?: number; readonly http?: number },
+): Promise<readonly Fleet[]> {
+  const started = (['toxiproxy', 'http'] as const).map((way) =>
+    startFleets(arena, { count: counts[way] ?? 0, way, fences, leaseMs }),
+  )
+  return (await allOf(started)).flat()
+}
+
+async function disposeAll(fleets: readonly Fleet[]): Promise<void> {
+  await Promise.all(fleets.map((fleet) => fleet[Symbol.asyncDispose]()))
+}
+
+function countTrials(trials: readonly Trial[]): void {
+  judged.push(...trials)
   const bound = recoveryBoundMs(leaseMs)
-  const late = trials.filter(({ recoveryMs }) => recoveryMs > bound)
-  figures['fault_types'] = new Set(trials.map(({ fault }) => fault)).size
-  figures['fault_trials'] = trials.length
-  figures['overlaps'] = sumOf(trials.map(({ overlaps }) => overlaps))
-  figures['fault_stale_writes'] = sumOf(trials.map(({ stale }) => stale))
-  figures['late_leaders'] = late.length
-  figures['recovery_max_ms'] = Math.max(...trials.map(({ recoveryMs }) => recoveryMs))
-  for (const { fault, overlaps, stale, recoveryMs } of trials) {
-    if (overlaps + stale > 0) failures.push(`${fault}: ${overlaps} overlaps, ${stale} writes after the end of the term`)
-    expectInTime(recoveryMs <= bound, `${fault}: no leader for ${recoveryMs} ms, more than ${bound} ms`)
+  figures['fault_types'] = new Set(judged.map(({ fault }) => fault)).size
+  figures['fault_trials'] = judged.length
+  figures['overlaps'] = sumOf(judged.map(({ overlaps }) => overlaps))
+  figures['fault_stale_writes'] = sumOf(judged.map(({ stale }) => stale))
+  figures['late_leaders'] = judged.filter(({ recoveryMs }) => recoveryMs > bound).length
+  figures['recovery_p50_ms'] = percentile(
+    judged.map(({ recoveryMs }) => recoveryMs),
+    0.5,
+  )
+  figures['recovery_max_ms'] = Math.max(...judged.map(({ recoveryMs }) => recoveryMs))
+  for (const { fault, overlaps, stale, recoveryMs, events } of trials) {
+    const isWrong = overlaps + stale > 0
+    if (isWrong) failures.push(`${fault}: ${overlaps} overlaps, ${stale} writes after the end of the term`)
+    expectInTime(recoveryMs <= bound, `${fault}: no leader for ${recoveryMs.toFixed(0)} ms, more than ${bound} ms`)
+    if (isWrong || recoveryMs > bound) console.log([`after ${fault}, by milliseconds:`, ...events].join('\n'))
   }
 }
 

@@ -20,13 +20,16 @@ interface Write {
 
 /** What the observer saw of one namespace. */
 export interface Verdict {
-  /** Additions by a term after somebody else had acquired the lease, or after its own lease was released. */
+  /**
+   * Additions by a term after somebody else had acquired the lease, or after its own lease was released. Where the next term had not
+   * written yet, they are in what it reads first.
+   */
   readonly stale: number
   /** Additions that the server took. */
   readonly added: number
   /** Additions that a later write undid. */
   readonly lost: number
-  /** Additions by a term after something was written by a newer one. */
+  /** Of these, the ones by an older term after a newer one had written: what the term check keeps out. */
   readonly overlaps: number
 }
 
@@ -40,6 +43,7 @@ export class Observer implements Disposable {
   readonly #holdings: Holding[] = []
   readonly #writes: Write[] = []
   #added = 0
+  #gap = { from: 0, longestMs: 0 }
   #isOver = false
   #deleted = 0n
   #lastKey = ''
@@ -68,6 +72,16 @@ export class Observer implements Disposable {
   /** How many additions were seen. */
   get added(): number {
     return this.#added
+  }
+
+  /** From now on, {@link Observer.longestGapMs} counts. */
+  countGaps(): void {
+    this.#gap = { from: performance.now(), longestMs: 0 }
+  }
+
+  /** The longest time without an addition since {@link Observer.countGaps}, up to the last addition, in milliseconds. */
+  get longestGapMs(): number {
+    return this.#gap.longestMs
   }
 
   /** Whether the present holder has added something. */
@@ -120,9 +134,16 @@ export class Observer implements Disposable {
     const { id = '', epoch = '0', count = '0', claimed = '0' } = object.data ?? {}
     const isAdd = id !== '' && id !== this.#writes.at(-1)?.id
     const version = BigInt(object.metadata.resourceVersion)
-    if (isAdd) this.#added += 1
+    if (isAdd) this.#sawAddition()
     this.#writes.push({ version, id, epoch: BigInt(epoch), count: Number(count), isAdd, newest: this.#newest })
     for (const term of [BigInt(epoch), BigInt(claimed)]) if (term > this.#newest) this.#newest = term
+  }
+
+  #sawAddition(): void {
+    const now = performance.now()
+    const { from, longestMs } = this.#gap
+    this.#gap = { from: now, longestMs: Math.max(longestMs, now - from) }
+    this.#added += 1
   }
 
   /** Watches from now on, through interruptions, without missing an event. */

@@ -1,70 +1,105 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FencedCluster } from './fenced-cluster.ts'
+import { allOf } from './all-of.ts'
+import type { Arena } from './arena.ts'
+import { BLACK_HOLE } from './catalogue.ts'
 import { Fleet } from './fleet.ts'
+import type { ReplicaProcess } from './replica-process.ts'
 import type { Fences } from './replica-setup.ts'
+import { ToxicWay } from './way.ts'
 
 /** What came of pausing leaders. */
 export interface PauseResult {
   readonly pauses: number
-  /** Pauses after which a stale write was accepted. */
+  /** Pauses after which an older term wrote over a newer one. */
   readonly leaking: number
-  readonly stale: number
+  /** Additions of an older term over those of a newer one. */
+  readonly overlaps: number
+  /** Additions after the lease had changed hands, but before the next term had written. */
+  readonly early: number
   readonly added: number
   readonly lost: number
+  readonly kills: number
+  readonly partitions: number
+}
+
+/** How leaders are disturbed. */
+export interface PauseOptions {
+  readonly fences: Fences
+  readonly fleets: number
+  readonly leaseMs: number
+  /** How long a replica works on an addition, between reading and writing. */
+  readonly workMs: number
+  /** Goes on until there were so many pauses… */
+  readonly pauses: number
+  /** … and so many additions. @default 0 */
+  readonly additions?: number
+  /** For how long a leader is left alone at most before it is disturbed, in lease durations. @default 0.3 */
+  readonly calm?: number
 }
 
 /**
- * Stops the leaders of several fleets by SIGSTOP for 0.2 to 3 lease durations, at a random moment, and lets them go on. Every fifth
- * is killed instead, which counts as no pause but may lose additions all the same.
+ * Stops the leaders of several fleets by SIGSTOP for 0.2 to 3 lease durations, at a random moment, and lets them go on. Where
+ * additions are asked for, of every seven times the leader is once killed instead and once cut off from the API server.
  */
-export async function pauseLeaders(
-  cluster: FencedCluster,
-  options: {
-    readonly fences: Fences
-    readonly pauses: number
-    readonly fleets: number
-    readonly leaseMs: number
-    readonly additions?: number
-  },
-): Promise<PauseResult> {
-  const share = Math.ceil(options.pauses / options.fleets)
-  const additions = Math.ceil((options.additions ?? 0) / options.fleets)
-  const runs = Array.from({ length: options.fleets }, () =>
-    pauseOneFleet(cluster, options, { pauses: share, additions }),
-  )
-  const results = await Promise.all(runs)
+export async function pauseLeaders(arena: Arena, options: PauseOptions): Promise<PauseResult> {
+  const { fleets, pauses, additions = 0 } = options
+  const share = { pauses: Math.ceil(pauses / fleets), additions: Math.ceil(additions / fleets) }
+  const runs = Array.from({ length: fleets }, () => pauseOneFleet(arena, { ...options, ...share }))
+  const results = await allOf(runs)
   const sum = (key: keyof PauseResult) => results.reduce((total, result) => total + result[key], 0)
-  return { pauses: sum('pauses'), leaking: sum('leaking'), stale: sum('stale'), added: sum('added'), lost: sum('lost') }
+  return {
+    pauses: sum('pauses'),
+    leaking: sum('leaking'),
+    overlaps: sum('overlaps'),
+    early: sum('early'),
+    added: sum('added'),
+    lost: sum('lost'),
+    kills: sum('kills'),
+    partitions: sum('partitions'),
+  }
 }
 
-async function pauseOneFleet(
-  cluster: FencedCluster,
-  { fences, leaseMs }: { readonly fences: Fences; readonly leaseMs: number },
-  goal: { readonly pauses: number; readonly additions: number },
-): Promise<PauseResult> {
-  await using fleet = await Fleet.start(cluster, { fences, leaseMs })
+async function pauseOneFleet(arena: Arena, options: PauseOptions): Promise<PauseResult> {
+  const { leaseMs, calm = 0.3, additions = 0 } = options
+  const isRough = additions > 0
+  await using fleet = await Fleet.start(arena, { ...options, size: 2, way: isRough ? 'toxiproxy' : 'direct' })
   const { observer } = fleet
-  let leaking = 0
-  let pauses = 0
-  for (let round = 1; pauses < goal.pauses || observer.added < goal.additions; round++) {
+  const count = { pauses: 0, leaking: 0, kills: 0, partitions: 0 }
+  for (let round = 1; count.pauses < options.pauses || observer.added < additions; round++) {
     const leader = await fleet.untilWorking()
-    const since = observer.version
-    await sleep(Math.random() * 0.3 * leaseMs)
-    if (round % 5 === 0) {
+    await sleep(Math.random() * calm * leaseMs)
+    if (fleet.leader !== leader) continue
+    const ms = (0.2 + Math.random() * 2.8) * leaseMs
+    if (isRough && round % 7 === 3) {
+      count.kills += 1
       leader.signal('SIGKILL')
       await leader.exited
-      await fleet.replenish()
-      continue
+    } else if (isRough && round % 7 === 6) {
+      count.partitions += 1
+      await partition(fleet, leader, ms)
+    } else {
+      const since = observer.version
+      await pause(leader, ms)
+      count.pauses += 1
+      if (observer.verdict(since).overlaps > 0) count.leaking += 1
     }
-    leader.signal('SIGSTOP')
-    await sleep((0.2 + Math.random() * 2.8) * leaseMs)
-    leader.signal('SIGCONT')
-    // Long enough for everything that waited in the process to be sent and answered.
-    await sleep(150)
-    pauses += 1
-    if (observer.verdict(since).stale > 0) leaking += 1
-    await fleet.replenish()
   }
-  const { stale, added, lost } = observer.verdict()
-  return { pauses, leaking, stale, added, lost }
+  const { stale, overlaps, added, lost } = observer.verdict()
+  return { ...count, overlaps, early: stale - overlaps, added, lost }
+}
+
+async function pause(replica: ReplicaProcess, ms: number): Promise<void> {
+  replica.signal('SIGSTOP')
+  await sleep(ms)
+  replica.signal('SIGCONT')
+  // Long enough for everything that waited in the process to be sent and answered.
+  await sleep(150)
+}
+
+async function partition(fleet: Fleet, replica: ReplicaProcess, ms: number): Promise<void> {
+  const way = fleet.wayOf(replica)
+  if (!(way instanceof ToxicWay)) throw new Error('Expected a way that can be cut')
+  await way.poison(BLACK_HOLE)
+  await sleep(ms)
+  await way.mend()
 }

@@ -21,8 +21,8 @@ export interface ReplicaSetup {
   readonly kubeConfig: string
   readonly timing: TimingOptions
   readonly fences: Fences
-  /** The pause between two additions. */
-  readonly everyMs: number
+  /** How long a replica works on an addition, between reading and writing. */
+  readonly workMs: number
   /** Where a blocked replica keeps the time, in nanoseconds of `process.hrtime`, at which it last ran. */
   readonly lifeFile: string
 }
@@ -32,9 +32,18 @@ export const SETUP_VARIABLE = 'FAULTS_REPLICA'
 
 /** What the driver can tell a replica. */
 export type ReplicaCommand =
-  { readonly kind: 'block'; readonly ms: number } | { readonly kind: 'step-wall-clock'; readonly byMs: number }
+  | { readonly kind: 'block'; readonly ms: number }
+  | { readonly kind: 'step-wall-clock'; readonly byMs: number }
+  /** Has the clock run at another rate than time does. */
+  | { readonly kind: 'rate-clock'; readonly rate: number }
+  /** From now on, the task that adds heeds no signal. */
+  | { readonly kind: 'turn-deaf' }
+  | { readonly kind: 'exhaust-memory' }
 
 /** What a replica tells the driver. Never used to judge whether two of them led. */
 export type ReplicaReport =
+  /** It has seen the lease: it stands for election. */
+  | { readonly kind: 'standing' }
   | { readonly kind: 'blocking'; readonly deadline: string }
-  | { readonly kind: 'term-over'; readonly reason: string; readonly outcome: string }
+  /** For who wants to know why something came late; `at` is a wall-clock time. */
+  | { readonly kind: 'event'; readonly at: number; readonly text: string }

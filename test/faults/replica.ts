@@ -1,21 +1,36 @@
 /** A replica that adds to a counter for as long as it leads, and does as the driver says. Told what it is by `FAULTS_REPLICA`. */
 import { openSync, writeSync } from 'node:fs'
-import { CoreV1Api, KubeConfig, PatchStrategy, setHeaderOptions } from '@kubernetes/client-node'
-import { Manager, systemClock, type Clock, type Term } from '@tenure/core'
+import { flushCompileCache } from 'node:module'
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
+import {
+  CoreV1Api,
+  KubeConfig,
+  Observable,
+  PatchStrategy,
+  setHeaderOptions,
+  type ObservableMiddleware,
+} from '@kubernetes/client-node'
+import { Manager, type CandidacyEvent, type Term } from '@tenure/core'
 import { gated, LeaseLock } from '@tenure/kubernetes'
-import { SETUP_VARIABLE, type ReplicaCommand, type ReplicaSetup } from './replica-setup.ts'
+import { RatedClock } from './rated-clock.ts'
+import { SETUP_VARIABLE, type ReplicaCommand, type ReplicaReport, type ReplicaSetup } from './replica-setup.ts'
 
 const setup: ReplicaSetup = JSON.parse(process.env[SETUP_VARIABLE] ?? '{}')
 const { identity, namespace, leaseName, timing, fences } = setup
 const kubeConfig = new KubeConfig()
 kubeConfig.loadFromString(setup.kubeConfig)
-const asMergePatch = setHeaderOptions('Content-Type', PatchStrategy.MergePatch)
 const target = { name: 'counter', namespace }
 
-let wallOffsetMs = 0
-const clock: Clock = { ...systemClock, wallTime: () => systemClock.wallTime() + wallOffsetMs }
+/** The pause between two additions. */
+const PAUSE_MS = 1
+
+/** How long before the end of a term a blocked replica keeps a processor busy. */
+const BUSY_MS = 50
+
+const clock = new RatedClock()
 let present: Term | undefined
 let adds = 0
+let isDeaf = false
 
 const manager = new Manager({
   identity,
@@ -27,33 +42,47 @@ const manager = new Manager({
 })
 manager.register(() => ({ name: 'adder', run: addUp }))
 manager.on((event) => {
-  if (event.kind === 'term-over') process.send?.({ kind: 'term-over', reason: event.reason, outcome: event.outcome })
+  if (event.kind === 'leader-observed' || event.kind === 'term-began') tell({ kind: 'standing' })
+  tell({ kind: 'event', at: Date.now(), text: describe(event) })
 })
-process.on('message', obey)
+process.on('message', (command) => void obey(command as ReplicaCommand))
 process.once('disconnect', () => process.exit(1))
 process.channel?.unref()
 process.once('SIGTERM', () => void manager.stop())
+flushCompileCache()
 await manager.start()
 process.exit(0)
 
-/** Claims the counter for this term, and only then reads it: what an older term wrote before is in what is read. */
+/**
+ * Adds one again and again: reads, works for a moment, then writes what it read and one more. Claims the counter for this term
+ * before it reads at all: what an older term wrote before is in what is read.
+ */
 async function addUp(term: Term): Promise<void> {
   present = term
   const api = clientOf(term).makeApiClient(CoreV1Api)
+  const asMergePatch = setHeaderOptions('Content-Type', PatchStrategy.MergePatch)
+  const ending = [endingWith(term.hardSignal)]
+  const reading = { middleware: ending, middlewareMergeStrategy: 'append' } as const
+  const writing = { ...asMergePatch, middleware: [...(asMergePatch.middleware ?? []), ...ending] }
   const patch = (data: Readonly<Record<string, string>>) =>
-    api.patchNamespacedConfigMap({ ...target, body: { data } }, asMergePatch)
+    api.patchNamespacedConfigMap({ ...target, body: { data } }, writing)
   const epoch = String(term.epoch)
   let isClaimed = false
-  await term.every(setup.everyMs, async () => {
+  const add = async (): Promise<void> => {
     try {
       if (!isClaimed) await patch({ claimed: epoch })
       isClaimed = true
-      const { data = {} } = await api.readNamespacedConfigMap(target)
+      const { data = {} } = await api.readNamespacedConfigMap(target, reading)
+      await sleep(setup.workMs)
       adds += 1
       await patch({ count: String(Number(data['count'] ?? 0) + 1), id: `${identity}/${adds}`, epoch })
     } catch {
       // Refused, or the server is away: the next one tries again, for as long as the term lasts.
     }
+  }
+  await term.every(PAUSE_MS, async () => {
+    await add()
+    if (isDeaf) for (;;) await sleep(PAUSE_MS).then(add)
   })
 }
 
@@ -65,32 +94,82 @@ function clientOf(term: Term): KubeConfig {
   return gated({ epoch, lease, isHeld: () => true, gateSignal: new AbortController().signal }, kubeConfig)
 }
 
-function obey(command: ReplicaCommand): void {
+/** Aborts requests with the term, except those of a task that heeds no signal, and where nothing shall keep a write from being sent. */
+function endingWith(signal: AbortSignal): ObservableMiddleware {
+  return {
+    pre: (request) => {
+      if (fences.gate && !isDeaf) request.setSignal(signal)
+      return new Observable(Promise.resolve(request))
+    },
+    post: (response) => new Observable(Promise.resolve(response)),
+  }
+}
+
+async function obey(command: ReplicaCommand): Promise<void> {
   switch (command.kind) {
     case 'block':
       return block(command.ms)
     case 'step-wall-clock':
-      wallOffsetMs += command.byMs
+      return clock.stepWallClock(command.byMs)
+    case 'rate-clock':
+      clock.rate = command.rate
       return
+    case 'turn-deaf':
+      isDeaf = true
+      return
+    case 'exhaust-memory':
+      return exhaustMemory()
     default:
       command satisfies never
   }
 }
 
 /**
- * Blocks the event loop, having told by when this process has to be gone. It spins: a thread that merely waits would leave the
- * processor to the watchdog. What it does meanwhile is to say when it last ran.
+ * Blocks the event loop, having told by when this process has to be gone; does nothing when its term is over. Around that moment it
+ * spins: a thread that merely waits would leave the processor to the watchdog. What it does meanwhile is to say when it last ran.
  */
 function block(ms: number): void {
   const now = process.hrtime.bigint()
-  const deadline = now + BigInt(Math.floor((present?.remainingMs() ?? 0) * 1e6))
+  const remainingMs = present?.remainingMs() ?? 0
+  if (remainingMs === 0) return tell({ kind: 'blocking', deadline: '0' })
+  const deadline = now + BigInt(Math.floor(remainingMs * 1e6))
   // Written at once: nothing that is queued would be sent any more.
-  writeSync(1, `${JSON.stringify({ kind: 'blocking', deadline: String(deadline) })}\n`)
+  writeSync(1, `${JSON.stringify({ kind: 'blocking', deadline: String(deadline) } satisfies ReplicaReport)}\n`)
   const until = performance.now() + ms
   const sign = new BigInt64Array(1)
   const file = openSync(setup.lifeFile, 'w')
+  if (remainingMs > BUSY_MS) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.min(remainingMs, ms) - BUSY_MS)
+  }
   while (performance.now() < until) {
     sign[0] = process.hrtime.bigint()
     writeSync(file, sign, 0, sign.byteLength, 0)
   }
+}
+
+/** Keeps more and more of the heap until there is no more, and the process dies of it. */
+async function exhaustMemory(): Promise<void> {
+  for (const kept: number[][] = []; ; await turn())
+    kept.push(Array.from({ length: 500_000 }, (_, index) => index + 0.5))
+}
+
+function describe(event: CandidacyEvent): string {
+  switch (event.kind) {
+    case 'state':
+      return `${event.from.kind} → ${event.to.kind}`
+    case 'leader-observed':
+      return `sees ${event.identity === '' ? 'nobody' : event.identity} lead`
+    case 'term-ending':
+      return `term ending: ${event.reason}`
+    case 'term-over':
+      return `term over: ${event.reason}, ${event.outcome}`
+    case 'request-failed':
+      return `${event.purpose} failed: ${event.error.message}`
+    default:
+      return event.kind
+  }
+}
+
+function tell(report: ReplicaReport): void {
+  process.send?.(report)
 }

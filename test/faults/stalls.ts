@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FencedCluster } from './fenced-cluster.ts'
+import { allOf } from './all-of.ts'
+import type { Arena } from './arena.ts'
 import { Fleet } from './fleet.ts'
 import type { Fences } from './replica-setup.ts'
 
@@ -16,12 +17,12 @@ export interface StallResult {
 
 /** Blocks the event loops of leaders for 1 to 5 lease durations. */
 export async function blockLeaders(
-  cluster: FencedCluster,
+  arena: Arena,
   options: { readonly fences: Fences; readonly stalls: number; readonly fleets: number; readonly leaseMs: number },
 ): Promise<StallResult> {
   const share = Math.ceil(options.stalls / options.fleets)
-  const runs = Array.from({ length: options.fleets }, () => blockOneFleet(cluster, options, share))
-  const results = await Promise.all(runs)
+  const runs = Array.from({ length: options.fleets }, () => blockOneFleet(arena, options, share))
+  const results = await allOf(runs)
   return {
     deathsMs: results.flatMap(({ deathsMs }) => deathsMs),
     exitsMs: results.flatMap(({ exitsMs }) => exitsMs),
@@ -31,12 +32,12 @@ export async function blockLeaders(
 }
 
 async function blockOneFleet(
-  cluster: FencedCluster,
+  arena: Arena,
   { fences, leaseMs }: { readonly fences: Fences; readonly leaseMs: number },
   stalls: number,
 ): Promise<StallResult> {
   // One more than needed to lead: the next leader is there while the dead one is replaced.
-  await using fleet = await Fleet.start(cluster, { fences, leaseMs, size: 3, everyMs: 40 })
+  await using fleet = await Fleet.start(arena, { fences, leaseMs, size: 3, workMs: 50 })
   const deathsMs: number[] = []
   const exitsMs: number[] = []
   let survivors = 0
@@ -44,19 +45,18 @@ async function blockOneFleet(
     const leader = await fleet.untilWorking()
     await sleep(Math.random() * 0.3 * leaseMs)
     if (fleet.leader !== leader) continue
-    leader.tell({ kind: 'block', ms: (1 + Math.random() * 4) * leaseMs })
-    const { deadline } = await leader.report('blocking')
+    const deadline = await leader.block((1 + Math.random() * 4) * leaseMs)
+    if (deadline === undefined) continue
     const exit = await Promise.race([leader.exited, sleep(leaseMs + 1000)])
     if (exit === undefined) {
       survivors += 1
       leader.signal('SIGKILL')
       await leader.exited
     } else {
-      const lateMs = (at: bigint) => Math.max(0, Number(at - BigInt(deadline)) / 1e6)
+      const lateMs = (at: bigint) => Math.max(0, Number(at - deadline) / 1e6)
       deathsMs.push(lateMs(await leader.lastRan()))
       exitsMs.push(lateMs(exit.at))
     }
-    await fleet.replenish()
   }
   return { deathsMs, exitsMs, survivors, stale: fleet.observer.verdict().stale }
 }

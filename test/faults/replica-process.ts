@@ -1,0 +1,108 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import type { ReplicaProgram } from './replica-program.ts'
+import { type ReplicaCommand, type ReplicaReport, type ReplicaSetup, SETUP_VARIABLE } from './replica-setup.ts'
+
+/** What a replica may keep in its heap: enough to work, and soon exhausted where that is wanted. */
+const HEAP_MB = 64
+
+/** Something that happened to a replica, for who wants to know why. */
+export interface ReplicaEvent {
+  /** A wall-clock time. */
+  readonly at: number
+  readonly text: string
+}
+
+/** A replica in a process of its own. */
+export class ReplicaProcess {
+  readonly identity: string
+  readonly exited: Promise<{ readonly at: bigint; readonly code: number | null; readonly signal: string | null }>
+  readonly #lifeFile: string
+  readonly #child: ChildProcess
+  readonly #heard = new EventEmitter()
+  #hasStood = false
+  #deadline: bigint | undefined
+  readonly #onEvent: (event: ReplicaEvent) => void
+
+  constructor(program: ReplicaProgram, setup: ReplicaSetup, onEvent: (event: ReplicaEvent) => void) {
+    this.#onEvent = onEvent
+    this.identity = setup.identity
+    this.#lifeFile = setup.lifeFile
+    this.#child = fork(program.file, [], {
+      execArgv: [`--max-old-space-size=${HEAP_MB}`],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      env: {
+        PATH: process.env['PATH'],
+        NODE_COMPILE_CACHE: program.cacheFolder,
+        [SETUP_VARIABLE]: JSON.stringify(setup),
+      },
+    })
+    this.#child.on('message', (report) => this.#record(report as ReplicaReport))
+    const { stdout, stderr } = this.#child
+    if (stdout !== null) {
+      createInterface(stdout).on('line', (line) => this.#record(JSON.parse(line) as ReplicaReport))
+    }
+    if (stderr !== null) createInterface(stderr).on('line', (line) => this.#note(Date.now(), line))
+    this.exited = new Promise((resolve) => {
+      this.#child.once('exit', (code, signal) => {
+        this.#heard.emit('report')
+        this.#note(Date.now(), `exited with ${code ?? signal}`)
+        resolve({ at: process.hrtime.bigint(), code, signal })
+      })
+    })
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** Whether it ended with a failure before it stood for election. */
+  get couldNotStart(): boolean {
+    return this.#child.exitCode === 1 && !this.#hasStood
+  }
+
+  /** Whether it stands for election, or leads. */
+  get isStanding(): boolean {
+    return this.isRunning && this.#hasStood
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  /** Tells it something, unless it has ended. */
+  tell(command: ReplicaCommand): void {
+    // What comes of it when it ends meanwhile, its exit tells.
+    if (this.#child.connected) this.#child.send(command, () => {})
+  }
+
+  /** When a blocked replica that has ended last ran. */
+  async lastRan(): Promise<bigint> {
+    const bytes = await readFile(this.#lifeFile)
+    return bytes.length === 0 ? 0n : bytes.readBigInt64LE(0)
+  }
+
+  /**
+   * Blocks it. Resolves with the moment, in nanoseconds of `process.hrtime`, by which it has to be gone; undefined when its term
+   * was over, and it does not block.
+   */
+  async block(ms: number): Promise<bigint | undefined> {
+    this.#deadline = undefined
+    this.tell({ kind: 'block', ms })
+    while (this.#deadline === undefined && this.isRunning) await once(this.#heard, 'report')
+    return this.#deadline === 0n ? undefined : this.#deadline
+  }
+
+  #record(report: ReplicaReport): void {
+    if (report.kind === 'event') return this.#note(report.at, report.text)
+    if (report.kind === 'standing') this.#hasStood = true
+    else this.#deadline = BigInt(report.deadline)
+    this.#heard.emit('report')
+  }
+
+  #note(at: number, text: string): void {
+    this.#onEvent({ at, text: `${this.identity}: ${text}` })
+  }
+}

@@ -1,0 +1,31 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { rolldown } from 'rolldown'
+
+/** What starts a replica. */
+export interface ReplicaProgram {
+  readonly file: string
+  /** Where Node keeps what it has compiled of it. */
+  readonly cacheFolder: string
+}
+
+/**
+ * Bundles the program of a replica and its watchdog thread: the client of Kubernetes consists of a thousand files, and reading them
+ * takes a processor a second, which a harness that starts hundreds of processes does not have.
+ */
+export async function bundleReplica(folder: string): Promise<ReplicaProgram> {
+  const cacheFolder = join(folder, 'compile-cache')
+  await mkdir(cacheFolder)
+  await using bundle = await rolldown({
+    input: {
+      replica: join(import.meta.dirname, 'replica.ts'),
+      // Looked for beside the file that starts it.
+      'watchdog-worker': join(import.meta.dirname, '../../packages/core/src/watchdog/watchdog-worker.ts'),
+    },
+    platform: 'node',
+    resolve: { conditionNames: ['@tenure/source', 'node', 'import'] },
+    logLevel: 'silent',
+  })
+  await bundle.write({ dir: folder, format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: '[name].mjs' })
+  return { file: join(folder, 'replica.mjs'), cacheFolder }
+}
