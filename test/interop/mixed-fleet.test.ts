@@ -9,8 +9,6 @@ const ROUNDS = Number(process.env['TENURE_INTEROP_ROUNDS'] ?? 40)
 const HARD_ROUNDS = Math.max(1, Math.round(ROUNDS / 8))
 /** Over how many leases at a time the clean handovers are spread. */
 const LEASES = Number(process.env['TENURE_INTEROP_LEASES'] ?? 1)
-/** As many processes as there are leases start at once. */
-const START_MS = 120_000
 /** Long enough for rounds of several seconds each. */
 const TIMEOUT_MS = 20 * 60_000 + ROUNDS * 5000
 
@@ -39,8 +37,7 @@ describe.each<PeerProgram>(['client-go-elector', 'controller-runtime-manager'])(
 
     it('with no overlap at all where Tenure is told to be cautious', async () => {
       await using lease = await MixedLease.open(server, program, SHORT)
-      const replica = await lease.startReplica({ acquireDelayMs: 100 })
-      await replica.saw('loop-began')
+      const replica = await lease.startLeader({ acquireDelayMs: 100 })
 
       for (let round = 0; round < HARD_ROUNDS; round++) {
         const peer = await lease.startPeer()
@@ -51,8 +48,7 @@ describe.each<PeerProgram>(['client-go-elector', 'controller-runtime-manager'])(
 
     it('after the peer was killed, when its lease has run out and no sooner', async () => {
       await using lease = await MixedLease.open(server, program, SHORT)
-      const replica = await lease.startReplica()
-      await replica.saw('loop-began')
+      const replica = await lease.startLeader()
 
       for (let round = 0; round < HARD_ROUNDS; round++) {
         const peer = await lease.startPeer()
@@ -68,8 +64,7 @@ describe.each<PeerProgram>(['client-go-elector', 'controller-runtime-manager'])(
       await using lease = await MixedLease.open(server, program, SHORT)
 
       for (let round = 0; round < HARD_ROUNDS; round++) {
-        const replica = await lease.startReplica()
-        await replica.saw('loop-began')
+        const replica = await lease.startLeader()
         const peer = await lease.startPeer()
         replica.signal('SIGKILL')
         const began = await saidAt(peer, 'started-leading')
@@ -80,8 +75,7 @@ describe.each<PeerProgram>(['client-go-elector', 'controller-runtime-manager'])(
 
     it('after Tenure was paused: it does not act in its old term when it goes on', async () => {
       await using lease = await MixedLease.open(server, program, SHORT)
-      const replica = await lease.startReplica()
-      await replica.saw('loop-began')
+      const replica = await lease.startLeader()
 
       for (let round = 0; round < HARD_ROUNDS; round++) {
         const peer = await lease.startPeer()
@@ -100,8 +94,7 @@ describe.each<PeerProgram>(['client-go-elector', 'controller-runtime-manager'])(
     // A peer that wakes up as a former leader releases a lease that is not its own any more: it does not look whose it is.
     it('after the peer was paused: Tenure leads when the peer has woken up and is gone', async () => {
       await using lease = await MixedLease.open(server, program, SHORT)
-      const replica = await lease.startReplica()
-      await replica.saw('loop-began')
+      const replica = await lease.startLeader()
 
       for (let round = 0; round < HARD_ROUNDS; round++) {
         const peer = await lease.startPeer()
@@ -121,8 +114,7 @@ describe.each<PeerProgram>(['client-go-elector', 'controller-runtime-manager'])(
 
     it('cleanly with the timing of Kubernetes components', async () => {
       await using lease = await MixedLease.open(server, program, DEFAULT)
-      const replica = await lease.startReplica()
-      await replica.saw('loop-began')
+      const replica = await lease.startLeader()
 
       for (let round = 0; round < HARD_ROUNDS; round++) {
         const peer = await lease.startPeer()
@@ -141,8 +133,7 @@ function partsOf(total: number, count: number): number[] {
 /** Hands one lease from Tenure to a peer and back, again and again. */
 async function handToAndFro(program: PeerProgram, rounds: number): Promise<void> {
   await using lease = await MixedLease.open(server, program, SHORT)
-  const replica = await lease.startReplica()
-  await replica.saw('loop-began', { timeoutMs: START_MS })
+  const replica = await lease.startLeader()
 
   for (let round = 0; round < rounds; round++) {
     const peer = await lease.startPeer()

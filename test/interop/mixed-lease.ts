@@ -36,6 +36,9 @@ export const DEFAULT: MixedTiming = {
   abortGraceMs: 4000,
 }
 
+/** As many processes as there are leases start at once. */
+const START_MS = 120_000
+
 /** One lease for which Tenure replicas and peers of one kind stand, as processes. */
 export class MixedLease implements AsyncDisposable {
   readonly scenario: Scenario
@@ -56,10 +59,12 @@ export class MixedLease implements AsyncDisposable {
     return new MixedLease(await Scenario.open(server), { server, program, timing })
   }
 
-  /** Starts a replica of Tenure. */
-  async startReplica(options: { readonly acquireDelayMs?: number } = {}): Promise<ReplicaProcess> {
+  /** Starts a replica of Tenure, and waits until it leads. */
+  async startLeader(options: { readonly acquireDelayMs?: number } = {}): Promise<ReplicaProcess> {
     const name = `tenure-${++this.#started}`
-    return await this.scenario.start(name, { timing: { ...this.#timing, drainTimeoutMs: 5000, ...options } })
+    const replica = await this.scenario.start(name, { timing: { ...this.#timing, drainTimeoutMs: 5000, ...options } })
+    await replica.saw('loop-began', { timeoutMs: START_MS })
+    return replica
   }
 
   /** Starts a peer, which releases its lease when it is asked to end. */

@@ -1,54 +1,30 @@
-import { CoreV1Api, KubeConfig } from '@kubernetes/client-node'
-import { LeadershipEndedError, type LeaseRecord, WriteGateClosedError } from '@tenure/core'
-import { startApiServer, type ApiServer } from '@tenure/testing'
+import { CoreV1Api } from '@kubernetes/client-node'
+import { LeadershipEndedError, WriteGateClosedError } from '@tenure/core'
+import type { ApiServer } from '@tenure/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { lockConformance } from '../../testing/src/lock-conformance/index.ts'
 import { LeaseEvents } from '../src/events/lease-events.ts'
 import { gated } from '../src/gate/gated.ts'
 import { LeaseLock } from '../src/lease/lease-lock.ts'
 import { leaseRole } from '../src/manifests/lease-role.ts'
-import { ApiTransport } from '../src/transport/api-transport.ts'
+import { EmbeddedCluster } from './support/embedded-cluster.ts'
+import { record } from './support/lease-record.ts'
 import { ManualClock } from './support/manual-clock.ts'
 import { WatchLog } from './support/watch-log.ts'
 
 const unaborted = { signal: new AbortController().signal }
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/ops/leases'
 
-const record: LeaseRecord = {
-  holderIdentity: 'a',
-  leaseDurationSeconds: 15,
-  acquireTime: '2026-01-02T03:04:05.000001Z',
-  renewTime: '2026-01-02T03:04:06.000002Z',
-  leaseTransitions: 0,
-  annotations: {},
-}
-
+let cluster: EmbeddedCluster
 let server: ApiServer
-let admin: ApiTransport
 let serial = 0
 
 beforeAll(async () => {
-  server = await startApiServer()
-  admin = new ApiTransport({ kubeConfig: kubeConfigOf(server.kubeConfig()) })
-  await asAdmin('POST', '/api/v1/namespaces', { metadata: { name: 'ops' } })
+  cluster = await EmbeddedCluster.start()
+  server = cluster.server
 })
 
-afterAll(async () => {
-  await admin.close()
-  await server.stop()
-})
-
-function kubeConfigOf(text: string): KubeConfig {
-  const kubeConfig = new KubeConfig()
-  kubeConfig.loadFromString(text)
-  return kubeConfig
-}
-
-async function asAdmin(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<unknown> {
-  const contentType = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
-  const target = { verb: method, group: '', resource: path, namespace: 'ops', name: '' }
-  return admin.send({ method, path, body, contentType, target, ...unaborted })
-}
+afterAll(() => cluster.stop())
 
 /** A user who may do what the documented Role allows on one lease, and nothing else. */
 async function replica() {
@@ -56,9 +32,9 @@ async function replica() {
   const user = `replica-${serial}`
   const subjects = [{ kind: 'User', name: user, apiGroup: 'rbac.authorization.k8s.io' }]
   const { role, roleBinding } = leaseRole({ name, namespace: 'ops', subjects })
-  await asAdmin('POST', '/apis/rbac.authorization.k8s.io/v1/namespaces/ops/roles', role)
-  await asAdmin('POST', '/apis/rbac.authorization.k8s.io/v1/namespaces/ops/rolebindings', roleBinding)
-  return { name, user, kubeConfig: kubeConfigOf(server.kubeConfig({ name: user })) }
+  await cluster.asAdmin('POST', '/apis/rbac.authorization.k8s.io/v1/namespaces/ops/roles', role)
+  await cluster.asAdmin('POST', '/apis/rbac.authorization.k8s.io/v1/namespaces/ops/rolebindings', roleBinding)
+  return { name, user, kubeConfig: cluster.kubeConfig(user) }
 }
 
 async function createFixture() {
@@ -73,7 +49,7 @@ async function createFixture() {
       locks.push(lock)
       return lock
     },
-    deleteLease: async () => void (await asAdmin('DELETE', `${LEASES}/${name}`)),
+    deleteLease: async () => void (await cluster.asAdmin('DELETE', `${LEASES}/${name}`)),
     [Symbol.asyncDispose]: async () => void (await Promise.all(locks.map((lock) => lock.close()))),
   }
 }
@@ -91,9 +67,9 @@ describe('a LeaseLock, with no more rights than the documented Role gives', () =
   const cases = lockConformance({
     createFixture,
     foreignData: {
-      put: async ({ name }) => void (await asAdmin('PATCH', `${LEASES}/${name}`, foreign)),
+      put: async ({ name }) => void (await cluster.asAdmin('PATCH', `${LEASES}/${name}`, foreign)),
       read: async ({ name }) => {
-        const stored = await asAdmin('GET', `${LEASES}/${name}`)
+        const stored = await cluster.asAdmin('GET', `${LEASES}/${name}`)
         expect(stored).toMatchObject(foreign)
         return foreign
       },
@@ -201,9 +177,7 @@ describe('what goes with a LeaseLock', () => {
     events.stoppedLeading(lease)
     events.becameLeader(lease)
     await events.close()
-    const { items } = await kubeConfigOf(server.kubeConfig())
-      .makeApiClient(CoreV1Api)
-      .listNamespacedEvent({ namespace: 'ops' })
+    const { items } = await cluster.kubeConfig().makeApiClient(CoreV1Api).listNamespacedEvent({ namespace: 'ops' })
     const mine = items.filter((event) => event.involvedObject.name === name)
     expect(mine.map(({ message, count }) => `${message}: ${count}`).sort()).toEqual([
       'me became leader: 2',
@@ -215,7 +189,7 @@ describe('what goes with a LeaseLock', () => {
   test('a gated client writes over TLS while the term lasts, and not a moment longer', async () => {
     const gate = new AbortController()
     const term = { epoch: 7n, isHeld: () => true, gateSignal: gate.signal }
-    const client = gated(term, kubeConfigOf(server.kubeConfig())).makeApiClient(CoreV1Api)
+    const client = gated(term, cluster.kubeConfig()).makeApiClient(CoreV1Api)
     const body = { metadata: { name: 'written-while-held' } }
     await client.createNamespacedConfigMap({ namespace: 'ops', body })
     gate.abort(new LeadershipEndedError('shutdown', 7n))

@@ -1,54 +1,33 @@
 import { KubeConfig, type V1ConfigMap } from '@kubernetes/client-node'
 import { type Controller, type Logger, Manager, MemoryLeaseStore, silentLogger, type Term } from '@tenure/core'
-import { type ApiServer, startApiServer } from '@tenure/testing'
+import type { ApiServer } from '@tenure/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { watchForLeaks } from '../../testing/src/leaks/watch-for-leaks.ts'
 import { informer } from '../src/informer/informer.ts'
 import type { Informer } from '../src/informer/informer.ts'
 import type { InformerOptions, ObjectChange } from '../src/informer/informer-options.ts'
-import { ApiTransport } from '../src/transport/api-transport.ts'
+import { EmbeddedCluster } from './support/embedded-cluster.ts'
 import { answer, LoopbackServer } from './support/loopback-server.ts'
 
 const CONFIG_MAPS = '/api/v1/namespaces/ops/configmaps'
-const unaborted = { signal: new AbortController().signal }
 
 /** On Node 22 the first AsyncLocalStorage enables a hook for good. */
 const LEAKS = { retained: false, ignore: { kinds: ['async-hook'] } } as const
 
+let cluster: EmbeddedCluster
 let server: ApiServer
-let admin: ApiTransport
 
 beforeAll(async () => {
-  server = await startApiServer()
-  admin = new ApiTransport({ kubeConfig: kubeConfigOf(server.kubeConfig()) })
-  await send('POST', '/api/v1/namespaces', { metadata: { name: 'ops' } })
+  cluster = await EmbeddedCluster.start()
+  server = cluster.server
 })
 
 afterEach(() => server.faults.clear())
 
-afterAll(async () => {
-  await admin.close()
-  await server.stop()
-})
-
-function kubeConfigOf(text: string): KubeConfig {
-  const kubeConfig = new KubeConfig()
-  kubeConfig.loadFromString(text)
-  return kubeConfig
-}
-
-async function send(method: 'POST' | 'PUT' | 'DELETE', path: string, body?: object): Promise<unknown> {
-  return admin.send({
-    method,
-    path,
-    body,
-    target: { verb: method, group: '', resource: path, namespace: 'ops', name: '' },
-    ...unaborted,
-  })
-}
+afterAll(() => cluster.stop())
 
 const write = (name: string, data: Record<string, string> = {}) =>
-  send('POST', CONFIG_MAPS, { metadata: { name, labels: { app: 'janitor' } }, data })
+  cluster.asAdmin('POST', CONFIG_MAPS, { metadata: { name, labels: { app: 'janitor' } }, data })
 
 /** A leader whose controller runs an informer until the term ends. */
 async function leading(run: (term: Term) => void, logger: Logger = silentLogger) {
@@ -90,10 +69,10 @@ function recorder() {
   return { told, onChange, until }
 }
 
-async function withInformer(options: Partial<InformerOptions<V1ConfigMap>> = {}, user = 'system:admin') {
+async function withInformer(options: Partial<InformerOptions<V1ConfigMap>> = {}, user?: string) {
   const record = recorder()
   let configMaps: Informer<V1ConfigMap> | undefined
-  const kubeConfig = kubeConfigOf(user === 'system:admin' ? server.kubeConfig() : server.kubeConfig({ name: user }))
+  const kubeConfig = cluster.kubeConfig(user)
   const leader = await leading((term) => {
     configMaps = informer(term, { kubeConfig, path: CONFIG_MAPS, onChange: record.onChange, ...options })
   })
@@ -110,15 +89,15 @@ describe('An informer', () => {
     const count = told.length
     await write('second')
     const metadata = configMaps.get('first', 'ops')?.metadata
-    await send('PUT', `${CONFIG_MAPS}/first`, { metadata, data: { a: '2' } })
-    await send('DELETE', `${CONFIG_MAPS}/second`)
+    await cluster.asAdmin('PUT', `${CONFIG_MAPS}/first`, { metadata, data: { a: '2' } })
+    await cluster.asAdmin('DELETE', `${CONFIG_MAPS}/second`)
     await until(count + 3)
     expect(told.slice(count)).toEqual(['added second', 'updated first', 'deleted second'])
     expect(configMaps.get('first', 'ops')?.data).toEqual({ a: '2' })
     expect(configMaps.get('second', 'ops')).toBeUndefined()
     expect(configMaps.list().map(({ metadata }) => metadata?.name)).toContain('first')
     await manager.stop()
-    await send('DELETE', `${CONFIG_MAPS}/first`)
+    await cluster.asAdmin('DELETE', `${CONFIG_MAPS}/first`)
   })
 
   test('misses nothing when its watch breaks off, and tells nothing twice', async () => {
@@ -133,7 +112,7 @@ describe('An informer', () => {
       server.requests.count({ verb: 'list', resource: 'configmaps', userAgent: 'tenure informer janitor' }),
     ).toBeGreaterThan(0)
     await manager.stop()
-    await send('DELETE', `${CONFIG_MAPS}/third`)
+    await cluster.asAdmin('DELETE', `${CONFIG_MAPS}/third`)
   })
 
   test('lists again when the server does not keep its version any more, and tells what had changed', async () => {
@@ -179,7 +158,7 @@ describe('An informer', () => {
     })
     expect(await failed.promise).toEqual(new Error('cannot sweep'))
     await manager.stop()
-    await send('DELETE', `${CONFIG_MAPS}/fourth`)
+    await cluster.asAdmin('DELETE', `${CONFIG_MAPS}/fourth`)
   })
 
   test.each(['configmaps', '/api/v1/namespaces/ops/configmaps/one', '/api/v1/configmaps?watch=true', '/apis/v1'])(
@@ -243,7 +222,7 @@ describe('When its term ends, an informer leaves nothing behind', () => {
     const { manager, running } = await withInformer({ kubeConfig: () => late.promise })
     await manager.stop()
     await running
-    late.resolve(kubeConfigOf(server.kubeConfig()))
+    late.resolve(cluster.kubeConfig())
     await leaks.assertNone()
   })
 })

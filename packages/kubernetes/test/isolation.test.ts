@@ -1,22 +1,14 @@
 import { CoreV1Api } from '@kubernetes/client-node'
-import { systemClock, type LeaseRecord } from '@tenure/core'
+import { systemClock } from '@tenure/core'
 import { describe, expect, test } from 'vitest'
 import { gated } from '../src/gate/gated.ts'
 import { LeaseClient } from '../src/lease/lease-client.ts'
 import { LeaseLock } from '../src/lease/lease-lock.ts'
+import { record } from './support/lease-record.ts'
 import { leaseObject } from './support/lease-server.ts'
 import { answer, LoopbackServer } from './support/loopback-server.ts'
 
 const SLOW_REQUESTS = 1000
-
-const record: LeaseRecord = {
-  holderIdentity: 'a',
-  leaseDurationSeconds: 15,
-  acquireTime: '2026-01-02T03:04:05.000001Z',
-  renewTime: '2026-01-02T03:04:06.000002Z',
-  leaseTransitions: 0,
-  annotations: {},
-}
 
 /** A server that answers writes of the lease at once, and everything else not before it is told to. */
 async function slowServer() {

@@ -1,66 +1,41 @@
-import { KubeConfig } from '@kubernetes/client-node'
-import { silentLogger, type LeaseRecord, type Logger } from '@tenure/core'
-import { startApiServer, type ApiServer } from '@tenure/testing'
+import { silentLogger, type Logger } from '@tenure/core'
+import type { ApiServer } from '@tenure/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LeaseClient, type LeaseClientOptions } from '../src/lease/lease-client.ts'
 import { LeaseLock } from '../src/lease/lease-lock.ts'
 import { leaseRole } from '../src/manifests/lease-role.ts'
-import { ApiTransport } from '../src/transport/api-transport.ts'
+import { EmbeddedCluster } from './support/embedded-cluster.ts'
+import { record } from './support/lease-record.ts'
 import { ManualClock } from './support/manual-clock.ts'
 import { WatchLog } from './support/watch-log.ts'
 
 const unaborted = { signal: new AbortController().signal }
 
-const record: LeaseRecord = {
-  holderIdentity: 'a',
-  leaseDurationSeconds: 15,
-  acquireTime: '2026-01-02T03:04:05.000001Z',
-  renewTime: '2026-01-02T03:04:06.000002Z',
-  leaseTransitions: 0,
-  annotations: {},
-}
-
+let cluster: EmbeddedCluster
 let server: ApiServer
-let admin: ApiTransport
 let serial = 0
 
 beforeAll(async () => {
-  server = await startApiServer()
-  admin = new ApiTransport({ kubeConfig: kubeConfigOf(server.kubeConfig()) })
-  // Opens the connection that all tests use.
-  await asAdmin('/api/v1/namespaces', { metadata: { name: 'shared-0' } })
+  cluster = await EmbeddedCluster.start('shared-0')
+  server = cluster.server
 })
 
-afterAll(async () => {
-  await admin.close()
-  await server.stop()
-})
-
-function kubeConfigOf(text: string): KubeConfig {
-  const kubeConfig = new KubeConfig()
-  kubeConfig.loadFromString(text)
-  return kubeConfig
-}
-
-async function asAdmin(path: string, body: object): Promise<void> {
-  const target = { verb: 'create', group: '', resource: path, namespace: '', name: '' }
-  await admin.send({ method: 'POST', path, body, target, ...unaborted })
-}
+afterAll(() => cluster.stop())
 
 /** A namespace of its own, and a client of a user who may do there what the Role for the given leases allows. */
 async function opened(leases: readonly string[], options: Partial<LeaseClientOptions> = {}) {
   const namespace = `shared-${++serial}`
   const user = `user-${serial}`
-  await asAdmin('/api/v1/namespaces', { metadata: { name: namespace } })
-  const kubeConfig = kubeConfigOf(server.kubeConfig({ name: user }))
+  await cluster.asAdmin('POST', '/api/v1/namespaces', { metadata: { name: namespace } })
+  const kubeConfig = cluster.kubeConfig(user)
   const client = new LeaseClient({ kubeConfig, ...options })
   const grant = async (names: readonly string[], roleName = 'stand') => {
     const [name = 'none', ...others] = names
     const subjects = [{ kind: 'User', name: user, apiGroup: 'rbac.authorization.k8s.io' }]
     const { role, roleBinding } = leaseRole({ name, others, namespace, subjects, roleName })
     const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
-    await asAdmin(`${rbac}/roles`, role)
-    await asAdmin(`${rbac}/rolebindings`, roleBinding)
+    await cluster.asAdmin('POST', `${rbac}/roles`, role)
+    await cluster.asAdmin('POST', `${rbac}/rolebindings`, roleBinding)
   }
   if (leases.length > 0) await grant(leases)
   return {

@@ -1,21 +1,13 @@
-import { OptionsError, type LeaseRecord } from '@tenure/core'
+import { OptionsError } from '@tenure/core'
 import { describe, expect, test } from 'vitest'
 import { LeaseLock } from '../src/lease/lease-lock.ts'
 import type { LeaseLockOptions } from '../src/lease/lease-lock-options.ts'
+import { record } from './support/lease-record.ts'
 import { leaseObject } from './support/lease-server.ts'
 import { answer, kubeConfigFor, LoopbackServer } from './support/loopback-server.ts'
 
 const options = { kubeConfig: kubeConfigFor('http://127.0.0.1:1'), name: 'janitor', namespace: 'ops' }
 const unaborted = { signal: new AbortController().signal }
-
-const record: LeaseRecord = {
-  holderIdentity: 'a',
-  leaseDurationSeconds: 15,
-  acquireTime: '2026-01-02T03:04:05.000001Z',
-  renewTime: '2026-01-02T03:04:06.000002Z',
-  leaseTransitions: 0,
-  annotations: {},
-}
 
 describe('the options of a LeaseLock', () => {
   test.each([

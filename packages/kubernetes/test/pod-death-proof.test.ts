@@ -1,54 +1,34 @@
 import { EventEmitter, once } from 'node:events'
-import { KubeConfig } from '@kubernetes/client-node'
-import { startApiServer, type ApiServer } from '@tenure/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PodDeathProof } from '../src/death/pod-death-proof.ts'
 import { LeaseClient } from '../src/lease/lease-client.ts'
 import { LeaseLock } from '../src/lease/lease-lock.ts'
 import { leaseRole } from '../src/manifests/lease-role.ts'
-import { ApiTransport } from '../src/transport/api-transport.ts'
+import { EmbeddedCluster } from './support/embedded-cluster.ts'
 
 const unaborted = { signal: new AbortController().signal }
 const PODS = '/api/v1/namespaces/ops/pods'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1/namespaces/ops'
 
-let server: ApiServer
-let admin: ApiTransport
+let cluster: EmbeddedCluster
 let serial = 0
 
 beforeAll(async () => {
-  server = await startApiServer()
-  admin = new ApiTransport({ kubeConfig: kubeConfigOf(server.kubeConfig()) })
-  await asAdmin('POST', '/api/v1/namespaces', { metadata: { name: 'ops' } })
+  cluster = await EmbeddedCluster.start()
 })
 
-afterAll(async () => {
-  await admin.close()
-  await server.stop()
-})
-
-function kubeConfigOf(text: string): KubeConfig {
-  const kubeConfig = new KubeConfig()
-  kubeConfig.loadFromString(text)
-  return kubeConfig
-}
-
-async function asAdmin(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<void> {
-  const contentType = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
-  const target = { verb: method, group: '', resource: path, namespace: 'ops', name: '' }
-  await admin.send({ method, path, body, contentType, target, ...unaborted })
-}
+afterAll(() => cluster.stop())
 
 /** A Pod that a kubelet keeps the status of, and a replica in it that may do what the documented Role allows. */
 async function replica({ proveDeath = true } = {}) {
   const name = `janitor-${++serial}`
   const subjects = [{ kind: 'User', name, apiGroup: 'rbac.authorization.k8s.io' }]
   const { role, roleBinding } = leaseRole({ name, namespace: 'ops', subjects, proveDeath })
-  await asAdmin('POST', `${RBAC}/roles`, role)
-  await asAdmin('POST', `${RBAC}/rolebindings`, roleBinding)
+  await cluster.asAdmin('POST', `${RBAC}/roles`, role)
+  await cluster.asAdmin('POST', `${RBAC}/rolebindings`, roleBinding)
   const spec = { containers: [{ name: 'janitor', image: 'janitor:1' }] }
-  await asAdmin('POST', PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'ops' }, spec })
-  const client = new LeaseClient({ kubeConfig: kubeConfigOf(server.kubeConfig({ name })) })
+  await cluster.asAdmin('POST', PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'ops' }, spec })
+  const client = new LeaseClient({ kubeConfig: cluster.kubeConfig(name) })
   const startedAt = performance.timeOrigin
   const proof = new PodDeathProof({ client, pod: { name, namespace: 'ops' }, startedAt })
   const lock = new LeaseLock({ client, name, namespace: 'ops', deathProof: proof })
@@ -57,7 +37,7 @@ async function replica({ proveDeath = true } = {}) {
     proof,
     lock,
     report: (containerID: string, state: object, lastState: object = {}) =>
-      asAdmin('PATCH', `${PODS}/${name}/status`, {
+      cluster.asAdmin('PATCH', `${PODS}/${name}/status`, {
         status: { containerStatuses: [{ name: 'janitor', containerID, state, lastState }] },
       }),
     running: { running: { startedAt: new Date(startedAt).toISOString().replace(/\.\d+/, '') } },
@@ -120,9 +100,9 @@ describe('a proof of death', () => {
     leader.proof.start()
     await leader.report('containerd://one', leader.running)
     const mourner = mourn(follower, leader, await known(leader))
-    await asAdmin('DELETE', `${PODS}/${leader.name}`)
+    await cluster.asAdmin('DELETE', `${PODS}/${leader.name}`)
     const spec = { containers: [{ name: 'janitor', image: 'janitor:1' }] }
-    await asAdmin('POST', PODS, { metadata: { name: leader.name, namespace: 'ops' }, spec })
+    await cluster.asAdmin('POST', PODS, { metadata: { name: leader.name, namespace: 'ops' }, spec })
     await leader.report('containerd://two', { terminated: { containerID: 'containerd://one' } })
     await using witness = await replica()
     witness.proof.start()
@@ -160,7 +140,7 @@ describe('a proof of death', () => {
   })
 
   test('is not looked for by a lock that was not told to', () => {
-    const kubeConfig = kubeConfigOf(server.kubeConfig())
+    const kubeConfig = cluster.kubeConfig()
     const lock = new LeaseLock({ kubeConfig, name: 'janitor', namespace: 'ops' })
     expect(lock.watchHolder).toBeUndefined()
     expect(lock.processRef).toBeUndefined()
