@@ -127,7 +127,11 @@ export const FAULTS: readonly Fault[] = [
       leader.signal('SIGTERM')
     },
   }),
-  fault('the leader out of memory', { strike: ({ leader }) => leader.tell({ kind: 'exhaust-memory' }) }),
+  fault('the leader out of memory', {
+    strike: ({ leader }) => leader.tell({ kind: 'exhaust-memory' }),
+    // It may take a while to die of it, and until then it would disturb what comes next.
+    mend: ({ leader }) => leader.exited,
+  }),
 ]
 
 /** A clock nearly as slow as `clockRateTolerance` allows; for replicas without a watchdog, whose clock cannot be slowed down. */

@@ -150,7 +150,7 @@ function block(ms: number): void {
 /** Keeps more and more of the heap until there is no more, and the process dies of it. */
 async function exhaustMemory(): Promise<void> {
   for (const kept: number[][] = []; ; await turn())
-    kept.push(Array.from({ length: 500_000 }, (_, index) => index + 0.5))
+    kept.push(Array.from({ length: 1_000_000 }, (_, index) => index + 0.5))
 }
 
 function describe(event: CandidacyEvent): string {
