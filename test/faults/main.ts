@@ -44,8 +44,16 @@ refuseUnknown('--only', only, EXPERIMENTS)
 
 const leaseMs = 1000 * wholeNumber('--lease', values.lease)
 const asked = values.long
-  ? { pauses: 1000, controlPauses: 200, stalls: 1000, additions: 100_000, trials: 200, handovers: 1000 }
-  : { pauses: 50, controlPauses: 16, stalls: 20, additions: 2000, trials: 1, handovers: 25 }
+  ? {
+      pauses: 1000,
+      controlPauses: 200,
+      stalls: 1000,
+      additions: 100_000,
+      controlAdditions: 5000,
+      trials: 200,
+      handovers: 1000,
+    }
+  : { pauses: 50, controlPauses: 16, stalls: 20, additions: 2000, controlAdditions: 600, trials: 1, handovers: 25 }
 const SIZE = {
   ...asked,
   ...(values.stalls !== undefined && { stalls: wholeNumber('--stalls', values.stalls) }),
@@ -156,15 +164,25 @@ async function pauses(): Promise<void> {
 
 /** Additions as fast as they go, under pauses, kills and partitions: what was acknowledged has to be in the sum. */
 async function increments(): Promise<void> {
-  const options = { pauses: 0, workMs: 0, calm: 4, leaseMs }
+  const options = { pauses: 0, leaseMs }
   const [fenced, control] = await Promise.all([
     pauseLeaders(arena, {
       ...options,
+      workMs: 0,
+      calm: 4,
       fences: present({ stamp: true, termCheck: true }),
       additions: SIZE.additions,
       fleets: FLEETS.increments,
     }),
-    pauseLeaders(arena, { ...options, fences: NO_FENCES, additions: SIZE.additions / 10, fleets: 1 }),
+    // Slower, and disturbed more often: of what it adds, enough is lost to be counted.
+    pauseLeaders(arena, {
+      ...options,
+      workMs: 20,
+      calm: 1,
+      fences: NO_FENCES,
+      additions: SIZE.controlAdditions,
+      fleets: 2,
+    }),
   ])
   figures['increments_pauses'] = fenced.pauses
   figures['increments_kills'] = fenced.kills
