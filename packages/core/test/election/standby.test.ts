@@ -7,6 +7,14 @@ import { lease, ME, PureElector } from './pure-elector.ts'
 const HELD: LeaseRecord = lease({ version: 1n }).record
 const QUICKLY = { wallTime: 0, writeMs: 3 }
 
+const wait = (free: LeaseRecord, identity: string) =>
+  waitForStandbysMs(free, identity, { holdBackMs: 80, retryPeriodMs: 2000 })
+
+function waitsAfter(writeMs: number): number[] {
+  const released = releaseRecord(withStandbys(HELD, ['a', 'b']), { wallTime: 0, returning: undefined, writeMs })
+  return ['a', 'b', 'c'].map((identity) => wait(released, identity))
+}
+
 describe('The standbys of a lease', () => {
   test('are read only together with the acquire time that they were written with', () => {
     const record = withStandbys(HELD, ['a', 'b'])
@@ -29,19 +37,22 @@ describe('The standbys of a lease', () => {
 
   test('try one after the other, and all others after them and spread', () => {
     const released = withStandbys({ ...HELD, holderIdentity: '' }, ['a', 'b'])
-    expect(waitForStandbysMs(released, 'a', 80)).toBe(0)
-    expect(waitForStandbysMs(released, 'b', 80)).toBe(25)
-    expect(waitForStandbysMs(released, 'c', 80)).toBe(130)
+    expect(wait(released, 'a')).toBe(0)
+    expect(wait(released, 'b')).toBe(25)
+    expect(wait(released, 'c')).toBe(130)
   })
 
   test('and all others are spread by as much more as the writes of the leader took longer than usual', () => {
-    const waitsAfter = (writeMs: number) => {
-      const released = releaseRecord(withStandbys(HELD, ['a', 'b']), { wallTime: 0, returning: undefined, writeMs })
-      return ['a', 'b', 'c'].map((identity) => waitForStandbysMs(released, identity, 80))
-    }
     expect(waitsAfter(7)).toEqual([0, 25, 130])
     expect(waitsAfter(30)).toEqual([0, 100, 520])
-    expect(waitsAfter(1e9)).toEqual([0, 500, 2600])
+  })
+
+  test('and nobody waits for longer than a client that polls would, whatever the leader says of its writes', () => {
+    const released = withStandbys({ ...HELD, holderIdentity: '' }, ['a', 'b', 'c'], 1e9)
+    const last = { holdBackMs: 75, retryPeriodMs: 2000 }
+    expect(waitForStandbysMs(released, 'd', last)).toBe(2000)
+    expect(waitForStandbysMs(released, 'd', { ...last, retryPeriodMs: 300 })).toBe(300)
+    expect(waitForStandbysMs(released, 'd', { ...last, retryPeriodMs: 100 })).toBe(150)
   })
 })
 

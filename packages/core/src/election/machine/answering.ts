@@ -33,7 +33,7 @@ export function isTermOf(record: LeaseRecord, term: TermKey | undefined): boolea
 }
 
 /** Takes in what a view of the lease says about offers and answers. */
-export function withOfferSeen(state: Following, at: Instant, { identity }: ElectorConfig): Following {
+export function withOfferSeen(state: Following, at: Instant, { identity, timing }: ElectorConfig): Following {
   const { observation, memory } = state
   if (observation.kind === 'unknown' || observation.kind === 'outdated') return state
   const lease = observation.kind === 'present' ? observation.lease : undefined
@@ -44,7 +44,8 @@ export function withOfferSeen(state: Following, at: Instant, { identity }: Elect
     offer !== undefined && (offer.to ?? identity) === identity && lease?.record.holderIdentity !== identity
   if (!isForMe || lease === undefined) return state.offer === undefined ? next : { ...next, offer: undefined }
   const isTaken = isAnsweredByOther(lease.record, identity)
-  const waitMs = offer.to === undefined ? waitForStandbysMs(lease.record, identity, PATIENCE * state.holdBackMs) : 0
+  const patience = { holdBackMs: PATIENCE * state.holdBackMs, retryPeriodMs: timing.retryPeriodMs }
+  const waitMs = offer.to === undefined ? waitForStandbysMs(lease.record, identity, patience) : 0
   const answerAt = at.now + waitMs
   if (isTermOf(lease.record, state.offer?.term)) return withTaken(next, isTaken, answerAt)
   const seen = { term: termOf(lease.record), answerAt, isTaken, request: undefined, refused: undefined }

@@ -175,7 +175,7 @@ interface Chance {
 }
 
 /** The next chance to take the lease; undefined when only a change can bring one. */
-function nextChance(state: Following, { identity }: ElectorConfig): Chance | undefined {
+function nextChance(state: Following, { identity, timing }: ElectorConfig): Chance | undefined {
   const { observation, memory, notBefore } = state
   if (state.leaveBy !== undefined || observation.kind === 'unknown' || observation.kind === 'outdated') return undefined
   const chance = (freeSince: number, holdBackMs: number): Chance => ({
@@ -188,7 +188,8 @@ function nextChance(state: Following, { identity }: ElectorConfig): Chance | und
   const { record } = lease
   const isTransferred = record.holderIdentity === identity && readTransferNonce(record) !== undefined
   if (isTransferred || isOwn(memory, record)) return chance(changedAt, 0)
-  return chance(freeSince(state, observation), waitForStandbysMs(record, identity, state.holdBackMs))
+  const patience = { holdBackMs: state.holdBackMs, retryPeriodMs: timing.retryPeriodMs }
+  return chance(freeSince(state, observation), waitForStandbysMs(record, identity, patience))
 }
 
 /** When the lease becomes free: at once when nobody holds it or the holder is dead, else when it was not renewed in time. */

@@ -1,4 +1,5 @@
 import { ANNOTATION_PREFIX, type LeaseRecord } from '../../lock/lease-record.ts'
+import { LONGEST_HOLD_BACK_MS } from './hold-back.ts'
 
 /*
  * Standbys: who should try first when a lease is released. A list in an annotation of the lease, kept without a single further
@@ -19,8 +20,8 @@ const SLOT_MS = 25
 /** Writes that take longer than this show an API server, or a replica, that is busy. */
 const BRISK_WRITE_MS = 7.5
 
-/** However slow a leader says its writes were, attempts are spread by this many times the usual at most. */
-const MOST_SLOWNESS = 20
+/** The longest that anybody waits where writes are brisk. */
+const LONGEST_WAIT_MS = MAX_STANDBYS * SLOT_MS + LONGEST_HOLD_BACK_MS
 
 /**
  * The standbys that the writer of this record left. Other clients keep annotations of earlier terms, so that one counts only
@@ -39,16 +40,24 @@ export function withStandbys(record: LeaseRecord, identities: readonly string[],
   return { ...record, annotations: { ...record.annotations, [STANDBY_ANNOTATION]: JSON.stringify(note) } }
 }
 
-/** How long this replica lets others try before it takes a free lease. `holdBackMs` is for one that is not on the list. */
-export function waitForStandbysMs(free: LeaseRecord, identity: string, holdBackMs: number): number {
+/**
+ * How long this replica lets others try before it takes a free lease. `holdBackMs` is for one that is not on the list. However slow
+ * a leader says its writes were, attempts are spread over a retry period at most: a client that polls would take no longer.
+ */
+export function waitForStandbysMs(
+  free: LeaseRecord,
+  identity: string,
+  { holdBackMs, retryPeriodMs }: { readonly holdBackMs: number; readonly retryPeriodMs: number },
+): number {
   const standbys = readStandbys(free)
   const place = standbys.indexOf(identity)
-  return slowness(free) * (place === -1 ? standbys.length * SLOT_MS + holdBackMs : place * SLOT_MS)
+  const waitMs = place === -1 ? standbys.length * SLOT_MS + holdBackMs : place * SLOT_MS
+  return waitMs * Math.max(1, Math.min(slowness(free), retryPeriodMs / LONGEST_WAIT_MS))
 }
 
 function slowness(record: LeaseRecord): number {
   const { writeMs } = readNote(record)
-  return typeof writeMs === 'number' ? Math.min(Math.max(writeMs / BRISK_WRITE_MS, 1), MOST_SLOWNESS) : 1
+  return typeof writeMs === 'number' ? writeMs / BRISK_WRITE_MS : 1
 }
 
 function readNote(record: LeaseRecord): { readonly identities?: unknown; readonly writeMs?: unknown } {
