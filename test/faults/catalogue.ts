@@ -29,6 +29,8 @@ export interface Fault {
   readonly strike: (site: FaultSite) => unknown
   /** Undefined for what is over as soon as it has happened. */
   readonly mend?: (site: FaultSite) => unknown
+  /** Waited for when the trial is judged, before the next fault strikes. */
+  readonly settle?: (site: FaultSite) => unknown
 }
 
 const down = (type: Toxic['type'], attributes: Toxic['attributes']): Toxic => ({
@@ -130,7 +132,7 @@ export const FAULTS: readonly Fault[] = [
   fault('the leader out of memory', {
     strike: ({ leader }) => leader.tell({ kind: 'exhaust-memory' }),
     // It may take a while to die of it, and until then it would disturb what comes next.
-    mend: ({ leader }) => leader.exited,
+    settle: ({ leader }) => leader.exited,
   }),
 ]
 

@@ -92,7 +92,9 @@ async function strikeOne({ cluster }: Arena, fleet: Fleet, fault: Fault): Promis
     await fault.mend(site)
     observer.countGaps()
   }
-  return judge(fleet, { fault: fault.name, since, mayBeStale: fault.editsLease })
+  const trial = await judge(fleet, { fault: fault.name, since, mayBeStale: fault.editsLease })
+  await fault.settle?.(site)
+  return trial
 }
 
 /** When a moment was, for the observer and for the replicas. */
