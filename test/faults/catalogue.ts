@@ -29,8 +29,8 @@ export interface Fault {
   readonly strike: (site: FaultSite) => unknown
   /** Undefined for what is over as soon as it has happened. */
   readonly mend?: (site: FaultSite) => unknown
-  /** Waited for when the trial is judged, before the next fault strikes. */
-  readonly settle?: (site: FaultSite) => unknown
+  /** Whether it leaves a leader that is of no use for what comes next, and gets killed when the trial is judged. */
+  readonly spoilsLeader?: boolean
 }
 
 const down = (type: Toxic['type'], attributes: Toxic['attributes']): Toxic => ({
@@ -79,6 +79,7 @@ const slowClock = (rate: number): Fault => ({
   name: `the clock of the leader at ${rate} of the rate, its renewals refused, its task deaf`,
   way: 'http',
   lasts: 2.5,
+  spoilsLeader: true,
   strike: ({ leader, way }) => {
     leader.tell({ kind: 'rate-clock', rate })
     leader.tell({ kind: 'turn-deaf' })
@@ -124,15 +125,17 @@ export const FAULTS: readonly Fault[] = [
   fault('the leader killed', { strike: ({ leader }) => leader.signal('SIGKILL') }),
   fault('the leader asked to stop', { strike: ({ leader }) => leader.signal('SIGTERM') }),
   fault('the leader asked to stop, its task deaf', {
+    spoilsLeader: true,
     strike: ({ leader }) => {
       leader.tell({ kind: 'turn-deaf' })
       leader.signal('SIGTERM')
     },
   }),
   fault('the leader out of memory', {
+    lasts: 0,
     strike: ({ leader }) => leader.tell({ kind: 'exhaust-memory' }),
-    // It may take a while to die of it, and until then it would disturb what comes next.
-    settle: ({ leader }) => leader.exited,
+    // It may take a while to die of it, and leads until then, however slowly.
+    mend: ({ leader }) => leader.exited,
   }),
 ]
 

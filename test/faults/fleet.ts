@@ -29,6 +29,8 @@ export interface FleetOptions {
   readonly size?: number
   /** How long a replica works on an addition, between reading and writing. */
   readonly workMs: number
+  /** How long it rests between two additions. @default 1 */
+  readonly restMs?: number
   /** How the replicas reach the API server. @default 'direct' */
   readonly way?: WayKind
 }
@@ -164,7 +166,7 @@ export class Fleet implements AsyncDisposable {
 
   #startReplica(way: Way): ReplicaProcess {
     const identity = `replica-${++this.#started}`
-    const { fences, workMs, leaseMs } = this.options
+    const { fences, workMs, restMs = 1, leaseMs } = this.options
     const { namespace } = this
     const setup: ReplicaSetup = {
       identity,
@@ -174,6 +176,7 @@ export class Fleet implements AsyncDisposable {
       timing: timingOf(leaseMs),
       fences,
       workMs,
+      restMs,
       lifeFile: join(this.#arena.folder, `${namespace}-${identity}`),
     }
     return new ReplicaProcess(this.#arena.program, setup, (event) => this.note(event))

@@ -62,8 +62,11 @@ const SIZE = {
 
 /** How many fleets each experiment has at once. */
 const FLEETS = values.long
-  ? { pauses: 8, stalls: 4, increments: 6, toxiproxy: 5, http: 3, clocks: 2 }
-  : { pauses: 5, stalls: 3, increments: 6, toxiproxy: 4, http: 2, clocks: 1 }
+  ? { pauses: 8, stalls: 4, increments: 6, toxiproxy: 4, http: 2, clocks: 2 }
+  : { pauses: 6, stalls: 3, increments: 6, toxiproxy: 4, http: 2, clocks: 1 }
+
+/** After how many trials without the term check it is wrong that no terms overlapped. */
+const MOST_CLOCK_CONTROLS = 10
 
 const present = (fences: Partial<Fences>): Fences => ({
   ...NO_FENCES,
@@ -79,9 +82,13 @@ const begun = performance.now()
 await using arena = await Arena.start()
 const { cluster } = arena
 console.log(`two API servers are ready after ${seconds()} s`)
-await sideBySide([() => run('forged', forged).then(() => run('admission', admission)), () => run('pauses', pauses)])
+const first = run('forged', forged)
+  .then(() => run('admission', admission))
+  .then(() => run('stalls', stalls))
+if (values.long) await first
+await run('pauses', pauses)
 await run('increments', increments)
-const others = sideBySide([() => run('stalls', stalls), () => run('clocks', clocks)])
+const others = Promise.all([first, run('clocks', clocks)])
 if (values.long) await others
 await Promise.all([others, run('faults', () => faults(others))])
 await writeFigures(values.json, figures)
@@ -89,12 +96,6 @@ console.log(figures)
 for (const failure of failures) console.error(`FAILED: ${failure}`)
 console.log(`${failures.length === 0 ? 'all held' : `${failures.length} failed`} after ${seconds()} s`)
 process.exitCode = failures.length === 0 ? 0 : 1
-
-/** Runs experiments at once; in the long form one after another, because each of them has fleets enough to keep the machine busy. */
-async function sideBySide(experiments: readonly (() => Promise<void>)[]): Promise<void> {
-  if (!values.long) return void (await Promise.all(experiments.map((experiment) => experiment())))
-  for (const experiment of experiments) await experiment()
-}
 
 /** Runs an experiment that was asked for, and says how long it took. */
 async function run(name: (typeof EXPERIMENTS)[number], experiment: () => Promise<void>): Promise<void> {
@@ -138,15 +139,15 @@ async function admission(): Promise<void> {
  * that term, and the term reads it first.
  */
 async function pauses(): Promise<void> {
+  const options = { workMs: 40, restMs: 20, leaseMs }
   const [fenced, control] = await Promise.all([
     pauseLeaders(arena, {
       fences: present({ stamp: true, termCheck: true }),
       pauses: SIZE.pauses,
       fleets: FLEETS.pauses,
-      workMs: 40,
-      leaseMs,
+      ...options,
     }),
-    pauseLeaders(arena, { fences: NO_FENCES, pauses: SIZE.controlPauses, fleets: 2, workMs: 40, leaseMs }),
+    pauseLeaders(arena, { fences: NO_FENCES, pauses: SIZE.controlPauses, fleets: 2, ...options }),
   ])
   figures['pauses'] = fenced.pauses
   figures['stale_writes_with_fence'] = fenced.overlaps
@@ -253,7 +254,11 @@ async function clocks(): Promise<void> {
       strike(gateOnly, CLOCK_WITHIN, SIZE.trials),
       strike(checked, CLOCK_BEYOND, SIZE.trials),
     ])
-    const control = await strike(gateOnly, CLOCK_BEYOND, Math.ceil(SIZE.trials / 5))
+    const control: Trial[] = []
+    // Where the next leader comes late, as on a busy machine, the one before it has ended in spite of its clock.
+    while (control.every(({ overlaps }) => overlaps === 0) && control.length < MOST_CLOCK_CONTROLS) {
+      control.push(...(await strike(gateOnly, CLOCK_BEYOND, Math.ceil(SIZE.trials / 5))))
+    }
     // The server goes by what it has stored: it takes what is stale until the new term has written.
     countTrials([...within, ...beyond.map((trial) => ({ ...trial, stale: 0 }))])
     figures['clock_trials_without'] = control.length

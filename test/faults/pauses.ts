@@ -29,6 +29,8 @@ export interface PauseOptions {
   readonly leaseMs: number
   /** How long a replica works on an addition, between reading and writing. */
   readonly workMs: number
+  /** How long it rests between two additions. @default 1 */
+  readonly restMs?: number
   /** Goes on until there were so many pauses… */
   readonly pauses: number
   /** … and so many additions. @default 0 */

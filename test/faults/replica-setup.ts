@@ -23,6 +23,8 @@ export interface ReplicaSetup {
   readonly fences: Fences
   /** How long a replica works on an addition, between reading and writing. */
   readonly workMs: number
+  /** How long it rests between two additions. */
+  readonly restMs: number
   /** Where a blocked replica keeps the time, in nanoseconds of `process.hrtime`, at which it last ran. */
   readonly lifeFile: string
 }

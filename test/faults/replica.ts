@@ -21,8 +21,8 @@ const kubeConfig = new KubeConfig()
 kubeConfig.loadFromString(setup.kubeConfig)
 const target = { name: 'counter', namespace }
 
-/** The pause between two additions. */
-const PAUSE_MS = 1
+/** How long a replica waits at least after an addition that failed: who is refused at once would keep a processor busy. */
+const REFUSED_REST_MS = 20
 
 /** How long before the end of a term a blocked replica keeps a processor busy. */
 const BUSY_MS = 50
@@ -78,11 +78,12 @@ async function addUp(term: Term): Promise<void> {
       await patch({ count: String(Number(data['count'] ?? 0) + 1), id: `${identity}/${adds}`, epoch })
     } catch {
       // Refused, or the server is away: the next one tries again, for as long as the term lasts.
+      await sleep(REFUSED_REST_MS)
     }
   }
-  await term.every(PAUSE_MS, async () => {
+  await term.every(setup.restMs, async () => {
     await add()
-    if (isDeaf) for (;;) await sleep(PAUSE_MS).then(add)
+    if (isDeaf) for (;;) await sleep(setup.restMs).then(add)
   })
 }
 

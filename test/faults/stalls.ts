@@ -37,7 +37,7 @@ async function blockOneFleet(
   stalls: number,
 ): Promise<StallResult> {
   // One more than needed to lead: the next leader is there while the dead one is replaced.
-  await using fleet = await Fleet.start(arena, { fences, leaseMs, size: 3, workMs: 50 })
+  await using fleet = await Fleet.start(arena, { fences, leaseMs, size: 3, workMs: 50, restMs: 100 })
   const deathsMs: number[] = []
   const exitsMs: number[] = []
   let survivors = 0

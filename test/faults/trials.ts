@@ -25,9 +25,9 @@ export function recoveryBoundMs(leaseMs: number): number {
 /** Starts fleets on which faults can strike, whose ends owe a dispose. */
 export function startFleets(
   arena: Arena,
-  { count, ...options }: Omit<FleetOptions, 'workMs'> & { readonly count: number; readonly way: WayKind },
+  { count, ...options }: Omit<FleetOptions, 'workMs' | 'restMs'> & { readonly count: number; readonly way: WayKind },
 ): Promise<readonly Fleet[]> {
-  return allOf(Array.from({ length: count }, () => Fleet.start(arena, { ...options, workMs: 50 })))
+  return allOf(Array.from({ length: count }, () => Fleet.start(arena, { ...options, workMs: 50, restMs: 100 })))
 }
 
 /** Strikes every fault so many times, each on one of the fleets that can have it: all fleets at once, one fault after another. */
@@ -93,7 +93,10 @@ async function strikeOne({ cluster }: Arena, fleet: Fleet, fault: Fault): Promis
     observer.countGaps()
   }
   const trial = await judge(fleet, { fault: fault.name, since, mayBeStale: fault.editsLease })
-  await fault.settle?.(site)
+  if (fault.spoilsLeader === true) {
+    leader.signal('SIGKILL')
+    await leader.exited
+  }
   return trial
 }
 
