@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { releaseRecord } from '../../src/election/machine/records.ts'
-import { readStandbys, waitForStandbysMs, withStandbys } from '../../src/election/machine/standby.ts'
+import { readStandbys, remainingStandbys, waitForStandbysMs, withStandbys } from '../../src/election/machine/standby.ts'
+import { withOffer, withTransferNonce } from '../../src/election/machine/transfer-notes.ts'
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
-import { lease, ME, PureElector } from './pure-elector.ts'
+import { lease, ME, purposes, PureElector } from './pure-elector.ts'
 
 const HELD: LeaseRecord = lease({ version: 1n }).record
 const QUICKLY = { wallTime: 0, writeMs: 3 }
@@ -80,4 +81,119 @@ test('the first standby takes a lease whose holder died at the moment at which i
   expect(other.state.kind).toBe('following')
   other.passTo(15_000 + 25 + 75)
   expect(other.state.kind).toBe('acquiring')
+})
+
+describe('A follower that is not on the list of standbys', () => {
+  /** A lease that its holder renewed as version `version`, with these standbys; `fields` are of the record. */
+  const listed = (version: bigint, identities: readonly string[], fields: Partial<LeaseRecord> = {}) =>
+    ({ kind: 'present', version, record: withStandbys({ ...HELD, ...fields }, identities), deleting: false }) as const
+
+  /** Follows a leader that keeps this list; announces itself after 541 ms. */
+  function following(identities: readonly string[]): PureElector {
+    const elector = new PureElector()
+    elector.random = 0.5
+    elector.follow(listed(1n, identities))
+    return elector
+  }
+
+  test('puts itself on it once, at its end, and changes nothing else', () => {
+    const elector = following(['other'])
+    expect(purposes(elector.passTo(540))).toEqual([])
+    expect(purposes(elector.passTo(545))).toEqual(['announce'])
+    const { write } = elector.lastWrite
+    expect(write.base?.version).toBe(1n)
+    expect(write.record).toEqual(withStandbys(HELD, ['other', ME]))
+    elector.acknowledge(2n)
+    expect(purposes(elector.passTo(10_000))).toEqual([])
+    expect(purposes(elector.passTo(15_000 + 25))).toEqual(['acquire'])
+  })
+
+  test('does not prolong the lease by that', () => {
+    const elector = following([])
+    elector.passTo(1000)
+    elector.acknowledge(2n)
+    expect(purposes(elector.passTo(14_999))).toEqual([])
+    expect(purposes(elector.passTo(15_000))).toEqual(['acquire'])
+  })
+
+  test.each([
+    ['full', listed(1n, ['a', 'b', 'c'])],
+    ['not kept by the leader', lease({ version: 1n })],
+    ['of an earlier term', { ...listed(1n, []), record: { ...withStandbys(HELD, []), acquireTime: 'later' } }],
+    ['of a lease that is being deleted', { ...listed(1n, []), deleting: true }],
+  ])('leaves a list alone that is %s', (_, snapshot) => {
+    const elector = new PureElector()
+    elector.follow(snapshot)
+    expect(purposes(elector.passTo(14_000))).toEqual([])
+  })
+
+  test('leaves the list alone while the leader offers the lease, and after it was passed on', () => {
+    const offered = withOffer(withStandbys(HELD, []), { to: undefined })
+    const passed = withTransferNonce(withStandbys(HELD, []), 'nonce')
+    for (const record of [offered, passed]) {
+      const elector = new PureElector()
+      elector.random = 0.5
+      elector.follow({ kind: 'present', version: 1n, record, deleting: false })
+      expect(purposes(elector.passTo(14_000))).not.toContain('announce')
+    }
+  })
+
+  test('leaves the list alone while it reads the lease, and when it has stopped', () => {
+    const elector = following([])
+    elector.send({ kind: 'watch-down' })
+    expect(purposes(elector.passTo(1000))).toEqual([])
+    const leaving = following([])
+    leaving.send({ kind: 'stop' })
+    expect(purposes(leaving.passTo(1000))).toEqual([])
+  })
+
+  test('tries again where somebody else was faster, as long as there is room', () => {
+    const elector = following([])
+    elector.passTo(600)
+    elector.failWrite('conflict')
+    elector.observe(listed(2n, ['other']))
+    expect(purposes(elector.passTo(1200))).toEqual(['announce'])
+    expect(readStandbys(elector.lastWrite.write.record)).toEqual(['other', ME])
+    elector.failWrite('conflict')
+    elector.observe(listed(3n, ['other', 'a', 'b']))
+    expect(purposes(elector.passTo(5000))).toEqual([])
+    expect(elector.all('request-failed')).toEqual([])
+  })
+
+  test('tries three times at most, and not again in a term in which it was refused', () => {
+    const elector = following([])
+    for (const now of [600, 1200, 1800, 2400, 3000]) {
+      if (purposes(elector.passTo(now)).length > 0) elector.failWrite('conflict')
+    }
+    expect(elector.all('write')).toHaveLength(3)
+    const refused = following([])
+    refused.passTo(600)
+    refused.failWrite('forbidden')
+    refused.observe(listed(2n, [], { renewTime: 'later' }))
+    expect(purposes(refused.passTo(10_000))).toEqual([])
+    expect(refused.all('request-failed')).toMatchObject([{ purpose: 'announce' }])
+    const next = { acquireTime: '2026-01-01T12:00:10.000000Z', holderIdentity: 'next' }
+    refused.observe(listed(3n, [], next))
+    expect(purposes(refused.passTo(11_000))).toEqual(['announce'])
+  })
+})
+
+describe('Whoever takes a lease', () => {
+  const taken = (identities: readonly string[], free: Partial<LeaseRecord>, identity = ME) =>
+    remainingStandbys(withStandbys({ ...HELD, ...free }, identities), identity)
+
+  test('leaves on the list those whose turn had not come, and takes off those who let it go', () => {
+    expect(taken([ME, 'a', 'b'], { holderIdentity: '' })).toEqual(['a', 'b'])
+    expect(taken(['dead', ME, 'b'], { holderIdentity: '' })).toEqual(['b'])
+    expect(taken(['dead', ME, 'b'], {})).toEqual(['b'])
+  })
+
+  test('and is not on the list, takes all of them off but a leader that has just released', () => {
+    expect(taken(['dead', 'dead too', 'returning'], { holderIdentity: '' })).toEqual(['returning'])
+    expect(taken(['dead', 'dead too'], {})).toEqual([])
+  })
+
+  test('again from itself leaves the list as it is', () => {
+    expect(taken(['a', 'b'], { holderIdentity: ME })).toEqual(['a', 'b'])
+  })
 })

@@ -1,5 +1,4 @@
 import type { LeaseRecord } from '../../lock/lease-record.ts'
-import type { LockSnapshot } from '../../lock/lock.ts'
 import type { ElectorConfig } from './config.ts'
 import type { LeaseWrite } from './effect.ts'
 import type { Instant, TermKey, WriteResult } from './event.ts'
@@ -28,8 +27,9 @@ const PATIENCE = 2
 const MAX_SENT_ANSWERS = 4
 
 /** Whether a record belongs to this term. */
-export function isTermOf(record: LeaseRecord, term: TermKey | undefined): boolean {
-  return term !== undefined && record.holderIdentity === term.identity && record.acquireTime === term.acquireTime
+export function isTermOf(record: LeaseRecord | undefined, term: TermKey | undefined): boolean {
+  if (record === undefined || term === undefined) return false
+  return record.holderIdentity === term.identity && record.acquireTime === term.acquireTime
 }
 
 /** Takes in what a view of the lease says about offers and answers. */
@@ -100,22 +100,15 @@ export function answerIfDue(state: Following, at: Instant, config: ElectorConfig
   }
 }
 
-/** Takes in that an answer was written, or was not. The returned snapshot is what the lease is known to be since. */
-export function answerWritten(
-  state: Following,
-  result: WriteResult,
-  at: Instant,
-  config: ElectorConfig,
-): { readonly state: Following; readonly snapshot: LockSnapshot | undefined } {
+/** Takes in that an answer was written, or was not. */
+export function answerWritten(state: Following, result: WriteResult, at: Instant, config: ElectorConfig): Following {
   const { offer } = state
-  if (offer?.request === undefined) return { state, snapshot: undefined }
+  if (offer?.request === undefined) return state
   const idle: SeenOffer = { ...offer, request: undefined }
-  if (result.kind === 'written') return { state: { ...state, offer: idle }, snapshot: result.lease }
-  if (result.failure === 'conflict') {
-    return { state: { ...state, offer: { ...idle, refused: offer.request.base } }, snapshot: undefined }
-  }
+  if (result.kind === 'written') return { ...state, offer: idle }
+  if (result.failure === 'conflict') return { ...state, offer: { ...idle, refused: offer.request.base } }
   const pauseMs = Math.max(result.retryAfterMs ?? 0, (config.timing.retryPeriodMs / 4) * (1 + 0.2 * at.random))
-  return { state: { ...state, offer: { ...idle, answerAt: at.now + pauseMs } }, snapshot: undefined }
+  return { ...state, offer: { ...idle, answerAt: at.now + pauseMs } }
 }
 
 /** Unique to this answer: identities are unique per process, requests are numbered, and chance is for those that are not. */
@@ -150,6 +143,7 @@ function isKnown(answer: Answer | undefined, candidate: Candidate | undefined, i
   return answer?.identity === identity && candidate?.sent.some(({ nonce }) => nonce === answer.nonce) === true
 }
 
-function termOf(record: LeaseRecord): TermKey {
+/** The term that a record belongs to. */
+export function termOf(record: LeaseRecord): TermKey {
   return { identity: record.holderIdentity, acquireTime: record.acquireTime }
 }

@@ -14,7 +14,7 @@ export type TermOutcome =
   | 'lost'
 
 /** Why a write is sent. */
-type WritePurpose = 'acquire' | 'renew' | 'release' | 'transfer' | 'answer'
+type WritePurpose = 'acquire' | 'renew' | 'release' | 'transfer' | 'answer' | 'announce'
 
 /** What the machine wants done. Carried out in order by the driver; nothing else acts. */
 export type ElectorEffect =

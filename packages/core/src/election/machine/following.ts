@@ -3,6 +3,7 @@ import type { LeaseHolder, LockSnapshot, PresentLease } from '../../lock/lock.ts
 import { type ElectorConfig, withoutProcessRef } from './config.ts'
 import type { ElectorEffect, LeaseWrite } from './effect.ts'
 import type { Instant, ReadResult } from './event.ts'
+import { announceIfDue, announcementDueAt, withRoomSeen } from './announcing.ts'
 import { answerDueAt, answerIfDue, isAnswerPending, isTermOf, withOfferSeen } from './answering.ts'
 import { holdBackMs } from './hold-back.ts'
 import { nextRequest } from './hold.ts'
@@ -37,6 +38,7 @@ export function follow(
     notBefore: pause.notBefore,
     pause: 'cool-down',
     offer: undefined,
+    announcement: undefined,
     holdBackMs: holdBackMs(at.random),
     leaveBy: undefined,
   }
@@ -44,7 +46,7 @@ export function follow(
 
 /** Does what is due: polls, or takes the lease if that is allowed now. */
 export function advance(following: Following, at: Instant, config: ElectorConfig): Step {
-  const state = withOfferSeen(following, at, config)
+  const state = withRoomSeen(withOfferSeen(following, at, config), at, config)
   const inheritance = inheritanceOf(state, at, config)
   if (inheritance !== undefined) return inherit(state, inheritance, at, config)
   if (state.leaveBy !== undefined && (!isInDoubt(state) || at.now >= state.leaveBy)) return stop(state)
@@ -56,13 +58,20 @@ export function advance(following: Following, at: Instant, config: ElectorConfig
   }
   const chance = nextChance(state, config)
   if (chance !== undefined && at.now >= chance.takeAt) return acquire(state, { at, config, ...chance })
-  return answerIfDue(state, at, config)
+  const answered = answerIfDue(state, at, config)
+  return answered.effects.length > 0 ? answered : announceIfDue(state, at, config)
 }
 
 /** When a follower next has to do something by itself. */
 export function followingWakesAt(state: Following, config: ElectorConfig): number | undefined {
   if (state.reading !== undefined) return state.leaveBy
-  return earliest([state.pollAt, state.leaveBy, nextChance(state, config)?.takeAt, answerDueAt(state, config)])
+  return earliest([
+    state.pollAt,
+    state.leaveBy,
+    nextChance(state, config)?.takeAt,
+    answerDueAt(state, config),
+    announcementDueAt(state, config),
+  ])
 }
 
 /** When a follower takes the lease if nothing changes; undefined when only a change can bring a chance. */

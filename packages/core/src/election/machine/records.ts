@@ -1,6 +1,6 @@
 import { formatMicroTime, type LeaseRecord } from '../../lock/lease-record.ts'
 import type { ElectorConfig } from './config.ts'
-import { readStandbys, withStandbys } from './standby.ts'
+import { readStandbys, remainingStandbys, withStandbys } from './standby.ts'
 import {
   type Answer,
   readTransferNonce,
@@ -10,7 +10,7 @@ import {
   withTransferNonce,
 } from './transfer-notes.ts'
 
-/** The record that takes a free lease. `previous` is the stored record, if there is one; its other standbys stay standbys. */
+/** The record that takes a free lease. `previous` is the stored record, if there is one. */
 export function acquireRecord(options: {
   readonly config: ElectorConfig
   readonly previous: LeaseRecord | undefined
@@ -31,7 +31,7 @@ export function acquireRecord(options: {
         : storableTransitions(transitions + 1),
     annotations: {},
   }
-  const others = previous === undefined ? [] : readStandbys(previous).filter((standby) => standby !== identity)
+  const others = previous === undefined ? [] : remainingStandbys(previous, identity)
   return withProcessRef(withStandbys(record, others), config.processRef)
 }
 

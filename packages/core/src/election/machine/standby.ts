@@ -2,8 +2,9 @@ import { ANNOTATION_PREFIX, type LeaseRecord } from '../../lock/lease-record.ts'
 import { LONGEST_HOLD_BACK_MS } from './hold-back.ts'
 
 /*
- * Standbys: who should try first when a lease is released. A list in an annotation of the lease, kept without a single further
- * write: a leader that steps down and follows again puts itself at its end, whoever takes the lease is taken off it.
+ * Standbys: who should try first when a lease is released. A list in an annotation of the lease. A leader that steps down and
+ * follows again puts itself at its end; so does a follower while there is room, with a write of its own. Whoever takes the lease is
+ * taken off it, and so are those who should have taken it before.
  *
  * Where writes take long, so does the news of them: a leader that releases says how long its own took, and all are spread by as much more.
  *
@@ -31,6 +32,29 @@ export function readStandbys(record: LeaseRecord): readonly string[] {
   const { identities } = readNote(record)
   if (!Array.isArray(identities)) return []
   return identities.filter((identity) => typeof identity === 'string').slice(0, MAX_STANDBYS)
+}
+
+/** Whether the writer of this record keeps a list that this replica is not on, with room for it. */
+export function hasRoomFor(record: LeaseRecord, identity: string): boolean {
+  const { identities } = readNote(record)
+  return Array.isArray(identities) && identities.length < MAX_STANDBYS && !identities.includes(identity)
+}
+
+/** The record with one more standby, and nothing else changed. */
+export function withStandby(record: LeaseRecord, identity: string): LeaseRecord {
+  const note = { of: record.acquireTime, ...readNote(record), identities: [...readStandbys(record), identity] }
+  return { ...record, annotations: { ...record.annotations, [STANDBY_ANNOTATION]: JSON.stringify(note) } }
+}
+
+/**
+ * Who is left on the list when this replica takes the lease: those whose turn had not come. One that is not on it let all of them
+ * try, but a leader that has just released, which waits until somebody else leads; one that takes its own lease again, or one passed to it, let nobody try.
+ */
+export function remainingStandbys(previous: LeaseRecord, identity: string): readonly string[] {
+  const standbys = readStandbys(previous)
+  const place = standbys.indexOf(identity)
+  if (place !== -1 || previous.holderIdentity === identity) return standbys.slice(place + 1)
+  return previous.holderIdentity === '' ? standbys.slice(-1) : []
 }
 
 /** The record with these standbys, of whom the first few count, and how long a write took where that was long. */

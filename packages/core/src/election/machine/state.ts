@@ -37,6 +37,8 @@ export interface Following {
   readonly pause: 'cool-down' | 'failure'
   /** The offer of the present term, if this replica may answer it. */
   readonly offer: SeenOffer | undefined
+  /** What became of putting this replica on the list of standbys in the present term. */
+  readonly announcement: Announcement | undefined
   /** How long to hold back before a lease that others see become free at the same moment. */
   readonly holdBackMs: number
   /** Set once the elector was told to stop while an acquiring write was in doubt: give up finding out at this time. */
@@ -54,6 +56,17 @@ export interface SeenOffer {
   readonly request: { readonly number: number; readonly base: bigint } | undefined
   /** The version on which an answer was refused: only a newer one can be answered. */
   readonly refused: bigint | undefined
+}
+
+/** This replica is to be on the list of standbys of a term. */
+export interface Announcement {
+  readonly term: TermKey
+  /** How many times it was sent. */
+  readonly attempts: number
+  /** No write before this time. */
+  readonly dueAt: number
+  /** The write that is under way. */
+  readonly request: number | undefined
 }
 
 /** An acquiring write is under way. */

@@ -1,3 +1,4 @@
+import { announcementWritten } from './announcing.ts'
 import { answerWritten, isTermOf } from './answering.ts'
 import { acquireAnswered, beginTerm, giveBack, won } from './acquiring.ts'
 import { type ElectorConfig, withoutProcessRef } from './config.ts'
@@ -299,17 +300,24 @@ function followingRead(state: Following, event: EventOf<'read-answer'>, context:
 
 function followingAnswered(state: Following, event: EventOf<'write-answer'>, context: TransitionContext): Step {
   const { at, config } = context
-  if (state.offer?.request?.number !== event.request) return { state, effects: [] }
-  const answered = answerWritten(state, event.result, at, config)
-  if (answered.snapshot !== undefined) {
-    return followingObserved(answered.state, { kind: 'observed', snapshot: answered.snapshot }, context)
+  const { result } = event
+  const purpose = purposeOf(state, event.request)
+  if (purpose === undefined) return { state, effects: [] }
+  const answered =
+    purpose === 'answer' ? answerWritten(state, result, at, config) : announcementWritten(state, result, at)
+  if (result.kind === 'written') {
+    return followingObserved(answered, { kind: 'observed', snapshot: result.lease }, context)
   }
   const effects: ElectorEffect[] = []
   // A conflict says only that somebody else was faster.
-  if (event.result.kind === 'failed' && event.result.failure !== 'conflict') {
-    effects.push({ kind: 'request-failed', purpose: 'answer', error: event.result.error })
-  }
-  return after(effects, advance(answered.state, at, config))
+  if (result.failure !== 'conflict') effects.push({ kind: 'request-failed', purpose, error: result.error })
+  return after(effects, advance(answered, at, config))
+}
+
+/** What a follower wrote with this request; undefined for one that it no longer waits for. */
+function purposeOf({ offer, announcement }: Following, request: number): 'answer' | 'announce' | undefined {
+  if (offer?.request?.number === request) return 'answer'
+  return announcement?.request === request ? 'announce' : undefined
 }
 
 /** A proof of death counts for the record that names the dead holder, and for no other. */
