@@ -437,6 +437,22 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     checks: [`${ELECTION}/acquiring.test.ts`],
   },
   {
+    id: 'E17',
+    defect: 'a standby that is dead stays first on the list',
+    file: `${MACHINE}/standby.ts`,
+    find: 'return standbys.slice(place + 1)',
+    replace: 'return standbys.filter((standby) => standby !== identity)',
+    checks: [`${ELECTION}/standby.test.ts`],
+  },
+  {
+    id: 'E18',
+    defect: 'a follower writes to a list of standbys until it is on it, whatever the server says',
+    file: `${MACHINE}/announcing.ts`,
+    find: 'if (announcement.attempts >= MAX_ATTEMPTS) return undefined',
+    replace: '',
+    checks: [`${ELECTION}/standby.test.ts`],
+  },
+  {
     id: 'S1',
     defect: 'a scope that is closed takes new work',
     file: SCOPE,
