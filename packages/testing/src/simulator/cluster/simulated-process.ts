@@ -182,20 +182,23 @@ export class SimulatedProcess implements Clock {
    * Whether work that goes on beyond the lease is excused: the process did not run at the moment when it should have ended, and has
    * not had the time since to do so. No process can stop itself while it is suspended.
    */
-  isExcused(abortGraceMs: number): boolean {
+  get isExcused(): boolean {
     const now = this.now()
-    if (this.#suspendedFrom !== undefined) {
-      const from = this.#suspendedFrom
-      return this.#leadsUntil <= now && from <= Math.max(this.#entitledUntil, this.#excusedUntil + abortGraceMs)
-    }
-    return now <= this.#excusedUntil + abortGraceMs
+    const from = this.#suspendedFrom
+    if (from === undefined) return now <= this.#graceUntil
+    return this.#leadsUntil <= now && from <= Math.max(this.#entitledUntil, this.#graceUntil)
+  }
+
+  /** Until when a process that went on after a suspension may still be ending what should have ended within it. */
+  get #graceUntil(): number {
+    return this.#excusedUntil + this.#simulation.timing.abortGraceMs
   }
 
   #goOn(until: number): void {
     if (this.#suspendedFrom === undefined || until < this.#suspendedUntil) return
     const suspension: Suspension = { from: this.#suspendedFrom, to: this.now() }
     this.#suspendedFrom = undefined
-    const last = Math.max(this.#entitledUntil, this.#excusedUntil + 5000)
+    const last = Math.max(this.#entitledUntil, this.#graceUntil)
     if (suspension.to >= this.#leadsUntil && suspension.from <= last) {
       this.#excusedUntil = suspension.to + REACTION_MS
     }

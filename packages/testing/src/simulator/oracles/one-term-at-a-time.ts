@@ -10,10 +10,9 @@ export const oneTermAtATime: Oracle = {
   rule: 'No two terms of a lease run at one instant.',
   sit(simulation, violated) {
     const running = new Set<TermLife>()
-    const isExcused = (term: TermLife) => term.process.isExcused(simulation.timing.abortGraceMs)
     const overlaps = (term: TermLife, what: string) => {
       for (const other of running) {
-        if (other === term || !other.hasTasks || isExcused(other)) continue
+        if (other === term || !other.hasTasks || other.process.isExcused) continue
         violated(`${term.name} ${what} while ${other.name} runs ${other.tasks.join(', ')}`)
         return
       }
@@ -25,7 +24,7 @@ export const oneTermAtATime: Oracle = {
           running.add(fact.term)
           break
         case 'acted':
-          if (!fact.term.isOver && !isExcused(fact.term)) overlapsLater(fact.term, fact.what)
+          if (!fact.term.isOver && !fact.term.process.isExcused) overlapsLater(fact.term, fact.what)
           break
         case 'term-over':
           if (!fact.term.hasTasks) running.delete(fact.term)
