@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { prober } from './access.ts'
 
 /** How much of a request the API server writes down: who asked for what, or also the bodies of request and answer. */
-export type AuditLevel = 'Metadata' | 'RequestResponse'
+export type AuditLevel = 'None' | 'Metadata' | 'RequestResponse'
 
 /** One request as the API server saw it. */
 export interface AuditEntry {

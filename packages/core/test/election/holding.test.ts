@@ -29,6 +29,25 @@ describe('A leader', () => {
     expect(kinds(elector.passTo(3500))).toEqual(['write'])
   })
 
+  test('keeps the pace of its renewals when one goes out late, so that those of many leases do not stay together', () => {
+    const elector = leading()
+    elector.stallTo(2600)
+    expect(kinds(elector.send({ kind: 'wake' }))).toEqual(['write'])
+    elector.now = 2700
+    elector.acknowledge(3n)
+    expect(elector.passTo(3999)).toEqual([])
+    expect(kinds(elector.passTo(4000))).toEqual(['write'])
+  })
+
+  test('waits for a whole period again when a renewal went out half a period late', () => {
+    const elector = leading()
+    elector.stallTo(3000)
+    elector.send({ kind: 'wake' })
+    elector.acknowledge(3n)
+    expect(elector.passTo(4999)).toEqual([])
+    expect(kinds(elector.passTo(5000))).toEqual(['write'])
+  })
+
   test('keeps acquire time, transitions and duration while renewing, and writes the time of now with six digits', () => {
     const elector = leading()
     elector.passTo(2000)

@@ -15,19 +15,22 @@ import { readOffer, readTransferNonce } from './transfer-notes.ts'
  * 3. It changes the annotation only, so it prolongs nothing, and it is no matter whether it succeeds.
  */
 
-/** There is time, so followers hold back for much longer than before a free lease, and few of them write at once. */
-const PATIENCE = 8
+/**
+ * Followers are spread over so many retry periods. There is time, and a process that follows many leases would disturb those who
+ * renew them if it wrote to all at once.
+ */
+const SPREAD_PERIODS = 2
 
 /** A list that others fill at the same time has no room soon. */
 const MAX_ATTEMPTS = 3
 
 /** Takes in whether there is room for this replica on the list of standbys. */
-export function withRoomSeen(state: Following, at: Instant, { identity }: ElectorConfig): Following {
-  const lease = listedLease(state, identity)
+export function withRoomSeen(state: Following, at: Instant, config: ElectorConfig): Following {
+  const lease = listedLease(state, config.identity)
   if (lease === undefined || isTermOf(lease.record, state.announcement?.term)) return state
   return {
     ...state,
-    announcement: { term: termOf(lease.record), attempts: 0, dueAt: dueAt(state, at), request: undefined },
+    announcement: { term: termOf(lease.record), attempts: 0, dueAt: dueAt(at, config), request: undefined },
   }
 }
 
@@ -57,16 +60,21 @@ export function announceIfDue(state: Following, at: Instant, config: ElectorConf
 }
 
 /** Takes in that the list was written, or was not; only a conflict is worth another try in this term. */
-export function announcementWritten(state: Following, result: WriteResult, at: Instant): Following {
+export function announcementWritten(
+  state: Following,
+  result: WriteResult,
+  at: Instant,
+  config: ElectorConfig,
+): Following {
   const { announcement } = state
   if (announcement === undefined) return state
   const isOver = result.kind === 'written' || result.failure !== 'conflict'
   const attempts = isOver ? MAX_ATTEMPTS : announcement.attempts
-  return { ...state, announcement: { ...announcement, attempts, dueAt: dueAt(state, at), request: undefined } }
+  return { ...state, announcement: { ...announcement, attempts, dueAt: dueAt(at, config), request: undefined } }
 }
 
-function dueAt({ holdBackMs }: Following, at: Instant): number {
-  return at.now + PATIENCE * holdBackMs
+function dueAt(at: Instant, { timing }: ElectorConfig): number {
+  return at.now + at.random * SPREAD_PERIODS * timing.retryPeriodMs
 }
 
 /** The lease as it is, where this replica may put itself on its list. */

@@ -49,7 +49,7 @@ export function holdFrom(
   return {
     lease,
     ...validityFrom(write.sentAt, timing),
-    request: { kind: 'waiting', at: nextRenewalAt(write, timing) - spreadMs(at, timing) },
+    request: { kind: 'waiting', at: inStep(nextRenewalAt(write, timing) - spreadMs(at, timing), timing) },
     outstanding: [],
     writeMs: at.now - write.sentAt,
   }
@@ -121,7 +121,7 @@ function sendWrite(context: HoldContext): HoldStep {
   return {
     kind: 'held',
     memory,
-    hold: { ...hold, request: { kind: 'writing', write: sent } },
+    hold: { ...hold, request: { kind: 'writing', write: sent, dueAt: dueAt(hold, at) } },
     effects: [{ kind: 'write', request: sent.request, write }],
   }
 }
@@ -147,7 +147,7 @@ function acknowledged(context: HoldContext, write: SentWrite, lease: PresentLeas
     ...hold,
     ...validity,
     lease,
-    request: { kind: 'waiting', at: nextRenewalAt(write, timing) },
+    request: { kind: 'waiting', at: inStep(nextRenewalAt(write, timing) - lateMs(write, context), timing) },
     outstanding: [],
     writeMs: Math.max(at.now - write.sentAt, hold.writeMs * FADING),
   }
@@ -221,12 +221,32 @@ function nextRenewalAt(write: SentWrite, timing: ResolvedTimingOptions): number 
   return write.sentAt + Math.min(timing.retryPeriodMs, 1001 - milliseconds)
 }
 
+function dueAt({ request }: Hold, at: Instant): number {
+  return request.kind === 'waiting' ? Math.min(request.at, at.now) : at.now
+}
+
+/**
+ * By how much a write was sent too late. The next one makes up for it: the renewals of many leases that were late together, as after
+ * a moment in which the event loop was busy, would otherwise be sent together ever after.
+ */
+function lateMs(write: SentWrite, { hold, config }: HoldContext): number {
+  if (hold.request.kind !== 'writing' || hold.request.write !== write) return 0
+  const late = write.sentAt - hold.request.dueAt
+  return late < config.timing.retryPeriodMs / 2 ? late : 0
+}
+
 /**
  * The first renewal comes early by up to half of the period, so that a process that acquires many leases at once does not renew
  * them all at once ever after.
  */
 function spreadMs({ random }: Instant, { retryPeriodMs }: ResolvedTimingOptions): number {
   return retryPeriodMs < 1000 ? 0 : (random * retryPeriodMs) / 2
+}
+
+/** Renewals that are due within the same hundredth part of a period go out together: a process with many leases wakes up less often. */
+function inStep(at: number, { retryPeriodMs }: ResolvedTimingOptions): number {
+  const stepMs = retryPeriodMs < 1000 ? 1 : retryPeriodMs / 100
+  return Math.floor(at / stepMs) * stepMs
 }
 
 function held(context: HoldContext, hold: Hold): HoldStep {

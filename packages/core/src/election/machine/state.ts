@@ -240,5 +240,6 @@ export interface Hold {
 /** The next or present request of a holder; there is never more than one. */
 export type HoldRequest =
   | { readonly kind: 'waiting'; readonly at: number }
-  | { readonly kind: 'writing'; readonly write: SentWrite }
+  /** `dueAt` is when the write was to be sent. */
+  | { readonly kind: 'writing'; readonly write: SentWrite; readonly dueAt: number }
   | { readonly kind: 'reading'; readonly request: number }

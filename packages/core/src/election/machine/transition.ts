@@ -304,7 +304,7 @@ function followingAnswered(state: Following, event: EventOf<'write-answer'>, con
   const purpose = purposeOf(state, event.request)
   if (purpose === undefined) return { state, effects: [] }
   const answered =
-    purpose === 'answer' ? answerWritten(state, result, at, config) : announcementWritten(state, result, at)
+    purpose === 'answer' ? answerWritten(state, result, at, config) : announcementWritten(state, result, at, config)
   if (result.kind === 'written') {
     return followingObserved(answered, { kind: 'observed', snapshot: result.lease }, context)
   }
