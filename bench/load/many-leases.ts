@@ -18,6 +18,9 @@ export interface ManyLeases {
 /** How long it may take until the first process leads all leases. */
 const PATIENCE_MS = 60_000
 
+/** Within a lease duration, the second process puts itself on the lists of standbys. */
+const SETTLE_MS = 18_000
+
 /** The share of the leases that changes hands in a minute. */
 const SHARE_PER_MINUTE = 0.1
 
@@ -66,7 +69,7 @@ export async function manyLeases(
   const a = await start('a')
   await allLed(a, count)
   const b = await start('b')
-  await sleep(8000)
+  await sleep(SETTLE_MS)
   const before = [await a.usage(), await b.usage()] as const
   const until = performance.now() + seconds * 1000
   if (count === 1) await handToAndFro([a, b], name, handovers, until)

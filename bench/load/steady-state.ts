@@ -17,8 +17,8 @@ export async function steadyState(server: ControlPlane, { seconds }: { readonly 
   await leader.reached('leading')
   follower.start()
   await follower.reached('following')
-  // Within two retry periods, the follower puts itself on the list of standbys.
-  for (let renewals = 0; renewals < 3; renewals++) await leader.renewed()
+  // Within a lease duration, the follower puts itself on the list of standbys.
+  for (let renewals = 0; renewals < 9; renewals++) await leader.renewed()
   const before = { entries: await settled(server), renewals: leader.renewals, at: performance.now() }
   await sleep(seconds * 1000)
   await leader.renewed()

@@ -88,18 +88,18 @@ describe('A follower that is not on the list of standbys', () => {
   const listed = (version: bigint, identities: readonly string[], fields: Partial<LeaseRecord> = {}) =>
     ({ kind: 'present', version, record: withStandbys({ ...HELD, ...fields }, identities), deleting: false }) as const
 
-  /** Follows a leader that keeps this list; announces itself after two seconds, the half of two periods. */
+  /** Follows a leader that keeps this list; announces itself after a quarter of the lease duration. */
   function following(identities: readonly string[]): PureElector {
     const elector = new PureElector()
-    elector.random = 0.5
+    elector.random = 0.25
     elector.follow(listed(1n, identities))
     return elector
   }
 
   test('puts itself on it once, at its end, and changes nothing else', () => {
     const elector = following(['other'])
-    expect(purposes(elector.passTo(1999))).toEqual([])
-    expect(purposes(elector.passTo(2000))).toEqual(['announce'])
+    expect(purposes(elector.passTo(3749))).toEqual([])
+    expect(purposes(elector.passTo(3750))).toEqual(['announce'])
     const { write } = elector.lastWrite
     expect(write.base?.version).toBe(1n)
     expect(write.record).toEqual(withStandbys(HELD, ['other', ME]))
@@ -110,7 +110,7 @@ describe('A follower that is not on the list of standbys', () => {
 
   test('does not prolong the lease by that', () => {
     const elector = following([])
-    elector.passTo(2000)
+    elector.passTo(3750)
     elector.acknowledge(2n)
     expect(purposes(elector.passTo(14_999))).toEqual([])
     expect(purposes(elector.passTo(15_000))).toEqual(['acquire'])
@@ -149,32 +149,33 @@ describe('A follower that is not on the list of standbys', () => {
 
   test('tries again where somebody else was faster, as long as there is room', () => {
     const elector = following([])
-    elector.passTo(2000)
+    elector.passTo(3750)
     elector.failWrite('conflict')
     elector.observe(listed(2n, ['other']))
-    expect(purposes(elector.passTo(4000))).toEqual(['announce'])
+    expect(purposes(elector.passTo(7500))).toEqual(['announce'])
     expect(readStandbys(elector.lastWrite.write.record)).toEqual(['other', ME])
     elector.failWrite('conflict')
     elector.observe(listed(3n, ['other', 'a', 'b']))
-    expect(purposes(elector.passTo(9000))).toEqual([])
+    expect(purposes(elector.passTo(14_000))).toEqual([])
     expect(elector.all('request-failed')).toEqual([])
   })
 
   test('tries three times at most, and not again in a term in which it was refused', () => {
     const elector = following([])
-    for (const now of [2000, 4000, 6000, 8000, 10_000]) {
-      if (purposes(elector.passTo(now)).length > 0) elector.failWrite('conflict')
+    for (let round = 1; round <= 5; round++) {
+      if (purposes(elector.passTo(round * 3750)).length > 0) elector.failWrite('conflict')
+      elector.observe(listed(BigInt(1 + round), [], { renewTime: `round ${round}` }))
     }
     expect(elector.all('write')).toHaveLength(3)
     const refused = following([])
-    refused.passTo(2000)
+    refused.passTo(3750)
     refused.failWrite('forbidden')
     refused.observe(listed(2n, [], { renewTime: 'later' }))
     expect(purposes(refused.passTo(10_000))).toEqual([])
     expect(refused.all('request-failed')).toMatchObject([{ purpose: 'announce' }])
     const next = { acquireTime: '2026-01-01T12:00:10.000000Z', holderIdentity: 'next' }
     refused.observe(listed(3n, [], next))
-    expect(purposes(refused.passTo(12_000))).toEqual(['announce'])
+    expect(purposes(refused.passTo(13_750))).toEqual(['announce'])
   })
 })
 

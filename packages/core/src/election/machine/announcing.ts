@@ -15,12 +15,6 @@ import { readOffer, readTransferNonce } from './transfer-notes.ts'
  * 3. It changes the annotation only, so it prolongs nothing, and it is no matter whether it succeeds.
  */
 
-/**
- * Followers are spread over so many retry periods. There is time, and a process that follows many leases would disturb those who
- * renew them if it wrote to all at once.
- */
-const SPREAD_PERIODS = 2
-
 /** A list that others fill at the same time has no room soon. */
 const MAX_ATTEMPTS = 3
 
@@ -73,8 +67,12 @@ export function announcementWritten(
   return { ...state, announcement: { ...announcement, attempts, dueAt: dueAt(at, config), request: undefined } }
 }
 
+/**
+ * Some time within a lease duration. Until then nobody can have to take the lease of a leader that dies now, and a process that follows
+ * many leases would disturb those who renew them if it wrote to all at once.
+ */
 function dueAt(at: Instant, { timing }: ElectorConfig): number {
-  return at.now + at.random * SPREAD_PERIODS * timing.retryPeriodMs
+  return at.now + at.random * timing.leaseDurationMs
 }
 
 /** The lease as it is, where this replica may put itself on its list. */
