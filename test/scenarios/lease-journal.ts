@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { AdminClient } from './admin-client.ts'
 import { Journal } from './journal.ts'
 
@@ -35,7 +36,7 @@ export interface LeasePlace {
 
 const RECONNECT_AFTER_MS = 50
 
-/** Follows one lease on its own, and keeps every state of it with the time at which it was seen. */
+/** Follows one lease on its own, and keeps every state of its spec with the time at which it was seen: what electors compare. */
 export class LeaseJournal extends Journal<LeaseVersion> {
   readonly #admin: AdminClient
   readonly #path: string
@@ -105,6 +106,7 @@ export class LeaseJournal extends Journal<LeaseVersion> {
     if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED') return
     const { metadata, spec = {} } = object
     this.#resumeAfter = metadata.resourceVersion
+    if (type === 'MODIFIED' && isDeepStrictEqual(spec, this.last?.spec)) return
     this.record({ at, type, version: metadata.resourceVersion, holder: spec.holderIdentity ?? '', spec })
   }
 }

@@ -84,98 +84,111 @@ test('the first standby takes a lease whose holder died at the moment at which i
 })
 
 describe('A follower that is not on the list of standbys', () => {
-  /** A lease that its holder renewed as version `version`, with these standbys; `fields` are of the record. */
+  /** A lease that its holder keeps with these standbys. */
   const listed = (version: bigint, identities: readonly string[], fields: Partial<LeaseRecord> = {}) =>
     ({ kind: 'present', version, record: withStandbys({ ...HELD, ...fields }, identities), deleting: false }) as const
 
-  /** Follows a leader that keeps this list; announces itself after a quarter of the lease duration. */
-  function following(identities: readonly string[]): PureElector {
-    const elector = new PureElector()
-    elector.random = 0.25
-    elector.follow(listed(1n, identities))
-    return elector
+  /** Follows a lease that is renewed every ten seconds and otherwise stays as it is. */
+  class LongFollower extends PureElector {
+    record: LeaseRecord
+    #version = 1n
+
+    constructor(record: LeaseRecord) {
+      super()
+      this.random = 0.5
+      this.record = record
+      this.follow({ kind: 'present', version: 1n, record, deleting: false })
+    }
+
+    /** Returns the purposes of what is written up to `now`. */
+    writesUntil(now: number): string[] {
+      const writes: string[] = []
+      while (this.now < now) {
+        writes.push(...purposes(this.passTo(Math.min(now, this.now + 10_000))))
+        this.renew()
+      }
+      return writes
+    }
+
+    renew(): void {
+      this.record = { ...this.record, renewTime: `at ${this.now}` }
+      this.#version += 1n
+      this.observe({ kind: 'present', version: this.#version, record: this.record, deleting: false })
+    }
   }
 
   test('puts itself on it once, at its end, and changes nothing else', () => {
-    const elector = following(['other'])
-    expect(purposes(elector.passTo(3749))).toEqual([])
-    expect(purposes(elector.passTo(3750))).toEqual(['announce'])
-    const { write } = elector.lastWrite
-    expect(write.base?.version).toBe(1n)
-    expect(write.record).toEqual(withStandbys(HELD, ['other', ME]))
-    elector.acknowledge(2n)
-    expect(purposes(elector.passTo(10_000))).toEqual([])
-    expect(purposes(elector.passTo(15_000 + 25))).toEqual(['acquire'])
+    const follower = new LongFollower(withStandbys(HELD, ['other']))
+    expect(follower.writesUntil(44_999)).toEqual([])
+    expect(follower.writesUntil(45_000)).toEqual(['announce'])
+    const { write } = follower.lastWrite
+    expect(write.base?.version).toBe(6n)
+    expect(write.record).toEqual({ ...withStandbys(HELD, ['other', ME]), renewTime: 'at 44999' })
+    follower.record = write.record
+    follower.acknowledge(7n)
+    expect(follower.writesUntil(300_000)).toEqual([])
+    expect(purposes(follower.passTo(300_000 + 15_000 + 25))).toEqual(['acquire'])
   })
 
   test('does not prolong the lease by that', () => {
-    const elector = following([])
-    elector.passTo(3750)
-    elector.acknowledge(2n)
-    expect(purposes(elector.passTo(14_999))).toEqual([])
-    expect(purposes(elector.passTo(15_000))).toEqual(['acquire'])
+    const follower = new LongFollower(withStandbys(HELD, []))
+    follower.writesUntil(40_000)
+    expect(purposes(follower.passTo(45_000))).toEqual(['announce'])
+    follower.acknowledge(100n)
+    expect(purposes(follower.passTo(54_999))).toEqual([])
+    expect(purposes(follower.passTo(55_000))).toEqual(['acquire'])
   })
 
   test.each([
-    ['full', listed(1n, ['a', 'b', 'c'])],
-    ['not kept by the leader', lease({ version: 1n })],
-    ['of an earlier term', { ...listed(1n, []), record: { ...withStandbys(HELD, []), acquireTime: 'later' } }],
-    ['of a lease that is being deleted', { ...listed(1n, []), deleting: true }],
-  ])('leaves a list alone that is %s', (_, snapshot) => {
-    const elector = new PureElector()
-    elector.follow(snapshot)
-    expect(purposes(elector.passTo(14_000))).toEqual([])
+    ['full', withStandbys(HELD, ['a', 'b', 'c'])],
+    ['not kept by the leader', HELD],
+    ['of an earlier term', { ...withStandbys(HELD, []), acquireTime: 'later' }],
+    ['of a leader that offers the lease', withOffer(withStandbys(HELD, []), { to: 'somebody' })],
+    ['of a lease that was passed on', withTransferNonce(withStandbys(HELD, []), 'nonce')],
+  ])('leaves a list alone that is %s', (_, record) => {
+    expect(new LongFollower(record).writesUntil(200_000)).toEqual([])
   })
 
-  test('leaves the list alone while the leader offers the lease, and after it was passed on', () => {
-    const offered = withOffer(withStandbys(HELD, []), { to: undefined })
-    const passed = withTransferNonce(withStandbys(HELD, []), 'nonce')
-    for (const record of [offered, passed]) {
-      const elector = new PureElector()
-      elector.random = 0.5
-      elector.follow({ kind: 'present', version: 1n, record, deleting: false })
-      expect(purposes(elector.passTo(14_000))).not.toContain('announce')
-    }
-  })
-
-  test('leaves the list alone while it reads the lease, and when it has stopped', () => {
-    const elector = following([])
-    elector.send({ kind: 'watch-down' })
-    expect(purposes(elector.passTo(4000))).toEqual([])
-    const leaving = following([])
+  test('leaves the list alone when the lease is being deleted, and when it has stopped', () => {
+    const follower = new LongFollower(withStandbys(HELD, []))
+    follower.writesUntil(40_000)
+    follower.observe({ ...listed(100n, [], { renewTime: 'at last' }), deleting: true })
+    expect(purposes(follower.passTo(50_000))).toEqual([])
+    const leaving = new LongFollower(withStandbys(HELD, []))
+    leaving.writesUntil(40_000)
     leaving.send({ kind: 'stop' })
-    expect(purposes(leaving.passTo(4000))).toEqual([])
+    expect(purposes(leaving.passTo(50_000))).toEqual([])
   })
 
   test('tries again where somebody else was faster, as long as there is room', () => {
-    const elector = following([])
-    elector.passTo(3750)
-    elector.failWrite('conflict')
-    elector.observe(listed(2n, ['other']))
-    expect(purposes(elector.passTo(7500))).toEqual(['announce'])
-    expect(readStandbys(elector.lastWrite.write.record)).toEqual(['other', ME])
-    elector.failWrite('conflict')
-    elector.observe(listed(3n, ['other', 'a', 'b']))
-    expect(purposes(elector.passTo(14_000))).toEqual([])
-    expect(elector.all('request-failed')).toEqual([])
+    const follower = new LongFollower(withStandbys(HELD, []))
+    expect(follower.writesUntil(45_000)).toEqual(['announce'])
+    follower.failWrite('conflict')
+    follower.record = withStandbys(HELD, ['other'])
+    follower.renew()
+    expect(follower.writesUntil(90_000)).toEqual(['announce'])
+    expect(readStandbys(follower.lastWrite.write.record)).toEqual(['other', ME])
+    follower.failWrite('conflict')
+    follower.record = withStandbys(HELD, ['other', 'a', 'b'])
+    follower.renew()
+    expect(follower.writesUntil(300_000)).toEqual([])
+    expect(follower.all('request-failed')).toEqual([])
   })
 
   test('tries three times at most, and not again in a term in which it was refused', () => {
-    const elector = following([])
+    const follower = new LongFollower(withStandbys(HELD, []))
     for (let round = 1; round <= 5; round++) {
-      if (purposes(elector.passTo(round * 3750)).length > 0) elector.failWrite('conflict')
-      elector.observe(listed(BigInt(1 + round), [], { renewTime: `round ${round}` }))
+      if (follower.writesUntil(round * 45_000).length > 0) follower.failWrite('conflict')
     }
-    expect(elector.all('write')).toHaveLength(3)
-    const refused = following([])
-    refused.passTo(3750)
+    expect(follower.all('write')).toHaveLength(3)
+    const refused = new LongFollower(withStandbys(HELD, []))
+    refused.writesUntil(45_000)
     refused.failWrite('forbidden')
-    refused.observe(listed(2n, [], { renewTime: 'later' }))
-    expect(purposes(refused.passTo(10_000))).toEqual([])
+    expect(refused.writesUntil(300_000)).toEqual([])
     expect(refused.all('request-failed')).toMatchObject([{ purpose: 'announce' }])
-    const next = { acquireTime: '2026-01-01T12:00:10.000000Z', holderIdentity: 'next' }
-    refused.observe(listed(3n, [], next))
-    expect(purposes(refused.passTo(13_750))).toEqual(['announce'])
+    refused.record = withStandbys({ ...HELD, acquireTime: '2026-01-01T12:00:10.000000Z', holderIdentity: 'next' }, [])
+    refused.renew()
+    expect(refused.writesUntil(345_000)).toEqual(['announce'])
   })
 })
 

@@ -15,6 +15,9 @@ import { readOffer, readTransferNonce } from './transfer-notes.ts'
  * 3. It changes the annotation only, so it prolongs nothing, and it is no matter whether it succeeds.
  */
 
+/** Who has followed one term for so long is likely to be there when it ends; who comes and goes writes nothing. */
+const LASTING_MS = 30_000
+
 /** A list that others fill at the same time has no room soon. */
 const MAX_ATTEMPTS = 3
 
@@ -67,12 +70,9 @@ export function announcementWritten(
   return { ...state, announcement: { ...announcement, attempts, dueAt: dueAt(at, config), request: undefined } }
 }
 
-/**
- * Some time within a lease duration. Until then nobody can have to take the lease of a leader that dies now, and a process that follows
- * many leases would disturb those who renew them if it wrote to all at once.
- */
+/** Later than that by up to as much again: a process that follows many leases would disturb who renews them if it wrote to all at once. */
 function dueAt(at: Instant, { timing }: ElectorConfig): number {
-  return at.now + at.random * timing.leaseDurationMs
+  return at.now + (1 + at.random) * Math.max(LASTING_MS, 2 * timing.leaseDurationMs)
 }
 
 /** The lease as it is, where this replica may put itself on its list. */

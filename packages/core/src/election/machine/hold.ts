@@ -49,7 +49,7 @@ export function holdFrom(
   return {
     lease,
     ...validityFrom(write.sentAt, timing),
-    request: { kind: 'waiting', at: inStep(nextRenewalAt(write, timing) - spreadMs(at, timing), timing) },
+    request: { kind: 'waiting', at: nextRenewalAt(write, timing, spreadMs(at, timing)) },
     outstanding: [],
     writeMs: at.now - write.sentAt,
   }
@@ -147,7 +147,7 @@ function acknowledged(context: HoldContext, write: SentWrite, lease: PresentLeas
     ...hold,
     ...validity,
     lease,
-    request: { kind: 'waiting', at: inStep(nextRenewalAt(write, timing) - lateMs(write, context), timing) },
+    request: { kind: 'waiting', at: nextRenewalAt(write, timing, lateMs(write, context)) },
     outstanding: [],
     writeMs: Math.max(at.now - write.sentAt, hold.writeMs * FADING),
   }
@@ -212,13 +212,21 @@ function validityFrom(
 }
 
 /**
- * A retry period below one second would send renewals that whole-second clients do not see. The one that matters is the first
- * of each second, so it is sent right after the second begins.
+ * A retry period after the last write, or `earlyMs` less. Those of one process that are due within the same hundredth part of the
+ * period go out together, so that a process with many leases wakes up less often.
+ *
+ * A period below one second would send renewals that whole-second clients do not see. The one that matters is the first of each
+ * second, so it is sent right after the second begins.
  */
-function nextRenewalAt(write: SentWrite, timing: ResolvedTimingOptions): number {
-  if (timing.retryPeriodMs >= 1000 || !timing.wholeSecondPeers) return write.sentAt + timing.retryPeriodMs
+function nextRenewalAt(write: SentWrite, timing: ResolvedTimingOptions, earlyMs: number): number {
+  const { retryPeriodMs, wholeSecondPeers } = timing
+  if (retryPeriodMs >= 1000) {
+    const stepMs = retryPeriodMs / 100
+    return Math.floor((write.sentAt + retryPeriodMs - earlyMs) / stepMs) * stepMs
+  }
+  if (!wholeSecondPeers) return write.sentAt + retryPeriodMs
   const milliseconds = Number(write.record.renewTime?.slice(20, 23) ?? 0)
-  return write.sentAt + Math.min(timing.retryPeriodMs, 1001 - milliseconds)
+  return write.sentAt + Math.min(retryPeriodMs, 1001 - milliseconds)
 }
 
 function dueAt({ request }: Hold, at: Instant): number {
@@ -241,12 +249,6 @@ function lateMs(write: SentWrite, { hold, config }: HoldContext): number {
  */
 function spreadMs({ random }: Instant, { retryPeriodMs }: ResolvedTimingOptions): number {
   return retryPeriodMs < 1000 ? 0 : (random * retryPeriodMs) / 2
-}
-
-/** Renewals that are due within the same hundredth part of a period go out together: a process with many leases wakes up less often. */
-function inStep(at: number, { retryPeriodMs }: ResolvedTimingOptions): number {
-  const stepMs = retryPeriodMs < 1000 ? 1 : retryPeriodMs / 100
-  return Math.floor(at / stepMs) * stepMs
 }
 
 function held(context: HoldContext, hold: Hold): HoldStep {

@@ -48,7 +48,8 @@ export function withStandby(record: LeaseRecord, identity: string): LeaseRecord 
 
 /**
  * Who is left on the list when this replica takes the lease: those whose turn had not come. One that is not on it let all of them
- * try, but a leader that has just released, which waits until somebody else leads; one that takes its own lease again, or one passed to it, let nobody try.
+ * try, but for a leader that has just released and waits until somebody else leads; one that takes its own lease again, or one
+ * that was passed to it, let nobody try.
  */
 export function remainingStandbys(previous: LeaseRecord, identity: string): readonly string[] {
   const standbys = readStandbys(previous)
