@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type ApiServer, openApiServer } from './api-server.ts'
 import { Scenario } from './scenario.ts'
 
@@ -34,9 +34,10 @@ describe('lead()', () => {
         stdio: ['ignore', 'pipe', 'inherit'],
       },
     )
+    onTestFinished(() => void program.kill('SIGKILL'))
     const said = text(program.stdout)
-    const { version } = await scenario.lease.heldBy('alpha')
-    await once(program.stdout, 'readable')
+    // Which of the two comes first is open.
+    const [{ version }] = await Promise.all([scenario.lease.heldBy('alpha'), once(program.stdout, 'readable')])
     program.kill('SIGTERM')
     const [code] = await once(program, 'close')
 
