@@ -31,6 +31,8 @@ export interface FleetOptions {
   readonly workMs: number
   /** How long it rests between two additions. @default 1 */
   readonly restMs?: number
+  /** Whether its replicas make way for others where processors are scarce: of these, only what they write counts, not when. @default false */
+  readonly makesWay?: boolean
   /** How the replicas reach the API server. @default 'direct' */
   readonly way?: WayKind
 }
@@ -179,6 +181,8 @@ export class Fleet implements AsyncDisposable {
       restMs,
       lifeFile: join(this.#arena.folder, `${namespace}-${identity}`),
     }
-    return new ReplicaProcess(this.#arena.program, setup, (event) => this.note(event))
+    const replica = new ReplicaProcess(this.#arena.program, setup, (event) => this.note(event))
+    if (this.options.makesWay === true) replica.makeWay()
+    return replica
   }
 }

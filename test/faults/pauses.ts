@@ -64,7 +64,8 @@ export async function pauseLeaders(arena: Arena, options: PauseOptions): Promise
 async function pauseOneFleet(arena: Arena, options: PauseOptions): Promise<PauseResult> {
   const { leaseMs, calm = 0.3, additions = 0 } = options
   const isRough = additions > 0
-  await using fleet = await Fleet.start(arena, { ...options, size: 2, way: isRough ? 'toxiproxy' : 'direct' })
+  const way = isRough ? 'toxiproxy' : 'direct'
+  await using fleet = await Fleet.start(arena, { ...options, size: 2, makesWay: true, way })
   const { observer } = fleet
   const count = { pauses: 0, leaking: 0, kills: 0, partitions: 0 }
   for (let round = 1; count.pauses < options.pauses || observer.added < additions; round++) {

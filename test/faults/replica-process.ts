@@ -1,12 +1,16 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
 import type { ReplicaProgram } from './replica-program.ts'
 import { type ReplicaCommand, type ReplicaReport, type ReplicaSetup, SETUP_VARIABLE } from './replica-setup.ts'
 
 /** What a replica may keep in its heap: enough to work, and soon exhausted where that is wanted. */
 const HEAP_MB = 64
+
+/** A niceness: enough to come second, and not so much as to take much longer. */
+const SLIGHTLY_BELOW_NORMAL = 2
 
 /** Something that happened to a replica, for who wants to know why. */
 export interface ReplicaEvent {
@@ -66,6 +70,11 @@ export class ReplicaProcess {
   /** Whether it stands for election, or leads. */
   get isStanding(): boolean {
     return this.isRunning && this.#hasStood
+  }
+
+  /** Leaves the processors to others where they are scarce. */
+  makeWay(): void {
+    if (this.#child.pid !== undefined) setPriority(this.#child.pid, SLIGHTLY_BELOW_NORMAL)
   }
 
   signal(signal: NodeJS.Signals): void {
