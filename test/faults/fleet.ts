@@ -31,7 +31,7 @@ export interface FleetOptions {
   readonly workMs: number
   /** How long it rests between two additions. @default 1 */
   readonly restMs?: number
-  /** Whether its replicas make way for others where processors are scarce: of these, only what they write counts, not when. @default false */
+  /** Whether its replicas make way where processors are scarce: of these counts what they write, not when. @default false */
   readonly makesWay?: boolean
   /** How the replicas reach the API server. @default 'direct' */
   readonly way?: WayKind

@@ -36,7 +36,7 @@ export interface LeasePlace {
 
 const RECONNECT_AFTER_MS = 50
 
-/** Follows one lease on its own, and keeps every state of its spec with the time at which it was seen: what electors compare. */
+/** Follows one lease on its own, and keeps every state of its spec, which electors compare, with the time at which it was seen. */
 export class LeaseJournal extends Journal<LeaseVersion> {
   readonly #admin: AdminClient
   readonly #path: string

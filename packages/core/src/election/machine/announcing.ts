@@ -70,9 +70,9 @@ export function announcementWritten(
   return { ...state, announcement: { ...announcement, attempts, dueAt: dueAt(at, config), request: undefined } }
 }
 
-/** Later than that by up to as much again: a process that follows many leases would disturb who renews them if it wrote to all at once. */
-function dueAt(at: Instant, { timing }: ElectorConfig): number {
-  return at.now + (1 + at.random) * Math.max(LASTING_MS, 2 * timing.leaseDurationMs)
+/** Up to as much later again: a process that follows many leases would disturb who renews them if it wrote to all at once. */
+function dueAt(at: Instant, { timing, announceAfterMs }: ElectorConfig): number {
+  return at.now + (1 + at.random) * (announceAfterMs ?? Math.max(LASTING_MS, 2 * timing.leaseDurationMs))
 }
 
 /** The lease as it is, where this replica may put itself on its list. */

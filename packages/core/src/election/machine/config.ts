@@ -12,6 +12,11 @@ export interface ElectorConfig {
    * in case somebody deleted it under a leader who cannot see that yet.
    */
   readonly missingLease: 'create' | 'wait'
+  /**
+   * How long this replica follows one term before it puts itself on the list of standbys. The exhaustive search does not wait, so
+   * that it gets there. @default 30 s, or two lease durations where they are longer
+   */
+  readonly announceAfterMs?: number
   /** What the process of this replica is known by to the lock, where that can prove it dead. */
   readonly processRef?: string | undefined
 }
