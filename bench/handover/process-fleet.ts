@@ -1,44 +1,59 @@
 import { ReplicaProcess, type ReplicaSetup } from './replica-process.ts'
 
-/** A leader and its successor, which is warm: it follows, and its watch is up. */
+/** A leader and its successor, which is warm: it has led before, and follows. */
 interface Turn {
   readonly leader: ReplicaProcess
   readonly successor: ReplicaProcess
 }
 
+/** What a fleet gave, in milliseconds. */
+export interface Replacements {
+  /** What `measure` made of every turn. */
+  readonly samples: readonly number[]
+  /** From the order to step down to the first write of a process that has just begun to follow. */
+  readonly fresh: readonly number[]
+}
+
 /**
- * Ends the leader of one lease again and again, each time with a fresh process as its successor, and collects what `measure` makes
- * of every turn.
+ * Has a leader step down for a fresh process, ends that one, and collects what `measure` makes of the return of the first: again and
+ * again.
  */
 export async function replaceLeaders(
   setup: { readonly rounds: number; readonly lease: ReplicaSetup['lease']; readonly kubeConfigPath: string },
   measure: (turn: Turn) => Promise<number>,
-): Promise<readonly number[]> {
+): Promise<Replacements> {
   const { rounds, lease, kubeConfigPath } = setup
+  const start = (identity: string) =>
+    new ReplicaProcess({ identity: `${lease.name}-${identity}`, lease }, kubeConfigPath)
   const samples: number[] = []
-  const start = (index: number) => new ReplicaProcess({ identity: `${lease.name}-${index}`, lease }, kubeConfigPath)
-  let leader = start(0)
-  await leader.told('wrote')
+  const fresh: number[] = []
+  const successor = start('successor')
+  await successor.told('wrote')
   for (let round = 1; round <= rounds; round++) {
-    const successor = start(round)
-    await successor.told('follows')
+    const leader = start(`leader-${round}`)
+    await leader.told('follows')
+    const follows = successor.next('follows')
+    const askedAt = successor.stepDown()
+    fresh.push((await leader.told('wrote')).at - askedAt)
+    await follows
     samples.push(await measure({ leader, successor }))
     await leader.exited()
-    leader = successor
   }
-  leader.end('SIGKILL')
-  await leader.exited()
-  return samples
+  successor.end('SIGKILL')
+  await successor.exited()
+  return { samples, fresh }
 }
 
 /** Milliseconds from SIGTERM to the answer to the first write of the successor's work. */
 export async function terminateLeader({ leader, successor }: Turn): Promise<number> {
+  const wrote = successor.next('wrote')
   const askedAt = leader.end('SIGTERM')
-  return (await successor.told('wrote')).at - askedAt
+  return (await wrote).at - askedAt
 }
 
 /** Milliseconds from the expiry of a killed leader's lease, as its successor saw it, to the beginning of the next term. */
 export async function killLeader({ leader, successor }: Turn): Promise<number> {
+  const began = successor.next('term-began')
   leader.end('SIGKILL')
-  return (await successor.told('term-began')).handoverMs
+  return (await began).handoverMs
 }

@@ -38,13 +38,30 @@ export class ReplicaProcess {
 
   /** The first news of this kind, past or to come. @throws Error when the process ends before, or after 30 s. */
   async told<K extends ReplicaNews['kind']>(kind: K): Promise<Extract<TimedNews, { kind: K }>> {
+    return this.#told(kind, 0)
+  }
+
+  /** The next news of this kind. @throws Error as `told` does */
+  async next<K extends ReplicaNews['kind']>(kind: K): Promise<Extract<TimedNews, { kind: K }>> {
+    return this.#told(kind, this.#news.length)
+  }
+
+  async #told<K extends ReplicaNews['kind']>(kind: K, from: number): Promise<Extract<TimedNews, { kind: K }>> {
     const signal = AbortSignal.timeout(30_000)
     for (;;) {
-      const found = this.#news.find((news): news is Extract<TimedNews, { kind: K }> => news.kind === kind)
+      const isIt = (news: TimedNews): news is Extract<TimedNews, { kind: K }> => news.kind === kind
+      const found = this.#news.slice(from).find(isIt)
       if (found !== undefined) return found
       if (this.#hasEnded) throw new Error(`Expected a replica to tell \`${kind}\`, but it ended`)
       await once(this.#changes, 'news', { signal })
     }
+  }
+
+  /** Has it step down and returns when, on the monotonic clock, in milliseconds. */
+  stepDown(): number {
+    const at = monotonicMs()
+    this.#child.send('step-down')
+    return at
   }
 
   /** Sends the signal and returns when, on the monotonic clock, in milliseconds. */

@@ -24,6 +24,7 @@ manager.on((event) => {
   if (event.kind === 'term-began') tell({ kind: 'term-began', handoverMs: event.handoverMs })
   if (event.kind === 'leader-observed' && event.identity !== setup.identity) tell({ kind: 'follows' })
 })
+process.on('message', () => void manager.stepDown())
 process.once('disconnect', () => process.exit(1))
 process.channel?.unref()
 await manager.start()

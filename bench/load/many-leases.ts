@@ -50,21 +50,15 @@ export async function manyLeases(
   const namespace = `many-${count}`
   const leases = Array.from({ length: count }, (_, index) => `lease-${index}`)
   const [name = '', ...others] = leases
-  const subjects = ['a', 'b'].map((user) => ({
-    kind: 'User',
-    name: `${namespace}-${user}`,
-    apiGroup: 'rbac.authorization.k8s.io',
-  }))
+  const subjects = ['a', 'b'].map((account) => ({ kind: 'ServiceAccount', name: account, namespace }))
   const { role, roleBinding } = leaseRole({ name, others, namespace, subjects })
   await server.apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }])
   await server.apply([role, roleBinding] as Parameters<ControlPlane['apply']>[0])
   const handovers = new Handovers()
-  const start = async (user: string) => {
-    const kubeConfigPath = join(folder, `${namespace}-${user}.kubeconfig`)
-    await writeFile(kubeConfigPath, server.kubeConfig({ name: `${namespace}-${user}` }), { mode: 0o600 })
-    return ReplicaProcess.start({ identity: user, kubeConfigPath, namespace, leases }, (report) =>
-      handovers.take(report),
-    )
+  const start = async (identity: string) => {
+    const kubeConfigPath = join(folder, `${namespace}-${identity}.kubeconfig`)
+    await writeFile(kubeConfigPath, await server.serviceAccountKubeConfig(identity, namespace), { mode: 0o600 })
+    return ReplicaProcess.start({ identity, kubeConfigPath, namespace, leases }, (report) => handovers.take(report))
   }
   const a = await start('a')
   await allLed(a, count)

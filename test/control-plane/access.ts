@@ -44,4 +44,9 @@ export class AccessBook {
     const { caCert, cert, key } = this.accessFor(user, url)
     return formatKubeConfig({ url, caCert, user: user.name, credential: { cert, key } })
   }
+
+  /** A kubeconfig for whoever has the token. */
+  kubeConfigWithToken(token: string, url: string): string {
+    return formatKubeConfig({ url, caCert: this.#authority.root.cert, user: 'token', credential: { token } })
+  }
 }

@@ -485,10 +485,27 @@ describe('an answer that is read as it arrives', () => {
     await using server = await LoopbackServer.start((_, response) => response.write('first'))
     const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
     const stream = await transport.open(request())
-    for await (const chunk of stream.chunks) {
-      expect(String(chunk)).toBe('first')
-      break
-    }
+    const arrived = Promise.withResolvers<string>()
+    const reading = failureOf(stream.read((chunk) => arrived.resolve(String(chunk))))
+    expect(await arrived.promise).toBe('first')
+    stream.close()
+    expect((await reading).failure).toBe('unknown-outcome')
+    await server.untilDeserted()
+    await transport.close()
+  })
+
+  test('rejects with what its reader throws, which gets no more of it', async () => {
+    await using server = await LoopbackServer.start((_, response) => response.end('first'))
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    const stream = await transport.open(request())
+    const enough = new Error('enough')
+    const taken: string[] = []
+    const reading = stream.read((chunk) => {
+      taken.push(String(chunk))
+      throw enough
+    })
+    await expect(reading).rejects.toBe(enough)
+    expect(taken).toEqual(['first'])
     stream.close()
     await server.untilDeserted()
     await transport.close()

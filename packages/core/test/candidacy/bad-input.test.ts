@@ -77,7 +77,10 @@ describe('A listener on an abort signal that throws', () => {
   const uncaught: Error[] = []
 
   // Node hands what an event listener throws to the process; the test runner would take it for a failure of the test.
-  beforeEach(() => process.setUncaughtExceptionCaptureCallback((error) => uncaught.push(error)))
+  beforeEach(() => {
+    uncaught.length = 0
+    process.setUncaughtExceptionCaptureCallback((error) => uncaught.push(error))
+  })
   afterEach(() => process.setUncaughtExceptionCaptureCallback(null))
 
   test('is an uncaught exception of the process, as everywhere in Node, and keeps neither the others nor the drain from their end', async () => {

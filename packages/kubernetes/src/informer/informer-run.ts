@@ -136,12 +136,12 @@ export class InformerRun<T extends ApiObject> {
     const stream = await this.#transport.open(request)
     const decoder = new LineDecoder()
     try {
-      for await (const chunk of stream.chunks) {
+      await stream.read((chunk) => {
         for (const line of decoder.push(chunk)) {
           if (request.signal.aborted) return
           this.#take(parseInformerEvent(line, request.target))
         }
-      }
+      })
     } finally {
       stream.close()
     }

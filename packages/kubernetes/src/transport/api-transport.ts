@@ -25,8 +25,11 @@ export interface ApiTransportOptions {
 
 /** The answer to a request whose body is still arriving. */
 export interface ApiStream {
-  /** Ends with the answer. Rejects with an ApiRequestError when it breaks off. */
-  readonly chunks: AsyncIterable<Buffer>
+  /**
+   * Hands over what arrives, once, and fulfils with the end of the answer. Rejects with an ApiRequestError when the answer breaks
+   * off, and with what `take` throws.
+   */
+  read(take: (chunk: Buffer) => void): Promise<void>
   /** Destroys the connection unless the answer was read to its end. */
   close(): void
 }
@@ -79,7 +82,7 @@ export class ApiTransport {
     try {
       const response = await exchange.response()
       if (!isSuccess(response)) throw await failedResponse(request, exchange, response)
-      return { chunks: exchange.chunks(response), close: () => exchange.dispose() }
+      return { read: (take) => exchange.read(response, take), close: () => exchange.dispose() }
     } catch (error) {
       exchange.dispose()
       throw error

@@ -60,32 +60,40 @@ export class Exchange {
     }
   }
 
-  /** The body of the answer as it arrives; ends with it. @throws ApiRequestError when it breaks off */
-  async *chunks(response: IncomingMessage): AsyncGenerator<Buffer> {
-    try {
-      for await (const chunk of response) {
-        if (Buffer.isBuffer(chunk)) yield chunk
+  /**
+   * Hands over the body of the answer as it arrives, and resolves when it has ended. Rejects with what `take` throws.
+   *
+   * @throws ApiRequestError when it breaks off
+   */
+  async read(response: IncomingMessage, take: (chunk: Buffer) => void): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    let refusal: { readonly error: unknown } | undefined
+    response.on('data', (chunk: Buffer) => {
+      if (refusal !== undefined) return
+      try {
+        take(chunk)
+      } catch (error) {
+        refusal = { error }
+        reject(error)
       }
-    } catch (cause) {
-      throw this.#failure(cause)
-    }
-  }
-
-  /** The whole body of the answer as text. @throws ApiRequestError when it breaks off */
-  async text(response: IncomingMessage): Promise<string> {
-    const { promise, resolve, reject } = Promise.withResolvers<string>()
-    const chunks: Buffer[] = []
-    response.on('data', (chunk: Buffer) => void chunks.push(chunk))
-    response.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')))
+    })
+    response.once('end', resolve)
     response.once('error', reject)
     response.once('close', () => {
       if (!response.readableEnded) reject(new Error('The connection was closed within the answer'))
     })
     try {
-      return await promise
+      await promise
     } catch (cause) {
-      throw this.#failure(cause)
+      throw refusal === undefined ? this.#failure(cause) : refusal.error
     }
+  }
+
+  /** The whole body of the answer as text. @throws ApiRequestError when it breaks off */
+  async text(response: IncomingMessage): Promise<string> {
+    const chunks: Buffer[] = []
+    await this.read(response, (chunk) => void chunks.push(chunk))
+    return Buffer.concat(chunks).toString('utf8')
   }
 
   /** Gives the connection back if the answer was read to its end, and destroys it otherwise. */

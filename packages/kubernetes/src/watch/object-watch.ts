@@ -233,10 +233,10 @@ export class ObjectWatch {
     for (const subscription of this.subscriptions) subscription.up()
     guard.start()
     try {
-      for await (const chunk of stream.chunks) {
+      await stream.read((chunk) => {
         guard.heard()
         for (const line of decoder.push(chunk)) this.#take(line)
-      }
+      })
     } finally {
       this.#isFollowing = false
       guard.stop()
