@@ -18,7 +18,7 @@ import { plotDurations } from './plot.ts'
  * SIGKILL, each with a successor that has led before, and step-down for a process that has just begun to follow. Exits with 1 when a bound is missed, unless it is told to be `--lenient`, as on a machine that is busy with other things.
  */
 const NAMESPACE = 'default'
-const WARM_UP = 10
+const WARM_UP = 40
 const DRAIN_MS = 250
 
 /** A lease as short as it is safe, so that many expire in little time. */
@@ -118,10 +118,10 @@ async function measureProcesses() {
     kubeConfigPath,
   })
   const few = Math.max(4, Math.round(rounds / 20))
-  const terminated = await replaceLeaders(fleet('terminated', few, {}), terminateLeader)
-  const killed = await Promise.all(
-    [1, 2, 3, 4].map((index) => replaceLeaders(fleet(`killed-${index}`, Math.ceil(few / 4), BRIEF), killLeader)),
-  )
+  const [terminated, ...killed] = await Promise.all([
+    replaceLeaders(fleet('terminated', few, {}), terminateLeader),
+    ...[1, 2, 3, 4].map((index) => replaceLeaders(fleet(`killed-${index}`, Math.ceil(few / 4), BRIEF), killLeader)),
+  ])
   return {
     terminated: terminated.samples,
     killed: killed.flatMap(({ samples }) => samples),

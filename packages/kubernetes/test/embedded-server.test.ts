@@ -190,14 +190,14 @@ describe('what goes with a LeaseLock', () => {
     const gate = new AbortController()
     const term = { epoch: 7n, isHeld: () => true, gateSignal: gate.signal }
     const client = gated(term, cluster.kubeConfig()).makeApiClient(CoreV1Api)
-    const body = { metadata: { name: 'written-while-held' } }
-    await client.createNamespacedConfigMap({ namespace: 'ops', body })
+    const body = { metadata: { generateName: 'written-while-held-' } }
+    const written = await client.createNamespacedConfigMap({ namespace: 'ops', body })
     gate.abort(new LeadershipEndedError('shutdown', 7n))
     const late = client.createNamespacedConfigMap({ namespace: 'ops', body: { metadata: { name: 'too-late' } } })
     await expect(late).rejects.toBeInstanceOf(WriteGateClosedError)
     const { items } = await client.listNamespacedConfigMap({ namespace: 'ops' })
     const names = items.map(({ metadata }) => metadata?.name)
-    expect(names).toContain('written-while-held')
+    expect(names).toContain(written.metadata?.name)
     expect(names).not.toContain('too-late')
   })
 })

@@ -507,7 +507,6 @@ describe('an answer that is read as it arrives', () => {
     await expect(reading).rejects.toBe(enough)
     expect(taken).toEqual(['first'])
     stream.close()
-    await server.untilDeserted()
     await transport.close()
   })
 

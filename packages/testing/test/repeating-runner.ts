@@ -2,7 +2,9 @@ import { TestRunner } from 'vitest'
 
 /** Runs every test `TENURE_REPEATS` times more, its hooks included; one failure fails it. */
 export default class RepeatingRunner extends TestRunner {
-  override onBeforeRunTask(test: Parameters<TestRunner['onBeforeRunTask']>[0]): ReturnType<TestRunner['onBeforeRunTask']> {
+  override onBeforeRunTask(
+    test: Parameters<TestRunner['onBeforeRunTask']>[0],
+  ): ReturnType<TestRunner['onBeforeRunTask']> {
     test.repeats = Number(process.env['TENURE_REPEATS'] ?? 0)
     return super.onBeforeRunTask(test)
   }

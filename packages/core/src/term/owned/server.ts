@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { ListenOptions, Server, Socket } from 'node:net'
 import { onAbort, type Owner } from './owner.ts'
 
@@ -52,6 +53,7 @@ class OwnedServer {
   constructor(server: Server) {
     this.#server = server
     server.on('connection', this.#onConnection)
+    server.on('request', this.#onRequest)
     server.on('close', this.#closed.resolve)
   }
 
@@ -74,7 +76,7 @@ class OwnedServer {
     return this.#closed.promise
   }
 
-  /** Node also closes the idle connections of an HTTP server, and the others once they have answered. */
+  /** Node also closes the idle connections of an HTTP server. */
   close(): void {
     this.#server.close()
   }
@@ -86,6 +88,7 @@ class OwnedServer {
   /** Takes every listener out. */
   forget(): void {
     this.#server.off('connection', this.#onConnection)
+    this.#server.off('request', this.#onRequest)
     this.#server.off('close', this.#closed.resolve)
     this.#server.off('error', this.#closed.reject)
   }
@@ -93,5 +96,13 @@ class OwnedServer {
   readonly #onConnection = (socket: Socket): void => {
     this.#sockets.add(socket)
     socket.once('close', () => this.#sockets.delete(socket))
+  }
+
+  /** Node leaves a connection that becomes idle after that to its keep-alive timeout. */
+  readonly #onRequest = (_request: unknown, response: ServerResponse): void => {
+    const server: Server & { closeIdleConnections?: () => void } = this.#server
+    response.once('close', () => {
+      if (!server.listening) server.closeIdleConnections?.()
+    })
   }
 }

@@ -40,11 +40,10 @@ describe('term.serve', () => {
   test('lets a request under way come to its end, and closes its kept-alive connection then', async () => {
     const { term } = freshTerm()
     const waiting = Promise.withResolvers<ServerResponse>()
-    const server = await term.serve(
-      'api',
-      createHttpServer((_, response) => waiting.resolve(response)),
-      LOOPBACK,
-    )
+    const api = createHttpServer((_, response) => waiting.resolve(response))
+    // Node itself would never close it.
+    api.keepAliveTimeout = 0
+    const server = await term.serve('api', api, LOOPBACK)
     const agent = new Agent({ keepAlive: true })
     const answered = request(portOf(server), agent)
     const response = await waiting.promise
