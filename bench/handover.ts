@@ -69,28 +69,29 @@ async function measureInterleaved() {
   })
   const enough = new AbortController()
   const peers = startPeers(enough.signal)
-  // A transfer takes as long as the drain does: one in five rounds is enough. A write that comes after such a pause takes longer, so
-  // that transfers have a floor of their own.
-  const afterPause = async () => {
-    await sleep(DRAIN_MS)
-    return { floorMs: await floor.round(), handover: await transferring.round() }
-  }
   const samples = {
     floor: [] as number[],
     handovers: [] as Handover[],
     quietFloor: [] as number[],
     transfers: [] as Handover[],
   }
+  // A transfer takes as long as the drain does: one in ten rounds is enough. A write that comes after such a pause takes longer, so
+  // that transfers have a floor of their own.
+  const takeTransfer = async () => {
+    await sleep(DRAIN_MS)
+    samples.quietFloor.push(await floor.round())
+    samples.transfers.push(await transferring.round())
+  }
   for (let round = -WARM_UP; round < rounds; round++) {
     const floorMs = await floor.round()
     const handover = await pair.round()
-    const transfer = round % 5 === 0 ? await afterPause() : undefined
-    if (round < 0) continue
+    if (round < 0) {
+      if (round % 4 === 0) await transferring.round()
+      continue
+    }
     samples.floor.push(floorMs)
     samples.handovers.push(handover)
-    if (transfer === undefined) continue
-    samples.quietFloor.push(transfer.floorMs)
-    samples.transfers.push(transfer.handover)
+    if (round % 10 === 0) await takeTransfer()
   }
   enough.abort()
   const [clientGo, controllerRuntime] = await Promise.all(peers)
@@ -118,10 +119,10 @@ async function measureProcesses() {
     kubeConfigPath,
   })
   const few = Math.max(4, Math.round(rounds / 20))
-  const [terminated, ...killed] = await Promise.all([
-    replaceLeaders(fleet('terminated', few, {}), terminateLeader),
-    ...[1, 2, 3, 4].map((index) => replaceLeaders(fleet(`killed-${index}`, Math.ceil(few / 4), BRIEF), killLeader)),
-  ])
+  const terminated = await replaceLeaders(fleet('terminated', few, {}), terminateLeader)
+  const killed = await Promise.all(
+    [1, 2, 3, 4].map((index) => replaceLeaders(fleet(`killed-${index}`, Math.ceil(few / 4), BRIEF), killLeader)),
+  )
   return {
     terminated: terminated.samples,
     killed: killed.flatMap(({ samples }) => samples),

@@ -5,7 +5,7 @@ import { DEFAULT, MixedLease, type NamedPeer, type PeerProgram, saidAt, SHORT } 
 import { monotonicAt, monotonicAtTime } from './wall-clock.ts'
 
 /** How many clean handovers there are in each direction; crashes and pauses are an eighth of that. */
-const ROUNDS = Number(process.env['TENURE_INTEROP_ROUNDS'] ?? 40)
+const ROUNDS = Number(process.env['TENURE_INTEROP_ROUNDS'] ?? 50)
 const HARD_ROUNDS = Math.max(1, Math.round(ROUNDS / 8))
 /** Over how many leases at a time the clean handovers are spread. */
 const LEASES = Number(process.env['TENURE_INTEROP_LEASES'] ?? 1)

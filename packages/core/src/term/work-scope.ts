@@ -87,7 +87,7 @@ export interface WorkScope {
   worker<W extends Worker>(name: string, start: () => W, options?: WorkerOptions): W
   /**
    * Lets a server of `node:net`, `node:tls`, `node:http` or a relative listen, and resolves when it does. When `signal` aborts it
-   * closes, with its idle connections; the others have until the hard abort. Tracked until it has closed.
+   * closes, and its connections once they are idle; they have until the hard abort. Tracked until it has closed.
    * @throws ScopeClosedError once `signal` has aborted.
    */
   serve<S extends Server>(name: string, server: S, listen: ListenOptions): Promise<S>

@@ -10,7 +10,7 @@ export interface Serving<S extends Server> {
 
 /**
  * Lets a server listen, and resolves when it does. It is tracked until it has closed: when the term begins to end it takes no
- * more connections and idle ones are closed; at the hard abort all others are destroyed.
+ * more connections and closes the idle ones, and the others when they become idle; at the hard abort they are destroyed.
  */
 export function serve<S extends Server>(owner: Owner, name: string, { server, listen }: Serving<S>): Promise<S> {
   owner.assertOpen(`serve ${name}`)
