@@ -54,7 +54,7 @@ export default defineConfig({
           setupFiles: ['packages/testing/test/watch-leaks.ts'],
           maxWorkers: 4,
           testTimeout: 30_000,
-          ...(process.env['TENURE_REPEATS'] && { runner: 'packages/testing/test/repeating-runner.ts' }),
+          ...(process.env['TENURE_REPEATS'] && { runner: 'scripts/repeating-runner.ts' }),
         },
       },
       {

@@ -91,7 +91,7 @@ async function herds(controlPlane: ControlPlane): Promise<Figures> {
  * the runtime of Go allows where there is memory.
  */
 async function many(): Promise<void> {
-  process.env['GOGC'] ??= '400'
+  process.env['GOGC'] ??= '1000'
   await using controlPlane = await startControlPlane({ durable: true, auditLevel: 'None' })
   const one = await manyLeases(controlPlane, { folder, count: 1, seconds: 60 })
   const all = await manyLeases(controlPlane, { folder, count: leases, seconds: P12_SECONDS })

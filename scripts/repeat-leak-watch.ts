@@ -96,7 +96,9 @@ function messagesOf({ assertionResults }: TestFile): readonly string[] {
 
 function positive(flag: string, text: string): number {
   const value = Number(text)
-  if (Number.isInteger(value) && value >= 1) return value
-  console.error(`Expected \`--${flag}\` to be a whole number of at least 1, got \`${text}\``)
-  process.exit(2)
+  if (!Number.isInteger(value) || value < 1) {
+    console.error(`Expected \`--${flag}\` to be a whole number of at least 1, got \`${text}\``)
+    process.exit(2)
+  }
+  return value
 }
