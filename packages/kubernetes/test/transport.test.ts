@@ -510,6 +510,18 @@ describe('an answer that is read as it arrives', () => {
     await transport.close()
   })
 
+  test('rejects when it was broken off before anybody read it', async () => {
+    await using server = await LoopbackServer.start((_, response) => response.write('first'))
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    const controller = new AbortController()
+    const stream = await transport.open(request({ signal: controller.signal }))
+    controller.abort()
+    await server.untilDeserted()
+    expect((await failureOf(stream.read(() => {}))).failure).toBe('unknown-outcome')
+    stream.close()
+    await transport.close()
+  })
+
   test('takes its connection with it when it is closed unread', async () => {
     await using server = await LoopbackServer.start((_, response) => response.write('first'))
     const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })

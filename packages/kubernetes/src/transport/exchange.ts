@@ -79,9 +79,11 @@ export class Exchange {
     })
     response.once('end', resolve)
     response.once('error', reject)
-    response.once('close', () => {
+    const closed = () => {
       if (!response.readableEnded) reject(new Error('The connection was closed within the answer'))
-    })
+    }
+    if (response.closed) closed()
+    else response.once('close', closed)
     try {
       await promise
     } catch (cause) {
