@@ -157,8 +157,9 @@ async function pauses(): Promise<void> {
   figures['stale_writes_without'] = control.overlaps
   figures['leaking_pauses_without_percent'] = (100 * control.leaking) / control.pauses
   expect(fenced.overlaps === 0, `after ${fenced.pauses} pauses ${fenced.overlaps} stale writes were accepted`)
+  // The share of a few says little: they only show that there is something to be seen.
   expect(
-    control.leaking / control.pauses >= 0.2,
+    control.leaking >= (control.pauses < 100 ? 1 : 0.2 * control.pauses),
     `without fences only ${control.leaking} of ${control.pauses} pauses leaked`,
   )
   countLost(fenced, control)
