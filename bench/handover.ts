@@ -15,7 +15,8 @@ import { plotDurations } from './plot.ts'
  * How long handovers take on a real API server with etcd on disk. In one run, interleaved: the floor (release PUT → watch event →
  * acquire PUT → answer, over bare HTTPS connections), Tenure between two replicas that know each other, Tenure with an answered
  * transfer, and client-go and controller-runtime with the timing of Kubernetes components. Then processes: SIGTERM to a leader, and
- * SIGKILL, each with a successor that has led before, and step-down for a process that has just begun to follow. Exits with 1 when a bound is missed, unless it is told to be `--lenient`, as on a machine that is busy with other things.
+ * SIGKILL, each with a successor that has led before, and step-down for a process that has just begun to follow. Exits with 1 when a
+ * bound is missed, unless it is told to be `--lenient`, as on a machine that is busy with other things.
  */
 const NAMESPACE = 'default'
 const WARM_UP = 40

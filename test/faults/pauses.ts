@@ -33,6 +33,8 @@ export interface PauseOptions {
   readonly restMs?: number
   /** Goes on until there were so many pauses… */
   readonly pauses: number
+  /** … this share of them has leaked, or there were five times as many: a few may be a chance… @default 0 */
+  readonly leakingShare?: number
   /** … and so many additions. @default 0 */
   readonly additions?: number
   /** For how long a leader is left alone at most before it is disturbed, in lease durations. @default 0.3 */
@@ -62,13 +64,16 @@ export async function pauseLeaders(arena: Arena, options: PauseOptions): Promise
 }
 
 async function pauseOneFleet(arena: Arena, options: PauseOptions): Promise<PauseResult> {
-  const { leaseMs, calm = 0.3, additions = 0 } = options
+  const { leaseMs, calm = 0.3, additions = 0, leakingShare = 0 } = options
   const isRough = additions > 0
   const way = isRough ? 'toxiproxy' : 'direct'
   await using fleet = await Fleet.start(arena, { ...options, size: 2, makesWay: true, way })
   const { observer } = fleet
   const count = { pauses: 0, leaking: 0, kills: 0, partitions: 0 }
-  for (let round = 1; count.pauses < options.pauses || observer.added < additions; round++) {
+  const hasPaused = () =>
+    count.pauses >= 5 * options.pauses ||
+    (count.pauses >= options.pauses && count.leaking >= leakingShare * count.pauses)
+  for (let round = 1; !hasPaused() || observer.added < additions; round++) {
     const leader = await fleet.untilWorking()
     await sleep(Math.random() * calm * leaseMs)
     if (fleet.leader !== leader) continue

@@ -1,4 +1,5 @@
-import type { ServerResponse } from 'node:http'
+import { Server as HttpServer, type ServerResponse } from 'node:http'
+import { Server as HttpsServer } from 'node:https'
 import type { ListenOptions, Server, Socket } from 'node:net'
 import { onAbort, type Owner } from './owner.ts'
 
@@ -53,7 +54,8 @@ class OwnedServer {
   constructor(server: Server) {
     this.#server = server
     server.on('connection', this.#onConnection)
-    server.on('request', this.#onRequest)
+    // Such a listener would switch a server for HTTP/2 to its compatibility API.
+    if (server instanceof HttpServer || server instanceof HttpsServer) server.on('request', this.#onRequest)
     server.on('close', this.#closed.resolve)
   }
 

@@ -1,3 +1,4 @@
+import { createServer as createHttp2Server } from 'node:http2'
 import { once } from 'node:events'
 import { Agent, createServer as createHttpServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
@@ -54,6 +55,14 @@ describe('term.serve', () => {
     ;(await answered).resume()
     await term.scope.join()
     agent.destroy()
+  })
+
+  test('does not switch an HTTP/2 server to its compatibility API, which a listener for requests would', async () => {
+    const { term } = freshTerm()
+    const server = await term.serve('streams', createHttp2Server(), LOOPBACK)
+    expect(server.listenerCount('stream')).toBe(0)
+    term.end(ENDED)
+    await term.scope.join()
   })
 
   test('destroys what is left at the hard abort', async () => {
