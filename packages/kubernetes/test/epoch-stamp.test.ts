@@ -46,7 +46,7 @@ describe('a stamp', () => {
         const object = JSON.parse(body) as object
         expect(JSON.parse(stamped(body) ?? '')).toEqual(expected(object))
       }),
-      { numRuns: 5000 },
+      { numRuns: 2000 },
     )
   })
 
@@ -63,7 +63,7 @@ describe('a stamp', () => {
       property(texts.filter(isJson), (text) => {
         expect(JSON.parse(stamped(text) ?? '')).toEqual(expected(JSON.parse(text) as object))
       }),
-      { numRuns: 5000 },
+      { numRuns: 2000 },
     )
   })
 

@@ -19,6 +19,8 @@ export interface Findings {
 }
 
 const NOTHING: Findings = { leaks: [], report: '' }
+/** A closing connection takes less; a garbage collection takes more. */
+const FIRST_WAIT_MS = 4
 const LONGEST_WAIT_MS = 200
 
 /** Looks for what was created since the beginning of a watch and is still there. */
@@ -35,7 +37,7 @@ export class LeakFinder {
 
   /**
    * Looks again and again with growing waits, for as long as something is there and the grace lasts: what is on its way out
-   * is no leak. Garbage is collected in between, so that what nobody can reach does not count either.
+   * is no leak. Garbage is collected after each wait that did not help, so that what nobody can reach does not count either.
    */
   async find(graceMs: number = this.#options.graceMs): Promise<Findings> {
     const start = realNow()
@@ -43,13 +45,14 @@ export class LeakFinder {
     await nextTurn()
     const seen = new Map<string, Set<number>>()
     let sightings = this.#look(seen)
-    for (let waitMs = 1; sightings.length > 0; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
+    for (let waitMs = FIRST_WAIT_MS; sightings.length > 0; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
+      const leftMs = graceMs - (realNow() - start)
+      await realDelay(Math.max(0, Math.min(waitMs, leftMs)))
+      sightings = this.#look(seen)
+      if (sightings.length === 0) break
       await collectGarbage()
       sightings = this.#look(seen)
-      const leftMs = graceMs - (realNow() - start)
-      if (sightings.length === 0 || leftMs <= 0) break
-      await realDelay(Math.min(waitMs, leftMs))
-      sightings = this.#look(seen)
+      if (leftMs <= 0) break
     }
     return this.#summarize(sightings, seen, realNow() - start)
   }
@@ -80,7 +83,7 @@ export class LeakFinder {
   /** What there is once per process and is not as it was. */
   #changedState(): readonly Sighting[] {
     return changesBetween(this.#stateBefore, readProcessState()).flatMap(({ kind, name }) => {
-      const { trace = { sites: [] }, origin = {} } = this.#attention.ledger.setterOf(name) ?? {}
+      const { trace = [], origin = {} } = this.#attention.ledger.setterOf(name) ?? {}
       const thing = { isAlive: () => true, describe: () => ({ kind, detail: `\`${name}\`` }) }
       return sightingOf({ serial: -1, thing, trace, origin }, this.#options) ?? []
     })
@@ -106,7 +109,7 @@ function unexplained(fd: number, path: string): Sighting {
     serial: -1,
     thing: { isAlive: () => true, describe: () => undefined },
     origin: {},
-    trace: { sites: [] },
+    trace: [],
   }
   return {
     entry,

@@ -78,6 +78,7 @@ export class Ledger {
 
   /** Enters a thing that was created just now. */
   add(thing: TrackedThing, context: EntryContext = {}): Entry {
+    if (this.#serial % PRUNE_EVERY === 0) this.#prune()
     const entry = {
       serial: this.nextSerial(),
       thing,
@@ -85,7 +86,6 @@ export class Ledger {
       trace: context.trace ?? takeTrace(),
     }
     this.#entries.add(entry)
-    if (this.#serial % PRUNE_EVERY === 0) this.#prune()
     return entry
   }
 

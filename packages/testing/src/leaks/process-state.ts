@@ -11,8 +11,10 @@ import timers from 'node:timers'
 import childProcess from 'node:child_process'
 import type { LeakKind } from './leak-kind.ts'
 
-/** What there is once in a process and anybody may change, by name. */
-export type ProcessState = ReadonlyMap<string, unknown>
+/** What there is once in a process and anybody may change: by what it belongs to, if anything, and its name. */
+export type ProcessState = ReadonlyMap<string, Values>
+
+type Values = ReadonlyMap<string, unknown>
 
 /** What is different now. */
 export interface StateChange {
@@ -68,45 +70,64 @@ const LAZY = Symbol('made when it is first read')
 
 /** What all of it is now. */
 export function readProcessState(): ProcessState {
-  const state = new Map<string, unknown>()
-  for (const [name, object] of SHARED) readShared(state, name, object)
-  for (const [name, value] of Object.entries(process.env)) state.set(`process.env.${name}`, value)
-  return state
-    .set('process.cwd()', cwd())
-    .set('process.umask()', process.umask())
-    .set('process.title', process.title)
-    .set('process.hasUncaughtExceptionCaptureCallback()', process.hasUncaughtExceptionCaptureCallback())
-    .set('dns.getServers()', dns.getServers().join(' '))
-    .set('dns.getDefaultResultOrder()', dns.getDefaultResultOrder())
-    .set('net.getDefaultAutoSelectFamily()', net.getDefaultAutoSelectFamily())
-    .set('EventEmitter.defaultMaxListeners', EventEmitter.defaultMaxListeners)
-    .set('EventEmitter.captureRejections', Reflect.get(EventEmitter, 'captureRejections'))
-    .set('process.stdout.write', Reflect.get(process.stdout, 'write'))
-    .set('process.stderr.write', Reflect.get(process.stderr, 'write'))
-    .set('http.globalAgent', http.globalAgent)
-    .set('https.globalAgent', https.globalAgent)
+  const state = new Map<string, Values>()
+  for (const [name, object] of SHARED) state.set(name, readShared(object))
+  return state.set('process.env', new Map(Object.entries(process.env))).set('', readSettings())
+}
+
+function readSettings(): Values {
+  return new Map<string, unknown>([
+    ['process.cwd()', cwd()],
+    ['process.umask()', process.umask()],
+    ['process.title', process.title],
+    ['process.hasUncaughtExceptionCaptureCallback()', process.hasUncaughtExceptionCaptureCallback()],
+    ['dns.getServers()', dns.getServers().join(' ')],
+    ['dns.getDefaultResultOrder()', dns.getDefaultResultOrder()],
+    ['net.getDefaultAutoSelectFamily()', net.getDefaultAutoSelectFamily()],
+    ['EventEmitter.defaultMaxListeners', EventEmitter.defaultMaxListeners],
+    ['EventEmitter.captureRejections', Reflect.get(EventEmitter, 'captureRejections')],
+    ['process.stdout.write', Reflect.get(process.stdout, 'write')],
+    ['process.stderr.write', Reflect.get(process.stderr, 'write')],
+    ['http.globalAgent', http.globalAgent],
+    ['https.globalAgent', https.globalAgent],
+  ])
 }
 
 /** What differs between two states, but for what a test runner does for the time of a test. */
 export function changesBetween(before: ProcessState, after: ProcessState): readonly StateChange[] {
-  const names = new Set([...before.keys(), ...after.keys()])
-  return [...names].flatMap((name) => {
-    const [was, is] = [before.get(name), after.get(name)]
-    if (Object.is(was, is) || was === LAZY || is === LAZY || isMock(is)) return []
-    return [{ kind: CALLS.test(name) ? ('process-state' as const) : ('global' as const), name }]
-  })
+  return [...after].flatMap(([owner, values]) =>
+    changedKeys(before.get(owner) ?? new Map(), values).map((key) => changeOf(owner === '' ? key : `${owner}.${key}`)),
+  )
+}
+
+function changedKeys(before: Values, after: Values): readonly string[] {
+  const changed: string[] = []
+  for (const [key, is] of after) if (isChange(before.get(key), is)) changed.push(key)
+  for (const [key, was] of before) if (!after.has(key) && isChange(was, undefined)) changed.push(key)
+  return changed
+}
+
+function isChange(was: unknown, is: unknown): boolean {
+  return !Object.is(was, is) && was !== LAZY && is !== LAZY && !isMock(is)
+}
+
+function changeOf(name: string): StateChange {
+  return { kind: CALLS.test(name) ? 'process-state' : 'global', name }
 }
 
 const CALLS = /^process\.(?:env\.|title$)|\(\)$/
 
 /** Text keys only: libraries keep under symbols what they have once per process. */
-function readShared(state: Map<string, unknown>, name: string, object: object): void {
-  for (const [key, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(object))) {
+function readShared(object: object): Values {
+  const values = new Map<string, unknown>()
+  for (const key of Object.getOwnPropertyNames(object)) {
     if (key.startsWith('_') || key === 'exitCode') continue
+    const descriptor = Object.getOwnPropertyDescriptor(object, key) ?? {}
     const isData = 'value' in descriptor
     if (object === process && !(isData && typeof descriptor.value === 'function')) continue
-    state.set(`${name}.${key}`, isData ? descriptor.value : LAZY)
+    values.set(key, isData ? descriptor.value : LAZY)
   }
+  return values
 }
 
 /** Spies and fake timers, which test runners put back by themselves. */

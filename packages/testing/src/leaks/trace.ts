@@ -1,38 +1,40 @@
-import { getCallSites } from 'node:util'
 import { isLibraryFrame, isUserFrame } from './frame-owner.ts'
 import { type Frame, parseStack } from './frame.ts'
 import { type CallSiteData, ReplayedCallSite } from './replayed-call-site.ts'
 
-/**
- * Where something was created: as taken, without source maps, or as formatted text where only that shows the awaiting callers.
- * Neither retains a function or a receiver, which a kept `Error` would.
- */
-export type Trace = { readonly sites: readonly CallSiteData[] } | { readonly stack: string }
+/** Where something was created, innermost first, as taken, without source maps. Retains no function and no receiver, as an `Error` does. */
+export type Trace = readonly CallSiteData[]
 
 const DEPTH = 60
 
 /**
- * Takes the present stack.
+ * Takes the present stack, and the callers that await it.
  *
- * Structured call sites cost a sixth of a formatted stack where source maps are applied, but do not show the async callers; the
- * formatted stack is taken only where no user code is on the synchronous one.
+ * What the test runner makes of a stack is not asked for: to find the sources takes it ten times as long, and few traces are ever
+ * shown.
  */
 export function takeTrace(): Trace {
-  const sites = getCallSites(DEPTH, { sourceMap: false }).map(toSite)
-  if (sites.some((site) => isUserFrame({ file: site.scriptName }))) return { sites }
-  const stack = takeStack()
-  return stack === undefined ? { sites } : { stack }
+  const { stackTraceLimit, prepareStackTrace } = Error
+  const holder: { stack?: Trace } = {}
+  try {
+    Error.stackTraceLimit = DEPTH
+    Error.prepareStackTrace = toTrace
+    Error.captureStackTrace(holder, takeTrace)
+    return holder.stack ?? []
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+    Error.prepareStackTrace = prepareStackTrace
+  }
 }
 
 /** The frames, innermost first, mapped to the sources where the test runner knows how. */
 export function framesOf(trace: Trace): readonly Frame[] {
-  if ('stack' in trace) return parseStack(trace.stack)
-  return trace.sites.map(mapped)
+  return trace.map(mapped)
 }
 
 /** The frames without source maps: cheap, and enough to see which module created something. */
 export function rawFramesOf(trace: Trace): readonly Frame[] {
-  return 'stack' in trace ? parseStack(trace.stack) : trace.sites.map(toFrame)
+  return trace.map(toFrame)
 }
 
 /** The frame that a person looks for: the innermost one of their own code, else of a library. */
@@ -40,29 +42,14 @@ export function siteOf(frames: readonly Frame[]): Frame | undefined {
   return frames.find(isUserFrame) ?? frames.find(isLibraryFrame)
 }
 
-function takeStack(): string | undefined {
-  const holder: { stack?: string } = {}
-  const limit = Error.stackTraceLimit
-  try {
-    Error.stackTraceLimit = DEPTH
-    Error.captureStackTrace(holder, takeTrace)
-    return holder.stack
-  } catch {
-    return undefined // Formatting runs the hook of the test runner, which may fail on frames that it does not know.
-  } finally {
-    Error.stackTraceLimit = limit
-  }
-}
-
 /** Native frames have no script. */
-function toSite(site: ReturnType<typeof getCallSites>[number]): CallSiteData {
-  const { functionName, scriptName, lineNumber, columnNumber }: Partial<typeof site> = site
-  return {
-    functionName: functionName ?? '',
-    scriptName: scriptName ?? '',
-    lineNumber: lineNumber ?? 0,
-    columnNumber: columnNumber ?? 0,
-  }
+function toTrace(_error: Error, sites: readonly NodeJS.CallSite[]): Trace {
+  return sites.map((site) => ({
+    functionName: site.getFunctionName() ?? '',
+    scriptName: site.getFileName() ?? '',
+    lineNumber: site.getLineNumber() ?? 0,
+    columnNumber: site.getColumnNumber() ?? 0,
+  }))
 }
 
 function toFrame({ functionName, scriptName, lineNumber, columnNumber }: CallSiteData): Frame {

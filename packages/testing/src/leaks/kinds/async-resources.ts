@@ -6,7 +6,7 @@ import type { Tracker } from '../tracker.ts'
 import { isUnobserved } from '../unobserved.ts'
 import { describeFileResource } from './file-resources.ts'
 import { describeNetResource, isTlsGone } from './net-resources.ts'
-import { describeOtherResource, isZlibGone } from './other-resources.ts'
+import { describeOtherResource, isJobOver, isZlibGone } from './other-resources.ts'
 import type { ResourceFacts } from './resource-facts.ts'
 import { describeTimer, isTimerGone } from './timers.ts'
 
@@ -41,6 +41,8 @@ const IGNORED: ReadonlySet<string> = new Set([
 export const trackAsyncResources: Tracker = ({ ledger }) => {
   const entries = new Map<number, Entry>()
   const hook = createHook({
+    // An option of newer releases of Node; older ones track them whatever it says, which makes every `await` several times slower.
+    trackPromises: false,
     init(asyncId, type, triggerAsyncId, resource) {
       if (isUnobserved() || IGNORED.has(type) || resource instanceof AsyncResource) return
       const trace = takeTrace()
@@ -62,7 +64,10 @@ function enter(ledger: Ledger, facts: ResourceFacts, parent: Entry | undefined):
   const { type, trace } = facts
   const ref = new WeakRef(facts.resource)
   const thing: TrackedThing = {
-    isAlive: () => !isGone(type, ref.deref()),
+    isAlive() {
+      const resource = ref.deref()
+      return resource !== undefined && !isGone({ type, resource, trace })
+    },
     describe() {
       const resource = ref.deref()
       return resource === undefined ? undefined : describe({ type, resource, trace })
@@ -80,9 +85,11 @@ function originOf(type: string, parent: Entry | undefined): Origin {
   return { ...parent.origin, ...origin, call: origin.call ?? parent.origin.call ?? parent.trace }
 }
 
-function isGone(type: string, resource: object | undefined): boolean {
-  if (resource === undefined || isTimerGone(resource)) return true
-  return (type === 'TLSWRAP' && isTlsGone(resource)) || (type === 'ZLIB' && isZlibGone(resource))
+function isGone(facts: ResourceFacts): boolean {
+  const { type, resource } = facts
+  if (isTimerGone(resource)) return true
+  if (type === 'TLSWRAP') return isTlsGone(resource)
+  return type === 'ZLIB' ? isZlibGone(resource) : isJobOver(facts)
 }
 
 function describe(facts: ResourceFacts): Description | undefined {

@@ -27,6 +27,15 @@ export function isZlibGone(resource: object): boolean {
   return owner === undefined || Reflect.get(owner, '_handle') !== resource
 }
 
+/**
+ * A job of `node:crypto` that was done at once stays there until it is collected. One that goes on has a function to call, or a
+ * promise of web crypto.
+ */
+export function isJobOver({ type, resource, trace }: ResourceFacts): boolean {
+  if (!type.endsWith('REQUEST') || Reflect.get(resource, 'ondone') !== undefined) return false
+  return !nodeModulesOf(trace).includes('node:internal/crypto/webcrypto')
+}
+
 const REQUEST = /REQ|^(?:TCPCONNECT|PIPECONNECT|UDPSEND|SHUTDOWN|WRITE|QUERY)WRAP$/
 
 function describePort(trace: Trace, isRef: boolean | undefined): Described {

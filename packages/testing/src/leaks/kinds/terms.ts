@@ -52,13 +52,20 @@ interface Registrar {
   register(factory: unknown, options?: object): unknown
 }
 
-/** Both the manager and a candidacy of its own take factories in the same method. */
-function watchFactories(built: Built): Undo {
+let registrar: Registrar | undefined
+
+/** Both the manager and a candidacy of its own take factories in the same method, of a class that core keeps to itself. */
+function registrarPrototype(): Registrar {
+  if (registrar !== undefined) return registrar
   const store = new MemoryLeaseStore()
   const probe = new Manager({ identity: 'probe', lease: { name: 'probe' }, createLock: () => store.lock('probe') })
-  const prototype = Object.getPrototypeOf(probe.candidacies[0]) as Registrar
+  registrar = Object.getPrototypeOf(probe.candidacies[0]) as Registrar
+  return registrar
+}
+
+function watchFactories(built: Built): Undo {
   return replaceProperty(
-    prototype,
+    registrarPrototype(),
     'register',
     (original) =>
       function register(this: Registrar, factory, options) {
