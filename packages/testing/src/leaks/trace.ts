@@ -10,11 +10,12 @@ const DEPTH = 60
 /**
  * Takes the present stack, and the callers that await it.
  *
- * What the test runner makes of a stack is not asked for: to find the sources takes it ten times as long, and few traces are ever
+ * What the test runner makes of a stack is not asked for: to find the sources takes it much longer, and few traces are ever
  * shown.
  */
 export function takeTrace(): Trace {
-  const { stackTraceLimit, prepareStackTrace } = Error
+  const { stackTraceLimit } = Error
+  const prepareStackTrace: unknown = Reflect.get(Error, 'prepareStackTrace')
   const holder: { stack?: Trace } = {}
   try {
     Error.stackTraceLimit = DEPTH
@@ -23,7 +24,7 @@ export function takeTrace(): Trace {
     return holder.stack ?? []
   } finally {
     Error.stackTraceLimit = stackTraceLimit
-    Error.prepareStackTrace = prepareStackTrace
+    Reflect.set(Error, 'prepareStackTrace', prepareStackTrace)
   }
 }
 
