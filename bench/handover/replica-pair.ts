@@ -3,11 +3,12 @@ import { Controller, Manager, type Term } from '@tenure/core'
 import { LeaseLock } from '@tenure/kubernetes'
 import type { ControlPlane } from '@tenure/test-control-plane'
 
-/** Where the lease is, and how long the work goes on once its term has begun to end. */
+/** Where the lease is. */
 export interface PairOptions {
   readonly namespace: string
   readonly lease: string
-  readonly drainMs: number
+  /** What the work does yet once its term has begun to end. @default nothing */
+  readonly finish?: () => Promise<void>
 }
 
 /** What one handover took. */
@@ -33,7 +34,7 @@ export async function createReplicaPair(server: ControlPlane, options: PairOptio
     override async run(term: Term): Promise<void> {
       onRun()
       await term
-        .spawn('work', (signal) => endAfter(signal, options.drainMs))
+        .spawn('work', (signal) => aborted(signal).then(options.finish))
         .finally(() => {
           lastTaskEndedAt = performance.now()
           writes = 0
@@ -92,7 +93,6 @@ interface ReplicaPair {
   close(): Promise<void>
 }
 
-async function endAfter(signal: AbortSignal, drainMs: number): Promise<void> {
-  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
-  if (drainMs > 0) await new Promise((resolve) => setTimeout(resolve, drainMs))
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
