@@ -21,9 +21,9 @@ import { plotDurations } from './plot.ts'
  * things.
  */
 const NAMESPACE = 'default'
-const WARM_UP = 40
-/** Several times what an offer of the lease takes to be answered. */
-const DRAIN_MS = 100
+const WARM_UP = 30
+/** Several times what an offer of the lease takes to be answered, also when the disk is slow for once. */
+const DRAIN_MS = 250
 
 /** A lease as short as it is safe, so that many expire in little time. */
 const BRIEF = {
@@ -83,8 +83,8 @@ async function measureInterleaved() {
     const floorMs = await floor.round()
     const handover = await pair.round()
     // Transfers take as long as their drains do: some are enough.
-    const transfer = round % 2 === 0 ? await transferring.round() : undefined
-    const silentTransfer = round % 10 === 0 ? await silent.round() : undefined
+    const transfer = round % 5 === 0 ? await transferring.round() : undefined
+    const silentTransfer = round % 20 === 0 ? await silent.round() : undefined
     if (round < 0) continue
     samples.floor.push(floorMs)
     samples.handovers.push(handover)
