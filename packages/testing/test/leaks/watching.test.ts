@@ -1,10 +1,12 @@
 import asyncHooks, { type AsyncHook } from 'node:async_hooks'
+import { generateKeyPairSync, pbkdf2, subtle } from 'node:crypto'
 import { Channel, channel } from 'node:diagnostics_channel'
 import { EventEmitter, getEventListeners, setMaxListeners } from 'node:events'
 import fs, { Dir } from 'node:fs'
 import fsPromises from 'node:fs/promises'
 import { connect, Server } from 'node:net'
 import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks'
+import { promisify } from 'node:util'
 import { HealthProbe, HealthRegistry, Manager, OptionsError, TaskScope } from '@tenure/core'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { LEAK_KINDS, leakFree, LeakError, watchForLeaks } from '../../src/leaks/index.ts'
@@ -99,6 +101,23 @@ describe('a watch', () => {
     expect(await messageOf(inner.assertNone())).toContain('interval')
     expect(await messageOf(outer.assertNone())).toContain('interval')
     clearInterval(timer)
+  })
+
+  it('counts jobs of node:crypto that go on, and none that was done at once', async () => {
+    const key = await subtle.importKey('raw', new Uint8Array(8), 'PBKDF2', false, ['deriveBits'])
+    const leaks = watchForLeaks({ graceMs: GRACE_MS })
+    const iterations = 2_000_000
+    const jobs = Promise.all([
+      promisify(pbkdf2)('password', 'salt', iterations, 32, 'sha256'),
+      subtle.deriveBits({ name: 'PBKDF2', hash: 'SHA-256', salt: new Uint8Array(8), iterations }, key, 256),
+    ])
+    generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const found = await leaks.find()
+    expect(found.map(({ kind, detail }) => ({ kind, detail }))).toEqual(
+      ['`PBKDF2REQUEST`', '`PBKDF2REQUEST`'].map((detail) => ({ kind: 'request', detail })),
+    )
+    await jobs
+    await leaks.assertNone()
   })
 
   it('does not count a listener on an emitter of the test itself', async () => {
