@@ -69,7 +69,7 @@ async function measureInterleaved() {
   const pairOf = (lease: string, finish?: () => Promise<void>) =>
     createReplicaPair(controlPlane, { namespace: NAMESPACE, lease, ...(finish && { finish }) })
   const pair = await pairOf('pair')
-  const transferring = await pairOf('transfer', work.finish)
+  const transferring = await pairOf('transfer', () => work.finish())
   const silent = await pairOf('silent', () => sleep(DRAIN_MS))
   const enough = new AbortController()
   const peers = startPeers(enough.signal)
