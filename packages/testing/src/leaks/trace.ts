@@ -2,7 +2,10 @@ import { isLibraryFrame, isUserFrame } from './frame-owner.ts'
 import { type Frame, parseStack } from './frame.ts'
 import { type CallSiteData, ReplayedCallSite } from './replayed-call-site.ts'
 
-/** Where something was created, innermost first, as taken, without source maps. Retains no function and no receiver, as an `Error` does. */
+/**
+ * Where something was created, innermost first, as taken, without source maps. Retains no function and no receiver, which a kept
+ * `Error` would.
+ */
 export type Trace = readonly CallSiteData[]
 
 const DEPTH = 60
