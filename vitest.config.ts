@@ -110,6 +110,18 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
+      {
+        extends: true,
+        ...source,
+        test: {
+          name: 'attacks',
+          include: ['test/attacks/**/*.test.ts'],
+          env: { TENURE_API_SERVER: 'real' },
+          maxWorkers: 2,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
     ],
   },
 })
