@@ -1,7 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { formatContainerRef, parseContainerRef, type ContainerRef } from '../src/death/container-ref.ts'
-import { containerOf, hasTerminated } from '../src/death/container-status.ts'
+import { containerOf, hasTerminated, isRefuted } from '../src/death/container-status.ts'
+import { kernelContainerId } from '../src/death/kernel-container-id.ts'
+
+const STARTED = '2026-01-02T03:04:05Z'
+const startedAt = Date.parse(STARTED)
 
 const ref: ContainerRef = {
   namespace: 'ops',
@@ -9,16 +13,19 @@ const ref: ContainerRef = {
   podUid: 'u-1',
   container: 'janitor',
   containerId: 'containerd://one',
+  processStartedAt: startedAt,
 }
-
-const STARTED = '2026-01-02T03:04:05Z'
-const startedAt = Date.parse(STARTED)
 
 function pod(...containerStatuses: object[]) {
   return { metadata: { name: 'janitor-0', namespace: 'ops', uid: 'u-1' }, status: { containerStatuses } }
 }
 
-const terminated = { containerID: 'containerd://one', exitCode: 137, reason: 'Error' }
+const terminated = {
+  containerID: 'containerd://one',
+  exitCode: 137,
+  reason: 'Error',
+  finishedAt: '2026-01-02T03:04:06Z',
+}
 const running = { name: 'janitor', containerID: 'containerd://one', state: { running: { startedAt: STARTED } } }
 
 describe('a container is proved to have terminated', () => {
@@ -61,6 +68,14 @@ describe('a container is not proved to have terminated', () => {
       'by a kubelet that has lost sight of it',
       pod({ name: 'janitor', state: { terminated: { ...terminated, reason: 'ContainerStatusUnknown' } } }),
     ],
+    [
+      'by a container that ended before the process started',
+      pod({ name: 'janitor', state: { terminated: { ...terminated, finishedAt: '2026-01-02T03:04:04Z' } } }),
+    ],
+    [
+      'by a status that does not say when it ended',
+      pod({ name: 'janitor', state: { terminated: { ...terminated, finishedAt: null } } }),
+    ],
     ['by the phase of the Pod', { ...pod(running), status: { phase: 'Failed', containerStatuses: [running] } }],
     [
       'by a Pod that is being deleted',
@@ -82,12 +97,23 @@ describe('a container is not proved to have terminated', () => {
 
 describe('a process knows its container', () => {
   test.each([0, 900, 5500])('when that started %d ms before it', (ms) => {
-    expect(containerOf(pod(running), { container: undefined, startedAt: startedAt + ms })).toEqual(ref)
+    const found = containerOf(pod(running), { container: undefined, kernelId: undefined, startedAt: startedAt + ms })
+    expect(found).toEqual({ ...ref, processStartedAt: startedAt + ms })
   })
 
   test('by its name, when there are several', () => {
     const sidecar = { ...running, name: 'sidecar', containerID: 'containerd://side' }
-    expect(containerOf(pod(sidecar, running), { container: 'janitor', startedAt })).toEqual(ref)
+    expect(containerOf(pod(sidecar, running), { container: 'janitor', kernelId: undefined, startedAt })).toEqual(ref)
+  })
+
+  test('by the ID that the kernel tells, however long before it the container started', () => {
+    const query = { container: undefined, kernelId: 'one', startedAt: startedAt + 60_000 }
+    expect(containerOf(pod(running), query)).toMatchObject({ containerId: 'containerd://one' })
+  })
+
+  test('not when the kernel tells another ID: the status is still that of the predecessor', () => {
+    const query = { container: undefined, kernelId: 'two', startedAt }
+    expect(containerOf(pod(running), query)).toBeUndefined()
   })
 
   test.each<[string, object, string | undefined, number]>([
@@ -97,7 +123,44 @@ describe('a process knows its container', () => {
     ['when that is of a start long before', pod(running), 'janitor', startedAt + 6500],
     ['when the Pod has no identity', { status: pod(running).status }, 'janitor', startedAt],
   ])('not %s', (_, object, container, at) => {
-    expect(containerOf({ ...object }, { container, startedAt: at })).toBeUndefined()
+    expect(containerOf({ ...object }, { container, kernelId: undefined, startedAt: at })).toBeUndefined()
+  })
+})
+
+describe('a status refutes that a process runs in a container', () => {
+  test.each<[string, object]>([
+    ['when it names another start of the container', pod({ ...running, containerID: 'containerd://two' })],
+    ['when the container has terminated', pod({ ...running, state: { terminated } })],
+    ['when the Pod is another one', { ...pod(running), metadata: { uid: 'u-2' } }],
+  ])('%s', (_, object) => {
+    expect(isRefuted({ ...object }, ref)).toBe(true)
+  })
+
+  test('but not when it says nothing about the container, or that it runs', () => {
+    expect(isRefuted(pod(), ref)).toBe(false)
+    expect(isRefuted(pod(running), ref)).toBe(false)
+  })
+})
+
+describe('the kernel tells the ID of the container', () => {
+  const id = 'ab'.repeat(32)
+  test.each([
+    ['containerd with systemd', `0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-${id}.scope`, ''],
+    ['containerd with cgroupfs', `12:cpu:/kubepods/burstable/pod1/${id}\n0::/`, ''],
+    ['CRI-O', `0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1.slice/crio-${id}.scope`, ''],
+    ['a node in a container', `0::/docker/${'cd'.repeat(32)}/kubelet/kubepods/besteffort/pod1/${id}`, ''],
+    ['a cgroup mount', '0::/', `30 24 0:26 /kubepods/pod1/${id} /sys/fs/cgroup ro - cgroup2 cgroup rw`],
+  ])('with %s', (_, cgroup, mountinfo) => {
+    expect(kernelContainerId(cgroup, mountinfo)).toBe(id)
+  })
+
+  test.each([
+    ['where the namespace hides it', '0::/', `30 24 0:26 / /sys/fs/cgroup ro - cgroup2 cgroup rw`],
+    ['from a mount of the sandbox', '0::/', `31 24 0:26 /kubepods/${id} /etc/hostname rw - ext4 /dev/sda rw`],
+    ['outside of Kubernetes', `0::/docker/${id}`, ''],
+    ['where two differ', `1:a:/kubepods/${id}\n2:b:/kubepods/${'cd'.repeat(32)}`, ''],
+  ])('not %s', (_, cgroup, mountinfo) => {
+    expect(kernelContainerId(cgroup, mountinfo)).toBeUndefined()
   })
 })
 
@@ -115,6 +178,7 @@ describe('the reference to a container', () => {
     JSON.stringify({ ...ref, namespace: 'kube system' }),
     JSON.stringify({ ...ref, containerId: '' }),
     JSON.stringify({ ...ref, podUid: 7 }),
+    JSON.stringify({ ...ref, processStartedAt: undefined }),
   ])('is none when somebody wrote %j', (text) => {
     expect(parseContainerRef(text)).toBeUndefined()
   })

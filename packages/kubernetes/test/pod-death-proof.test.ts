@@ -8,6 +8,8 @@ import { EmbeddedCluster } from './support/embedded-cluster.ts'
 
 const unaborted = { signal: new AbortController().signal }
 const PODS = '/api/v1/namespaces/ops/pods'
+/** Well after any process of this test started. */
+const finishedAt = '2100-01-01T00:00:00Z'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1/namespaces/ops'
 
 let cluster: EmbeddedCluster
@@ -79,17 +81,44 @@ describe('a proof of death', () => {
     expect(JSON.parse(await known(leader))).toMatchObject({ pod: leader.name, containerId: 'containerd://one' })
   })
 
+  test('is not given for the predecessor of a leader whose container was restarted', async () => {
+    await using leader = await replica()
+    await using follower = await replica()
+    leader.proof.start()
+    // The kubelet has not reported the restart yet.
+    await leader.report('containerd://one', leader.running)
+    const claimed = await known(leader)
+    const early = mourn(follower, leader, claimed)
+    const endedBefore = new Date(performance.timeOrigin - 1500).toISOString().replace(/\.\d+/, '')
+    const predecessor = { terminated: { containerID: 'containerd://one', exitCode: 1, finishedAt: endedBefore } }
+    await leader.report('containerd://one', predecessor)
+    while (leader.lock.processRef !== undefined) await new Promise((resolve) => setTimeout(resolve, 5))
+    await leader.report('containerd://two', leader.running, predecessor)
+    const own = await known(leader)
+    expect(JSON.parse(own)).toMatchObject({ containerId: 'containerd://two' })
+
+    const late = mourn(follower, leader, own)
+    await leader.report(
+      'containerd://two',
+      { terminated: { containerID: 'containerd://two', finishedAt } },
+      predecessor,
+    )
+    await late.first
+    expect(early.deaths()).toBe(0)
+  })
+
   test('is given once, when the kubelet reports that the very container has terminated', async () => {
     await using leader = await replica()
     await using follower = await replica()
     leader.proof.start()
     await leader.report('containerd://one', leader.running)
-    const mourner = mourn(follower, leader, await known(leader))
-    const terminated = { terminated: { containerID: 'containerd://one', exitCode: 137 } }
+    const ref = await known(leader)
+    const mourner = mourn(follower, leader, ref)
+    const terminated = { terminated: { containerID: 'containerd://one', exitCode: 137, finishedAt } }
     await leader.report('containerd://one', terminated)
     await mourner.first
     await leader.report('containerd://two', leader.running, terminated)
-    const next = mourn(follower, leader, leader.lock.processRef ?? '')
+    const next = mourn(follower, leader, ref)
     await next.first
     expect(mourner.deaths()).toBe(1)
   })
@@ -103,13 +132,13 @@ describe('a proof of death', () => {
     await cluster.asAdmin('DELETE', `${PODS}/${leader.name}`)
     const spec = { containers: [{ name: 'janitor', image: 'janitor:1' }] }
     await cluster.asAdmin('POST', PODS, { metadata: { name: leader.name, namespace: 'ops' }, spec })
-    await leader.report('containerd://two', { terminated: { containerID: 'containerd://one' } })
+    await leader.report('containerd://two', { terminated: { containerID: 'containerd://one', finishedAt } })
     await using witness = await replica()
     witness.proof.start()
     await witness.report('containerd://w', witness.running)
     await known(witness)
     const control = mourn(follower, witness, witness.lock.processRef ?? '')
-    await witness.report('containerd://w', { terminated: { containerID: 'containerd://w' } })
+    await witness.report('containerd://w', { terminated: { containerID: 'containerd://w', finishedAt } })
     await control.first
     expect(mourner.deaths()).toBe(0)
   })
@@ -123,7 +152,7 @@ describe('a proof of death', () => {
     const nonsense = mourn(follower, leader, 'somebody')
     const open = mourn(follower, leader, await known(leader))
     await closed.watch.close()
-    await leader.report('containerd://one', { terminated: { containerID: 'containerd://one' } })
+    await leader.report('containerd://one', { terminated: { containerID: 'containerd://one', finishedAt } })
     await open.first
     expect([closed.deaths(), nonsense.deaths()]).toEqual([0, 0])
   })
@@ -134,7 +163,7 @@ describe('a proof of death', () => {
     leader.proof.start()
     await leader.report('containerd://one', leader.running)
     const mourner = mourn(follower, leader, await known(leader))
-    await leader.report('containerd://one', { terminated: { containerID: 'containerd://one' } })
+    await leader.report('containerd://one', { terminated: { containerID: 'containerd://one', finishedAt } })
     await follower.lock.get(unaborted)
     expect(mourner.deaths()).toBe(0)
   })

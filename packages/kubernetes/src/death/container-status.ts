@@ -4,14 +4,16 @@ import type { ContainerRef } from './container-ref.ts'
 /** What the kubelet writes when it has lost sight of a container. That the container has ended is a guess then. */
 const UNKNOWN = 'ContainerStatusUnknown'
 
-/** The status tells whole seconds, and a process starts a moment after its container. */
+/** A status has whole seconds, and a process starts a moment after its container. */
 const START_TOLERANCE_MS = 6000
 
 /**
  * Whether the status of the Pod, as the kubelet has written it, says that this very start of the container has terminated.
  *
- * A Pod of the same name that is another one, a container that was started again, and a status without the ID of what has
- * terminated prove nothing.
+ * These prove nothing: another Pod of the same name, a container that was started again, a status without the ID of the terminated
+ * container or without the time of its end, and an end before the process of the reference started. In the last case the reference
+ * names the predecessor: a process that reads its Pod right after a restart can see the status from before the restart. Both times
+ * come from the clock of the same node.
  */
 export function hasTerminated(pod: JsonObject, ref: ContainerRef): boolean {
   if (stringAt(objectAt(pod, 'metadata'), 'uid') !== ref.podUid) return false
@@ -21,36 +23,58 @@ export function hasTerminated(pod: JsonObject, ref: ContainerRef): boolean {
     .map((state) => objectAt(state, 'terminated'))
     .some(
       (terminated) =>
-        stringAt(terminated, 'containerID') === ref.containerId && stringAt(terminated, 'reason') !== UNKNOWN,
+        stringAt(terminated, 'containerID') === ref.containerId &&
+        stringAt(terminated, 'reason') !== UNKNOWN &&
+        Date.parse(stringAt(terminated, 'finishedAt') ?? '') >= ref.processStartedAt,
     )
 }
 
-/** Who looks for the container that it runs in. */
-export interface Inhabitant {
-  /** Undefined where the Pod has one container only. */
+/** What a process knows of the container that it runs in. */
+export interface ContainerQuery {
+  /** The name of the container. Undefined where the Pod has one container only. */
   readonly container: string | undefined
+  /** The ID of the container without the scheme of the runtime. Undefined where the kernel does not tell. */
+  readonly kernelId: string | undefined
   /** When the process started, in milliseconds since the Unix epoch by the clock of its node. */
   readonly startedAt: number
 }
 
 /**
- * The container of a Pod that this process runs in, once the kubelet says that it runs.
+ * The container of a Pod that this process runs in, once the kubelet reports it as running.
  *
- * The kubelet and the process share the clock of their node, so a container that started long before the process is taken for the
- * one before: its status may be the older one.
+ * Where the kernel tells the ID, only the container with that ID counts. Elsewhere, a container that started long before the process
+ * is taken for its predecessor, by the clock that the kubelet and the process share.
  */
-export function containerOf(pod: JsonObject, { container, startedAt }: Inhabitant): ContainerRef | undefined {
+export function containerOf(
+  pod: JsonObject,
+  { container, kernelId, startedAt }: ContainerQuery,
+): ContainerRef | undefined {
   const metadata = objectAt(pod, 'metadata')
   const statuses = containerStatuses(pod)
   const status = container === undefined ? only(statuses) : statuses.find((one) => stringAt(one, 'name') === container)
   if (status === undefined) return undefined
   const runningSince = Date.parse(stringAt(objectAt(objectAt(status, 'state'), 'running'), 'startedAt') ?? '')
-  if (!(Math.abs(startedAt - runningSince) <= START_TOLERANCE_MS)) return undefined
   const [podUid, containerId] = [stringAt(metadata, 'uid'), stringAt(status, 'containerID')]
+  const isOwn =
+    kernelId === undefined
+      ? Math.abs(startedAt - runningSince) <= START_TOLERANCE_MS
+      : !Number.isNaN(runningSince) && containerId?.endsWith(`//${kernelId}`)
+  if (!isOwn) return undefined
   const [namespace, name] = [stringAt(metadata, 'namespace'), stringAt(metadata, 'name')]
   const ofStatus = stringAt(status, 'name')
   if (!podUid || !containerId || !namespace || !name || !ofStatus) return undefined
-  return { namespace, pod: name, podUid, container: ofStatus, containerId }
+  return { namespace, pod: name, podUid, container: ofStatus, containerId, processStartedAt: startedAt }
+}
+
+/** Whether a status names another start of the container as the present one, or says that this one has ended. */
+export function isRefuted(pod: JsonObject, ref: ContainerRef): boolean {
+  if (stringAt(objectAt(pod, 'metadata'), 'uid') !== ref.podUid) return true
+  const status = containerStatuses(pod).find((one) => stringAt(one, 'name') === ref.container)
+  const current = status && stringAt(status, 'containerID')
+  return (
+    (current !== undefined && current !== ref.containerId) ||
+    isJsonObject(objectAt(status ?? {}, 'state')['terminated'])
+  )
 }
 
 function containerStatuses(pod: JsonObject): JsonObject[] {

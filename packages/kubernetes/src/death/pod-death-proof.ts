@@ -1,11 +1,12 @@
 import { silentLogger, type HolderObserver, type LeaseHolder, type LockWatch, type Logger } from '@tenure/core'
 import type { LeaseClient } from '../lease/lease-client.ts'
-import { isJsonObject } from '../transport/json-object.ts'
+import { isJsonObject, type JsonObject } from '../transport/json-object.ts'
 import type { Resource } from '../transport/resource.ts'
 import type { ObjectSubscription } from '../watch/namespace-watches.ts'
-import { formatContainerRef, parseContainerRef } from './container-ref.ts'
-import { containerOf, hasTerminated } from './container-status.ts'
+import { formatContainerRef, parseContainerRef, type ContainerRef } from './container-ref.ts'
+import { containerOf, hasTerminated, isRefuted, type ContainerQuery } from './container-status.ts'
 import type { DeathProof } from './death-proof.ts'
+import { readKernelContainerId } from './kernel-container-id.ts'
 
 const PODS: Resource = { group: '', version: 'v1', resource: 'pods' }
 
@@ -22,6 +23,8 @@ export interface PodDeathProofOptions {
   readonly container?: string | undefined
   /** When this process started, in milliseconds since the Unix epoch. @default that of the process */
   readonly startedAt?: number
+  /** The ID of the container of this process, without the scheme of the runtime. @default what the kernel tells */
+  readonly kernelId?: string | undefined
   /** @default a logger that drops every line */
   readonly logger?: Logger
 }
@@ -29,42 +32,53 @@ export interface PodDeathProofOptions {
 /**
  * Proves the death of a holder by the status of its container in the API server, which the kubelet of its node writes.
  *
- * Proof is that the very start of the container which the holder named has terminated. A Pod that is missing proves nothing: one
- * that was deleted by force may run on. A node that is cut off proves nothing: its kubelet writes no status. Takes the right to
- * get, list and watch Pods in the namespace of the replicas. Needs a cluster whose kubelets and Pod statuses can be trusted:
- * whoever may write the status of the leader's Pod can end its lease early, as whoever may write the lease can.
+ * Proof is that the very start of the container which the holder named has terminated, after the process of the holder started. A Pod
+ * that is missing proves nothing: one that was deleted by force may run on. A node that is cut off proves nothing: its kubelet writes
+ * no status. Takes the right to get, list and watch Pods in the namespace of the replicas. Needs a cluster whose kubelets and Pod
+ * statuses can be trusted: a client that may write the status of the leader's Pod can end its lease early, as can a client that may
+ * write the lease.
+ *
+ * A replica names its container once the kubelet reports it as running, and withdraws the name when a later status contradicts it.
  */
 export class PodDeathProof implements DeathProof {
   readonly #options: PodDeathProofOptions
   readonly #subscriptions = new Set<ObjectSubscription>()
-  #processRef: string | undefined
+  #own: ContainerRef | undefined
 
   /** Does no I/O. */
   constructor(options: PodDeathProofOptions) {
     this.#options = options
   }
 
-  /** The container of this process; undefined until the kubelet has reported it as running. */
+  /** The container of this process. Undefined until the kubelet has reported it as running, and while its status contradicts that. */
   get processRef(): string | undefined {
-    return this.#processRef
+    return this.#own && formatContainerRef(this.#own)
   }
 
-  /** Begins to look for the container of this process in its Pod. */
+  /** Begins to follow the container of this process in the status of its Pod. */
   start(): void {
-    const { pod, container, logger = silentLogger, startedAt = performance.timeOrigin } = this.#options
+    const { pod, logger = silentLogger } = this.#options
     if (pod === undefined) {
-      return logger.warn({ event: 'no-pod' }, 'not in a Pod (POD_NAME and POD_NAMESPACE): nobody can prove its death')
+      return logger.warn(
+        { event: 'no-pod' },
+        'This process does not know its Pod, so nobody can prove its death. Set POD_NAME and POD_NAMESPACE',
+      )
     }
-    const search = this.#watch(pod, {
-      found: (object) => {
-        const ref = containerOf(object, { container, startedAt })
-        if (ref === undefined) return
-        this.#processRef = formatContainerRef(ref)
-        logger.info({ event: 'container-known', ...ref }, 'the container of this process is known')
-        void search.close()
-      },
-      failed: (err) => logger.warn({ event: 'container-unknown', err }, `cannot read its own Pod: ${err.message}`),
+    const { container, startedAt = performance.timeOrigin, kernelId = readKernelContainerId() } = this.#options
+    this.#watch(pod, {
+      found: (object) => this.#look(object, { container, startedAt, kernelId }),
+      failed: (err) => logger.warn({ event: 'container-unknown', err }, `Could not read its own Pod: ${err.message}`),
     })
+  }
+
+  #look(pod: JsonObject, query: ContainerQuery): void {
+    const { logger = silentLogger } = this.#options
+    const found = containerOf(pod, query)
+    if (found === undefined ? this.#own === undefined || !isRefuted(pod, this.#own) : isSame(found, this.#own)) return
+    this.#own = found
+    if (found !== undefined) logger.info({ event: 'container-known', ...found }, 'Found the container of this process')
+    else
+      logger.info({ event: 'container-withdrawn' }, 'The status of its Pod contradicts the container of this process')
   }
 
   watchHolder(holder: LeaseHolder, observer: HolderObserver): LockWatch {
@@ -119,7 +133,11 @@ export class PodDeathProof implements DeathProof {
   }
 }
 
+function isSame(a: ContainerRef, b: ContainerRef | undefined): boolean {
+  return a.containerId === b?.containerId && a.podUid === b.podUid
+}
+
 interface PodListener {
-  readonly found: (pod: Readonly<Record<string, unknown>>) => void
+  readonly found: (pod: JsonObject) => void
   readonly failed: (cause: Error) => void
 }

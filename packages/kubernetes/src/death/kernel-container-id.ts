@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs'
+
+/** A container ID as containerd, CRI-O and Docker write it into the path of a cgroup. */
+const ID_IN_PATH = /kubepods.*[/-]([0-9a-f]{64})(?:\.scope)?$/
+
+/**
+ * The ID of the container that this process runs in, as the kernel knows it. Undefined where the cgroup namespace hides it, as it
+ * does by default with cgroup v2, and outside of Kubernetes.
+ */
+export function readKernelContainerId(): string | undefined {
+  return kernelContainerId(tryRead('/proc/self/cgroup'), tryRead('/proc/self/mountinfo'))
+}
+
+/** The one container ID in the cgroups of a process and the roots of its cgroup mounts; undefined for none or several. */
+export function kernelContainerId(cgroup: string, mountinfo: string): string | undefined {
+  const mounts = mountinfo.split('\n').filter((line) => / - cgroup2? /.test(line))
+  const paths = [
+    ...cgroup.split('\n').map((line) => line.split(':').slice(2).join(':')),
+    ...mounts.map((line) => line.split(' ')[3] ?? ''),
+  ]
+  const ids = new Set(paths.flatMap((path) => ID_IN_PATH.exec(path)?.[1] ?? []))
+  return ids.size === 1 ? [...ids][0] : undefined
+}
+
+function tryRead(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,80 @@
+import { leaseRole, type LeaseOptions } from 'tenure'
+import type { ApiServer } from './api-server.ts'
+import type { ReplicaProcess } from './replica-process.ts'
+import type { Scenario } from './scenario.ts'
+
+/** A replica, and what the kubelet of its node does. */
+export interface Inhabited {
+  readonly replica: ReplicaProcess
+  /** Reports what became of the container. */
+  report(state: object, container?: { readonly containerID: string; readonly lastState: object }): Promise<void>
+  /** Deletes the Pod at once, whether or not the container has ended. */
+  deletePod(): Promise<void>
+  readonly containerID: string
+}
+
+/** Which replica to start, and what the kubelet reports of it first. */
+interface InhabitOptions {
+  readonly name: string
+  readonly timing: Partial<LeaseOptions>
+  /** When the reported container started. @default now */
+  readonly runningSince?: number
+  /** @default one of its own */
+  readonly containerID?: string
+}
+
+/** A moment as the kubelet writes it. */
+export function wholeSecond(at: number): string {
+  return new Date(Math.floor(at / 1000) * 1000).toISOString().replace(/\.\d+/, '')
+}
+
+/** Starts a replica in a Pod, with the documented rights, and has the kubelet report that its container runs. */
+export async function inhabit(
+  server: ApiServer,
+  scenario: Scenario,
+  { name, timing, runningSince = Date.now(), containerID = `containerd://${name}-1` }: InhabitOptions,
+): Promise<Inhabited> {
+  const { namespace, leaseName } = scenario
+  const pods = `/api/v1/namespaces/${namespace}/pods`
+  const subjects = [{ kind: 'User', name: scenario.userOf(name), apiGroup: 'rbac.authorization.k8s.io' }]
+  const roleName = `${name}-proof`
+  const { role, roleBinding } = leaseRole({ name: leaseName, namespace, subjects, roleName, proveDeath: true })
+  const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
+  await server.admin.expect(`${rbac}/roles`, { method: 'POST', body: role })
+  await server.admin.expect(`${rbac}/rolebindings`, { method: 'POST', body: roleBinding })
+  const spec = { containers: [{ name: 'janitor', image: 'janitor:1' }], automountServiceAccountToken: false }
+  // A controller makes it for every namespace, where one runs.
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } }
+  await server.admin.request(`/api/v1/namespaces/${namespace}/serviceaccounts`, { method: 'POST', body: account })
+  const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace }, spec }
+  await server.admin.expect(pods, { method: 'POST', body })
+  const report: Inhabited['report'] = async (state, container) => {
+    const pod = (await server.admin.expect(`${pods}/${name}`)) as object
+    const status = {
+      name: 'janitor',
+      image: 'janitor:1',
+      imageID: '',
+      ready: true,
+      restartCount: 0,
+      containerID,
+      state,
+      ...container,
+    }
+    const changed = { ...pod, status: { phase: 'Running', containerStatuses: [status] } }
+    await server.admin.expect(`${pods}/${name}/status`, { method: 'PUT', body: changed })
+  }
+  const replica = await scenario.start(name, {
+    granted: false,
+    timing: { ...timing, proveDeath: true },
+    env: { POD_NAME: name, POD_NAMESPACE: namespace },
+  })
+  await report({ running: { startedAt: wholeSecond(runningSince) } })
+  await replica.logged('container-known')
+  return {
+    replica,
+    report,
+    containerID,
+    deletePod: async () =>
+      void (await server.admin.expect(`${pods}/${name}?gracePeriodSeconds=0`, { method: 'DELETE' })),
+  }
+}
