@@ -107,6 +107,30 @@ describe('a LeaseLock', () => {
     await lock.close()
   })
 
+  test('writes without its own annotations when the server finds the lease invalid with them', async () => {
+    await using server = await LoopbackServer.start((message, response) => {
+      const { body } = server.requests.at(-1) ?? { body: '' }
+      if (body.includes('tenure.dev/')) answer(response, 422, { kind: 'Status', reason: 'Invalid' })
+      else answer(response, 200, leaseObject(message.method === 'POST' ? 7 : 8, 'a'))
+    })
+    const lock = new LeaseLock({ ...options, kubeConfig: server.kubeConfig() })
+    const noted = { ...record, annotations: { 'tenure.dev/standbys': '{}' } }
+    const created = await lock.create(noted, unaborted)
+    expect((await lock.update(created, noted, unaborted)).version).toBe(8n)
+    expect(server.requests).toHaveLength(4)
+    await lock.close()
+  })
+
+  test('reports a lease that is invalid without its own annotations, too', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 422, { reason: 'Invalid' }))
+    const lock = new LeaseLock({ ...options, kubeConfig: server.kubeConfig() })
+    const noted = { ...record, annotations: { 'tenure.dev/standbys': '{}' } }
+    await expect(lock.create(noted, unaborted)).rejects.toMatchObject({ failure: 'rejected' })
+    await expect(lock.create(record, unaborted)).rejects.toMatchObject({ failure: 'rejected' })
+    expect(server.requests).toHaveLength(3)
+    await lock.close()
+  })
+
   test('creates by POST and updates by PUT with the version of the base, and needs no read for it', async () => {
     await using server = await LoopbackServer.start((message, response) => {
       answer(response, 200, leaseObject(message.method === 'POST' ? 7 : 8, 'a'))

@@ -421,8 +421,24 @@ describe('a failed answer', () => {
     await transport.close()
   })
 
+  test('of a creation in a namespace that is being deleted does not blame the Role', async () => {
+    const causes = [
+      { reason: 'NamespaceTerminating', message: 'namespace ops is being terminated', field: 'metadata.namespace' },
+    ]
+    await using server = await LoopbackServer.start((_, response) => {
+      answer(response, 403, { kind: 'Status', reason: 'Forbidden', details: { causes } })
+    })
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    const { message } = await failureOf(transport.send(put()))
+    expect(message).toContain('namespace ops is being deleted (403), so nothing can be created in it')
+    expect(message).not.toContain('Role')
+    await transport.close()
+  })
+
   test.each([
     ['the Retry-After header', { 'retry-after': '7' }, { details: { retryAfterSeconds: 3 } }, 7000],
+    ['the Retry-After header, up to 15 s', { 'retry-after': '86400000' }, {}, 15_000],
+    ['the details of the Status, up to 15 s', {}, { details: { retryAfterSeconds: 86_400 } }, 15_000],
     ['the details of the Status', {}, { details: { retryAfterSeconds: 3 } }, 3000],
     [
       'nothing, where a Retry-After date is not understood',

@@ -24,6 +24,7 @@ import type { DeadlineGuard } from '../watchdog/watchdog.ts'
 import type { CandidacyOptions } from './candidacy-options.ts'
 import { describeState, isSameState } from './describe-state.ts'
 import { logEvent } from './event-log.ts'
+import { LeaseNotices } from './lease-notices.ts'
 import { explain } from './explain.ts'
 import type { CandidacyEvent, CandidacyState, DrainOutcome, TermOverEvent } from './events.ts'
 import { TermRun, type TermRunOptions } from './term-run.ts'
@@ -63,6 +64,7 @@ export class Candidacy {
   readonly health: HealthProbe = new HealthProbe()
   readonly #options: CandidacyOptions
   readonly #registrations: Registration[] = []
+  readonly #notices: LeaseNotices
   readonly #seen = new WeakSet<Controller>()
   readonly #stopped = Promise.withResolvers<void>()
   readonly #termWaiters: ((event: TermOverEvent) => void)[] = []
@@ -84,6 +86,7 @@ export class Candidacy {
     this.#options = options
     this.lease = options.lease.name
     this.leaseOptions = options.lease
+    this.#notices = new LeaseNotices({ logger: options.logger, lease: this.lease })
     const election = new HealthRegistry()
     election.register('leader-election', () => this.#assertHealthy())
     this.health.add(election)
@@ -430,6 +433,7 @@ export class Candidacy {
   }
 
   #onState(state: ElectorState): void {
+    this.#notices.look(state, this.#options.config)
     if (state.kind === 'following') this.#warmUps?.begin('following')
     const to = describeState(state, { run: this.#run, wedged: this.#wedged })
     const from = this.#state

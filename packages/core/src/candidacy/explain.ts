@@ -2,6 +2,7 @@ import { nextChanceAt } from '../election/machine/following.ts'
 import type { ElectorConfig } from '../election/machine/config.ts'
 import type { Draining, ElectorState, Following } from '../election/machine/state.ts'
 import type { LiveTask } from '../term/task-scope.ts'
+import { longDurationMs } from './lease-notices.ts'
 import { describeTasks } from './wedged-error.ts'
 
 /** What an explanation is made of besides the state. */
@@ -50,7 +51,7 @@ function explainFollowing(state: Following, context: ExplainContext): string {
   if (observation.kind === 'unknown') return `It has not seen the lease yet${because(context)}`
   if (observation.kind === 'outdated') return 'It has seen that the lease changed, and waits to see how'
   if (observation.kind === 'present' && observation.lease.deleting) {
-    return 'It waits for the lease, which is being deleted, to be gone'
+    return 'The lease is being deleted, and its finalizers keep it. It creates the lease again once they are gone'
   }
   if (pauseMs > 0 && state.pause === 'cool-down') {
     return `It leaves the lease to others for another ${seconds(pauseMs)} after its last term`
@@ -64,7 +65,9 @@ function explainFollowing(state: Following, context: ExplainContext): string {
     holderIdentity === config.identity ? `an earlier holder of its own name, ${holderIdentity}` : holderIdentity
   const ready = state.memory.candidate?.stands === true ? ', as the successor that answered it' : ''
   const since = seconds(now - observation.changedAt)
-  return `It follows ${who}${ready}, whose lease was last seen to change ${since} ago and may be taken in ${seconds(takeInMs)}`
+  const longMs = longDurationMs(observation.lease, config)
+  const why = longMs === undefined ? '' : `, because the lease states a duration of ${longMs / 1000} s`
+  return `It follows ${who}${ready}, whose lease was last seen to change ${since} ago and may be taken in ${seconds(takeInMs)}${why}`
 }
 
 function explainDrain(state: Draining, context: ExplainContext): string {

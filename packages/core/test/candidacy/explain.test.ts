@@ -66,6 +66,10 @@ const CASES: Readonly<Record<ElectorState['kind'], Readonly<Record<string, Case>
       elector: () => after(following(), 4000),
       says: 'It follows other, whose lease was last seen to change 4.0 s ago and may be taken in 11.0 s.',
     },
+    'follows a leader whose lease lasts long': {
+      elector: () => following(lease({ version: 1n, leaseDurationSeconds: 100_000 })),
+      says: 'It follows other, whose lease was last seen to change 0.0 s ago and may be taken in 100000.0 s, because the lease states a duration of 100000 s.',
+    },
     'is the likely successor': {
       elector: () => {
         const { record } = lease({ version: 1n })
@@ -118,7 +122,7 @@ const CASES: Readonly<Record<ElectorState['kind'], Readonly<Record<string, Case>
     },
     'waits for a lease that is being deleted': {
       elector: () => following(lease({ version: 1n, deleting: true })),
-      says: 'It waits for the lease, which is being deleted, to be gone.',
+      says: 'The lease is being deleted, and its finalizers keep it. It creates the lease again once they are gone.',
     },
     'waits to create a deleted lease': {
       elector: () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ABSENT, kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
+import { ABSENT, failed, kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
 
 const renewed = (version: bigint, second: number) =>
   lease({ version, renewTime: `2026-01-01T11:00:${String(second).padStart(2, '0')}.000000Z` })
@@ -49,6 +49,15 @@ describe('A follower', () => {
     })
     expect(kinds(elector.passTo(9499))).toEqual([])
     expect(kinds(elector.passTo(9500))).toEqual(['read'])
+  })
+
+  test('polls after one lease duration at the latest, however long the server asks it to wait', () => {
+    const elector = new PureElector()
+    elector.send({ kind: 'start' })
+    elector.passTo(2500)
+    elector.readResult(failed('throttled', 86_400_000))
+    expect(kinds(elector.passTo(17_499))).toEqual([])
+    expect(kinds(elector.passTo(17_500))).toEqual(['read'])
   })
 
   test("takes the lease when its record has not changed for the record's own duration, and not a moment before", () => {

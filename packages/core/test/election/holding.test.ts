@@ -107,12 +107,20 @@ describe('A leader', () => {
     },
   )
 
-  test('waits for as long as the server asks for, and no longer than to its deadline', () => {
+  test('waits for as long as the server asks for', () => {
     const elector = leading()
     elector.passTo(2000)
-    elector.answerWrite(failed('throttled', 60_000))
-    expect(kinds(elector.passTo(9999))).toEqual([])
-    expect(kinds(elector.passTo(10_000))).toContain('end-term')
+    elector.answerWrite(failed('throttled', 1000))
+    expect(kinds(elector.passTo(2999))).toEqual([])
+    expect(purposes(elector.passTo(3000))).toEqual(['renew'])
+  })
+
+  test('waits for one retry period at most, so that one refusal does not cost the term', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    elector.answerWrite(failed('throttled', 86_400_000))
+    expect(kinds(elector.passTo(3999))).toEqual([])
+    expect(purposes(elector.passTo(4000))).toEqual(['renew'])
   })
 
   test('restores a duration that somebody edited', () => {

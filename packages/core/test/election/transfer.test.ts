@@ -194,6 +194,20 @@ describe('A leader that steps down in favour of another', () => {
     expect(purposes(elector.passTo(1900))).toEqual(['release'])
   })
 
+  test('releases at once when it stops while it waits', () => {
+    const elector = offering({ to: 'other', answerTimeoutMs: 8000 })
+    elector.now = 50
+    elector.send({ kind: 'drained' })
+    expect(purposes(elector.send({ kind: 'stop' }))).toEqual(['release'])
+  })
+
+  test('releases as soon as it is empty when it was stopped before', () => {
+    const elector = offering({ to: 'other', answerTimeoutMs: 8000 })
+    elector.now = 50
+    expect(purposes(elector.send({ kind: 'stop' }))).toEqual([])
+    expect(purposes(elector.send({ kind: 'drained' }))).toEqual(['release'])
+  })
+
   test('goes on renewing while it waits', () => {
     const elector = offering({ to: 'other', answerTimeoutMs: 9000 })
     elector.send({ kind: 'drained' })

@@ -80,20 +80,18 @@ export class ObjectLock implements Lock {
   }
 
   async create(record: LeaseRecord, { signal }: LockRequestOptions): Promise<PresentLease> {
-    const body = this.#options.codec.body({}, this.#options, record)
-    return this.#parse(await this.#send(createObject(this.#reference, body, signal)), 'unknown-outcome')
+    const create = (content: LeaseRecord) =>
+      this.#send(createObject(this.#reference, this.#options.codec.body({}, this.#options, content), signal))
+    return this.#parse(await sendFitting(create, record), 'unknown-outcome')
   }
 
   async update(base: PresentLease, record: LeaseRecord, { signal }: LockRequestOptions): Promise<PresentLease> {
-    const body = updatedBody(this.#options.codec.body, base, this.#options, record)
-    if (body === undefined) {
-      throw new LockRequestError(
-        'rejected',
-        `Could not update ${this.description}: its base was not read from such a lock`,
-      )
+    const update = (content: LeaseRecord) => {
+      const body = updatedBody(this.#options.codec.body, base, this.#options, content)
+      if (body === undefined) throw this.#foreignBaseError()
+      return this.#send(updateObject(this.#reference, body, signal))
     }
-    const request = updateObject(this.#reference, body, signal)
-    return this.#parse(await this.#send(request), 'unknown-outcome')
+    return this.#parse(await sendFitting(update, record), 'unknown-outcome')
   }
 
   watch(observer: LockObserver): LockWatch {
@@ -145,7 +143,29 @@ export class ObjectLock implements Lock {
     )
   }
 
+  #foreignBaseError(): LockRequestError {
+    return new LockRequestError(
+      'rejected',
+      `Could not update ${this.description}: its base was not read from such a lock`,
+    )
+  }
+
   #closedError(verb: string): LockRequestError {
     return new LockRequestError('unreachable', `Could not ${verb} ${this.description}: the lock is closed`)
+  }
+}
+
+/**
+ * Sends a record; once more without the annotations of Tenure when the server finds the content invalid (422). The annotations only
+ * speed up a handover. They do not fit where other clients have filled the 256 KiB that an object has for annotations, and without
+ * this the lease could be neither taken nor released.
+ */
+async function sendFitting(send: (record: LeaseRecord) => Promise<unknown>, record: LeaseRecord): Promise<unknown> {
+  try {
+    return await send(record)
+  } catch (error) {
+    const isInvalid = error instanceof ApiRequestError && error.statusCode === 422
+    if (!isInvalid || Object.keys(record.annotations).length === 0) throw error
+    return send({ ...record, annotations: {} })
   }
 }

@@ -45,11 +45,15 @@ function failureOf(statusCode: number): LockFailure {
 function messageOf(target: ApiTarget, statusCode: number, status: JsonObject): string {
   const said = stringAt(status, 'message')
   return (
-    `Could not ${describeTarget(target)}: ${explain(target, statusCode)}` + (said ? `; the server said: ${said}` : '')
+    `Could not ${describeTarget(target)}: ${explain(target, statusCode, status)}` +
+    (said ? `; the server said: ${said}` : '')
   )
 }
 
-function explain(target: ApiTarget, statusCode: number): string {
+function explain(target: ApiTarget, statusCode: number, status: JsonObject): string {
+  if (isTerminating(status)) {
+    return `namespace ${target.namespace} is being deleted (${statusCode}), so nothing can be created in it`
+  }
   switch (statusCode) {
     case 401:
       return 'the server does not accept the credentials (401); is the token or the client certificate still valid?'
@@ -71,10 +75,20 @@ function explain(target: ApiTarget, statusCode: number): string {
   }
 }
 
-/** `Retry-After` in seconds wins over the `Status` detail of the same meaning; a date in `Retry-After` is not understood. */
+/** The API server answers 403 to every creation in a namespace that is being deleted, whatever the Role grants. */
+function isTerminating(status: JsonObject): boolean {
+  const causes = objectAt(status, 'details')['causes']
+  return (
+    Array.isArray(causes) && causes.some((cause) => isJsonObject(cause) && cause['reason'] === 'NamespaceTerminating')
+  )
+}
+
+/** A server or a proxy that asks for more gets this. Watches and informers obey it, too. */
+const MAX_RETRY_AFTER_MS = 15_000
+
+/** `Retry-After` in seconds wins over the `Status` detail of the same meaning. A date in `Retry-After` is not understood. */
 function retryAfter(headers: IncomingHttpHeaders, status: JsonObject): number | undefined {
-  const header = headers['retry-after']
-  if (header !== undefined && /^\d{1,6}$/.test(header.trim())) return Number(header) * 1000
-  const seconds = integerAt(objectAt(status, 'details'), 'retryAfterSeconds')
-  return seconds === undefined || seconds < 0 ? undefined : seconds * 1000
+  const header = headers['retry-after']?.trim() ?? ''
+  const seconds = /^\d+$/.test(header) ? Number(header) : integerAt(objectAt(status, 'details'), 'retryAfterSeconds')
+  return seconds === undefined || seconds < 0 ? undefined : Math.min(seconds * 1000, MAX_RETRY_AFTER_MS)
 }

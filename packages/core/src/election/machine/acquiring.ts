@@ -6,6 +6,7 @@ import { advance, follow } from './following.ts'
 import { holdFrom } from './hold.ts'
 import { endTerm, observationOf, release } from './releasing.ts'
 import { isRenewalInWholeSeconds } from './records.ts'
+import { pauseAfterFailureMs } from './retry-after.ts'
 import type { Acquiring, Following, Hold, Memory, Observation, SentWrite, Step } from './state.ts'
 
 /** Takes in the answer to the acquiring write. */
@@ -140,7 +141,8 @@ function afterDefeat(back: Following, state: Acquiring, at: Instant, config: Ele
 }
 
 function afterRefusal(back: Following, result: RequestFailure, at: Instant, config: ElectorConfig): Following {
-  const pause = Math.max(result.retryAfterMs ?? 0, config.timing.retryPeriodMs * (1 + 0.2 * at.random))
+  const leastMs = config.timing.retryPeriodMs * (1 + 0.2 * at.random)
+  const pause = pauseAfterFailureMs(result.retryAfterMs, leastMs, config.timing)
   return { ...back, notBefore: at.now + pause, pause: 'failure', pollAt: at.now + pause }
 }
 

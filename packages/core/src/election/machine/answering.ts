@@ -3,6 +3,7 @@ import type { ElectorConfig } from './config.ts'
 import type { LeaseWrite } from './effect.ts'
 import type { Instant, TermKey, WriteResult } from './event.ts'
 import { nextRequest } from './hold.ts'
+import { pauseAfterFailureMs } from './retry-after.ts'
 import { waitForStandbysMs } from './standby.ts'
 import type { Candidate, Following, Memory, SeenOffer, SentAnswer, Step } from './state.ts'
 import { type Answer, readAnswer, readOffer, TRANSFER_DURATION_MS, withAnswer } from './transfer-notes.ts'
@@ -107,7 +108,8 @@ export function answerWritten(state: Following, result: WriteResult, at: Instant
   const idle: SeenOffer = { ...offer, request: undefined }
   if (result.kind === 'written') return { ...state, offer: idle }
   if (result.failure === 'conflict') return { ...state, offer: { ...idle, refused: offer.request.base } }
-  const pauseMs = Math.max(result.retryAfterMs ?? 0, (config.timing.retryPeriodMs / 4) * (1 + 0.2 * at.random))
+  const leastMs = (config.timing.retryPeriodMs / 4) * (1 + 0.2 * at.random)
+  const pauseMs = pauseAfterFailureMs(result.retryAfterMs, leastMs, config.timing)
   return { ...state, offer: { ...idle, answerAt: at.now + pauseMs } }
 }
 

@@ -148,6 +148,13 @@ export function drainedVoluntarily(state: Draining, context: EndContext): Step {
   return release({ memory, hold, epoch, cooldownMs, accepts, afterwards }, context.at, context.config)
 }
 
+/** The replica stops while its term drains: it waits no longer for an answer once the term is empty. */
+export function stopDraining(state: Draining, context: EndContext): Step {
+  const answerBy = Math.min(state.answerBy, context.at.now)
+  const next: Draining = { ...state, afterwards: 'stop', answerBy }
+  return next.stage === 'empty' ? drainedVoluntarily(next, context) : { state: next, effects: [] }
+}
+
 /** The term of an involuntary end is empty. */
 export function drainedAborting(state: Aborting, context: EndContext): Step {
   const outcome = state.reason === 'superseded' || state.reason === 'lease-deleted' ? 'lost' : 'left'

@@ -9,6 +9,7 @@ import { holdBackMs } from './hold-back.ts'
 import { nextRequest } from './hold.ts'
 import { inherit, inheritanceOf } from './inheriting.ts'
 import { acquireRecord, isSameRecord, isWrittenAs } from './records.ts'
+import { pauseAfterFailureMs } from './retry-after.ts'
 import { readProcessRef, readTransferNonce } from './transfer-notes.ts'
 import { waitForStandbysMs } from './standby.ts'
 import type { Acquiring, ElectorState, Following, Memory, Observation, SentWrite, Step, View } from './state.ts'
@@ -168,13 +169,13 @@ export function isIdentityTaken(state: Following, snapshot: LockSnapshot, identi
 /** Plans the next poll after a read was answered. */
 export function afterRead(state: Following, result: ReadResult, at: Instant, config: ElectorConfig): Following {
   const { retryPeriodMs } = config.timing
-  const jittered = at.now + retryPeriodMs * (1 + 0.2 * at.random)
   const { observation } = state
   const inDoubt = state.outstanding.length > 0 || observation.kind === 'outdated'
-  const retryAfter = result.kind === 'failed' ? at.now + (result.retryAfterMs ?? 0) : at.now
-  if (inDoubt) return { ...state, reading: undefined, pollAt: Math.max(at.now + retryPeriodMs / 4, retryAfter) }
-  const poll = state.memory.watch === 'down' || result.kind === 'failed'
-  return { ...state, reading: undefined, pollAt: poll ? Math.max(jittered, retryAfter) : undefined }
+  const poll = inDoubt || state.memory.watch === 'down' || result.kind === 'failed'
+  if (!poll) return { ...state, reading: undefined, pollAt: undefined }
+  const leastMs = inDoubt ? retryPeriodMs / 4 : retryPeriodMs * (1 + 0.2 * at.random)
+  const asked = result.kind === 'failed' ? result.retryAfterMs : undefined
+  return { ...state, reading: undefined, pollAt: at.now + pauseAfterFailureMs(asked, leastMs, config.timing) }
 }
 
 /** When the lease becomes free by what was seen of it, and when to take it. */
@@ -211,7 +212,8 @@ function freeSince({ memory }: Following, { lease, changedAt }: Extract<View, { 
 /** A record without a usable duration protects its holder for the longest time that other clients use by default. */
 const DURATION_OF_UNREADABLE_RECORD_MS = 15_000
 
-function durationMs(lease: PresentLease): number {
+/** For how long others leave a lease alone after they last saw it change. */
+export function durationMs(lease: PresentLease): number {
   const seconds = lease.record.leaseDurationSeconds
   return seconds !== undefined && seconds > 0 ? seconds * 1000 : DURATION_OF_UNREADABLE_RECORD_MS
 }

@@ -192,9 +192,13 @@ function retryNow(context: HoldContext, effects: readonly ElectorEffect[]): Hold
   return { kind: 'held', memory: context.memory, hold: { ...context.hold, request }, effects }
 }
 
-/** Failed requests are repeated four times in a retry period, so that a short disturbance costs little of the deadline. */
+/**
+ * Failed requests are repeated four times in a retry period, so that a short disturbance costs little of the deadline. A store that asks
+ * for more time gets one retry period at most: a leader sends no more than that in normal times, and a longer pause costs the term.
+ */
 function retryLater(context: HoldContext, effects: readonly ElectorEffect[], retryAfterMs = 0): HoldStep {
-  const pause = Math.max(retryAfterMs, (context.config.timing.retryPeriodMs / 4) * (1 + 0.2 * context.at.random))
+  const { retryPeriodMs } = context.config.timing
+  const pause = Math.max(Math.min(retryAfterMs, retryPeriodMs), (retryPeriodMs / 4) * (1 + 0.2 * context.at.random))
   const request: HoldRequest = { kind: 'waiting', at: context.at.now + pause }
   return { kind: 'held', memory: context.memory, hold: { ...context.hold, request }, effects }
 }

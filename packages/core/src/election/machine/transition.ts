@@ -11,6 +11,7 @@ import {
   drainedVoluntarily,
   endingWakesAt,
   escalate,
+  stopDraining,
 } from './ending.ts'
 import type { ElectorEvent, Instant, TermKey } from './event.ts'
 import {
@@ -220,7 +221,7 @@ const TABLE: Table = {
     ...unlessOverridden,
     ...whileHolding(drainingStep, heldOnOffer),
     lost: (state, event, context) => drainingStep(state, lossOf(state, event), context),
-    stop: (state) => ({ state: { ...state, afterwards: 'stop' }, effects: [] }),
+    stop: (state, _event, context) => stopDraining(state, context),
     drained: (state, _event, context) => drainedVoluntarily(state, context),
   },
   aborting: {

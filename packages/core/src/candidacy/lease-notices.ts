@@ -1,0 +1,66 @@
+import type { ElectorConfig } from '../election/machine/config.ts'
+import { durationMs } from '../election/machine/following.ts'
+import type { ElectorState } from '../election/machine/state.ts'
+import type { PresentLease } from '../lock/lock.ts'
+import type { Logger } from '../ports/logger.ts'
+
+/** A stated duration of more than so many own lease durations is worth a warning. */
+const LONG_FACTOR = 4
+
+/** Warns of a lease that will leave the fleet without a leader, once for as long as it lasts. */
+export class LeaseNotices {
+  readonly #log: { readonly logger: Logger; readonly lease: string }
+  #last: string | undefined
+
+  constructor(log: { readonly logger: Logger; readonly lease: string }) {
+    this.#log = log
+  }
+
+  /** Looks at the lease as the elector sees it now. */
+  look(state: ElectorState, config: ElectorConfig): void {
+    const lease = leaseOf(state)
+    if (lease === undefined) return
+    const notice = noticeOf(lease, config)
+    if (notice?.event !== this.#last && notice !== undefined) {
+      const { event, message } = notice
+      this.#log.logger.warn({ lease: this.#log.lease, event, holder: lease.record.holderIdentity }, message)
+    }
+    this.#last = notice?.event
+  }
+}
+
+/** How long a record protects its holder, where that is unusually long; undefined where it is not. */
+export function longDurationMs(lease: PresentLease, { timing, identity }: ElectorConfig): number | undefined {
+  const ms = durationMs(lease)
+  const isForeign = lease.record.holderIdentity !== '' && lease.record.holderIdentity !== identity
+  return isForeign && ms > LONG_FACTOR * timing.leaseDurationMs ? ms : undefined
+}
+
+function noticeOf(
+  lease: PresentLease,
+  config: ElectorConfig,
+): { readonly event: string; readonly message: string } | undefined {
+  if (lease.deleting) {
+    return {
+      event: 'lease-deleting',
+      message:
+        'The lease is being deleted, but its finalizers keep it. Nobody can acquire it before they are gone. Remove ' +
+        '`metadata.finalizers` from the lease',
+    }
+  }
+  const longMs = longDurationMs(lease, config)
+  if (longMs === undefined) return undefined
+  const ownSeconds = config.timing.leaseDurationMs / 1000
+  return {
+    event: 'lease-duration-long',
+    message:
+      `The lease of ${lease.record.holderIdentity} states a duration of ${longMs / 1000} s, and this replica writes ` +
+      `${ownSeconds} s. If that holder dies, nobody may acquire the lease for ${longMs / 1000} s. Set ` +
+      `\`spec.leaseDurationSeconds\` to ${ownSeconds}`,
+  }
+}
+
+function leaseOf(state: ElectorState): PresentLease | undefined {
+  if ('hold' in state) return state.hold.lease
+  return 'observation' in state && state.observation.kind === 'present' ? state.observation.lease : undefined
+}

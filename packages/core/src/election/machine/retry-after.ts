@@ -1,0 +1,13 @@
+import type { ResolvedTimingOptions } from '../timing-options.ts'
+
+/**
+ * How long to wait after a failed request: `leastMs`, or longer when the store asks for it, but never longer than one lease duration. A
+ * store that asks for hours would keep a healthy fleet without a leader.
+ */
+export function pauseAfterFailureMs(
+  retryAfterMs: number | undefined,
+  leastMs: number,
+  { leaseDurationMs }: ResolvedTimingOptions,
+): number {
+  return Math.min(Math.max(retryAfterMs ?? 0, leastMs), Math.max(leastMs, leaseDurationMs))
+}

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { LeaseNotices } from '../../src/candidacy/lease-notices.ts'
+import type { Logger } from '../../src/ports/logger.ts'
+import { lease, ME, PureElector } from '../election/pure-elector.ts'
+
+/** A logger that keeps its warnings, with the event of each. */
+function warnings() {
+  const lines: [string, unknown][] = []
+  const drop = () => {}
+  const logger: Logger = {
+    debug: drop,
+    info: drop,
+    error: drop,
+    warn: ({ event }, message) => void lines.push([message, event]),
+    child: () => logger,
+  }
+  return { lines, notices: new LeaseNotices({ logger, lease: 'lease' }) }
+}
+
+/** A follower, and what is logged about the lease that it sees. */
+function watcher() {
+  const { lines, notices } = warnings()
+  const elector = new PureElector()
+  elector.follow(lease({ version: 1n }))
+  const see = (...[fields]: Parameters<typeof lease>) => {
+    elector.observe(lease(fields))
+    notices.look(elector.state, elector.config)
+  }
+  return { lines, see }
+}
+
+test('a lease with a duration far above the own one is warned of once, with the duration and the remedy', () => {
+  const { lines, see } = watcher()
+  see({ version: 2n, leaseDurationSeconds: 60 })
+  expect(lines).toEqual([])
+  see({ version: 3n, leaseDurationSeconds: 100_000 })
+  see({ version: 4n, leaseDurationSeconds: 100_000, renewTime: '2026-01-01T12:00:09.000000Z' })
+  expect(lines).toEqual([[expect.stringContaining('nobody may acquire the lease for 100000 s'), 'lease-duration-long']])
+  expect(lines[0]?.[0]).toContain('Set `spec.leaseDurationSeconds` to 15')
+  see({ version: 5n })
+  see({ version: 6n, leaseDurationSeconds: 100_000 })
+  expect(lines).toHaveLength(2)
+})
+
+test('a lease that finalizers keep is warned of once, to followers and to its leader', () => {
+  const { lines, see } = watcher()
+  see({ version: 2n, deleting: true })
+  see({ version: 3n, deleting: true })
+  expect(lines).toEqual([[expect.stringContaining('Remove `metadata.finalizers`'), 'lease-deleting']])
+
+  const leader = new PureElector().lead()
+  leader.observe({ ...leader.stored(9n), deleting: true })
+  const ofLeader = warnings()
+  ofLeader.notices.look(leader.state, leader.config)
+  expect(ofLeader.lines).toHaveLength(1)
+})
+
+test('a leader is not warned of its own duration, nor a follower of a lease that nobody holds', () => {
+  const { lines, see } = watcher()
+  see({ version: 2n, leaseDurationSeconds: 100_000, holderIdentity: ME })
+  see({ version: 3n, leaseDurationSeconds: 100_000, holderIdentity: '' })
+  expect(lines).toEqual([])
+})
