@@ -8,6 +8,8 @@ export const UNKNOWN_LEADER = 'leaderelection.k8s.io/unknown'
 export interface LeasePair {
   readonly primary: LockSnapshot
   readonly secondary: LockSnapshot
+  /** The record that was last seen in a lease which was deleted since. */
+  readonly deleted?: { readonly primary: LeaseRecord | undefined; readonly secondary: LeaseRecord | undefined }
 }
 
 /** Whose record stands for both. */
@@ -27,22 +29,42 @@ export interface Combination {
  *    that X writes as part of `own`.
  * 3. Every other combination has a holder nobody can be, and a record that changes whenever one of the two does: so it is left
  *    alone until both have stood still for the longer of their durations.
+ * 4. An absent lease counts as free, unless it was seen with a holder before it was deleted: then it counts as held for as long as
+ *    that record says. A lease that is deleted under this process makes the whole absent.
  *
  * `own` are the records that this process has sent since one of them was known to have reached both, with that one. As long as
  * only one of the two has a record, it is not written yet.
  */
 export function combine(pair: LeasePair, own: readonly LeaseRecord[]): Combination | undefined {
-  const { primary, secondary } = pair
-  if (primary.kind === 'absent')
-    return secondary.kind === 'absent' ? undefined : disagreeing(undefined, secondary.record)
-  if (secondary.kind === 'absent') {
-    return isHalfWritten(primary.record, own) ? disagreeing(primary.record, undefined) : decidedBy('primary', primary)
+  const { primary, secondary, deleted } = pair
+  if (primary.kind === 'absent' && secondary.kind === 'absent') return undefined
+  if (primary.kind === 'absent' || secondary.kind === 'absent') {
+    const isPrimary = primary.kind === 'present'
+    const left = isPrimary ? primary : secondary
+    if (left.kind === 'absent') return undefined
+    return besideAbsent(
+      { left, deciding: isPrimary ? 'primary' : 'secondary' },
+      { own, gone: deleted?.[isPrimary ? 'secondary' : 'primary'] },
+    )
   }
   const [first, second] = [primary.record, secondary.record]
   if (first.holderIdentity === second.holderIdentity) return agreeing(first, second, own)
   if (second.holderIdentity === '' && !isHalfWritten(first, own)) return decidedBy('primary', primary)
   if (first.holderIdentity === '' && !isHalfLost(first, second, own)) return decidedBy('secondary', secondary)
   return disagreeing(first, second)
+}
+
+/** Takes one lease, beside another that is absent, for both. */
+function besideAbsent(
+  { left, deciding }: { readonly left: PresentLease; readonly deciding: 'primary' | 'secondary' },
+  { own, gone }: { readonly own: readonly LeaseRecord[]; readonly gone: LeaseRecord | undefined },
+): Combination | undefined {
+  const { record } = left
+  const isOwned = record.holderIdentity !== '' && isOwnHolder(record, own)
+  if (isOwned && gone?.holderIdentity === record.holderIdentity) return undefined
+  const mayActStill = gone !== undefined && gone.holderIdentity !== '' && gone.holderIdentity !== record.holderIdentity
+  if (!isOwned && !mayActStill) return decidedBy(deciding, left)
+  return deciding === 'primary' ? disagreeing(record, gone) : disagreeing(gone, record)
 }
 
 /** Whether two records differ in nothing but annotations. */
@@ -76,11 +98,12 @@ function disagreeing(first: LeaseRecord | undefined, second: LeaseRecord | undef
 
 function joined(first: LeaseRecord | undefined, second: LeaseRecord | undefined): LeaseRecord {
   const join = (key: 'acquireTime' | 'renewTime') => `${first?.[key] ?? ''},${second?.[key] ?? ''}`
-  const durations = [first?.leaseDurationSeconds, second?.leaseDurationSeconds]
+  const records = [first, second].filter((record) => record !== undefined)
   return {
     holderIdentity: UNKNOWN_LEADER,
-    // One that is missing counts for as long as that of a record without one does.
-    leaseDurationSeconds: Math.max(...durations.map((seconds) => seconds ?? LONGEST_DEFAULT_SECONDS)),
+    leaseDurationSeconds: Math.max(
+      ...records.map(({ leaseDurationSeconds }) => leaseDurationSeconds ?? LONGEST_DEFAULT_SECONDS),
+    ),
     acquireTime: join('acquireTime'),
     renewTime: join('renewTime'),
     leaseTransitions: greatest(first?.leaseTransitions, second?.leaseTransitions),
@@ -88,6 +111,7 @@ function joined(first: LeaseRecord | undefined, second: LeaseRecord | undefined)
   }
 }
 
+/** How long a record without a duration protects its holder. */
 const LONGEST_DEFAULT_SECONDS = 15
 
 /** The primary names this process, but the secondary does not: the other half of the write is missing. */

@@ -5,6 +5,7 @@ import type { Lock, LockRequestOptions, LockSnapshot, PresentLease } from '../lo
 export class MultiLockSide {
   readonly lock: Lock
   #newest: LockSnapshot | undefined
+  #lastRecord: LeaseRecord | undefined
   #rank = -1n
 
   constructor(lock: Lock) {
@@ -14,6 +15,11 @@ export class MultiLockSide {
   /** The newest that was seen of the lease. */
   get newest(): LockSnapshot | undefined {
     return this.#newest
+  }
+
+  /** The record of the newest lease that was seen, which may be deleted by now. */
+  get lastRecord(): LeaseRecord | undefined {
+    return this.#lastRecord
   }
 
   /** Grows with everything that is seen of the lease, deletion included. */
@@ -45,6 +51,7 @@ export class MultiLockSide {
     if (rank <= this.#rank) return
     this.#rank = rank
     this.#newest = snapshot
+    if (snapshot.kind === 'present') this.#lastRecord = snapshot.record
   }
 }
 

@@ -49,7 +49,9 @@ export class MultiLock implements Lock {
   }
 
   create(record: LeaseRecord, options: LockRequestOptions): Promise<PresentLease> {
-    return this.#writeBoth(ABSENT, record, options)
+    const pair = this.#pair()
+    // One of the two may be left of a lease that counts as absent.
+    return this.#writeBoth(combine(pair, this.#own) === undefined ? pair : ABSENT, record, options)
   }
 
   async update(base: PresentLease, record: LeaseRecord, options: LockRequestOptions): Promise<PresentLease> {
@@ -89,10 +91,28 @@ export class MultiLock implements Lock {
       // Any of them may still arrive late, where its outcome is not known.
       this.#own = [...this.#own, record].slice(-MOST_OWN_RECORDS)
       const primary = await this.#primary.write(pair.primary, record, options)
-      const secondary = await this.#secondary.write(pair.secondary, record, options)
-      this.#own = [record]
-      return { primary, secondary }
+      try {
+        const secondary = await this.#secondary.write(pair.secondary, record, options)
+        this.#own = [record]
+        return { primary, secondary }
+      } catch (error) {
+        if (isLost(error) && !isHeldBy(pair.primary, record)) await this.#giveBack(primary, options)
+        throw error
+      }
     })
+  }
+
+  /**
+   * Frees the primary after this process has lost the secondary to another one. It held neither before, so no task of it runs; and
+   * with its name left on the primary it would wait for itself later.
+   */
+  async #giveBack(primary: PresentLease, options: LockRequestOptions): Promise<void> {
+    const freed = { ...primary.record, holderIdentity: '', leaseDurationSeconds: 1 }
+    try {
+      await this.#primary.write(primary, freed, options)
+    } catch {
+      // The name stays until the lease expires. The caller reports the lost secondary.
+    }
   }
 
   /** Annotations go where the record is that they belong to, and leave the rest of it as it is. */
@@ -124,7 +144,12 @@ export class MultiLock implements Lock {
   }
 
   #pair(): LeasePair {
-    return { primary: this.#primary.newest ?? ABSENT.primary, secondary: this.#secondary.newest ?? ABSENT.secondary }
+    const [primary, secondary] = [this.#primary, this.#secondary]
+    return {
+      primary: primary.newest ?? ABSENT.primary,
+      secondary: secondary.newest ?? ABSENT.secondary,
+      deleted: { primary: primary.lastRecord, secondary: secondary.lastRecord },
+    }
   }
 
   #snapshot(pair: LeasePair): LockSnapshot {
@@ -152,6 +177,15 @@ export class MultiLock implements Lock {
 const MOST_OWN_RECORDS = 64
 
 const ABSENT: LeasePair = { primary: { kind: 'absent' }, secondary: { kind: 'absent' } }
+
+/** Whether a write has certainly not happened, because the store refused it. */
+function isLost(error: unknown): boolean {
+  return error instanceof LockRequestError && error.failure !== 'unknown-outcome'
+}
+
+function isHeldBy(lease: LockSnapshot, { holderIdentity }: LeaseRecord): boolean {
+  return lease.kind === 'present' && lease.record.holderIdentity === holderIdentity
+}
 
 function isPair(native: unknown): native is LeasePair {
   return typeof native === 'object' && native !== null && 'primary' in native && 'secondary' in native

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { LeaseRecord } from '../../../src/lock/lease-record.ts'
 import type { LockSnapshot } from '../../../src/lock/lock.ts'
-import { combine, UNKNOWN_LEADER } from '../../../src/lock/multi/combined-lease.ts'
+import { combine, type LeasePair, UNKNOWN_LEADER } from '../../../src/lock/multi/combined-lease.ts'
 
 function record(holderIdentity: string, second = 5, changes: Partial<LeaseRecord> = {}): LeaseRecord {
   return {
@@ -48,17 +48,60 @@ describe('Two leases taken for one', () => {
     expect(combined(primary, record('a', 6))).toEqual({ deciding: 'both', record: record('a', 6) })
   })
 
-  test('have an unknown holder when they name two, or when the first is gone, however the other is', () => {
-    for (const [primary, secondary] of [
-      [record('a'), record('b')],
-      [undefined, record('b')],
-      [undefined, record('')],
-    ] as const) {
-      expect(combined(primary, secondary)).toMatchObject({
-        deciding: 'neither',
-        record: { holderIdentity: UNKNOWN_LEADER, annotations: {} },
-      })
+  test('have an unknown holder when they name two', () => {
+    expect(combined(record('a'), record('b'))).toMatchObject({
+      deciding: 'neither',
+      record: { holderIdentity: UNKNOWN_LEADER, annotations: {} },
+    })
+  })
+
+  describe('of which one is absent', () => {
+    const without = (side: 'primary' | 'secondary', left: LeaseRecord, gone?: LeaseRecord, ...own: LeaseRecord[]) => {
+      const other = side === 'primary' ? 'secondary' : 'primary'
+      const pair = { [side]: { kind: 'absent' }, [other]: snapshot(left) } as Pick<LeasePair, 'primary' | 'secondary'>
+      const deleted = { primary: undefined, secondary: undefined, [side]: gone }
+      return combine({ ...pair, deleted }, own)
     }
+
+    test.each(['primary', 'secondary'] as const)('are the other one when the %s was never seen', (side) => {
+      expect(without(side, record('a'))?.record).toEqual(record('a'))
+      expect(without(side, record(''))?.record.holderIdentity).toBe('')
+    })
+
+    test.each(['primary', 'secondary'] as const)(
+      'are the other one when the %s was free before it was deleted',
+      (side) => {
+        expect(without(side, record(''), record(''))?.record.holderIdentity).toBe('')
+        expect(without(side, record('a'), record(''))?.record).toEqual(record('a'))
+      },
+    )
+
+    test.each(['primary', 'secondary'] as const)(
+      'are the other one when both had one holder before the %s was deleted',
+      (side) => {
+        expect(without(side, record('a'), record('a'))?.record).toEqual(record('a'))
+      },
+    )
+
+    test.each(['primary', 'secondary'] as const)(
+      'have an unknown holder for as long as the deleted %s says',
+      (side) => {
+        for (const left of [record(''), record('b')]) {
+          const gone = record('a', 5, { leaseDurationSeconds: 30 })
+          expect(without(side, left, gone)?.record).toMatchObject({
+            holderIdentity: UNKNOWN_LEADER,
+            leaseDurationSeconds: 30,
+          })
+        }
+      },
+    )
+
+    test.each(['primary', 'secondary'] as const)(
+      'are absent for this process when the %s was deleted under it',
+      (side) => {
+        expect(without(side, record('me', 6), record('me', 5), record('me', 6))).toBeUndefined()
+      },
+    )
   })
 
   test('that have an unknown holder change whenever one of them does, and count for the longer duration', () => {
@@ -67,7 +110,6 @@ describe('Two leases taken for one', () => {
     expect(first?.leaseDurationSeconds).toBe(15)
     expect(combined(record('a', 2), short)?.record).not.toEqual(first)
     expect(combined(record('a', 1), record('b', 2, { leaseDurationSeconds: 1 }))?.record).not.toEqual(first)
-    expect(combined(undefined, short)?.record.leaseDurationSeconds).toBe(15)
   })
 
   test('show a holder of both that renews only one of them', () => {

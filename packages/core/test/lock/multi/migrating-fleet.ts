@@ -20,6 +20,8 @@ export class MigratingFleet {
   /** How many terms each generation had. */
   readonly terms: Record<Generation, number> = { old: 0, multi: 0, new: 0 }
   isCalm = false
+  /** Whether somebody deletes one of the two leases now and then. */
+  losesLeases = false
   #started = 0
   #lastEpoch = 0n
 
@@ -87,7 +89,8 @@ export class MigratingFleet {
     const replica = this.replicas[Math.floor(this.random() * this.replicas.length)]
     const dice = this.random()
     if (replica === undefined || dice < 0.5) return
-    if (dice < 0.75) replica.cut(this.random() * 25_000)
+    if (this.losesLeases && dice < 0.65) this.store.delete(this.random() < 0.5 ? 'old' : 'new')
+    else if (dice < 0.75) replica.cut(this.random() * 25_000)
     else if (dice < 0.9) void replica.manager.stepDown({ cooldownMs: this.random() * 3000 })
     else if (this.replicas.length > 1) {
       replica.kill()

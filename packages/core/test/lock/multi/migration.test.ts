@@ -36,6 +36,21 @@ describe('A fleet that is moved from one lock to another, replica by replica and
     expect((await migrate(['old', 'multi', 'old', 'multi', 'new', 'multi'], RUNS / 3)).broken).toEqual([])
   })
 
+  test('never has two leaders while one of the two leases is deleted now and then, and leads in the end', async () => {
+    const broken: string[] = []
+    for (let seed = 1; seed <= RUNS; seed++) {
+      const fleet = new MigratingFleet(seed)
+      await fleet.start(3, 'multi')
+      fleet.losesLeases = true
+      await fleet.live(600_000)
+      await fleet.settle()
+      if (fleet.leaders.length !== 1) fleet.broken.push(`${fleet.leaders.length} leaders in the end`)
+      broken.push(...fleet.broken.map((what) => `seed ${seed}: ${what}`))
+      for (const replica of fleet.replicas) replica.kill()
+    }
+    expect(broken).toEqual([])
+  })
+
   test('has two leaders when it skips the step with both locks: the test can fail', async () => {
     const { broken } = await migrate(['old', 'new'], RUNS / 3)
     expect(broken.filter((what) => what.includes('was at work'))).not.toEqual([])

@@ -134,14 +134,38 @@ describe('A multi lock', () => {
     expect(holders).toEqual([UNKNOWN_LEADER, 'b'])
   })
 
-  test('reports that the primary was deleted under its holder', async () => {
-    const { lock, store } = open()
-    await lock.create(record('me'), options)
-    const { seen } = watching(lock)
-    await settle()
-    store.delete('old')
-    await settle()
-    expect(seen.at(-1)).toMatchObject({ kind: 'present', record: { holderIdentity: UNKNOWN_LEADER } })
-    expect(seen.at(-1)?.version).toBeGreaterThan(seen[0]?.version ?? 0n)
+  test.each(['old', 'new'])(
+    'is absent for its holder when the %s lease was deleted, and can be created again',
+    async (name) => {
+      const { lock, store, stored } = open()
+      await lock.create(record('me'), options)
+      const { seen } = watching(lock)
+      await settle()
+      store.delete(name)
+      await settle()
+      expect(seen.at(-1)?.kind).toBe('absent')
+      expect(seen.at(-1)?.version).toBeGreaterThan(seen[0]?.version ?? 0n)
+      await lock.create(record('me', { leaseTransitions: 1 }), options)
+      expect([stored('old'), stored('new')]).toEqual(Array(2).fill(record('me', { leaseTransitions: 1 })))
+    },
+  )
+
+  test('frees the primary again when somebody else was faster with the secondary', async () => {
+    const { lock, store, stored } = open()
+    store.write('new', record(''), undefined)
+    const free = await present(lock)
+    store.write('new', record('b'), store.read('new').version)
+    await expect(lock.update(free, record('me'), options)).rejects.toMatchObject({ failure: 'conflict' })
+    expect(stored('old')).toMatchObject({ holderIdentity: '' })
+    expect((await present(lock)).record).toEqual(record('b'))
+  })
+
+  test('keeps the primary when it loses the secondary of a lease that it holds: its tasks may still run', async () => {
+    const { lock, store, stored } = open()
+    const lease = await lock.create(record('me'), options)
+    store.write('new', record('b'), store.read('new').version)
+    const renewed = record('me', { renewTime: '2026-01-01T00:00:02.000000Z' })
+    await expect(lock.update(lease, renewed, options)).rejects.toMatchObject({ failure: 'conflict' })
+    expect(stored('old')).toMatchObject({ holderIdentity: 'me' })
   })
 })
