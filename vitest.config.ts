@@ -14,6 +14,7 @@ const THOROUGH = [
   'packages/core/test/election/fleet.test.ts',
   'packages/core/test/explore/**/*.test.ts',
   'packages/core/test/lock/multi/migration.test.ts',
+  'packages/core/test/term/owned/descendants.test.ts',
   'packages/core/test/watchdog/**/*.test.ts',
   'packages/kubernetes/test/isolation.test.ts',
   'packages/ops/test/{term-leaks,transition-blockers}.test.ts',

@@ -10,6 +10,7 @@ import { acquire, use } from './owned/acquisition.ts'
 import { child, type ChildOptions } from './owned/child-process.ts'
 import { iterate } from './owned/iteration.ts'
 import { listen, type Listener, type ListenTarget } from './owned/listener.ts'
+import { OwnedProcesses } from './owned/owned-processes.ts'
 import type { Owner } from './owned/owner.ts'
 import { serve } from './owned/server.ts'
 import { timeout } from './owned/timeout.ts'
@@ -44,6 +45,7 @@ export class ControllerTerm implements Term, Owner {
   readonly health: HealthRegistry = new HealthRegistry()
   readonly scope: TaskScope
   readonly gateSignal: AbortSignal
+  readonly processes: OwnedProcesses = new OwnedProcesses(this)
   /** When the controller told last that it gets on; its beginning until it has. */
   progressedAt: number
   readonly #options: ControllerTermOptions

@@ -1,16 +1,21 @@
 import type { ChildProcess } from 'node:child_process'
 import { resolveDurationMs } from '../../options/duration.ts'
 import { assertKnownKeys } from '../../options/known-keys.ts'
+import { OptionsError } from '../../options/options-error.ts'
 import type { Timer } from '../../ports/clock.ts'
 import type { TaskNote } from '../task-scope.ts'
+import { FamilyEnd } from './family-end.ts'
 import { OwnedExitError } from './owned-exit-error.ts'
 import { onAbort, type Owner } from './owner.ts'
 
 /** How a child process is ended with its term. */
 export interface ChildOptions {
-  /** What it is sent when the term begins to end. @default 'SIGTERM' */
+  /** The signal for it when the term begins to end. The processes that it leaves behind get SIGTERM. @default 'SIGTERM' */
   readonly stopSignal?: NodeJS.Signals
-  /** How long it may take to exit after that, before it is killed. At the hard abort it is killed in any case. @default until then */
+  /**
+   * How long it and its descendants may take to exit after that. Then they are killed. At the hard abort they are killed in any
+   * case. @default until then
+   */
   readonly killAfterMs?: number
 }
 
@@ -20,30 +25,52 @@ export interface ChildStart<C extends ChildProcess> {
   readonly options: ChildOptions
 }
 
-/** Starts a child process and tracks it until it has exited and its standard streams have closed. */
+/**
+ * Starts a child process and tracks it until it has exited, its standard streams have closed and none of its descendants runs. A
+ * guard kills them all if this process dies.
+ */
 export function child<C extends ChildProcess>(owner: Owner, name: string, { start, options }: ChildStart<C>): C {
   assertKnownKeys('`term.child()`', options, ['stopSignal', 'killAfterMs'])
   const killAfterMs = resolveDurationMs('killAfterMs', options.killAfterMs, { fallback: Infinity, min: 0 })
-  owner.assertOpen(`child ${name}`)
-  const started = start()
+  const task = `child ${name}`
+  owner.assertOpen(task)
+  const family = owner.processes.start(start)
+  const { started } = family
+  if (!family.children.includes(started) && reportsChildren()) throw notStartedHere(name, started)
+  const rest = new FamilyEnd(owner, family)
   owner
-    .track(`child ${name}`, async (task) => {
+    .track(task, async (note) => {
       const over = closed(started)
       const forget = endWithTerm({
         owner,
-        task,
+        task: note,
         child: started,
+        rest,
         killAfterMs,
         stopSignal: options.stopSignal ?? 'SIGTERM',
       })
-      task.waitsOn = `process ${started.pid}`
-      const { failure, exitCode, signal } = await over.finally(forget)
-      if (owner.signal.aborted) return
-      if (failure !== undefined) throw failure
-      if (exitCode !== 0) throw new OwnedExitError(name, exitCode, signal)
+      note.waitsOn = `process ${started.pid}`
+      const failure = failureOf(name, await over)
+      await rest.finish({ name: task, task: note, failure: owner.signal.aborted ? undefined : failure, forget })
     })
     .catch(() => {})
   return started
+}
+
+/** Bun and Deno do not report the child processes that they start. */
+function reportsChildren(): boolean {
+  return !('bun' in process.versions) && !('deno' in process.versions)
+}
+
+function notStartedHere(name: string, child: ChildProcess): OptionsError {
+  return new OptionsError(
+    `Expected \`start\` of \`term.child('${name}', start)\` to start the child process that it returns, got process ${child.pid}, which was started before. Call \`spawn()\` in \`start\``,
+  )
+}
+
+function failureOf(name: string, { failure, exitCode, signal }: ChildEnd): { readonly error: Error } | undefined {
+  if (failure !== undefined) return { error: failure }
+  return exitCode === 0 ? undefined : { error: new OwnedExitError(name, exitCode, signal) }
 }
 
 interface ChildEnd {
@@ -70,23 +97,30 @@ interface ChildEnding {
   readonly owner: Owner
   readonly task: TaskNote
   readonly child: ChildProcess
+  readonly rest: FamilyEnd
   readonly killAfterMs: number
   readonly stopSignal: NodeJS.Signals
 }
 
-/** Asks the process to stop when the term begins to end, and kills it when it does not. Returns the function that ends that. */
-function endWithTerm({ owner, task, child, killAfterMs, stopSignal }: ChildEnding): () => void {
+/**
+ * When the term begins to end, the process gets the stop signal, and what it leaves behind gets SIGTERM. Kills all of them when they
+ * do not end. Returns the function that ends that.
+ */
+function endWithTerm({ owner, task, child, rest, killAfterMs, stopSignal }: ChildEnding): () => void {
+  const askRest = (): void => rest.ask()
   const kill = (): void => {
     task.waitsOn = `process ${child.pid} to close after SIGKILL`
     child.kill('SIGKILL')
-    // A process that it has started may hold its streams open for ever.
-    if (child.exitCode !== null || child.signalCode !== null) destroyStreams(child)
+    rest.kill()
+    // A process that is not seen may hold its streams open forever.
+    if (hasExited(child)) destroyStreams(child)
     else child.once('exit', () => destroyStreams(child))
   }
   let timer: Timer | undefined
   const forgetStop = onAbort(owner.signal, () => {
     task.waitsOn = `process ${child.pid} to close after ${stopSignal}`
-    child.kill(stopSignal)
+    if (hasExited(child)) askRest()
+    else child.once('exit', askRest).kill(stopSignal)
     if (killAfterMs < Infinity) timer = owner.clock.setTimer(killAfterMs, kill)
   })
   const forgetKill = onAbort(owner.hardSignal, kill)
@@ -94,7 +128,12 @@ function endWithTerm({ owner, task, child, killAfterMs, stopSignal }: ChildEndin
     forgetStop()
     forgetKill()
     timer?.cancel()
+    child.off('exit', askRest)
   }
+}
+
+function hasExited(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null
 }
 
 function destroyStreams(child: ChildProcess): void {

@@ -1,11 +1,14 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { TaskNote } from '../task-scope.ts'
+import type { OwnedProcesses } from './owned-processes.ts'
 
 /** What the things that a term owns are built on: a part of the term. */
 export interface Owner {
   readonly signal: AbortSignal
   readonly hardSignal: AbortSignal
   readonly clock: Clock
+  /** The child processes of this run, and those of its workers. */
+  readonly processes: OwnedProcesses
   /** @throws ScopeClosedError once the term has begun to end. */
   assertOpen(name: string): void
   /** Starts a tracked task, which fails the controller when it rejects. In the same turn as `assertOpen`, it does not throw. */

@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads'
 import { assertKnownKeys } from '../../options/known-keys.ts'
+import { FamilyEnd } from './family-end.ts'
 import { OwnedExitError } from './owned-exit-error.ts'
 import { onAbort, type Owner } from './owner.ts'
 
@@ -18,28 +19,57 @@ export interface WorkerStart<W extends Worker> {
   readonly options: WorkerOptions
 }
 
-/** Starts a worker thread and tracks it until it has exited. */
+/** Starts a worker thread and tracks it until it has exited and none of the processes that it started runs. */
 export function worker<W extends Worker>(owner: Owner, name: string, { start, options }: WorkerStart<W>): W {
   assertKnownKeys('`term.worker()`', options, ['stopMessage'])
-  owner.assertOpen(`worker ${name}`)
-  const started = start()
-  const asks = options.stopMessage !== undefined
+  const task = `worker ${name}`
+  owner.assertOpen(task)
+  const family = owner.processes.start(start)
+  const { started } = family
+  const rest = new FamilyEnd(owner, family)
   owner
-    .track(`worker ${name}`, async (task) => {
-      task.waitsOn = `exit of worker ${started.threadId}`
+    .track(task, async (note) => {
+      note.waitsOn = `exit of worker ${started.threadId}`
       const over = exited(started)
-      const terminate = (): void => void started.terminate()
-      const forgetStop = onAbort(owner.signal, asks ? () => started.postMessage(options.stopMessage, []) : terminate)
-      const forgetKill = onAbort(owner.hardSignal, terminate)
-      const { failure, exitCode } = await over
-      forgetStop()
-      forgetKill()
-      if (owner.signal.aborted) return
-      if (failure !== undefined) throw failure.error
-      if (exitCode !== 0) throw new OwnedExitError(name, exitCode)
+      const forget = endWithTerm({ owner, worker: started, rest, options })
+      const failure = failureOf(name, await over)
+      if (owner.signal.aborted) rest.ask()
+      await rest.finish({ name: task, task: note, failure: owner.signal.aborted ? undefined : failure, forget })
     })
     .catch(() => {})
   return started
+}
+
+interface WorkerEnding {
+  readonly owner: Owner
+  readonly worker: Worker
+  readonly rest: FamilyEnd
+  readonly options: WorkerOptions
+}
+
+/** Ends the worker, and then the processes that it leaves behind. Returns the function that ends that. */
+function endWithTerm({ owner, worker, rest, options }: WorkerEnding): () => void {
+  let hasExited = false
+  worker.once('exit', () => (hasExited = true))
+  const terminate = (): void => void worker.terminate()
+  const forgetStop = onAbort(owner.signal, () => {
+    if (hasExited) rest.ask()
+    else if (options.stopMessage === undefined) terminate()
+    else worker.postMessage(options.stopMessage, [])
+  })
+  const forgetKill = onAbort(owner.hardSignal, () => {
+    terminate()
+    rest.kill()
+  })
+  return () => {
+    forgetStop()
+    forgetKill()
+  }
+}
+
+function failureOf(name: string, { failure, exitCode }: WorkerEnd): { readonly error: unknown } | undefined {
+  if (failure !== undefined) return failure
+  return exitCode === 0 ? undefined : { error: new OwnedExitError(name, exitCode) }
 }
 
 interface WorkerEnd {

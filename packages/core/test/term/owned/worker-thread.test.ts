@@ -35,6 +35,7 @@ describe('term.worker', () => {
     const exited = once(finishing, 'exit')
     term.end(ENDED)
     expect([(await heard)[0], (await exited)[0]]).toEqual(['stop heard', 0])
+    await new Promise((resolve) => setImmediate(resolve))
     expect(term.scope.liveTasks()).toMatchObject([{ name: 'worker deaf' }])
     term.hardAbort(ENDED)
     await term.scope.join()

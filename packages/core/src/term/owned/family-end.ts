@@ -1,0 +1,79 @@
+import { setTimeout } from 'node:timers/promises'
+import type { TaskNote } from '../task-scope.ts'
+import type { StartedFamily } from './owned-processes.ts'
+import type { Owner } from './owner.ts'
+
+/** How often it is checked whether the processes have ended, at first and later. */
+const SHORTEST_PAUSE_MS = 5
+const LONGEST_PAUSE_MS = 50
+
+/** How the process or thread that began a family ended. */
+export interface FirstEnd {
+  /** Name of the task. */
+  readonly name: string
+  readonly task: TaskNote
+  /** Undefined where it ended well, or was asked to. */
+  readonly failure: { readonly error: unknown } | undefined
+  /** Called when nothing of the family is left. */
+  readonly forget: () => void
+}
+
+/** Ends the processes that are left of a family when its first process or thread has ended. */
+export class FamilyEnd {
+  readonly #owner: Owner
+  readonly #started: Pick<StartedFamily<unknown>, 'family' | 'forget'>
+  #phase: 'lasting' | 'asked' | 'killed' = 'lasting'
+
+  constructor(owner: Owner, started: Pick<StartedFamily<unknown>, 'family' | 'forget'>) {
+    this.#owner = owner
+    this.#started = started
+  }
+
+  /** Sends SIGTERM to every process of the family, once. */
+  ask(): void {
+    if (this.#phase !== 'lasting') return
+    this.#phase = 'asked'
+    this.#started.family.signal('SIGTERM')
+  }
+
+  /** Sends SIGKILL to every process of the family, and later to those that it does not see yet. */
+  kill(): void {
+    this.#phase = 'killed'
+    this.#started.family.signal('SIGKILL')
+  }
+
+  /**
+   * Resolves when no process of the family runs. Rejects with a failure at once: the term that it ends has to end the rest. That is
+   * a task of its own.
+   */
+  async finish({ name, task, failure, forget }: FirstEnd): Promise<void> {
+    const over = async (rest: TaskNote): Promise<void> => {
+      await this.#over(rest)
+      forget()
+      this.#started.forget()
+    }
+    if (failure === undefined || this.#owner.signal.aborted || !this.#isRunning()) await over(task)
+    else this.#owner.track(`processes that ${name} left`, over).catch(() => {})
+    if (failure !== undefined) throw failure.error
+  }
+
+  async #over(task: TaskNote): Promise<void> {
+    for (let pauseMs = SHORTEST_PAUSE_MS; this.#isRunning(); pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+      const after = { lasting: '', asked: ' after SIGTERM', killed: ' after SIGKILL' }[this.#phase]
+      task.waitsOn = `${describe(this.#started.family.running())} to end${after}`
+      // Processes end in real time, whatever the clock of the term is.
+      await setTimeout(pauseMs)
+      if (this.#phase === 'killed') this.#started.family.signal('SIGKILL')
+    }
+  }
+
+  #isRunning(): boolean {
+    return this.#started.family.running().length > 0
+  }
+}
+
+function describe(running: readonly number[]): string {
+  const shown = running.slice(0, 5).map((pid) => (pid < 0 ? `group ${-pid}` : `process ${pid}`))
+  const more = running.length > shown.length ? ` and ${running.length - shown.length} more` : ''
+  return `${shown.join(', ')}${more}`
+}

@@ -1,0 +1,58 @@
+import type { ChildProcess } from 'node:child_process'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+
+/** The variable in the environment of every process that a term owns. Its value names the owners, outermost first. */
+const VARIABLE = '_TENURE_TERM'
+
+/** What `node:child_process` hands to a child that it has made, in order to start it. */
+interface SpawnRequest {
+  detached?: boolean
+  envPairs?: readonly string[]
+}
+
+type Spawnable = ChildProcess & { spawn?: (this: ChildProcess, request: SpawnRequest) => unknown }
+
+/** What was returned, and which child processes were started on the way. */
+export interface MarkedChildren<T> {
+  readonly result: T
+  readonly children: readonly ChildProcess[]
+}
+
+/**
+ * Calls `start`. The processes that it starts, and those of workers that it creates with the environment of this process, have
+ * `token` in their environment. Its child processes lead a session of their own, whatever options it starts them with.
+ */
+export function markChildren<T>(token: string, start: () => T): MarkedChildren<T> {
+  const outer = process.env[VARIABLE]
+  const value = `${outer ?? ''}${token}`
+  const children: ChildProcess[] = []
+  const onChild = (message: unknown): void => {
+    const { process: child } = message as { readonly process: Spawnable }
+    children.push(child)
+    mark(child, value)
+  }
+  process.env[VARIABLE] = value
+  subscribe('child_process', onChild)
+  try {
+    return { result: start(), children }
+  } finally {
+    unsubscribe('child_process', onChild)
+    if (outer === undefined) delete process.env[VARIABLE]
+    else process.env[VARIABLE] = outer
+  }
+}
+
+/** The channel reports a child before it is started. A user may have given it an environment of its own. */
+function mark(child: Spawnable, value: string): void {
+  const { spawn } = child
+  if (spawn === undefined) return
+  child.spawn = (request) => {
+    delete child.spawn
+    request.envPairs = [
+      ...(request.envPairs ?? []).filter((pair) => !pair.startsWith(`${VARIABLE}=`)),
+      `${VARIABLE}=${value}`,
+    ]
+    request.detached = process.platform !== 'win32' || request.detached === true
+    return spawn.call(child, request)
+  }
+}

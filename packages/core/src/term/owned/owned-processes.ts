@@ -1,0 +1,56 @@
+import type { ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import type { Owner } from './owner.ts'
+import { markChildren } from './marked-children.ts'
+import { ProcessFamily } from './process-family.ts'
+import { ProcessGuard } from './process-guard.ts'
+
+/** What {@link OwnedProcesses.start} has started. */
+export interface StartedFamily<T> {
+  readonly started: T
+  /** The child processes that `start` started itself. */
+  readonly children: readonly ChildProcess[]
+  readonly family: ProcessFamily
+  /** To be called when no process of the family is left. */
+  readonly forget: () => void
+}
+
+interface Guarded {
+  readonly token: string
+  readonly guard: ProcessGuard
+}
+
+/** The processes that one run of a controller owns, and the guard that kills them if this process dies. */
+export class OwnedProcesses {
+  readonly #owner: Pick<Owner, 'defer'>
+  #guarded: Guarded | undefined
+  #families = 0
+
+  constructor(owner: Pick<Owner, 'defer'>) {
+    this.#owner = owner
+  }
+
+  /**
+   * Calls `start`. Every process that it starts leads a group and a session of its own and passes a token on to its descendants. A
+   * worker thread that it creates with the environment of this process passes the token on, too.
+   */
+  start<T>(start: () => T): StartedFamily<T> {
+    // The guard comes first: this process may be killed at any moment.
+    const { token, guard } = (this.#guarded ??= this.#startGuard())
+    const familyToken = `${token}:${(this.#families += 1)};`
+    const { result: started, children } = markChildren(familyToken, start)
+    const leaders = process.platform === 'win32' ? [] : children.flatMap(({ pid }) => pid ?? [])
+    for (const leader of leaders) guard.add(leader)
+    const forget = (): void => {
+      for (const leader of leaders) guard.delete(leader)
+    }
+    return { started, children, family: new ProcessFamily({ token: familyToken, leaders }), forget }
+  }
+
+  #startGuard(): Guarded {
+    const token = randomUUID()
+    const guard = new ProcessGuard(token)
+    this.#owner.defer(() => guard.close())
+    return { token, guard }
+  }
+}

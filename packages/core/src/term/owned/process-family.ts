@@ -1,0 +1,82 @@
+import { environmentIncludes, processEntry, type ProcessEntry, processTable } from './process-table.ts'
+
+/** What the processes of a family have in common. */
+export interface FamilyMarks {
+  /** Part of the environment of each of them. */
+  readonly token: string
+  /** The pids of the processes that lead their process groups and sessions. */
+  readonly leaders: readonly number[]
+}
+
+/**
+ * A process with everything that it has started, including processes that left its group or outlived it.
+ *
+ * On Linux: every process in the group or the session, and every process with the token in its environment. On other POSIX systems:
+ * the group. On Windows: nothing.
+ */
+export class ProcessFamily {
+  readonly #marks: FamilyMarks
+  /** The result of the last search. While one of them runs, no other search is needed. */
+  #seen: readonly ProcessEntry[] = []
+
+  constructor(marks: FamilyMarks) {
+    this.#marks = marks
+  }
+
+  /** The processes that run. Of a group whose members are invisible, the negative number of the group. */
+  running(): readonly number[] {
+    this.#seen = this.#seen.filter(stillRuns)
+    if (this.#seen.length > 0) return this.#seen.map(({ pid }) => pid)
+    const found = this.#search()
+    // A process that ended while the table was read may have started another one that is not in it.
+    return found.length > 0 ? found : this.#search()
+  }
+
+  /** Sends a signal to every process that runs, to a group in one step, so that a fork cannot evade it. Returns the receivers. */
+  signal(signal: NodeJS.Signals): readonly number[] {
+    const running = this.#search()
+    // The number of a group without members may belong to another group by now.
+    const groups = this.#marks.leaders.filter(
+      (leader) => running.includes(-leader) || this.#seen.some(({ group }) => group === leader),
+    )
+    for (const leader of groups) send(-leader, signal)
+    for (const { pid, group } of this.#seen) if (!groups.includes(group)) send(pid, signal)
+    return running
+  }
+
+  #search(): readonly number[] {
+    const { leaders, token } = this.#marks
+    const all = processTable() ?? []
+    const self = all.find(({ pid }) => pid === process.pid)
+    const isOurs = ({ pid, group, session }: ProcessEntry): boolean =>
+      leaders.includes(group) || leaders.includes(session) || environmentIncludes(pid, token)
+    // Reading an environment takes longer than all else. No descendant is older than this process.
+    const isOlder = ({ startedAt }: ProcessEntry): boolean => self !== undefined && startedAt < self.startedAt
+    this.#seen = all.filter((entry) => entry.runs && entry !== self && !isOlder(entry) && isOurs(entry))
+    const hidden = leaders.filter((leader) => !all.some(({ group }) => group === leader) && exists(-leader))
+    return [...hidden.map((leader) => -leader), ...this.#seen.map(({ pid }) => pid)]
+  }
+}
+
+function stillRuns({ pid, startedAt }: ProcessEntry): boolean {
+  const now = processEntry(pid)
+  return now?.runs === true && now.startedAt === startedAt
+}
+
+/** Zombies exist as well. */
+function exists(target: number): boolean {
+  try {
+    process.kill(target, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+function send(target: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(target, signal)
+  } catch {
+    // It has ended, or belongs to another user. In that case it is found to run on.
+  }
+}

@@ -1,0 +1,120 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+
+const SHELL = '/bin/sh'
+
+/**
+ * Reads from the leader which groups exist (`+7`, `-7`), until its input ends: then the leader is dead, and the guard kills these
+ * groups and every process of their sessions or with the token (`$1`) in its environment. `done` ends the guard without that.
+ *
+ * Only what every POSIX shell has built in, because a container may have no other program.
+ */
+const SCRIPT = `
+trap '' HUP INT QUIT TERM
+groups=' '
+while IFS= read -r line; do
+  case $line in
+    done) exit 0 ;;
+    +*) groups="$groups\${line#+} " ;;
+    -*) groups="\${groups%% \${line#-} *} \${groups#* \${line#-} }" ;;
+  esac
+done
+
+in_session() {
+  IFS= read -r stat < "/proc/$1/stat" || return 1
+  set -- \${stat##*) }
+  case $groups in *" $4 "*) return 0 ;; esac
+  return 1
+}
+
+has_token() {
+  while IFS= read -r line || [ -n "$line" ]; do
+    case $line in *"$token"*) return 0 ;; esac
+  done < "/proc/$1/environ"
+  return 1
+}
+
+token=$1
+for group in $groups; do kill -s KILL -- "-$group"; done
+rounds=0
+found=yes
+while [ "$rounds" -lt 100 ] && [ -n "$found" ]; do
+  found=
+  for entry in /proc/[0-9]*; do
+    pid=\${entry#/proc/}
+    [ -r "$entry/environ" ] || continue
+    if in_session "$pid" || has_token "$pid"; then
+      kill -s KILL "$pid" && found=yes
+    fi
+  done
+  rounds=$((rounds + 1))
+done
+`
+
+/**
+ * A process of its own that outlives this one for a moment: when this process ends without `close()`, by SIGKILL or by a crash, it
+ * kills the groups that were added and every process with the token in its environment.
+ *
+ * It does not act while this process is only paused. PID 1 of a container needs none: the kernel ends all others with it.
+ */
+export class ProcessGuard {
+  readonly #shell: ChildProcess | undefined
+  readonly #ended: Promise<void>
+
+  /** Starts the guard, where one is needed and possible. */
+  constructor(token: string) {
+    this.#shell = isNeeded() ? start(token) : undefined
+    this.#ended = this.#shell === undefined ? Promise.resolve() : ended(this.#shell)
+  }
+
+  add(group: number): void {
+    this.#tell(`+${group}`)
+  }
+
+  delete(group: number): void {
+    this.#tell(`-${group}`)
+  }
+
+  /** Ends the guard. Nothing of what it guards may run any more. */
+  close(): Promise<void> {
+    this.#shell?.ref()
+    this.#shell?.stdin?.end('done\n')
+    return this.#ended
+  }
+
+  #tell(line: string): void {
+    if (this.#shell?.stdin?.writable === true) this.#shell.stdin.write(`${line}\n`)
+  }
+}
+
+function isNeeded(): boolean {
+  if (process.platform === 'win32' || process.pid === 1) return false
+  if (existsSync(SHELL)) return true
+  process.emitWarning(`There is no ${SHELL}: if this process is killed, the child processes of its term run on`, {
+    code: 'TENURE_NO_GUARD',
+    detail: `Add a shell to the image, or run this process as PID 1 of its container.`,
+  })
+  return false
+}
+
+function start(token: string): ChildProcess {
+  // In a session of its own, Ctrl-C in a terminal does not reach it.
+  const shell = spawn(SHELL, ['-c', SCRIPT, 'tenure-guard', token], {
+    cwd: '/',
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  shell.unref()
+  const { stdin } = shell
+  // A broken pipe: the guard was killed.
+  stdin.on('error', () => {})
+  if ('unref' in stdin && typeof stdin.unref === 'function') stdin.unref()
+  return shell
+}
+
+function ended(shell: ChildProcess): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  shell.once('error', () => resolve())
+  shell.once('close', () => resolve())
+  return promise
+}
