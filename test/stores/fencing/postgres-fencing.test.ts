@@ -1,7 +1,8 @@
+import { MissingRowError } from '@tenure/example-fencing/missing-row-error'
 import { insert, raiseFence, TABLE, write } from '@tenure/example-fencing/postgres'
 import { StaleEpochError } from '@tenure/example-fencing/stale-epoch-error'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type PostgresServer, startPostgres } from '../servers/postgres-server.ts'
 import { type CounterClient, countLostUpdates } from './lost-updates.ts'
 
@@ -38,6 +39,18 @@ async function valueOf(client: pg.Client, id: string): Promise<bigint> {
   return BigInt(rows[0]?.value ?? -1)
 }
 
+/** Resolves when so many sessions wait for a lock. */
+async function untilWaiting(sessions: number): Promise<void> {
+  const client = await connect()
+  await vi.waitFor(
+    async () => {
+      const { rows } = await client.query(`SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'`)
+      expect(rows).toHaveLength(sessions)
+    },
+    { timeout: 10_000, interval: 5 },
+  )
+}
+
 describe('a fence in PostgreSQL', () => {
   test('lets the same term and later ones write, and no earlier one', async () => {
     const client = await connect()
@@ -68,8 +81,52 @@ describe('a fence in PostgreSQL', () => {
   test('is not lowered by an earlier term that begins late', async () => {
     const client = await connect()
     await raiseFence(client, 8n)
-    await raiseFence(client, 7n)
+    await expect(raiseFence(client, 7n)).rejects.toThrow(StaleEpochError)
     await expect(write(client, 7n, { id: 'a', value: 1n })).rejects.toThrow(StaleEpochError)
+  })
+
+  test('lets an earlier term update no row that it inserted while the fence was raised', async () => {
+    const [former, next] = [await connect(), await connect()]
+    await raiseFence(former, 7n)
+    await former.query('BEGIN')
+    await insert(former, 7n, { id: 'b', value: 1n })
+    const raised = raiseFence(next, 8n)
+    await untilWaiting(1)
+    await former.query('COMMIT')
+    await raised
+    await expect(write(former, 7n, { id: 'b', value: 9n })).rejects.toThrow(StaleEpochError)
+    expect(await valueOf(next, 'b')).toBe(1n)
+  })
+
+  test('loses no acknowledged update of rows that an earlier term inserts and updates all the time', async () => {
+    const [former, next] = [await connect(), await connect()]
+    for (let round = 0; round < 100; round++) {
+      const [epoch, id] = [BigInt(10 + 2 * round), `row-${round}`]
+      await raiseFence(former, epoch)
+      let acknowledged = -1n
+      const zombie = (async () => {
+        await insert(former, epoch, { id, value: 0n })
+        for (acknowledged = 0n; ; acknowledged++) await write(former, epoch, { id, value: acknowledged + 1n })
+      })()
+      const ended = zombie.catch((error: unknown) => error)
+      await raiseFence(next, epoch + 1n)
+      const seen = await valueOf(next, id)
+      // Time for what the former term may still do.
+      await valueOf(next, id)
+      if (seen >= 0n) await write(next, epoch + 1n, { id, value: seen })
+      expect(await ended).toBeInstanceOf(StaleEpochError)
+      expect(acknowledged).toBe(seen)
+    }
+  })
+
+  test('blames no later term for a row or a fence that is missing', async () => {
+    const client = await connect()
+    await client.query('TRUNCATE counters')
+    await expect(insert(client, 7n, { id: 'b', value: 1n })).rejects.toThrow('no fence. Call `raiseFence()`')
+    await raiseFence(client, 7n)
+    await expect(write(client, 7n, { id: 'missing', value: 1n })).rejects.toThrow(MissingRowError)
+    await raiseFence(client, 8n)
+    await expect(write(client, 7n, { id: 'missing', value: 1n })).rejects.toThrow(StaleEpochError)
   })
 
   test('loses no increment of concurrent terms that was acknowledged', async () => {

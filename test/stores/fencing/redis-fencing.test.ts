@@ -1,3 +1,4 @@
+import { MissingRowError } from '@tenure/example-fencing/missing-row-error'
 import { raiseFence, write } from '@tenure/example-fencing/redis'
 import { StaleEpochError } from '@tenure/example-fencing/stale-epoch-error'
 import { createClient } from 'redis'
@@ -63,6 +64,33 @@ describe('a fence in Redis', () => {
     await raiseFence(client, 8n)
     await expect(raiseFence(client, 7n)).rejects.toThrow(StaleEpochError)
     await expect(write(client, 7n, { id: 'a', value: 1n })).rejects.toThrow(StaleEpochError)
+  })
+
+  test('lets no term write while the fence is gone, and blames no later term', async () => {
+    const client = await connect()
+    await raiseFence(client, 8n)
+    await client.del('{counters}:epoch')
+    await expect(write(client, 7n, { id: 'a', value: 1n })).rejects.toThrow('no fence. Call `raiseFence()`')
+    await expect(write(client, 8n, { id: 'a', value: 1n })).rejects.toThrow(MissingRowError)
+    expect(await client.get(KEY)).toBe(null)
+  })
+
+  test('loses no acknowledged update of keys that an earlier term creates and updates all the time', async () => {
+    const [former, next] = [await connect(), await connect()]
+    for (let round = 0; round < 100; round++) {
+      const [epoch, id] = [BigInt(10 + 2 * round), `key-${round}`]
+      await raiseFence(former, epoch)
+      let acknowledged = -1n
+      const zombie = (async () => {
+        for (; ; acknowledged++) await write(former, epoch, { id, value: acknowledged + 1n })
+      })()
+      const ended = zombie.catch((error: unknown) => error)
+      await raiseFence(next, epoch + 1n)
+      const seen = BigInt((await next.get(`{counters}:${id}`)) ?? -1)
+      await write(next, epoch + 1n, { id, value: seen })
+      expect(await ended).toBeInstanceOf(StaleEpochError)
+      expect(acknowledged).toBe(seen)
+    }
   })
 
   test('loses no increment of concurrent terms that was acknowledged', async () => {
