@@ -1,7 +1,14 @@
 import { LockRequestError, type LockFailure } from '@tenure/core'
 import pg from 'pg'
+import { cancelStatement, destroy } from './cancellation.ts'
 
-/** One connection to PostgreSQL, made when it is needed and made anew after it broke. Queries follow one another. */
+/**
+ * How long a statement may wait for a lock that another transaction holds, where the server cannot be reached to cancel it. No
+ * transaction of this example takes more than milliseconds.
+ */
+const LOCK_TIMEOUT_MS = 1000
+
+/** One connection to PostgreSQL, opened when it is needed, and opened again after it broke. Queries follow one another. */
 export class Connection {
   readonly #config: pg.ClientConfig
   #client: pg.Client | undefined
@@ -12,7 +19,10 @@ export class Connection {
     this.#config = config
   }
 
-  /** Sends a query, and breaks the connection when `signal` aborts before the answer is there: nothing else stops it for sure. */
+  /**
+   * Sends a query. When `signal` aborts before the answer has come, the server is asked to cancel it, and the connection is closed.
+   * The promise settles when the server has confirmed that nothing of the query is left, or does not answer.
+   */
   query<Row extends object>(text: string, values: readonly unknown[], signal: AbortSignal): Promise<Row[]> {
     const result = this.#queue.then(() => this.#query<Row>(text, values, signal))
     this.#queue = result.catch(() => {})
@@ -28,21 +38,28 @@ export class Connection {
 
   async #query<Row extends object>(text: string, values: readonly unknown[], signal: AbortSignal): Promise<Row[]> {
     const client = await this.#connected(signal)
-    const onAbort = () => this.#break(client)
+    const answer = client.query<Row>(text, [...values])
+    let cancelled: Promise<void> | undefined
+    const onAbort = () => {
+      // The cancellation could hit a later query on this connection.
+      this.#forget(client)
+      cancelled = cancelStatement(this.#config, client, answer)
+    }
     signal.addEventListener('abort', onAbort, { once: true })
     try {
-      return (await client.query<Row>(text, [...values])).rows
+      return (await answer).rows
     } catch (error) {
       throw failed(error)
     } finally {
       signal.removeEventListener('abort', onAbort)
+      await cancelled
     }
   }
 
   async #connected(signal: AbortSignal): Promise<pg.Client> {
     this.#assertUsable(signal)
     if (this.#client !== undefined) return this.#client
-    const client = new pg.Client(this.#config)
+    const client = new pg.Client({ lock_timeout: LOCK_TIMEOUT_MS, ...this.#config })
     client.on('error', () => this.#forget(client))
     client.on('end', () => this.#forget(client))
     const onAbort = () => this.#break(client)
@@ -74,18 +91,14 @@ export class Connection {
   }
 }
 
-/** Ends a connection without a farewell. */
-export function destroy(client: pg.Client): void {
-  client.on('error', () => {})
-  ;(client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
-}
-
 /** By the class of its SQLSTATE: an error that the server reports means that the statement was rolled back. */
 const FAILURES: Readonly<Record<string, LockFailure>> = {
   '28': 'unauthenticated',
   '42501': 'forbidden',
   '42P01': 'not-found',
   '53': 'throttled',
+  '55P03': 'throttled',
+  '57014': 'throttled',
   '57P03': 'unreachable',
 }
 

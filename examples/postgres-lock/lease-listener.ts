@@ -1,6 +1,6 @@
 import type { LockObserver, LockSnapshot, LockWatch } from '@tenure/core'
 import pg from 'pg'
-import { destroy } from './connection.ts'
+import { destroy } from './cancellation.ts'
 import { leaseOf, type LeaseRow } from './lease-row.ts'
 
 /** A connection that says nothing for so long is asked whether it is still there, and must answer in the same time. */

@@ -1,9 +1,11 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type LeaseRecord, type Lock, Manager, type PresentLease, type Term } from '@tenure/core'
+import { type LeaseRecord, type Lock, LockRequestError, Manager, type PresentLease, type Term } from '@tenure/core'
 import { createSchema, PostgresLock } from '@tenure/example-postgres-lock'
 import { lockConformance } from '@tenure/testing/lock-conformance'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type PostgresServer, startPostgres } from '../servers/postgres-server.ts'
 
 const options = { signal: new AbortController().signal }
@@ -85,6 +87,20 @@ describe('a lock on PostgreSQL', () => {
     expect(await seen.promise).toHaveLength(10_000)
   })
 
+  test('needs no more of the database than the README grants', async () => {
+    await using fixture = await createFixture()
+    const readme = await readFile(join(import.meta.dirname, '../../../examples/postgres-lock/README.md'), 'utf8')
+    const grants = readme.match(/GRANT .*;/gu)?.join('\n') ?? ''
+    await sql(`DROP ROLE IF EXISTS janitor; CREATE ROLE janitor LOGIN; ${grants}`)
+    const lock = new PostgresLock({ connection: { ...server.connection, user: 'janitor' }, name: fixture.name })
+    const up = Promise.withResolvers<void>()
+    lock.watch({ changed: () => {}, up: up.resolve, down: up.reject })
+    await up.promise
+    const lease = await lock.create(record, options)
+    expect(await lock.update(lease, record, options)).toMatchObject({ kind: 'present' })
+    await lock.close()
+  })
+
   test('goes on when the server was restarted, and numbers on from where it was', async () => {
     await using fixture = await createFixture()
     const lock = fixture.openLock()
@@ -104,6 +120,77 @@ describe('a lock on PostgreSQL', () => {
     expect(reports.slice(0, 3)).toEqual([String(lease.version), 'up', 'down'])
     const after: PresentLease = await lock.update(lease, { ...record, leaseTransitions: 1 }, options)
     expect(after.version).toBeGreaterThan(lease.version)
+  })
+})
+
+describe('a request to a lock on PostgreSQL that waits for the lock of a row', () => {
+  const waiting = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%tenure_leases%'`
+  const untilWaiting = () =>
+    vi.waitFor(async () => expect((await sql(waiting)).rows).toHaveLength(1), { timeout: 10_000, interval: 5 })
+
+  async function rowLockedBySomebody() {
+    const fixture = await createFixture()
+    const lock = fixture.openLock()
+    const lease = await lock.create(record, options)
+    const other = new pg.Client(server.connection)
+    await other.connect()
+    await other.query('BEGIN')
+    await other.query('SELECT FROM tenure_leases WHERE name = $1 FOR UPDATE', [fixture.name])
+    return {
+      lock,
+      lease,
+      /** Ends the transaction that has the lock of the row, and returns the versions of the lease after that. */
+      versionAfterwards: async () => {
+        await other.query('COMMIT')
+        await other.end()
+        return (await fixture.openLock().get(options)).version
+      },
+      [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose](),
+    }
+  }
+
+  test('leaves nothing behind when it is aborted: it has not happened, and never will', async () => {
+    await using locked = await rowLockedBySomebody()
+    const aborting = new AbortController()
+    const update = locked.lock.update(locked.lease, record, { signal: aborting.signal })
+    const rejected = expect(update).rejects.toMatchObject({ failure: 'throttled' })
+    await untilWaiting()
+    aborting.abort()
+    await rejected
+    await locked.lock.close()
+    expect((await sql(waiting)).rows).toEqual([])
+    expect(await locked.versionAfterwards()).toBe(locked.lease.version)
+  })
+
+  test('is over when the lock is closed right after the abort', async () => {
+    await using locked = await rowLockedBySomebody()
+    const aborting = new AbortController()
+    const update = locked.lock.update(locked.lease, record, { signal: aborting.signal })
+    const rejected = expect(update).rejects.toBeInstanceOf(LockRequestError)
+    await untilWaiting()
+    aborting.abort()
+    await locked.lock.close()
+    expect((await sql(waiting)).rows).toEqual([])
+    await rejected
+    expect(await locked.versionAfterwards()).toBe(locked.lease.version)
+  })
+
+  test('is given up by the server when nobody aborts it', async () => {
+    await using locked = await rowLockedBySomebody()
+    await expect(locked.lock.update(locked.lease, record, options)).rejects.toMatchObject({ failure: 'throttled' })
+    expect(await locked.versionAfterwards()).toBe(locked.lease.version)
+  })
+
+  test('does not keep the next request from its own connection', async () => {
+    await using locked = await rowLockedBySomebody()
+    const aborting = new AbortController()
+    const rejected = expect(locked.lock.update(locked.lease, record, { signal: aborting.signal })).rejects.toThrow()
+    await untilWaiting()
+    aborting.abort()
+    expect(await locked.lock.get(options)).toMatchObject({ version: locked.lease.version })
+    await rejected
+    await locked.versionAfterwards()
+    expect(await locked.lock.update(locked.lease, record, options)).toMatchObject({ kind: 'present' })
   })
 })
 
