@@ -73,21 +73,29 @@ export interface WorkScope {
   /** Disposes of the resource among the cleanups. @throws OptionsError when it is no disposable. */
   use<T extends Disposable | AsyncDisposable>(resource: T): T
   /**
-   * Starts a child process, and ends it with the work: `stopSignal` when `signal` aborts, SIGKILL at the hard abort at the latest.
-   * Tracked until it has exited and its standard streams have closed. One that exits with another code than 0 before it was told
-   * to has failed the controller.
+   * Starts a child process, and ends it with the work, together with its descendants: `stopSignal` for the child when `signal` aborts,
+   * SIGTERM for the descendants that it leaves behind, SIGKILL for all at the hard abort at the latest. The child gets a process group
+   * and a session of its own. If this process dies, a guard kills all of them.
+   *
+   * Tracked until the child has exited, its standard streams have closed and no descendant runs. One that exits with another code
+   * than 0 before it was told to has failed the controller. On Linux a descendant is not found when it has left the session and has
+   * dropped the variable `_TENURE_TERM`; on macOS when it has left the process group; on Windows never.
    * @throws ScopeClosedError once `signal` has aborted; nothing is started then.
+   * @throws OptionsError when `start` returns a process that was started before.
    */
   child<C extends ChildProcess>(name: string, start: () => C, options?: ChildOptions): C
   /**
-   * Starts a worker thread, and ends it with the work. Tracked until it has exited. One that fails before it was told to end has
-   * failed the controller.
+   * Starts a worker thread, and ends it with the work, and then the processes that it has started: SIGTERM when it has exited, SIGKILL
+   * at the hard abort. Tracked until it has exited and none of its processes runs. One that fails before it was told to end has
+   * failed the controller. Its processes are found on Linux only, by the variable `_TENURE_TERM`, which the worker gets with the
+   * environment of this process.
    * @throws ScopeClosedError once `signal` has aborted; nothing is started then.
    */
   worker<W extends Worker>(name: string, start: () => W, options?: WorkerOptions): W
   /**
    * Lets a server of `node:net`, `node:tls`, `node:http` or a relative listen, and resolves when it does. When `signal` aborts it
-   * closes, and its connections once they are idle; they have until the hard abort. Tracked until it has closed.
+   * closes, and its connections once they are idle; they have until the hard abort. Tracked until it has closed. Work that a handler
+   * goes on with after its answer is not seen: start it by `spawn()`.
    * @throws ScopeClosedError once `signal` has aborted.
    */
   serve<S extends Server>(name: string, server: S, listen: ListenOptions): Promise<S>

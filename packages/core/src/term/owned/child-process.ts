@@ -119,6 +119,7 @@ function endWithTerm({ owner, task, child, rest, killAfterMs, stopSignal }: Chil
   let timer: Timer | undefined
   const forgetStop = onAbort(owner.signal, () => {
     task.waitsOn = `process ${child.pid} to close after ${stopSignal}`
+    rest.find()
     if (hasExited(child)) askRest()
     else child.once('exit', askRest).kill(stopSignal)
     if (killAfterMs < Infinity) timer = owner.clock.setTimer(killAfterMs, kill)

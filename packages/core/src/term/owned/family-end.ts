@@ -29,6 +29,11 @@ export class FamilyEnd {
     this.#started = started
   }
 
+  /** Finds the processes of the family while their parents run. */
+  find(): void {
+    this.#started.family.search()
+  }
+
   /** Sends SIGTERM to every process of the family, once. */
   ask(): void {
     if (this.#phase !== 'lasting') return

@@ -11,8 +11,8 @@ export interface FamilyMarks {
 /**
  * A process with everything that it has started, including processes that left its group or outlived it.
  *
- * On Linux: every process in the group or the session, and every process with the token in its environment. On other POSIX systems:
- * the group. On Windows: nothing.
+ * On Linux: every process in the groups or the sessions, every process with the token in its environment, their children, and every
+ * process that was found before. On other POSIX systems: the groups. On Windows: nothing.
  */
 export class ProcessFamily {
   readonly #marks: FamilyMarks
@@ -27,35 +27,59 @@ export class ProcessFamily {
   running(): readonly number[] {
     this.#seen = this.#seen.filter(stillRuns)
     if (this.#seen.length > 0) return this.#seen.map(({ pid }) => pid)
-    const found = this.#search()
+    const found = this.search()
     // A process that ended while the table was read may have started another one that is not in it.
-    return found.length > 0 ? found : this.#search()
+    return found.length > 0 ? found : this.search()
   }
 
-  /** Sends a signal to every process that runs, to a group in one step, so that a fork cannot evade it. Returns the receivers. */
-  signal(signal: NodeJS.Signals): readonly number[] {
-    const running = this.#search()
+  /** Sends a signal to every process that runs, to a group in one step, so that a fork cannot evade it. */
+  signal(signal: NodeJS.Signals): void {
+    const running = this.search()
     // The number of a group without members may belong to another group by now.
     const groups = this.#marks.leaders.filter(
       (leader) => running.includes(-leader) || this.#seen.some(({ group }) => group === leader),
     )
     for (const leader of groups) send(-leader, signal)
     for (const { pid, group } of this.#seen) if (!groups.includes(group)) send(pid, signal)
-    return running
   }
 
-  #search(): readonly number[] {
+  /** Finds what runs now. What it finds once stays found, also when it has lost its parent later. */
+  search(): readonly number[] {
     const { leaders, token } = this.#marks
     const all = processTable() ?? []
     const self = all.find(({ pid }) => pid === process.pid)
-    const isOurs = ({ pid, group, session }: ProcessEntry): boolean =>
+    const isMarked = ({ pid, group, session }: ProcessEntry): boolean =>
       leaders.includes(group) || leaders.includes(session) || environmentIncludes(pid, token)
     // Reading an environment takes longer than all else. No descendant is older than this process.
-    const isOlder = ({ startedAt }: ProcessEntry): boolean => self !== undefined && startedAt < self.startedAt
-    this.#seen = all.filter((entry) => entry.runs && entry !== self && !isOlder(entry) && isOurs(entry))
+    const candidates = all.filter(
+      (entry) => entry !== self && !(self !== undefined && entry.startedAt < self.startedAt),
+    )
+    const before = this.#seen.filter(stillRuns)
+    const isKnown = ({ pid }: ProcessEntry): boolean => before.some((entry) => entry.pid === pid)
+    const members = withChildren(
+      candidates.filter((entry) => isKnown(entry) || isMarked(entry)),
+      candidates,
+    )
+    this.#seen = members.filter(({ runs }) => runs)
     const hidden = leaders.filter((leader) => !all.some(({ group }) => group === leader) && exists(-leader))
     return [...hidden.map((leader) => -leader), ...this.#seen.map(({ pid }) => pid)]
   }
+}
+
+/** The members with their children, the children of these, and so on. */
+function withChildren(members: readonly ProcessEntry[], all: readonly ProcessEntry[]): readonly ProcessEntry[] {
+  const found = new Set(members)
+  const pids = new Set(members.map(({ pid }) => pid))
+  for (let before = 0; before < found.size;) {
+    before = found.size
+    for (const entry of all) {
+      if (pids.has(entry.parent)) {
+        found.add(entry)
+        pids.add(entry.pid)
+      }
+    }
+  }
+  return [...found]
 }
 
 function stillRuns({ pid, startedAt }: ProcessEntry): boolean {

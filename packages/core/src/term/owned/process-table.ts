@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 /** A process of this machine or container. */
 export interface ProcessEntry {
   readonly pid: number
+  readonly parent: number
   readonly group: number
   readonly session: number
   /** In ticks since the machine started. Tells two processes that had the same pid apart. */
@@ -24,11 +25,18 @@ export function processEntry(pid: number): ProcessEntry | undefined {
   if (stat === undefined) return undefined
   // The name of the program comes before these, in brackets, and may contain any character.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  const [state, , group, session] = fields
+  const [state, parent, group, session] = fields
   const [threads, startedAt] = [fields[17], fields[19]]
   // The first thread of a process may have ended before the others.
   const runs = (state !== 'Z' && state !== 'X') || Number(threads) > 1
-  return { pid, group: Number(group), session: Number(session), startedAt: Number(startedAt), runs }
+  return {
+    pid,
+    parent: Number(parent),
+    group: Number(group),
+    session: Number(session),
+    startedAt: Number(startedAt),
+    runs,
+  }
 }
 
 /** Whether the process was started with `text` in its environment. False for those of other users. */

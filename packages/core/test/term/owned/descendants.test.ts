@@ -107,6 +107,18 @@ describe.runIf(process.platform === 'linux')('the descendants of a child', () =>
     expect(pids.filter(runs)).toEqual([])
   })
 
+  test('are found by their parent when they have left the session without its environment', async () => {
+    const { term: own } = term()
+    const source = `require('node:child_process').spawn('sh', ['-c', 'echo $$ > a; trap "" TERM; while :; do /bin/sleep 1; done'], { env: {}, detached: true, stdio: 'ignore' }); setInterval(() => {}, 1000)`
+    own.child('parent', () => spawn(process.execPath, ['-e', source], { cwd: folder, stdio: 'ignore' }))
+    const pid = await pidIn('a')
+    own.end(ENDED)
+    await vi.waitFor(() => expect(own.scope.liveTasks()[0]?.waitsOn).toMatch(`process ${pid}`))
+    own.hardAbort(ENDED)
+    await own.scope.join()
+    expect(runs(pid)).toBe(false)
+  })
+
   test('are ended when their parent has failed; the failure is reported before', async () => {
     const { term: own, failures } = term()
     own.child('bad', shell(`${deaf('a')} & sleep 0.1; exit 3`))
