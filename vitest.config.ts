@@ -112,8 +112,8 @@ export default defineConfig({
         },
       },
       {
-        extends: true,
-        ...source,
+        extends: false,
+        ...commonJs,
         test: {
           name: 'attacks',
           include: ['test/attacks/**/*.test.ts'],
