@@ -23,6 +23,7 @@ done
 in_session() {
   IFS= read -r stat < "/proc/$1/stat" || return 1
   set -- \${stat##*) }
+  case $1 in [ZX]) return 1 ;; esac
   case $groups in *" $4 "*) return 0 ;; esac
   return 1
 }
