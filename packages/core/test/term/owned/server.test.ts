@@ -57,6 +57,31 @@ describe('term.serve', () => {
     agent.destroy()
   })
 
+  test('waits for what a handler goes on with after its answer when it is spawned', async () => {
+    const { term } = freshTerm()
+    const work = Promise.withResolvers<void>()
+    const server = await term.serve(
+      'api',
+      createHttpServer((_, response) => {
+        void term.spawn('import', () => work.promise)
+        response.writeHead(202).end()
+      }),
+      LOOPBACK,
+    )
+    const agent = new Agent()
+    const answer = await request(portOf(server), agent)
+    answer.resume()
+    await once(answer, 'end')
+    const closed = once(server, 'close')
+    term.end(ENDED)
+    await closed
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(term.scope.liveTasks()).toMatchObject([{ name: 'import' }])
+    work.resolve()
+    await term.scope.join()
+    agent.destroy()
+  })
+
   test('does not switch an HTTP/2 server to its compatibility API, which a listener for requests would', async () => {
     const { term } = freshTerm()
     const server = await term.serve('streams', createHttp2Server(), LOOPBACK)
