@@ -36,7 +36,10 @@ export function child<C extends ChildProcess>(owner: Owner, name: string, { star
   owner.assertOpen(task)
   const family = owner.processes.start(start)
   const { started } = family
-  if (!family.children.includes(started) && reportsChildren()) throw notStartedHere(name, started)
+  if (!family.children.includes(started) && reportsChildren()) {
+    family.family.signal('SIGKILL')
+    throw notStartedHere(name, started)
+  }
   const rest = new FamilyEnd(owner, family)
   owner
     .track(task, async (note) => {

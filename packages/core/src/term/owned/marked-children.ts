@@ -12,20 +12,14 @@ interface SpawnRequest {
 
 type Spawnable = ChildProcess & { spawn?: (this: ChildProcess, request: SpawnRequest) => unknown }
 
-/** What was returned, and which child processes were started on the way. */
-export interface MarkedChildren<T> {
-  readonly result: T
-  readonly children: readonly ChildProcess[]
-}
-
 /**
  * Calls `start`. The processes that it starts, and those of workers that it creates with the environment of this process, have
- * `token` in their environment. Its child processes lead a session of their own, whatever options it starts them with.
+ * `token` in their environment. Its child processes are added to `children` and lead a session of their own, whatever options it
+ * starts them with.
  */
-export function markChildren<T>(token: string, start: () => T): MarkedChildren<T> {
+export function markChildren<T>(token: string, children: ChildProcess[], start: () => T): T {
   const outer = process.env[VARIABLE]
   const value = `${outer ?? ''}${token}`
-  const children: ChildProcess[] = []
   const onChild = (message: unknown): void => {
     const { process: child } = message as { readonly process: Spawnable }
     children.push(child)
@@ -34,7 +28,7 @@ export function markChildren<T>(token: string, start: () => T): MarkedChildren<T
   process.env[VARIABLE] = value
   subscribe('child_process', onChild)
   try {
-    return { result: start(), children }
+    return start()
   } finally {
     unsubscribe('child_process', onChild)
     if (outer === undefined) delete process.env[VARIABLE]

@@ -32,19 +32,28 @@ export class OwnedProcesses {
 
   /**
    * Calls `start`. Every process that it starts leads a group and a session of its own and passes a token on to its descendants. A
-   * worker thread that it creates with the environment of this process passes the token on, too.
+   * worker thread that it creates with the environment of this process passes the token on, too. If `start` throws, what it has
+   * started is killed.
    */
   start<T>(start: () => T): StartedFamily<T> {
     // The guard comes first: this process may be killed at any moment.
     const { token, guard } = (this.#guarded ??= this.#startGuard())
     const familyToken = `${token}:${(this.#families += 1)};`
-    const { result: started, children } = markChildren(familyToken, start)
-    const leaders = process.platform === 'win32' ? [] : children.flatMap(({ pid }) => pid ?? [])
-    for (const leader of leaders) guard.add(leader)
-    const forget = (): void => {
-      for (const leader of leaders) guard.delete(leader)
+    const children: ChildProcess[] = []
+    const leaders = (): number[] => (process.platform === 'win32' ? [] : children.flatMap(({ pid }) => pid ?? []))
+    const family = (): ProcessFamily => new ProcessFamily({ token: familyToken, leaders: leaders() })
+    try {
+      const started = markChildren(familyToken, children, start)
+      for (const leader of leaders()) guard.add(leader)
+      const forget = (): void => {
+        for (const leader of leaders()) guard.delete(leader)
+      }
+      return { started, children, family: family(), forget }
+    } catch (error) {
+      // What it has started before it threw belongs to nobody.
+      family().signal('SIGKILL')
+      throw error
     }
-    return { started, children, family: new ProcessFamily({ token: familyToken, leaders }), forget }
   }
 
   #startGuard(): Guarded {

@@ -201,6 +201,26 @@ describe('term.child', () => {
     await once(child, 'exit')
   })
 
+  test('kills what `start` has started when it throws, or when it returns another process', async () => {
+    const { term: own } = term()
+    const old = spawn('sleep', ['600'])
+    const started: ChildProcess[] = []
+    const starts = () => {
+      const child = spawn('sleep', ['600'])
+      started.push(child)
+      return child
+    }
+    const throwing = () => {
+      starts()
+      throw new Error('after the start')
+    }
+    expect(() => own.child('throwing', throwing)).toThrow('after the start')
+    expect(() => own.child('other', () => starts() && old)).toThrow('was started before')
+    await Promise.all(started.map(async (child) => expect(await once(child, 'exit')).toEqual([null, 'SIGKILL'])))
+    old.kill('SIGKILL')
+    expect(await once(old, 'exit')).toEqual([null, 'SIGKILL'])
+  })
+
   test('leaves the environment of this process as it was', async () => {
     const { term: own } = term()
     const before = { ...process.env }
