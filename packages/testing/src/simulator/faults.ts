@@ -37,6 +37,7 @@ export const REQUEST_FAULTS = [
  * | `watch-gap` | the watch of a replica reports nothing, then breaks; what was missed is seen in one piece |
  * | `pause` | the process of a replica is suspended for up to 40 s |
  * | `stall` | the event loop of a replica is blocked for up to 5 s; what came in is handled before the timers that are due |
+ * | `suspend` | the machine of a replica is suspended for up to 40 s: its clock goes on, its timers stand still |
  * | `crash` | a replica dies and starts again under a new identity; the cluster may report the death, at once or late |
  * | `restart` | a replica is told to stop, does, and starts again |
  * | `step-down` | a replica is told to step down |
@@ -56,6 +57,7 @@ export const INCIDENTS = [
   'watch-gap',
   'pause',
   'stall',
+  'suspend',
   'crash',
   'restart',
   'step-down',
@@ -108,6 +110,7 @@ const DEFAULT_FAULTS: FaultRates = {
   'lease-edited': 20,
   'lease-deleted': 6,
   'server-restart': 10,
+  suspend: 20,
 }
 
 /** Checks given rates. @throws OptionsError naming the kind that is unknown or the rate that is wrong. */

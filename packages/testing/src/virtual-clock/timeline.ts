@@ -2,7 +2,7 @@ import type { Timer } from '@tenure/core'
 import { settleMicrotasks } from './settle-microtasks.ts'
 
 interface PendingCall {
-  readonly dueAt: number
+  dueAt: number
   readonly order: number
   readonly owner: object
   readonly callback: () => void
@@ -52,6 +52,12 @@ export class Timeline {
 
   /** Lets `ms` pass at once: nothing is called until the next advance, as when the event loop is blocked. */
   stall(ms: number): void {
+    this.#now += ms
+  }
+
+  /** Lets `ms` pass at once, in which the calls of `owner` come no nearer. */
+  standStill(owner: object, ms: number): void {
+    for (const call of this.#pending) if (call.owner === owner) call.dueAt += ms
     this.#now += ms
   }
 

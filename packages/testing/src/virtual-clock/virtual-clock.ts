@@ -12,6 +12,9 @@ export interface VirtualClockOptions {
   readonly rate?: number
 }
 
+/** How late the system clock may notice a suspension. */
+const SUSPENSION_CHECK_MS = 100
+
 /**
  * A clock whose time passes only when a test says so.
  *
@@ -22,6 +25,7 @@ export interface VirtualClockOptions {
 export class VirtualClock implements Clock {
   readonly #rate: number
   readonly #nowAtStart: number
+  readonly #suspensionListeners = new Set<() => void>()
   #timeline = new Timeline()
   #startedAt = 0
   #wallTimeAtStart: number
@@ -46,6 +50,12 @@ export class VirtualClock implements Clock {
     return this.#timeline.schedule(this, this.#trueTimeOf(this.now() + delayMs), callback)
   }
 
+  watchSuspension(listener: () => void): () => void {
+    const own = (): void => listener()
+    this.#suspensionListeners.add(own)
+    return () => void this.#suspensionListeners.delete(own)
+  }
+
   /** How many timers of this clock wait to fire. */
   get pendingTimers(): number {
     return this.#timeline.countOf(this)
@@ -59,6 +69,17 @@ export class VirtualClock implements Clock {
   /** Lets `ms` of true time pass at once: no timer fires until the next `advance()`, as when the event loop is blocked. */
   stall(ms: number): void {
     this.#timeline.stall(ms)
+  }
+
+  /**
+   * Lets `ms` of true time pass in which the machine is suspended: `now()` and the wall clock go on, timers do not, and what watches
+   * for suspensions hears of it 100 ms later, as on Linux.
+   */
+  suspend(ms: number): void {
+    this.#timeline.standStill(this, ms)
+    this.setTimer(SUSPENSION_CHECK_MS, () => {
+      for (const listener of this.#suspensionListeners) listener()
+    })
   }
 
   /** Lets every promise continuation run that can run; no time passes and no timer fires. */

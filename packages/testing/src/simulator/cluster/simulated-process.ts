@@ -9,6 +9,12 @@ interface Suspension {
   readonly to: number
 }
 
+/**
+ * Why a process stands still: it is paused, its event loop is blocked, or its machine is suspended, so that its timers stand still as
+ * well.
+ */
+type StandstillKind = 'pause' | 'stall' | 'machine'
+
 /** What should have happened while the process was suspended. */
 interface Missed {
   readonly source: 'timer' | 'network'
@@ -17,7 +23,7 @@ interface Missed {
 
 interface PendingTimer {
   /** By the clock of the process. */
-  readonly dueAt: number
+  dueAt: number
   readonly jitterMs: number
   readonly fire: () => void
   timer: Timer | undefined
@@ -50,7 +56,8 @@ export class SimulatedProcess implements Clock {
   #wallOffset: number
   #suspendedFrom: number | undefined
   #suspendedUntil = 0
-  #isStalled = false
+  #standstill: StandstillKind = 'pause'
+  readonly #suspensionListeners = new Set<() => void>()
   #excusedUntil = -1
   /** The last moment by its own clock to which writes of a lease that took effect entitle it. */
   #entitledUntil = 0
@@ -130,12 +137,18 @@ export class SimulatedProcess implements Clock {
     }
   }
 
-  /** Suspends the process. When a stall ends, what came in is handled before the timers that are due. */
-  suspend(ms: number, isStall: boolean): void {
+  watchSuspension(listener: () => void): () => void {
+    const own = (): void => listener()
+    this.#suspensionListeners.add(own)
+    return () => void this.#suspensionListeners.delete(own)
+  }
+
+  /** Lets the process stand still. When a stall ends, what came in is handled before the timers that are due. */
+  suspend(ms: number, kind: StandstillKind): void {
     const { now, agenda } = this.#simulation
     const until = Math.max(this.#suspendedUntil, now + ms)
     if (this.#suspendedFrom === undefined) this.#suspendedFrom = this.now()
-    this.#isStalled = isStall
+    this.#standstill = kind
     this.#suspendedUntil = until
     agenda.add(until, () => this.#goOn(until))
   }
@@ -200,12 +213,28 @@ export class SimulatedProcess implements Clock {
     this.#suspendedFrom = undefined
     const last = Math.max(this.#entitledUntil, this.#graceUntil)
     if (suspension.to >= this.#leadsUntil && suspension.from <= last) {
-      this.#excusedUntil = suspension.to + REACTION_MS
+      this.#excusedUntil = suspension.to + REACTION_MS + (this.#standstill === 'machine' ? SUSPENSION_CHECK_MS : 0)
     }
+    if (this.#standstill === 'machine') this.#postponeTimers(suspension.to - suspension.from)
     const missed = this.#missed.splice(0)
     const isTimer = ({ source }: Missed) => source === 'timer'
-    const inOrder = this.#isStalled ? [...missed.filter((one) => !isTimer(one)), ...missed.filter(isTimer)] : missed
+    const inOrder =
+      this.#standstill === 'stall' ? [...missed.filter((one) => !isTimer(one)), ...missed.filter(isTimer)] : missed
     for (const { happen } of inOrder) happen()
+  }
+
+  /** What watches for suspensions hears of it a little later. */
+  #postponeTimers(ms: number): void {
+    for (const pending of this.#timers) {
+      pending.timer?.cancel()
+      pending.dueAt += ms
+      this.#schedule(pending)
+    }
+    const { now, random } = this.#simulation
+    const tell = (): void => {
+      for (const listener of this.#suspensionListeners) listener()
+    }
+    this.post(now + random() * SUSPENSION_CHECK_MS, tell, 'timer')
   }
 
   #schedule(pending: PendingTimer): void {
@@ -221,6 +250,9 @@ export class SimulatedProcess implements Clock {
 
 /** What handling one event after the other may take after a suspension. */
 const REACTION_MS = 50
+
+/** How late a process may notice that its machine was suspended. */
+const SUSPENSION_CHECK_MS = 100
 
 /** Rates of any two processes differ by less than the tolerance. */
 function randomRate(random: Random, tolerance: number): number {

@@ -130,10 +130,13 @@ export class Weather {
         for (const watch of process.watches) watch.goDeaf(ms * 15_000)
         break
       case 'pause':
-        process.suspend(ms * 40_000, false)
+        process.suspend(ms * 40_000, 'pause')
         break
       case 'stall':
-        process.suspend(ms * 5000, true)
+        process.suspend(ms * 5000, 'stall')
+        break
+      case 'suspend':
+        process.suspend(ms * 40_000, 'machine')
         break
       case 'crash':
         replica.crash('crashes')
