@@ -496,7 +496,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'S6',
     defect: 'a term spawns after it has begun to end',
     file: TERM,
-    find: '    if (this.signal.aborted) throw new ScopeClosedError(name, this.controller, { cause: this.signal.reason })\n',
+    find: '    if (!isOpen) throw new ScopeClosedError(name, this.controller, { cause: this.signal.reason })\n',
     replace: '',
     checks: [TERM_TEST],
   },

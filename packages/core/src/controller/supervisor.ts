@@ -111,7 +111,8 @@ export class ControllerSupervisor {
   }
 
   async #supervise(): Promise<void> {
-    while (this.#ending === undefined) {
+    // Asked of the clock, as before all code of the user: the pause before a restart may have outlasted the term.
+    while (this.#ending === undefined && (this.#options.leadership?.isHeld() ?? true)) {
       const failure = await this.#runOnce()
       if (failure === undefined || this.#ending !== undefined) return
       const backoffMs = this.#nextBackoffMs(failure.error)
@@ -239,7 +240,7 @@ export class ControllerSupervisor {
   async #awaitWarmUp(warmRun: WarmRun, term: ControllerTerm): Promise<void> {
     const { clock, warmUpTimeoutMs: timeoutMs } = this.#options
     if (await warmRun.isReadyWithin({ clock, timeoutMs, signal: term.signal })) {
-      warmRun.adopt((error, task) => term.taskFailed(error, task))
+      warmRun.adopt(this.#options.leadership, (error, task) => term.taskFailed(error, task))
       return
     }
     warmRun.end('it was not ready when its term began')

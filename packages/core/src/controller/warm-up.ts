@@ -1,6 +1,7 @@
 import type { Clock } from '../ports/clock.ts'
 import { TenureError } from '../tenure-error.ts'
 import { ControllerTerm } from '../term/controller-term.ts'
+import type { Leadership } from '../term/leadership.ts'
 import { onAbort } from '../term/owned/owner.ts'
 import type { LiveTask } from '../term/task-scope.ts'
 import type { WorkScope } from '../term/work-scope.ts'
@@ -127,7 +128,8 @@ export class WarmRun {
   }
 
   /** From now on failures of what it has started are told to somebody else. */
-  adopt(onLateFailure: WarmRunOptions['onLateFailure']): void {
+  adopt(leadership: Leadership | undefined, onLateFailure: WarmRunOptions['onLateFailure']): void {
+    this.#term.follow(leadership)
     this.#onLateFailure = onLateFailure
   }
 

@@ -51,6 +51,7 @@ export class Elector {
   #wakeAt: number | undefined
   #closed: Promise<unknown> | undefined
   #holderWatch: HolderWatch | undefined
+  #forgetSuspension: (() => void) | undefined
   readonly #closing = new Set<Promise<void>>()
 
   constructor(options: ElectorOptions) {
@@ -64,6 +65,7 @@ export class Elector {
 
   /** Stands for election. */
   start(): void {
+    this.#forgetSuspension = this.#options.clock.watchSuspension?.(() => this.#resetTimer())
     this.#handle({ kind: 'start' })
     if (this.#state.kind === 'stopped') return
     this.#watch = this.#options.lock.watch({
@@ -249,12 +251,20 @@ export class Elector {
     })
   }
 
+  /** Timers stand still while the machine is suspended. */
+  #resetTimer(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#setTimer()
+  }
+
   #wake(): void {
     this.#timer = undefined
     this.#handle({ kind: 'wake' })
   }
 
   #tearDown(): void {
+    this.#forgetSuspension?.()
     this.#timer?.cancel()
     this.#timer = undefined
     this.#wakeAt = undefined

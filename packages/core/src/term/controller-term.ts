@@ -51,10 +51,13 @@ export class ControllerTerm implements Term, Owner {
   readonly #options: ControllerTermOptions
   readonly #soft = new AbortController()
   readonly #hard = new AbortController()
+  /** Whose validity counts. */
+  #leadership: Leadership | undefined
 
   constructor(options: ControllerTermOptions) {
     const { controller, lease, clock, leadership, onTaskFailure: onFailure } = options
     this.#options = options
+    this.#leadership = leadership
     this.controller = controller
     this.lease = lease
     this.clock = clock
@@ -93,7 +96,7 @@ export class ControllerTerm implements Term, Owner {
     const { signal } = this
     this.assertOpen(name)
     return this.scope.spawn(name, async (task) => {
-      while (!signal.aborted) {
+      while (this.admits() && !signal.aborted) {
         task.waitsOn = `the work of term.every ${pause} ms`
         await work(signal)
         task.waitsOn = `the pause of term.every ${pause} ms`
@@ -104,6 +107,7 @@ export class ControllerTerm implements Term, Owner {
 
   sleep(delayMs: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.admits()
     if (this.signal.aborted) {
       reject(this.signal.reason)
       return promise
@@ -114,6 +118,8 @@ export class ControllerTerm implements Term, Owner {
       reject(this.signal.reason)
     }
     const timer = this.clock.setTimer(delayMs, () => {
+      // Then the abort rejects it.
+      if (!this.admits()) return
       this.signal.removeEventListener('abort', onAbort)
       resolve()
       resumed()
@@ -159,7 +165,11 @@ export class ControllerTerm implements Term, Owner {
   }
 
   defer(cleanup: (signal: AbortSignal) => unknown): void {
-    this.scope.defer(cleanup)
+    this.scope.defer((signal) => {
+      // A cleanup runs in any case; but nothing that it asks may say that the term is held when it is not.
+      this.admits()
+      return cleanup(signal)
+    })
   }
 
   isHeld(): boolean {
@@ -182,8 +192,18 @@ export class ControllerTerm implements Term, Owner {
     this.progressedAt = this.clock.now()
   }
 
+  admits(): boolean {
+    return this.#leadership?.isHeld() ?? true
+  }
+
+  /** Lets the door of a run that leads count for this one, too: its warm-up. */
+  follow(leadership: Leadership | undefined): void {
+    this.#leadership = leadership
+  }
+
   assertOpen(name: string): void {
-    if (this.signal.aborted) throw new ScopeClosedError(name, this.controller, { cause: this.signal.reason })
+    const isOpen = !this.signal.aborted && this.admits()
+    if (!isOpen) throw new ScopeClosedError(name, this.controller, { cause: this.signal.reason })
   }
 
   track<T>(name: string, work: (task: TaskNote) => T | Promise<T>): Promise<T> {

@@ -30,6 +30,7 @@ export class Leadership {
   readonly #clock: Clock
   readonly #onOverstayed: (() => void) | undefined
   readonly #gate = new AbortController()
+  readonly #forgetSuspension: (() => void) | undefined
   #validUntil: number
   #timer: Timer | undefined
 
@@ -41,6 +42,8 @@ export class Leadership {
     this.#validUntil = validUntil
     setMaxListeners(0, this.gateSignal)
     this.#watchExpiry()
+    // The timer stood still, too.
+    this.#forgetSuspension = clock.watchSuspension?.(() => void this.isHeld())
   }
 
   /** Aborts when no write may be sent any more. */
@@ -52,6 +55,7 @@ export class Leadership {
   isHeld(): boolean {
     if (this.#gate.signal.aborted) return false
     if (this.#clock.now() < this.#validUntil) return true
+    this.closeGate('renew-deadline')
     this.#onOverstayed?.()
     return false
   }
@@ -70,6 +74,7 @@ export class Leadership {
   closeGate(reason: EndReason): void {
     this.#timer?.cancel()
     this.#timer = undefined
+    this.#forgetSuspension?.()
     if (!this.#gate.signal.aborted) this.#gate.abort(new LeadershipEndedError(reason, this.epoch))
   }
 

@@ -1,6 +1,9 @@
+import { machineSuspension } from '../ports/suspension.ts'
+
 /**
  * The memory that a process shares with its watchdog thread: for each guarded thing the moment by which it must have been
- * confirmed or lifted, in nanoseconds of `process.hrtime`, which all threads read from the same clock. 0 where nothing is guarded.
+ * confirmed or lifted, in nanoseconds of the board's own clock, which is the same for all threads and goes on while the machine is
+ * suspended. 0 where nothing is guarded.
  *
  * A confirmation is one atomic store. The thread is woken only when something becomes guarded that was not, or stops altogether:
  * to find that a deadline has moved on, it looks when the old one has come.
@@ -14,10 +17,21 @@ export class DeadlineBoard {
     const bytes = BigInt64Array.BYTES_PER_ELEMENT
     this.memory = typeof from === 'number' ? new SharedArrayBuffer((FIRST + from) * bytes) : from
     this.#cells = new BigInt64Array(this.memory)
+    if (typeof from === 'number') Atomics.store(this.#cells, AHEAD, UNKNOWN)
   }
 
   get size(): number {
     return this.#cells.length - FIRST
+  }
+
+  /** The time of the board. Whichever thread first notices a suspension of the machine, the clock goes on for all of them. */
+  now(): bigint {
+    const aheadNs = BigInt(Math.floor((machineSuspension?.aheadMs() ?? 0) * 1e6))
+    for (let known = Atomics.load(this.#cells, AHEAD); aheadNs > known;) {
+      const found = Atomics.compareExchange(this.#cells, AHEAD, known, aheadNs)
+      known = found === known ? aheadNs : found
+    }
+    return process.hrtime.bigint() + Atomics.load(this.#cells, AHEAD)
   }
 
   /** Sets a deadline, or takes it away with 0. Returns what was there. */
@@ -67,4 +81,7 @@ export class DeadlineBoard {
   }
 }
 
-const [BELL, CLOSED, FIRST] = [0, 1, 2] as const
+const [BELL, CLOSED, AHEAD, FIRST] = [0, 1, 2, 3] as const
+
+/** Less than any time by which one clock can be ahead of another. */
+const UNKNOWN = -(2n ** 63n)

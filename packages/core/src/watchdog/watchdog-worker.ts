@@ -2,14 +2,21 @@
 import { openSync, writeSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
+import { machineSuspension, SUSPENSION_CHECK_MS } from '../ports/suspension.ts'
 import { DeadlineBoard } from './deadline-board.ts'
 import type { WatchdogMarker, WatchdogTask } from './watchdog-marker.ts'
+
+/** A wait stands still while the machine is suspended. */
+const LONGEST_WAIT_MS = machineSuspension === undefined ? Number.POSITIVE_INFINITY : SUSPENSION_CHECK_MS
 
 const { memory, names, markerFile } = workerData as WatchdogTask
 const board = new DeadlineBoard(memory)
 // Opened now: when time is up there is none to lose.
 const marker = markerFile === undefined ? undefined : openSync(markerFile, 'w', 0o600)
 hurry()
+// What a thread does that nobody waits for yet.
+machineSuspension?.settle()
+board.now()
 parentPort?.postMessage('watching', [])
 watch()
 
@@ -31,8 +38,8 @@ function watch(): void {
       board.wait(rings)
       continue
     }
-    const remaining = next.deadline - process.hrtime.bigint()
-    if (remaining > 0n) board.wait(rings, Number(remaining) / 1e6)
+    const remaining = next.deadline - board.now()
+    if (remaining > 0n) board.wait(rings, Math.min(Number(remaining) / 1e6, LONGEST_WAIT_MS))
     else if (board.claim(next.index, next.deadline)) kill(names[next.index] ?? '', -remaining)
   }
 }

@@ -52,8 +52,8 @@ const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 
  * A thread that ends the process by SIGKILL when the main thread has not confirmed a term by its `validUntil`.
  *
  * A blocked event loop, or one that was suspended with its whole process, cannot end its own term; this can, because it shares
- * nothing with the event loop but memory. It counts on the monotonic clock only: a step of the wall clock changes nothing, and
- * after a suspension the deadline is looked at before anything else of this thread. What the main thread does at the very moment
+ * nothing with the event loop but memory. A step of the wall clock changes nothing. After a pause of the process the deadline is
+ * looked at before anything else of this thread; after a suspension of the machine, within 100 ms. What the main thread does at the very moment
  * of a resumption, beside it, is left to the write gate and to the fences on the server.
  *
  * 1. A confirmation is one atomic store; nothing is sent to the thread.
@@ -100,7 +100,7 @@ export class Watchdog {
     return {
       hold(validUntil) {
         // In this order: what passes between the two readings brings the deadline forward, never back.
-        const now = process.hrtime.bigint()
+        const now = board.now()
         const deadline = now + BigInt(Math.floor((validUntil - clock.now()) * 1e6))
         const before = board.set(index, deadline)
         if (before === 0n || deadline < before) board.ring()

@@ -86,3 +86,65 @@ describe('an event loop that stands still', () => {
     await stop()
   })
 })
+
+describe('a machine that was suspended', () => {
+  test('beyond the term: whoever asks first ends it as stalled, before any timer', async () => {
+    const { clock, term, stop } = await lead()
+    clock.suspend(15_000)
+    expect(term.isHeld()).toBe(false)
+    expect([term.signal.aborted, term.hardSignal.aborted, term.gateSignal.aborted]).toEqual([true, true, true])
+    expect(term.signal.reason).toMatchObject({ reason: 'stalled' })
+    await stop()
+  })
+
+  test('beyond the term: ends it within 100 ms though nobody asks, and aborts the writes under way', async () => {
+    const { clock, term, overs, stop } = await lead()
+    const send = gatedFetch(term, (_url, init) => {
+      const { promise, reject } = Promise.withResolvers<Response>()
+      init?.signal?.addEventListener('abort', () => reject(init.signal?.reason), { once: true })
+      return promise
+    })
+    const write = send('http://service.test/', { method: 'POST' }).catch((error: unknown) => error)
+    clock.suspend(15_000)
+    await clock.advance(99)
+    expect(term.signal.aborted).toBe(false)
+    await clock.advance(1)
+    expect([term.signal.aborted, term.hardSignal.aborted]).toEqual([true, true])
+    expect(await write).toMatchObject({ code: 'WRITE_GATE_CLOSED', outcome: 'unknown' })
+    expect(overs).toMatchObject([{ reason: 'stalled', outcome: 'left' }])
+    await stop()
+  })
+
+  test('for less goes on with its term, and renews within 100 ms', async () => {
+    const { clock, term, overs, stop } = await lead()
+    clock.suspend(8000)
+    expect(term.remainingMs()).toBeLessThan(6300)
+    await clock.advance(110)
+    expect(term.remainingMs()).toBeGreaterThan(14_000)
+    expect([term.isHeld(), overs]).toEqual([true, []])
+    await stop()
+  })
+
+  test('while it followed takes a lease that has expired within 100 ms', async () => {
+    const clock = new VirtualClock()
+    const store = new MemoryLeaseStore()
+    const manager = new Manager({
+      identity: 'me',
+      lease: { name: 'lease' },
+      clock,
+      random: () => 0.5,
+      createLock: ({ name }) => store.lock(name),
+    })
+    manager.register(() => ({ name: 'worker', run: (term) => term.sleep(1e9) }))
+    const times = { leaseDurationSeconds: 15, acquireTime: '', renewTime: '', leaseTransitions: 0 }
+    const record = { ...times, holderIdentity: 'gone', annotations: {} }
+    await store.lock('lease').create(record, { signal: new AbortController().signal })
+    const running = manager.start()
+    await clock.advance(500)
+    clock.suspend(15_000)
+    await clock.advance(200)
+    expect(manager.state.kind).toBe('leading')
+    await Promise.all([manager.stop(), clock.advance(60_000)])
+    await running
+  })
+})

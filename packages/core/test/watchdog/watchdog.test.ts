@@ -167,6 +167,16 @@ describe('the watchdog thread', () => {
 })
 
 describe('the board of deadlines', () => {
+  test('has one clock for all of its views, which never goes back', () => {
+    const board = new DeadlineBoard(1)
+    const other = new DeadlineBoard(board.memory)
+    for (let last = 0n, turn = 0; turn < 1000; turn++) {
+      const now = (turn % 2 === 0 ? board : other).now()
+      expect(now).toBeGreaterThanOrEqual(last)
+      last = now
+    }
+  })
+
   test('tells the earliest deadline that is set, whoever looks at it', () => {
     const board = new DeadlineBoard(3)
     const other = new DeadlineBoard(board.memory)

@@ -17,8 +17,9 @@ export function acquire<T>(owner: Owner, name: string, { open, close }: Acquisit
   void owner.track(`acquire ${name}`, async (task) => {
     task.waitsOn = `\`open\` of ${name}`
     const opened = await attempt(() => open(owner.signal))
+    const isAdmitted = owner.admits() && !owner.signal.aborted
     if (opened.kind === 'failed') return reject(opened.error)
-    if (!owner.signal.aborted) {
+    if (isAdmitted) {
       owner.defer((signal) => close(opened.resource, signal))
       return resolve(opened.resource)
     }

@@ -6,6 +6,7 @@ import type { Timer } from '../../ports/clock.ts'
 import type { TaskNote } from '../task-scope.ts'
 import { FamilyEnd } from './family-end.ts'
 import { OwnedExitError } from './owned-exit-error.ts'
+import { guardEvents } from './guard-events.ts'
 import { onAbort, type Owner } from './owner.ts'
 
 /** How a child process is ended with its term. */
@@ -53,7 +54,9 @@ export function child<C extends ChildProcess>(owner: Owner, name: string, { star
         stopSignal: options.stopSignal ?? 'SIGTERM',
       })
       note.waitsOn = `process ${started.pid}`
+      const guards = [started, ...started.stdio].map((emitter) => emitter && guardEvents(owner, emitter))
       const failure = failureOf(name, await over)
+      for (const forgetGuard of guards) forgetGuard?.()
       await rest.finish({ name: task, task: note, failure: owner.signal.aborted ? undefined : failure, forget })
     })
     .catch(() => {})

@@ -32,16 +32,18 @@ class Iteration<T> implements AsyncIterator<T, undefined> {
   }
 
   next(): Promise<Item<T>> {
-    if (this.#isOver || this.#owner.signal.aborted) return Promise.resolve(this.#finish())
+    if (this.#isOver || !this.#owner.admits() || this.#owner.signal.aborted) return Promise.resolve(this.#finish())
     const { promise, resolve, reject } = Promise.withResolvers<Item<T>>()
     this.#waiting.add(resolve)
     this.#pull().then(
       (item) => {
+        if (!this.#owner.admits()) return resolve(this.#finish())
         this.#waiting.delete(resolve)
         if (item.done === true) this.#ended()
         resolve(item)
       },
       (error: unknown) => {
+        if (!this.#owner.admits()) return resolve(this.#finish())
         this.#waiting.delete(resolve)
         this.#ended()
         reject(error)

@@ -21,7 +21,7 @@ export function listen(owner: Owner, { target, event, listener }: Subscription):
   const name = `on ${String(event)}`
   const call = (...args: unknown[]): void => {
     // Another listener of the same abort may have made the target emit.
-    if (!owner.signal.aborted) owner.track(name, () => listener(...args)).catch(() => {})
+    if (owner.admits() && !owner.signal.aborted) owner.track(name, () => listener(...args)).catch(() => {})
   }
   owner.assertOpen(`listen ${String(event)}`)
   owner.noteSite(name)

@@ -9,7 +9,12 @@ export interface Owner {
   readonly clock: Clock
   /** The child processes of this run, and those of its workers. */
   readonly processes: OwnedProcesses
-  /** @throws ScopeClosedError once the term has begun to end. */
+  /**
+   * The door of the term: asked of the clock before anything calls code of the user, or goes on with it. False once the time of
+   * the term is up; the term has been ended then, even if no timer has fired yet.
+   */
+  admits(): boolean
+  /** @throws ScopeClosedError once the term has begun to end, and when it does not admit. */
   assertOpen(name: string): void
   /** Starts a tracked task, which fails the controller when it rejects. In the same turn as `assertOpen`, it does not throw. */
   track<T>(name: string, work: (task: TaskNote) => T | Promise<T>): Promise<T>

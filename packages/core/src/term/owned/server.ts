@@ -1,6 +1,7 @@
-import { Server as HttpServer, type ServerResponse } from 'node:http'
+import { type IncomingMessage, Server as HttpServer, type ServerResponse } from 'node:http'
 import { Server as HttpsServer } from 'node:https'
 import type { ListenOptions, Server, Socket } from 'node:net'
+import { guardEvents } from './guard-events.ts'
 import { onAbort, type Owner } from './owner.ts'
 
 /** A server and where it is to listen. */
@@ -16,7 +17,7 @@ export interface Serving<S extends Server> {
 export function serve<S extends Server>(owner: Owner, name: string, { server, listen }: Serving<S>): Promise<S> {
   owner.assertOpen(`serve ${name}`)
   const listening = Promise.withResolvers<S>()
-  const own = new OwnedServer(server)
+  const own = new OwnedServer(server, owner)
   owner
     .track(`serve ${name}`, async (task) => {
       const failure = await own.listen(listen)
@@ -48,11 +49,15 @@ export function serve<S extends Server>(owner: Owner, name: string, { server, li
 /** A server whose connections are known. */
 class OwnedServer {
   readonly #server: Server
+  readonly #owner: Owner
+  readonly #forgetGuard: () => void
   readonly #sockets = new Set<Socket>()
   readonly #closed = Promise.withResolvers<void>()
 
-  constructor(server: Server) {
+  constructor(server: Server, owner: Owner) {
     this.#server = server
+    this.#owner = owner
+    this.#forgetGuard = guardEvents(owner, server)
     server.on('connection', this.#onConnection)
     // Such a listener would switch a server for HTTP/2 to its compatibility API.
     if (server instanceof HttpServer || server instanceof HttpsServer) server.on('request', this.#onRequest)
@@ -89,6 +94,7 @@ class OwnedServer {
 
   /** Takes every listener out. */
   forget(): void {
+    this.#forgetGuard()
     this.#server.off('connection', this.#onConnection)
     this.#server.off('request', this.#onRequest)
     this.#server.off('close', this.#closed.resolve)
@@ -97,11 +103,16 @@ class OwnedServer {
 
   readonly #onConnection = (socket: Socket): void => {
     this.#sockets.add(socket)
-    socket.once('close', () => this.#sockets.delete(socket))
+    const forgetGuard = guardEvents(this.#owner, socket)
+    socket.once('close', () => {
+      this.#sockets.delete(socket)
+      forgetGuard()
+    })
   }
 
   /** Node leaves a connection that becomes idle after that to its keep-alive timeout. */
-  readonly #onRequest = (_request: unknown, response: ServerResponse): void => {
+  readonly #onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    guardEvents(this.#owner, request)
     const server: Server & { closeIdleConnections?: () => void } = this.#server
     response.once('close', () => {
       if (!server.listening) server.closeIdleConnections?.()

@@ -8,7 +8,7 @@ export function timeout(owner: Owner, delayMs: number, work: (signal: AbortSigna
   owner
     .track(`timeout ${delayMs} ms`, async (task) => {
       task.waitsOn = `term.timeout ${delayMs} ms`
-      const timer = owner.clock.setTimer(delayMs, () => resolve('due'))
+      const timer = owner.clock.setTimer(delayMs, () => resolve(owner.admits() ? 'due' : 'dropped'))
       const forget = onAbort(owner.signal, drop)
       const outcome = await promise
       forget()

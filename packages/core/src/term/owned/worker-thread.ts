@@ -2,6 +2,7 @@ import type { Worker } from 'node:worker_threads'
 import { assertKnownKeys } from '../../options/known-keys.ts'
 import { FamilyEnd } from './family-end.ts'
 import { OwnedExitError } from './owned-exit-error.ts'
+import { guardEvents } from './guard-events.ts'
 import { onAbort, type Owner } from './owner.ts'
 
 /** How a worker thread is ended with its term. */
@@ -32,7 +33,9 @@ export function worker<W extends Worker>(owner: Owner, name: string, { start, op
       note.waitsOn = `exit of worker ${started.threadId}`
       const over = exited(started)
       const forget = endWithTerm({ owner, worker: started, rest, options })
+      const forgetGuard = guardEvents(owner, started)
       const failure = failureOf(name, await over)
+      forgetGuard()
       if (owner.signal.aborted) rest.ask()
       await rest.finish({ name: task, task: note, failure: owner.signal.aborted ? undefined : failure, forget })
     })
