@@ -141,7 +141,7 @@ export class TermRun {
   }
 
   #supervisorOf(build: FirstBuild): ControllerSupervisor {
-    const name = build.kind === 'built' ? build.controller.name : build.name
+    const { name } = build
     let firstError = build.kind === 'failed' ? build : undefined
     const next = () => {
       const failed = firstError

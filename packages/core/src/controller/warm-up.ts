@@ -45,6 +45,8 @@ export type WarmUpOutcome =
 /** What a {@link WarmRun} is made of. */
 export interface WarmRunOptions {
   readonly controller: Controller
+  /** The name of the controller. */
+  readonly name: string
   readonly lease: string
   readonly clock: Clock
   readonly cleanupBudgetMs: () => number
@@ -68,6 +70,7 @@ export interface WarmUpPatience {
  */
 export class WarmRun {
   readonly controller: Controller
+  readonly name: string
   readonly #term: ControllerTerm
   readonly #settled = Promise.withResolvers<WarmUpOutcome>()
   #outcome: WarmUpOutcome | undefined
@@ -75,10 +78,11 @@ export class WarmRun {
 
   constructor(options: WarmRunOptions) {
     this.controller = options.controller
+    this.name = options.name
     this.#onLateFailure = options.onLateFailure
     this.#term = new ControllerTerm({
       ...options,
-      controller: options.controller.name,
+      controller: options.name,
       leadership: undefined,
       onTaskFailure: (error, task) => this.#failed(error, task),
       onIdle: () => {},
@@ -89,7 +93,7 @@ export class WarmRun {
   /** Begins to warm up. */
   start(): void {
     const { controller } = this
-    if (controller.warmUp === undefined) return this.#settle({ kind: 'ready' })
+    if (!canWarmUp(controller)) return this.#settle({ kind: 'ready' })
     this.#term
       .spawn('warmUp', () => controller.warmUp?.(this.#term))
       .then(
@@ -133,7 +137,7 @@ export class WarmRun {
 
   /** Tells everything that it has started to end, at once: nothing of it deserves to finish. */
   end(why: string): void {
-    this.#term.hardAbort(new WarmUpOverError(this.controller.name, why))
+    this.#term.hardAbort(new WarmUpOverError(this.name, why))
     this.#settle({ kind: 'cancelled' })
   }
 
@@ -157,5 +161,14 @@ export class WarmRun {
   #settle(outcome: WarmUpOutcome): void {
     this.#outcome ??= outcome
     this.#settled.resolve(outcome)
+  }
+}
+
+/** One that cannot say fails when it is called. */
+function canWarmUp(controller: Controller): boolean {
+  try {
+    return controller.warmUp !== undefined
+  } catch {
+    return true
   }
 }

@@ -60,7 +60,7 @@ export class AlwaysOn {
   start(): void {
     const builds = buildAll(this.#registrations, this.#seen)
     this.#supervisors = builds.map((build) => {
-      const name = build.kind === 'built' ? build.controller.name : build.name
+      const { name } = build
       const supervisor = new ControllerSupervisor({
         ...this.#options,
         name,
