@@ -11,6 +11,7 @@ import { INITIAL_STATE } from '../election/machine/transition.ts'
 import { JITTER_FACTOR } from '../election/timing-options.ts'
 import { HealthRegistry } from '../health/health-registry.ts'
 import { HealthProbe } from '../health/health-probe.ts'
+import { errorOf, isA } from '../error-of.ts'
 import type { Lock } from '../lock/lock.ts'
 import { resolveDurationMs } from '../options/duration.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
@@ -18,6 +19,7 @@ import { OptionsError } from '../options/options-error.ts'
 import { Leadership } from '../term/leadership.ts'
 import type { LiveTask } from '../term/task-scope.ts'
 import type { StepDownOptions } from '../term/term.ts'
+import { textOf } from '../text-of.ts'
 import { AlreadyStartedError } from '../already-started-error.ts'
 import { publishEvent } from './channels.ts'
 import type { DeadlineGuard } from '../watchdog/watchdog.ts'
@@ -199,7 +201,7 @@ export class Candidacy {
     const slowestPollMs = JITTER_FACTOR * timing.retryPeriodMs
     const { to } = options
     if (to !== undefined && (typeof to !== 'string' || to === '' || to === identity)) {
-      throw new OptionsError(`Expected \`to\` to be the identity of another replica, got \`${String(to)}\``)
+      throw new OptionsError(`Expected \`to\` to be the identity of another replica, got \`${textOf(to)}\``)
     }
     return {
       cooldownMs: resolveDurationMs('cooldownMs', options.cooldownMs, { fallback: 2 * slowestPollMs, min: 0 }),
@@ -277,7 +279,7 @@ export class Candidacy {
     } catch (error) {
       // A controller that can never run: the term is empty, and the manager stops.
       this.#run = this.#createRun(leadership, { registrations: [], warmRuns: new Map() })
-      this.#options.onFailure(error instanceof Error ? error : new Error(String(error)))
+      this.#options.onFailure(errorOf(error))
     }
     this.#emit({ kind: 'term-began', epoch, handoverMs: waitedMs })
     this.#run.start()
@@ -412,7 +414,7 @@ export class Candidacy {
 
   /** A replica whose controller is beyond repair leaves the lease to a healthier one for as long as restarts were counted. */
   #giveUp(error: Error, cooldownMs: number): void {
-    if (error.cause instanceof OptionsError) this.#options.onFailure(error.cause)
+    if (isA(error.cause, OptionsError)) this.#options.onFailure(error.cause)
     void this.#endTerm({ reason: 'controller-failed', cooldownMs })
   }
 
@@ -484,12 +486,13 @@ export class Candidacy {
   #emit(event: DistributiveOmit<CandidacyEvent, 'lease'>): void {
     const full = { lease: this.lease, ...event } as CandidacyEvent
     const { identity } = this.#options.config
-    logEvent(this.#options.logger, full, { identity, epoch: this.#run?.leadership.epoch })
-    publishEvent(full)
+    const context = { identity, epoch: this.#run?.leadership.epoch }
     try {
+      logEvent(this.#options.logger, full, context)
+      publishEvent(full)
       this.#options.onEvent(full)
     } catch (err) {
-      this.#options.logger.error({ lease: this.lease, event: full.kind, err }, 'a listener failed')
+      this.#options.logger.error({ lease: this.lease, event: full.kind, err }, `a listener failed: ${textOf(err)}`)
     }
   }
 }

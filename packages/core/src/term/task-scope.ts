@@ -167,14 +167,25 @@ export class TaskScope {
     this.#current = task
     const promise = promiseOf(work, task)
     this.#current = outer
-    promise.then(
-      () => this.#settled(task),
-      (error: unknown) => {
-        this.#options.onFailure(error, name)
-        this.#settled(task)
-      },
-    )
+    this.#watch(promise, task)
     return promise
+  }
+
+  /** Asks the promise itself, whatever its own `then` says. A task whose end cannot be seen stays: nothing is released over it. */
+  #watch(promise: Promise<unknown>, task: Task): void {
+    const failed = (error: unknown): void => this.#options.onFailure(error, task.name)
+    const rejected = (error: unknown): void => {
+      try {
+        failed(error)
+      } finally {
+        this.#settled(task)
+      }
+    }
+    try {
+      void Promise.prototype.then.call(promise, () => this.#settled(task), rejected)
+    } catch (error) {
+      queueMicrotask(() => failed(error))
+    }
   }
 
   #settled(task: Task): void {

@@ -6,6 +6,7 @@ import type { OwnedProcesses } from './owned-processes.ts'
 export interface Owner {
   readonly signal: AbortSignal
   readonly hardSignal: AbortSignal
+  readonly gateSignal: AbortSignal
   readonly clock: Clock
   /** The child processes of this run, and those of its workers. */
   readonly processes: OwnedProcesses
