@@ -17,7 +17,8 @@ import { resolveDurationMs } from '../options/duration.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
 import { OptionsError } from '../options/options-error.ts'
 import { Leadership } from '../term/leadership.ts'
-import type { LiveTask } from '../term/task-scope.ts'
+import { OutsideWait, type OutsideWaitOptions, type SelfWaitError } from '../term/self-wait.ts'
+import type { LiveTask, TaskScope } from '../term/task-scope.ts'
 import type { StepDownOptions } from '../term/term.ts'
 import { textOf } from '../text-of.ts'
 import { AlreadyStartedError } from '../already-started-error.ts'
@@ -182,7 +183,24 @@ export class Candidacy {
    */
   stepDown(options: StepDownOptions = {}): Promise<StepDownResult> {
     const { to } = options
-    return this.#endTerm({ reason: to === undefined ? 'step-down' : 'transferred', ...this.#resolveStepDown(options) })
+    const run = this.#run
+    const reason = to === undefined ? 'step-down' : 'transferred'
+    const ended = this.#endTerm({ reason, ...this.#resolveStepDown(options) })
+    return this.outsideWait('stepDown()', ended, (scope) => run?.hardSignalOf(scope))
+  }
+
+  /** The hard signal of the run or warm-up that the scope belongs to; undefined where it is none of this candidacy. */
+  hardSignalOf(scope: TaskScope): AbortSignal | undefined {
+    return this.#run?.hardSignalOf(scope) ?? this.#warmUps?.hardSignalOf(scope)
+  }
+
+  /** A promise that waits for tasks, and says so to a task among them that waits for it. */
+  outsideWait<T>(call: string, promise: Promise<T>, hardSignalOf: OutsideWaitOptions['hardSignalOf']): Promise<T> {
+    const { clock, config, logger } = this.#options
+    const { abortGraceMs } = config.timing
+    const onSelfWait = (err: SelfWaitError): void =>
+      logger.warn({ lease: this.lease, event: 'self-wait', err }, err.message)
+    return OutsideWait.around(promise, { call, hardSignalOf, abortGraceMs, clock, onSelfWait })
   }
 
   #endTerm(order: StepDown): Promise<StepDownResult> {

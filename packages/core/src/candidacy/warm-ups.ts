@@ -5,7 +5,7 @@ import { MAX_BACKOFF_MS } from '../controller/restart-options.ts'
 import { WarmRun, type WarmUpMode, type WarmUpOutcome } from '../controller/warm-up.ts'
 import { OptionsError } from '../options/options-error.ts'
 import type { Timer } from '../ports/clock.ts'
-import type { LiveTask } from '../term/task-scope.ts'
+import type { LiveTask, TaskScope } from '../term/task-scope.ts'
 import type { CandidacyOptions } from './candidacy-options.ts'
 import { describeTasks } from './wedged-error.ts'
 
@@ -40,6 +40,11 @@ export class WarmUps {
 
   constructor(options: WarmUpsOptions) {
     this.#options = options
+  }
+
+  /** The hard signal of the warm-up that the scope belongs to; undefined where it is none of these. */
+  hardSignalOf(scope: TaskScope): AbortSignal | undefined {
+    return [...this.#slots.values()].map(({ run }) => run?.hardSignalOf(scope)).find((signal) => signal !== undefined)
   }
 
   /** Begins those of the given mode that have not begun. */

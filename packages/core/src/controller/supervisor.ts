@@ -7,7 +7,7 @@ import type { Random } from '../ports/random.ts'
 import { ControllerTerm } from '../term/controller-term.ts'
 import type { Leadership } from '../term/leadership.ts'
 import { onAbort } from '../term/owned/owner.ts'
-import type { LiveTask } from '../term/task-scope.ts'
+import type { LiveTask, TaskScope } from '../term/task-scope.ts'
 import type { TermExtension } from '../term/term-extension.ts'
 import type { StepDownOptions, Term } from '../term/term.ts'
 import type { Controller, ControllerFactory } from './controller.ts'
@@ -103,6 +103,11 @@ export class ControllerSupervisor {
     return tasks === 0 && (this.#warmRun?.isCleaning ?? true)
   }
 
+  /** The hard signal of the run or warm-up that the scope belongs to; undefined where it is not one of this controller. */
+  hardSignalOf(scope: TaskScope): AbortSignal | undefined {
+    return this.#run?.scope === scope ? this.#run.hardSignal : this.#warmRun?.hardSignalOf(scope)
+  }
+
   /** Tells the controller to take no new work, and never restarts it again. */
   end(reason: Error): void {
     this.#ending ??= reason
@@ -175,7 +180,7 @@ export class ControllerSupervisor {
     this.#options.observer.runBegan(term)
     detach.push(publishRun(term, controller))
     run.progress = this.#watchProgress(term)
-    term.spawn('run', () => controller.run(term)).catch(() => {})
+    term.spawn('run', () => term.scope.enter(() => controller.run(term))).catch(() => {})
   }
 
   /** Waits for everything that the run and its warm-up have started. There is no other way out of a run. */

@@ -2,7 +2,7 @@ import type { Clock } from '../ports/clock.ts'
 import { TenureError } from '../tenure-error.ts'
 import { ControllerTerm } from '../term/controller-term.ts'
 import { onAbort } from '../term/owned/owner.ts'
-import type { LiveTask } from '../term/task-scope.ts'
+import type { LiveTask, TaskScope } from '../term/task-scope.ts'
 import type { WorkScope } from '../term/work-scope.ts'
 import type { Controller } from './controller.ts'
 
@@ -95,7 +95,7 @@ export class WarmRun {
     const { controller } = this
     if (!canWarmUp(controller)) return this.#settle({ kind: 'ready' })
     this.#term
-      .spawn('warmUp', () => controller.warmUp?.(this.#term))
+      .spawn('warmUp', () => this.#term.scope.enter(() => controller.warmUp?.(this.#term)))
       .then(
         () => this.#settle({ kind: 'ready' }),
         () => {},
@@ -145,6 +145,11 @@ export class WarmRun {
   async join(): Promise<void> {
     await this.#term.scope.join()
     this.#term.over()
+  }
+
+  /** Its hard signal, where the scope is its own. */
+  hardSignalOf(scope: TaskScope): AbortSignal | undefined {
+    return this.#term.scope === scope ? this.#term.hardSignal : undefined
   }
 
   /** The tasks that have not settled. */

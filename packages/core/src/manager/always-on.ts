@@ -16,6 +16,7 @@ import { OptionsError } from '../options/options-error.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Random } from '../ports/random.ts'
+import type { TaskScope } from '../term/task-scope.ts'
 import type { TermExtension } from '../term/term-extension.ts'
 
 /** What {@link AlwaysOn} is made of. */
@@ -74,6 +75,11 @@ export class AlwaysOn {
       supervisor.start(build.kind === 'built' ? build.controller : undefined)
       return supervisor
     })
+  }
+
+  /** The hard signal of the run that the scope belongs to; undefined where it is none of these. */
+  hardSignalOf(scope: TaskScope): AbortSignal | undefined {
+    return this.#supervisors.map((supervisor) => supervisor.hardSignalOf(scope)).find((signal) => signal !== undefined)
   }
 
   /** Ends them; resolves when nothing of them is left. */

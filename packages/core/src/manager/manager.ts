@@ -20,6 +20,7 @@ import { type Clock, systemClock } from '../ports/clock.ts'
 import { type Logger, silentLogger } from '../ports/logger.ts'
 import { type Random, systemRandom } from '../ports/random.ts'
 import { safeLogger } from '../ports/safe-logger.ts'
+import type { TaskScope } from '../term/task-scope.ts'
 import type { TermExtension } from '../term/term-extension.ts'
 import type { StepDownOptions } from '../term/term.ts'
 import { textOf } from '../text-of.ts'
@@ -200,14 +201,14 @@ export class Manager implements AsyncDisposable {
       )
     }
     this.#running = this.#run()
-    return this.#running
+    return this.#outsideWait('start()', this.#running)
   }
 
   /** Drains, releases, closes. Every caller gets the same promise. Never rejects: what went wrong is what `start()` rejects with. */
   stop(): Promise<void> {
     this.#isStopping = true
     this.#stopRequested.resolve()
-    this.#stopping ??= (this.#running ?? Promise.resolve()).catch(() => {})
+    this.#stopping ??= this.#outsideWait('stop()', (this.#running ?? Promise.resolve()).catch(() => {}))
     return this.#stopping
   }
 
@@ -218,6 +219,13 @@ export class Manager implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
+  }
+
+  /** What ends with the manager is not waited for by its tasks. */
+  #outsideWait<T>(call: string, promise: Promise<T>): Promise<T> {
+    const ofAny = (scope: TaskScope): AbortSignal | undefined =>
+      [this.#alwaysOn, ...this.#candidacies].map((part) => part.hardSignalOf(scope)).find((signal) => signal !== undefined)
+    return this.#own.outsideWait(call, promise, ofAny)
   }
 
   get #own(): Candidacy {

@@ -192,6 +192,10 @@ export class ControllerTerm implements Term, Owner {
     return this.scope.spawn(name, work)
   }
 
+  enter<T>(work: () => T): T {
+    return this.scope.enter(work)
+  }
+
   noteSite(name: string): void {
     this.scope.noteSite(name)
   }

@@ -24,7 +24,7 @@ export function listen(owner: Owner, { target, event, listener }: Subscription):
   const name = `on ${textOf(event)}`
   const call = (...args: unknown[]): void => {
     // Another listener of the same abort may have made the target emit.
-    if (!owner.signal.aborted) owner.track(name, () => listener(...args)).catch(() => {})
+    if (!owner.signal.aborted) owner.track(name, () => owner.enter(() => listener(...args))).catch(() => {})
   }
   owner.assertOpen(`listen ${textOf(event)}`)
   owner.noteSite(name)
