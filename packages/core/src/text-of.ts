@@ -40,7 +40,9 @@ function errorText(error: Error, isPart = false): string {
   const message: unknown = error.message
   if (typeof message === 'string' && message !== '') return message
   if (error instanceof AggregateError && !isPart && error.errors.length > 0) {
-    return error.errors.map((part: unknown) => (part instanceof Error ? errorText(part, true) : textOf(part))).join('; ')
+    return error.errors
+      .map((part: unknown) => (part instanceof Error ? errorText(part, true) : textOf(part)))
+      .join('; ')
   }
   const name: unknown = error.name
   return typeof name === 'string' && name !== '' ? name : shownAs(error)

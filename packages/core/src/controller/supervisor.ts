@@ -130,7 +130,10 @@ export class ControllerSupervisor {
   /** The supervision itself has failed. Nobody restarts the controller any more, so the term is given up. */
   #crashed(error: unknown): void {
     const { name, observer } = this.#options
-    for (const tell of [() => observer.failed(error, undefined), () => this.#giveUp(new ControllerFailedError(name, error))]) {
+    for (const tell of [
+      () => observer.failed(error, undefined),
+      () => this.#giveUp(new ControllerFailedError(name, error)),
+    ]) {
       try {
         tell()
       } catch {
@@ -239,7 +242,10 @@ export class ControllerSupervisor {
   #endFailedRun(run: Run, { error, task }: Failure): ReportedFailure | undefined {
     const { name, clock, restartDrainMs, observer } = this.#options
     // It was told to end in the meantime.
-    if (this.#ending !== undefined) return void observer.failedWhileEnding(error, task)
+    if (this.#ending !== undefined) {
+      observer.failedWhileEnding(error, task)
+      return undefined
+    }
     const backoffMs = this.#nextBackoffMs(error)
     observer.failed(error, backoffMs)
     run.term.hardAbort(new ControllerRestartError(name, error))
@@ -314,7 +320,9 @@ export class ControllerSupervisor {
     const recent = this.#failures.filter((time) => now - time < restart.withinMs)
     this.#failures.splice(0, this.#failures.length, ...recent, now)
     if (recent.length >= restart.maxRestarts) return undefined
-    return Math.min(restart.backoffMs * 2 ** Math.min(recent.length, MAX_DOUBLINGS), MAX_BACKOFF_MS) * (1 + 0.1 * random())
+    return (
+      Math.min(restart.backoffMs * 2 ** Math.min(recent.length, MAX_DOUBLINGS), MAX_BACKOFF_MS) * (1 + 0.1 * random())
+    )
   }
 
   async #pause(backoffMs: number): Promise<void> {

@@ -208,7 +208,10 @@ export class Manager implements AsyncDisposable {
   stop(): Promise<void> {
     this.#isStopping = true
     this.#stopRequested.resolve()
-    this.#stopping ??= this.#outsideWait('stop()', (this.#running ?? Promise.resolve()).catch(() => {}))
+    this.#stopping ??= this.#outsideWait(
+      'stop()',
+      (this.#running ?? Promise.resolve()).catch(() => {}),
+    )
     return this.#stopping
   }
 
@@ -224,7 +227,9 @@ export class Manager implements AsyncDisposable {
   /** What ends with the manager is not waited for by its tasks. */
   #outsideWait<T>(call: string, promise: Promise<T>): Promise<T> {
     const ofAny = (scope: TaskScope): AbortSignal | undefined =>
-      [this.#alwaysOn, ...this.#candidacies].map((part) => part.hardSignalOf(scope)).find((signal) => signal !== undefined)
+      [this.#alwaysOn, ...this.#candidacies]
+        .map((part) => part.hardSignalOf(scope))
+        .find((signal) => signal !== undefined)
     return this.#own.outsideWait(call, promise, ofAny)
   }
 

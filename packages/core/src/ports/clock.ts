@@ -16,7 +16,7 @@ export interface Timer {
   cancel(): void
 }
 
-/** `setTimeout` counts in a signed 32-bit number of milliseconds and fires at once beyond that. */
+/** `setTimeout` counts in a signed 32-bit number of milliseconds and fires at once beyond that: longer waits are made of several. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
 
 /** The clock of this machine. Stateless: every part that is given none shares this one. */
@@ -24,7 +24,12 @@ export const systemClock: Clock = {
   now: () => performance.now(),
   wallTime: () => Date.now(),
   setTimer(delayMs, callback) {
-    const handle = setTimeout(callback, Math.min(Math.max(delayMs, 0), LONGEST_TIMEOUT_MS))
+    let handle: NodeJS.Timeout
+    const wait = (leftMs: number): void => {
+      const next = leftMs > LONGEST_TIMEOUT_MS ? () => wait(leftMs - LONGEST_TIMEOUT_MS) : callback
+      handle = setTimeout(next, Math.min(Math.max(leftMs, 0), LONGEST_TIMEOUT_MS))
+    }
+    wait(delayMs)
     return { cancel: () => clearTimeout(handle) }
   },
 }
