@@ -50,7 +50,8 @@ function errorText(error: Error, isPart = false): string {
 
 function shownAs(value: unknown): string {
   try {
-    return inspect(value, SHOWN).slice(0, MAX_LENGTH)
+    // An error is shown with its stack.
+    return (inspect(value, SHOWN).split('\n')[0] ?? '').slice(0, MAX_LENGTH)
   } catch {
     return `a value of type ${typeof value} that has no text`
   }
