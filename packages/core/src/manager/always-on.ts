@@ -72,8 +72,10 @@ export class AlwaysOn {
         cleanupBudgetMs: () => this.#options.timing.cleanupTimeoutMs,
         observer: this.#observerOf(name),
       })
-      supervisor.start(build.kind === 'built' ? build.controller : undefined)
       return supervisor
+    })
+    builds.forEach((build, index) => {
+      this.#supervisors[index]?.start(build.kind === 'built' ? build.controller : undefined)
     })
   }
 

@@ -192,7 +192,7 @@ export class ControllerTerm implements Term, Owner {
     return this.scope.spawn(name, work)
   }
 
-  enter<T>(work: () => T): T {
+  enter<T>(work: () => T | Promise<T>): Promise<T> {
     return this.scope.enter(work)
   }
 

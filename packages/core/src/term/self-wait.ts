@@ -38,6 +38,7 @@ export interface OutsideWaitOptions {
  */
 export class OutsideWait<T> extends Promise<T> {
   #options: OutsideWaitOptions | undefined
+  #isReported = false
 
   /** Derived promises are ordinary ones. */
   static override get [Symbol.species](): PromiseConstructor {
@@ -63,7 +64,8 @@ export class OutsideWait<T> extends Promise<T> {
       return super.then(onFulfilled, onRejected)
     }
     const error = new SelfWaitError(scope.controller, options.call)
-    options.onSelfWait(error)
+    if (!this.#isReported) options.onSelfWait(error)
+    this.#isReported = true
     const given = rejectLate<T>(hardSignal, error, options)
     super.then(given.resolve, given.reject)
     return given.promise.then(onFulfilled, onRejected)

@@ -149,10 +149,10 @@ export class TaskScope {
 
   /**
    * Runs code that `taskScopeOf()` is to know, with all that it starts: where code of the user is entered from outside. Not at every
-   * task, which inherits it as a rule: to enter costs more than to track.
+   * task, which inherits it as a rule: to enter costs more than to track. What the code returns is awaited within as well.
    */
-  enter<T>(work: () => T): T {
-    return memberships.getStore() === this.#membership ? work() : memberships.run(this.#membership, work)
+  enter<T>(work: () => T | Promise<T>): Promise<T> {
+    return memberships.run(this.#membership, promiseOf<T>, work)
   }
 
   /** Remembers a cleanup. @throws ScopeClosedError when the cleanups have already run. */
@@ -260,9 +260,9 @@ export class TaskScope {
 }
 
 /** The promise of the work itself where it returns one. */
-function promiseOf<T>(work: (task: TaskNote) => T | Promise<T>, task: TaskNote): Promise<T> {
+function promiseOf<T, A extends unknown[] = []>(work: (...args: A) => T | Promise<T>, ...args: A): Promise<T> {
   try {
-    return Promise.resolve(work(task))
+    return Promise.resolve(work(...args))
   } catch (error) {
     return Promise.reject(error)
   }

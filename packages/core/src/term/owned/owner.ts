@@ -15,7 +15,7 @@ export interface Owner {
   /** Starts a tracked task, which fails the controller when it rejects. In the same turn as `assertOpen`, it does not throw. */
   track<T>(name: string, work: (task: TaskNote) => T | Promise<T>): Promise<T>
   /** Runs a function of the user that is called from outside of the term. */
-  enter<T>(work: () => T): T
+  enter<T>(work: () => T | Promise<T>): Promise<T>
   /** Remembers where tasks of this name come from, ahead of the first. */
   noteSite(name: string): void
   defer(cleanup: (signal: AbortSignal) => unknown): void
