@@ -95,7 +95,7 @@ async function holdersOver(renewals: number, lease: string, program: Program): P
 describe.concurrent('a controller that fails with a value that has no text, while a task of it acts', () => {
   it.each(['null-prototype', 'proxy'])('%s: nothing is released before the task has ended', async (run) => {
     await using program = new Program(run, run)
-    await program.logged('controller-failed')
+    await program.reported('acted')
     program.child.send('step-down')
     await program.logged('term-ending')
 
@@ -105,6 +105,7 @@ describe.concurrent('a controller that fails with a value that has no text, whil
     program.child.send('finish')
     const { result } = (await program.reported('stepped-down')) as Extract<Report, { kind: 'stepped-down' }>
     expect(result).toMatchObject({ kind: 'stepped-down', outcome: 'released', drain: 'clean' })
+    expect(await program.logged('controller-failed')).toMatchObject({ controller: 'janitor' })
     const kinds = program.reports.entries.map(({ kind }) => kind)
     expect(kinds.indexOf('finished')).toBeLessThan(kinds.indexOf('stepped-down'))
     expect(kinds).not.toContain('rejection')
