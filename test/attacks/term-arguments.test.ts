@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { createServer, type Server } from 'node:http'
 import { Worker } from 'node:worker_threads'
 import { createManager, type Lock, MemoryLeaseStore, OptionsError, type ProcessManager, type Term } from 'tenure'
@@ -82,10 +82,10 @@ describe.concurrent('arguments that used to break a term at its end', () => {
   it('a signal that is none, and a message that cannot be posted: refused before anything starts', async () => {
     const started: string[] = []
     const errors = await inTerm((term) => [
-      thrownBy(() => term.child('c', () => start<ChildProcess>('child'), { stopSignal: 'SIGNONE' as 'SIGTERM' })),
-      thrownBy(() => term.worker('w', () => start<Worker>('worker'), { stopMessage: { reply: () => {} } })),
+      thrownBy(() => term.child('c', () => start('child'), { stopSignal: 'SIGNONE' as 'SIGTERM' })),
+      thrownBy(() => term.worker('w', () => start('worker'), { stopMessage: { reply: () => {} } })),
     ])
-    function start<T>(what: string): T {
+    function start(what: string): never {
       started.push(what)
       throw new Error('it was started')
     }

@@ -20,12 +20,9 @@ const finish = Promise.withResolvers<void>()
 
 /** Acts every 20 ms, and has no ear for the end of the term. */
 async function act(): Promise<void> {
-  let isFinished = false
-  void finish.promise.then(() => (isFinished = true))
-  while (!isFinished) {
-    report({ kind: 'acted' })
-    await pause(20)
-  }
+  const finished = finish.promise.then(() => 'finished')
+  do report({ kind: 'acted' })
+  while ((await Promise.race([finished, pause(20, 'go on')])) === 'go on')
   report({ kind: 'finished' })
 }
 

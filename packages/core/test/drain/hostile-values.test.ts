@@ -27,7 +27,6 @@ const PLACES = [
   'health check',
   'thenable',
   'then of a promise',
-  'constructor of a promise',
   'service at the end',
 ] as const
 type Place = (typeof PLACES)[number]
@@ -89,16 +88,17 @@ class HostileReplica {
 
   #controller(): Controller {
     this.throwAt('factory')
-    const replica = this
     let reads = 0
-    return {
-      get name() {
-        if (++reads > 1) replica.throwAt('name')
-        return 'janitor'
-      },
-      warmUp: async () => this.throwAt('warm-up'),
-      run: (term) => this.#run(term),
+    const name = (): string => {
+      if (++reads > 1) this.throwAt('name')
+      return 'janitor'
     }
+    const controller = {
+      name: '',
+      warmUp: async () => this.throwAt('warm-up'),
+      run: (term: Term) => this.#run(term),
+    }
+    return Object.defineProperty(controller, 'name', { get: name })
   }
 
   async #run(term: Term): Promise<void> {
@@ -119,14 +119,11 @@ class HostileReplica {
   }
 
   #promise(): Promise<void> {
-    const promise = Promise.resolve()
-    const hostile = { get: () => this.throwAt('constructor of a promise') ?? Promise }
-    if (this.#places.has('constructor of a promise')) Object.defineProperty(promise, 'constructor', hostile)
-    if (this.#places.has('then of a promise'))
-      Object.defineProperty(promise, 'then', { value: () => this.throwAt('then of a promise') })
+    const value = this.#places.has('thenable') ? {} : Promise.resolve()
+    const then = this.#places.has('thenable') ? 'thenable' : 'then of a promise'
     // oxlint-disable-next-line unicorn/no-thenable -- that is the point
-    if (this.#places.has('thenable')) return { then: () => this.throwAt('thenable') } as unknown as Promise<void>
-    return promise
+    if (this.#places.has(then)) Reflect.defineProperty(value, 'then', { value: () => this.throwAt(then) })
+    return value as Promise<void>
   }
 
   #extension(): TermExtension {

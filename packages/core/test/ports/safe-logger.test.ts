@@ -37,9 +37,15 @@ describe('A logger that throws', () => {
       debug(_: object, message: string): void {
         this.lines.push(message)
       }
-      info = this.debug
-      warn = this.debug
-      error = this.debug
+      info(_: object, message: string): void {
+        this.lines.push(message)
+      }
+      warn(_: object, message: string): void {
+        this.lines.push(message)
+      }
+      error(_: object, message: string): void {
+        this.lines.push(message)
+      }
       child(): Logger {
         return this
       }

@@ -41,7 +41,7 @@ export const HOSTILE_VALUES: Readonly<Record<string, () => unknown>> = {
 }
 
 /** @throws Error always. */
-export function fail(): never {
+function fail(): never {
   throw Object.assign(Object.create(null), { hostile: true })
 }
 

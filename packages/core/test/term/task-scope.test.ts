@@ -224,7 +224,7 @@ describe('A task whose promise is not an ordinary one', () => {
     const { scope, failures } = createScope()
     const { promise, resolve } = Promise.withResolvers<void>()
     // oxlint-disable-next-line unicorn/no-thenable -- that is the point
-    Object.defineProperty(promise, 'then', { value: (settle: () => void) => settle() })
+    void Object.defineProperty(promise, 'then', { value: (settle: () => void) => settle() })
     void scope.spawn('work', () => promise)
     await new Promise(setImmediate)
     expect(scope.size).toBe(1)
