@@ -183,7 +183,10 @@ export class Manager implements AsyncDisposable {
     return candidacy
   }
 
-  /** Calls `listener` with everything that happens to any candidacy. Returns the function that ends that. */
+  /**
+   * Calls `listener` with everything that happens to any candidacy. Returns the function that ends that. A listener that throws is
+   * logged, and the others are called.
+   */
   on(listener: (event: CandidacyEvent) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -204,7 +207,10 @@ export class Manager implements AsyncDisposable {
     return this.#outsideWait('start()', this.#running)
   }
 
-  /** Drains, releases, closes. Every caller gets the same promise. Never rejects: what went wrong is what `start()` rejects with. */
+  /**
+   * Drains, releases, closes. Every caller gets the same promise. Never rejects: what went wrong is what `start()` rejects with. Only a
+   * task of this manager that awaits it, and would wait for itself, gets a `SelfWaitError` halfway through the grace of the hard abort.
+   */
   stop(): Promise<void> {
     this.#isStopping = true
     this.#stopRequested.resolve()
@@ -215,7 +221,12 @@ export class Manager implements AsyncDisposable {
     return this.#stopping
   }
 
-  /** Ends the present term of the manager's own lease voluntarily, and follows again. */
+  /**
+   * Ends the present term of the manager's own lease voluntarily, and follows again. Resolves once nothing of the term is left, so a
+   * task of the term must not await it: use `term.stepDown()` there.
+   * @throws OptionsError when an option is wrong. @throws SelfWaitError (as a rejection, halfway through the grace of the hard abort) in
+   * a task of the term that awaits it.
+   */
   stepDown(options: StepDownOptions = {}): Promise<StepDownResult> {
     return this.#own.stepDown(options)
   }
