@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util'
-import { OptionsError } from '@tenure/core'
+import { OptionsError, textOf } from '@tenure/core'
 import { dev } from './dev.ts'
 import { manifestsText } from './manifests.ts'
 import { policies } from './policies.ts'
@@ -79,7 +79,7 @@ async function main([command = '', ...args]: readonly string[]): Promise<number>
     else throw new OptionsError(`Expected the command \`dev\`, \`manifests\` or \`policies\`, got \`${command}\``)
     return 0
   } catch (error) {
-    console.error(error instanceof Error ? error.message : String(error))
+    console.error(textOf(error))
     const isUsage = error instanceof OptionsError || (error instanceof TypeError && 'code' in error)
     if (isUsage) console.error(`\n${USAGE}`)
     return isUsage ? 2 : 1

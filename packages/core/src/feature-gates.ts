@@ -1,5 +1,6 @@
 import { nearestName } from './options/known-keys.ts'
 import { OptionsError } from './options/options-error.ts'
+import { textOf } from './text-of.ts'
 
 /** A behaviour that can be switched on and off by name, as Kubernetes components have it. */
 export interface FeatureGate {
@@ -36,7 +37,7 @@ export function resolveFeatureGates(settings: FeatureGateSettings = {}): Feature
   for (const [name, value] of Object.entries(settings)) {
     assertKnown(name)
     if (typeof value !== 'boolean') {
-      throw new OptionsError(`Expected feature gate \`${name}\` to be true or false, got \`${String(value)}\``)
+      throw new OptionsError(`Expected feature gate \`${name}\` to be true or false, got \`${textOf(value)}\``)
     }
   }
   const gate = (name: FeatureGateName): FeatureGate => ({

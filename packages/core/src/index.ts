@@ -2,6 +2,10 @@ export { systemClock, type Clock, type Timer } from './ports/clock.ts'
 export { systemRandom, type Random } from './ports/random.ts'
 export { silentLogger, type Logger, type LogMethod } from './ports/logger.ts'
 export { TenureError } from './tenure-error.ts'
+export { errorOf, isA } from './error-of.ts'
+export { textOf } from './text-of.ts'
+export { safeLogger } from './ports/safe-logger.ts'
+export { SelfWaitError } from './term/self-wait.ts'
 export { ANNOTATION_PREFIX, formatMicroTime, type LeaseRecord } from './lock/lease-record.ts'
 export type {
   AbsentLease,

@@ -1,4 +1,4 @@
-import { assertKnownKeys, type Clock, type Logger, OptionsError, silentLogger, systemClock } from '@tenure/core'
+import { assertKnownKeys, type Clock, type Logger, OptionsError, silentLogger, systemClock, textOf } from '@tenure/core'
 
 /** Options of the operations port. */
 export interface OpsOptions {
@@ -27,19 +27,19 @@ export function resolveOpsOptions(options: OpsOptions): ResolvedOpsOptions {
   const { host = '0.0.0.0', checkTimeoutMs = 5000, processMetrics = true } = options
   if (!Number.isInteger(options.port) || options.port < 0 || options.port > 65_535) {
     throw new OptionsError(
-      `Expected \`ops.port\` to be a whole number from 0 to 65535, got \`${String(options.port)}\``,
+      `Expected \`ops.port\` to be a whole number from 0 to 65535, got \`${textOf(options.port)}\``,
     )
   }
   if (typeof host !== 'string' || host === '') {
-    throw new OptionsError(`Expected \`ops.host\` to be an address such as \`0.0.0.0\`, got \`${String(host)}\``)
+    throw new OptionsError(`Expected \`ops.host\` to be an address such as \`0.0.0.0\`, got \`${textOf(host)}\``)
   }
   if (typeof checkTimeoutMs !== 'number' || !(checkTimeoutMs > 0 && checkTimeoutMs < Infinity)) {
     throw new OptionsError(
-      `Expected \`ops.checkTimeoutMs\` to be a number of milliseconds above 0, got \`${String(checkTimeoutMs)}\``,
+      `Expected \`ops.checkTimeoutMs\` to be a number of milliseconds above 0, got \`${textOf(checkTimeoutMs)}\``,
     )
   }
   if (typeof processMetrics !== 'boolean') {
-    throw new OptionsError(`Expected \`ops.processMetrics\` to be true or false, got \`${String(processMetrics)}\``)
+    throw new OptionsError(`Expected \`ops.processMetrics\` to be true or false, got \`${textOf(processMetrics)}\``)
   }
   const { port, clock = systemClock, logger = silentLogger } = options
   return { port, host, checkTimeoutMs, processMetrics, clock, logger }

@@ -159,3 +159,21 @@ test('a check that hangs fails after the timeout, and takes no other check with 
   hung.resolve()
   expect(await get(ops, '/livez')).toMatchObject({ status: 200, body: 'ok' })
 })
+
+test('a check that fails with a value that has no text is one line of the answer like any other', async () => {
+  const revoked = Proxy.revocable({}, {})
+  revoked.revoke()
+  const values: readonly unknown[] = [Object.create(null), revoked.proxy, Symbol('x'), undefined]
+  const ops = await serve((checks) => {
+    healthy(checks)
+    for (const [index, value] of values.entries()) {
+      checks.livez.register(`hostile-${index}`, () => {
+        throw value
+      })
+    }
+  })
+  const { status, body } = await get(ops, '/livez')
+  expect(status).toBe(500)
+  expect(body).toContain('[-]hostile-0 failed: [Object: null prototype] {}\n[-]hostile-1 failed: <Revoked Proxy>\n')
+  expect(body).toContain('[-]hostile-2 failed: Symbol(x)\n[-]hostile-3 failed: undefined\n')
+})

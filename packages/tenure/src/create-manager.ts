@@ -5,6 +5,7 @@ import {
   type Logger,
   Manager,
   type ManagerOptions,
+  safeLogger,
   type Service,
 } from '@tenure/core'
 import { createOps, type Ops } from '@tenure/ops'
@@ -129,5 +130,5 @@ function supervision({
 /** Writes synchronously: the last lines before an exit are the ones that matter most. */
 function createLogger(given: Logger | undefined, { identity, logLevel }: ResolvedOptions): Logger {
   const logger: Logger = given ?? pino({ level: logLevel }, pino.destination({ sync: true }))
-  return logger.child({ identity })
+  return safeLogger(logger).child({ identity })
 }

@@ -16,6 +16,7 @@ export {
   OptionsError,
   OwnedExitError,
   ScopeClosedError,
+  SelfWaitError,
   ServiceOverdueError,
   TenureError,
   TermEndedError,

@@ -10,6 +10,7 @@ import {
   OptionsError,
   parseFeatureGates,
   type Service,
+  textOf,
 } from '@tenure/core'
 import { assertDnsLabel, assertDnsSubdomain, assertLabels } from '@tenure/kubernetes'
 import type { KubeConfig } from '@kubernetes/client-node'
@@ -163,7 +164,7 @@ function resolveOps(ops: OpsOptions, text: string | undefined): Required<OpsOpti
   const given: unknown = ops.port ?? text ?? 8080
   const port = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given
   if (typeof port !== 'number' || !Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new OptionsError(`Expected \`ops.port\` to be a TCP port between 0 and 65535, got \`${String(given)}\``)
+    throw new OptionsError(`Expected \`ops.port\` to be a TCP port between 0 and 65535, got \`${textOf(given)}\``)
   }
   return { port, host: ops.host ?? '0.0.0.0' }
 }

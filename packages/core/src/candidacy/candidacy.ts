@@ -11,13 +11,16 @@ import { INITIAL_STATE } from '../election/machine/transition.ts'
 import { JITTER_FACTOR } from '../election/timing-options.ts'
 import { HealthRegistry } from '../health/health-registry.ts'
 import { HealthProbe } from '../health/health-probe.ts'
+import { errorOf, isA } from '../error-of.ts'
 import type { Lock } from '../lock/lock.ts'
 import { resolveDurationMs } from '../options/duration.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
 import { OptionsError } from '../options/options-error.ts'
 import { Leadership } from '../term/leadership.ts'
-import type { LiveTask } from '../term/task-scope.ts'
+import { OutsideWait, type OutsideWaitOptions, type SelfWaitError } from '../term/self-wait.ts'
+import type { LiveTask, TaskScope } from '../term/task-scope.ts'
 import type { StepDownOptions } from '../term/term.ts'
+import { textOf } from '../text-of.ts'
 import { AlreadyStartedError } from '../already-started-error.ts'
 import { publishEvent } from './channels.ts'
 import type { DeadlineGuard } from '../watchdog/watchdog.ts'
@@ -180,7 +183,24 @@ export class Candidacy {
    */
   stepDown(options: StepDownOptions = {}): Promise<StepDownResult> {
     const { to } = options
-    return this.#endTerm({ reason: to === undefined ? 'step-down' : 'transferred', ...this.#resolveStepDown(options) })
+    const run = this.#run
+    const reason = to === undefined ? 'step-down' : 'transferred'
+    const ended = this.#endTerm({ reason, ...this.#resolveStepDown(options) })
+    return this.outsideWait('stepDown()', ended, (scope) => run?.hardSignalOf(scope))
+  }
+
+  /** The hard signal of the run or warm-up that the scope belongs to; undefined where it is none of this candidacy. */
+  hardSignalOf(scope: TaskScope): AbortSignal | undefined {
+    return this.#run?.hardSignalOf(scope) ?? this.#warmUps?.hardSignalOf(scope)
+  }
+
+  /** A promise that waits for tasks, and says so to a task among them that waits for it. */
+  outsideWait<T>(call: string, promise: Promise<T>, hardSignalOf: OutsideWaitOptions['hardSignalOf']): Promise<T> {
+    const { clock, config, logger } = this.#options
+    const { abortGraceMs } = config.timing
+    const onSelfWait = (err: SelfWaitError): void =>
+      logger.warn({ lease: this.lease, event: 'self-wait', err }, err.message)
+    return OutsideWait.around(promise, { call, hardSignalOf, abortGraceMs, clock, onSelfWait })
   }
 
   #endTerm(order: StepDown): Promise<StepDownResult> {
@@ -199,7 +219,7 @@ export class Candidacy {
     const slowestPollMs = JITTER_FACTOR * timing.retryPeriodMs
     const { to } = options
     if (to !== undefined && (typeof to !== 'string' || to === '' || to === identity)) {
-      throw new OptionsError(`Expected \`to\` to be the identity of another replica, got \`${String(to)}\``)
+      throw new OptionsError(`Expected \`to\` to be the identity of another replica, got \`${textOf(to)}\``)
     }
     return {
       cooldownMs: resolveDurationMs('cooldownMs', options.cooldownMs, { fallback: 2 * slowestPollMs, min: 0 }),
@@ -277,7 +297,7 @@ export class Candidacy {
     } catch (error) {
       // A controller that can never run: the term is empty, and the manager stops.
       this.#run = this.#createRun(leadership, { registrations: [], warmRuns: new Map() })
-      this.#options.onFailure(error instanceof Error ? error : new Error(String(error)))
+      this.#options.onFailure(errorOf(error))
     }
     this.#emit({ kind: 'term-began', epoch, handoverMs: waitedMs })
     this.#run.start()
@@ -412,7 +432,7 @@ export class Candidacy {
 
   /** A replica whose controller is beyond repair leaves the lease to a healthier one for as long as restarts were counted. */
   #giveUp(error: Error, cooldownMs: number): void {
-    if (error.cause instanceof OptionsError) this.#options.onFailure(error.cause)
+    if (isA(error.cause, OptionsError)) this.#options.onFailure(error.cause)
     void this.#endTerm({ reason: 'controller-failed', cooldownMs })
   }
 
@@ -484,12 +504,13 @@ export class Candidacy {
   #emit(event: DistributiveOmit<CandidacyEvent, 'lease'>): void {
     const full = { lease: this.lease, ...event } as CandidacyEvent
     const { identity } = this.#options.config
-    logEvent(this.#options.logger, full, { identity, epoch: this.#run?.leadership.epoch })
-    publishEvent(full)
+    const context = { identity, epoch: this.#run?.leadership.epoch }
     try {
+      logEvent(this.#options.logger, full, context)
+      publishEvent(full)
       this.#options.onEvent(full)
     } catch (err) {
-      this.#options.logger.error({ lease: this.lease, event: full.kind, err }, 'a listener failed')
+      this.#options.logger.error({ lease: this.lease, event: full.kind, err }, `a listener failed: ${textOf(err)}`)
     }
   }
 }

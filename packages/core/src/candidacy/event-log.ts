@@ -1,5 +1,6 @@
 import type { Logger } from '../ports/logger.ts'
 import type { CandidacyEvent } from './events.ts'
+import { textOf } from '../text-of.ts'
 import { describeTasks } from './wedged-error.ts'
 
 /** Who writes a line: the identity of the replica, and the epoch of its present term. */
@@ -39,7 +40,7 @@ export function logEvent(logger: Logger, event: CandidacyEvent, { identity, epoc
       logger.debug({ ...base, event: 'renewed', elapsedMs: event.elapsedMs }, 'renewed')
       break
     case 'request-failed':
-      logger.warn({ ...base, event: 'request-failed', purpose: event.purpose, err: event.error }, event.error.message)
+      logger.warn({ ...base, event: 'request-failed', purpose: event.purpose, err: event.error }, textOf(event.error))
       break
     case 'controller-failed': {
       const { controller, error, restartInMs } = event

@@ -1,6 +1,7 @@
 import { nextChanceAt } from '../election/machine/following.ts'
 import type { ElectorConfig } from '../election/machine/config.ts'
 import type { Draining, ElectorState, Following } from '../election/machine/state.ts'
+import { textOf } from '../text-of.ts'
 import type { LiveTask } from '../term/task-scope.ts'
 import { longDurationMs } from './lease-notices.ts'
 import { describeTasks } from './wedged-error.ts'
@@ -98,12 +99,12 @@ function left(stage: 'asked' | 'aborted' | 'wedged' | 'empty', { tasks }: Explai
 /** A follower whose watch is down hears of changes late. */
 function watchTrouble({ memory, observation }: Following, context: ExplainContext): string {
   if (memory.watch === 'up' || observation.kind === 'unknown') return ''
-  const problem = context.lastProblem === undefined ? '' : `: ${context.lastProblem.message}`
+  const problem = context.lastProblem === undefined ? '' : `: ${textOf(context.lastProblem)}`
   return `; its watch is down since ${seconds(context.now - memory.watchSince)}, so it polls${problem}`
 }
 
 function because({ lastProblem }: ExplainContext): string {
-  return lastProblem === undefined ? '' : `: ${lastProblem.message}`
+  return lastProblem === undefined ? '' : `: ${textOf(lastProblem)}`
 }
 
 function seconds(ms: number): string {

@@ -5,7 +5,7 @@ import { ControllerSupervisor, type SupervisorObserver, type SupervisorOptions }
 import type { EndReason } from '../election/leadership-ended-error.ts'
 import { LeadershipEndedError } from '../election/leadership-ended-error.ts'
 import type { Leadership } from '../term/leadership.ts'
-import type { LiveTask } from '../term/task-scope.ts'
+import type { LiveTask, TaskScope } from '../term/task-scope.ts'
 import type { DrainOutcome } from './events.ts'
 
 /** How long the end of a term may take. */
@@ -128,6 +128,11 @@ export class TermRun {
     return this.#supervisors.flatMap((supervisor) => supervisor.liveTasks())
   }
 
+  /** The hard signal of the run that the scope belongs to; undefined where it is none of this term. */
+  hardSignalOf(scope: TaskScope): AbortSignal | undefined {
+    return this.#supervisors.map((supervisor) => supervisor.hardSignalOf(scope)).find((signal) => signal !== undefined)
+  }
+
   #error(): LeadershipEndedError {
     return new LeadershipEndedError(this.#reason ?? 'step-down', this.leadership.epoch)
   }
@@ -141,7 +146,7 @@ export class TermRun {
   }
 
   #supervisorOf(build: FirstBuild): ControllerSupervisor {
-    const name = build.kind === 'built' ? build.controller.name : build.name
+    const { name } = build
     let firstError = build.kind === 'failed' ? build : undefined
     const next = () => {
       const failed = firstError

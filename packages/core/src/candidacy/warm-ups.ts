@@ -1,10 +1,11 @@
-import { buildNext, type Registration } from '../controller/registration.ts'
+import { buildNamed, type Registration } from '../controller/registration.ts'
 import type { Controller } from '../controller/controller.ts'
+import { isA } from '../error-of.ts'
 import { MAX_BACKOFF_MS } from '../controller/restart-options.ts'
 import { WarmRun, type WarmUpMode, type WarmUpOutcome } from '../controller/warm-up.ts'
 import { OptionsError } from '../options/options-error.ts'
 import type { Timer } from '../ports/clock.ts'
-import type { LiveTask } from '../term/task-scope.ts'
+import type { LiveTask, TaskScope } from '../term/task-scope.ts'
 import type { CandidacyOptions } from './candidacy-options.ts'
 import { describeTasks } from './wedged-error.ts'
 
@@ -39,6 +40,11 @@ export class WarmUps {
 
   constructor(options: WarmUpsOptions) {
     this.#options = options
+  }
+
+  /** The hard signal of the warm-up that the scope belongs to; undefined where it is none of these. */
+  hardSignalOf(scope: TaskScope): AbortSignal | undefined {
+    return [...this.#slots.values()].map(({ run }) => run?.hardSignalOf(scope)).find((signal) => signal !== undefined)
   }
 
   /** Begins those of the given mode that have not begun. */
@@ -136,11 +142,11 @@ class Slot {
   #next(): void {
     if (!this.#wanted || this.#leaving !== undefined) return
     const { lease, clock, cleanupTimeoutMs, onCleanupOverdue, onOver } = this.#options
-    const controller = this.#build()
-    if (controller === undefined) return
-    const { name } = controller
+    const built = this.#build()
+    if (built === undefined) return
+    const { name } = built
     const run: WarmRun = new WarmRun({
-      controller,
+      ...built,
       lease,
       clock,
       cleanupBudgetMs: () => cleanupTimeoutMs,
@@ -155,11 +161,11 @@ class Slot {
     })
   }
 
-  #build(): Controller | undefined {
+  #build(): ReturnType<typeof buildNamed> | undefined {
     try {
-      return buildNext(this.#registration, this.#options.seen)
+      return buildNamed(this.#registration, this.#options.seen)
     } catch (error) {
-      if (error instanceof OptionsError) this.#options.onUnusable(error)
+      if (isA(error, OptionsError)) this.#options.onUnusable(error)
       else {
         this.#options.onOver(`controller-${this.#options.registrations.indexOf(this.#registration) + 1}`, {
           kind: 'failed',
@@ -174,7 +180,7 @@ class Slot {
   /** A cache that breaks after it was warm is as good as a warm-up that failed. */
   #lateFailure(run: WarmRun, error: unknown, task: string): void {
     const { lease, logger, onOver } = this.#options
-    const controller = run.controller.name
+    const controller = run.name
     if (run.outcome?.kind !== 'ready' || run !== this.#run) {
       return logger.error({ lease, controller, task, err: error }, 'task failed while its warm-up ended')
     }
@@ -217,8 +223,8 @@ class Slot {
     const { clock, lease, logger, warmUpStopTimeoutMs } = this.#options
     return clock.setTimer(warmUpStopTimeoutMs, () => {
       const tasks = run.liveTasks()
-      const message = `warm-up of ${run.controller.name} does not end, still running: ${describeTasks(tasks)}`
-      logger.warn({ lease, event: 'warm-up-stuck', controller: run.controller.name, tasks }, message)
+      const message = `warm-up of ${run.name} does not end, still running: ${describeTasks(tasks)}`
+      logger.warn({ lease, event: 'warm-up-stuck', controller: run.name, tasks }, message)
     })
   }
 }

@@ -1,4 +1,6 @@
+import { isA } from '../error-of.ts'
 import { OptionsError } from '../options/options-error.ts'
+import { textOf } from '../text-of.ts'
 import { Controller, type ControllerFactory } from './controller.ts'
 import { type DurationRule, resolveDurationMs } from '../options/duration.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
@@ -61,6 +63,8 @@ export type FirstBuild =
       readonly kind: 'built'
       readonly registration: Registration
       readonly controller: Controller
+      /** As it was when the controller was checked: a getter may say something else the next time. */
+      readonly name: string
       /** Where the controller was built ahead of the term. */
       readonly warmRun?: WarmRun
     }
@@ -82,12 +86,12 @@ export function buildAll(
   const builds = registrations.map((registration, index): FirstBuild => {
     const warmRun = warmRuns.get(registration)
     if (warmRun === undefined) return build(registration, index, seen)
-    return { kind: 'built', registration, controller: warmRun.controller, warmRun }
+    return { kind: 'built', registration, controller: warmRun.controller, name: warmRun.name, warmRun }
   })
   const names = new Set<string>()
   for (const build of builds) {
     if (build.kind === 'failed') continue
-    const { name } = build.controller
+    const { name } = build
     if (names.has(name)) {
       throw new OptionsError(`Expected the controllers of a lease to have different names, got \`${name}\` twice`)
     }
@@ -100,36 +104,48 @@ export function buildAll(
  * Builds a controller for a later run.
  * @throws OptionsError when it is not a new one.
  */
-export function buildNext({ factory }: Pick<Registration, 'factory'>, seen: WeakSet<Controller>): Controller {
+export function buildNext(registration: Pick<Registration, 'factory'>, seen: WeakSet<Controller>): Controller {
+  return buildNamed(registration, seen).controller
+}
+
+/** As {@link buildNext}, with the name of the controller. */
+export function buildNamed(
+  { factory }: Pick<Registration, 'factory'>,
+  seen: WeakSet<Controller>,
+): { readonly controller: Controller; readonly name: string } {
   const controller: unknown = factory()
-  assertUsable(controller, seen)
-  seen.add(controller)
-  return controller
-}
-
-function build(registration: Registration, index: number, seen: WeakSet<Controller>): FirstBuild {
-  try {
-    return { kind: 'built', registration, controller: buildNext(registration, seen) }
-  } catch (error) {
-    if (error instanceof OptionsError) throw error
-    return { kind: 'failed', registration, name: `controller-${index + 1}`, error }
-  }
-}
-
-function assertUsable(controller: unknown, seen: WeakSet<Controller>): asserts controller is Controller {
-  if (typeof controller !== 'object' || controller === null || typeof Reflect.get(controller, 'run') !== 'function') {
-    throw new OptionsError(`Expected the factory to return a \`Controller\`, got \`${String(controller)}\``)
-  }
-  const name: unknown = Reflect.get(controller, 'name')
-  if (typeof name !== 'string' || !NAME.test(name)) {
-    throw new OptionsError(
-      `Expected the \`name\` of a controller to match ${NAME.source}, got \`${String(name)}\` from ${controller.constructor.name}`,
-    )
-  }
-  if (seen.has(controller as Controller)) {
+  assertController(controller)
+  const name = usableName(controller)
+  if (seen.has(controller)) {
     throw new OptionsError(
       `Expected the factory of controller \`${name}\` to build a new instance for every run, but it returned the same one ` +
         'again: state of one term would leak into the next',
     )
   }
+  seen.add(controller)
+  return { controller, name }
+}
+
+function build(registration: Registration, index: number, seen: WeakSet<Controller>): FirstBuild {
+  try {
+    return { kind: 'built', registration, ...buildNamed(registration, seen) }
+  } catch (error) {
+    if (isA(error, OptionsError)) throw error
+    return { kind: 'failed', registration, name: `controller-${index + 1}`, error }
+  }
+}
+
+function assertController(controller: unknown): asserts controller is Controller {
+  if (typeof controller !== 'object' || controller === null || typeof Reflect.get(controller, 'run') !== 'function') {
+    throw new OptionsError(`Expected the factory to return a \`Controller\`, got \`${textOf(controller)}\``)
+  }
+}
+
+function usableName(controller: Controller): string {
+  const name: unknown = controller.name
+  if (typeof name === 'string' && NAME.test(name)) return name
+  const { constructor } = controller
+  throw new OptionsError(
+    `Expected the \`name\` of a controller to match ${NAME.source}, got \`${textOf(name)}\` from ${textOf(constructor?.name)}`,
+  )
 }

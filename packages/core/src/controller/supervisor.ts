@@ -1,11 +1,13 @@
 import { publishRun } from '../candidacy/channels.ts'
+import { describeTasks } from '../candidacy/wedged-error.ts'
+import { isA } from '../error-of.ts'
 import { OptionsError } from '../options/options-error.ts'
 import type { Clock, Timer } from '../ports/clock.ts'
 import type { Random } from '../ports/random.ts'
 import { ControllerTerm } from '../term/controller-term.ts'
 import type { Leadership } from '../term/leadership.ts'
 import { onAbort } from '../term/owned/owner.ts'
-import type { LiveTask } from '../term/task-scope.ts'
+import type { LiveTask, TaskScope } from '../term/task-scope.ts'
 import type { TermExtension } from '../term/term-extension.ts'
 import type { StepDownOptions, Term } from '../term/term.ts'
 import type { Controller, ControllerFactory } from './controller.ts'
@@ -19,6 +21,9 @@ import {
   TerminalError,
 } from './terminal-error.ts'
 import type { WarmRun } from './warm-up.ts'
+
+/** Beyond that the pause is {@link MAX_BACKOFF_MS} anyway; without a bound, 0 ms would end up as 0 × Infinity. */
+const MAX_DOUBLINGS = 40
 
 /** What a {@link ControllerSupervisor} is made of. */
 export interface SupervisorOptions extends Pick<Registration, 'restart' | 'progressTimeoutMs' | 'warmUpTimeoutMs'> {
@@ -81,7 +86,9 @@ export class ControllerSupervisor {
   start(first?: Controller, warmRun?: WarmRun): void {
     this.#first = first
     this.#warmRun = warmRun
-    void this.#supervise().finally(() => this.#done.resolve())
+    void this.#supervise()
+      .catch((error: unknown) => this.#crashed(error))
+      .then(() => this.#resolveDone())
   }
 
   /** The tasks that have not settled. */
@@ -94,6 +101,11 @@ export class ControllerSupervisor {
     if (this.#isCleanupOverdue) return false
     const tasks = this.#run === undefined || this.#run.scope.isCleaning ? 0 : this.#run.scope.size
     return tasks === 0 && (this.#warmRun?.isCleaning ?? true)
+  }
+
+  /** The hard signal of the run or warm-up that the scope belongs to; undefined where it is not one of this controller. */
+  hardSignalOf(scope: TaskScope): AbortSignal | undefined {
+    return this.#run?.scope === scope ? this.#run.hardSignal : this.#warmRun?.hardSignalOf(scope)
   }
 
   /** Tells the controller to take no new work, and never restarts it again. */
@@ -110,55 +122,81 @@ export class ControllerSupervisor {
     this.#run?.hardAbort(reason)
   }
 
+  /** The only place that resolves `done`: whatever was thrown before, a run that was not joined keeps the term from ending. */
+  #resolveDone(): void {
+    if (this.#run === undefined && this.#warmRun === undefined) this.#done.resolve()
+  }
+
+  /** The supervision itself has failed. Nobody restarts the controller any more, so the term is given up. */
+  #crashed(error: unknown): void {
+    const { name, observer } = this.#options
+    for (const tell of [
+      () => observer.failed(error, undefined),
+      () => this.#giveUp(new ControllerFailedError(name, error)),
+    ]) {
+      try {
+        tell()
+      } catch {
+        // An observer that throws has heard of it.
+      }
+    }
+  }
+
   async #supervise(): Promise<void> {
     // Asked of the clock, as before all code of the user: the pause before a restart may have outlasted the term.
     while (this.#ending === undefined && (this.#options.leadership?.isHeld() ?? true)) {
       const failure = await this.#runOnce()
       if (failure === undefined || this.#ending !== undefined) return
-      const backoffMs = this.#nextBackoffMs(failure.error)
-      this.#options.observer.failed(failure.error, backoffMs)
-      if (backoffMs === undefined) {
-        this.#giveUp(failure.error)
+      if (failure.backoffMs === undefined) {
+        this.#giveUp(new ControllerFailedError(this.#options.name, failure.error))
         return
       }
-      await this.#pause(backoffMs)
+      await this.#pause(failure.backoffMs)
     }
   }
 
   /** One run, to the end of its last task and cleanup. Resolves with why it failed, or nothing when it was told to end. */
-  async #runOnce(): Promise<Failure | undefined> {
+  async #runOnce(): Promise<ReportedFailure | undefined> {
     const failed = Promise.withResolvers<Failure | undefined>()
     const term = this.#createTerm(failed.resolve)
-    const detach: (() => void)[] = []
+    const run: Run = { term, detach: [onAbort(term.signal, () => failed.resolve(undefined))] }
     this.#run = term
-    const forgetEnd = onAbort(term.signal, () => failed.resolve(undefined))
-    let progress: ProgressWatch | undefined
     try {
-      for (const extension of this.#options.extensions) detach.push(extension.attach(term))
-      // Without a warm-up, the controller runs in this very turn.
-      if (this.#warmRun !== undefined) await this.#awaitWarmUp(this.#warmRun, term)
-      if (!term.signal.aborted) {
-        const controller = this.#build()
-        this.#options.observer.runBegan(term)
-        detach.push(publishRun(term, controller))
-        progress = this.#watchProgress(term)
-        term.spawn('run', () => controller.run(term)).catch(() => {})
-      }
+      await this.#begin(run).catch((error: unknown) => failed.resolve({ error, task: 'run' }))
+      const failure = await failed.promise
+      run.progress?.end()
+      return failure && this.#endFailedRun(run, failure)
     } catch (error) {
-      failed.resolve({ error })
+      term.hardAbort(new ControllerRestartError(this.#options.name, error))
+      throw error
+    } finally {
+      await this.#join(run)
     }
-    const failure = await failed.promise
+  }
+
+  /** Without a warm-up, the controller runs in this very turn. */
+  async #begin(run: Run): Promise<void> {
+    const { term, detach } = run
+    for (const extension of this.#options.extensions) detach.push(extension.attach(term))
+    if (this.#warmRun !== undefined) await this.#awaitWarmUp(this.#warmRun, term)
+    if (term.signal.aborted) return
+    const controller = this.#build()
+    this.#options.observer.runBegan(term)
+    detach.push(publishRun(term, controller))
+    run.progress = this.#watchProgress(term)
+    term.spawn('run', () => term.scope.enter(() => controller.run(term))).catch(() => {})
+  }
+
+  /** Waits for everything that the run and its warm-up have started. There is no other way out of a run. */
+  async #join({ term, detach, progress, overdue }: Run): Promise<void> {
     progress?.end()
-    forgetEnd()
-    const overdue = failure === undefined ? undefined : this.#endFailedRun(term, failure)
     await term.scope.join()
-    await this.#endWarmRun(failure === undefined ? 'its term has ended' : 'its run has failed')
+    await this.#endWarmRun('its run has ended')
     overdue?.cancel()
+    this.#run = undefined
     for (const dispose of detach.toReversed()) this.#detach(dispose)
     term.over()
     this.#options.observer.runOver(term)
-    this.#run = undefined
-    return failure
   }
 
   /** An extension that fails must not keep the run from ending. */
@@ -181,12 +219,12 @@ export class ControllerSupervisor {
       onTaskFailure: (error, task) => {
         if (!term.signal.aborted && !hasFailed) {
           hasFailed = true
-          fail({ error })
+          fail({ error, task })
         } else if (!term.isEchoOfEnd(error)) observer.failedWhileEnding(error, task)
       },
       onIdle: () => {
         hasFailed = true
-        fail({ error: new ControllerReturnedError(name) })
+        fail({ error: new ControllerReturnedError(name), task: 'run' })
       },
       onStepDown: observer.stepDown,
       cleanupBudgetMs: this.#options.cleanupBudgetMs,
@@ -201,18 +239,34 @@ export class ControllerSupervisor {
     this.#options.observer.cleanupOverdue()
   }
 
-  /** Ends a run that failed. A run that does not end in time is never restarted, so the controller has failed for good. */
-  #endFailedRun(term: ControllerTerm, { error }: Failure): Timer {
-    const { name, clock, restartDrainMs } = this.#options
-    term.hardAbort(new ControllerRestartError(name, error))
-    return clock.setTimer(restartDrainMs, () => {
-      if (this.#ending === undefined) this.#giveUp(error)
-    })
+  /** Reports a failure before anything waits for the run to end, which may take long or never come. */
+  #endFailedRun(run: Run, { error, task }: Failure): ReportedFailure | undefined {
+    const { name, clock, restartDrainMs, observer } = this.#options
+    // It was told to end in the meantime.
+    if (this.#ending !== undefined) {
+      observer.failedWhileEnding(error, task)
+      return undefined
+    }
+    const backoffMs = this.#nextBackoffMs(error)
+    observer.failed(error, backoffMs)
+    run.term.hardAbort(new ControllerRestartError(name, error))
+    run.overdue = clock.setTimer(restartDrainMs, () => this.#onOverdue(error))
+    return { error, backoffMs }
   }
 
-  #giveUp(error: unknown): void {
-    const { name, restart, observer } = this.#options
-    observer.gaveUp(new ControllerFailedError(name, error), restart.withinMs)
+  /** A run that does not end in time is never restarted, so the controller has failed for good. */
+  #onOverdue(error: unknown): void {
+    if (this.#ending !== undefined) return
+    const { name, restartDrainMs, observer } = this.#options
+    const stuck = `its run has not ended within ${restartDrainMs} ms, still running: ${describeTasks(this.liveTasks())}`
+    const failure = new ControllerFailedError(name, error, stuck)
+    observer.failed(failure, undefined)
+    this.#giveUp(failure)
+  }
+
+  #giveUp(error: ControllerFailedError): void {
+    const { restart, observer } = this.#options
+    observer.gaveUp(error, restart.withinMs)
   }
 
   /** A controller that stands still can be neither restarted nor left alone: its health check fails, and it is given up. */
@@ -231,7 +285,7 @@ export class ControllerSupervisor {
       onStalled: () => {
         stalled = new NoProgressError(name, timeoutMs)
         observer.failed(stalled, undefined)
-        this.#giveUp(stalled)
+        this.#giveUp(new ControllerFailedError(name, stalled))
       },
     })
   }
@@ -262,12 +316,14 @@ export class ControllerSupervisor {
   /** How long to wait before the next run; undefined when there must be none. */
   #nextBackoffMs(error: unknown): number | undefined {
     const { restart, clock, random } = this.#options
-    if (error instanceof TerminalError || error instanceof OptionsError) return undefined
+    if (isA(error, TerminalError) || isA(error, OptionsError)) return undefined
     const now = clock.now()
     const recent = this.#failures.filter((time) => now - time < restart.withinMs)
     this.#failures.splice(0, this.#failures.length, ...recent, now)
     if (recent.length >= restart.maxRestarts) return undefined
-    return Math.min(restart.backoffMs * 2 ** recent.length, MAX_BACKOFF_MS) * (1 + 0.1 * random())
+    return (
+      Math.min(restart.backoffMs * 2 ** Math.min(recent.length, MAX_DOUBLINGS), MAX_BACKOFF_MS) * (1 + 0.1 * random())
+    )
   }
 
   async #pause(backoffMs: number): Promise<void> {
@@ -278,6 +334,24 @@ export class ControllerSupervisor {
   }
 }
 
+/** What a run has, besides its tasks. */
+interface Run {
+  readonly term: ControllerTerm
+  /** Called in reverse order once nothing of the run is left. */
+  readonly detach: (() => void)[]
+  progress?: ProgressWatch | undefined
+  /** Pending while a run that has failed ends. */
+  overdue?: Timer
+}
+
 interface Failure {
   readonly error: unknown
+  readonly task: string
+}
+
+/** A failure that was told to the observer. */
+interface ReportedFailure {
+  readonly error: unknown
+  /** How long to wait before the next run; undefined when there must be none. */
+  readonly backoffMs: number | undefined
 }

@@ -1,4 +1,5 @@
 import { TenureError } from '../tenure-error.ts'
+import { textOf } from '../text-of.ts'
 
 /** Thrown by a controller to say that a restart would not help: the replica gives up its term at once. */
 export class TerminalError extends TenureError {
@@ -19,8 +20,10 @@ export class ControllerFailedError extends TenureError {
   override readonly code = 'CONTROLLER_FAILED'
   readonly controller: string
 
-  constructor(controller: string, cause: unknown) {
-    super(`Controller \`${controller}\` failed and is not restarted any more: ${describe(cause)}`, { cause })
+  /** `more` says what else there is to know. */
+  constructor(controller: string, cause: unknown, more?: string) {
+    const why = more === undefined ? textOf(cause) : `${textOf(cause)}; ${more}`
+    super(`Controller \`${controller}\` failed and is not restarted any more: ${why}`, { cause })
     this.controller = controller
   }
 }
@@ -30,10 +33,6 @@ export class ControllerRestartError extends TenureError {
   override readonly code = 'CONTROLLER_RESTART'
 
   constructor(controller: string, cause: unknown) {
-    super(`Controller \`${controller}\` is restarted: ${describe(cause)}`, { cause })
+    super(`Controller \`${controller}\` is restarted: ${textOf(cause)}`, { cause })
   }
-}
-
-function describe(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
 }

@@ -3,7 +3,7 @@ import { TenureError } from '../tenure-error.ts'
 import { ControllerTerm } from '../term/controller-term.ts'
 import type { Leadership } from '../term/leadership.ts'
 import { onAbort } from '../term/owned/owner.ts'
-import type { LiveTask } from '../term/task-scope.ts'
+import type { LiveTask, TaskScope } from '../term/task-scope.ts'
 import type { WorkScope } from '../term/work-scope.ts'
 import type { Controller } from './controller.ts'
 
@@ -46,6 +46,8 @@ export type WarmUpOutcome =
 /** What a {@link WarmRun} is made of. */
 export interface WarmRunOptions {
   readonly controller: Controller
+  /** The name of the controller. */
+  readonly name: string
   readonly lease: string
   readonly clock: Clock
   readonly cleanupBudgetMs: () => number
@@ -69,6 +71,7 @@ export interface WarmUpPatience {
  */
 export class WarmRun {
   readonly controller: Controller
+  readonly name: string
   readonly #term: ControllerTerm
   readonly #settled = Promise.withResolvers<WarmUpOutcome>()
   #outcome: WarmUpOutcome | undefined
@@ -76,10 +79,11 @@ export class WarmRun {
 
   constructor(options: WarmRunOptions) {
     this.controller = options.controller
+    this.name = options.name
     this.#onLateFailure = options.onLateFailure
     this.#term = new ControllerTerm({
       ...options,
-      controller: options.controller.name,
+      controller: options.name,
       leadership: undefined,
       onTaskFailure: (error, task) => this.#failed(error, task),
       onIdle: () => {},
@@ -90,9 +94,9 @@ export class WarmRun {
   /** Begins to warm up. */
   start(): void {
     const { controller } = this
-    if (controller.warmUp === undefined) return this.#settle({ kind: 'ready' })
+    if (!canWarmUp(controller)) return this.#settle({ kind: 'ready' })
     this.#term
-      .spawn('warmUp', () => controller.warmUp?.(this.#term))
+      .spawn('warmUp', () => this.#term.scope.enter(() => controller.warmUp?.(this.#term)))
       .then(
         () => this.#settle({ kind: 'ready' }),
         () => {},
@@ -135,7 +139,7 @@ export class WarmRun {
 
   /** Tells everything that it has started to end, at once: nothing of it deserves to finish. */
   end(why: string): void {
-    this.#term.hardAbort(new WarmUpOverError(this.controller.name, why))
+    this.#term.hardAbort(new WarmUpOverError(this.name, why))
     this.#settle({ kind: 'cancelled' })
   }
 
@@ -143,6 +147,11 @@ export class WarmRun {
   async join(): Promise<void> {
     await this.#term.scope.join()
     this.#term.over()
+  }
+
+  /** Its hard signal, where the scope is its own. */
+  hardSignalOf(scope: TaskScope): AbortSignal | undefined {
+    return this.#term.scope === scope ? this.#term.hardSignal : undefined
   }
 
   /** The tasks that have not settled. */
@@ -159,5 +168,14 @@ export class WarmRun {
   #settle(outcome: WarmUpOutcome): void {
     this.#outcome ??= outcome
     this.#settled.resolve(outcome)
+  }
+}
+
+/** One that cannot say fails when it is called. */
+function canWarmUp(controller: Controller): boolean {
+  try {
+    return controller.warmUp !== undefined
+  } catch {
+    return true
   }
 }

@@ -1,4 +1,5 @@
-import { LockRequestError } from '../lock/lock-request-error.ts'
+import { errorOf } from '../error-of.ts'
+import { LOCK_FAILURES, LockRequestError } from '../lock/lock-request-error.ts'
 import type { LeaseHolder, Lock, LockSnapshot, LockWatch, PresentLease } from '../lock/lock.ts'
 import type { Clock, Timer } from '../ports/clock.ts'
 import type { Random } from '../ports/random.ts'
@@ -109,11 +110,11 @@ export class Elector {
 
   #handle(event: ElectorEvent): void {
     if (this.#isDead) return
-    if (!this.#handling) this.#noticeStall()
-    this.#queue.push(event)
-    if (this.#handling) return
+    if (this.#handling) return void this.#queue.push(event)
     this.#handling = true
     try {
+      this.#noticeStall()
+      this.#queue.push(event)
       for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) this.#step(next)
     } catch (cause) {
       this.#isDead = true
@@ -288,12 +289,17 @@ async function invoke<T>(send: (signal: AbortSignal) => Promise<T>, signal: Abor
   return send(signal)
 }
 
+/** Locks are made by users too: whatever one rejects with is an answer. */
 function failureOf(cause: unknown): RequestFailure {
-  if (cause instanceof LockRequestError) {
-    return { kind: 'failed', failure: cause.failure, retryAfterMs: cause.retryAfterMs, error: cause }
+  const error = errorOf(cause)
+  const unknown: RequestFailure = { kind: 'failed', failure: 'unknown-outcome', error }
+  if (!(error instanceof LockRequestError)) return unknown
+  try {
+    const { failure, retryAfterMs } = error
+    return LOCK_FAILURES.includes(failure) ? { kind: 'failed', failure, retryAfterMs, error } : unknown
+  } catch {
+    return unknown
   }
-  const error = cause instanceof Error ? cause : new Error(String(cause))
-  return { kind: 'failed', failure: 'unknown-outcome', error }
 }
 
 function timeoutError(requestTimeoutMs: number): LockRequestError {

@@ -1,5 +1,6 @@
 import { resolveDurationMs } from '../options/duration.ts'
 import { OptionsError } from '../options/options-error.ts'
+import { textOf } from '../text-of.ts'
 
 /** How long things may take. All in milliseconds of the local monotonic clock. */
 export interface TimingOptions {
@@ -73,7 +74,7 @@ export function validityMs(timing: ResolvedTimingOptions): number {
 function resolveClockRateTolerance(value: unknown): number {
   if (value === undefined) return 0.05
   if (typeof value === 'number' && value >= 0 && value < 1) return value
-  throw new OptionsError(`Expected \`clockRateTolerance\` to be at least 0 and below 1, got \`${String(value)}\``)
+  throw new OptionsError(`Expected \`clockRateTolerance\` to be at least 0 and below 1, got \`${textOf(value)}\``)
 }
 
 function assertRelations(timing: Required<TimingOptions>): void {

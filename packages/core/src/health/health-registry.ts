@@ -1,4 +1,6 @@
+import { errorOf } from '../error-of.ts'
 import { TenureError } from '../tenure-error.ts'
+import { textOf } from '../text-of.ts'
 
 /** A health check: returns (or resolves) when healthy, throws (or rejects) with the reason when not. */
 export type HealthCheck = () => void | Promise<void>
@@ -31,9 +33,9 @@ export class HealthRegistry {
    */
   register(name: string, check: HealthCheck): () => void {
     if (this.#closed !== undefined) throw this.#closed
-    if (!NAME.test(name)) {
+    if (typeof name !== 'string' || !NAME.test(name)) {
       throw new HealthCheckNameError(
-        `Expected the name of a health check to be a path segment such as \`cache-synced\`, got \`${name}\``,
+        `Expected the name of a health check to be a path segment such as \`cache-synced\`, got \`${textOf(name)}\``,
       )
     }
     if (this.#checks.has(name)) {
@@ -68,6 +70,6 @@ async function runCheck(name: string, check: HealthCheck): Promise<HealthCheckRe
     await check()
     return { name }
   } catch (cause) {
-    return { name, failure: cause instanceof Error ? cause : new Error(String(cause)) }
+    return { name, failure: errorOf(cause) }
   }
 }

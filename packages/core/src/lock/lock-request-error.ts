@@ -14,15 +14,19 @@ import { TenureError } from '../tenure-error.ts'
  * | `unreachable` | no connection could be made, so nothing was sent | no |
  * | `unknown-outcome` | timeout, reset or 5xx after the request was sent | **perhaps** |
  */
-export type LockFailure =
-  | 'conflict'
-  | 'not-found'
-  | 'unauthenticated'
-  | 'forbidden'
-  | 'rejected'
-  | 'throttled'
-  | 'unreachable'
-  | 'unknown-outcome'
+export type LockFailure = (typeof LOCK_FAILURES)[number]
+
+/** Every {@link LockFailure}. */
+export const LOCK_FAILURES = [
+  'conflict',
+  'not-found',
+  'unauthenticated',
+  'forbidden',
+  'rejected',
+  'throttled',
+  'unreachable',
+  'unknown-outcome',
+] as const
 
 /** A request of a lock failed. {@link failure} says what that means; the message says what, where and why. */
 export class LockRequestError extends TenureError {

@@ -16,6 +16,7 @@ import { OptionsError } from '../options/options-error.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Random } from '../ports/random.ts'
+import type { TaskScope } from '../term/task-scope.ts'
 import type { TermExtension } from '../term/term-extension.ts'
 
 /** What {@link AlwaysOn} is made of. */
@@ -60,7 +61,7 @@ export class AlwaysOn {
   start(): void {
     const builds = buildAll(this.#registrations, this.#seen)
     this.#supervisors = builds.map((build) => {
-      const name = build.kind === 'built' ? build.controller.name : build.name
+      const { name } = build
       const supervisor = new ControllerSupervisor({
         ...this.#options,
         name,
@@ -71,9 +72,16 @@ export class AlwaysOn {
         cleanupBudgetMs: () => this.#options.timing.cleanupTimeoutMs,
         observer: this.#observerOf(name),
       })
-      supervisor.start(build.kind === 'built' ? build.controller : undefined)
       return supervisor
     })
+    builds.forEach((build, index) => {
+      this.#supervisors[index]?.start(build.kind === 'built' ? build.controller : undefined)
+    })
+  }
+
+  /** The hard signal of the run that the scope belongs to; undefined where it is none of these. */
+  hardSignalOf(scope: TaskScope): AbortSignal | undefined {
+    return this.#supervisors.map((supervisor) => supervisor.hardSignalOf(scope)).find((signal) => signal !== undefined)
   }
 
   /** Ends them; resolves when nothing of them is left. */

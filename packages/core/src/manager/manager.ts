@@ -8,6 +8,7 @@ import type { ControllerFactory } from '../controller/controller.ts'
 import type { RegisterOptions } from '../controller/registration.ts'
 import { resolveRestartOptions, type RestartOptions } from '../controller/restart-options.ts'
 import { resolveTimingOptions } from '../election/timing-options.ts'
+import { errorOf } from '../error-of.ts'
 import { type FeatureGates, type FeatureGateSettings, resolveFeatureGates } from '../feature-gates.ts'
 import { HealthProbe } from '../health/health-probe.ts'
 import { HealthRegistry } from '../health/health-registry.ts'
@@ -18,8 +19,11 @@ import { OptionsError } from '../options/options-error.ts'
 import { type Clock, systemClock } from '../ports/clock.ts'
 import { type Logger, silentLogger } from '../ports/logger.ts'
 import { type Random, systemRandom } from '../ports/random.ts'
+import { safeLogger } from '../ports/safe-logger.ts'
+import type { TaskScope } from '../term/task-scope.ts'
 import type { TermExtension } from '../term/term-extension.ts'
 import type { StepDownOptions } from '../term/term.ts'
+import { textOf } from '../text-of.ts'
 import { Watchdog, type WatchdogOptions } from '../watchdog/watchdog.ts'
 import { AlwaysOn } from './always-on.ts'
 import { type GroupOptions, type ResolvedGroupOptions, resolveGroupOptions } from './group-options.ts'
@@ -102,7 +106,7 @@ export class Manager implements AsyncDisposable {
   constructor(options: ManagerOptions) {
     if (typeof options.identity !== 'string' || options.identity.trim() === '') {
       throw new OptionsError(
-        `Expected \`identity\` to be a text that is not empty, got \`${String(options.identity)}\``,
+        `Expected \`identity\` to be a text that is not empty, got \`${textOf(options.identity)}\``,
       )
     }
     this.#options = options
@@ -111,7 +115,7 @@ export class Manager implements AsyncDisposable {
     assertOneOf('onWedged', options.onWedged, ['exit', 'hold', 'abandon'])
     this.#watchdogOptions = resolveWatchdogOptions(options.watchdog)
     this.#clock = options.clock ?? systemClock
-    this.#logger = options.logger ?? silentLogger
+    this.#logger = safeLogger(options.logger ?? silentLogger)
     this.#groups = resolveGroupOptions(options.groups)
     const { services = [] } = options
     for (const service of services) assertOneOf('group', service.group, SERVICE_GROUPS)
@@ -119,7 +123,7 @@ export class Manager implements AsyncDisposable {
       services,
       groups: this.#groups,
       clock: this.#clock,
-      onFailure: (error) => this.#fail(asError(error)),
+      onFailure: (error) => this.#fail(error),
     })
     this.#alwaysOn = new AlwaysOn({
       timing: this.#groups.alwaysOn,
@@ -169,7 +173,7 @@ export class Manager implements AsyncDisposable {
     assertKnownKeys('the options of the lease', lease, LEASE_OPTION_NAMES)
     assertOneOf('missingLease', lease.missingLease, ['create', 'wait'])
     if (typeof lease.name !== 'string' || lease.name === '') {
-      throw new OptionsError(`Expected \`lease.name\` to be a text that is not empty, got \`${String(lease.name)}\``)
+      throw new OptionsError(`Expected \`lease.name\` to be a text that is not empty, got \`${textOf(lease.name)}\``)
     }
     if (this.#candidacies.some((other) => other.lease === lease.name)) {
       throw new OptionsError(`Expected every lease to be stood for once, got \`${lease.name}\` twice`)
@@ -179,7 +183,10 @@ export class Manager implements AsyncDisposable {
     return candidacy
   }
 
-  /** Calls `listener` with everything that happens to any candidacy. Returns the function that ends that. */
+  /**
+   * Calls `listener` with everything that happens to any candidacy. Returns the function that ends that. A listener that throws is
+   * logged, and the others are called.
+   */
   on(listener: (event: CandidacyEvent) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -197,24 +204,44 @@ export class Manager implements AsyncDisposable {
       )
     }
     this.#running = this.#run()
-    return this.#running
+    return this.#outsideWait('start()', this.#running)
   }
 
-  /** Drains, releases, closes. Every caller gets the same promise. Never rejects: what went wrong is what `start()` rejects with. */
+  /**
+   * Drains, releases, closes. Every caller gets the same promise. Never rejects: what went wrong is what `start()` rejects with. Only a
+   * task of this manager that awaits it, and would wait for itself, gets a `SelfWaitError` halfway through the grace of the hard abort.
+   */
   stop(): Promise<void> {
     this.#isStopping = true
     this.#stopRequested.resolve()
-    this.#stopping ??= (this.#running ?? Promise.resolve()).catch(() => {})
+    this.#stopping ??= this.#outsideWait(
+      'stop()',
+      (this.#running ?? Promise.resolve()).catch(() => {}),
+    )
     return this.#stopping
   }
 
-  /** Ends the present term of the manager's own lease voluntarily, and follows again. */
+  /**
+   * Ends the present term of the manager's own lease voluntarily, and follows again. Resolves once nothing of the term is left, so a
+   * task of the term must not await it: use `term.stepDown()` there.
+   * @throws OptionsError when an option is wrong. @throws SelfWaitError (as a rejection, halfway through the grace of the hard abort) in
+   * a task of the term that awaits it.
+   */
   stepDown(options: StepDownOptions = {}): Promise<StepDownResult> {
     return this.#own.stepDown(options)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
+  }
+
+  /** What ends with the manager is not waited for by its tasks. */
+  #outsideWait<T>(call: string, promise: Promise<T>): Promise<T> {
+    const ofAny = (scope: TaskScope): AbortSignal | undefined =>
+      [this.#alwaysOn, ...this.#candidacies]
+        .map((part) => part.hardSignalOf(scope))
+        .find((signal) => signal !== undefined)
+    return this.#own.outsideWait(call, promise, ofAny)
   }
 
   get #own(): Candidacy {
@@ -229,11 +256,11 @@ export class Manager implements AsyncDisposable {
       await this.#services.start(() => this.#isStopping)
       if (!this.#isStopping) {
         this.#alwaysOn.start()
-        this.#startCandidacies().catch((error: unknown) => this.#fail(asError(error)))
+        this.#startCandidacies().catch((error: unknown) => this.#fail(error))
       }
       await this.#stopRequested.promise
     } catch (error) {
-      this.#fail(asError(error))
+      this.#fail(error)
     }
     this.#isStopping = true
     // What is beyond stopping must not keep the caller from hearing of it.
@@ -269,7 +296,7 @@ export class Manager implements AsyncDisposable {
 
   async #stopWork(): Promise<void> {
     const stops = await Promise.allSettled(this.#candidacies.map((candidacy) => candidacy.stop()))
-    for (const stop of stops) if (stop.status === 'rejected') this.#fail(asError(stop.reason))
+    for (const stop of stops) if (stop.status === 'rejected') this.#fail(stop.reason)
     await this.#alwaysOn.stop()
   }
 
@@ -283,17 +310,32 @@ export class Manager implements AsyncDisposable {
     })
   }
 
+  /** A listener that fails keeps nobody else from hearing. */
+  #tell(event: CandidacyEvent): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(event)
+      } catch (err) {
+        this.#logger.error({ lease: event.lease, event: event.kind, err }, `a listener failed: ${textOf(err)}`)
+      }
+    }
+  }
+
   /** The manager stops in order, and `start()` rejects with what has failed. */
-  #fail(error: Error): void {
-    this.#logger.error({ event: 'failed', err: error }, error.message)
+  #fail(cause: unknown): void {
+    const error = errorOf(cause)
+    this.#logger.error({ event: 'failed', err: error }, textOf(error))
     this.#failures.push(error)
     this.#stopRequested.resolve()
   }
 
   #fatal(error: LeadershipLostError | WedgedError): void {
     this.#logger.error({ event: 'fatal', err: error }, error.message)
-    const { terminate } = this.#options
-    if (terminate !== undefined) return terminate(error)
+    try {
+      if (this.#options.terminate !== undefined) return this.#options.terminate(error)
+    } catch (cause) {
+      this.#fail(cause)
+    }
     this.#fail(error)
     this.#beyondStopping.resolve()
   }
@@ -318,9 +360,7 @@ export class Manager implements AsyncDisposable {
       restart: resolveRestartOptions(this.#options.restart),
       extensions: this.#options.extensions ?? [],
       guard: () => this.#watchdog?.guard(lease.name),
-      onEvent: (event) => {
-        for (const listener of this.#listeners) listener(event)
-      },
+      onEvent: (event) => this.#tell(event),
       onFailure: (error) => this.#fail(error),
       onFatal: (error) => this.#fatal(error),
     })
@@ -344,7 +384,7 @@ export class Manager implements AsyncDisposable {
   #assertLeasesObserved(): void {
     const waiting = this.#candidacies.find((candidacy) => !candidacy.hasObservedLease)
     if (waiting === undefined) return
-    const cause = waiting.lastProblem === undefined ? '' : `: ${waiting.lastProblem.message}`
+    const cause = waiting.lastProblem === undefined ? '' : `: ${textOf(waiting.lastProblem)}`
     throw new Error(`the lease \`${waiting.lease}\` has not been seen yet${cause}`)
   }
 }
@@ -353,21 +393,17 @@ export class Manager implements AsyncDisposable {
 function oneOf(failures: readonly Error[]): Error {
   const [first] = failures
   if (first !== undefined && failures.length === 1) return first
-  const messages = failures.map(({ message }) => message).join('; ')
+  const messages = failures.map(textOf).join('; ')
   return new AggregateError(failures, `${failures.length} failures: ${messages}`, { cause: first })
-}
-
-function asError(cause: unknown): Error {
-  return cause instanceof Error ? cause : new Error(String(cause))
 }
 
 function resolveWatchdogOptions(value: boolean | WatchdogOptions = false): WatchdogOptions | undefined {
   if (typeof value === 'boolean') return value ? {} : undefined
   if (typeof value !== 'object' || value === null) {
-    throw new OptionsError(`Expected \`watchdog\` to be true, false or options, got \`${String(value)}\``)
+    throw new OptionsError(`Expected \`watchdog\` to be true, false or options, got \`${textOf(value)}\``)
   }
   assertKnownKeys('`watchdog`', value, ['markerFile'])
   const { markerFile } = value
   if (markerFile === undefined || (typeof markerFile === 'string' && markerFile !== '')) return value
-  throw new OptionsError(`Expected \`watchdog.markerFile\` to be the path of a file, got \`${String(markerFile)}\``)
+  throw new OptionsError(`Expected \`watchdog.markerFile\` to be the path of a file, got \`${textOf(markerFile)}\``)
 }

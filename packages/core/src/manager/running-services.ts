@@ -23,19 +23,22 @@ export interface RunningServicesOptions {
 /** The services of a manager: started group by group, each in order, and stopped in reverse, each group in a time of its own. */
 export class RunningServices {
   readonly #options: RunningServicesOptions
-  readonly #started: Service[] = []
+  readonly #services: readonly GroupedService[]
+  readonly #started: GroupedService[] = []
 
   constructor(options: RunningServicesOptions) {
     this.#options = options
+    // Asked once: a getter that fails later would keep the others from being stopped.
+    this.#services = options.services.map((service) => ({ service, group: service.group ?? 'servers' }))
   }
 
   /** Starts them until `isStopping`. Rejects when one cannot start; those before it go on. */
   async start(isStopping: () => boolean): Promise<void> {
     for (const group of SERVICE_GROUPS) {
-      for (const service of this.#options.services.filter((candidate) => groupOf(candidate) === group)) {
+      for (const candidate of this.#services.filter((candidate) => candidate.group === group)) {
         if (isStopping()) return
-        await service.start()
-        this.#started.push(service)
+        await candidate.service.start()
+        this.#started.push(candidate)
       }
     }
   }
@@ -46,7 +49,7 @@ export class RunningServices {
     for (const group of SERVICE_GROUPS.toReversed()) {
       await this.#stopGroup(
         group,
-        started.filter((service) => groupOf(service) === group),
+        started.flatMap((candidate) => (candidate.group === group ? [candidate.service] : [])),
       )
     }
   }
@@ -75,8 +78,9 @@ export class RunningServices {
   }
 }
 
-function groupOf({ group = 'servers' }: Service): ServiceGroup {
-  return group
+interface GroupedService {
+  readonly service: Service
+  readonly group: ServiceGroup
 }
 
 async function stop(service: Service): Promise<'stopped'> {

@@ -1,20 +1,27 @@
+import { textOf } from '../text-of.ts'
 import { OptionsError } from './options-error.ts'
 
 /** What {@link resolveDurationMs} accepts. */
 export interface DurationRule {
-  readonly fallback: number
+  /** Without one, a value has to be given. */
+  readonly fallback?: number
   /** Smallest accepted value, in milliseconds. @default 1 */
   readonly min?: number
 }
 
 /** Returns the given duration, or the fallback when none is given. @throws OptionsError when it is not a finite number in range. */
 export function resolveDurationMs(name: string, value: unknown, rule: DurationRule): number {
-  if (value === undefined) return rule.fallback
+  if (value === undefined && rule.fallback !== undefined) return rule.fallback
   const min = rule.min ?? 1
   if (typeof value !== 'number' || !Number.isFinite(value) || value < min) {
     throw new OptionsError(
-      `Expected \`${name}\` to be a number of milliseconds of at least ${min}, got \`${String(value)}\``,
+      `Expected \`${name}\` to be a number of milliseconds of at least ${min}, got \`${textOf(value)}\`${typeNote(value)}`,
     )
   }
   return value
+}
+
+/** A text such as `15000` looks like a number in a message. */
+function typeNote(value: unknown): string {
+  return typeof value === 'number' || value === undefined || value === null ? '' : ` of type ${typeof value}`
 }

@@ -26,7 +26,7 @@ export interface Timer {
   cancel(): void
 }
 
-/** `setTimeout` counts in a signed 32-bit number of milliseconds and fires at once beyond that. */
+/** `setTimeout` counts in a signed 32-bit number of milliseconds and fires at once beyond that: longer waits are made of several. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
 
 const suspensions = machineSuspension && new SuspensionWatch(machineSuspension)
@@ -46,7 +46,12 @@ export const systemClock: Clock = {
   now: () => performance.now() + suspendedSinceStartMs(),
   wallTime: () => Date.now(),
   setTimer(delayMs, callback) {
-    const handle = setTimeout(callback, Math.min(Math.max(delayMs, 0), LONGEST_TIMEOUT_MS))
+    let handle: NodeJS.Timeout
+    const wait = (leftMs: number): void => {
+      const next = leftMs > LONGEST_TIMEOUT_MS ? () => wait(leftMs - LONGEST_TIMEOUT_MS) : callback
+      handle = setTimeout(next, Math.min(Math.max(leftMs, 0), LONGEST_TIMEOUT_MS))
+    }
+    wait(delayMs)
     return { cancel: () => clearTimeout(handle) }
   },
   ...(suspensions && { watchSuspension: (listener) => suspensions.add(listener) }),

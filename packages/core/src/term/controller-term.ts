@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { setMaxListeners } from 'node:events'
 import type { ListenOptions, Server } from 'node:net'
 import type { Worker } from 'node:worker_threads'
+import { isA } from '../error-of.ts'
 import { HealthRegistry } from '../health/health-registry.ts'
 import { resolveDurationMs } from '../options/duration.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -91,7 +92,7 @@ export class ControllerTerm implements Term, Owner {
   }
 
   every(intervalMs: number, work: (signal: AbortSignal) => unknown): Promise<void> {
-    const pause = resolveDurationMs('intervalMs', intervalMs, { fallback: 0, min: 0 })
+    const pause = resolveDurationMs('intervalMs', intervalMs, { min: 0 })
     const name = `every ${pause} ms`
     const { signal } = this
     this.assertOpen(name)
@@ -106,6 +107,7 @@ export class ControllerTerm implements Term, Owner {
   }
 
   sleep(delayMs: number): Promise<void> {
+    resolveDurationMs('delayMs', delayMs, { min: 0 })
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.admits()
     if (this.signal.aborted) {
@@ -129,7 +131,7 @@ export class ControllerTerm implements Term, Owner {
   }
 
   timeout(delayMs: number, work: (signal: AbortSignal) => unknown): () => void {
-    return timeout(this, resolveDurationMs('delayMs', delayMs, { fallback: 0, min: 0 }), work)
+    return timeout(this, resolveDurationMs('delayMs', delayMs, { min: 0 }), work)
   }
 
   listen(target: ListenTarget, event: string | symbol, listener: Listener): () => void {
@@ -210,6 +212,10 @@ export class ControllerTerm implements Term, Owner {
     return this.scope.spawn(name, work)
   }
 
+  enter<T>(work: () => T | Promise<T>): Promise<T> {
+    return this.scope.enter(work)
+  }
+
   noteSite(name: string): void {
     this.scope.noteSite(name)
   }
@@ -223,8 +229,12 @@ export class ControllerTerm implements Term, Owner {
   isEchoOfEnd(error: unknown): boolean {
     const { aborted, reason } = this.signal
     if (!aborted) return false
-    if (error === reason || error instanceof ScopeClosedError) return true
-    return error instanceof Error && (error.name === 'AbortError' || error.cause === reason)
+    if (error === reason || isA(error, ScopeClosedError)) return true
+    try {
+      return error instanceof Error && (error.name === 'AbortError' || error.cause === reason)
+    } catch {
+      return false
+    }
   }
 
   /** Tells the work to take nothing new. */

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from '../ports/clock.ts'
 import { TenureError } from '../tenure-error.ts'
 import { CleanupDeadline } from './cleanup-deadline.ts'
@@ -68,6 +69,21 @@ interface Cleanup {
   readonly site: Site
 }
 
+/**
+ * Which scope the code that runs belongs to. What it starts inherits this, and may outlive the scope; so it refers to the scope
+ * through something that is emptied, and keeps nothing of it.
+ */
+interface Membership {
+  scope: TaskScope | undefined
+}
+
+const memberships = new AsyncLocalStorage<Membership>()
+
+/** The scope whose task runs this code, or has started it, unless that scope has ended. */
+export function taskScopeOf(): TaskScope | undefined {
+  return memberships.getStore()?.scope
+}
+
 /** Taking a stack costs about a microsecond, so it is taken once for each name, and for no more names than this. */
 const MAX_SPAWN_SITES = 1000
 
@@ -84,6 +100,7 @@ export class TaskScope {
   readonly #sites = new Map<string, Site>()
   readonly #cleanups: Cleanup[] = []
   readonly #empty = Promise.withResolvers<void>()
+  readonly #membership: Membership = { scope: this }
   /** The task whose code runs at this moment, as far as that is known. */
   #current: Task | undefined
   #phase: 'open' | 'closed' | 'cleaning' | 'over' = 'open'
@@ -91,6 +108,11 @@ export class TaskScope {
 
   constructor(options: TaskScopeOptions) {
     this.#options = options
+  }
+
+  /** The controller whose tasks these are. */
+  get controller(): string {
+    return this.#options.controller
   }
 
   /** How many tasks have not settled. */
@@ -123,6 +145,14 @@ export class TaskScope {
         if (this.#current === task) this.#current = undefined
       })
     }
+  }
+
+  /**
+   * Runs code that `taskScopeOf()` is to know, with all that it starts: where code of the user is entered from outside. Not at every
+   * task, which inherits it as a rule: to enter costs more than to track. What the code returns is awaited within as well.
+   */
+  enter<T>(work: () => T | Promise<T>): Promise<T> {
+    return memberships.run(this.#membership, promiseOf<T>, work)
   }
 
   /** Remembers a cleanup. @throws ScopeClosedError when the cleanups have already run. */
@@ -167,14 +197,25 @@ export class TaskScope {
     this.#current = task
     const promise = promiseOf(work, task)
     this.#current = outer
-    promise.then(
-      () => this.#settled(task),
-      (error: unknown) => {
-        this.#options.onFailure(error, name)
-        this.#settled(task)
-      },
-    )
+    this.#watch(promise, task)
     return promise
+  }
+
+  /** Asks the promise itself, whatever its own `then` says. A task whose end cannot be seen stays: nothing is released over it. */
+  #watch(promise: Promise<unknown>, task: Task): void {
+    const failed = (error: unknown): void => this.#options.onFailure(error, task.name)
+    const rejected = (error: unknown): void => {
+      try {
+        failed(error)
+      } finally {
+        this.#settled(task)
+      }
+    }
+    try {
+      void Promise.prototype.then.call(promise, () => this.#settled(task), rejected)
+    } catch (error) {
+      queueMicrotask(() => failed(error))
+    }
   }
 
   #settled(task: Task): void {
@@ -189,9 +230,10 @@ export class TaskScope {
     const deadline = this.#createDeadline()
     for (let cleanup = this.#cleanups.pop(); cleanup !== undefined; cleanup = this.#cleanups.pop()) {
       const { run, site } = cleanup
-      await this.#track('cleanup', () => run(deadline.signal), site).catch(() => {})
+      await this.#track('cleanup', () => this.enter(() => run(deadline.signal)), site).catch(() => {})
     }
     this.#phase = 'over'
+    this.#membership.scope = undefined
     deadline.end()
   }
 
@@ -218,9 +260,9 @@ export class TaskScope {
 }
 
 /** The promise of the work itself where it returns one. */
-function promiseOf<T>(work: (task: TaskNote) => T | Promise<T>, task: TaskNote): Promise<T> {
+function promiseOf<T, A extends unknown[] = []>(work: (...args: A) => T | Promise<T>, ...args: A): Promise<T> {
   try {
-    return Promise.resolve(work(task))
+    return Promise.resolve(work(...args))
   } catch (error) {
     return Promise.reject(error)
   }

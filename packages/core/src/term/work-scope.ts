@@ -41,7 +41,10 @@ export interface WorkScope {
    * @throws ScopeClosedError once `signal` has aborted. @throws OptionsError when `intervalMs` is no duration.
    */
   every(intervalMs: number, work: (signal: AbortSignal) => unknown): Promise<void>
-  /** Resolves after `delayMs`; rejects with the reason of `signal` when that aborts before. Leaves nothing behind. */
+  /**
+   * Resolves after `delayMs`; rejects with the reason of `signal` when that aborts before. Leaves nothing behind.
+   * @throws OptionsError when `delayMs` is not a finite number of at least 0.
+   */
   sleep(delayMs: number): Promise<void>
   /**
    * Calls `work` once after `delayMs`, unless `signal` aborts before or the returned function is called. A failure of it fails
@@ -52,7 +55,8 @@ export interface WorkScope {
   /**
    * Listens until `signal` aborts or the returned function is called. Every call of the listener is a tracked task: a rejection
    * fails the controller instead of going unseen.
-   * @throws ScopeClosedError once `signal` has aborted.
+   * @throws ScopeClosedError once `signal` has aborted. @throws OptionsError when `target` is a signal of the term itself, whose
+   * listeners would be removed before they are called, or emits nothing.
    */
   listen(target: EventEmitter | EventTarget, event: string | symbol, listener: Listener): () => void
   /**
@@ -81,7 +85,8 @@ export interface WorkScope {
    * than 0 before it was told to has failed the controller. On Linux a descendant is not found when it has left the session and has
    * dropped the variable `_TENURE_TERM`; on macOS when it has left the process group; on Windows never.
    * @throws ScopeClosedError once `signal` has aborted; nothing is started then.
-   * @throws OptionsError when `start` returns a process that was started before.
+   * @throws OptionsError when an option is wrong, and nothing is started then, or when `start` returns a process that was started
+   * before.
    */
   child<C extends ChildProcess>(name: string, start: () => C, options?: ChildOptions): C
   /**
@@ -89,13 +94,14 @@ export interface WorkScope {
    * at the hard abort. Tracked until it has exited and none of its processes runs. One that fails before it was told to end has
    * failed the controller. Its processes are found on Linux only, by the variable `_TENURE_TERM`, which the worker gets with the
    * environment of this process.
-   * @throws ScopeClosedError once `signal` has aborted; nothing is started then.
+   * @throws ScopeClosedError once `signal` has aborted. @throws OptionsError when `stopMessage` cannot be posted. Nothing is started
+   * then.
    */
   worker<W extends Worker>(name: string, start: () => W, options?: WorkerOptions): W
   /**
    * Lets a server of `node:net`, `node:tls`, `node:http` or a relative listen, and resolves when it does. When `signal` aborts it
    * closes, and its connections once they are idle; they have until the hard abort. Tracked until it has closed. Work that a handler
-   * goes on with after its answer is not seen: start it by `spawn()`.
+   * goes on with after its answer is not seen: start it by `spawn()`. Rejects when it cannot listen, and leaves the server as it was.
    * @throws ScopeClosedError once `signal` has aborted.
    */
   serve<S extends Server>(name: string, server: S, listen: ListenOptions): Promise<S>

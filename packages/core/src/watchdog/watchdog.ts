@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import { TenureError } from '../tenure-error.ts'
+import { textOf } from '../text-of.ts'
 import { DeadlineBoard } from './deadline-board.ts'
 import { takeMarker, type WatchdogTask } from './watchdog-marker.ts'
 
@@ -87,7 +88,7 @@ export class Watchdog {
     try {
       await once(worker, 'message')
     } catch (cause) {
-      throw new WatchdogUnavailableError(`The watchdog thread could not be started: ${messageOf(cause)}`, { cause })
+      throw new WatchdogUnavailableError(`The watchdog thread could not be started: ${textOf(cause)}`, { cause })
     }
     return new Watchdog(options, board, worker)
   }
@@ -136,7 +137,7 @@ function createWorker(workerData: WatchdogTask): Worker {
   } catch (cause) {
     throw new WatchdogUnavailableError(
       'The option `watchdog` needs a worker thread, which this host does not allow (with `node --permission`, add ' +
-        `\`--allow-worker\`): ${messageOf(cause)}`,
+        `\`--allow-worker\`): ${textOf(cause)}`,
       { cause },
     )
   }
@@ -150,8 +151,4 @@ async function reportMarker(file: string, logger: Logger): Promise<void> {
     { event: 'watchdog-fired', lease: name, overdueMs, killedPid: pid, firedAt },
     `the watchdog ended the process before this one: its event loop had not confirmed the lease ${name} in time`,
   )
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -4,7 +4,7 @@ import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.t
 import type { Controller } from '../../src/controller/controller.ts'
 import { buildNext } from '../../src/controller/registration.ts'
 import { resolveRestartOptions, type RestartOptions } from '../../src/controller/restart-options.ts'
-import { ControllerSupervisor } from '../../src/controller/supervisor.ts'
+import { ControllerSupervisor, type SupervisorObserver } from '../../src/controller/supervisor.ts'
 import { type ControllerFailedError, TerminalError } from '../../src/controller/terminal-error.ts'
 import { LeadershipEndedError } from '../../src/election/leadership-ended-error.ts'
 import { Leadership } from '../../src/term/leadership.ts'
@@ -30,6 +30,8 @@ class Bench {
   readonly gaveUp: ControllerFailedError[] = []
   readonly runsOver: Term[] = []
   readonly supervisor: ControllerSupervisor
+  /** Tests may replace what it does. */
+  readonly observer: { -readonly [K in keyof SupervisorObserver]: SupervisorObserver[K] }
   isDone = false
   overdueAt: number | undefined
 
@@ -39,6 +41,15 @@ class Bench {
     extensions: readonly TermExtension[] = [],
     options: Budgets = {},
   ) {
+    this.observer = {
+      runBegan: (term) => this.terms.push(term),
+      runOver: (term) => this.runsOver.push(term),
+      failed: (error, restartInMs) => this.failures.push({ error, restartInMs }),
+      failedWhileEnding: (error) => this.whileEnding.push(error),
+      gaveUp: (error) => this.gaveUp.push(error),
+      cleanupOverdue: () => (this.overdueAt = this.clock.now()),
+      stepDown: () => this.supervisor.end(ENDED),
+    }
     const seen = new WeakSet<Controller>()
     const resolved = resolveRestartOptions(restart)
     this.supervisor = new ControllerSupervisor({
@@ -54,15 +65,7 @@ class Bench {
       restartDrainMs: 5000,
       cleanupBudgetMs: () => options.cleanupBudgetMs ?? 2000,
       extensions,
-      observer: {
-        runBegan: (term) => this.terms.push(term),
-        runOver: (term) => this.runsOver.push(term),
-        failed: (error, restartInMs) => this.failures.push({ error, restartInMs }),
-        failedWhileEnding: (error) => this.whileEnding.push(error),
-        gaveUp: (error) => this.gaveUp.push(error),
-        cleanupOverdue: () => (this.overdueAt = this.clock.now()),
-        stepDown: () => this.supervisor.end(ENDED),
-      },
+      observer: this.observer,
     })
     void this.supervisor.done.then(() => (this.isDone = true))
     onTestFinished(async () => {
@@ -370,4 +373,79 @@ describe('A term extension', () => {
     expect(bench.runsOver).toHaveLength(1)
     expect(bench.whileEnding).toEqual([new Error('stuck registry')])
   })
+})
+
+describe('A run that failed', () => {
+  const stuck: Run = async (term) => {
+    void term.spawn('stuck', never)
+    throw new Error('boom')
+  }
+
+  test('is reported at once, however long it takes to end', async () => {
+    const bench = await Bench.of(stuck).start()
+    expect(bench.failures).toEqual([{ error: new Error('boom'), restartInMs: 200 }])
+  })
+
+  test('and does not end in time is given up with what failed and what is left', async () => {
+    const bench = await Bench.of(stuck).start()
+    await bench.clock.advance(5000)
+    const message = bench.gaveUp[0]?.message
+    expect(message).toMatch(
+      /: boom; its run has not ended within 5000 ms, still running: janitor\/stuck \(5000 ms, .+\)$/,
+    )
+    expect(bench.failures.slice(1)).toEqual([{ error: bench.gaveUp[0], restartInMs: undefined }])
+    expect(bench.gaveUp[0]?.cause).toEqual(new Error('boom'))
+  })
+
+  test('and is told to end in the same moment is noted among what failed at the end', async () => {
+    const bench = Bench.of(async (term) => {
+      void term.spawn('late', () => Promise.reject(new Error('boom')))
+      await untilEnd(term, 1)
+    })
+    bench.supervisor.start()
+    await Promise.resolve()
+    await Promise.resolve()
+    bench.supervisor.end(ENDED)
+    await bench.supervisor.done
+    expect([...bench.failures.map(({ error }) => error), ...bench.whileEnding]).toEqual([new Error('boom')])
+  })
+
+  test('is restarted at once, as often as that is allowed, where the pause is 0', async () => {
+    let runs = 0
+    const bench = Bench.of(() => (++runs < 1200 ? fails(bench.terms[0] as Term, runs) : never()), {
+      backoffMs: 0,
+      maxRestarts: 5000,
+    })
+    await bench.start()
+    await bench.clock.advance(10)
+    expect(runs).toBe(1200)
+    expect(bench.failures.every(({ restartInMs }) => restartInMs === 0)).toBe(true)
+  })
+})
+
+describe('A supervision whose observer throws', () => {
+  test.each(['runBegan', 'failed', 'runOver', 'gaveUp', 'cleanupOverdue', 'failedWhileEnding'] as const)(
+    'in `%s` is not done before its last task has ended',
+    async (hook) => {
+      const work = Promise.withResolvers<void>()
+      const bench = Bench.of(
+        async (term) => {
+          void term.spawn('work', () => work.promise)
+          throw new Error('boom')
+        },
+        { maxRestarts: 0 },
+      )
+      bench.observer[hook] = () => {
+        throw Object.create(null)
+      }
+      await bench.start()
+      bench.supervisor.hardAbort(ENDED)
+      await bench.clock.advance(1000)
+      // A run whose beginning was refused has no task.
+      expect(bench.isDone).toBe(hook === 'runBegan')
+      work.resolve()
+      await bench.supervisor.done
+      expect(bench.supervisor.liveTasks()).toEqual([])
+    },
+  )
 })

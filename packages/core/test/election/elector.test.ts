@@ -1,3 +1,4 @@
+import { HOSTILE_VALUES } from '../support/hostile-values.ts'
 import { describe, expect, test } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import { Elector, type TermEffect } from '../../src/election/elector.ts'
@@ -144,6 +145,26 @@ describe('Elector', () => {
     const { clock, lock } = await new Stand().lead()
     await clock.advance(2000)
     lock.last.reject(new TypeError('fetch failed'))
+    await clock.runAllMicrotasks()
+    expect(lock.last.kind).toBe('get')
+  })
+
+  test.each(Object.entries(HOSTILE_VALUES))(
+    'takes %s that a lock rejects with for an unknown outcome',
+    async (_, make) => {
+      const { clock, lock, effects } = await new Stand().lead()
+      await clock.advance(2000)
+      lock.last.reject(make() as Error)
+      await clock.runAllMicrotasks()
+      expect(lock.last.kind).toBe('get')
+      expect(effects).toContainEqual({ kind: 'request-failed', purpose: 'renew', error: expect.any(Error) })
+    },
+  )
+
+  test('takes a failure that it does not know for an unknown outcome', async () => {
+    const { clock, lock } = await new Stand().lead()
+    await clock.advance(2000)
+    lock.last.reject(new LockRequestError('exploded' as 'conflict', 'boom'))
     await clock.runAllMicrotasks()
     expect(lock.last.kind).toBe('get')
   })

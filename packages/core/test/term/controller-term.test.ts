@@ -202,3 +202,37 @@ describe('term.defer', () => {
     expect(log).toEqual(['task', 'cleanup'])
   })
 })
+
+describe('A time that is no number of milliseconds', () => {
+  const NO_TIMES: readonly unknown[] = [
+    undefined,
+    null,
+    NaN,
+    -1,
+    Infinity,
+    -Infinity,
+    '1000',
+    10n,
+    {},
+    [],
+    new Date(0),
+    Object.create(null),
+  ]
+
+  test.each(['sleep', 'every', 'timeout'] as const)('is refused by `term.%s()`, which starts nothing', (method) => {
+    for (const value of NO_TIMES) {
+      const { term, ownTimers } = createTerm()
+      const work = (): never => expect.fail('it was called')
+      expect(() => term[method](value as number, work)).toThrow(
+        /^Expected `(delayMs|intervalMs)` to be a number of milliseconds of at least 0, got `/,
+      )
+      expect([term.taskCount, ownTimers()]).toEqual([0, 0])
+    }
+  })
+
+  test('is shown with its type where it looks like one', () => {
+    const { term } = createTerm()
+    expect(() => term.sleep('1000' as unknown as number)).toThrow('got `1000` of type string')
+    expect(() => term.sleep(1000n as unknown as number)).toThrow('got `1000` of type bigint')
+  })
+})

@@ -208,3 +208,57 @@ describe('TaskScope', () => {
     expect(scope.liveTasks()).toEqual([])
   })
 })
+
+describe('A task whose promise is not an ordinary one', () => {
+  function createScope() {
+    const failures: unknown[] = []
+    const scope = new TaskScope({
+      controller: 'janitor',
+      clock: new VirtualClock(),
+      onFailure: (error) => failures.push(error),
+    })
+    return { scope, failures }
+  }
+
+  test('is over when the promise is, whatever its own `then` says', async () => {
+    const { scope, failures } = createScope()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    // oxlint-disable-next-line unicorn/no-thenable -- that is the point
+    void Object.defineProperty(promise, 'then', { value: (settle: () => void) => settle() })
+    void scope.spawn('work', () => promise)
+    await new Promise(setImmediate)
+    expect(scope.size).toBe(1)
+    resolve()
+    await scope.join()
+    expect(failures).toEqual([])
+  })
+
+  test('fails and stays where nobody can see its end', async () => {
+    const { scope, failures } = createScope()
+    // It can be read up to where the scope asks for its end.
+    const isAskedForEnd = (): boolean => new Error('asked').stack?.includes('TaskScope.#watch') === true
+    const blind = Object.defineProperty(Promise.resolve(), 'constructor', {
+      get: () => {
+        if (isAskedForEnd()) throw new Error('blind')
+        return Promise
+      },
+    })
+    void scope.spawn('work', () => blind)
+    await new Promise(setImmediate)
+    expect([scope.size, failures]).toEqual([1, [new Error('blind')]])
+  })
+
+  test('is over although the one who hears of its failure throws', async () => {
+    const onUnhandled = (): void => {}
+    process.on('unhandledRejection', onUnhandled)
+    const onFailure = (): never => {
+      throw new Error('deaf')
+    }
+    const scope = new TaskScope({ controller: 'janitor', clock: new VirtualClock(), onFailure })
+    scope.spawn('work', () => Promise.reject(new Error('boom'))).catch(() => {})
+    await scope.join()
+    await new Promise(setImmediate)
+    process.off('unhandledRejection', onUnhandled)
+    expect(scope.size).toBe(0)
+  })
+})

@@ -1,4 +1,4 @@
-import { OptionsError } from '@tenure/core'
+import { OptionsError, textOf } from '@tenure/core'
 
 const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
 const PREFIX = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
@@ -6,7 +6,7 @@ const PREFIX = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]
 /** Accepts what Kubernetes accepts as the labels of an object. @throws OptionsError naming the label that is wrong */
 export function assertLabels(option: string, labels: unknown): asserts labels is Readonly<Record<string, string>> {
   if (typeof labels !== 'object' || labels === null || Array.isArray(labels)) {
-    throw new OptionsError(`Expected \`${option}\` to be an object of texts, got \`${String(labels)}\``)
+    throw new OptionsError(`Expected \`${option}\` to be an object of texts, got \`${textOf(labels)}\``)
   }
   for (const [key, value] of Object.entries(labels)) {
     if (!isLabelKey(key)) {
@@ -18,7 +18,7 @@ export function assertLabels(option: string, labels: unknown): asserts labels is
     if (typeof value !== 'string' || !(value === '' || NAME.test(value))) {
       throw new OptionsError(
         `Expected \`${option}['${key}']\` to be empty or at most 63 of A-Z, a-z, 0-9, "-", "_" and ".", beginning and ` +
-          `ending with a letter or digit, got \`${String(value)}\``,
+          `ending with a letter or digit, got \`${textOf(value)}\``,
       )
     }
   }

@@ -1,3 +1,4 @@
+import { textOf } from '@tenure/core'
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -61,7 +62,7 @@ function loadFile(path: string): KubeConfig {
   try {
     kubeConfig.loadFromFile(path)
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = textOf(cause)
     throw new KubeConfigError(`The kubeconfig ${path} cannot be read: ${why}`, { cause })
   }
   return kubeConfig

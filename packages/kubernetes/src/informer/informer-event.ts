@@ -1,3 +1,4 @@
+import { textOf } from '@tenure/core'
 import type { ApiTarget } from '../transport/api-request.ts'
 import { integerAt, isJsonObject, type JsonObject, objectAt, stringAt } from '../transport/json-object.ts'
 import { statusError } from '../transport/status-error.ts'
@@ -17,7 +18,7 @@ export function parseInformerEvent(line: string, target: ApiTarget): InformerEve
   if (type === 'BOOKMARK') return { kind: 'progress', version }
   if (type === 'DELETED') return { kind: 'gone', object, version }
   if (type === 'ADDED' || type === 'MODIFIED') return { kind: 'present', object, version }
-  throw new WatchInterruptedError(`The watch sent an event of the unknown type ${String(type)}`)
+  throw new WatchInterruptedError(`The watch sent an event of the unknown type ${textOf(type)}`)
 }
 
 /** The version of an object or a list, which is opaque here. @throws WatchInterruptedError when it has none */

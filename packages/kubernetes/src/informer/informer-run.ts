@@ -1,4 +1,4 @@
-import { LockRequestError } from '@tenure/core'
+import { LockRequestError, errorOf } from '@tenure/core'
 import { ApiRequestError } from '../transport/api-request-error.ts'
 import type { ApiRequest } from '../transport/api-request.ts'
 import { ApiTransport } from '../transport/api-transport.ts'
@@ -78,7 +78,7 @@ export class InformerRun<T extends ApiObject> {
       this.#version ??= await this.#list(signal)
       return await this.#watch(this.#version, signal)
     } catch (error) {
-      return error instanceof Error ? error : new Error(String(error))
+      return errorOf(error)
     }
   }
 

@@ -1,4 +1,4 @@
-import { assertKnownKeys, OptionsError } from '@tenure/core'
+import { assertKnownKeys, OptionsError, textOf } from '@tenure/core'
 import { assertDnsLabel, assertDnsSubdomain } from '../config/dns-name.ts'
 
 /** Options of {@link manifests}. */
@@ -50,7 +50,7 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
   assertDnsLabel('namespace', namespace)
   for (const other of others) assertDnsSubdomain('others', other)
   if (typeof image !== 'string' || image.trim() === '') {
-    throw new OptionsError(`Expected \`image\` to be the name of a container image, got \`${String(image)}\``)
+    throw new OptionsError(`Expected \`image\` to be the name of a container image, got \`${textOf(image)}\``)
   }
   return {
     name,

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { systemClock, type Clock } from '@tenure/core'
+import { systemClock, type Clock, textOf } from '@tenure/core'
 import { abortable } from './abortable.ts'
 import { ApiRequestError } from './api-request-error.ts'
 import { describeTarget, isWrite, type ApiRequest } from './api-request.ts'
@@ -125,7 +125,7 @@ export class ApiTransport {
       return this.#current.known ?? (await abortable(this.#current.get(), request.signal))
     } catch (cause) {
       if (request.signal.aborted) throw notSent(request, 'the request was aborted before it was sent', cause)
-      throw notSent(request, `the kubeconfig gave no way to connect: ${messageOf(cause)}`, cause)
+      throw notSent(request, `the kubeconfig gave no way to connect: ${textOf(cause)}`, cause)
     }
   }
 
@@ -178,8 +178,4 @@ function tryParse(text: string): unknown {
 
 function notSent(request: ApiRequest, why: string, cause?: unknown): ApiRequestError {
   return new ApiRequestError('unreachable', `Could not ${describeTarget(request.target)}: ${why}`, { cause })
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

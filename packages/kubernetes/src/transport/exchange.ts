@@ -1,3 +1,4 @@
+import { isA, textOf } from '@tenure/core'
 import http, { type ClientRequest, type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import type { Socket } from 'node:net'
@@ -169,7 +170,7 @@ function requestOptions(request: ApiRequest, context: ExchangeContext, body: str
 }
 
 function describeCause(cause: unknown): string {
-  if (!(cause instanceof Error)) return String(cause)
+  if (!isA(cause, Error)) return textOf(cause)
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined
   if (code === undefined || cause.message.includes(code)) return cause.message
   return cause.message === '' ? code : `${code}: ${cause.message}`

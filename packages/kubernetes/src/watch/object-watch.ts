@@ -1,5 +1,5 @@
 import type { Clock, Logger, Random } from '@tenure/core'
-import { LockRequestError } from '@tenure/core'
+import { LockRequestError, errorOf } from '@tenure/core'
 import { ApiRequestError } from '../transport/api-request-error.ts'
 import { ApiTransport, type ApiStream } from '../transport/api-transport.ts'
 import type { KubeConfigSource } from '../transport/current-settings.ts'
@@ -292,5 +292,5 @@ function silent(silenceMs: number): WatchInterruptedError {
 /** What ended the session says more than what the aborted request makes of it. */
 function causeOf(error: unknown, session: AbortSignal): Error {
   if (session.aborted && session.reason instanceof Error) return session.reason
-  return error instanceof Error ? error : new Error(String(error))
+  return errorOf(error)
 }

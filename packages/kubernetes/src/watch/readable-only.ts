@@ -1,4 +1,4 @@
-import type { LockObserver, LockSnapshot } from '@tenure/core'
+import { type LockObserver, type LockSnapshot, errorOf } from '@tenure/core'
 import type { ObjectObserver, ObservedObject } from './observed-object.ts'
 
 /**
@@ -35,6 +35,6 @@ function tryRead(read: () => LockSnapshot): LockSnapshot | Error {
   try {
     return read()
   } catch (error) {
-    return error instanceof Error ? error : new Error(String(error))
+    return errorOf(error)
   }
 }

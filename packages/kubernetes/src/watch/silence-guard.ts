@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '@tenure/core'
+import { type Clock, type Timer, errorOf } from '@tenure/core'
 
 /** While a lease stays as it is, polls become rarer, up to one in this time. */
 const LONGEST_INTERVAL_MS = 30_000
@@ -70,7 +70,7 @@ export class SilenceGuard {
     try {
       return await this.#options.poll(this.#pollMs)
     } catch (error) {
-      return error instanceof Error ? error : new Error(String(error))
+      return errorOf(error)
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Logger } from '@tenure/core'
+import { isA, type Logger } from '@tenure/core'
 import { Gauge, Registry } from 'prom-client'
 import type { BoundedWaits } from '../server/bounded-waits.ts'
 import type { MetricsPage } from '../server/ops-server.ts'
@@ -63,7 +63,7 @@ function familyIn(collected: CollectedMetric): readonly MetricFamily[] {
 
 /** A metric whose run ended while the page was being made is no failure. */
 function failureIn(collected: CollectedMetric): readonly SkippedMetric[] {
-  if (collected.kind === 'family' || collected.error instanceof TermMetricsEndedError) return []
+  if (collected.kind === 'family' || isA(collected.error, TermMetricsEndedError)) return []
   const { name, error }: FailedMetric = collected
   return [{ name, reason: 'collect-failed', error }]
 }

@@ -1,3 +1,4 @@
+import { textOf } from '@tenure/core'
 import { type Metric, Registry } from 'prom-client'
 import { type BoundedWaits, TIMED_OUT } from '../server/bounded-waits.ts'
 import type { Labels, MetricFamily } from './metric-family.ts'
@@ -77,7 +78,7 @@ interface RegisteredMetric {
 }
 
 function nameOf(metric: object): string {
-  return String(Reflect.get(metric, 'name'))
+  return textOf(Reflect.get(metric, 'name'))
 }
 
 /**

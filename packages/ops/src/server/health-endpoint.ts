@@ -1,4 +1,4 @@
-import type { HealthCheckResult, HealthProbe, Logger } from '@tenure/core'
+import { type HealthCheckResult, type HealthProbe, type Logger, textOf } from '@tenure/core'
 import { runCheck, runChecks } from './bounded-checks.ts'
 import type { BoundedWaits } from './bounded-waits.ts'
 
@@ -96,7 +96,7 @@ function describe({ name, failure }: HealthCheckResult): string {
 
 /** One line, whatever the message looks like: every check is one line of the body. */
 function reasonOf(failure: Error): string {
-  return (failure.message || failure.name).replaceAll(/\s*[\r\n]+\s*/g, ' ')
+  return textOf(failure).replaceAll(/\s*[\r\n]+\s*/g, ' ')
 }
 
 function warnings(unknown: readonly string[]): readonly string[] {

@@ -147,8 +147,12 @@ function sendText(reply: FastifyReply, { status, body }: HealthAnswer): FastifyR
 }
 
 function statusOf(error: unknown): number {
-  const status: unknown = error instanceof Error ? Reflect.get(error, 'statusCode') : undefined
-  return typeof status === 'number' && status >= 400 ? status : 500
+  try {
+    const status: unknown = error instanceof Error ? Reflect.get(error, 'statusCode') : undefined
+    return typeof status === 'number' && status >= 400 ? status : 500
+  } catch {
+    return 500
+  }
 }
 
 function listenError({ host, port }: OpsServerOptions, cause: unknown): unknown {

@@ -1,4 +1,4 @@
-import { assertKnownKeys, OptionsError } from '@tenure/core'
+import { assertKnownKeys, OptionsError, textOf } from '@tenure/core'
 import { LEAK_KINDS, type LeakKind } from './leak-kind.ts'
 
 /** What is not to be reported. */
@@ -72,7 +72,7 @@ function resolveKinds(kinds: unknown): readonly LeakKind[] {
   if (kinds === undefined) return []
   if (!Array.isArray(kinds)) throw expected('ignore.kinds', 'a list', kinds)
   for (const kind of kinds as readonly unknown[]) {
-    assertKnownKeys('`ignore.kinds`', { [String(kind)]: true }, LEAK_KINDS)
+    assertKnownKeys('`ignore.kinds`', { [textOf(kind)]: true }, LEAK_KINDS)
   }
   return kinds as readonly LeakKind[]
 }
@@ -89,5 +89,5 @@ function resolveSites(sites: unknown): readonly (string | RegExp)[] {
 }
 
 function expected(name: string, what: string, value: unknown): OptionsError {
-  return new OptionsError(`Expected \`${name}\` to be ${what}, got \`${String(value)}\``)
+  return new OptionsError(`Expected \`${name}\` to be ${what}, got \`${textOf(value)}\``)
 }

@@ -1,4 +1,11 @@
-import { AlreadyStartedError, type Candidacy, type Manager, OptionsError, type StepDownResult } from '@tenure/core'
+import {
+  AlreadyStartedError,
+  type Candidacy,
+  type Manager,
+  OptionsError,
+  type StepDownResult,
+  errorOf,
+} from '@tenure/core'
 import { realDelay, realNow } from './unobserved.ts'
 
 /** How to drive a manager through its terms. */
@@ -17,10 +24,7 @@ export type DriverOutcome = { readonly kind: 'done' } | { readonly kind: 'failed
 export async function driveTerms(manager: Manager, options: TermDriverOptions): Promise<DriverOutcome> {
   if (manager.candidacies.some(({ state }) => state.kind !== 'idle')) throw alreadyStarted()
   const running = manager.start()
-  const failed = running.then(
-    () => new Error('The manager stopped before its terms were over'),
-    (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
-  )
+  const failed = running.then(() => new Error('The manager stopped before its terms were over'), errorOf)
   const driven = Promise.all(manager.candidacies.map((candidacy) => drive(candidacy, options))).then(
     () => undefined,
     (error: unknown) => error as Error,
@@ -67,10 +71,7 @@ async function within(promise: Promise<unknown>, timeoutMs: number, what: string
 }
 
 async function outcomeOf(running: Promise<void>): Promise<Error | undefined> {
-  return running.then(
-    () => undefined,
-    (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
-  )
+  return running.then(() => undefined, errorOf)
 }
 
 function alreadyStarted(cause?: Error): OptionsError {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
-import { LockRequestError, type LockFailure } from '@tenure/core'
+import { LockRequestError, type LockFailure, textOf } from '@tenure/core'
 import type { LockRequirement } from './lock-fixture.ts'
 import { assertFails, assertStored } from './request-cases.ts'
 import { sampleRecord, unaborted } from './sample-records.ts'
@@ -78,6 +78,6 @@ export const cancellationCases: readonly LockRequirement[] = [
 ]
 
 function failureOf(error: unknown): LockFailure {
-  assert.ok(error instanceof LockRequestError, `expected a LockRequestError, got ${String(error)}`)
+  assert.ok(error instanceof LockRequestError, `expected a LockRequestError, got ${textOf(error)}`)
   return error.failure
 }

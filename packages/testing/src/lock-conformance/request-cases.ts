@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { LockRequestError, type Lock, type LockFailure, type PresentLease } from '@tenure/core'
+import { LockRequestError, type Lock, type LockFailure, type PresentLease, textOf } from '@tenure/core'
 import type { LockRequirement } from './lock-fixture.ts'
 import { sampleRecord, unaborted } from './sample-records.ts'
 
@@ -166,7 +166,7 @@ export async function assertFails(request: Promise<unknown>, failures: readonly 
   const [outcome] = await Promise.allSettled([request])
   assert.equal(outcome.status, 'rejected', 'expected the request to be refused')
   const error: unknown = outcome.reason
-  assert.ok(error instanceof LockRequestError, `expected a LockRequestError, got ${String(error)}`)
+  assert.ok(error instanceof LockRequestError, `expected a LockRequestError, got ${textOf(error)}`)
   assert.ok(failures.includes(error.failure), `expected one of ${failures.join(', ')}, got ${error.failure}`)
 }
 

@@ -8,6 +8,7 @@ import {
   resolveTimingOptions,
   TIMING_OPTION_NAMES,
   type TimingOptions,
+  textOf,
 } from '@tenure/core'
 import { type FaultRates, resolveFaults } from './faults.ts'
 import { ORACLE_IDS, type OracleId } from './violation.ts'
@@ -102,7 +103,7 @@ function missingLeaseFor(faults: FaultRates | undefined): 'create' | 'wait' {
 function positive(name: string, value: unknown, fallback: number): number {
   if (value === undefined) return fallback
   if (typeof value === 'number' && Number.isFinite(value) && value > 0) return value
-  throw new OptionsError(`Expected \`${name}\` to be a number of milliseconds above 0, got \`${String(value)}\``)
+  throw new OptionsError(`Expected \`${name}\` to be a number of milliseconds above 0, got \`${textOf(value)}\``)
 }
 
 function knownOracles(oracles: readonly OracleId[]): readonly OracleId[] {

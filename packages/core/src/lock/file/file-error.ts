@@ -1,3 +1,4 @@
+import { textOf } from '../../text-of.ts'
 import { type LockFailure, LockRequestError } from '../lock-request-error.ts'
 
 /** The code of a failed system call, such as `ENOENT`. */
@@ -10,7 +11,7 @@ export function unwritten(what: string, error: unknown): LockRequestError {
   if (error instanceof LockRequestError) return error
   return new LockRequestError(
     FAILURES[errorCode(error) ?? ''] ?? 'unreachable',
-    `Could not ${what}: ${reason(error)}`,
+    `Could not ${what}: ${textOf(error)}`,
     {
       cause: error,
     },
@@ -19,7 +20,7 @@ export function unwritten(what: string, error: unknown): LockRequestError {
 
 /** What a failed system call means for a request that may have changed the lease. */
 export function perhapsWritten(what: string, error: unknown): LockRequestError {
-  return new LockRequestError('unknown-outcome', `May have failed to ${what}: ${reason(error)}`, { cause: error })
+  return new LockRequestError('unknown-outcome', `May have failed to ${what}: ${textOf(error)}`, { cause: error })
 }
 
 const FAILURES: Readonly<Record<string, LockFailure>> = {
@@ -31,8 +32,4 @@ const FAILURES: Readonly<Record<string, LockFailure>> = {
   ENAMETOOLONG: 'rejected',
   ENOTSUP: 'rejected',
   EOPNOTSUPP: 'rejected',
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -3,6 +3,7 @@ import { resolveDurationMs } from '../../options/duration.ts'
 import { assertKnownKeys } from '../../options/known-keys.ts'
 import { OptionsError } from '../../options/options-error.ts'
 import { type Clock, systemClock } from '../../ports/clock.ts'
+import { textOf } from '../../text-of.ts'
 import type { LeaseRecord } from '../lease-record.ts'
 import { LockRequestError } from '../lock-request-error.ts'
 import type { Lock, LockObserver, LockRequestOptions, LockSnapshot, LockWatch, PresentLease } from '../lock.ts'
@@ -52,7 +53,7 @@ export class FileLock implements Lock {
     assertKnownKeys('the options of a FileLock', options, ['path', 'pollMs', 'clock'])
     if (typeof options.path !== 'string' || !isAbsolute(options.path) || /[\\/]$/.test(options.path)) {
       throw new OptionsError(
-        `Expected \`path\` to be an absolute path that names a directory to be made, got \`${String(options.path)}\``,
+        `Expected \`path\` to be an absolute path that names a directory to be made, got \`${textOf(options.path)}\``,
       )
     }
     this.#directory = new LeaseDirectory(options.path)

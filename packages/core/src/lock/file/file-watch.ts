@@ -1,6 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
+import { errorOf } from '../../error-of.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { LockObserver, LockSnapshot, LockWatch } from '../lock.ts'
 
@@ -69,7 +70,7 @@ export class FileWatch implements LockWatch {
     try {
       snapshots = await this.#options.read()
     } catch (error) {
-      this.#down(error instanceof Error ? error : new Error(String(error)))
+      this.#down(errorOf(error))
       return
     }
     for (const snapshot of snapshots) {

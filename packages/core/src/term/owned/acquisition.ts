@@ -1,4 +1,5 @@
 import { OptionsError } from '../../options/options-error.ts'
+import { textOf } from '../../text-of.ts'
 import type { Owner } from './owner.ts'
 
 /** How a resource is got and given back. */
@@ -56,6 +57,6 @@ function disposerOf(resource: unknown): () => unknown {
     }
   }
   throw new OptionsError(
-    `Expected \`term.use()\` to be given an object with \`[Symbol.asyncDispose]\` or \`[Symbol.dispose]\`, got \`${String(resource)}\``,
+    `Expected \`term.use()\` to be given an object with \`[Symbol.asyncDispose]\` or \`[Symbol.dispose]\`, got \`${textOf(resource)}\``,
   )
 }

@@ -1,7 +1,9 @@
 import type { ChildProcess } from 'node:child_process'
+import { constants } from 'node:os'
 import { resolveDurationMs } from '../../options/duration.ts'
 import { assertKnownKeys } from '../../options/known-keys.ts'
 import { OptionsError } from '../../options/options-error.ts'
+import { assertOneOf } from '../../options/one-of.ts'
 import type { Timer } from '../../ports/clock.ts'
 import type { TaskNote } from '../task-scope.ts'
 import { FamilyEnd } from './family-end.ts'
@@ -33,6 +35,7 @@ export interface ChildStart<C extends ChildProcess> {
 export function child<C extends ChildProcess>(owner: Owner, name: string, { start, options }: ChildStart<C>): C {
   assertKnownKeys('`term.child()`', options, ['stopSignal', 'killAfterMs'])
   const killAfterMs = resolveDurationMs('killAfterMs', options.killAfterMs, { fallback: Infinity, min: 0 })
+  assertOneOf('stopSignal', options.stopSignal, Object.keys(constants.signals))
   const task = `child ${name}`
   owner.assertOpen(task)
   const family = owner.processes.start(start)

@@ -1,4 +1,6 @@
 import type { EventEmitter } from 'node:events'
+import { OptionsError } from '../../options/options-error.ts'
+import { textOf } from '../../text-of.ts'
 import { onAbort, type Owner } from './owner.ts'
 
 /** What {@link listen} can listen to. */
@@ -17,17 +19,19 @@ export interface Subscription {
 
 /** Listens until the term begins to end, or the returned function is called. Every call of the listener is a tracked task. */
 export function listen(owner: Owner, { target, event, listener }: Subscription): () => void {
+  assertEmits(owner, target)
   const { promise, resolve } = Promise.withResolvers<void>()
-  const name = `on ${String(event)}`
+  const name = `on ${textOf(event)}`
   const call = (...args: unknown[]): void => {
     // Another listener of the same abort may have made the target emit.
-    if (owner.admits() && !owner.signal.aborted) owner.track(name, () => listener(...args)).catch(() => {})
+    if (!owner.admits() || owner.signal.aborted) return
+    owner.track(name, () => owner.enter(() => listener(...args))).catch(() => {})
   }
-  owner.assertOpen(`listen ${String(event)}`)
+  owner.assertOpen(`listen ${textOf(event)}`)
   owner.noteSite(name)
   let remove = (): void => {}
-  void owner.track(`listen ${String(event)}`, (task) => {
-    task.waitsOn = `event \`${String(event)}\``
+  void owner.track(`listen ${textOf(event)}`, (task) => {
+    task.waitsOn = `event \`${textOf(event)}\``
     const unsubscribe = subscribe(target, event, call)
     const forget = onAbort(owner.signal, () => remove())
     remove = () => {
@@ -47,4 +51,19 @@ function subscribe(target: ListenTarget, event: string | symbol, call: (...args:
   }
   target.addEventListener(String(event), call)
   return () => target.removeEventListener(String(event), call)
+}
+
+/** The listeners of the signals of a term are taken out when the first of them aborts, before they could be called. */
+function assertEmits({ signal, hardSignal, gateSignal }: Owner, target: unknown): asserts target is ListenTarget {
+  for (const [name, own] of Object.entries({ signal, hardSignal, gateSignal })) {
+    if (target !== own) continue
+    throw new OptionsError(
+      `Expected \`term.listen()\` to be given something that emits while the term lasts, got \`term.${name}\`: listeners are ` +
+        'taken out when the term begins to end. Use `term.defer()` for work at its end, or `addEventListener()` of the signal',
+    )
+  }
+  if (typeof target === 'object' && target !== null && ('on' in target || 'addEventListener' in target)) return
+  throw new OptionsError(
+    `Expected \`term.listen()\` to be given an EventEmitter or an EventTarget, got \`${textOf(target)}\``,
+  )
 }

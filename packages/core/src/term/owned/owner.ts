@@ -6,6 +6,7 @@ import type { OwnedProcesses } from './owned-processes.ts'
 export interface Owner {
   readonly signal: AbortSignal
   readonly hardSignal: AbortSignal
+  readonly gateSignal: AbortSignal
   readonly clock: Clock
   /** The child processes of this run, and those of its workers. */
   readonly processes: OwnedProcesses
@@ -18,6 +19,8 @@ export interface Owner {
   assertOpen(name: string): void
   /** Starts a tracked task, which fails the controller when it rejects. In the same turn as `assertOpen`, it does not throw. */
   track<T>(name: string, work: (task: TaskNote) => T | Promise<T>): Promise<T>
+  /** Runs a function of the user that is called from outside of the term. */
+  enter<T>(work: () => T | Promise<T>): Promise<T>
   /** Remembers where tasks of this name come from, ahead of the first. */
   noteSite(name: string): void
   defer(cleanup: (signal: AbortSignal) => unknown): void

@@ -1,6 +1,7 @@
 import { type IncomingMessage, Server as HttpServer, type ServerResponse } from 'node:http'
 import { Server as HttpsServer } from 'node:https'
 import type { ListenOptions, Server, Socket } from 'node:net'
+import { errorOf } from '../../error-of.ts'
 import { guardEvents } from './guard-events.ts'
 import { onAbort, type Owner } from './owner.ts'
 
@@ -70,7 +71,12 @@ class OwnedServer {
     const onListening = (): void => resolve(undefined)
     this.#server.once('error', resolve)
     this.#server.once('listening', onListening)
-    this.#server.listen(options)
+    try {
+      this.#server.listen(options)
+    } catch (error) {
+      // Options that are wrong, or a server that listens already.
+      resolve(errorOf(error))
+    }
     const failure = await promise
     this.#server.off('error', resolve)
     this.#server.off('listening', onListening)

@@ -1,5 +1,7 @@
 import type { Worker } from 'node:worker_threads'
 import { assertKnownKeys } from '../../options/known-keys.ts'
+import { OptionsError } from '../../options/options-error.ts'
+import { textOf } from '../../text-of.ts'
 import { FamilyEnd } from './family-end.ts'
 import { OwnedExitError } from './owned-exit-error.ts'
 import { guardEvents } from './guard-events.ts'
@@ -23,6 +25,7 @@ export interface WorkerStart<W extends Worker> {
 /** Starts a worker thread and tracks it until it has exited and none of the processes that it started runs. */
 export function worker<W extends Worker>(owner: Owner, name: string, { start, options }: WorkerStart<W>): W {
   assertKnownKeys('`term.worker()`', options, ['stopMessage'])
+  assertPostable(options.stopMessage)
   const task = `worker ${name}`
   owner.assertOpen(task)
   const family = owner.processes.start(start)
@@ -58,7 +61,7 @@ function endWithTerm({ owner, worker, rest, options }: WorkerEnding): () => void
   const forgetStop = onAbort(owner.signal, () => {
     if (hasExited) rest.ask()
     else if (options.stopMessage === undefined) terminate()
-    else worker.postMessage(options.stopMessage, [])
+    else post(worker, options.stopMessage)
   })
   const forgetKill = onAbort(owner.hardSignal, () => {
     terminate()
@@ -67,6 +70,27 @@ function endWithTerm({ owner, worker, rest, options }: WorkerEnding): () => void
   return () => {
     forgetStop()
     forgetKill()
+  }
+}
+
+/** Found out at the end of the term, it could only be an uncaught exception. */
+function assertPostable(stopMessage: unknown): void {
+  try {
+    structuredClone(stopMessage)
+  } catch (cause) {
+    throw new OptionsError(
+      `Expected \`stopMessage\` to be something that can be posted to a worker, got \`${textOf(stopMessage)}\`: ${textOf(cause)}`,
+      { cause },
+    )
+  }
+}
+
+/** A message that was changed since it was checked may be impossible to post. */
+function post(worker: Worker, stopMessage: unknown): void {
+  try {
+    worker.postMessage(stopMessage, [])
+  } catch {
+    void worker.terminate()
   }
 }
 

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { watchForLeaks } from '../../../../testing/src/leaks/watch-for-leaks.ts'
@@ -116,4 +116,13 @@ describe('term.child', () => {
     ).toThrow('no fork')
     expect(term.taskCount).toBe(0)
   })
+})
+
+test('term.child refuses a `stopSignal` that is none, before it starts anything', () => {
+  const { term } = freshTerm()
+  const start = (): ChildProcess => expect.fail('it was started')
+  const stopSignal = 'SIGSTOPP' as NodeJS.Signals
+  expect(() => term.child('c', start, { stopSignal })).toThrow(
+    /^Expected `stopSignal` to be one of .*SIGTERM.*, got `SIGSTOPP`/,
+  )
 })

@@ -109,3 +109,25 @@ describe('term.listen', () => {
     expect(left()).toEqual(NOTHING)
   })
 })
+
+describe('term.listen refuses', () => {
+  test.each(['signal', 'hardSignal', 'gateSignal'] as const)(
+    '`term.%s`, whose listeners it would never call',
+    (name) => {
+      const { term, left } = freshTerm()
+      expect(() => term.listen(term[name], 'abort', () => {})).toThrow(
+        `Expected \`term.listen()\` to be given something that emits while the term lasts, got \`term.${name}\``,
+      )
+      expect(left()).toEqual(NOTHING)
+    },
+  )
+
+  test('what emits nothing', () => {
+    const { term, left } = freshTerm()
+    const target = { data: 1 } as unknown as EventEmitter
+    expect(() => term.listen(target, 'x', () => {})).toThrow(
+      'Expected `term.listen()` to be given an EventEmitter or an EventTarget, got `{ data: 1 }`',
+    )
+    expect(left()).toEqual(NOTHING)
+  })
+})

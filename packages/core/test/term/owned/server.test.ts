@@ -144,3 +144,25 @@ describe('term.serve', () => {
     expect(server.listening).toBe(false)
   })
 })
+
+describe('term.serve rejects, and leaves nothing,', () => {
+  test('where `listen` throws', async () => {
+    const { term, failures, left } = freshTerm()
+    const server = createServer()
+    const before = server.eventNames()
+    await expect(term.serve('api', server, { port: 99_999 })).rejects.toMatchObject({ code: 'ERR_SOCKET_BAD_PORT' })
+    expect([left().tasks, failures, server.eventNames()]).toEqual([0, [], before])
+    await term.serve('api', server, LOOPBACK)
+    expect(server.listening).toBe(true)
+  })
+
+  test('where the server listens already', async () => {
+    const { term, failures, left } = freshTerm()
+    const server = createServer().listen(LOOPBACK)
+    await once(server, 'listening')
+    await expect(term.serve('api', server, LOOPBACK)).rejects.toMatchObject({ code: 'ERR_SERVER_ALREADY_LISTEN' })
+    expect([left().tasks, failures]).toEqual([0, []])
+    server.close()
+    await once(server, 'close')
+  })
+})

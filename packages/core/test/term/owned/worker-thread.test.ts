@@ -64,3 +64,22 @@ describe('term.worker', () => {
     expect(started).toBe(0)
   })
 })
+
+test('term.worker refuses a `stopMessage` that cannot be posted, before it starts anything', () => {
+  const { term } = freshTerm()
+  const start = (): Worker => expect.fail('it was started')
+  expect(() => term.worker('w', start, { stopMessage: () => {} })).toThrow(
+    /^Expected `stopMessage` to be something that can be posted to a worker, got `\[Function: stopMessage\]`: /,
+  )
+})
+
+test('term.worker terminates a worker whose `stopMessage` cannot be posted any more', async () => {
+  const { term, failures } = freshTerm()
+  const stopMessage: Record<string, unknown> = { stop: true }
+  const worker = term.worker('w', script(SPINS), { stopMessage })
+  await once(worker, 'online')
+  stopMessage['callback'] = () => {}
+  term.end(ENDED)
+  await term.scope.join()
+  expect([worker.threadId, failures]).toEqual([-1, []])
+})

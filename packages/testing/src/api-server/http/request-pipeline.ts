@@ -3,7 +3,7 @@
  *
  * Owns the delays of faults; everything else belongs to the parts it is given.
  */
-import type { Clock, Logger, Timer } from '@tenure/core'
+import { type Clock, type Logger, type Timer, textOf } from '@tenure/core'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ApiStatusError } from '../objects/api-status.ts'
@@ -184,7 +184,7 @@ export class RequestPipeline {
   #answerFor(error: unknown, exchange: Exchange): HttpAnswer {
     if (error instanceof ApiStatusError) return errorAnswer(error)
     this.#parts.logger.error({ err: error, path: exchange.info.path }, 'request failed unexpectedly')
-    const message = `Internal error occurred: ${error instanceof Error ? error.message : String(error)}`
+    const message = `Internal error occurred: ${textOf(error)}`
     return errorAnswer(new ApiStatusError(500, 'InternalError', message))
   }
 

@@ -1,3 +1,4 @@
+import { textOf } from '@tenure/core'
 import { ApiStatusError, badRequest, invalid, methodNotAllowed, unsupportedMediaType } from '../objects/api-status.ts'
 import type { AuthenticatedUser } from '../access/authentication.ts'
 import type { Attributes, Authorizer } from '../access/authorization.ts'
@@ -189,7 +190,7 @@ function parseJson(body: string, errorFor: (why: string) => ApiStatusError): Jso
   try {
     return JSON.parse(body) as JsonValue
   } catch (error) {
-    throw errorFor(error instanceof Error ? error.message : String(error))
+    throw errorFor(textOf(error))
   }
 }
 

@@ -1,3 +1,4 @@
+import { textOf } from '@tenure/core'
 import type { Ledger } from '../ledger.ts'
 import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'
 import type { Tracker } from '../tracker.ts'
@@ -35,7 +36,7 @@ function watchLocks(ledger: Ledger): Undo {
     (original) =>
       function request(this: LockManager, ...args) {
         const released = original.apply(this, args)
-        enter(ledger, released, `lock \`${String(args[0])}\``)
+        enter(ledger, released, `lock \`${textOf(args[0])}\``)
         return released
       },
   )

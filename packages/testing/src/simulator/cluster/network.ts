@@ -1,4 +1,4 @@
-import { LockRequestError } from '@tenure/core'
+import { LockRequestError, textOf } from '@tenure/core'
 import type { RequestFault } from '../faults.ts'
 import type { Simulation } from '../simulation.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
@@ -113,7 +113,7 @@ export class Network {
       return { kind: 'value', value: apply() }
     } catch (error) {
       if (simulation.trace.isVerbose)
-        simulation.trace.show(simulation.now, process.identity, `is refused: ${String(error)}`)
+        simulation.trace.show(simulation.now, process.identity, `is refused: ${textOf(error)}`)
       return { kind: 'error', error }
     }
   }

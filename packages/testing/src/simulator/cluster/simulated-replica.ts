@@ -1,4 +1,4 @@
-import { type CandidacyEvent, Manager, type StepDownOptions } from '@tenure/core'
+import { type CandidacyEvent, Manager, type StepDownOptions, textOf } from '@tenure/core'
 import type { Simulation } from '../simulation.ts'
 import { TermLife } from '../term-life.ts'
 import { observeTerms } from '../observe-terms.ts'
@@ -110,7 +110,7 @@ export class SimulatedReplica {
     for (const factory of options.controllers) manager.register(() => factory(world))
     manager.start().then(
       () => this.#ended(process, 'has stopped'),
-      (error: unknown) => this.#ended(process, `has failed: ${String(error)}`),
+      (error: unknown) => this.#ended(process, `has failed: ${textOf(error)}`),
     )
   }
 
@@ -144,7 +144,7 @@ export class SimulatedReplica {
         if (simulation.trace.isVerbose) simulation.trace.show(simulation.now, process.identity, `is ${event.to.kind}`)
         break
       case 'controller-failed':
-        simulation.say(process.identity, `controller ${event.controller} failed: ${String(event.error)}`)
+        simulation.say(process.identity, `controller ${event.controller} failed: ${textOf(event.error)}`)
         break
       case 'wedged':
         simulation.say(process.identity, `is wedged: ${event.tasks.map((task) => task.name).join(', ')}`)

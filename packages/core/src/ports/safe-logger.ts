@@ -1,0 +1,66 @@
+import { textOf } from '../text-of.ts'
+import type { Logger, LogMethod } from './logger.ts'
+
+/**
+ * The given logger, as one that never throws. A line that it cannot write as it is, such as for an error whose fields throw, is written
+ * with texts in the place of objects. The first line that is lost is a warning of the process.
+ */
+export function safeLogger(logger: Logger): Logger {
+  return logger instanceof SafeLogger ? logger : new SafeLogger(logger)
+}
+
+type Level = 'debug' | 'info' | 'warn' | 'error'
+
+class SafeLogger implements Logger {
+  readonly #logger: Logger
+  readonly #onLost: (cause: unknown) => void
+
+  constructor(logger: Logger, onLost: (cause: unknown) => void = warnOnce()) {
+    this.#logger = logger
+    this.#onLost = onLost
+  }
+
+  readonly debug: LogMethod = (fields, message) => this.#write('debug', fields, message)
+  readonly info: LogMethod = (fields, message) => this.#write('info', fields, message)
+  readonly warn: LogMethod = (fields, message) => this.#write('warn', fields, message)
+  readonly error: LogMethod = (fields, message) => this.#write('error', fields, message)
+
+  child(bindings: Readonly<Record<string, unknown>>): Logger {
+    try {
+      return new SafeLogger(this.#logger.child(bindings), this.#onLost)
+    } catch (cause) {
+      this.#onLost(cause)
+      return this
+    }
+  }
+
+  #write(level: Level, fields: Readonly<Record<string, unknown>>, message: string): void {
+    try {
+      this.#logger[level](fields, message)
+    } catch {
+      this.#writeTexts(level, fields, message)
+    }
+  }
+
+  #writeTexts(level: Level, fields: Readonly<Record<string, unknown>>, message: string): void {
+    const texts = Object.entries(fields).map(([key, value]) => [key, isPlain(value) ? value : textOf(value)])
+    try {
+      this.#logger[level](Object.fromEntries(texts), message)
+    } catch (cause) {
+      this.#onLost(cause)
+    }
+  }
+}
+
+function isPlain(value: unknown): boolean {
+  return ['string', 'number', 'boolean', 'undefined'].includes(typeof value) || value === null
+}
+
+function warnOnce(): (cause: unknown) => void {
+  let hasWarned = false
+  return (cause) => {
+    if (hasWarned) return
+    hasWarned = true
+    process.emitWarning(`The logger failed, and a line was lost: ${textOf(cause)}`, { code: 'TENURE_LOGGER_FAILED' })
+  }
+}

@@ -1,0 +1,52 @@
+import { inspect } from 'node:util'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { errorOf, isA } from '../src/error-of.ts'
+import { textOf } from '../src/text-of.ts'
+import { HOSTILE_VALUES } from './support/hostile-values.ts'
+
+describe('A value in a message', () => {
+  test.each(Object.entries(HOSTILE_VALUES))('is a text, and an error that can be read, where it is %s', (_, make) => {
+    const value = make()
+    expect(textOf(value)).toBeTypeOf('string')
+    expect(textOf(value)).not.toBe('')
+    const { name, message, stack } = errorOf(make())
+    expect([typeof name, typeof message, typeof stack]).toEqual(['string', 'string', 'string'])
+    expect([true, false]).toContain(isA(value, Error))
+  })
+
+  test('is a text, and an error that can be read, whatever it is', () => {
+    const anything = fc.anything({ withNullPrototype: true, withBigInt: true, withDate: true, withMap: true })
+    fc.assert(
+      fc.property(anything, (value) => {
+        expect(textOf(value)).toBeTypeOf('string')
+        expect(errorOf(value).message).toBeTypeOf('string')
+      }),
+    )
+  })
+
+  test('says what it holds, and the message of an error as it is', () => {
+    expect(textOf(new Error('boom'))).toBe('boom')
+    expect(textOf('boom')).toBe('boom')
+    expect(textOf(new TypeError(''))).toBe('TypeError')
+    expect(textOf(new AggregateError([new Error('a'), 'b']))).toBe('a; b')
+    expect(textOf(Object.assign(Object.create(null), { message: 'boom' }))).toBe(
+      "[Object: null prototype] { message: 'boom' }",
+    )
+    expect(textOf({ code: 7 })).toBe('{ code: 7 }')
+    expect(textOf(new URL('http://a/'))).toBe('http://a/')
+    expect(textOf([])).toBe('[]')
+    expect(textOf('x'.repeat(5000)).length).toBeLessThan(1100)
+  })
+
+  test('calls no inspector of the value', () => {
+    expect(textOf({ [inspect.custom]: () => expect.fail('it was called') })).toContain('inspect.custom')
+  })
+
+  test('stays the same error where it can be read, and is the cause of another where it cannot', () => {
+    const error = new RangeError('boom')
+    expect(errorOf(error)).toBe(error)
+    const value = Object.create(null)
+    expect(errorOf(value).cause).toBe(value)
+  })
+})
