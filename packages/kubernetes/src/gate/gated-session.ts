@@ -20,6 +20,8 @@ export type FinishRequest = (request: ClientRequest, session: Session) => void
  */
 export function endWithGate(gate: WriteGate, url: string): FinishRequest {
   return (request, session) => {
+    // The agent has refused it already.
+    if (request.destroyed) return
     const refuse = (outcome: 'not-sent' | 'unknown') => gate.refuse({ method: 'CONNECT', url, outcome })
     if (!gate.isOpen()) {
       request.destroy(refuse('not-sent'))
