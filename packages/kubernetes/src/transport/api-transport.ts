@@ -116,7 +116,14 @@ export class ApiTransport {
 
   #start(request: ApiRequest, settings: ConnectionSettings): Exchange {
     if (this.#closed) throw notSent(request, 'the transport is closed')
-    return Exchange.start(request, { settings, pooled: this.#pool.acquire(settings), userAgent: this.#userAgent })
+    const pooled = this.#pool.acquire(settings)
+    try {
+      return Exchange.start(request, { settings, pooled, userAgent: this.#userAgent })
+    } catch (cause) {
+      // Node refuses a certificate that is none, or a token that no header can hold.
+      pooled.release('sound')
+      throw notSent(request, `it cannot be sent with these credentials: ${messageOf(cause)}`, cause)
+    }
   }
 
   async #settings(request: ApiRequest): Promise<ConnectionSettings> {
