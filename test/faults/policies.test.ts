@@ -128,7 +128,10 @@ describe('the term check', () => {
       await cluster.apply(termCheck({ lease: { name: 'janitor', namespace: own }, resources: RESOURCES }))
       await cluster.untilTermCheckHolds(own)
       for (const admin of cluster.admins) {
-        await until('the bound to hold', async () => (await patchCanary(admin, canary('1000000000'), '?dryRun=All')).status === 422)
+        await until(
+          'the bound to hold',
+          async () => (await patchCanary(admin, canary('1000000000'), '?dryRun=All')).status === 422,
+        )
       }
     })
 
@@ -151,7 +154,12 @@ describe('the term check', () => {
 
     test('and takes that of a term that has just begun, by every API server', async () => {
       for (let term = 0; term < 50; term++) {
-        const acquired = await cluster.admin.expect('PATCH', leases(), { spec: { leaseTransitions: term } }, MERGE_PATCH)
+        const acquired = await cluster.admin.expect(
+          'PATCH',
+          leases(),
+          { spec: { leaseTransitions: term } },
+          MERGE_PATCH,
+        )
         const { resourceVersion } = acquired.metadata as { readonly resourceVersion: string }
         for (const admin of cluster.admins) expect((await patchCanary(admin, canary(resourceVersion))).status).toBe(200)
       }

@@ -71,7 +71,9 @@ interface DescribedRequest {
  */
 function describeRequest(input: unknown, init: RequestInit | undefined): DescribedRequest {
   const given = typeof input === 'object' && input !== null ? input : undefined
-  const [ownMethod, url, href, signal] = ['method', 'url', 'href', 'signal'].map((key) => given && Reflect.get(given, key))
+  const [ownMethod, url, href, signal] = ['method', 'url', 'href', 'signal'].map(
+    (key) => given && Reflect.get(given, key),
+  )
   const isUrl = given === undefined ? typeof input === 'string' : typeof href === 'string' && ownMethod === undefined
   const method: unknown = init?.method ?? ownMethod ?? (isUrl ? 'GET' : undefined)
   return {

@@ -12,7 +12,9 @@ export function assertServer({ name, server, proxyUrl }: Cluster): URL {
   if (!URL.canParse(server)) throw new KubeConfigError(`The cluster \`${name}\` has a \`server\` that is no URL`)
   const url = new URL(server)
   if (!/^https?:$/.test(url.protocol)) {
-    throw new KubeConfigError(`The cluster \`${name}\` has a \`server\` that begins with neither \`https:\` nor \`http:\``)
+    throw new KubeConfigError(
+      `The cluster \`${name}\` has a \`server\` that begins with neither \`https:\` nor \`http:\``,
+    )
   }
   if (url.username !== '' || url.password !== '') {
     throw new KubeConfigError(

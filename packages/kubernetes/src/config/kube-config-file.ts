@@ -76,7 +76,9 @@ function withoutTokenFiles(document: JsonObject): JsonObject {
 function completeUser(user: User, entry: JsonObject, path: string): User {
   const unsupported = UNSUPPORTED_USER_KEYS.find((key) => entry[key] !== undefined)
   if (unsupported !== undefined) {
-    throw new KubeConfigError(`The kubeconfig ${path} has the key \`${unsupported}\` in user \`${user.name}\`, which is not supported`)
+    throw new KubeConfigError(
+      `The kubeconfig ${path} has the key \`${unsupported}\` in user \`${user.name}\`, which is not supported`,
+    )
   }
   const tokenFile = stringAt(entry, 'tokenFile') ?? stringAt(entry, 'token-file')
   const folder = dirname(path)

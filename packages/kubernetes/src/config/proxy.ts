@@ -20,7 +20,8 @@ function firstOf(env: NodeJS.ProcessEnv, names: readonly string[]): string | und
 function isExcluded(server: URL, list: string): boolean {
   const host = server.hostname.replace(/^\[|\]$/g, '').toLowerCase()
   const port = server.port === '' ? (server.protocol === 'http:' ? '80' : '443') : server.port
-  if (host === 'localhost' || (isIP(host) !== 0 && isInSubnet(host, isIP(host) === 4 ? '127.0.0.0/8' : '::1/128'))) return true
+  if (host === 'localhost' || (isIP(host) !== 0 && isInSubnet(host, isIP(host) === 4 ? '127.0.0.0/8' : '::1/128')))
+    return true
   return list
     .split(',')
     .map((entry) => entry.trim().toLowerCase())
@@ -42,7 +43,8 @@ function isInSubnet(address: string, subnet: string): boolean {
   const [network = '', prefix = ''] = subnet.split('/')
   const family = isIP(network)
   const bits = Number(prefix)
-  if (family === 0 || family !== isIP(address) || !/^\d{1,3}$/.test(prefix) || bits > (family === 4 ? 32 : 128)) return false
+  if (family === 0 || family !== isIP(address) || !/^\d{1,3}$/.test(prefix) || bits > (family === 4 ? 32 : 128))
+    return false
   const type = family === 4 ? 'ipv4' : 'ipv6'
   const list = new BlockList()
   list.addSubnet(network, bits, type)

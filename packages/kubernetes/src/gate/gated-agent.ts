@@ -1,6 +1,7 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { isWriteMethod, type WriteGate } from '@tenure/core'
+import { isSession } from './gated-session.ts'
 
 /** What a {@link gatedAgent} is made of. */
 export interface GatedAgentOptions {
@@ -26,16 +27,11 @@ export function gatedAgent(agent: Agent, options: GatedAgentOptions): Agent {
       request.onSocket(null as unknown as Socket)
       return
     }
-    if (!isEndedElsewhere(rest[0])) guard.watch()
+    guard.watch()
     Reflect.apply(Reflect.get(agent, 'addRequest'), agent, [request, ...rest])
   }
   const gated: Agent = Object.create(agent, { addRequest: { value: addRequest } })
   return gated
-}
-
-/** WebSockets of `ws` that came by the same options: see `endWithGate()`. */
-function isEndedElsewhere(options: unknown): boolean {
-  return typeof options === 'object' && options !== null && 'finishRequest' in options
 }
 
 /** Sees to it that one request is not sent, or is aborted, when the gate is closed. */
@@ -61,7 +57,7 @@ class RequestGuard {
   watch(): void {
     const { signal } = this.#options.gate
     const request = this.#request
-    const onGateClosed = () => void this.admits('unknown')
+    const onGateClosed = () => isSession(request) || this.admits('unknown')
     const leave = () => signal.removeEventListener('abort', onGateClosed)
     signal.addEventListener('abort', onGateClosed, { once: true })
     request.prependOnceListener('socket', (socket: Socket) => {
@@ -77,6 +73,7 @@ class RequestGuard {
   #endWithGate(socket: Socket): void {
     const { gate, url } = this.#options
     const { method, path } = this.#request
+    if (isSession(this.#request)) return
     const onGateClosed = () => void socket.destroy(gate.refuse({ method, url: `${url}${path}`, outcome: 'unknown' }))
     if (gate.signal.aborted) return onGateClosed()
     gate.signal.addEventListener('abort', onGateClosed, { once: true })

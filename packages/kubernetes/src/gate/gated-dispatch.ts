@@ -35,6 +35,14 @@ export function gatedDispatch(gate: WriteGate, onUnauthorized: () => void): Inte
     const isWrite = isWriteMethod(method) || (upgrade !== undefined && upgrade !== null && upgrade !== false)
     const url = `${String(options.origin ?? '')}${options.path}`
     if (isWrite && !gate.isOpen()) throw gate.refuse({ method, url, outcome: 'not-sent' })
+    if (typeof handler.onRequestStart !== 'function') {
+      // Such a handler could not be followed; only the `fetch` of another version of undici has one, as that of Node may be.
+      if (isWrite)
+        throw new TypeError(
+          'Expected the undici of client-node to send the request, so that the write gate can follow it',
+        )
+      return dispatch(options, handler)
+    }
     let onGateClosed = () => {}
     const leave = () => gate.signal.removeEventListener('abort', onGateClosed)
     const follow = (end: () => void) => {

@@ -62,10 +62,14 @@ export class SharedDispatcher {
     const settings = await this.#current.get()
     await settings.view.applyToHTTPSOptions(options)
     const { agent } = options
-    if (!isAgent(agent)) throw new KubeConfigError('client-node gave no agent for the connection, so it cannot be gated')
+    if (!isAgent(agent))
+      throw new KubeConfigError('client-node gave no agent for the connection, so it cannot be gated')
     const onRefused = () => void this.#current.renew(settings)
     const dispatcher = this.#withGate(await this.#dispatcherFor(settings))
-    Object.assign(options, { agent: gatedAgent(agent, { gate: this.#gate, url: settings.server.origin, onRefused }), dispatcher })
+    Object.assign(options, {
+      agent: gatedAgent(agent, { gate: this.#gate, url: settings.server.origin, onRefused }),
+      dispatcher,
+    })
   }
 
   /** The dispatcher under one that was handed out, for who asks the gate himself; any other as it is. */

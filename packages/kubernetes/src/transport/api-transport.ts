@@ -137,7 +137,10 @@ export class ApiTransport {
   }
 
   /** Credentials that are refused may have been replaced since the kubeconfig was asked for them, and so may an address. */
-  async #withCurrentCredentials<T>(request: ApiRequest, attempt: (settings: ConnectionSettings) => Promise<T>): Promise<T> {
+  async #withCurrentCredentials<T>(
+    request: ApiRequest,
+    attempt: (settings: ConnectionSettings) => Promise<T>,
+  ): Promise<T> {
     const wasKnown = this.#current.known !== undefined
     const settings = await this.#settings(request)
     try {

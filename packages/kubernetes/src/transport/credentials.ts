@@ -81,7 +81,11 @@ async function execUser(kubeConfig: KubeConfig, plugin: ExecUser, clock: Clock):
 }
 
 /** What the plugin gave last, if that is valid; otherwise it is run. All that ask at the same time wait for one run. */
-async function issuedTo(kubeConfig: KubeConfig, { user, exec, cluster }: ExecUser, clock: Clock): Promise<IssuedCredential> {
+async function issuedTo(
+  kubeConfig: KubeConfig,
+  { user, exec, cluster }: ExecUser,
+  clock: Clock,
+): Promise<IssuedCredential> {
   const plugin = JSON.stringify([user.name, exec, cluster.server])
   for (;;) {
     const known = issuedFor.get(kubeConfig.users)
@@ -128,7 +132,9 @@ async function providerToken(user: User, name: string): Promise<string> {
   const header = isJsonObject(options.headers) ? stringAt(options.headers, 'Authorization') : undefined
   const token = header?.replace(/^Bearer /, '').trim()
   if (!token || token === 'undefined') {
-    throw new KubeConfigError(`${what} gave no token: it is missing, or expired without a way to renew it; log in again`)
+    throw new KubeConfigError(
+      `${what} gave no token: it is missing, or expired without a way to renew it; log in again`,
+    )
   }
   return token
 }

@@ -46,7 +46,8 @@ export async function runExecPlugin({ user, exec, cluster }: ExecPlugin): Promis
     child.stdin?.end()
   })
   const credential = parseCredential(output)
-  if (credential === undefined) throw new KubeConfigError(`${what} printed no ExecCredential with a token or a certificate`)
+  if (credential === undefined)
+    throw new KubeConfigError(`${what} printed no ExecCredential with a token or a certificate`)
   return credential
 }
 
