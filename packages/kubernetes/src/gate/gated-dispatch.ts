@@ -1,4 +1,5 @@
 import type { RequestContext } from '@kubernetes/client-node'
+import { withoutOptions } from '../transport/without-options.ts'
 import { isWriteMethod, type WriteGate, type WriteGateClosedError } from '@tenure/core'
 
 /** What sends the requests of client-node: a dispatcher of undici. */
@@ -20,6 +21,14 @@ export function checkedDispatch(gate: WriteGate, refuse: () => WriteGateClosedEr
     }
     return dispatch(options, Object.create(handler, { onRequestStart: { value: check } }))
   }
+}
+
+/** Keeps the password of a proxy out of errors. */
+export const discreetDispatch: Interceptor = (dispatch) => (options, handler) => {
+  const failed: typeof handler.onResponseError = (controller, error) => {
+    handler.onResponseError?.(controller, withoutOptions(error))
+  }
+  return dispatch(options, Object.create(handler, { onResponseError: { value: failed } }))
 }
 
 const UNAUTHORIZED = 401

@@ -5,7 +5,7 @@ import { KubeConfigError } from '../config/kube-config-error.ts'
 import { sameConnection, type ConnectionSettings } from '../transport/connection-settings.ts'
 import { CurrentSettings } from '../transport/current-settings.ts'
 import { gatedAgent } from './gated-agent.ts'
-import { gatedDispatch, type Dispatcher } from './gated-dispatch.ts'
+import { discreetDispatch, gatedDispatch, type Dispatcher } from './gated-dispatch.ts'
 
 interface Connected {
   readonly settings: ConnectionSettings
@@ -121,7 +121,7 @@ export class SharedDispatcher {
  * Has client-node make a dispatcher. Where the kubeconfig sets no TLS option, as with a public certificate, client-node makes
  * none and the requests would go through the global one of the process, past the gate; so one option is always set, to its default.
  */
-async function createDispatcher({ view, server }: ConnectionSettings): Promise<Dispatcher> {
+async function createDispatcher({ view, server, proxyUrl }: ConnectionSettings): Promise<Dispatcher> {
   const applyOptions = async (options: HttpsOptions) => {
     await Reflect.apply(Reflect.get(view, 'applyOptions'), view, [options])
     options.rejectUnauthorized ??= process.env['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0'
@@ -130,7 +130,7 @@ async function createDispatcher({ view, server }: ConnectionSettings): Promise<D
   const probe = new RequestContext(server.href, HttpMethod.GET)
   await withTls.applySecurityAuthentication(probe)
   const dispatcher = probe.getDispatcher()
-  if (dispatcher !== undefined) return dispatcher
+  if (dispatcher !== undefined) return proxyUrl === undefined ? dispatcher : dispatcher.compose(discreetDispatch)
   throw new KubeConfigError('client-node gave no connections of its own, so writes cannot be gated')
 }
 

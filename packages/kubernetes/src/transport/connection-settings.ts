@@ -1,4 +1,4 @@
-import { Agent } from 'node:http'
+import { Agent, validateHeaderValue } from 'node:http'
 import type { RequestOptions } from 'node:https'
 import type { Cluster, KubeConfig } from '@kubernetes/client-node'
 import type { Clock } from '@tenure/core'
@@ -105,7 +105,16 @@ function isLoopback(hostname: string): boolean {
 
 function stringHeaders(headers: RequestOptions['headers']): Record<string, string> {
   const entries = Array.isArray(headers) ? [] : Object.entries(headers ?? {})
-  return Object.fromEntries(
-    entries.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value).trim()]])),
-  )
+  const texts = entries.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value).trim()] as const]))
+  for (const [name, value] of texts) assertHeader(name, value)
+  return Object.fromEntries(texts)
+}
+
+/** What sends requests would quote the value in its error. */
+function assertHeader(name: string, value: string): void {
+  try {
+    validateHeaderValue(name, value)
+  } catch {
+    throw new KubeConfigError(`The credentials of the kubeconfig hold characters that the header ${name} cannot`)
+  }
 }

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { devNull } from 'node:os'
 import { KubeConfig, type Cluster, type User } from '@kubernetes/client-node'
 import type { Clock } from '@tenure/core'
 import { KubeConfigError } from '../config/kube-config-error.ts'
@@ -123,8 +124,12 @@ async function providerToken(user: User, name: string): Promise<string> {
   const authenticator = authenticatorsOf(new KubeConfig(), 'authenticators').find((one) => one.isAuthProvider(user))
   if (authenticator === undefined) throw new KubeConfigError(`${what} is not supported; use an \`exec\` plugin`)
   const options: AuthenticatedOptions = { headers: {} }
+  const config = objectAt(objectAt(user as object as JsonObject, 'authProvider'), 'config')
+  const quiet = quietConfig(config)
   try {
-    await authenticator.applyAuthentication(user, options)
+    await authenticator.applyAuthentication({ ...user, authProvider: { name, config: quiet } }, options)
+    const { 'cmd-args': _, ...renewed } = quiet
+    Object.assign(config, renewed)
   } catch (error) {
     const code: unknown = error instanceof Error ? (Reflect.get(error, 'code') ?? error.name) : typeof error
     throw new KubeConfigError(`${what} failed (${String(code)}); log in again, or use an \`exec\` plugin`)
@@ -137,6 +142,12 @@ async function providerToken(user: User, name: string): Promise<string> {
     )
   }
   return token
+}
+
+/** client-node runs `cmd-path` by a shell that shares the standard error output of the process. */
+function quietConfig(config: JsonObject): JsonObject {
+  if (!config['cmd-path']) return { ...config }
+  return { ...config, 'cmd-args': `${stringAt(config, 'cmd-args') ?? ''} 2>${devNull}` }
 }
 
 function customAuthenticator(kubeConfig: KubeConfig, user: User): Authenticator | undefined {
