@@ -40,9 +40,10 @@ describe('termCheck()', () => {
     const { policy, binding, epochBinding } = termCheck(GUARD)
     expect(binding.spec?.paramRef).toBeUndefined()
     expect(epochBinding?.metadata?.name).toBe('epochs.term-check.janitor.ops.tenure.dev')
-    expect(epochBinding?.spec).toEqual({
-      ...binding.spec,
+    expect(epochBinding?.spec).toMatchObject({
       policyName: policy.metadata?.name,
+      validationActions: ['Deny'],
+      matchResources: binding.spec?.matchResources,
       paramRef: { name: 'janitor', namespace: 'ops', parameterNotFoundAction: 'Allow' },
     })
   })

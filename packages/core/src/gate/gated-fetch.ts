@@ -87,10 +87,10 @@ function describeRequest(input: unknown, init: RequestInit | undefined): Describ
 const UNKNOWN_METHOD = 'UNKNOWN'
 
 /** What `fetch` reads of its second argument, also from a prototype or a getter. */
-const INIT_MEMBERS: readonly string[] = [
-  ...['body', 'cache', 'credentials', 'dispatcher', 'duplex', 'headers', 'integrity', 'keepalive', 'mode', 'priority'],
-  ...['redirect', 'referrer', 'referrerPolicy', 'signal', 'window'],
-]
+const INIT_MEMBERS: readonly string[] =
+  'body cache credentials dispatcher duplex headers integrity keepalive mode priority redirect referrer referrerPolicy signal window'.split(
+    ' ',
+  )
 
 function membersOf(init: RequestInit | undefined): RequestInit {
   if (init === undefined || init === null) return {}

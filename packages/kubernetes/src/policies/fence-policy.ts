@@ -47,13 +47,11 @@ function bindingSpec(
   { lease, namespaces, mode = 'Deny' }: FenceOptions,
   bound: Pick<V1ValidatingAdmissionPolicyBindingSpec, 'policyName' | 'paramRef'>,
 ): V1ValidatingAdmissionPolicyBindingSpec {
-  const guarded = namespaces ?? [lease.namespace]
-  const matchExpressions = [{ key: 'kubernetes.io/metadata.name', operator: 'In', values: [...guarded] }]
-  return {
-    ...bound,
-    validationActions: [mode],
-    ...(guarded !== 'all' && { matchResources: { namespaceSelector: { matchExpressions } } }),
-  }
+  const spec = { ...bound, validationActions: [mode] }
+  if (namespaces === 'all') return spec
+  const values = [...(namespaces ?? [lease.namespace])]
+  const matchExpressions = [{ key: 'kubernetes.io/metadata.name', operator: 'In', values }]
+  return { ...spec, matchResources: { namespaceSelector: { matchExpressions } } }
 }
 
 /** A text as a literal of the Common Expression Language. */

@@ -135,8 +135,8 @@ export class OpsServer implements Service {
 
 const TEXT = 'text/plain; charset=utf-8'
 
-/** In a path. The name of a check holds that of its lease, which may have 253 characters, and what the user called it. */
-const LONGEST_CHECK_NAME = 4096
+/** As long as Node lets a head be. The name of a check holds that of its lease, of up to 253 characters, and what the user called it. */
+const LONGEST_CHECK_NAME = 16_384
 
 function addHealthRoutes(app: FastifyInstance, name: string, endpoint: HealthEndpoint): void {
   app.get(`/${name}`, async (request, reply) => {
