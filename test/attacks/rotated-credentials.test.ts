@@ -106,6 +106,18 @@ function rewritten(user: (credentials: Credentials) => object) {
   }
 }
 
+/** A kubeconfig whose cluster is rewritten: the server has moved, or has another authority. */
+function moved(wrongCluster: () => object) {
+  return (_wrong: Credentials, { token }: Credentials): Form => {
+    const path = `${folder()}-kubeconfig`
+    writeFileSync(path, kubeConfigText({ token }, wrongCluster()))
+    return {
+      load: () => loadKubeConfig({ kubeConfigPath: path }),
+      replace: () => writeFileSync(path, kubeConfigText({ token })),
+    }
+  }
+}
+
 /** A kubeconfig that stays, beside files that are rewritten. */
 function beside(user: (path: string) => object, write: (path: string, credentials: Credentials) => void) {
   return (wrong: Credentials, right: Credentials): Form => {
@@ -189,6 +201,11 @@ const FORMS: readonly [string, (wrong: Credentials, right: Credentials) => Form]
   ],
   ['no credentials at first', rewritten(({ token }) => (token.endsWith('wrong') ? {} : { token }))],
   ['the token of a Pod', mounted],
+  ['the address of the server', moved(() => ({ server: 'https://127.0.0.1:9' }))],
+  [
+    'the authority of the server',
+    moved(() => ({ 'certificate-authority-data': base64(CertificateAuthority.create('former').root.cert) })),
+  ],
 ]
 
 /** A replica whose only work is to be told that it leads. */

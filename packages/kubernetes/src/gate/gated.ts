@@ -38,9 +38,11 @@ export interface StampedTerm extends GatedTerm {
  *
  * Clients of `makeApiClient()` check after all middleware, and write the annotations `tenure.dev/epoch` and `tenure.dev/lease`
  * into every object that they create, replace, patch or apply. A client with a `Configuration` of its own whose `authMethods` are
- * this view is gated at its connections, where its errors carry the refusal as their `cause`, and writes no annotations.
+ * this view is gated at its connections, where its errors carry the refusal as their `cause`, and writes no annotations. Options
+ * of `applyToHTTPSOptions()` carry an agent with the gate; a token or a key that is copied out of them is not gated.
  *
- * The clients share connections, which are closed with the gate as soon as nothing uses them.
+ * The clients share connections, which are closed with the gate as soon as nothing uses them. They use credentials that are no older
+ * than 5 s, and repeat a request once with fresh ones when the server answers 401.
  *
  * This keeps an honest process from writing late; it does not replace a check on the server, because a request that has left
  * may take effect at any later time.
