@@ -45,7 +45,7 @@ function parseYaml(path: string, text: string): JsonObject {
   try {
     document = loadYaml(text)
   } catch (error) {
-    throw new KubeConfigError(`The kubeconfig ${path} is not valid YAML${placeOf(error)}`)
+    throw new KubeConfigError(`The kubeconfig ${path} cannot be read: it is not valid YAML${placeOf(error)}`)
   }
   if (isJsonObject(document)) return document
   throw new KubeConfigError(`The kubeconfig ${path} cannot be read: it is empty or not a mapping`)
