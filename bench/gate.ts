@@ -46,7 +46,7 @@ const response = new ResponseContext(200, {}, { text: async () => '', binary: as
 const inMemory: HttpLibrary = wrapHttpLibrary({ send: async () => response })
 const gatedInMemory = gatedHttpLibrary(inMemory, { gate, connections, stamp: undefined })
 const stamp = createStamp({ 'tenure.dev/epoch': '123456', 'tenure.dev/lease': 'janitor' })
-const stamping = gatedHttpLibrary(inMemory, { gate, connections, stamp })
+const stamping = gatedHttpLibrary(inMemory, { gate, connections, stamp: () => stamp })
 const BODY = JSON.stringify({ metadata: { name: 'x', namespace: 'ops', resourceVersion: '1' }, data: { count: '1' } })
 
 const bare = await microseconds((request) => inMemory.send(request).toPromise())

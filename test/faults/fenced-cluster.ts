@@ -144,17 +144,28 @@ export class FencedCluster implements AsyncDisposable {
   }
 
   /** Puts a fence up. A server needs a moment to heed it: see {@link until}. */
-  async apply({ policy, binding }: FencePolicy): Promise<void> {
+  async apply({ policy, binding, epochBinding }: FencePolicy): Promise<void> {
     const path = '/apis/admissionregistration.k8s.io/v1'
     await this.admin.expect('POST', `${path}/validatingadmissionpolicies`, policy)
-    await this.admin.expect('POST', `${path}/validatingadmissionpolicybindings`, binding)
+    for (const one of [binding, ...(epochBinding ? [epochBinding] : [])]) {
+      await this.admin.expect('POST', `${path}/validatingadmissionpolicybindings`, one)
+    }
   }
 
   /** Takes a fence down again. */
-  async remove({ policy, binding }: FencePolicy): Promise<void> {
+  async remove({ policy, binding, epochBinding }: FencePolicy): Promise<void> {
     const path = '/apis/admissionregistration.k8s.io/v1'
-    await this.admin.expect('DELETE', `${path}/validatingadmissionpolicybindings/${binding.metadata?.name}`)
+    for (const one of [binding, ...(epochBinding ? [epochBinding] : [])]) {
+      await this.admin.expect('DELETE', `${path}/validatingadmissionpolicybindings/${one.metadata?.name}`)
+    }
     await this.admin.expect('DELETE', `${path}/validatingadmissionpolicies/${policy.metadata?.name}`)
+  }
+
+  /** Makes a Lease that nobody holds, unless there is one: without it, the term check does not bound epochs by it. */
+  async ensureLease(namespace: string, name = 'janitor'): Promise<void> {
+    const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`
+    const { status } = await this.admin.send('POST', path, { metadata: { name } })
+    if (status !== 201 && status !== 409) throw new Error(`Could not create the Lease ${namespace}/${name}: ${status}`)
   }
 
   /** Resolves when every API server refuses writes with an older epoch in this namespace. */

@@ -113,11 +113,69 @@ describe('the term check', () => {
     expect(updated.body.message).toContain(`is not an epoch, a decimal number of at most 64 bits: ${epoch}`)
   })
 
-  test('takes the largest number of 64 bits', async () => {
-    await create(CONFIG_MAPS, namespace, 'largest', stamp('9223372036854775807'))
-    const older = { metadata: { annotations: stamp('9223372036854775806') } }
-    const path = `${CONFIG_MAPS.path(namespace)}/largest`
-    expect((await cluster.admin.send('PATCH', path, older, MERGE_PATCH)).status).toBe(422)
+  describe('bounds an epoch by the version of the Lease', () => {
+    let own: string
+    const leases = () => `/apis/coordination.k8s.io/v1/namespaces/${own}/leases/janitor`
+    const canary = (epoch: string) => ({
+      metadata: { annotations: { 'tenure.dev/epoch': epoch, 'tenure.dev/lease': 'canary' } },
+    })
+    const patchCanary = (admin: Api, body: object, query = '') =>
+      admin.send('PATCH', `${CONFIG_MAPS.path(own)}/term-check-canary${query}`, body, MERGE_PATCH)
+
+    beforeAll(async () => {
+      own = await createNamespace()
+      await cluster.ensureLease(own)
+      await cluster.apply(termCheck({ lease: { name: 'janitor', namespace: own }, resources: RESOURCES }))
+      await cluster.untilTermCheckHolds(own)
+      for (const admin of cluster.admins) {
+        await until(
+          'the bound to hold',
+          async () => (await patchCanary(admin, canary('1000000000'), '?dryRun=All')).status === 422,
+        )
+      }
+    })
+
+    test.each(['9223372036854775807', '9223372036854775806', '4611686018427387904', '1000000000'])(
+      'and refuses %s, on create as on update by every verb, so that later terms can write',
+      async (epoch) => {
+        const path = CONFIG_MAPS.path(own)
+        const name = `ahead-${epoch}`
+        const created = await cluster.admin.send('POST', path, { metadata: { name, annotations: stamp(epoch) } })
+        expect(created.status).toBe(422)
+        expect(created.body.message).toContain(`no term of the lease can have had the epoch ${epoch} yet`)
+        await create(CONFIG_MAPS, own, name, stamp(100n))
+        const at = { target: CONFIG_MAPS, namespace: own, name }
+        for (const { send } of forgedWrites(CONFIG_MAPS)) {
+          for (const admin of cluster.admins) expect(await send(admin, { ...at, annotations: stamp(epoch) })).toBe(422)
+        }
+        expect(await forgedWrites(CONFIG_MAPS)[0]?.send(cluster.admin, { ...at, annotations: stamp(101n) })).toBe(200)
+      },
+    )
+
+    test('and takes that of a term that has just begun, by every API server', async () => {
+      for (let term = 0; term < 50; term++) {
+        const acquired = await cluster.admin.expect(
+          'PATCH',
+          leases(),
+          { spec: { leaseTransitions: term } },
+          MERGE_PATCH,
+        )
+        const { resourceVersion } = acquired.metadata as { readonly resourceVersion: string }
+        for (const admin of cluster.admins) expect((await patchCanary(admin, canary(resourceVersion))).status).toBe(200)
+      }
+    })
+
+    test('and goes on to compare epochs while the Lease does not exist', async () => {
+      await cluster.admin.expect('DELETE', leases())
+      for (const admin of cluster.admins) {
+        await until('the deletion to be seen', async () => {
+          return (await patchCanary(admin, canary('1000000000'), '?dryRun=All')).status === 200
+        })
+        expect((await patchCanary(admin, canary('1'))).status).toBe(422)
+        expect((await patchCanary(admin, canary('9223372036854775807'))).status).toBe(422)
+        expect((await patchCanary(admin, { data: { value: 'of somebody else' } })).status).toBe(200)
+      }
+    })
   })
 
   test('lets an object without the annotation be adopted, and others write it without naming the annotation', async () => {
@@ -370,17 +428,63 @@ describe('the holder check', () => {
       const body = { metadata: { name: 'probe', annotations } }
       return (await api.send('POST', `${CONFIG_MAPS.path(own)}?dryRun=All`, body)).status
     }
-    await until('the holder check to hold', async () => (await write('replica-b')) === 422)
-    expect([await write(), await write('replica-a')]).toEqual([422, 201])
-    await create(DEPLOYMENTS, own, 'known', { 'tenure.dev/holder': 'replica-a' })
+    await until('the holder check to hold', async () => (await write('replica-b#1')) === 422)
+    expect([await write(), await write('replica-a'), await write('replica-a#1')]).toEqual([422, 422, 201])
+    expect([await write('replica-a#b#1'), await write('#1'), await write('replica#1')]).toEqual([422, 422, 422])
+    await create(DEPLOYMENTS, own, 'known', { 'tenure.dev/holder': 'replica-a#1' })
     const path = `${DEPLOYMENTS.path(own)}/known`
     const patch = async (holder: string, subresource = '') => {
       const body = { metadata: { annotations: { 'tenure.dev/holder': holder } } }
       return (await api.send('PATCH', `${path}${subresource}?dryRun=All`, body, MERGE_PATCH)).status
     }
-    expect([await patch('replica-b'), await patch('replica-a')]).toEqual([422, 200])
+    expect([await patch('replica-b#2'), await patch('replica-a#2')]).toEqual([422, 200])
     // It covers no subresource and no deletion.
-    expect(await patch('replica-b', '/status')).toBe(200)
+    expect(await patch('replica-b#2', '/status')).toBe(200)
     expect((await api.send('DELETE', `${path}?dryRun=All`)).status).toBe(200)
+  })
+
+  test('by annotation refuses every write that does not name the annotation, though the object carries it', async () => {
+    const own = await createNamespace()
+    const { user, token } = await cluster.createWriter(own)
+    const [api] = cluster.clientsOf({ token })
+    await cluster.admin.expect('POST', `/apis/coordination.k8s.io/v1/namespaces/${own}/leases`, {
+      metadata: { name: 'janitor' },
+      spec: { holderIdentity: 'replica-a', leaseDurationSeconds: 3600 },
+    })
+    const lease = { name: 'janitor', namespace: own }
+    await cluster.apply(holderCheck({ lease, resources: RESOURCES, writers: [user], recognizeBy: 'annotation' }))
+    await create(CONFIG_MAPS, own, 'held', { 'tenure.dev/holder': 'replica-a#1' })
+    const path = `${CONFIG_MAPS.path(own)}/held`
+    const patch = (body: object, type: string) =>
+      api.send('PATCH', `${path}?fieldManager=b${type === APPLY_PATCH ? '&force=true' : ''}`, body, type)
+    await until('the holder check to hold', async () => (await patch({ data: { a: 'b' } }, MERGE_PATCH)).status === 422)
+    const refused = await patch({ data: { a: 'b' } }, MERGE_PATCH)
+    expect(refused.body.message).toContain('does not name the annotation tenure.dev/holder')
+    expect((await patch([{ op: 'add', path: '/data', value: { a: 'b' } }], JSON_PATCH)).status).toBe(422)
+    const apply = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'held' }, data: { a: 'b' } }
+    expect((await patch(apply, APPLY_PATCH)).status).toBe(422)
+    const stored = await api.expect('GET', path)
+    expect((await api.send('PUT', path, { ...stored, data: { a: 'b' } })).status).toBe(422)
+    const named = { metadata: { annotations: { 'tenure.dev/holder': 'replica-a#2' } }, data: { a: 'b' } }
+    expect((await patch(named, MERGE_PATCH)).status).toBe(200)
+  })
+
+  test('in mode Warn refuses nothing, also while there is no Lease', async () => {
+    const own = await createNamespace()
+    const { user, token } = await cluster.createWriter(own)
+    const [api] = cluster.clientsOf({ token })
+    const lease = { name: 'janitor', namespace: own }
+    const fences = [
+      holderCheck({ lease, resources: RESOURCES, writers: [user], mode: 'Warn' }),
+      termCheck({ lease, resources: RESOURCES, mode: 'Warn' }),
+    ]
+    for (const one of fences) await cluster.apply(one)
+    await cluster.ensureLease(own)
+    const body = { metadata: { name: 'seen', annotations: stamp(1n) } }
+    const write = () => api.send('POST', `${CONFIG_MAPS.path(own)}?dryRun=All`, body)
+    await until('the holder check to warn', async () => (await write()).warnings.includes('not bound to a Pod'))
+    await cluster.admin.expect('DELETE', `/apis/coordination.k8s.io/v1/namespaces/${own}/leases/janitor`)
+    await until('the deletion to be seen', async () => !(await write()).warnings.includes('not bound to a Pod'))
+    expect((await write()).status).toBe(201)
   })
 })

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { readFile, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { OptionsError } from '@tenure/core'
 import { startApiServer } from '@tenure/testing'
@@ -10,7 +11,12 @@ export interface DevFlags {
   readonly kubeconfig?: string
 }
 
-/** Runs an embedded API server until SIGINT or SIGTERM. @throws OptionsError for a port that is none. */
+/**
+ * Runs an embedded API server until SIGINT or SIGTERM. The kubeconfig that it writes, which holds the key of the administrator, can
+ * be read by the user alone and is removed at the end.
+ *
+ * @throws OptionsError for a port that is none.
+ */
 export async function dev(flags: DevFlags): Promise<void> {
   const kubeConfigPath = resolve(flags.kubeconfig ?? 'tenure-kubeconfig.yaml')
   const port = parsePort(flags.port)
@@ -18,15 +24,24 @@ export async function dev(flags: DevFlags): Promise<void> {
     ...(port !== undefined && { port }),
     ...(flags.file !== undefined && { file: flags.file }),
   })
+  let written: string | undefined
   try {
     await server.writeKubeConfig(kubeConfigPath)
+    written = await readFile(kubeConfigPath, 'utf8')
     // Whoever reads the last line may act on it at once.
     const end = interrupted()
     console.log(`API server: ${server.url}\n\n  export KUBECONFIG=${kubeConfigPath}\n\nCtrl-C ends it.`)
     await end
   } finally {
+    if (written !== undefined) await removeOwn(kubeConfigPath, written)
     await server.stop()
   }
+}
+
+/** Removes a kubeconfig, unless somebody has put another one into its place. */
+async function removeOwn(path: string, content: string): Promise<void> {
+  const found = await readFile(path, 'utf8').catch(() => undefined)
+  if (found === content) await rm(path, { force: true })
 }
 
 async function interrupted(): Promise<void> {

@@ -54,7 +54,9 @@ function policiesText(flags: PoliciesFlags): string {
   const fences: FencePolicy[] = []
   if (check !== 'holder') fences.push(termCheck(options))
   if (check !== 'term') fences.push(holderCheck({ ...options, writers }))
-  return toYaml(fences.flatMap(({ policy, binding }) => [policy, binding]))
+  return toYaml(
+    fences.flatMap(({ policy, binding, epochBinding }) => [policy, binding, ...(epochBinding ? [epochBinding] : [])]),
+  )
 }
 
 /** `configmaps`, or `apps/deployments`. */

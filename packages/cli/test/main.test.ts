@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -20,13 +20,24 @@ function tenure(...args: string[]) {
 }
 
 describe('tenure', () => {
-  it('dev serves until it is interrupted and leaves a kubeconfig that leads to it', async () => {
+  it('dev serves until it is interrupted and writes a kubeconfig that leads to it', async () => {
     const { child, output, closed } = tenure('dev', '--kubeconfig', 'kubeconfig')
     while (!output.stdout.includes('Ctrl-C')) await once(child.stdout, 'data')
     expect(output.stdout).toMatch(/https:\/\/127\.0\.0\.1:\d+/)
     expect(await readFile(join(folder, 'kubeconfig'), 'utf8')).toContain('certificate-authority-data')
     child.kill('SIGINT')
     expect(await closed).toEqual([0, null])
+  })
+
+  it('dev lets nobody else read its kubeconfig, whatever was there, and takes the key of the administrator with it', async () => {
+    const path = join(folder, 'readable')
+    await writeFile(path, 'apiVersion: v1', { mode: 0o644 })
+    const { child, output, closed } = tenure('dev', '--kubeconfig', path)
+    while (!output.stdout.includes('Ctrl-C')) await once(child.stdout, 'data')
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
+    child.kill('SIGTERM')
+    await closed
+    await expect(stat(path)).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
   it('manifests prints objects that kubectl can apply', async () => {
@@ -50,7 +61,7 @@ describe('tenure', () => {
     expect(await closed).toEqual([0, null])
     const kinds = [...output.stdout.matchAll(/^kind: (\w+)$/gm)].map(([, kind]) => kind)
     const pair = ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding']
-    expect(kinds).toEqual([...pair, ...pair])
+    expect(kinds).toEqual([...pair, 'ValidatingAdmissionPolicyBinding', ...pair])
     expect(output.stdout).toContain('- deployments/*\n')
     expect(output.stdout).toContain("request.userInfo.username in ['system:serviceaccount:ops:janitor']")
   })

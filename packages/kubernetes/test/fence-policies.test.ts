@@ -35,6 +35,20 @@ describe('termCheck()', () => {
   })
 })
 
+describe('termCheck()', () => {
+  test('has a second binding with the Lease as its parameter, which holds only while there is one', () => {
+    const { policy, binding, epochBinding } = termCheck(GUARD)
+    expect(binding.spec?.paramRef).toBeUndefined()
+    expect(epochBinding?.metadata?.name).toBe('epochs.term-check.janitor.ops.tenure.dev')
+    expect(epochBinding?.spec).toMatchObject({
+      policyName: policy.metadata?.name,
+      validationActions: ['Deny'],
+      matchResources: binding.spec?.matchResources,
+      paramRef: { name: 'janitor', namespace: 'ops', parameterNotFoundAction: 'Allow' },
+    })
+  })
+})
+
 describe('holderCheck()', () => {
   test('has the Lease as its parameter, and denies where there is none', () => {
     const { policy, binding } = holderCheck(HOLDERS)

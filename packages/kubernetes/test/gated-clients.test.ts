@@ -134,9 +134,10 @@ describe('a gated write carries the epoch and the lease', () => {
       await client.createNamespacedConfigMap({ namespace: 'ops', body: {} })
       return lastBody(server)
     }
-    expect(await write({ holder: 'pod-1_a' })).toEqual({
-      metadata: { annotations: { ...STAMP, 'tenure.dev/holder': 'pod-1_a' } },
-    })
+    const holder = expect.stringMatching(/^pod-1_a#./)
+    const [first, second] = [await write({ holder: 'pod-1_a' }), await write({ holder: 'pod-1_a' })]
+    expect(first).toEqual({ metadata: { annotations: { ...STAMP, 'tenure.dev/holder': holder } } })
+    expect(second).not.toEqual(first)
     expect(await write({ stamp: false })).toEqual({})
   })
 

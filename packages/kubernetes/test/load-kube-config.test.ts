@@ -121,6 +121,80 @@ describe('the kubeconfig', () => {
   })
 })
 
+describe('a kubeconfig that is rewritten', () => {
+  const tokenOf = async (kubeConfig: ReturnType<typeof loadKubeConfig>) => {
+    const options: Parameters<typeof kubeConfig.applyToHTTPSOptions>[0] = {}
+    await kubeConfig.applyToHTTPSOptions(options)
+    return Reflect.get(options.headers ?? {}, 'Authorization') as unknown
+  }
+
+  test('is followed by what was loaded from it: users, clusters and the current context', async () => {
+    const path = join(folderWith({ file: kubeConfigText('first') }), 'file')
+    const kubeConfig = loadKubeConfig({ env: {}, kubeConfigPath: path })
+    expect(await tokenOf(kubeConfig)).toBe('Bearer token of first')
+    writeFileSync(path, kubeConfigText('second'))
+    expect(await tokenOf(kubeConfig)).toBe('Bearer token of second')
+    expect(kubeConfig.getCurrentCluster()?.server).toBe('https://second.test')
+  })
+
+  test.each([
+    ['half written', '{ clusters: ['],
+    ['empty', ''],
+    ['without a cluster', 'users: []'],
+  ])('counts as it was while it is %s', async (_, text) => {
+    const path = join(folderWith({ file: kubeConfigText('first') }), 'file')
+    const kubeConfig = loadKubeConfig({ env: {}, kubeConfigPath: path })
+    writeFileSync(path, text)
+    expect(await tokenOf(kubeConfig)).toBe('Bearer token of first')
+    rmSync(path)
+    expect(await tokenOf(kubeConfig)).toBe('Bearer token of first')
+    writeFileSync(path, kubeConfigText('second'))
+    expect(await tokenOf(kubeConfig)).toBe('Bearer token of second')
+  })
+
+  test('leaves a context that was set in between as it is', async () => {
+    const path = join(folderWith({ file: kubeConfigText('first') }), 'file')
+    const kubeConfig = loadKubeConfig({ env: {}, kubeConfigPath: path })
+    kubeConfig.setCurrentContext('elsewhere')
+    writeFileSync(path, kubeConfigText('second'))
+    await tokenOf(kubeConfig)
+    expect(kubeConfig.getCurrentContext()).toBe('elsewhere')
+  })
+})
+
+describe('a user of a kubeconfig', () => {
+  const userOf = (user: object) => {
+    const text = JSON.stringify({ ...JSON.parse(kubeConfigText('a')), users: [{ name: 'a', user }] })
+    const folder = folderWith({ 'config/file': text })
+    const kubeConfig = loadKubeConfig({ env: {}, kubeConfigPath: join(folder, 'config/file') })
+    return { folder: join(folder, 'config'), user: kubeConfig.getCurrentUser() }
+  }
+
+  test.each(['tokenFile', 'token-file'])(
+    'has the token of its %s, relative to the kubeconfig, before another',
+    (key) => {
+      const { folder, user } = userOf({ token: 'old', [key]: 'token' })
+      expect(user?.authProvider).toMatchObject({ config: { tokenFile: join(folder, 'token') } })
+      expect(user?.token).toBeUndefined()
+    },
+  )
+
+  test('has a plugin with a path that is relative to the kubeconfig, and one without a path from PATH', () => {
+    const { folder, user } = userOf({ exec: { command: './bin/plugin' } })
+    expect(user?.exec).toMatchObject({ command: join(folder, 'bin/plugin') })
+    expect(userOf({ exec: { command: 'plugin' } }).user?.exec).toMatchObject({ command: 'plugin' })
+  })
+
+  test.each(['as-uid', 'as-groups', 'as-user-extra'])(
+    'is refused with %s, which would be left out of its requests',
+    (key) => {
+      expect(() => userOf({ token: 't', as: 'x', [key]: [] })).toThrow(
+        `has the key \`${key}\` in user \`a\`, which is not supported`,
+      )
+    },
+  )
+})
+
 describe('the namespace of the Pod', () => {
   test('is what the service account says', () => {
     expect(inClusterNamespace({ serviceAccountDirectory: folderWith(serviceAccount) })).toBe('ops')

@@ -1,7 +1,10 @@
 import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import net, { type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { ApiRequestError } from '../src/transport/api-request-error.ts'
 import type { ApiRequest } from '../src/transport/api-request.ts'
 import { ApiTransport } from '../src/transport/api-transport.ts'
@@ -154,6 +157,61 @@ describe('a request', () => {
     expect((await failureOf(transport.send(put()))).failure).toBe('unauthenticated')
     expect(tokensOf(server)).toEqual(['token-1', 'token-2'])
     await transport.close()
+  })
+
+  test('has the token that its file holds now, and none of another user of the kubeconfig', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
+    const folder = mkdtempSync(join(tmpdir(), 'tenure-tokens-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const user = (name: string) => ({ name, authProvider: { config: { tokenFile: join(folder, name) } } })
+    const kubeConfig = server.kubeConfig()
+    const cluster = kubeConfig.getCurrentCluster()?.name ?? ''
+    kubeConfig.users = [user('a'), user('b')]
+    kubeConfig.contexts = ['a', 'b'].map((name) => ({ name, cluster, user: name }))
+    kubeConfig.setCurrentContext('a')
+    writeFileSync(join(folder, 'a'), 'first\n')
+    writeFileSync(join(folder, 'b'), 'other\n')
+    const clock = new ManualClock()
+    const transport = new ApiTransport({ kubeConfig, clock })
+    await transport.send(request())
+    writeFileSync(join(folder, 'a'), 'second')
+    clock.advance(5000)
+    await transport.send(request())
+    kubeConfig.setCurrentContext('b')
+    await transport.send(request())
+    writeFileSync(join(folder, 'b'), '\n')
+    clock.advance(5000)
+    const failure = await failureOf(transport.send(request()))
+    expect(failure.message).toMatch(/token file .*b of user `b` is empty/)
+    expect(tokensOf(server)).toEqual(['first', 'second', 'other'])
+    await transport.close()
+  })
+
+  test('has what a plugin gave last, until that expires or the server refuses it; then the plugin runs once for all', async () => {
+    let accepted = 'token-1'
+    await using server = await LoopbackServer.start(({ headers }, response) =>
+      answer(response, headers.authorization === `Bearer ${accepted}` ? 200 : 401, {}),
+    )
+    const folder = mkdtempSync(join(tmpdir(), 'tenure-plugin-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const script = `echo run >> runs; echo "{\\"status\\":{\\"token\\":\\"token-$(wc -l < runs | tr -d ' ')\\"}}"`
+    const exec = { command: 'sh', args: ['-c', `cd ${folder}; ${script}`] }
+    const kubeConfig = server.kubeConfig({ exec })
+    const clock = new ManualClock()
+    const transports = [1, 2].map(() => new ApiTransport({ kubeConfig, clock }))
+    const sendAll = () => Promise.all(transports.map((transport) => transport.send(request())))
+    await sendAll()
+    clock.advance(10_000)
+    await sendAll()
+    expect(readFileSync(join(folder, 'runs'), 'utf8')).toBe('run\n')
+    accepted = 'token-2'
+    await sendAll()
+    expect(readFileSync(join(folder, 'runs'), 'utf8')).toBe('run\nrun\n')
+    accepted = 'none of them'
+    // A server that refuses everything does not start a process for every request.
+    await Promise.allSettled([1, 2, 3, 4, 5].map(() => sendAll()))
+    expect(readFileSync(join(folder, 'runs'), 'utf8')).toBe('run\nrun\n')
+    for (const transport of transports) await transport.close()
   })
 
   test('goes through the proxy of the cluster', async () => {

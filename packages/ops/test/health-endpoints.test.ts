@@ -1,4 +1,4 @@
-import { type Clock, HealthProbe, HealthRegistry } from '@tenure/core'
+import { type Clock, HealthProbe, HealthRegistry, type Logger, silentLogger } from '@tenure/core'
 import { createOps, type Ops } from '@tenure/ops'
 import { afterEach, expect, test } from 'vitest'
 import { get } from './managed-ops.ts'
@@ -15,13 +15,13 @@ interface Checks {
 }
 
 /** An operations port over registries that the test fills, without a manager. */
-async function serve(fill: (checks: Checks) => void, clock?: Clock): Promise<Ops> {
+async function serve(fill: (checks: Checks) => void, clock?: Clock, logger: Logger = silentLogger): Promise<Ops> {
   const registries = { livez: new HealthRegistry(), readyz: new HealthRegistry() }
   fill(registries)
   const [livez, readyz] = [new HealthProbe(), new HealthProbe()]
   livez.add(registries.livez)
   readyz.add(registries.readyz)
-  const ops = createOps({ port: 0, host: '127.0.0.1', processMetrics: false, ...(clock && { clock }) })
+  const ops = createOps({ port: 0, host: '127.0.0.1', processMetrics: false, logger, ...(clock && { clock }) })
   const featureGates = {
     GracefulLeaderTransition: { enabled: true, stage: 'BETA' },
     ReleaseLockOnExit: { enabled: true, stage: 'BETA' },
@@ -76,6 +76,42 @@ test('excluded checks are not run, and do not fail the endpoint', async () => {
   expect((await get(ops, '/livez?exclude=drain&exclude=ping&verbose')).body).toBe(
     '[+]ping excluded: ok\n[+]janitor.cache ok\n[+]drain excluded: ok\nlivez check passed\n',
   )
+})
+
+test('a change of what fails is logged once, and questions that exclude checks log nothing', async () => {
+  const lines: string[] = []
+  const take = (_fields: object, message: string) => void lines.push(message)
+  const logger: Logger = { debug: take, info: take, warn: take, error: take, child: () => logger }
+  let broken = true
+  const ops = await serve(
+    ({ livez }) => {
+      livez.register('ping', () => {})
+      livez.register('disk', () => {
+        if (broken) throw new Error('full')
+      })
+    },
+    undefined,
+    logger,
+  )
+  lines.length = 0
+  for (let round = 0; round < 3; round++) {
+    await get(ops, '/livez')
+    await get(ops, '/livez?exclude=disk')
+    await get(ops, '/livez?exclude=ping')
+    await get(ops, '/livez?exclude=disk&exclude=ping')
+  }
+  expect(lines).toEqual(['livez fails: disk'])
+  broken = false
+  await get(ops, '/livez?exclude=disk')
+  expect(lines).toEqual(['livez fails: disk'])
+  await get(ops, '/livez?exclude=ping')
+  expect(lines).toEqual(['livez fails: disk', 'livez passes again'])
+})
+
+test('a check has a path of its own however long its name is', async () => {
+  const name = `${'l'.repeat(253)}.${'c'.repeat(2000)}`
+  const ops = await serve(({ livez }) => void livez.register(name, () => {}))
+  expect(await get(ops, `/livez/${encodeURIComponent(name)}`)).toMatchObject({ status: 200, body: 'ok' })
 })
 
 test('excluding a check that does not exist is warned about', async () => {

@@ -39,7 +39,7 @@ export class Cluster implements Service {
   async start(): Promise<void> {
     const { env, kubeConfigPath, logger } = this.#options
     this.#kubeConfig ??= loadKubeConfig({ env, ...(kubeConfigPath !== undefined && { kubeConfigPath }) })
-    logger.info({ event: 'cluster', server: this.#kubeConfig.getCurrentCluster()?.server }, 'cluster found')
+    logger.info({ event: 'cluster', server: shownServer(this.#kubeConfig) }, 'cluster found')
   }
 
   async stop(): Promise<void> {
@@ -94,4 +94,12 @@ export class Cluster implements Service {
     }
     return this.#deathProof
   }
+}
+
+/** The address of the server, for people. It may have been given with a password. */
+function shownServer(kubeConfig: KubeConfig): string | undefined {
+  const server = kubeConfig.getCurrentCluster()?.server
+  if (server === undefined || !URL.canParse(server)) return undefined
+  const { origin, pathname } = new URL(server)
+  return pathname === '/' ? origin : `${origin}${pathname}`
 }

@@ -1,3 +1,4 @@
+import { textOf } from '../text-of.ts'
 import { isWriteMethod, WriteGate, type GatedTerm, type RefusalListener } from './write-gate.ts'
 import type { WriteGateClosedError } from './write-gate-closed-error.ts'
 
@@ -13,7 +14,8 @@ export interface GatedFetchOptions {
  * Requests other than GET, HEAD, OPTIONS and TRACE reject with a {@link WriteGateClosedError} before `fetch` is called once the
  * gate is closed: by the clock, asked at the call. One that is under way when the gate closes is aborted; its error says
  * `unknown`, because it may have taken effect. Once the answer has begun, the write is left alone. Reads always pass. The gate
- * stays open while a voluntary end drains.
+ * stays open while a voluntary end drains. A `Request` of any implementation is known by its `method`; what is neither a URL nor
+ * a request is sent as a write of the method `UNKNOWN`.
  *
  * This keeps an honest process from writing late; it does not replace a check in the service, because a request that has left
  * may take effect at any later time. Hand the service `term.epoch` for that.
@@ -33,11 +35,11 @@ export function gatedFetch(
 ): typeof globalThis.fetch {
   const gate = new WriteGate(term, options.onRefusal)
   return async (input, init) => {
-    const method = init?.method ?? (input instanceof Request ? input.method : 'GET')
-    if (!isWriteMethod(method)) return fetch(input, init)
-    const url = input instanceof Request ? input.url : String(input)
+    const { method, url, own } = describeRequest(input, init)
+    // What was looked at is what is sent, also where a getter would give something else the next time.
+    const asked = { ...membersOf(init), method }
+    if (!isWriteMethod(method)) return fetch(input, init === undefined && typeof input === 'string' ? undefined : asked)
     if (!gate.isOpen()) throw gate.refuse({ method, url, outcome: 'not-sent' })
-    const own = init?.signal ?? (input instanceof Request ? input.signal : undefined)
     const controller = new AbortController()
     let refusal: WriteGateClosedError | undefined
     const onGateClosed = () => {
@@ -48,11 +50,51 @@ export function gatedFetch(
     try {
       // The caller's signal goes on to govern the body of the answer.
       const signal = own ? AbortSignal.any([own, controller.signal]) : controller.signal
-      return await fetch(input, { ...init, signal })
+      return await fetch(input, { ...asked, signal })
     } catch (error) {
       throw refusal ?? error
     } finally {
       gate.signal.removeEventListener('abort', onGateClosed)
     }
   }
+}
+
+interface DescribedRequest {
+  readonly method: string
+  readonly url: string
+  /** The signal of the caller. */
+  readonly own: AbortSignal | undefined
+}
+
+/**
+ * What a call of `fetch` asks for. A `Request` may be of another implementation than the global one, so it is known by its members.
+ * What is neither a URL nor a request may be anything, and so a write.
+ */
+function describeRequest(input: unknown, init: RequestInit | undefined): DescribedRequest {
+  const given = typeof input === 'object' && input !== null ? input : undefined
+  const [ownMethod, url, href, signal] = ['method', 'url', 'href', 'signal'].map(
+    (key) => given && Reflect.get(given, key),
+  )
+  const isUrl = given === undefined ? typeof input === 'string' : typeof href === 'string' && ownMethod === undefined
+  const method: unknown = init?.method ?? ownMethod ?? (isUrl ? 'GET' : undefined)
+  return {
+    method: method === undefined ? UNKNOWN_METHOD : textOf(method),
+    url: typeof url === 'string' ? url : textOf(input),
+    own: init?.signal ?? (signal as AbortSignal | undefined) ?? undefined,
+  }
+}
+
+/** Not a method that any server knows: what is not understood is not sent. */
+const UNKNOWN_METHOD = 'UNKNOWN'
+
+/** What `fetch` reads of its second argument, also from a prototype or a getter. */
+const INIT_MEMBERS: readonly string[] =
+  'body cache credentials dispatcher duplex headers integrity keepalive mode priority redirect referrer referrerPolicy signal window'.split(
+    ' ',
+  )
+
+function membersOf(init: RequestInit | undefined): RequestInit {
+  if (init === undefined || init === null) return {}
+  const present = INIT_MEMBERS.filter((key) => key in init).map((key) => [key, Reflect.get(init, key)] as const)
+  return { ...init, ...Object.fromEntries(present) }
 }

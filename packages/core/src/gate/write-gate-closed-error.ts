@@ -14,16 +14,22 @@ export class WriteGateClosedError extends TenureError {
   /** The epoch of the term that the write belongs to. */
   readonly epoch: bigint
   readonly method: string
+  /** Without user, password and query, which may hold credentials. */
   readonly url: string
   /** `not-sent`: no byte of the request was sent. `unknown`: it was aborted under way and may have taken effect. */
   readonly outcome: 'not-sent' | 'unknown'
 
   constructor(epoch: bigint, refused: RefusedWrite, options?: ErrorOptions) {
     const what = refused.outcome === 'not-sent' ? 'was not sent' : 'was aborted and may have taken effect'
-    super(`${refused.method} ${refused.url} ${what}: the write gate of the term with epoch ${epoch} is closed`, options)
+    const url = withoutCredentials(refused.url)
+    super(`${refused.method} ${url} ${what}: the write gate of the term with epoch ${epoch} is closed`, options)
     this.epoch = epoch
     this.method = refused.method
-    this.url = refused.url
+    this.url = url
     this.outcome = refused.outcome
   }
+}
+
+function withoutCredentials(url: string): string {
+  return url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z0-9+.-]*:)?\/\/[^/]*@/i, '$1//')
 }

@@ -26,9 +26,9 @@ const refusals = channel(GATE_REFUSAL_CHANNEL)
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
-/** Whether an HTTP method can change anything, by RFC 9110 section 9.2.1. Method names are compared in any case. */
-export function isWriteMethod(method: string): boolean {
-  return !READS.has(method) && !READS.has(method.toUpperCase())
+/** Whether an HTTP method can change anything, by RFC 9110 section 9.2.1. Method names are compared in any case; what is no text can. */
+export function isWriteMethod(method: unknown): boolean {
+  return typeof method !== 'string' || (!READS.has(method) && !READS.has(method.toUpperCase()))
 }
 
 /**

@@ -60,6 +60,53 @@ describe('gatedFetch()', () => {
     expect(network.sent).toEqual([])
   })
 
+  test.each<[string, unknown, RequestInit?]>([
+    ['a Request of another implementation', { method: 'POST', url: URL_OF_SERVICE }],
+    ['a URL of another implementation, and a method', { href: URL_OF_SERVICE }, { method: 'PUT' }],
+    ['an object that may be anything', { toString: () => URL_OF_SERVICE }],
+    ['a method that is no text', URL_OF_SERVICE, { method: Object('POST') as string }],
+    ['a method that is inherited', URL_OF_SERVICE, Object.create({ method: 'DELETE' }) as RequestInit],
+  ])('takes what it does not know for a write: %s', async (_what, input, init) => {
+    const term = openTerm()
+    const network = heldNetwork()
+    term.runOut()
+    await refusalOf(gatedFetch(term, network.fetch)(input as string, init))
+    expect(network.sent).toEqual([])
+  })
+
+  test('knows a read of another implementation', async () => {
+    const network = heldNetwork()
+    const term = openTerm()
+    term.close()
+    const send = gatedFetch(term, network.fetch)
+    const foreign: readonly unknown[] = [{ method: 'GET', url: URL_OF_SERVICE }, { href: URL_OF_SERVICE }]
+    const answers = foreign.map((input) => send(input as string))
+    for (const { answer } of network.sent) answer(new Response())
+    expect(await Promise.all(answers)).toHaveLength(2)
+  })
+
+  test('hands on options that are inherited or come from getters, as they were when it looked', async () => {
+    const network = heldNetwork()
+    let reads = 0
+    const init = Object.create(
+      { body: 'x', headers: { a: 'b' } },
+      { method: { get: () => (reads++ === 0 ? 'POST' : 'GET') } },
+    )
+    const answer = gatedFetch(openTerm(), network.fetch)(URL_OF_SERVICE, init)
+    network.sent[0]?.answer(new Response())
+    await answer
+    expect(network.sent[0]?.init).toMatchObject({ method: 'POST', body: 'x', headers: { a: 'b' } })
+  })
+
+  test('keeps user, password and query of the address out of the refusal', async () => {
+    const term = openTerm()
+    term.close()
+    const url = 'https://user:password@service.test/things?token=t#part'
+    const refusal = await refusalOf(gatedFetch(term, heldNetwork().fetch)(url, { method: 'POST' }))
+    expect(refusal.url).toBe('https://service.test/things')
+    expect(refusal.message).toContain('POST https://service.test/things was not sent')
+  })
+
   test.each(['GET', 'HEAD', 'OPTIONS'])('lets a %s pass after the term, and leaves it alone', async (method) => {
     const term = openTerm()
     const network = heldNetwork()

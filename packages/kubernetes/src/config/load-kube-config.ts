@@ -1,14 +1,17 @@
-import { textOf } from '@tenure/core'
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { KubeConfig } from '@kubernetes/client-node'
+import type { Cluster, KubeConfig } from '@kubernetes/client-node'
+import { assertServer } from './assert-server.ts'
+import { parseKubeConfigFile, readKubeConfigFile } from './kube-config-file.ts'
 import { KubeConfigError } from './kube-config-error.ts'
+import { LoadedKubeConfig, type KubeConfigParts } from './loaded-kube-config.ts'
+import { proxyFromEnvironment } from './proxy.ts'
 import { inClusterConfig, SERVICE_ACCOUNT_DIRECTORY, type ServiceAccountOptions } from './service-account.ts'
 
 /** Options of {@link loadKubeConfig}. */
 export interface LoadKubeConfigOptions extends ServiceAccountOptions {
-  /** Where `KUBECONFIG`, `HOME` and the address of the cluster are looked up. @default process.env */
+  /** Where `KUBECONFIG`, `HOME`, the address of the cluster and the proxy are looked up. @default process.env */
   readonly env?: NodeJS.ProcessEnv
   /** Path of a kubeconfig. Nothing else is looked at when it is given. */
   readonly kubeConfigPath?: string
@@ -20,58 +23,86 @@ export interface LoadKubeConfigOptions extends ServiceAccountOptions {
  * Several files in `KUBECONFIG` are merged as kubectl does it: missing ones are skipped, and of two entries of one name the
  * first counts. Never falls back to an address that nobody configured.
  *
- * @throws KubeConfigError when there is none, or the one that counts cannot be read or names no cluster
+ * The files are read again as they change: locks, informers and gated clients use a rewritten kubeconfig, token or certificate
+ * within 5 s, and at once when the server refuses the former credentials. A `proxy-url` wins over `HTTPS_PROXY`, `HTTP_PROXY` and
+ * `NO_PROXY`, which count as they do for kubectl.
+ *
+ * @throws KubeConfigError when there is none, or the one that counts cannot be read, names no cluster or uses what is not
+ * supported. Its message never quotes the file.
  */
 export function loadKubeConfig(options: LoadKubeConfigOptions = {}): KubeConfig {
   const env = options.env ?? process.env
-  if (options.kubeConfigPath !== undefined) return loadFiles([options.kubeConfigPath], 'the given path')
+  if (options.kubeConfigPath !== undefined) return loadFiles([options.kubeConfigPath], 'the given path', env)
   const listed = (env['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '')
-  if (listed.length > 0) return loadFiles(listed, 'KUBECONFIG')
+  if (listed.length > 0) return loadFiles(listed, 'KUBECONFIG', env)
   const directory = options.serviceAccountDirectory ?? SERVICE_ACCOUNT_DIRECTORY
   const inCluster = inClusterConfig(env, directory)
-  if (inCluster !== undefined) {
-    const kubeConfig = new KubeConfig()
-    kubeConfig.loadFromOptions(inCluster)
-    return kubeConfig
-  }
+  if (inCluster !== undefined) return new LoadedKubeConfig(once(() => withProxies(inCluster, env)))
   const homeFile = join(env['HOME'] ?? homedir(), '.kube', 'config')
-  if (existsSync(homeFile)) return loadFiles([homeFile], 'the home directory')
+  if (existsSync(homeFile)) return loadFiles([homeFile], 'the home directory', env)
   throw new KubeConfigError(
     'Found no kubeconfig: KUBECONFIG is not set, this is not a Pod (KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT and ' +
       `${join(directory, 'token')} would say so), and ${homeFile} does not exist`,
   )
 }
 
-function loadFiles(paths: readonly string[], origin: string): KubeConfig {
-  const existing = paths.filter((path) => existsSync(path))
-  if (existing.length === 0) {
+function loadFiles(paths: readonly string[], origin: string, env: NodeJS.ProcessEnv): KubeConfig {
+  let known: string | undefined
+  return new LoadedKubeConfig(() => {
+    const texts = paths.map(readKubeConfigFile)
+    const all = JSON.stringify(texts)
+    if (all === known) return undefined
+    const parts = partsOf(paths, texts, origin)
+    known = all
+    return withProxies(parts, env)
+  })
+}
+
+function partsOf(paths: readonly string[], texts: readonly (string | undefined)[], origin: string): KubeConfigParts {
+  const files = paths.flatMap((path, index) => (texts[index] === undefined ? [] : [{ path, text: texts[index] }]))
+  if (files.length === 0) {
     throw new KubeConfigError(`The kubeconfig named by ${origin} does not exist: ${paths.join(delimiter)}`)
   }
-  const kubeConfig = existing.map(loadFile).reduce(merge)
-  if (kubeConfig.getCurrentCluster() === null) {
+  const parts = files.map(({ path, text }) => parseKubeConfigFile(path, text)).reduce(merge)
+  const context = parts.contexts.find(({ name }) => name === parts.currentContext)
+  const cluster = parts.clusters.find(({ name }) => name === context?.cluster)
+  if (cluster === undefined) {
     throw new KubeConfigError(
-      `The kubeconfig ${existing.join(delimiter)} has no cluster for its current context ` +
-        `\`${kubeConfig.getCurrentContext() ?? ''}\``,
+      `The kubeconfig ${files.map(({ path }) => path).join(delimiter)} has no cluster for its current context ` +
+        `\`${parts.currentContext ?? ''}\``,
     )
   }
-  return kubeConfig
+  assertServer(cluster)
+  return parts
 }
 
-function loadFile(path: string): KubeConfig {
-  const kubeConfig = new KubeConfig()
-  try {
-    kubeConfig.loadFromFile(path)
-  } catch (cause) {
-    const why = textOf(cause)
-    throw new KubeConfigError(`The kubeconfig ${path} cannot be read: ${why}`, { cause })
+function merge(into: KubeConfigParts, other: KubeConfigParts): KubeConfigParts {
+  return {
+    clusters: mergeByName(into.clusters, other.clusters),
+    users: mergeByName(into.users, other.users),
+    contexts: mergeByName(into.contexts, other.contexts),
+    currentContext: into.currentContext || other.currentContext,
   }
-  return kubeConfig
 }
 
-function merge(into: KubeConfig, other: KubeConfig): KubeConfig {
-  for (const cluster of other.clusters) if (into.getCluster(cluster.name) === null) into.addCluster(cluster)
-  for (const user of other.users) if (into.getUser(user.name) === null) into.addUser(user)
-  for (const context of other.contexts) if (into.getContextObject(context.name) === null) into.addContext(context)
-  if (!into.currentContext) into.setCurrentContext(other.currentContext)
-  return into
+function mergeByName<T extends { readonly name: string }>(into: readonly T[], other: readonly T[]): T[] {
+  return [...into, ...other.filter(({ name }) => into.every((known) => known.name !== name))]
+}
+
+function withProxies(parts: KubeConfigParts, env: NodeJS.ProcessEnv): KubeConfigParts {
+  const clusters = parts.clusters.map((cluster): Cluster => {
+    const proxyUrl = cluster.proxyUrl || proxyFromEnvironment(cluster.server, env)
+    const complete = proxyUrl === undefined ? cluster : { ...cluster, proxyUrl }
+    return complete
+  })
+  return { ...parts, clusters }
+}
+
+function once<T>(make: () => T): () => T | undefined {
+  let made = false
+  return () => {
+    if (made) return undefined
+    made = true
+    return make()
+  }
 }

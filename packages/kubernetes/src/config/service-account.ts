@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Cluster, Context, User } from '@kubernetes/client-node'
+import type { KubeConfigParts } from './loaded-kube-config.ts'
 
 /** Where Kubernetes mounts the credentials of a Pod's service account. */
 export const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount'
@@ -17,14 +17,6 @@ export function inClusterNamespace(options: ServiceAccountOptions = {}): string 
   if (!existsSync(path)) return undefined
   const namespace = readFileSync(path, 'utf8').trim()
   return namespace === '' ? undefined : namespace
-}
-
-/** The parts of a kubeconfig, ready for `KubeConfig.loadFromOptions`. */
-export interface KubeConfigParts {
-  readonly clusters: Cluster[]
-  readonly users: User[]
-  readonly contexts: Context[]
-  readonly currentContext: string
 }
 
 /** The kubeconfig of a Pod, or `undefined` where this process does not run in one. The token file is read again as it is renewed. */

@@ -1,4 +1,5 @@
 import type { RequestContext } from '@kubernetes/client-node'
+import { withoutOptions } from '../transport/without-options.ts'
 import { isWriteMethod, type WriteGate, type WriteGateClosedError } from '@tenure/core'
 
 /** What sends the requests of client-node: a dispatcher of undici. */
@@ -22,27 +23,57 @@ export function checkedDispatch(gate: WriteGate, refuse: () => WriteGateClosedEr
   }
 }
 
+/** Keeps the password of a proxy out of errors. */
+export const discreetDispatch: Interceptor = (dispatch) => (options, handler) => {
+  const failed: typeof handler.onResponseError = (controller, error) => {
+    handler.onResponseError?.(controller, withoutOptions(error))
+  }
+  return dispatch(options, Object.create(handler, { onResponseError: { value: failed } }))
+}
+
+const UNAUTHORIZED = 401
+
 /**
  * The whole gate at the level of the connection, for clients that were not made with `makeApiClient()` of the gated kubeconfig:
- * writes are refused before a byte of them is sent, and aborted when the gate closes before their answer begins.
+ * writes are refused before a byte of them is sent, and aborted when the gate closes before their answer begins. What asks for
+ * another protocol, as a WebSocket does, is a write, and its session ends with the gate.
  */
-export function gatedDispatch(gate: WriteGate): Interceptor {
+export function gatedDispatch(gate: WriteGate, onUnauthorized: () => void): Interceptor {
   return (dispatch) => (options, handler) => {
-    const { method } = options
-    if (!isWriteMethod(method)) return dispatch(options, handler)
+    const { method, upgrade } = options
+    const isWrite = isWriteMethod(method) || (upgrade !== undefined && upgrade !== null && upgrade !== false)
     const url = `${String(options.origin ?? '')}${options.path}`
-    if (!gate.isOpen()) throw gate.refuse({ method, url, outcome: 'not-sent' })
+    if (isWrite && !gate.isOpen()) throw gate.refuse({ method, url, outcome: 'not-sent' })
+    if (typeof handler.onRequestStart !== 'function') {
+      // Such a handler could not be followed; only the `fetch` of another version of undici has one, as that of Node may be.
+      if (isWrite)
+        throw new TypeError(
+          'Expected the undici of client-node to send the request, so that the write gate can follow it',
+        )
+      return dispatch(options, handler)
+    }
     let onGateClosed = () => {}
     const leave = () => gate.signal.removeEventListener('abort', onGateClosed)
-    const start: typeof handler.onRequestStart = (controller, context) => {
-      handler.onRequestStart?.(controller, context)
-      if (!gate.isOpen()) return controller.abort(gate.refuse({ method, url, outcome: 'not-sent' }))
-      onGateClosed = () => controller.abort(gate.refuse({ method, url, outcome: 'unknown' }))
+    const follow = (end: () => void) => {
+      leave()
+      onGateClosed = end
       gate.signal.addEventListener('abort', onGateClosed, { once: true })
     }
-    const answered: typeof handler.onResponseStart = (controller, ...head) => {
+    const start: typeof handler.onRequestStart = (controller, context) => {
+      handler.onRequestStart?.(controller, context)
+      if (!isWrite) return
+      if (!gate.isOpen()) return controller.abort(gate.refuse({ method, url, outcome: 'not-sent' }))
+      follow(() => controller.abort(gate.refuse({ method, url, outcome: 'unknown' })))
+    }
+    const answered: typeof handler.onResponseStart = (controller, statusCode, ...head) => {
       leave()
-      handler.onResponseStart?.(controller, ...head)
+      if (statusCode === UNAUTHORIZED) onUnauthorized()
+      handler.onResponseStart?.(controller, statusCode, ...head)
+    }
+    const upgraded: typeof handler.onRequestUpgrade = (controller, statusCode, headers, socket) => {
+      follow(() => void socket.destroy(gate.refuse({ method, url, outcome: 'unknown' })))
+      socket.once('close', leave)
+      handler.onRequestUpgrade?.(controller, statusCode, headers, socket)
     }
     const failed: typeof handler.onResponseError = (controller, error) => {
       leave()
@@ -52,6 +83,7 @@ export function gatedDispatch(gate: WriteGate): Interceptor {
       options,
       Object.create(handler, {
         onRequestStart: { value: start },
+        onRequestUpgrade: { value: upgraded },
         onResponseStart: { value: answered },
         onResponseError: { value: failed },
       }),

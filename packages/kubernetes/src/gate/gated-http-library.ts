@@ -14,8 +14,8 @@ import type { SharedDispatcher } from './shared-dispatcher.ts'
 export interface GatedHttpOptions {
   readonly gate: WriteGate
   readonly connections: SharedDispatcher
-  /** Put into every object that is written; undefined for nothing. */
-  readonly stamp: Stamp | undefined
+  /** Makes what is put into an object that is written; undefined for nothing. */
+  readonly stamp: (() => Stamp) | undefined
 }
 
 /**
@@ -23,18 +23,26 @@ export interface GatedHttpOptions {
  *
  * Comes after every middleware, so that no middleware can delay a write past the check or take a stamp off again. The gate is
  * asked when a write is handed over and again, where the connection allows it, at the last moment before its first byte is
- * written: a connection may take its time. Writes under way are aborted when the gate closes.
+ * written: a connection may take its time. Writes under way are aborted when the gate closes. A request whose credentials are
+ * refused is repeated once with those of that moment, where they differ.
  */
 export function gatedHttpLibrary(inner: HttpLibrary, options: GatedHttpOptions): HttpLibrary {
+  const attempt = (request: RequestContext) =>
+    isWriteMethod(request.getHttpMethod())
+      ? new GatedWrite(request, options).send(inner)
+      : inner.send(request).toPromise()
   const library: PromiseHttpLibrary = {
-    send: async (request) =>
-      isWriteMethod(request.getHttpMethod())
-        ? new GatedWrite(request, options).send(inner)
-        : inner.send(request).toPromise(),
+    send: async (request) => {
+      const response = await attempt(request)
+      if (response.httpStatusCode !== UNAUTHORIZED || !(await options.connections.reapply(request))) return response
+      await response.body.text()
+      return attempt(request)
+    },
   }
   return wrapHttpLibrary(library)
 }
 
+const UNAUTHORIZED = 401
 const UNPROCESSABLE = 422
 
 /** One write. Owns its abort controller and the listeners on the signals that it follows until the answer begins. */
@@ -76,6 +84,8 @@ class GatedWrite {
     } finally {
       gate.signal.removeEventListener('abort', onGateClosed)
       own?.removeEventListener('abort', onOwnAbort)
+      // It may be sent again.
+      if (own !== undefined) request.setSignal(own)
     }
   }
 
@@ -84,7 +94,7 @@ class GatedWrite {
     if (stamp === undefined) return undefined
     const request = this.#request
     const headers = request.getHeaders()
-    const stamped = stampBody({ method: request.getHttpMethod(), headers, body: request.getBody() }, stamp)
+    const stamped = stampBody({ method: request.getHttpMethod(), headers, body: request.getBody() }, stamp())
     if (stamped !== undefined) request.setBody(stamped.body)
     return stamped
   }

@@ -11,6 +11,14 @@ interface Session {
 
 const OPEN = 1
 
+/** The requests of sessions that {@link endWithGate} ends. */
+const sessions = new WeakSet<ClientRequest>()
+
+/** Whether a request is that of a session which {@link endWithGate} ends. */
+export function isSession(request: ClientRequest): boolean {
+  return sessions.has(request)
+}
+
 /** What `ws` calls when the handshake of a session is about to be sent. */
 export type FinishRequest = (request: ClientRequest, session: Session) => void
 
@@ -20,6 +28,9 @@ export type FinishRequest = (request: ClientRequest, session: Session) => void
  */
 export function endWithGate(gate: WriteGate, url: string): FinishRequest {
   return (request, session) => {
+    // The agent has refused it already.
+    if (request.destroyed) return
+    sessions.add(request)
     const refuse = (outcome: 'not-sent' | 'unknown') => gate.refuse({ method: 'CONNECT', url, outcome })
     if (!gate.isOpen()) {
       request.destroy(refuse('not-sent'))

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import type { ApiConstructor, ApiType, Configuration, KubeConfig, RequestContext } from '@kubernetes/client-node'
-import { WriteGate, type GatedTerm, type RefusalListener } from '@tenure/core'
+import { isWriteMethod, WriteGate, type GatedTerm, type RefusalListener } from '@tenure/core'
 import { createStamp, EPOCH_ANNOTATION, HOLDER_ANNOTATION, LEASE_ANNOTATION, type Stamp } from './epoch-stamp.ts'
 import { gatedHttpLibrary } from './gated-http-library.ts'
 import { endWithGate } from './gated-session.ts'
@@ -14,7 +15,10 @@ export interface GatedOptions {
    * @default true
    */
   readonly stamp?: boolean
-  /** The identity of this replica, when writes shall carry it as an annotation, for the holder check by annotation. @default none */
+  /**
+   * The identity of this replica, when writes shall carry it as an annotation, for the holder check by annotation. A value that
+   * differs each time follows it, so a write that changes nothing else still makes a new version of the object. @default none
+   */
   readonly holder?: string
 }
 
@@ -34,9 +38,11 @@ export interface StampedTerm extends GatedTerm {
  *
  * Clients of `makeApiClient()` check after all middleware, and write the annotations `tenure.dev/epoch` and `tenure.dev/lease`
  * into every object that they create, replace, patch or apply. A client with a `Configuration` of its own whose `authMethods` are
- * this view is gated at its connections, where its errors carry the refusal as their `cause`, and writes no annotations.
+ * this view is gated at its connections, where its errors carry the refusal as their `cause`, and writes no annotations. Options
+ * of `applyToHTTPSOptions()` carry an agent with the gate; a token or a key that is copied out of them is not gated.
  *
- * The clients share connections, which are closed with the gate as soon as nothing uses them.
+ * The clients share connections, which are closed with the gate as soon as nothing uses them. They use credentials that are no older
+ * than 5 s, and repeat a request once with fresh ones when the server answers 401.
  *
  * This keeps an honest process from writing late; it does not replace a check on the server, because a request that has left
  * may take effect at any later time.
@@ -49,36 +55,55 @@ export interface StampedTerm extends GatedTerm {
  */
 export function gated(term: StampedTerm, kubeConfig: KubeConfig, options: GatedOptions = {}): KubeConfig {
   const gate = new WriteGate(term, options.onRefusal)
-  const connections = new SharedDispatcher(kubeConfig, gate)
+  const base: KubeConfig = Object.create(kubeConfig)
+  const connections = new SharedDispatcher(base, gate)
   const stamp = stampOf(term, options)
   if (term.gateSignal.aborted) connections.close()
   else term.gateSignal.addEventListener('abort', () => connections.close(), { once: true })
   const makeApiClient = <T extends ApiType>(apiClientType: ApiConstructor<T>): T => {
-    const configuration = clientConfiguration(kubeConfig)
+    const configuration = clientConfiguration(base)
     const httpApi = gatedHttpLibrary(configuration.httpApi, { gate, connections, stamp })
-    return new apiClientType({ ...configuration, httpApi, authMethods: { default: view } })
+    return new apiClientType({ ...configuration, httpApi, authMethods: { default: authentication } })
+  }
+  const authentication = {
+    getName: () => base.getName(),
+    applySecurityAuthentication: (request: RequestContext) => connections.apply(request),
+  }
+  const applySecurityAuthentication = (request: RequestContext) => {
+    const [method, url] = [request.getHttpMethod(), request.getUrl()]
+    if (isWriteMethod(method) && !gate.isOpen()) throw gate.refuse({ method, url, outcome: 'not-sent' })
+    return connections.apply(request)
   }
   const applyToHTTPSOptions: KubeConfig['applyToHTTPSOptions'] = async (httpsOptions) => {
-    await kubeConfig.applyToHTTPSOptions(httpsOptions)
-    const url = serverOf(kubeConfig)
+    const url = serverOf(base)
+    await connections.applyToHTTPSOptions(httpsOptions)
     if (!gate.isOpen()) throw gate.refuse({ method: 'CONNECT', url, outcome: 'not-sent' })
     Object.assign(httpsOptions, { finishRequest: endWithGate(gate, url) })
   }
-  const view: KubeConfig = Object.create(kubeConfig, {
+  // A context that is set on the view is set for all that it gives out, and for nobody else.
+  const setCurrentContext = (context: string) => base.setCurrentContext(context)
+  const view: KubeConfig = Object.create(base, {
     makeApiClient: { value: makeApiClient },
-    applySecurityAuthentication: { value: (request: RequestContext) => connections.apply(request) },
+    applySecurityAuthentication: { value: async (request: RequestContext) => applySecurityAuthentication(request) },
     applyToHTTPSOptions: { value: applyToHTTPSOptions },
+    // Private to client-node, but there for everybody who writes JavaScript.
+    applyOptions: { value: applyToHTTPSOptions },
+    setCurrentContext: { value: setCurrentContext },
   })
   return view
 }
 
-function stampOf(term: StampedTerm, { stamp = true, holder }: GatedOptions): Stamp | undefined {
-  if (!stamp && holder === undefined) return undefined
-  return createStamp({
+/** The stamps of the writes of a term. Each that names the holder differs from the last, so that a write without one shows. */
+function stampOf(term: StampedTerm, { stamp = true, holder }: GatedOptions): (() => Stamp) | undefined {
+  const annotations = {
     ...(stamp && { [EPOCH_ANNOTATION]: String(term.epoch) }),
     ...(stamp && term.lease !== undefined && { [LEASE_ANNOTATION]: term.lease }),
-    ...(holder !== undefined && { [HOLDER_ANNOTATION]: holder }),
-  })
+  }
+  if (holder !== undefined) {
+    return () => createStamp({ ...annotations, [HOLDER_ANNOTATION]: `${holder}#${randomUUID()}` })
+  }
+  const constant = createStamp(annotations)
+  return stamp ? () => constant : undefined
 }
 
 /** What the kubeconfig would have given to a client. */

@@ -1,41 +1,75 @@
-import type { KubeConfig, RequestContext } from '@kubernetes/client-node'
-import type { WriteGate } from '@tenure/core'
-import { resolveConnectionSettings, sameConnection, type ConnectionSettings } from '../transport/connection-settings.ts'
-import { gatedDispatch, type Dispatcher } from './gated-dispatch.ts'
+import { HttpMethod, RequestContext, type KubeConfig } from '@kubernetes/client-node'
+import { systemClock, type WriteGate } from '@tenure/core'
+import type { Agent } from 'node:http'
+import { KubeConfigError } from '../config/kube-config-error.ts'
+import { sameConnection, type ConnectionSettings } from '../transport/connection-settings.ts'
+import { CurrentSettings } from '../transport/current-settings.ts'
+import { gatedAgent } from './gated-agent.ts'
+import { discreetDispatch, gatedDispatch, type Dispatcher } from './gated-dispatch.ts'
 
 interface Connected {
   readonly settings: ConnectionSettings
   readonly dispatcher: Dispatcher
 }
 
+type HttpsOptions = Parameters<KubeConfig['applyToHTTPSOptions']>[0]
+
 /**
  * Keeps the connections of the clients of one term, from the first request to the end of the term.
  *
  * client-node opens a connection for every request and leaves it to time out. Here, requests share connections while the TLS
  * material of the kubeconfig stays the same, and after {@link SharedDispatcher.close} none is left once what is under way ends.
- * What is handed out lets writes through only while the gate is open.
+ * What is handed out lets writes through only while the gate is open. Credentials are no older than 5 s, and asked for again when
+ * the server refuses them.
  */
 export class SharedDispatcher {
-  readonly #kubeConfig: KubeConfig
+  readonly #current: CurrentSettings
   readonly #gate: WriteGate
   readonly #gated = new WeakMap<Dispatcher, Dispatcher>()
   readonly #plain = new WeakMap<Dispatcher, Dispatcher>()
+  readonly #applied = new WeakMap<RequestContext, ConnectionSettings>()
   #connected: Connected | undefined
   #closed = false
 
   constructor(kubeConfig: KubeConfig, gate: WriteGate) {
-    this.#kubeConfig = kubeConfig
+    this.#current = new CurrentSettings(kubeConfig, systemClock)
     this.#gate = gate
   }
 
   /** Authenticates a request as the kubeconfig does, and gives it a shared connection while there are any to share. */
   async apply(request: RequestContext): Promise<void> {
-    await this.#kubeConfig.applySecurityAuthentication(request)
-    const dispatcher = request.getDispatcher()
-    if (dispatcher === undefined) return
-    if (this.#closed) return request.setDispatcher(this.#withGate(dispatcher))
-    const settings = await resolveConnectionSettings(this.#kubeConfig)
-    request.setDispatcher(this.#withGate(this.#dispatcherFor({ settings, dispatcher })))
+    const settings = this.#current.known ?? (await this.#current.get())
+    this.#applied.set(request, settings)
+    if (settings.auth !== undefined) {
+      request.setHeaderParam('Authorization', `Basic ${Buffer.from(settings.auth).toString('base64')}`)
+    }
+    for (const [name, value] of Object.entries(settings.headers)) request.setHeaderParam(name, value)
+    request.setDispatcher(this.#withGate(await this.#dispatcherFor(settings)))
+  }
+
+  /** Authenticates a request again whose credentials were refused. Returns false where that would change nothing. */
+  async reapply(request: RequestContext): Promise<boolean> {
+    const refused = this.#applied.get(request)
+    if (refused === undefined) return false
+    this.#current.renew(refused)
+    await this.apply(request)
+    const settings = this.#applied.get(request)
+    return settings !== undefined && !sameCredentials(refused, settings)
+  }
+
+  /** Gives options for requests of `node:http` and `node:https` an agent with the gate, besides what the kubeconfig gives. */
+  async applyToHTTPSOptions(options: HttpsOptions): Promise<void> {
+    const settings = await this.#current.get()
+    await settings.view.applyToHTTPSOptions(options)
+    const { agent } = options
+    if (!isAgent(agent))
+      throw new KubeConfigError('client-node gave no agent for the connection, so it cannot be gated')
+    const onRefused = () => void this.#current.renew(settings)
+    const dispatcher = this.#withGate(await this.#dispatcherFor(settings))
+    Object.assign(options, {
+      agent: gatedAgent(agent, { gate: this.#gate, url: settings.server.origin, onRefused }),
+      dispatcher,
+    })
   }
 
   /** The dispatcher under one that was handed out, for who asks the gate himself; any other as it is. */
@@ -52,20 +86,28 @@ export class SharedDispatcher {
   #withGate(dispatcher: Dispatcher): Dispatcher {
     const known = this.#gated.get(dispatcher)
     if (known !== undefined) return known
-    const gated = dispatcher.compose(gatedDispatch(this.#gate))
+    const gated = dispatcher.compose(gatedDispatch(this.#gate, () => this.#onUnauthorized(dispatcher)))
     this.#gated.set(dispatcher, gated)
     this.#plain.set(gated, dispatcher)
     return gated
   }
 
-  #dispatcherFor(offered: Connected): Dispatcher {
-    if (this.#closed) return offered.dispatcher
-    if (this.#connected !== undefined && sameConnection(this.#connected.settings, offered.settings)) {
-      return this.#connected.dispatcher
-    }
+  /** Clients that send requests themselves, such as watches, do not say that they were refused. */
+  #onUnauthorized(dispatcher: Dispatcher): void {
+    const settings = this.#current.known
+    if (settings !== undefined && this.#connected?.dispatcher === dispatcher) this.#current.renew(settings)
+  }
+
+  async #dispatcherFor(settings: ConnectionSettings): Promise<Dispatcher> {
+    const known = this.#connected
+    if (known !== undefined && sameConnection(known.settings, settings)) return known.dispatcher
+    const dispatcher = await createDispatcher(settings)
+    const current = this.#connected
+    if (this.#closed) return dispatcher
+    if (current !== undefined && sameConnection(current.settings, settings)) return current.dispatcher
     this.#letGo()
-    this.#connected = offered
-    return offered.dispatcher
+    this.#connected = { settings, dispatcher }
+    return dispatcher
   }
 
   #letGo(): void {
@@ -73,4 +115,29 @@ export class SharedDispatcher {
     this.#connected?.dispatcher.close().catch(() => {})
     this.#connected = undefined
   }
+}
+
+/**
+ * Has client-node make a dispatcher. Where the kubeconfig sets no TLS option, as with a public certificate, client-node makes
+ * none and the requests would go through the global one of the process, past the gate; so one option is always set, to its default.
+ */
+async function createDispatcher({ view, server, proxyUrl }: ConnectionSettings): Promise<Dispatcher> {
+  const applyOptions = async (options: HttpsOptions) => {
+    await Reflect.apply(Reflect.get(view, 'applyOptions'), view, [options])
+    options.rejectUnauthorized ??= process.env['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0'
+  }
+  const withTls: KubeConfig = Object.create(view, { applyOptions: { value: applyOptions } })
+  const probe = new RequestContext(server.href, HttpMethod.GET)
+  await withTls.applySecurityAuthentication(probe)
+  const dispatcher = probe.getDispatcher()
+  if (dispatcher !== undefined) return proxyUrl === undefined ? dispatcher : dispatcher.compose(discreetDispatch)
+  throw new KubeConfigError('client-node gave no connections of its own, so writes cannot be gated')
+}
+
+function sameCredentials(a: ConnectionSettings, b: ConnectionSettings): boolean {
+  return sameConnection(a, b) && a.auth === b.auth && JSON.stringify(a.headers) === JSON.stringify(b.headers)
+}
+
+function isAgent(agent: HttpsOptions['agent']): agent is Agent {
+  return typeof agent === 'object' && 'addRequest' in agent
 }

@@ -6,10 +6,12 @@ import type {
 } from '@kubernetes/client-node'
 import type { FenceOptions } from './fence-options.ts'
 
-/** A fence on the server: the rule, and where it holds. Both are needed; apply the policy first. */
+/** A fence on the server: the rule, and where it holds. All of it is needed; apply the policy first. */
 export interface FencePolicy {
   readonly policy: V1ValidatingAdmissionPolicy
   readonly binding: V1ValidatingAdmissionPolicyBinding
+  /** Of the term check: bounds epochs by the version of the Lease. */
+  readonly epochBinding?: V1ValidatingAdmissionPolicyBinding
 }
 
 /** What differs between fences. */
@@ -18,42 +20,53 @@ export interface FenceParts {
   readonly name: string
   readonly spec: V1ValidatingAdmissionPolicySpec
   readonly paramRef?: V1ValidatingAdmissionPolicyBindingSpec['paramRef']
+  /** The parameter of a second binding. */
+  readonly epochsOf?: V1ValidatingAdmissionPolicyBindingSpec['paramRef']
 }
 
 const API_VERSION = 'admissionregistration.k8s.io/v1'
 
-/** Makes both objects, under one name. */
-export function fencePolicy({ lease, namespaces, mode = 'Deny' }: FenceOptions, parts: FenceParts): FencePolicy {
-  const metadata = { name: `${parts.name}.${lease.name}.${lease.namespace}.tenure.dev` }
-  const guarded = namespaces ?? [lease.namespace]
+/** Makes all objects, the policy and its binding under one name. */
+export function fencePolicy(options: FenceOptions, { name, spec, paramRef, epochsOf }: FenceParts): FencePolicy {
+  const { lease } = options
+  const metadata = { name: `${name}.${lease.name}.${lease.namespace}.tenure.dev` }
+  const bind = (bindingName: string, param: FenceParts['paramRef']): V1ValidatingAdmissionPolicyBinding => ({
+    apiVersion: API_VERSION,
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata: { name: bindingName },
+    spec: bindingSpec(options, { policyName: metadata.name, ...(param && { paramRef: param }) }),
+  })
   return {
-    policy: {
-      apiVersion: API_VERSION,
-      kind: 'ValidatingAdmissionPolicy',
-      metadata,
-      spec: parts.spec,
-    },
-    binding: {
-      apiVersion: API_VERSION,
-      kind: 'ValidatingAdmissionPolicyBinding',
-      metadata,
-      spec: {
-        policyName: metadata.name,
-        validationActions: [mode],
-        ...(parts.paramRef && { paramRef: parts.paramRef }),
-        ...(guarded !== 'all' && {
-          matchResources: {
-            namespaceSelector: {
-              matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'In', values: [...guarded] }],
-            },
-          },
-        }),
-      },
-    },
+    policy: { apiVersion: API_VERSION, kind: 'ValidatingAdmissionPolicy', metadata, spec },
+    binding: bind(metadata.name, paramRef),
+    ...(epochsOf && { epochBinding: bind(`epochs.${metadata.name}`, epochsOf) }),
   }
+}
+
+function bindingSpec(
+  { lease, namespaces, mode = 'Deny' }: FenceOptions,
+  bound: Pick<V1ValidatingAdmissionPolicyBindingSpec, 'policyName' | 'paramRef'>,
+): V1ValidatingAdmissionPolicyBindingSpec {
+  const spec = { ...bound, validationActions: [mode] }
+  if (namespaces === 'all') return spec
+  const values = [...(namespaces ?? [lease.namespace])]
+  const matchExpressions = [{ key: 'kubernetes.io/metadata.name', operator: 'In', values }]
+  return { ...spec, matchResources: { namespaceSelector: { matchExpressions } } }
 }
 
 /** A text as a literal of the Common Expression Language. */
 export function celString(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+}
+
+/** The value of an annotation in the Common Expression Language; the empty string where there is none. */
+export function celAnnotation(object: 'object' | 'oldObject' | 'params', key: string): string {
+  const annotations = `${object}.metadata.annotations`
+  const isThere = `${object} != null && has(${object}.metadata) && has(${annotations}) && ${celString(key)} in ${annotations}`
+  return `(${isThere} ? string(${annotations}[${celString(key)}]) : '')`
+}
+
+/** What the server does when it cannot evaluate a policy, as while the Lease does not exist: only a policy that denies may refuse. */
+export function failurePolicyOf({ mode = 'Deny' }: FenceOptions): 'Fail' | 'Ignore' {
+  return mode === 'Deny' ? 'Fail' : 'Ignore'
 }

@@ -2,7 +2,7 @@ import type { V1Validation, V1Variable } from '@kubernetes/client-node'
 import { OptionsError, textOf } from '@tenure/core'
 import { HOLDER_ANNOTATION } from '../gate/epoch-stamp.ts'
 import { assertFenceOptions, FENCE_OPTION_NAMES, guardedRules, leaseRule, type FenceOptions } from './fence-options.ts'
-import { celString, fencePolicy, type FencePolicy } from './fence-policy.ts'
+import { celAnnotation, celString, failurePolicyOf, fencePolicy, type FencePolicy } from './fence-policy.ts'
 
 /** Options of {@link holderCheck}. */
 export interface HolderCheckOptions extends FenceOptions {
@@ -13,8 +13,9 @@ export interface HolderCheckOptions extends FenceOptions {
    *
    * - `pod`: the token of the writer is bound to a Pod, and the holder's identity is the name of that Pod, alone or followed by
    *   `_` and anything, as the default identity is where `POD_NAME` is set.
-   * - `annotation`: the object that is written carries the holder's identity in the annotation `tenure.dev/holder`, as
-   *   `gated(term, kubeConfig, { holder: identity })` writes it. Covers no subresource, no session and no deletion.
+   * - `annotation`: the write carries the holder's identity in the annotation `tenure.dev/holder`, followed by `#` and a text that
+   *   differs from that of the stored object, as `gated(term, kubeConfig, { holder: identity })` writes it. A write that does not
+   *   name the annotation is refused. Covers no subresource, no session and no deletion.
    *
    * @default 'pod'
    */
@@ -49,7 +50,7 @@ export function holderCheck(options: HolderCheckOptions): FencePolicy {
     name: 'holder-check',
     paramRef: { name: lease.name, namespace: lease.namespace, parameterNotFoundAction: 'Deny' },
     spec: {
-      failurePolicy: 'Fail',
+      failurePolicy: failurePolicyOf(options),
       paramKind: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' },
       matchConstraints: {
         resourceRules: guardedRules(options, recognition.operations, recognition.subresources),
@@ -63,10 +64,10 @@ export function holderCheck(options: HolderCheckOptions): FencePolicy {
           name: 'holder',
           expression: "has(params.spec) && has(params.spec.holderIdentity) ? params.spec.holderIdentity : ''",
         },
-        recognition.writer,
+        ...recognition.variables,
       ],
       validations: [
-        recognition.known,
+        ...recognition.known,
         {
           expression: "variables.holder != ''",
           message: `nobody holds the Lease ${lease.namespace}/${lease.name}`,
@@ -84,8 +85,8 @@ export function holderCheck(options: HolderCheckOptions): FencePolicy {
 interface Recognition {
   readonly operations: readonly string[]
   readonly subresources: boolean
-  readonly writer: V1Variable
-  readonly known: V1Validation
+  readonly variables: readonly V1Variable[]
+  readonly known: readonly V1Validation[]
   readonly matches: string
 }
 
@@ -93,31 +94,44 @@ const RECOGNITION: Readonly<Record<string, Recognition>> = {
   pod: {
     operations: ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'],
     subresources: true,
-    writer: {
-      name: 'writer',
-      expression:
-        `has(request.userInfo.extra) && '${POD_NAME_EXTRA}' in request.userInfo.extra && ` +
-        `size(request.userInfo.extra['${POD_NAME_EXTRA}']) > 0 ? request.userInfo.extra['${POD_NAME_EXTRA}'][0] : ''`,
-    },
-    known: {
-      expression: "variables.writer != ''",
-      message: 'the token of the writer is not bound to a Pod, so whether it belongs to the holder cannot be told',
-    },
+    variables: [
+      {
+        name: 'writer',
+        expression:
+          `has(request.userInfo.extra) && '${POD_NAME_EXTRA}' in request.userInfo.extra && ` +
+          `size(request.userInfo.extra['${POD_NAME_EXTRA}']) > 0 ? request.userInfo.extra['${POD_NAME_EXTRA}'][0] : ''`,
+      },
+    ],
+    known: [
+      {
+        expression: "variables.writer != ''",
+        message: 'the token of the writer is not bound to a Pod, so whether it belongs to the holder cannot be told',
+      },
+    ],
     matches: "variables.holder == variables.writer || variables.holder.startsWith(variables.writer + '_')",
   },
   annotation: {
     operations: ['CREATE', 'UPDATE'],
     subresources: false,
-    writer: {
-      name: 'writer',
-      expression:
-        `has(object.metadata.annotations) && '${HOLDER_ANNOTATION}' in object.metadata.annotations ` +
-        `? object.metadata.annotations['${HOLDER_ANNOTATION}'] : ''`,
-    },
-    known: {
-      expression: "variables.writer != ''",
-      message: `the object does not carry the identity of the writer in the annotation ${HOLDER_ANNOTATION}`,
-    },
+    variables: [
+      { name: 'mark', expression: celAnnotation('object', HOLDER_ANNOTATION) },
+      { name: 'storedMark', expression: celAnnotation('oldObject', HOLDER_ANNOTATION) },
+      {
+        name: 'writer',
+        expression: "variables.mark.contains('#') ? variables.mark.substring(0, variables.mark.lastIndexOf('#')) : ''",
+      },
+    ],
+    known: [
+      {
+        expression: "variables.writer != ''",
+        message: `the write does not carry the identity of the writer, "#" and a text of its own in the annotation ${HOLDER_ANNOTATION}`,
+      },
+      {
+        // A patch that leaves the annotation alone leaves there what the last writer put into it.
+        expression: "variables.mark == '' || variables.mark != variables.storedMark",
+        message: `the write does not name the annotation ${HOLDER_ANNOTATION}, or repeats what is stored there`,
+      },
+    ],
     matches: 'variables.holder == variables.writer',
   },
 }

@@ -1,7 +1,7 @@
 import type { V1Validation } from '@kubernetes/client-node'
 import { EPOCH_ANNOTATION, LEASE_ANNOTATION } from '../gate/epoch-stamp.ts'
 import { assertFenceOptions, FENCE_OPTION_NAMES, guardedRules, leaseRule, type FenceOptions } from './fence-options.ts'
-import { celString, fencePolicy, type FencePolicy } from './fence-policy.ts'
+import { celAnnotation, celString, fencePolicy, type FencePolicy } from './fence-policy.ts'
 
 /** Options of {@link termCheck}. */
 export interface TermCheckOptions extends FenceOptions {
@@ -25,6 +25,10 @@ export interface TermCheckOptions extends FenceOptions {
  * | delete, deletecollection | no: they carry no object |
  * | a patch that does not name the annotation | no: it leaves the stored one as it is, as the writes of others have to |
  *
+ * An epoch is a version of the Lease, so the server takes none that is more than 100,000 ahead of the version that it knows: a
+ * forged epoch cannot keep later terms out for longer than the cluster takes for so many writes. The `epochBinding` does this; while
+ * the Lease does not exist, an epoch is bounded by 2^53 alone. Leave that binding out where the lease is kept elsewhere.
+ *
  * An object without the annotation is adopted by the first write that carries it. After that, the annotation cannot be removed,
  * nor can `tenure.dev/lease` be changed, so that two leases that guard one object show as a refusal that names both. An epoch
  * that is not a number of at most 64 bits is refused; a stored one that is none may be overwritten.
@@ -32,32 +36,47 @@ export interface TermCheckOptions extends FenceOptions {
  * @throws OptionsError naming the option that is wrong.
  */
 export function termCheck(options: TermCheckOptions): FencePolicy {
-  const { exemptUsers = [] } = options
+  const { exemptUsers = [], lease } = options
   assertFenceOptions('`termCheck()`', options, [...FENCE_OPTION_NAMES, 'exemptUsers'])
   const matchConditions = [
     { name: 'not-exempt', expression: `!(request.userInfo.username in [${exemptUsers.map(celString).join(', ')}])` },
   ]
   return fencePolicy(options, {
     name: 'term-check',
+    epochsOf: { name: lease.name, namespace: lease.namespace, parameterNotFoundAction: 'Allow' },
     spec: {
       failurePolicy: 'Fail',
+      paramKind: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' },
       matchConstraints: {
         resourceRules: guardedRules(options, ['CREATE', 'UPDATE'], true),
         excludeResourceRules: [leaseRule(options)],
       },
       ...(exemptUsers.length > 0 && { matchConditions }),
       variables: [
-        { name: 'stored', expression: annotation('oldObject', EPOCH_ANNOTATION) },
-        { name: 'given', expression: annotation('object', EPOCH_ANNOTATION) },
-        { name: 'storedLease', expression: annotation('oldObject', LEASE_ANNOTATION) },
-        { name: 'givenLease', expression: annotation('object', LEASE_ANNOTATION) },
+        { name: 'stored', expression: celAnnotation('oldObject', EPOCH_ANNOTATION) },
+        { name: 'given', expression: celAnnotation('object', EPOCH_ANNOTATION) },
+        { name: 'storedLease', expression: celAnnotation('oldObject', LEASE_ANNOTATION) },
+        { name: 'givenLease', expression: celAnnotation('object', LEASE_ANNOTATION) },
         { name: 'storedIsEpoch', expression: isEpoch('variables.stored') },
         { name: 'givenIsEpoch', expression: isEpoch('variables.given') },
+        {
+          name: 'largest',
+          expression: `params == null ? ${LARGEST_EPOCH} : int(params.metadata.resourceVersion) + ${LARGEST_LEAD}`,
+        },
       ],
       validations: VALIDATIONS,
     },
   })
 }
+
+/**
+ * By how much an epoch may be ahead of the version of the Lease that the API server knows. Its cache may not have the write yet by
+ * which the term began, and other objects have been written since the last one that it has.
+ */
+const LARGEST_LEAD = 100_000
+
+/** No store has counted to it; where there is no Lease to compare with, this much is certain. */
+const LARGEST_EPOCH = Number.MAX_SAFE_INTEGER
 
 const VALIDATIONS: V1Validation[] = [
   {
@@ -76,6 +95,12 @@ const VALIDATIONS: V1Validation[] = [
     messageExpression: `"the object is guarded by the lease " + variables.storedLease + ", the write names the lease '" + variables.givenLease + "'"`,
   },
   {
+    expression:
+      'variables.given == variables.stored || !variables.givenIsEpoch || int(variables.given) <= variables.largest',
+    message: 'no term of the lease can have had that epoch yet',
+    messageExpression: '"no term of the lease can have had the epoch " + variables.given + " yet"',
+  },
+  {
     // Evaluated in this order, so that nothing is converted that is no number.
     expression: '!variables.storedIsEpoch || !variables.givenIsEpoch || int(variables.given) >= int(variables.stored)',
     message: 'the write belongs to an older term than the stored object',
@@ -83,13 +108,6 @@ const VALIDATIONS: V1Validation[] = [
       '"the write belongs to the term with epoch " + variables.given + ", the stored object to the newer one with epoch " + variables.stored',
   },
 ]
-
-/** The value of an annotation; the empty string where there is none. */
-function annotation(object: 'object' | 'oldObject', key: string): string {
-  const annotations = `${object}.metadata.annotations`
-  const isThere = `${object} != null && has(${object}.metadata) && has(${annotations}) && ${celString(key)} in ${annotations}`
-  return `${isThere} ? string(${annotations}[${celString(key)}]) : ''`
-}
 
 const LARGEST_INT64 = '9223372036854775807'
 

@@ -38,7 +38,8 @@ export interface ApiStream {
  * Sends requests to an API server over connections of its own.
  *
  * Owns its connections. A request lasts until it is answered, fails, or its signal aborts. It uses the credentials that the
- * kubeconfig gave no more than 5 s ago; when the server refuses those, it is repeated at once with what the kubeconfig gives then.
+ * kubeconfig gave no more than 5 s ago; when the server refuses those, it is repeated at once with what the kubeconfig gives then:
+ * files are read and plugins run again.
  * Every failure is an {@link ApiRequestError} that says whether the request can have taken effect.
  */
 export class ApiTransport {
@@ -68,7 +69,7 @@ export class ApiTransport {
 
   /** Sends a request and resolves as soon as a successful answer begins. @throws ApiRequestError */
   async open(request: ApiRequest): Promise<ApiStream> {
-    return this.#withCurrentCredentials(() => this.#openOnce(request))
+    return this.#withCurrentCredentials(request, (settings) => this.#openOnce(request, settings))
   }
 
   /** Destroys all connections and resolves when they are gone. Requests under way fail; no request may follow. */
@@ -77,8 +78,8 @@ export class ApiTransport {
     await this.#pool.close()
   }
 
-  async #openOnce(request: ApiRequest): Promise<ApiStream> {
-    const exchange = await this.#start(request)
+  async #openOnce(request: ApiRequest, settings: ConnectionSettings): Promise<ApiStream> {
+    const exchange = this.#start(request, settings)
     try {
       const response = await exchange.response()
       if (!isSuccess(response)) throw await failedResponse(request, exchange, response)
@@ -96,14 +97,14 @@ export class ApiTransport {
       throw notSent(request, 'the request was aborted before it was sent', cause)
     }
     try {
-      return await this.#withCurrentCredentials(() => this.#exchange(request))
+      return await this.#withCurrentCredentials(request, (settings) => this.#exchange(request, settings))
     } finally {
       this.#slots.release()
     }
   }
 
-  async #exchange(request: ApiRequest): Promise<unknown> {
-    const exchange = await this.#start(request)
+  async #exchange(request: ApiRequest, settings: ConnectionSettings): Promise<unknown> {
+    const exchange = this.#start(request, settings)
     try {
       const response = await exchange.response()
       if (!isSuccess(response)) throw await failedResponse(request, exchange, response)
@@ -113,10 +114,16 @@ export class ApiTransport {
     }
   }
 
-  async #start(request: ApiRequest): Promise<Exchange> {
-    const settings = await this.#settings(request)
+  #start(request: ApiRequest, settings: ConnectionSettings): Exchange {
     if (this.#closed) throw notSent(request, 'the transport is closed')
-    return Exchange.start(request, { settings, pooled: this.#pool.acquire(settings), userAgent: this.#userAgent })
+    const pooled = this.#pool.acquire(settings)
+    try {
+      return Exchange.start(request, { settings, pooled, userAgent: this.#userAgent })
+    } catch (cause) {
+      // Node refuses a certificate that is none, or a token that no header can hold.
+      pooled.release('sound')
+      throw notSent(request, `it cannot be sent with these credentials: ${textOf(cause)}`, cause)
+    }
   }
 
   async #settings(request: ApiRequest): Promise<ConnectionSettings> {
@@ -129,16 +136,22 @@ export class ApiTransport {
     }
   }
 
-  /** Credentials that are refused may have been replaced since the kubeconfig was asked for them. */
-  async #withCurrentCredentials<T>(attempt: () => Promise<T>): Promise<T> {
-    const { known } = this.#current
+  /** Credentials that are refused may have been replaced since the kubeconfig was asked for them, and so may an address. */
+  async #withCurrentCredentials<T>(
+    request: ApiRequest,
+    attempt: (settings: ConnectionSettings) => Promise<T>,
+  ): Promise<T> {
+    const wasKnown = this.#current.known !== undefined
+    const settings = await this.#settings(request)
     try {
-      return await attempt()
+      return await attempt(settings)
     } catch (error) {
-      if (!(error instanceof ApiRequestError) || error.failure !== 'unauthenticated') throw error
-      if (known === undefined || this.#current.known === known) this.#current.forget()
-      if (known === undefined) throw error
-      return attempt()
+      if (!(error instanceof ApiRequestError)) throw error
+      if (error.failure === 'unreachable') this.#current.forget(settings)
+      if (error.failure !== 'unauthenticated') throw error
+      const mayDiffer = this.#current.renew(settings)
+      if (!wasKnown && !mayDiffer) throw error
+      return attempt(await this.#settings(request))
     }
   }
 }

@@ -1,6 +1,10 @@
-import { Agent } from 'node:http'
+import { Agent, validateHeaderValue } from 'node:http'
 import type { RequestOptions } from 'node:https'
 import type { Cluster, KubeConfig } from '@kubernetes/client-node'
+import type { Clock } from '@tenure/core'
+import { assertServer } from '../config/assert-server.ts'
+import { KubeConfigError } from '../config/kube-config-error.ts'
+import { currentUser, reload, type CurrentUser, type IssuedCredential } from './credentials.ts'
 
 /** Where and how to connect: what a kubeconfig says at one moment. Tokens and certificates may differ the next time. */
 export interface ConnectionSettings {
@@ -12,6 +16,10 @@ export interface ConnectionSettings {
   readonly proxyUrl: string | undefined
   /** An agent of our own that goes through the proxy, where there is one. */
   readonly proxyAgent: Agent | undefined
+  /** The kubeconfig with the cluster and the user of that moment, and with agents of its own. */
+  readonly view: KubeConfig
+  /** What a plugin gave, where one did. */
+  readonly issued: IssuedCredential | undefined
 }
 
 const TLS_KEYS = ['ca', 'cert', 'key', 'pfx', 'passphrase', 'servername', 'rejectUnauthorized'] as const
@@ -20,16 +28,21 @@ const TLS_KEYS = ['ca', 'cert', 'key', 'pfx', 'passphrase', 'servername', 'rejec
 type TlsMaterial = Pick<RequestOptions, (typeof TLS_KEYS)[number]>
 
 /**
- * Asks a kubeconfig how to connect right now. Runs its authenticators, which refresh tokens as they see fit.
+ * Asks a kubeconfig how to connect right now, with the credentials of this moment.
  *
- * @throws Error when there is no current cluster, a file cannot be read or a plugin fails
+ * @throws KubeConfigError when there is no current cluster, a plugin fails or something is not supported; Error when a file cannot
+ * be read
  */
-export async function resolveConnectionSettings(kubeConfig: KubeConfig): Promise<ConnectionSettings> {
+export async function resolveConnectionSettings(kubeConfig: KubeConfig, clock: Clock): Promise<ConnectionSettings> {
+  reload(kubeConfig)
   const cluster = kubeConfig.getCurrentCluster()
-  if (cluster === null) throw new Error('The kubeconfig has no cluster for its current context')
-  const server = new URL(cluster.server)
+  if (cluster === null) throw new KubeConfigError('The kubeconfig has no cluster for its current context')
+  const server = assertServer(cluster)
+  const usable = plainHttpAllowed(cluster, server)
+  const current = await currentUser(kubeConfig, usable, clock)
+  const view = viewOf(kubeConfig, usable, current)
   const options: RequestOptions = {}
-  await isolatedView(kubeConfig, plainHttpAllowed(cluster, server)).applyToHTTPSOptions(options)
+  await (needsNoAgent(usable) ? withoutAgent(view) : view).applyToHTTPSOptions(options)
   return {
     server,
     headers: stringHeaders(options.headers),
@@ -37,6 +50,8 @@ export async function resolveConnectionSettings(kubeConfig: KubeConfig): Promise
     tls: Object.fromEntries(TLS_KEYS.flatMap((key) => (options[key] === undefined ? [] : [[key, options[key]]]))),
     proxyUrl: cluster.proxyUrl,
     proxyAgent: cluster.proxyUrl !== undefined && options.agent instanceof Agent ? options.agent : undefined,
+    view,
+    issued: current.issued,
   }
 }
 
@@ -54,17 +69,24 @@ function sameMaterial(a: unknown, b: unknown): boolean {
 }
 
 /**
- * The same kubeconfig, seen with another cluster entry and a cache of agents of its own: client-node keeps one agent for all
+ * The same kubeconfig, seen with another cluster and user and a cache of agents of its own: client-node keeps one agent for all
  * that use a kubeconfig, and the connections of an election must not be shared with anybody.
  */
-function isolatedView(kubeConfig: KubeConfig, cluster: Cluster): KubeConfig {
+function viewOf(kubeConfig: KubeConfig, cluster: Cluster, { user }: CurrentUser): KubeConfig {
   const view: KubeConfig = Object.create(kubeConfig, {
     agentCache: { value: new Map() },
     getCurrentCluster: { value: () => cluster },
-    // An agent costs as much as the rest of a request, and only the one for a proxy is used.
-    ...(needsNoAgent(cluster) && { createAgent: { value: () => undefined } }),
+    getCurrentUser: { value: () => user },
+    // What it would take over is what this view has been made of.
+    reload: { value: () => {} },
   })
   return view
+}
+
+/** An agent costs as much as the rest of a request, and only the one for a proxy is used. */
+function withoutAgent(view: KubeConfig): KubeConfig {
+  const bare: KubeConfig = Object.create(view, { createAgent: { value: () => undefined } })
+  return bare
 }
 
 /** client-node refuses plain HTTP where it makes the agent. */
@@ -83,7 +105,16 @@ function isLoopback(hostname: string): boolean {
 
 function stringHeaders(headers: RequestOptions['headers']): Record<string, string> {
   const entries = Array.isArray(headers) ? [] : Object.entries(headers ?? {})
-  return Object.fromEntries(
-    entries.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value).trim()]])),
-  )
+  const texts = entries.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value).trim()] as const]))
+  for (const [name, value] of texts) assertHeader(name, value)
+  return Object.fromEntries(texts)
+}
+
+/** What sends requests would quote the value in its error. */
+function assertHeader(name: string, value: string): void {
+  try {
+    validateHeaderValue(name, value)
+  } catch {
+    throw new KubeConfigError(`The credentials of the kubeconfig hold characters that the header ${name} cannot`)
+  }
 }

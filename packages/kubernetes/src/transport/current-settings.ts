@@ -1,6 +1,7 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { Clock } from '@tenure/core'
 import { type ConnectionSettings, resolveConnectionSettings } from './connection-settings.ts'
+import { withdraw } from './credentials.ts'
 
 /** A kubeconfig, or what gets one when the first request is made. */
 export type KubeConfigSource = KubeConfig | (() => KubeConfig | Promise<KubeConfig>)
@@ -10,25 +11,29 @@ const FRESH_MS = 5000
 
 interface Asked {
   readonly since: number
+  readonly context: string | undefined
   readonly settings: Promise<ConnectionSettings>
 }
 
 /**
  * How to connect, as a kubeconfig says, no more than 5 s ago.
  *
- * A token or certificate that changes is used that much later. Credentials that the server refuses should be
- * {@link CurrentSettings.forget | forgotten}, so that the next request has those of that moment.
+ * A token or certificate that changes is used that much later. Of credentials that the server refuses, and of an address that
+ * cannot be reached, {@link CurrentSettings.renew} and {@link CurrentSettings.forget} should be told, so that the next request has
+ * those of that moment.
  */
 export class CurrentSettings {
   readonly #source: KubeConfigSource
   readonly #clock: Clock
   #kubeConfig: Promise<KubeConfig> | undefined
+  #loaded: KubeConfig | undefined
   #asked: Asked | undefined
   #known: ConnectionSettings | undefined
 
   constructor(source: KubeConfigSource, clock: Clock) {
     this.#source = source
     this.#clock = clock
+    if (typeof source !== 'function') this.#loaded = source
   }
 
   /** The settings, where they are known without asking. */
@@ -49,21 +54,44 @@ export class CurrentSettings {
     }
   }
 
-  /** Has the kubeconfig asked anew next time. */
-  forget(): void {
+  /** Asks the kubeconfig again for the next request, unless it was asked since it gave these settings. */
+  forget(settings: ConnectionSettings): void {
+    if (this.#known === undefined || this.#known === settings) this.#drop()
+  }
+
+  /**
+   * {@link CurrentSettings.forget | Forgets} settings whose credentials the server refused, and has a plugin that gave them run
+   * again. Returns whether the next settings may differ although the kubeconfig was asked just now.
+   */
+  renew(settings: ConnectionSettings): boolean {
+    this.forget(settings)
+    const kubeConfig = this.#loaded
+    return kubeConfig !== undefined && withdraw(kubeConfig, settings.issued, this.#clock)
+  }
+
+  #drop(): void {
     this.#asked = undefined
     this.#known = undefined
   }
 
   #ask(): Asked {
-    this.forget()
-    const asked = { since: this.#clock.now(), settings: this.#loadKubeConfig().then(resolveConnectionSettings) }
+    this.#drop()
+    const settings = this.#resolve()
+    const asked = { since: this.#clock.now(), context: this.#loaded?.getCurrentContext(), settings }
     this.#asked = asked
     return asked
   }
 
+  async #resolve(): Promise<ConnectionSettings> {
+    this.#loaded ??= await this.#loadKubeConfig()
+    return resolveConnectionSettings(this.#loaded, this.#clock)
+  }
+
+  /** Another context of the same kubeconfig is another cluster, or another user: it must not get the credentials of the last one. */
   #isFresh(): boolean {
-    return this.#asked !== undefined && this.#clock.now() - this.#asked.since < FRESH_MS
+    const asked = this.#asked
+    if (asked === undefined || this.#clock.now() - asked.since >= FRESH_MS) return false
+    return asked.context === undefined || asked.context === this.#loaded?.getCurrentContext()
   }
 
   /** Loads the kubeconfig once; a failed attempt is forgotten, so that the next request tries again. */

@@ -7,6 +7,7 @@ import { ApiRequestError } from './api-request-error.ts'
 import { describeTarget, isWrite, pathWithQuery, type ApiRequest } from './api-request.ts'
 import type { PooledAgent } from './connection-pool.ts'
 import type { ConnectionSettings } from './connection-settings.ts'
+import { withoutOptions } from './without-options.ts'
 
 /** What an {@link Exchange} needs besides the request. */
 export interface ExchangeContext {
@@ -129,8 +130,9 @@ export class Exchange {
     else socket.once(secure ? 'secureConnect' : 'connect', note)
   }
 
-  #failure(cause: unknown): ApiRequestError {
+  #failure(failure: unknown): ApiRequestError {
     this.#failed = true
+    const cause = withoutOptions(failure)
     const { signal } = this.#request
     const staleConnection = this.#outgoing.reusedSocket && this.#response === undefined && !signal.aborted
     return new ApiRequestError(

@@ -17,7 +17,8 @@ export function statusError(target: ApiTarget, response: FailedResponse): ApiReq
   const status = isJsonObject(response.body) ? response.body : {}
   const retryAfterMs = retryAfter(response.headers, status)
   const reason = stringAt(status, 'reason')
-  return new ApiRequestError(failureOf(response.statusCode), messageOf(target, response.statusCode, status), {
+  const failure = isAnonymous(status) ? 'unauthenticated' : failureOf(response.statusCode)
+  return new ApiRequestError(failure, messageOf(target, response.statusCode, status), {
     statusCode: response.statusCode,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     ...(reason === undefined ? {} : { reason }),
@@ -42,10 +43,19 @@ function failureOf(statusCode: number): LockFailure {
   }
 }
 
+const ANONYMOUS =
+  'the request went without credentials that the server knows (403 for `system:anonymous`); give the user of the kubeconfig a ' +
+  'token, a client certificate or a credential plugin'
+
+/** A Role for nobody in particular is not what is missing. */
+function isAnonymous(status: JsonObject): boolean {
+  return status['code'] === 403 && (stringAt(status, 'message') ?? '').includes('User "system:anonymous"')
+}
+
 function messageOf(target: ApiTarget, statusCode: number, status: JsonObject): string {
   const said = stringAt(status, 'message')
   return (
-    `Could not ${describeTarget(target)}: ${explain(target, statusCode, status)}` +
+    `Could not ${describeTarget(target)}: ${isAnonymous(status) ? ANONYMOUS : explain(target, statusCode, status)}` +
     (said ? `; the server said: ${said}` : '')
   )
 }

@@ -32,7 +32,8 @@ export interface HealthAnswer {
  */
 export class HealthEndpoint {
   readonly #options: HealthEndpointOptions
-  #lastFailures = ''
+  /** The checks that failed when they were last run. */
+  readonly #failing = new Set<string>()
 
   constructor(options: HealthEndpointOptions) {
     this.#options = options
@@ -63,16 +64,23 @@ export class HealthEndpoint {
     return { status: 500, body: `internal server error: ${reasonOf(result.failure)}\n` }
   }
 
-  /** Logs a change of what fails, so that a restart by a probe can be explained later. */
+  /**
+   * Logs a change of what fails, so that a restart by a probe can be explained later. A check that was excluded keeps what is known
+   * of it: whoever may ask could otherwise fill the log.
+   */
   #report(results: readonly HealthCheckResult[]): void {
-    const failed = results.filter(({ failure }) => failure !== undefined)
-    const failures = failed.map(({ name }) => name).join(', ')
-    if (failures === this.#lastFailures) return
-    this.#lastFailures = failures
-    const { logger, name: endpoint } = this.#options
+    const before = [...this.#failing].join(', ')
+    const { logger, name: endpoint, probe } = this.#options
+    for (const name of this.#failing) if (!probe.names.includes(name)) this.#failing.delete(name)
+    for (const { name, failure } of results) {
+      if (failure === undefined) this.#failing.delete(name)
+      else this.#failing.add(name)
+    }
+    const failures = [...this.#failing].join(', ')
+    if (failures === before) return
+    const checks = results.filter(({ failure }) => failure !== undefined).map(describe)
     if (failures === '') logger.info({ event: 'health-check', endpoint }, `${endpoint} passes again`)
-    else
-      logger.warn({ event: 'health-check', endpoint, checks: failed.map(describe) }, `${endpoint} fails: ${failures}`)
+    else logger.warn({ event: 'health-check', endpoint, checks }, `${endpoint} fails: ${failures}`)
   }
 }
 

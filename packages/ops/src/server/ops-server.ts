@@ -103,7 +103,11 @@ export class OpsServer implements Service {
   }
 
   #createApp({ livez, readyz }: HealthProbes, waits: BoundedWaits): FastifyInstance {
-    const app = fastify({ logger: false, forceCloseConnections: true })
+    const app = fastify({
+      logger: false,
+      forceCloseConnections: true,
+      routerOptions: { maxParamLength: LONGEST_CHECK_NAME },
+    })
     app.addHook('onSend', async (_request, reply) => {
       reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
     })
@@ -123,13 +127,16 @@ export class OpsServer implements Service {
   #onError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const status = statusOf(error)
     if (status === 500)
-      this.#options.logger.error({ event: 'ops-error', url: request.url, err: error }, 'request failed')
+      this.#options.logger.error({ event: 'ops-error', path: request.url.split('?')[0], err: error }, 'request failed')
     const body = status === 500 ? 'internal server error\n' : 'bad request\n'
     return reply.code(status).type(TEXT).send(body)
   }
 }
 
 const TEXT = 'text/plain; charset=utf-8'
+
+/** As long as Node lets a head be. The name of a check holds that of its lease, of up to 253 characters, and what the user called it. */
+const LONGEST_CHECK_NAME = 16_384
 
 function addHealthRoutes(app: FastifyInstance, name: string, endpoint: HealthEndpoint): void {
   app.get(`/${name}`, async (request, reply) => {

@@ -12,7 +12,7 @@
  */
 import { silentLogger, systemClock, systemRandom, type Clock, type Logger, type Random } from '@tenure/core'
 import { randomUUID } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { createServer, type Server } from 'node:https'
 import type { Socket } from 'node:net'
 import { Authenticator, ADMIN_GROUP, type ApiUser, type TokenUser } from './access/authentication.ts'
@@ -108,7 +108,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     requests,
     store: state.store,
     kubeConfig,
-    writeKubeConfig: (path, user) => writeFile(path, kubeConfig(user), { mode: 0o600 }),
+    writeKubeConfig: (path, user) => writeSecret(path, kubeConfig(user)),
     stop,
     [Symbol.asyncDispose]: stop,
   }
@@ -225,4 +225,15 @@ function listen(server: Server, port: number): Promise<number> {
       resolve(typeof address === 'object' && address !== null ? address.port : port)
     })
   })
+}
+
+/** Writes a file that its owner alone may read, also where there is one already that others may. */
+async function writeSecret(path: string, content: string): Promise<void> {
+  const file = await open(path, 'w', 0o600)
+  try {
+    await file.chmod(0o600)
+    await file.writeFile(content)
+  } finally {
+    await file.close()
+  }
 }

@@ -1,0 +1,30 @@
+import type { Cluster } from '@kubernetes/client-node'
+import { KubeConfigError } from './kube-config-error.ts'
+
+const PROXY_SCHEMES: readonly string[] = ['http:', 'https:', 'socks:', 'socks4:', 'socks4a:', 'socks5:', 'socks5h:']
+
+/**
+ * The URL of the server of a cluster.
+ *
+ * @throws KubeConfigError for an address that cannot be used. It never quotes an address, which may hold a password.
+ */
+export function assertServer({ name, server, proxyUrl }: Cluster): URL {
+  if (!URL.canParse(server)) throw new KubeConfigError(`The cluster \`${name}\` has a \`server\` that is no URL`)
+  const url = new URL(server)
+  if (!/^https?:$/.test(url.protocol)) {
+    throw new KubeConfigError(
+      `The cluster \`${name}\` has a \`server\` that begins with neither \`https:\` nor \`http:\``,
+    )
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new KubeConfigError(
+      `The cluster \`${name}\` has credentials in its \`server\`, which are never sent; move them to \`username\` and \`password\` of the user`,
+    )
+  }
+  if (proxyUrl && (!URL.canParse(proxyUrl) || !PROXY_SCHEMES.includes(new URL(proxyUrl).protocol))) {
+    throw new KubeConfigError(
+      `The cluster \`${name}\` has a proxy that is not supported; its URL has to begin with one of ${PROXY_SCHEMES.join(', ')}`,
+    )
+  }
+  return url
+}

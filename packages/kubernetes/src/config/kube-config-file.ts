@@ -1,0 +1,100 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, isAbsolute, join } from 'node:path'
+import { KubeConfig, loadYaml, type User } from '@kubernetes/client-node'
+import { textOf } from '@tenure/core'
+import { isJsonObject, objectAt, stringAt, type JsonObject } from '../transport/json-object.ts'
+import { KubeConfigError } from './kube-config-error.ts'
+import type { KubeConfigParts } from './loaded-kube-config.ts'
+
+/** Keys of a user that client-node does not know. Without them, requests would go as somebody else. */
+const UNSUPPORTED_USER_KEYS = ['as-uid', 'as-groups', 'as-user-extra'] as const
+
+/** Returns the text of a file, or undefined where there is none. @throws KubeConfigError when it cannot be read */
+export function readKubeConfigFile(path: string): string | undefined {
+  if (!existsSync(path)) return undefined
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new KubeConfigError(`The kubeconfig ${path} cannot be read: ${textOf(cause)}`, { cause })
+  }
+}
+
+/**
+ * Parses a kubeconfig. Relative paths in it are relative to its folder.
+ *
+ * @throws KubeConfigError, which never quotes the file: it holds credentials
+ */
+export function parseKubeConfigFile(path: string, text: string): KubeConfigParts {
+  const document = parseYaml(path, text)
+  const kubeConfig = new KubeConfig()
+  try {
+    // client-node reads the key `token-file` at once, and never again.
+    kubeConfig.loadFromString(JSON.stringify(withoutTokenFiles(document)))
+    kubeConfig.makePathsAbsolute(dirname(path))
+  } catch (error) {
+    throw new KubeConfigError(`The kubeconfig ${path} cannot be read: ${textOf(error)}`)
+  }
+  const { clusters, contexts, currentContext } = kubeConfig
+  const entries = entriesOf(document, 'users')
+  const users = kubeConfig.users.map((user, index) => completeUser(user, objectAt(entries[index] ?? {}, 'user'), path))
+  return { clusters, users, contexts, currentContext }
+}
+
+/** What a parser says of a syntax error may quote the text around it, so only the place is passed on. */
+function parseYaml(path: string, text: string): JsonObject {
+  let document: unknown
+  try {
+    document = loadYaml(text)
+  } catch (error) {
+    throw new KubeConfigError(`The kubeconfig ${path} cannot be read: it is not valid YAML${placeOf(error)}`)
+  }
+  if (isJsonObject(document)) return document
+  throw new KubeConfigError(`The kubeconfig ${path} cannot be read: it is empty or not a mapping`)
+}
+
+function placeOf(error: unknown): string {
+  const mark: unknown = error instanceof Error ? Reflect.get(error, 'mark') : undefined
+  const [line, column] = isJsonObject(mark) ? [Number(mark['line']), Number(mark['column'])] : []
+  return line === undefined || column === undefined ? '' : ` at line ${line + 1}, column ${column + 1}`
+}
+
+function entriesOf(document: JsonObject, key: string): readonly JsonObject[] {
+  const entries = document[key]
+  return Array.isArray(entries) ? entries.map((entry: unknown) => (isJsonObject(entry) ? entry : {})) : []
+}
+
+function withoutTokenFiles(document: JsonObject): JsonObject {
+  if (!Array.isArray(document['users'])) return document
+  const users = document['users'].map((entry: unknown) => {
+    if (!isJsonObject(entry) || !isJsonObject(entry['user'])) return entry
+    const { 'token-file': _, ...user } = entry['user']
+    return { ...entry, user }
+  })
+  return { ...document, users }
+}
+
+/** Adds what client-node does not read: the file of a token, which wins over a token beside it, and the folder of a plugin. */
+function completeUser(user: User, entry: JsonObject, path: string): User {
+  const unsupported = UNSUPPORTED_USER_KEYS.find((key) => entry[key] !== undefined)
+  if (unsupported !== undefined) {
+    throw new KubeConfigError(
+      `The kubeconfig ${path} has the key \`${unsupported}\` in user \`${user.name}\`, which is not supported`,
+    )
+  }
+  const tokenFile = stringAt(entry, 'tokenFile') ?? stringAt(entry, 'token-file')
+  const folder = dirname(path)
+  const command: unknown = isJsonObject(user.exec) ? user.exec['command'] : undefined
+  const hasFolder = typeof command === 'string' && command.includes('/')
+  const { token, authProvider, ...rest } = user
+  return {
+    ...rest,
+    ...(hasFolder && { exec: { ...(user.exec as JsonObject), command: absolute(folder, command) } }),
+    ...(tokenFile
+      ? { authProvider: { name: 'tokenFile', config: { tokenFile: absolute(folder, tokenFile) } } }
+      : { ...(token !== undefined && { token }), authProvider }),
+  }
+}
+
+function absolute(folder: string, path: string): string {
+  return isAbsolute(path) ? path : join(folder, path)
+}

@@ -1,0 +1,56 @@
+import { BlockList, isIP } from 'node:net'
+
+/**
+ * The proxy that the environment names for a server, as Go programs such as kubectl read it: `HTTPS_PROXY` or `HTTP_PROXY` by the
+ * scheme of the server, unless `NO_PROXY` lists it or it is on this machine. Names in lower case count too.
+ */
+export function proxyFromEnvironment(server: string, env: NodeJS.ProcessEnv): string | undefined {
+  const url = tryParseUrl(server)
+  if (url === undefined) return undefined
+  const names = url.protocol === 'http:' ? ['HTTP_PROXY', 'http_proxy'] : ['HTTPS_PROXY', 'https_proxy']
+  const proxy = firstOf(env, names)
+  if (proxy === undefined || isExcluded(url, firstOf(env, ['NO_PROXY', 'no_proxy']) ?? '')) return undefined
+  return proxy.includes('://') ? proxy : `http://${proxy}`
+}
+
+function firstOf(env: NodeJS.ProcessEnv, names: readonly string[]): string | undefined {
+  return names.map((name) => env[name]).find((value) => value !== undefined && value !== '')
+}
+
+function isExcluded(server: URL, list: string): boolean {
+  const host = server.hostname.replace(/^\[|\]$/g, '').toLowerCase()
+  const port = server.port === '' ? (server.protocol === 'http:' ? '80' : '443') : server.port
+  if (host === 'localhost' || (isIP(host) !== 0 && isInSubnet(host, isIP(host) === 4 ? '127.0.0.0/8' : '::1/128')))
+    return true
+  return list
+    .split(',')
+    .map((entry) => entry.trim().toLowerCase())
+    .some((entry) => entry !== '' && matches(entry, host, port))
+}
+
+/** One entry of `NO_PROXY`: `*`, an address, a range of addresses, a domain with its subdomains, or with a dot those alone. */
+function matches(entry: string, host: string, port: string): boolean {
+  if (entry === '*') return true
+  if (entry.includes('/')) return isIP(host) !== 0 && isInSubnet(host, entry)
+  const [, name = entry, entryPort = port] = /^(\[[^\]]*\]|[^:]*):(\d+)$/.exec(entry) ?? []
+  if (entryPort !== port) return false
+  const domain = name.replace(/^\[|\]$/g, '').replace(/^\*\./, '.')
+  if (isIP(domain) !== 0) return domain === host
+  return domain.startsWith('.') ? host.endsWith(domain) : host === domain || host.endsWith(`.${domain}`)
+}
+
+function isInSubnet(address: string, subnet: string): boolean {
+  const [network = '', prefix = ''] = subnet.split('/')
+  const family = isIP(network)
+  const bits = Number(prefix)
+  if (family === 0 || family !== isIP(address) || !/^\d{1,3}$/.test(prefix) || bits > (family === 4 ? 32 : 128))
+    return false
+  const type = family === 4 ? 'ipv4' : 'ipv6'
+  const list = new BlockList()
+  list.addSubnet(network, bits, type)
+  return list.check(address, type)
+}
+
+function tryParseUrl(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined
+}

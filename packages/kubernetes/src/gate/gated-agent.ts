@@ -1,0 +1,86 @@
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { isWriteMethod, type WriteGate } from '@tenure/core'
+import { isSession } from './gated-session.ts'
+
+/** What a {@link gatedAgent} is made of. */
+export interface GatedAgentOptions {
+  readonly gate: WriteGate
+  /** Of the server, for errors. */
+  readonly url: string
+  /** Called when the server refuses the credentials of a request. */
+  readonly onRefused: () => void
+}
+
+const UNAUTHORIZED = 401
+
+/**
+ * An agent for requests of `node:http` and `node:https` whose writes stop with the gate, whoever keeps the options that it is in.
+ * A request that asks for another protocol, as sessions in containers do, is a write.
+ */
+export function gatedAgent(agent: Agent, options: GatedAgentOptions): Agent {
+  const addRequest = (request: ClientRequest, ...rest: readonly unknown[]) => {
+    request.once('response', ({ statusCode }) => statusCode === UNAUTHORIZED && options.onRefused())
+    const guard = new RequestGuard(request, options)
+    if (!guard.admits('not-sent')) {
+      // Without a connection, this is how an agent tells a request that it failed.
+      request.onSocket(null as unknown as Socket)
+      return
+    }
+    guard.watch()
+    Reflect.apply(Reflect.get(agent, 'addRequest'), agent, [request, ...rest])
+  }
+  const gated: Agent = Object.create(agent, { addRequest: { value: addRequest } })
+  return gated
+}
+
+/** Sees to it that one request is not sent, or is aborted, when the gate is closed. */
+class RequestGuard {
+  readonly #request: ClientRequest
+  readonly #options: GatedAgentOptions
+
+  constructor(request: ClientRequest, options: GatedAgentOptions) {
+    this.#request = request
+    this.#options = options
+  }
+
+  /** Destroys the request when it is a write and the gate is closed. */
+  admits(outcome: 'not-sent' | 'unknown'): boolean {
+    const { gate, url } = this.#options
+    const request = this.#request
+    if (request.destroyed || !isWrite(request) || gate.isOpen()) return true
+    request.destroy(gate.refuse({ method: request.method, url: `${url}${request.path}`, outcome }))
+    return false
+  }
+
+  /** Asks the gate again when the connection is there, and when the gate closes, until the answer begins or a session ends. */
+  watch(): void {
+    const { signal } = this.#options.gate
+    const request = this.#request
+    const onGateClosed = () => isSession(request) || this.admits('unknown')
+    const leave = () => signal.removeEventListener('abort', onGateClosed)
+    signal.addEventListener('abort', onGateClosed, { once: true })
+    request.prependOnceListener('socket', (socket: Socket) => {
+      if (this.admits('not-sent') && socket.connecting) {
+        socket.prependOnceListener('connect', () => void this.admits('not-sent'))
+      }
+    })
+    request.once('response', leave)
+    request.once('close', leave)
+    request.once('upgrade', (_answer: IncomingMessage, socket: Socket) => this.#endWithGate(socket))
+  }
+
+  #endWithGate(socket: Socket): void {
+    const { gate, url } = this.#options
+    const { method, path } = this.#request
+    if (isSession(this.#request)) return
+    const onGateClosed = () => void socket.destroy(gate.refuse({ method, url: `${url}${path}`, outcome: 'unknown' }))
+    if (gate.signal.aborted) return onGateClosed()
+    gate.signal.addEventListener('abort', onGateClosed, { once: true })
+    socket.once('close', () => gate.signal.removeEventListener('abort', onGateClosed))
+  }
+}
+
+function isWrite(request: ClientRequest): boolean {
+  return isWriteMethod(request.method) || request.hasHeader('upgrade')
+}

@@ -1,0 +1,171 @@
+import { readFile } from 'node:fs/promises'
+import { devNull } from 'node:os'
+import { KubeConfig, type Cluster, type User } from '@kubernetes/client-node'
+import { textOf, type Clock } from '@tenure/core'
+import { KubeConfigError } from '../config/kube-config-error.ts'
+import { LoadedKubeConfig } from '../config/loaded-kube-config.ts'
+import { runExecPlugin, type ExecCredential } from './exec-credential.ts'
+import { isJsonObject, objectAt, stringAt, type JsonObject } from './json-object.ts'
+
+/** A plugin is not run again sooner: a server that refuses everything must not start processes without end. */
+const SHORTEST_USE_MS = 1000
+
+type Authenticator = Parameters<KubeConfig['addAuthenticator']>[0]
+type AuthenticatedOptions = Parameters<Authenticator['applyAuthentication']>[1]
+
+/** What a plugin gave for one user, for as long as it is used. */
+export interface IssuedCredential {
+  readonly plugin: string
+  readonly since: number
+  readonly credential: Promise<ExecCredential>
+}
+
+/** A user as it is to authenticate now. */
+export interface CurrentUser {
+  readonly user: User
+  /** What a plugin gave for it; undefined where everything was read at this moment. */
+  readonly issued: IssuedCredential | undefined
+}
+
+/** All that use one kubeconfig share what its plugins gave, so that a plugin runs once for all of them, until its file changes. */
+const issuedFor = new WeakMap<readonly User[], IssuedCredential>()
+
+/**
+ * The current user of a kubeconfig with the credentials of this moment: a token file is read, a plugin is run unless what it gave
+ * last is still valid, and a kubeconfig that was loaded from a file follows that file.
+ *
+ * client-node would read a token file once a minute, run a plugin that names no expiry only once, and send requests without
+ * credentials where it does not understand how to get them.
+ *
+ * @throws KubeConfigError when there are no credentials where the kubeconfig names some. It never quotes a credential.
+ */
+export async function currentUser(kubeConfig: KubeConfig, cluster: Cluster, clock: Clock): Promise<CurrentUser> {
+  const user = kubeConfig.getCurrentUser() ?? { name: '' }
+  const provider = isJsonObject(user.authProvider) ? user.authProvider : undefined
+  const config = provider === undefined ? {} : objectAt(provider, 'config')
+  const exec = [user.exec, config['exec']].find(isJsonObject)
+  if (exec !== undefined) return execUser(kubeConfig, { user, exec, cluster }, clock)
+  const tokenFile = stringAt(config, 'tokenFile')
+  if (tokenFile) return { user: withToken(user, await readToken(user, tokenFile)), issued: undefined }
+  if (provider === undefined || customAuthenticator(kubeConfig, user) !== undefined) return { user, issued: undefined }
+  return { user: withToken(user, await providerToken(user, stringAt(provider, 'name') ?? '')), issued: undefined }
+}
+
+/** Takes over what has changed in the files of a kubeconfig. */
+export function reload(kubeConfig: KubeConfig): void {
+  if (kubeConfig instanceof LoadedKubeConfig) kubeConfig.reload()
+}
+
+/** Has a plugin run again for the next request. Returns whether there is one, and what it gave was not given just now. */
+export function withdraw(kubeConfig: KubeConfig, issued: IssuedCredential | undefined, clock: Clock): boolean {
+  if (issued === undefined) return false
+  if (issuedFor.get(kubeConfig.users) !== issued) return true
+  if (clock.now() - issued.since < SHORTEST_USE_MS) return false
+  issuedFor.delete(kubeConfig.users)
+  return true
+}
+
+interface ExecUser {
+  readonly user: User
+  readonly exec: JsonObject
+  readonly cluster: Cluster
+}
+
+async function execUser(kubeConfig: KubeConfig, plugin: ExecUser, clock: Clock): Promise<CurrentUser> {
+  const issued = await issuedTo(kubeConfig, plugin, clock)
+  const { token, cert, key } = await issued.credential
+  const { user } = plugin
+  const { exec: _, certFile, keyFile, ...rest } = user
+  const pair = cert !== undefined && key !== undefined ? { certData: base64(cert), keyData: base64(key) } : undefined
+  const files = { ...(certFile !== undefined && { certFile }), ...(keyFile !== undefined && { keyFile }) }
+  return { user: withToken({ ...rest, ...(pair ?? files) }, token), issued }
+}
+
+/** What the plugin gave last, if that is valid; otherwise it is run. All that ask at the same time wait for one run. */
+async function issuedTo(
+  kubeConfig: KubeConfig,
+  { user, exec, cluster }: ExecUser,
+  clock: Clock,
+): Promise<IssuedCredential> {
+  const plugin = JSON.stringify([user.name, exec, cluster.server])
+  for (;;) {
+    const known = issuedFor.get(kubeConfig.users)
+    if (known?.plugin === plugin && !isExpired(await known.credential, clock)) return known
+    if (issuedFor.get(kubeConfig.users) !== known) continue
+    const credential = runExecPlugin({ user: user.name, exec, cluster })
+    const issued = { plugin, since: clock.now(), credential }
+    issuedFor.set(kubeConfig.users, issued)
+    credential.catch(() => issuedFor.get(kubeConfig.users) === issued && issuedFor.delete(kubeConfig.users))
+    return issued
+  }
+}
+
+function isExpired({ expiresAt = Infinity }: ExecCredential, clock: Clock): boolean {
+  return expiresAt <= clock.wallTime()
+}
+
+/** An empty file would have the request sent without credentials. */
+async function readToken(user: User, path: string): Promise<string> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (cause) {
+    const why = textOf(cause)
+    throw new KubeConfigError(`The token file of user \`${user.name}\` cannot be read: ${why}`, { cause })
+  }
+  const token = text.trim()
+  if (token === '') throw new KubeConfigError(`The token file ${path} of user \`${user.name}\` is empty`)
+  return token
+}
+
+/** What client-node's own authenticators say when they fail may hold what a command or a server answered. */
+async function providerToken(user: User, name: string): Promise<string> {
+  const what = `The \`auth-provider\` \`${name}\` of user \`${user.name}\``
+  const authenticator = authenticatorsOf(new KubeConfig(), 'authenticators').find((one) => one.isAuthProvider(user))
+  if (authenticator === undefined) throw new KubeConfigError(`${what} is not supported; use an \`exec\` plugin`)
+  const options: AuthenticatedOptions = { headers: {} }
+  const config = objectAt(objectAt(user as object as JsonObject, 'authProvider'), 'config')
+  const quiet = quietConfig(config)
+  try {
+    await authenticator.applyAuthentication({ ...user, authProvider: { name, config: quiet } }, options)
+    const { 'cmd-args': _, ...renewed } = quiet
+    Object.assign(config, renewed)
+  } catch (error) {
+    const code: unknown = error instanceof Error ? (Reflect.get(error, 'code') ?? error.name) : typeof error
+    throw new KubeConfigError(`${what} failed (${textOf(code)}); log in again, or use an \`exec\` plugin`)
+  }
+  const header = isJsonObject(options.headers) ? stringAt(options.headers, 'Authorization') : undefined
+  const token = header?.replace(/^Bearer /, '').trim()
+  if (!token || token === 'undefined') {
+    throw new KubeConfigError(
+      `${what} gave no token: it is missing, or expired without a way to renew it; log in again`,
+    )
+  }
+  return token
+}
+
+/** client-node runs `cmd-path` by a shell that shares the standard error output of the process. */
+function quietConfig(config: JsonObject): JsonObject {
+  if (!config['cmd-path']) return { ...config }
+  return { ...config, 'cmd-args': `${stringAt(config, 'cmd-args') ?? ''} 2>${devNull}` }
+}
+
+function customAuthenticator(kubeConfig: KubeConfig, user: User): Authenticator | undefined {
+  return authenticatorsOf(kubeConfig, 'custom_authenticators').find((one) => one.isAuthProvider(user))
+}
+
+/** The lists are private to client-node; where there is none, nothing is assumed. */
+function authenticatorsOf(kubeConfig: KubeConfig, list: 'authenticators' | 'custom_authenticators'): Authenticator[] {
+  const authenticators: unknown = Reflect.get(kubeConfig, list)
+  return Array.isArray(authenticators) ? authenticators : []
+}
+
+function withToken(user: User, token: string | undefined): User {
+  const { authProvider: _, token: own, ...rest } = user
+  const current = token ?? own
+  return { ...rest, ...(current !== undefined && { token: current }) }
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64')
+}
