@@ -12,6 +12,7 @@ import { JITTER_FACTOR } from '../election/timing-options.ts'
 import { HealthRegistry } from '../health/health-registry.ts'
 import { HealthProbe } from '../health/health-probe.ts'
 import type { Lock } from '../lock/lock.ts'
+import { type LockFailure, LockRequestError } from '../lock/lock-request-error.ts'
 import { resolveDurationMs } from '../options/duration.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
 import { OptionsError } from '../options/options-error.ts'
@@ -81,6 +82,7 @@ export class Candidacy {
   #isEndingProcess = false
   #started = false
   #lastProblem: Error | undefined
+  #refusal: Error | undefined
 
   constructor(options: CandidacyOptions) {
     this.#options = options
@@ -117,6 +119,14 @@ export class Candidacy {
     return this.#lastProblem
   }
 
+  /**
+   * Why the last attempt to acquire the lease was refused, where another attempt meets the same refusal: no permission, no
+   * namespace, an invalid object. Undefined again once this replica holds the lease.
+   */
+  get refusal(): Error | undefined {
+    return this.#refusal
+  }
+
   /** Whether the lease was seen at least once, even if only to be absent. */
   get hasObservedLease(): boolean {
     const state = this.#elector?.state
@@ -132,7 +142,7 @@ export class Candidacy {
     if (this.#death !== undefined) return `It does not stand for election any more: ${this.#death.message}.`
     const { config, clock } = this.#options
     const state = this.#elector?.state ?? INITIAL_STATE
-    const context = { config, now: clock.now(), tasks: this.liveTasks(), lastProblem: this.#lastProblem }
+    const context = { config, now: clock.now(), tasks: this.liveTasks(), lastProblem: this.#lastProblem ?? this.#refusal }
     return explain(state, context)
   }
 
@@ -244,6 +254,7 @@ export class Candidacy {
         break
       case 'request-failed':
         this.#lastProblem = effect.error
+        if (effect.purpose === 'acquire' && isRefusal(effect.error)) this.#refusal = effect.error
         this.#emit(effect)
         break
       case 'identity-taken':
@@ -437,6 +448,7 @@ export class Candidacy {
     if (state.kind === 'following') this.#warmUps?.begin('following')
     const to = describeState(state, { run: this.#run, wedged: this.#wedged })
     const from = this.#state
+    if (state.kind === 'leading' || state.kind === 'reserving') this.#refusal = undefined
     if (state.kind === 'following' && state.memory.watch === 'up' && this.hasObservedLease)
       this.#lastProblem = undefined
     if (isSameState(from, to)) return
@@ -495,3 +507,10 @@ export class Candidacy {
 }
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
+
+/** The failures that do not end by themselves. */
+const REFUSALS: ReadonlySet<LockFailure> = new Set(['not-found', 'unauthenticated', 'forbidden', 'rejected'])
+
+function isRefusal(error: Error): boolean {
+  return error instanceof LockRequestError && REFUSALS.has(error.failure)
+}

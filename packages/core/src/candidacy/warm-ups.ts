@@ -135,7 +135,7 @@ class Slot {
 
   #next(): void {
     if (!this.#wanted || this.#leaving !== undefined) return
-    const { lease, clock, cleanupTimeoutMs, onCleanupOverdue, onOver } = this.#options
+    const { lease, clock, logger, cleanupTimeoutMs, onCleanupOverdue, onOver } = this.#options
     const controller = this.#build()
     if (controller === undefined) return
     const { name } = controller
@@ -143,6 +143,7 @@ class Slot {
       controller,
       lease,
       clock,
+      logger,
       cleanupBudgetMs: () => cleanupTimeoutMs,
       onCleanupOverdue,
       onLateFailure: (error, task) => this.#lateFailure(run, error, task),
