@@ -10,11 +10,12 @@ export interface DevFlags {
   readonly kubeconfig?: string
 }
 
-/** Runs an embedded API server until SIGINT or SIGTERM. @throws OptionsError for a port that is none. */
+/** Runs an embedded API server, which creates the namespaces that are written to, until SIGINT or SIGTERM. @throws OptionsError for a port that is none. */
 export async function dev(flags: DevFlags): Promise<void> {
   const kubeConfigPath = resolve(flags.kubeconfig ?? 'tenure-kubeconfig.yaml')
   const port = parsePort(flags.port)
   const server = await startApiServer({
+    autoProvisionNamespaces: true,
     ...(port !== undefined && { port }),
     ...(flags.file !== undefined && { file: flags.file }),
   })
@@ -22,7 +23,10 @@ export async function dev(flags: DevFlags): Promise<void> {
     await server.writeKubeConfig(kubeConfigPath)
     // Whoever reads the last line may act on it at once.
     const end = interrupted()
-    console.log(`API server: ${server.url}\n\n  export KUBECONFIG=${kubeConfigPath}\n\nCtrl-C ends it.`)
+    console.log(
+      `API server: ${server.url}\n\n  export KUBECONFIG=${kubeConfigPath}\n\n` +
+        'Writing the first object into a namespace creates the namespace; a cluster answers 404 instead.\nCtrl-C ends it.',
+    )
     await end
   } finally {
     await server.stop()

@@ -40,6 +40,13 @@ export interface ApiServerOptions {
    * @default none: everything is forgotten at the end
    */
   readonly file?: string
+  /**
+   * Creates a namespace with the first object that is written into it, as the admission plugin `NamespaceAutoProvision` does. Other
+   * clusters answer 404 there.
+   *
+   * @default false
+   */
+  readonly autoProvisionNamespaces?: boolean
   /** Users who show a bearer token. Users with client certificates need not be listed. @default [] */
   readonly users?: readonly TokenUser[]
   /** @default silentLogger */
@@ -124,7 +131,8 @@ function createPipeline(
   for (const user of options.users ?? []) authenticator.addToken(user)
   const catalog = new ResourceCatalog()
   serveCustomResources(store, catalog)
-  const objects = new ObjectApi({ store, clock, random, createUid: randomUUID })
+  const { autoProvisionNamespaces = false } = options
+  const objects = new ObjectApi({ store, clock, random, createUid: randomUUID, autoProvisionNamespaces })
   const authorizer = new Authorizer(store)
   const handler = new ResourceHandler({ store, catalog, objects, authorizer })
   const faults = new Faults()

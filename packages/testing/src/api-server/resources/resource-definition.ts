@@ -5,6 +5,7 @@ import { decodeObject, type Decoded } from '../objects/decode-object.ts'
 import type { JsonObject } from '../objects/json-value.ts'
 import type { KubeObject } from '../objects/kube-object.ts'
 import type { ObjectSchema } from './object-schema.ts'
+import type { TableColumn } from '../tables/table-column.ts'
 import type { ObjectRef } from '../storage/store.ts'
 
 /** The rules that a name has to follow. */
@@ -40,6 +41,10 @@ export interface ResourceDefinition {
   /** Where the objects are stored. */
   readonly collection: string
   readonly schema: ObjectSchema
+  /** The columns of tables. @default those of the built-in kind; name and creation where there are none */
+  readonly columns?: readonly TableColumn[]
+  /** The schema of a custom resource as its definition gives it. */
+  readonly openApiSchema?: JsonObject
   readonly nameRule: NameRule
   /** Subresources that can be read and written, such as `status`. */
   readonly subresources: readonly string[]
