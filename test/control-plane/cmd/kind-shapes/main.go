@@ -41,13 +41,15 @@ var roots = []any{
 
 // Types that are written in JSON in another way than their fields say.
 var leaves = map[reflect.Type]string{
-	reflect.TypeFor[meta.Time]():            "time",
-	reflect.TypeFor[meta.MicroTime]():       "microTime",
-	reflect.TypeFor[intstr.IntOrString]():   "intOrString",
-	reflect.TypeFor[resource.Quantity]():    "quantity",
-	reflect.TypeFor[runtime.RawExtension](): "any",
-	reflect.TypeFor[meta.FieldsV1]():        "any",
-	reflect.TypeFor[[]byte]():               "bytes",
+	reflect.TypeFor[meta.Time]():                 "time",
+	reflect.TypeFor[meta.MicroTime]():            "microTime",
+	reflect.TypeFor[intstr.IntOrString]():        "intOrString",
+	reflect.TypeFor[resource.Quantity]():         "quantity",
+	reflect.TypeFor[runtime.RawExtension]():      "any",
+	reflect.TypeFor[meta.FieldsV1]():             "any",
+	reflect.TypeFor[[]byte]():                    "bytes",
+	reflect.TypeFor[authentication.ExtraValue](): "strings",
+	reflect.TypeFor[authorization.ExtraValue]():  "strings",
 }
 
 var definitions = openapi.GetOpenAPIDefinitions(func(path string) spec.Ref {

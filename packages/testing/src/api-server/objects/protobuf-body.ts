@@ -96,6 +96,8 @@ function decodeValue(value: WireValue, { type }: MessageField): JsonValue | unde
       return decodeTime(bytesOf(value), type)
     case 'quantity':
       return bytesByNumber(bytesOf(value))[1]?.toString() ?? '0'
+    case 'strings':
+      return [...new ProtobufReader(bytesOf(value))].map(([, item]) => bytesOf(item).toString())
     case 'intOrString':
       return decodeIntOrString(bytesOf(value))
     case 'any':

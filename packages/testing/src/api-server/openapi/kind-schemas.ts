@@ -124,6 +124,7 @@ const SCALARS: Readonly<Record<string, JsonObject>> = {
   quantity: { type: 'string' },
   intOrString: { type: 'string', format: 'int-or-string' },
   any: { type: 'object' },
+  strings: { type: 'array', items: { type: 'string' } },
 }
 
 function listType(merging: string): JsonObject {

@@ -30,7 +30,7 @@ apps.v1.DeploymentStrategy: type 1 string(Recreate|RollingUpdate); rollingUpdate
 apps.v1.RollingUpdateDeployment: maxUnavailable 1 intOrString; maxSurge 2 intOrString
 authentication.v1.SelfSubjectReview: metadata 1 meta.v1.ObjectMeta; status 2 authentication.v1.SelfSubjectReviewStatus
 authentication.v1.SelfSubjectReviewStatus: userInfo 1 authentication.v1.UserInfo
-authentication.v1.UserInfo: username 1 string; uid 2 string; groups 3 string[-]; extra 4 string[]{}
+authentication.v1.UserInfo: username 1 string; uid 2 string; groups 3 string[-]; extra 4 strings{}
 authorization.v1.FieldSelectorAttributes: rawSelector 1 string; requirements 2 meta.v1.FieldSelectorRequirement[-]
 authorization.v1.LabelSelectorAttributes: rawSelector 1 string; requirements 2 meta.v1.LabelSelectorRequirement[-]
 authorization.v1.NonResourceAttributes: path 1 string; verb 2 string
@@ -38,7 +38,7 @@ authorization.v1.ResourceAttributes: namespace 1 string; verb 2 string; group 3 
 authorization.v1.SelfSubjectAccessReview: metadata 1 meta.v1.ObjectMeta; spec! 2 authorization.v1.SelfSubjectAccessReviewSpec; status 3 authorization.v1.SubjectAccessReviewStatus
 authorization.v1.SelfSubjectAccessReviewSpec: resourceAttributes 1 authorization.v1.ResourceAttributes; nonResourceAttributes 2 authorization.v1.NonResourceAttributes
 authorization.v1.SubjectAccessReview: metadata 1 meta.v1.ObjectMeta; spec! 2 authorization.v1.SubjectAccessReviewSpec; status 3 authorization.v1.SubjectAccessReviewStatus
-authorization.v1.SubjectAccessReviewSpec: resourceAttributes 1 authorization.v1.ResourceAttributes; nonResourceAttributes 2 authorization.v1.NonResourceAttributes; user 3 string; groups 4 string[-]; extra 5 string[]{}; uid 6 string
+authorization.v1.SubjectAccessReviewSpec: resourceAttributes 1 authorization.v1.ResourceAttributes; nonResourceAttributes 2 authorization.v1.NonResourceAttributes; user 3 string; groups 4 string[-]; extra 5 strings{}; uid 6 string
 authorization.v1.SubjectAccessReviewStatus: allowed! 1 boolean; denied 4 boolean; reason 2 string; evaluationError 3 string
 coordination.v1.Lease: metadata 1 meta.v1.ObjectMeta; spec 2 coordination.v1.LeaseSpec
 coordination.v1.LeaseSpec: holderIdentity 1 string*; leaseDurationSeconds 2 int32*; acquireTime 3 microTime; renewTime 4 microTime; leaseTransitions 5 int32*; strategy 6 string*; preferredHolder 7 string*

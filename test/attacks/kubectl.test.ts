@@ -1,0 +1,31 @@
+import { startApiServer } from '@tenure/testing'
+import { startControlPlane } from '@tenure/test-control-plane'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { conversation } from './kubectl/conversation.ts'
+import { Kubectl, normalised } from './kubectl/kubectl.ts'
+
+const running = new AsyncDisposableStack()
+let embedded: Kubectl
+let real: Kubectl
+
+beforeAll(async () => {
+  const server = running.use(await startApiServer())
+  const controlPlane = await startControlPlane()
+  running.defer(() => controlPlane.stop())
+  embedded = running.use(await Kubectl.open(server.kubeConfig()))
+  real = running.use(await Kubectl.open(controlPlane.kubeConfig({ name: 'kubernetes-admin', groups: ['system:masters'] })))
+})
+
+afterAll(() => running.disposeAsync())
+
+describe('The embedded API server answers kubectl as kube-apiserver does', () => {
+  // Later commands depend on earlier ones.
+  for (const [index, { line, stdin, byDesign }] of conversation.entries()) {
+    test(`${index + 1}. kubectl ${line}`, async () => {
+      const [here, there] = (await Promise.all([embedded.run(line, stdin), real.run(line, stdin)])).map(normalised)
+      if (here === undefined || there === undefined) throw new Error('kubectl did not run')
+      const same = byDesign?.same ?? ((stdout: string) => stdout)
+      expect({ ...here, stdout: same(here.stdout) }).toEqual({ ...there, stdout: same(there.stdout) })
+    })
+  }
+})
