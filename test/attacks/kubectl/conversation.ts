@@ -1,3 +1,4 @@
+import type { Outcome } from './kubectl.ts'
 import { manifests, holderCheck, termCheck, toYaml } from '@tenure/kubernetes'
 
 /** One command that a user gives to kubectl. */
@@ -5,8 +6,8 @@ export interface Command {
   /** What follows `kubectl`. */
   readonly line: string
   readonly stdin?: string
-  /** Why the servers may answer this one differently, and what has to be the same all the same. */
-  readonly byDesign?: { readonly reason: string; readonly same: (stdout: string) => string }
+  /** Why the servers may answer this one differently, and what has to be the same nevertheless. */
+  readonly byDesign?: { readonly reason: string; readonly same: (outcome: Outcome) => unknown }
 }
 
 const NAMESPACE = 'kubectl'
@@ -66,9 +67,15 @@ const policies = toYaml(
 
 /** The real server has more kinds: what both must have is what the embedded one has. */
 const ONLY_SERVED = 'the embedded server does not have every kind'
+const NOTHING_RUNS = 'deployments are only stored by the embedded server, so there is nothing to scale'
+const GO_TEXT = 'kube-apiserver writes the patch as Go prints a map'
 /** Upstream's descriptions are not repeated: the fields and their types are the same. */
 const NO_DESCRIPTIONS = 'the embedded server has no descriptions of fields'
-const fieldsOnly = (stdout: string) => stdout.split('\n').filter((line) => /\t<|^(?:KIND|VERSION|GROUP|FIELD):/.test(line)).join('\n')
+const fieldsOnly = ({ code, stdout }: Outcome) => ({
+  code,
+  fields: stdout.split('\n').filter((line) => /^ *\S+ <|^(?:KIND|VERSION|GROUP|FIELD):/.test(line)),
+})
+const codeOnly = ({ code }: Outcome) => code
 
 /** A working session with kubectl, in order: later commands depend on earlier ones. */
 export const conversation: readonly Command[] = [
@@ -112,7 +119,7 @@ export const conversation: readonly Command[] = [
   { line: 'apply --server-side -f -', stdin: configMap({ x: '5' }) },
   { line: 'apply --server-side --force-conflicts -f -', stdin: configMap({ x: '5' }) },
   { line: 'get configmap applied -o yaml --show-managed-fields' },
-  { line: 'apply -f -', stdin: configMap({ x: 5 }) },
+  { line: 'apply -f -', stdin: configMap({ x: 5 }), byDesign: { reason: GO_TEXT, same: codeOnly } },
   { line: 'apply -f -', stdin: JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'u' }, dta: {} }) },
   { line: 'apply -f -', stdin: 'apiVersion: v1\nkind: Nothing\nmetadata: {name: x}\n' },
   { line: 'patch configmap applied -p {"data":{"z":"7"}}' },
@@ -143,7 +150,7 @@ export const conversation: readonly Command[] = [
   { line: 'get deployment janitor -o wide' },
   { line: 'get flowschema exempt' },
   { line: 'get prioritylevelconfiguration exempt' },
-  { line: 'scale deployment janitor --replicas=3' },
+  { line: 'scale deployment janitor --replicas=3', byDesign: { reason: NOTHING_RUNS, same: () => '' } },
   { line: 'apply -f -', stdin: policies },
   { line: 'get validatingadmissionpolicybindings -o name' },
   { line: 'apply -f -', stdin: widgets },
@@ -180,8 +187,8 @@ export const conversation: readonly Command[] = [
   { line: 'delete configmap -l app=other' },
   { line: 'delete secret hidden --dry-run=server' },
   { line: 'delete role,rolebinding --all' },
-  { line: 'api-versions', byDesign: { reason: ONLY_SERVED, same: () => '' } },
-  { line: 'api-resources', byDesign: { reason: ONLY_SERVED, same: () => '' } },
-  { line: 'version', byDesign: { reason: 'each says its own version', same: (text) => text.replaceAll('+tenure', '') } },
+  { line: 'api-versions', byDesign: { reason: ONLY_SERVED, same: codeOnly } },
+  { line: 'api-resources', byDesign: { reason: ONLY_SERVED, same: codeOnly } },
+  { line: 'version', byDesign: { reason: 'each says its own version', same: ({ stdout }) => stdout.replaceAll('+tenure', '') } },
   { line: 'cluster-info' },
 ]

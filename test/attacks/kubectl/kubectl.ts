@@ -62,6 +62,7 @@ function plain(output: string): string {
   return output
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<uid>')
     .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z| [+-]\d{4} UTC)?/g, '<time>')
+    .replaceAll(/(Resource Version: +)\d+/g, '$1<version>')
     .replaceAll(/(resourceVersion"?: ")\d+"/g, '$1<version>"')
     .replaceAll(/(?<=\s)\d+s\b/g, '<age>')
     .replaceAll(/https:\/\/127\.0\.0\.1:\d+/g, '<server>')

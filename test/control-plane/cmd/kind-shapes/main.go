@@ -31,7 +31,7 @@ import (
 
 var roots = []any{
 	core.Namespace{}, core.ConfigMap{}, core.Secret{}, core.ServiceAccount{}, core.Pod{}, core.Service{}, core.Endpoints{},
-	core.Event{}, events.Event{}, coordination.Lease{}, coordinationbeta.LeaseCandidate{}, rbac.Role{}, rbac.RoleBinding{},
+	core.Event{}, core.ResourceQuota{}, core.LimitRange{}, events.Event{}, coordination.Lease{}, coordinationbeta.LeaseCandidate{}, rbac.Role{}, rbac.RoleBinding{},
 	rbac.ClusterRole{}, rbac.ClusterRoleBinding{}, apps.Deployment{}, discovery.EndpointSlice{},
 	admissionregistration.ValidatingAdmissionPolicy{}, admissionregistration.ValidatingAdmissionPolicyBinding{},
 	flowcontrol.FlowSchema{}, flowcontrol.PriorityLevelConfiguration{}, policy.PodDisruptionBudget{},

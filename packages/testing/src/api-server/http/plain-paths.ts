@@ -1,5 +1,6 @@
-import { jsonAnswer, pageNotFound, textAnswer, type HttpAnswer } from './http-answer.ts'
+import { jsonAnswer, OPENAPI_V2_PROTOBUF, pageNotFound, textAnswer, type HttpAnswer } from './http-answer.ts'
 import type { JsonObject } from '../objects/json-value.ts'
+import { encodeOpenApiV2 } from '../openapi/protobuf-document.ts'
 import { openApiV2, openApiV3, openApiV3Index } from '../openapi/openapi-documents.ts'
 import { negotiate } from './negotiation.ts'
 import type { ApiGroup, ResourceCatalog } from '../resources/resource-catalog.ts'
@@ -45,6 +46,9 @@ export function answerPlainPath({ path, accept }: PlainRequest, catalog: Resourc
 }
 
 function answerOpenApi(path: string, accept: string | undefined, catalog: ResourceCatalog): HttpAnswer {
+  if (path === 'v2' && accept?.startsWith(OPENAPI_V2_PROTOBUF) === true) {
+    return { status: 200, body: encodeOpenApiV2(openApiV2(catalog)), contentType: OPENAPI_V2_PROTOBUF }
+  }
   negotiate(accept, new URLSearchParams())
   if (path === 'v2') return jsonAnswer(200, openApiV2(catalog))
   if (path === 'v3') return jsonAnswer(200, openApiV3Index(catalog))

@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ApiStatusError } from '../objects/api-status.ts'
 import { ANONYMOUS, type AuthenticatedUser, type Authenticator } from '../access/authentication.ts'
+import { impersonated } from '../access/impersonation.ts'
 import type { Authorizer } from '../access/authorization.ts'
 import type { FaultEffect, Faults, FaultSubject } from './faults.ts'
 import { errorAnswer, pageNotFound, type HttpAnswer } from './http-answer.ts'
@@ -86,9 +87,10 @@ export class RequestPipeline {
   }
 
   #begin(exchange: Exchange, body: Buffer | undefined): void {
-    const { authenticator, faults } = this.#parts
+    const { authenticator, authorizer, faults } = this.#parts
     try {
-      exchange.user = authenticator.authenticate(exchange.request)
+      const sender = authenticator.authenticate(exchange.request)
+      exchange.user = impersonated(sender, exchange.request.headers, authorizer)
     } catch (error) {
       this.#send(exchange, this.#answerFor(error, exchange))
       return

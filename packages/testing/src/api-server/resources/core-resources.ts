@@ -227,6 +227,26 @@ export const coreResources: readonly ResourceDefinition[] = [
   }),
   defineResource({
     ...CORE,
+    resource: 'resourcequotas',
+    kind: 'ResourceQuota',
+    shortNames: ['quota'],
+    separateStatus: true,
+    countsGenerations: false,
+    schema: kindSchema('ResourceQuota', {
+      spec: openObject('ResourceQuotaSpec', {}),
+      status: openObject('ResourceQuotaStatus', {}),
+    }),
+    prepare: keepStatusApart(() => ({})),
+  }),
+  defineResource({
+    ...CORE,
+    resource: 'limitranges',
+    kind: 'LimitRange',
+    shortNames: ['limits'],
+    schema: kindSchema('LimitRange', { spec: openObject('LimitRangeSpec', {}) }),
+  }),
+  defineResource({
+    ...CORE,
     resource: 'endpoints',
     kind: 'Endpoints',
     singular: 'endpoints',

@@ -109,6 +109,9 @@ core.v1.ImageVolumeStatus: imageRef! 1 string
 core.v1.KeyToPath: key! 1 string; path! 2 string; mode 3 int32*
 core.v1.Lifecycle: postStart 1 core.v1.LifecycleHandler; preStop 2 core.v1.LifecycleHandler; stopSignal 3 string(SIGABRT|SIGALRM|SIGBUS|SIGCHLD|SIGCLD|SIGCONT|SIGFPE|SIGHUP|SIGILL|SIGINT|SIGIO|SIGIOT|SIGKILL|SIGPIPE|SIGPOLL|SIGPROF|SIGPWR|SIGQUIT|SIGRTMAX|SIGRTMAX-1|SIGRTMAX-10|SIGRTMAX-11|SIGRTMAX-12|SIGRTMAX-13|SIGRTMAX-14|SIGRTMAX-2|SIGRTMAX-3|SIGRTMAX-4|SIGRTMAX-5|SIGRTMAX-6|SIGRTMAX-7|SIGRTMAX-8|SIGRTMAX-9|SIGRTMIN|SIGRTMIN+1|SIGRTMIN+10|SIGRTMIN+11|SIGRTMIN+12|SIGRTMIN+13|SIGRTMIN+14|SIGRTMIN+15|SIGRTMIN+2|SIGRTMIN+3|SIGRTMIN+4|SIGRTMIN+5|SIGRTMIN+6|SIGRTMIN+7|SIGRTMIN+8|SIGRTMIN+9|SIGSEGV|SIGSTKFLT|SIGSTOP|SIGSYS|SIGTERM|SIGTRAP|SIGTSTP|SIGTTIN|SIGTTOU|SIGURG|SIGUSR1|SIGUSR2|SIGVTALRM|SIGWINCH|SIGXCPU|SIGXFSZ)*
 core.v1.LifecycleHandler: exec 1 core.v1.ExecAction; httpGet 2 core.v1.HTTPGetAction; tcpSocket 3 core.v1.TCPSocketAction; sleep 4 core.v1.SleepAction
+core.v1.LimitRange: metadata 1 meta.v1.ObjectMeta; spec 2 core.v1.LimitRangeSpec
+core.v1.LimitRangeItem: type! 1 string; max 2 quantity{}; min 3 quantity{}; default 4 quantity{}; defaultRequest 5 quantity{}; maxLimitRequestRatio 6 quantity{}
+core.v1.LimitRangeSpec: limits! 1 core.v1.LimitRangeItem[-]
 core.v1.LinuxContainerUser: uid! 1 int64; gid! 2 int64; supplementalGroups 3 int64[-]
 core.v1.LoadBalancerIngress: ip 1 string; hostname 2 string; ipMode 3 string*; ports 4 core.v1.PortStatus[-]
 core.v1.LoadBalancerStatus: ingress 1 core.v1.LoadBalancerIngress[-]
@@ -160,10 +163,15 @@ core.v1.RBDVolumeSource: monitors! 1 string[-]; image! 2 string; fsType 3 string
 core.v1.ResourceClaim: name! 1 string; request 2 string
 core.v1.ResourceFieldSelector: atomic; containerName 1 string; resource! 2 string; divisor 3 quantity
 core.v1.ResourceHealth: resourceID! 1 string; health 2 string; message 6 string*
+core.v1.ResourceQuota: metadata 1 meta.v1.ObjectMeta; spec 2 core.v1.ResourceQuotaSpec; status 3 core.v1.ResourceQuotaStatus
+core.v1.ResourceQuotaSpec: hard 1 quantity{}; scopes 2 string(BestEffort|CrossNamespacePodAffinity|NotBestEffort|NotTerminating|PriorityClass|Terminating|VolumeAttributesClass)[-]; scopeSelector 3 core.v1.ScopeSelector
+core.v1.ResourceQuotaStatus: hard 1 quantity{}; used 2 quantity{}
 core.v1.ResourceRequirements: limits 1 quantity{}; requests 2 quantity{}; claims 3 core.v1.ResourceClaim[name]
 core.v1.ResourceStatus: name! 1 string; resources 2 core.v1.ResourceHealth[resourceID]
 core.v1.SELinuxOptions: user 1 string; role 2 string; type 3 string; level 4 string
 core.v1.ScaleIOVolumeSource: gateway! 1 string; system! 2 string; secretRef! 3 core.v1.LocalObjectReference; sslEnabled 4 boolean; protectionDomain 5 string; storagePool 6 string; storageMode 7 string; volumeName 8 string; fsType 9 string; readOnly 10 boolean
+core.v1.ScopeSelector: atomic; matchExpressions 1 core.v1.ScopedResourceSelectorRequirement[-]
+core.v1.ScopedResourceSelectorRequirement: scopeName! 1 string(BestEffort|CrossNamespacePodAffinity|NotBestEffort|NotTerminating|PriorityClass|Terminating|VolumeAttributesClass); operator! 2 string(DoesNotExist|Exists|In|NotIn); values 3 string[-]
 core.v1.SeccompProfile: type! 1 string(Localhost|RuntimeDefault|Unconfined); localhostProfile 2 string*
 core.v1.Secret: metadata 1 meta.v1.ObjectMeta; immutable 5 boolean*; data 2 bytes{}; stringData 4 string{}; type 3 string
 core.v1.SecretEnvSource: ^ 1 core.v1.LocalObjectReference; optional 2 boolean*
