@@ -46,7 +46,7 @@ var leaves = map[reflect.Type]string{
 	reflect.TypeFor[intstr.IntOrString]():        "intOrString",
 	reflect.TypeFor[resource.Quantity]():         "quantity",
 	reflect.TypeFor[runtime.RawExtension]():      "any",
-	reflect.TypeFor[meta.FieldsV1]():             "any",
+	reflect.TypeFor[meta.FieldsV1]():             "fieldsV1",
 	reflect.TypeFor[[]byte]():                    "bytes",
 	reflect.TypeFor[authentication.ExtraValue](): "strings",
 	reflect.TypeFor[authorization.ExtraValue]():  "strings",

@@ -46,8 +46,8 @@ export function answerPlainPath({ path, accept }: PlainRequest, catalog: Resourc
 }
 
 function answerOpenApi(path: string, accept: string | undefined, catalog: ResourceCatalog): HttpAnswer {
-  if (path === 'v2' && accept?.startsWith(OPENAPI_V2_PROTOBUF) === true) {
-    return { status: 200, body: encodeOpenApiV2(openApiV2(catalog)), contentType: OPENAPI_V2_PROTOBUF }
+  if (path === 'v2' && accept?.startsWith(OPENAPI_V2_PROTOBUF.asked) === true) {
+    return { status: 200, body: encodeOpenApiV2(openApiV2(catalog)), contentType: OPENAPI_V2_PROTOBUF.answered }
   }
   negotiate(accept, new URLSearchParams())
   if (path === 'v2') return jsonAnswer(200, openApiV2(catalog))

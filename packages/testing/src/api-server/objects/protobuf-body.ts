@@ -101,6 +101,7 @@ function decodeValue(value: WireValue, { type }: MessageField): JsonValue | unde
     case 'intOrString':
       return decodeIntOrString(bytesOf(value))
     case 'any':
+    case 'fieldsV1':
       return JSON.parse(bytesByNumber(bytesOf(value))[1]?.toString() || 'null') as JsonValue
     default: {
       const message = messageTypes().get(type)

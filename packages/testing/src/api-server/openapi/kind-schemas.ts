@@ -101,9 +101,24 @@ export class KindSchemas {
   }
 
   #typeSchema({ type, enumeration }: MessageField): JsonObject {
+    const name = NAMED_SCALARS[type]
+    if (name !== undefined) {
+      this.#schemas.set(name, this.#scalarSchema(type))
+      return this.#reference(name)
+    }
     const scalar = SCALARS[type]
     if (scalar === undefined) return type.includes('.') ? this.#messageReference(type) : {}
     return { ...scalar, ...(enumeration.length > 0 && { enum: [...enumeration] }) }
+  }
+
+  /** Version 2 cannot say that a value may be of two types. */
+  #scalarSchema(type: string): JsonObject {
+    if (type === 'fieldsV1') return { type: 'object' }
+    const [first = '', second = ''] = type === 'quantity' ? ['string', 'number'] : ['integer', 'string']
+    const format = type === 'intOrString' ? { format: 'int-or-string' } : {}
+    return this.#prefix === '#/definitions/'
+      ? { type: 'string', ...format }
+      : { oneOf: [{ type: first }, { type: second }], ...format }
   }
 
   #reference(name: string): JsonObject {
@@ -122,9 +137,16 @@ const SCALARS: Readonly<Record<string, JsonObject>> = {
   time: { type: 'string', format: 'date-time' },
   microTime: { type: 'string', format: 'date-time' },
   quantity: { type: 'string' },
-  intOrString: { type: 'string', format: 'int-or-string' },
+  intOrString: { format: 'int-or-string', 'x-kubernetes-int-or-string': true },
   any: { type: 'object' },
   strings: { type: 'array', items: { type: 'string' } },
+}
+
+/** The scalars that documents describe under a name. */
+const NAMED_SCALARS: Readonly<Record<string, string>> = {
+  quantity: 'io.k8s.apimachinery.pkg.api.resource.Quantity',
+  intOrString: 'io.k8s.apimachinery.pkg.util.intstr.IntOrString',
+  fieldsV1: 'io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1',
 }
 
 function listType(merging: string): JsonObject {

@@ -241,7 +241,7 @@ meta.v1.FieldSelectorRequirement: key! 1 string; operator! 2 string; values 3 st
 meta.v1.LabelSelector: atomic; matchLabels 1 string{}; matchExpressions 2 meta.v1.LabelSelectorRequirement[-]
 meta.v1.LabelSelectorRequirement: key! 1 string; operator! 2 string; values 3 string[-]
 meta.v1.ListMeta: selfLink 1 string; resourceVersion 2 string; continue 3 string; remainingItemCount 4 int64*; shardInfo 5 meta.v1.ShardInfo
-meta.v1.ManagedFieldsEntry: manager 1 string; operation 2 string; apiVersion 3 string; time 4 time; fieldsType 6 string; fieldsV1 7 any; subresource 8 string
+meta.v1.ManagedFieldsEntry: manager 1 string; operation 2 string; apiVersion 3 string; time 4 time; fieldsType 6 string; fieldsV1 7 fieldsV1; subresource 8 string
 meta.v1.ObjectMeta: name 1 string; generateName 2 string; namespace 3 string; selfLink 4 string; uid 5 string; resourceVersion 6 string; generation 7 int64; creationTimestamp 8 time; deletionTimestamp 9 time; deletionGracePeriodSeconds 10 int64*; labels 11 string{}; annotations 12 string{}; ownerReferences 13 meta.v1.OwnerReference[uid] merge:uid; finalizers 14 string[=] merge; managedFields 17 meta.v1.ManagedFieldsEntry[-]
 meta.v1.OwnerReference: atomic; apiVersion! 5 string; kind! 1 string; name! 3 string; uid! 4 string; controller 6 boolean*; blockOwnerDeletion 7 boolean*
 meta.v1.Preconditions: uid 1 string*; resourceVersion 2 string*
