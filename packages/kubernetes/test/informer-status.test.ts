@@ -17,7 +17,14 @@ function watched() {
   }
   const status = new InformerStatus(owner, { path: '/api/v1/pods', name: 'informer-pods', clock })
   const check = async () => (await health.run())[0]?.failure?.message
-  return { clock, health, lines, status, check, messages: () => lines.map(({ level, message }) => `${level}: ${message}`) }
+  return {
+    clock,
+    health,
+    lines,
+    status,
+    check,
+    messages: () => lines.map(({ level, message }) => `${level}: ${message}`),
+  }
 }
 
 test('Before the first list, the health check of an informer fails with the first failure', async () => {

@@ -13,7 +13,12 @@ export interface Command {
 const NAMESPACE = 'kubectl'
 
 const configMap = (data: object, extra: object = {}) =>
-  JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'applied', namespace: NAMESPACE, ...extra }, data })
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'applied', namespace: NAMESPACE, ...extra },
+    data,
+  })
 
 const lease = `apiVersion: coordination.k8s.io/v1
 kind: Lease
@@ -58,7 +63,10 @@ const widget = (spec: object) =>
 
 const program = toYaml(manifests({ name: 'janitor', namespace: NAMESPACE, image: 'janitor:1' }))
 
-const fence = { lease: { name: 'janitor', namespace: NAMESPACE }, resources: [{ apiGroup: '', resources: ['configmaps'] }] }
+const fence = {
+  lease: { name: 'janitor', namespace: NAMESPACE },
+  resources: [{ apiGroup: '', resources: ['configmaps'] }],
+}
 const policies = toYaml(
   [termCheck(fence), holderCheck({ ...fence, writers: ['system:serviceaccount:kubectl:janitor'] })].flatMap(
     ({ policy, binding }) => [policy, binding],
@@ -68,6 +76,11 @@ const policies = toYaml(
 /** The real server has more kinds: what both must have is what the embedded one has. */
 const ONLY_SERVED = 'the embedded server does not have every kind'
 const NOTHING_RUNS = 'deployments are only stored by the embedded server, so there is nothing to scale'
+const NO_DEFAULTS = 'the embedded server fills in no defaults of kinds that it only stores'
+const resourceRules = ({ code, stdout }: Outcome) => ({
+  code,
+  rules: stdout.split('\n').filter((line) => /^\w/.test(line)),
+})
 const GO_TEXT = 'kube-apiserver writes the patch as Go prints a map'
 /** Upstream's descriptions are not repeated: the fields and their types are the same. */
 const NO_DESCRIPTIONS = 'the embedded server has no descriptions of fields'
@@ -121,7 +134,10 @@ export const conversation: readonly Command[] = [
   { line: 'get configmap applied -o jsonpath={.metadata.managedFields[*].operation}' },
   { line: 'get configmap applied -o yaml' },
   { line: 'apply -f -', stdin: configMap({ x: 5 }), byDesign: { reason: GO_TEXT, same: codeOnly } },
-  { line: 'apply -f -', stdin: JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'u' }, dta: {} }) },
+  {
+    line: 'apply -f -',
+    stdin: JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'u' }, dta: {} }),
+  },
   { line: 'apply -f -', stdin: 'apiVersion: v1\nkind: Nothing\nmetadata: {name: x}\n' },
   { line: 'patch configmap applied -p {"data":{"z":"7"}}' },
   { line: 'patch configmap applied --type=merge -p {"data":{"z":null}}' },
@@ -182,6 +198,33 @@ export const conversation: readonly Command[] = [
   { line: 'get configmaps --watch --request-timeout=2s' },
   { line: 'get --raw /healthz' },
   { line: 'get nothing' },
+  { line: 'create -f -', stdin: configMap({ x: '1' }, { name: 'created' }) },
+  { line: 'get all', byDesign: { reason: NO_DEFAULTS, same: codeOnly } },
+  { line: 'get lease,configmap' },
+  { line: 'describe serviceaccount robot' },
+  { line: 'describe rolebinding reads' },
+  { line: 'set image deployment/made x=x:2' },
+  { line: 'get deployment made -o jsonpath={.spec.template.spec.containers[0].image}' },
+  { line: 'label deployment made tier=back' },
+  {
+    line: 'auth can-i --list --as=system:serviceaccount:kubectl:robot',
+    byDesign: { reason: 'the embedded server has fewer paths that everybody may read', same: resourceRules },
+  },
+  { line: 'get events --field-selector involvedObject.name=janitor' },
+  { line: 'api-resources --api-group=coordination.k8s.io' },
+  { line: 'explain pdb.spec', byDesign: { reason: NO_DESCRIPTIONS, same: fieldsOnly } },
+  { line: 'explain flowschema.spec.rules', byDesign: { reason: NO_DESCRIPTIONS, same: fieldsOnly } },
+  { line: 'create quota q --hard=pods=1' },
+  { line: 'get quota' },
+  { line: 'get crd' },
+  { line: 'describe crd widgets.example.com' },
+  { line: 'describe deployment made', byDesign: { reason: NO_DEFAULTS, same: codeOnly } },
+  { line: 'describe svc svc', byDesign: { reason: NO_DEFAULTS, same: codeOnly } },
+  { line: 'get endpoints' },
+  { line: 'get flowschemas exempt catch-all' },
+  { line: 'describe validatingadmissionpolicybindings', byDesign: { reason: NO_DEFAULTS, same: codeOnly } },
+  { line: 'get validatingadmissionpolicies' },
+  { line: 'rollout status deployment/made --timeout=1s' },
   { line: 'delete configmap made' },
   { line: 'delete configmap made' },
   { line: 'delete configmap made --ignore-not-found' },
@@ -190,6 +233,9 @@ export const conversation: readonly Command[] = [
   { line: 'delete role,rolebinding --all' },
   { line: 'api-versions', byDesign: { reason: ONLY_SERVED, same: codeOnly } },
   { line: 'api-resources', byDesign: { reason: ONLY_SERVED, same: codeOnly } },
-  { line: 'version', byDesign: { reason: 'each says its own version', same: ({ stdout }) => stdout.replaceAll('+tenure', '') } },
+  {
+    line: 'version',
+    byDesign: { reason: 'each says its own version', same: ({ stdout }) => stdout.replaceAll('+tenure', '') },
+  },
   { line: 'cluster-info' },
 ]

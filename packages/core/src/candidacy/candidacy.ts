@@ -142,7 +142,12 @@ export class Candidacy {
     if (this.#death !== undefined) return `It does not stand for election any more: ${this.#death.message}.`
     const { config, clock } = this.#options
     const state = this.#elector?.state ?? INITIAL_STATE
-    const context = { config, now: clock.now(), tasks: this.liveTasks(), lastProblem: this.#lastProblem ?? this.#refusal }
+    const context = {
+      config,
+      now: clock.now(),
+      tasks: this.liveTasks(),
+      lastProblem: this.#lastProblem ?? this.#refusal,
+    }
     return explain(state, context)
   }
 

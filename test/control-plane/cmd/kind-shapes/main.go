@@ -35,7 +35,7 @@ var roots = []any{
 	rbac.ClusterRole{}, rbac.ClusterRoleBinding{}, apps.Deployment{}, discovery.EndpointSlice{},
 	admissionregistration.ValidatingAdmissionPolicy{}, admissionregistration.ValidatingAdmissionPolicyBinding{},
 	flowcontrol.FlowSchema{}, flowcontrol.PriorityLevelConfiguration{}, policy.PodDisruptionBudget{},
-	authorization.SelfSubjectAccessReview{}, authorization.SubjectAccessReview{}, authentication.SelfSubjectReview{},
+	authorization.SelfSubjectAccessReview{}, authorization.SubjectAccessReview{}, authorization.SelfSubjectRulesReview{}, authentication.SelfSubjectReview{},
 	meta.DeleteOptions{}, meta.ListMeta{},
 }
 

@@ -18,7 +18,9 @@ export function impersonated(
   const name = single(headers['impersonate-user'])
   if (name === '') return user
   const account = SERVICE_ACCOUNT.exec(name)?.groups
-  const groups = single(headers['impersonate-group']).split(', ').filter((group) => group !== '')
+  const groups = single(headers['impersonate-group'])
+    .split(', ')
+    .filter((group) => group !== '')
   if (account === undefined) assertMay(user, { resource: 'users', namespace: '', name }, authorizer)
   else {
     const { namespace = '', name: accountName = '' } = account
@@ -26,7 +28,8 @@ export function impersonated(
     if (groups.length === 0) groups.push('system:serviceaccounts', `system:serviceaccounts:${namespace}`)
   }
   for (const group of groups) {
-    if (!group.startsWith('system:serviceaccounts')) assertMay(user, { resource: 'groups', namespace: '', name: group }, authorizer)
+    if (!group.startsWith('system:serviceaccounts'))
+      assertMay(user, { resource: 'groups', namespace: '', name: group }, authorizer)
   }
   return { name, groups: [...groups, 'system:authenticated'] }
 }

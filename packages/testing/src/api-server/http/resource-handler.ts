@@ -60,11 +60,11 @@ export class ResourceHandler {
       return this.#parts.catalog.answerUnknown(request.target.group, request.target.version)
     }
     if (definition.isReview) return this.#review(definition, request)
-    if (request.info.verb === 'get') return this.#get(definition, request)
-    if (request.info.verb === 'list') return this.#list(definition, request)
-    const warnings: string[] = []
+    const warnings = definition.deprecation === undefined ? [] : [definition.deprecation]
+    if (request.info.verb === 'get') return withWarnings(this.#get(definition, request), warnings)
+    if (request.info.verb === 'list') return withWarnings(this.#list(definition, request), warnings)
     const answer = this.#write(definition, request, (message) => warnings.push(message))
-    return warnings.length === 0 ? answer : { ...answer, headers: { warning: warnings.map(formatWarning).join(', ') } }
+    return withWarnings(answer, warnings)
   }
 
   #get(definition: ResourceDefinition, { target, form }: ResourceRequest): HttpAnswer {
@@ -77,8 +77,10 @@ export class ResourceHandler {
     const { authorizer } = this.#parts
     const options = { fieldValidation: 'Ignore', warn: () => undefined } as const
     const review = readObject(parseBody(request, definition), definition, options)
+    const { user } = request
     const isAllowed = (attributes: Attributes): boolean => authorizer.isAllowed(attributes)
-    return jsonAnswer(201, encodeObject(definition, definition.review(review, { user: request.user, isAllowed })))
+    const rulesIn = (namespace: string): JsonObject[] => authorizer.rulesIn(user, namespace)
+    return jsonAnswer(201, encodeObject(definition, definition.review(review, { user, isAllowed, rulesIn })))
   }
 
   #list(definition: ResourceDefinition, { info, target, form }: ResourceRequest): HttpAnswer {
@@ -94,7 +96,10 @@ export class ResourceHandler {
       case 'create':
         if (request.target.isNamed) throw methodNotAllowed()
         if (definition.namespaced && toWrite.namespace === '') throw methodNotAllowed()
-        return jsonAnswer(201, encodeAnswer(definition, objects.create(toWrite, parseBody(request, definition)), request.form))
+        return jsonAnswer(
+          201,
+          encodeAnswer(definition, objects.create(toWrite, parseBody(request, definition)), request.form),
+        )
       case 'update': {
         if (!request.target.isNamed) throw methodNotAllowed()
         const { object, created } = objects.update(toWrite, parseBody(request, definition))
@@ -242,6 +247,10 @@ function deletedStatus(definition: ResourceDefinition, object: KubeObject): Json
   const { name = '', uid = '' } = object.metadata
   const details = { name, ...(group === '' ? {} : { group }), kind: resource, uid }
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details }
+}
+
+function withWarnings(answer: HttpAnswer, warnings: readonly string[]): HttpAnswer {
+  return warnings.length === 0 ? answer : { ...answer, headers: { warning: warnings.map(formatWarning).join(', ') } }
 }
 
 function formatWarning(message: string): string {

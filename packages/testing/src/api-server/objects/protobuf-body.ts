@@ -14,7 +14,9 @@ const MAGIC = Buffer.from('k8s\0')
 /** Reads a body as the JSON that says the same. @throws ProtobufError when it cannot be read, or its kind is not built in */
 export function decodeProtobufBody(body: Buffer): JsonObject {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC)) {
-    throw new ProtobufError('the provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]')
+    throw new ProtobufError(
+      'the provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]',
+    )
   }
   try {
     return decodeEnvelope(body.subarray(MAGIC.length))
@@ -54,7 +56,8 @@ function decodeMessage(bytes: Buffer, message: MessageType): JsonObject {
 function addField(object: JsonObject, field: MessageField, value: WireValue): void {
   const { name, shape } = field
   if (name === '') Object.assign(object, decodeValue(value, field) as JsonObject)
-  else if (shape === 'list') object[name] = [...((object[name] as JsonValue[] | undefined) ?? []), decodeItem(value, field)]
+  else if (shape === 'list')
+    object[name] = [...((object[name] as JsonValue[] | undefined) ?? []), decodeItem(value, field)]
   else if (shape === 'map') object[name] = { ...(object[name] as JsonObject | undefined), ...decodeEntry(value, field) }
   else {
     const decoded = decodeValue(value, field)
@@ -119,7 +122,10 @@ function bytesOf(value: WireValue): Buffer {
 /** An empty message is a time that is not set. */
 function decodeTime(bytes: Buffer, type: 'time' | 'microTime'): JsonValue | undefined {
   if (bytes.length === 0) return undefined
-  const { 1: seconds = 0n, 2: nanoseconds = 0n } = Object.fromEntries(new ProtobufReader(bytes)) as Record<number, bigint>
+  const { 1: seconds = 0n, 2: nanoseconds = 0n } = Object.fromEntries(new ProtobufReader(bytes)) as Record<
+    number,
+    bigint
+  >
   const text = new Date(Number(BigInt.asIntN(64, seconds)) * 1000).toISOString().slice(0, 19)
   if (type === 'time') return `${text}Z`
   return `${text}.${String(nanoseconds / 1000n).padStart(6, '0')}Z`

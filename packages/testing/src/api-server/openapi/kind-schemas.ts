@@ -42,7 +42,11 @@ export class KindSchemas {
   }
 
   #typed(content: JsonObject, { group, version }: ResourceDefinition, kind: string): JsonObject {
-    const properties = { apiVersion: { type: 'string' }, kind: { type: 'string' }, ...(content['properties'] as JsonObject) }
+    const properties = {
+      apiVersion: { type: 'string' },
+      kind: { type: 'string' },
+      ...(content['properties'] as JsonObject),
+    }
     return { properties, 'x-kubernetes-group-version-kind': [{ group, kind, version }] }
   }
 
@@ -160,7 +164,10 @@ function listType(merging: string): JsonObject {
 function fromMergeSchema(schema: Schema): JsonObject {
   switch (schema.kind) {
     case 'object': {
-      const fields = Object.entries(schema.fields).map(([name, field]): [string, JsonObject] => [name, fromMergeSchema(field)])
+      const fields = Object.entries(schema.fields).map(([name, field]): [string, JsonObject] => [
+        name,
+        fromMergeSchema(field),
+      ])
       const open = schema.open ? { 'x-kubernetes-preserve-unknown-fields': true } : {}
       return { type: 'object', properties: Object.fromEntries(fields), ...open }
     }
@@ -181,7 +188,8 @@ function fromMergeSchema(schema: Schema): JsonObject {
 export function kindNameOf(definition: ResourceDefinition): string {
   const { group, version, kind, isCustom } = definition
   if (isCustom) return [...group.split('.').toReversed(), version, kind].join('.')
-  if (group === 'apiextensions.k8s.io') return `io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.${version}.${kind}`
+  if (group === 'apiextensions.k8s.io')
+    return `io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.${version}.${kind}`
   return messageModelName(messageNameOf(group, version, kind))
 }
 

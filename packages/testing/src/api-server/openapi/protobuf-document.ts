@@ -1,11 +1,20 @@
 /** The document of version 2 in the protobuf encoding of gnostic, which kubectl asks for when it finds a kind nowhere else. */
-import { asJsonObject, asJsonObjects, asString, asStrings, type JsonObject, type JsonValue } from '../objects/json-value.ts'
+import {
+  asJsonObject,
+  asJsonObjects,
+  asString,
+  asStrings,
+  type JsonObject,
+  type JsonValue,
+} from '../objects/json-value.ts'
 
 /** Encodes a document of version 2. */
 export function encodeOpenApiV2(document: JsonObject): Buffer {
   const { title, version } = asJsonObject(document['info'])
   const paths = entries(document['paths']).map(([path, item]) => message(2, named(path, pathItem(asJsonObject(item)))))
-  const definitions = entries(document['definitions']).map(([name, each]) => message(1, named(name, schema(asJsonObject(each)))))
+  const definitions = entries(document['definitions']).map(([name, each]) =>
+    message(1, named(name, schema(asJsonObject(each)))),
+  )
   return Buffer.concat([
     text(1, document['swagger']),
     message(2, Buffer.concat([text(1, title), text(2, version)])),
@@ -37,7 +46,12 @@ function parameter(given: JsonObject): Buffer {
   if (given['in'] !== 'body') {
     return message(2, message(3, Buffer.concat([text(2, given['in']), text(4, given['name']), text(6, given['type'])])))
   }
-  const body = [text(2, given['name']), text(3, given['in']), flag(4, true), message(5, schema(asJsonObject(given['schema'])))]
+  const body = [
+    text(2, given['name']),
+    text(3, given['in']),
+    flag(4, true),
+    message(5, schema(asJsonObject(given['schema']))),
+  ]
   return message(1, Buffer.concat(body))
 }
 

@@ -70,7 +70,10 @@ export function applyConfiguration(application: Application): KubeObject {
  * The conflicts that are left once kubectl has taken over what it applied on the client side before, which an annotation tells. A
  * client with a field manager of its own takes over nothing.
  */
-function withoutLastApplied(conflicts: readonly ManagedSet[], { before, schema, writer, ignored }: Application): ManagedSet[] {
+function withoutLastApplied(
+  conflicts: readonly ManagedSet[],
+  { before, schema, writer, ignored }: Application,
+): ManagedSet[] {
   const last = writer.manager === 'kubectl' ? before.metadata.annotations?.[LAST_APPLIED] : undefined
   if (last === undefined) return [...conflicts]
   const applied = managedPart(fieldsOf(JSON.parse(last) as KubeObject, schema), ignored)

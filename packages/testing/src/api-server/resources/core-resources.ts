@@ -249,6 +249,7 @@ export const coreResources: readonly ResourceDefinition[] = [
     ...CORE,
     resource: 'endpoints',
     kind: 'Endpoints',
+    deprecation: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
     singular: 'endpoints',
     listKind: 'EndpointsList',
     shortNames: ['ep'],

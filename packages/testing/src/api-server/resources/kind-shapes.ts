@@ -34,12 +34,17 @@ authentication.v1.UserInfo: username 1 string; uid 2 string; groups 3 string[-];
 authorization.v1.FieldSelectorAttributes: rawSelector 1 string; requirements 2 meta.v1.FieldSelectorRequirement[-]
 authorization.v1.LabelSelectorAttributes: rawSelector 1 string; requirements 2 meta.v1.LabelSelectorRequirement[-]
 authorization.v1.NonResourceAttributes: path 1 string; verb 2 string
+authorization.v1.NonResourceRule: verbs! 1 string[-]; nonResourceURLs 2 string[-]
 authorization.v1.ResourceAttributes: namespace 1 string; verb 2 string; group 3 string; version 4 string; resource 5 string; subresource 6 string; name 7 string; fieldSelector 8 authorization.v1.FieldSelectorAttributes; labelSelector 9 authorization.v1.LabelSelectorAttributes
+authorization.v1.ResourceRule: verbs! 1 string[-]; apiGroups 2 string[-]; resources 3 string[-]; resourceNames 4 string[-]
 authorization.v1.SelfSubjectAccessReview: metadata 1 meta.v1.ObjectMeta; spec! 2 authorization.v1.SelfSubjectAccessReviewSpec; status 3 authorization.v1.SubjectAccessReviewStatus
 authorization.v1.SelfSubjectAccessReviewSpec: resourceAttributes 1 authorization.v1.ResourceAttributes; nonResourceAttributes 2 authorization.v1.NonResourceAttributes
+authorization.v1.SelfSubjectRulesReview: metadata 1 meta.v1.ObjectMeta; spec! 2 authorization.v1.SelfSubjectRulesReviewSpec; status 3 authorization.v1.SubjectRulesReviewStatus
+authorization.v1.SelfSubjectRulesReviewSpec: namespace 1 string
 authorization.v1.SubjectAccessReview: metadata 1 meta.v1.ObjectMeta; spec! 2 authorization.v1.SubjectAccessReviewSpec; status 3 authorization.v1.SubjectAccessReviewStatus
 authorization.v1.SubjectAccessReviewSpec: resourceAttributes 1 authorization.v1.ResourceAttributes; nonResourceAttributes 2 authorization.v1.NonResourceAttributes; user 3 string; groups 4 string[-]; extra 5 strings{}; uid 6 string
 authorization.v1.SubjectAccessReviewStatus: allowed! 1 boolean; denied 4 boolean; reason 2 string; evaluationError 3 string
+authorization.v1.SubjectRulesReviewStatus: resourceRules! 1 authorization.v1.ResourceRule[-]; nonResourceRules! 2 authorization.v1.NonResourceRule[-]; incomplete! 3 boolean; evaluationError 4 string
 coordination.v1.Lease: metadata 1 meta.v1.ObjectMeta; spec 2 coordination.v1.LeaseSpec
 coordination.v1.LeaseSpec: holderIdentity 1 string*; leaseDurationSeconds 2 int32*; acquireTime 3 microTime; renewTime 4 microTime; leaseTransitions 5 int32*; strategy 6 string*; preferredHolder 7 string*
 coordination.v1beta1.LeaseCandidate: metadata 1 meta.v1.ObjectMeta; spec! 2 coordination.v1beta1.LeaseCandidateSpec

@@ -43,7 +43,10 @@ export function messageTypes(): ReadonlyMap<string, MessageType> {
 function readMessage(line: string): [string, MessageType] {
   const colon = line.indexOf(':')
   const name = line.slice(0, colon)
-  const parts = line.slice(colon + 1).split(';').map((part) => part.trim())
+  const parts = line
+    .slice(colon + 1)
+    .split(';')
+    .map((part) => part.trim())
   const fields = parts.filter((part) => part !== '' && part !== 'atomic').map(readField)
   return [name, { name, atomic: parts[0] === 'atomic', fields }]
 }

@@ -47,9 +47,9 @@ const ROLES: readonly { name: string; rules: JsonObject[]; groups: string[] }[] 
 
 const FLOW_CONTROL = 'flowcontrol.apiserver.k8s.io'
 const NOT_DANGLING = { conditions: [{ type: 'Dangling', status: 'False', reason: 'Found' }] }
-const ALL_REQUESTS = [
-  { verbs: ['*'], apiGroups: ['*'], resources: ['*'], clusterScope: true, namespaces: ['*'] },
-].map((rule) => ({ resourceRules: [rule], nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }] }))
+const ALL_REQUESTS = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'], clusterScope: true, namespaces: ['*'] }].map(
+  (rule) => ({ resourceRules: [rule], nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }] }),
+)
 const fromGroups = (...groups: string[]): JsonObject[] =>
   ALL_REQUESTS.map((rules) => ({ ...rules, subjects: groups.map((name) => ({ kind: 'Group', group: { name } })) }))
 
@@ -90,7 +90,11 @@ export function createPresetObjects(store: Store, clock: Clock, createUid: () =>
   const flowControl = { apiVersion: `${FLOW_CONTROL}/v1` }
   for (const { name, level, schema } of FLOWS) {
     const ref = (resource: string): ObjectRef => ({ collection: `${FLOW_CONTROL}/${resource}`, namespace: '', name })
-    create(ref('prioritylevelconfigurations'), { ...flowControl, kind: 'PriorityLevelConfiguration' }, { spec: level, status: {} })
+    create(
+      ref('prioritylevelconfigurations'),
+      { ...flowControl, kind: 'PriorityLevelConfiguration' },
+      { spec: level, status: {} },
+    )
     const spec = { ...schema, priorityLevelConfiguration: { name } }
     create(ref('flowschemas'), { ...flowControl, kind: 'FlowSchema' }, { spec, status: NOT_DANGLING })
   }

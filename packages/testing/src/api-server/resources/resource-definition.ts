@@ -24,6 +24,8 @@ export interface Reviewer {
   /** Who asks. */
   readonly user: AuthenticatedUser
   readonly isAllowed: (attributes: Attributes) => boolean
+  /** The rules that hold for the sender in a namespace. */
+  readonly rulesIn: (namespace: string) => readonly JsonObject[]
 }
 
 /** One resource in one version, as the API serves it. Two definitions with one `collection` are two views of the same objects. */
@@ -60,6 +62,8 @@ export interface ResourceDefinition {
   readonly returnsDeleted: boolean
   /** A custom resource: items of lists repeat their type, and there is no strategic merge patch. */
   readonly isCustom: boolean
+  /** What a warning tells users of the resource. @default no warning */
+  readonly deprecation?: string
   /** Only POST, and nothing is stored. */
   readonly isReview: boolean
   /** The field selectors beyond `metadata.name` and `metadata.namespace`: label to path. */

@@ -1,7 +1,18 @@
 import { keepStatusApart, podSpec } from './core-resources.ts'
 import { kindSchema, objectMeta } from './metadata-schema.ts'
 import { asJsonObject } from '../objects/json-value.ts'
-import { anything, atomicObject, list, listBy, map, object, openObject, pointer, setOf, value } from './object-schema.ts'
+import {
+  anything,
+  atomicObject,
+  list,
+  listBy,
+  map,
+  object,
+  openObject,
+  pointer,
+  setOf,
+  value,
+} from './object-schema.ts'
 import { defineResource, type ResourceDefinition } from './resource-definition.ts'
 
 const labelSelector = atomicObject('LabelSelector', {

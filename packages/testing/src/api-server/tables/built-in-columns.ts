@@ -20,7 +20,12 @@ function firstThree(items: readonly string[]): string {
 }
 
 function labelsText(value: unknown): string {
-  return orNone(Object.entries(asJsonObject(value)).sort().map(([key, text]) => `${key}=${textOf(text)}`).join(','))
+  return orNone(
+    Object.entries(asJsonObject(value))
+      .sort()
+      .map(([key, text]) => `${key}=${textOf(text)}`)
+      .join(','),
+  )
 }
 
 function endpointsText(object: KubeObject): string {
@@ -89,7 +94,9 @@ function restartsText(pod: KubeObject): string {
 function containersOf(field: 'name' | 'image'): TableColumn['cell'] {
   return (deployment) => {
     const { spec } = asJsonObject(specOf(deployment)['template'])
-    return asJsonObjects(asJsonObject(spec)['containers']).map((container) => textOf(container[field])).join(',')
+    return asJsonObjects(asJsonObject(spec)['containers'])
+      .map((container) => textOf(container[field]))
+      .join(',')
   }
 }
 
@@ -132,7 +139,21 @@ function paramText(object: KubeObject): string {
 
 function paramKind(object: KubeObject): string {
   const kind = specOf(object)['paramKind']
-  return kind === undefined ? '<unset>' : `${textOf(asJsonObject(kind)['apiVersion'])}/${textOf(asJsonObject(kind)['kind'])}`
+  return kind === undefined
+    ? '<unset>'
+    : `${textOf(asJsonObject(kind)['apiVersion'])}/${textOf(asJsonObject(kind)['kind'])}`
+}
+
+/** What is used and allowed of each resource; those of limits have names of their own. Nobody counts here what is used. */
+function quotaText(prefix: '' | 'limits.'): TableColumn['cell'] {
+  return (quota) => {
+    const { hard, used } = statusOf(quota)
+    const names = Object.keys(asJsonObject(hard)).filter((name) => name.startsWith('limits.') === (prefix !== ''))
+    return names
+      .sort()
+      .map((name) => `${name}: ${textOf(asJsonObject(used)[name])}/${textOf(asJsonObject(hard)[name])}`)
+      .join(', ')
+  }
 }
 
 /** The columns of the kinds that have some of their own. */
@@ -165,12 +186,17 @@ export const builtInColumns: Readonly<Record<string, readonly TableColumn[]>> = 
     ageColumn,
     wide(column('Selector', (service) => labelsText(specOf(service)['selector']))),
   ],
+  resourcequotas: [nameColumn, column('Request', quotaText('')), column('Limit', quotaText('limits.')), ageColumn],
   endpoints: [nameColumn, column('Endpoints', endpointsText), ageColumn],
   'discovery.k8s.io/endpointslices': [
     nameColumn,
     column('AddressType', textAt('addressType')),
-    column('Ports', (slice) => firstThree(asJsonObjects(slice['ports']).map(({ port, name }) => textOf(port ?? name ?? '*')))),
-    column('Endpoints', (slice) => firstThree(asJsonObjects(slice['endpoints']).flatMap((each) => asStrings(each['addresses'])))),
+    column('Ports', (slice) =>
+      firstThree(asJsonObjects(slice['ports']).map(({ port, name }) => textOf(port ?? name ?? '*'))),
+    ),
+    column('Endpoints', (slice) =>
+      firstThree(asJsonObjects(slice['endpoints']).flatMap((each) => asStrings(each['addresses']))),
+    ),
     ageColumn,
   ],
   events: [
@@ -197,7 +223,11 @@ export const builtInColumns: Readonly<Record<string, readonly TableColumn[]>> = 
   'rbac.authorization.k8s.io/clusterrolebindings': bindingColumns,
   'apps/deployments': [
     nameColumn,
-    column('Ready', (object) => `${String(numberAt('status.readyReplicas')(object, 0))}/${String(numberAt('spec.replicas')(object, 0))}`),
+    column(
+      'Ready',
+      (object) =>
+        `${String(numberAt('status.readyReplicas')(object, 0))}/${String(numberAt('spec.replicas')(object, 0))}`,
+    ),
     column('Up-to-date', numberAt('status.updatedReplicas')),
     column('Available', numberAt('status.availableReplicas')),
     ageColumn,
