@@ -49,9 +49,9 @@ function answerOpenApi(path: string, accept: string | undefined, catalog: Resour
   if (path === 'v2' && accept?.startsWith(OPENAPI_V2_PROTOBUF.asked) === true) {
     return { status: 200, body: encodeOpenApiV2(openApiV2(catalog)), contentType: OPENAPI_V2_PROTOBUF.answered }
   }
+  if (path === 'v3') return jsonAnswer(200, openApiV3Index(catalog))
   negotiate(accept, new URLSearchParams())
   if (path === 'v2') return jsonAnswer(200, openApiV2(catalog))
-  if (path === 'v3') return jsonAnswer(200, openApiV3Index(catalog))
   const document = path.startsWith('v3/') ? openApiV3(catalog, path.slice('v3/'.length)) : undefined
   return document === undefined ? pageNotFound() : jsonAnswer(200, document)
 }

@@ -21,8 +21,9 @@ export function decodeProtobufBody(body: Buffer): JsonObject {
   try {
     return decodeEnvelope(body.subarray(MAGIC.length))
   } catch (error) {
-    if (error instanceof RangeError) throw new ProtobufError(`unexpected EOF: ${error.message}`, { cause: error })
-    throw error
+    if (error instanceof ProtobufError) throw error
+    const why = error instanceof Error ? error.message : String(error)
+    throw new ProtobufError(`the message cannot be read: ${why}`, { cause: error })
   }
 }
 

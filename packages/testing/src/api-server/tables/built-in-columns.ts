@@ -20,12 +20,8 @@ function firstThree(items: readonly string[]): string {
 }
 
 function labelsText(value: unknown): string {
-  return orNone(
-    Object.entries(asJsonObject(value))
-      .sort()
-      .map(([key, text]) => `${key}=${textOf(text)}`)
-      .join(','),
-  )
+  const labels = Object.entries(asJsonObject(value)).map(([key, text]) => `${key}=${textOf(text)}`)
+  return orNone(labels.sort().join(','))
 }
 
 function endpointsText(object: KubeObject): string {
@@ -126,7 +122,7 @@ function eventSource(event: KubeObject): string {
 function limited(...path: string[]): TableColumn['cell'] {
   return (level) => {
     const start = specOf(level)['limited']
-    const found = path.reduce<unknown>((value, field) => asJsonObject(value as JsonObject)[field], start)
+    const found = path.reduce<unknown>((value, field) => asJsonObject(value)[field], start)
     return typeof found === 'number' ? found : NONE
   }
 }
