@@ -5,7 +5,7 @@ import type { InformerOwner } from './informer-options.ts'
 const STALE_AFTER_MS = 30_000
 
 /** An informer does not see its collection, or has not for some time. The cause says why. */
-export class InformerStaleError extends TenureError {
+class InformerStaleError extends TenureError {
   override readonly code = 'INFORMER_STALE'
 }
 

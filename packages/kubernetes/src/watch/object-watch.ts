@@ -230,7 +230,8 @@ export class ObjectWatch {
     const guard = this.#createGuard(session)
     const decoder = new LineDecoder()
     this.#isFollowing = true
-    const settled = clock.setTimer(SHORTEST_STREAM_MS, () => this.#settled())
+    const isRecovering = this.#downBecause !== undefined
+    const settled = isRecovering ? clock.setTimer(SHORTEST_STREAM_MS, () => this.#settled()) : undefined
     for (const subscription of this.subscriptions) subscription.up()
     guard.start()
     try {
@@ -240,7 +241,7 @@ export class ObjectWatch {
       })
     } finally {
       this.#isFollowing = false
-      settled.cancel()
+      settled?.cancel()
       guard.stop()
       stream.close()
       routine = clock.now() - openedAt >= SHORTEST_STREAM_MS
@@ -251,7 +252,6 @@ export class ObjectWatch {
 
   /** A stream has lasted: logs the end of an outage. */
   #settled(): void {
-    if (this.#downBecause === undefined) return
     const { logger, selection } = this.#options
     this.#downBecause = undefined
     logger.info({ event: 'watch-up', namespace: selection.namespace, lease: selection.name }, 'the watch works again')

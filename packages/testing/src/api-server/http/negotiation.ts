@@ -25,7 +25,7 @@ export function negotiate(accept: string | undefined, query: URLSearchParams): R
 }
 
 /** 406, with what there is. */
-export function notAcceptable(): ApiStatusError {
+function notAcceptable(): ApiStatusError {
   const message = 'only the following media types are accepted: application/json'
   return new ApiStatusError(406, 'NotAcceptable', message)
 }

@@ -185,7 +185,7 @@ function fromMergeSchema(schema: Schema): JsonObject {
 }
 
 /** `io.k8s.api.core.v1.Pod`, or `com.example.v1.Widget` for a custom resource. */
-export function kindNameOf(definition: ResourceDefinition): string {
+function kindNameOf(definition: ResourceDefinition): string {
   const { group, version, kind, isCustom } = definition
   if (isCustom) return [...group.split('.').toReversed(), version, kind].join('.')
   if (group === 'apiextensions.k8s.io')
