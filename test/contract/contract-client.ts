@@ -55,6 +55,8 @@ export interface RequestOptions {
   readonly contentType?: string
   /** @default contract-suite/1.0 */
   readonly userAgent?: string
+  /** Further headers. @default none */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** One line of a watch. */
@@ -116,8 +118,8 @@ export class ContractClient implements Disposable {
   }
 
   /** Starts a watch; resolves when the server has begun to answer. */
-  async watch(path: string): Promise<ContractWatch> {
-    return new ContractWatch(await this.#open('GET', path, {}))
+  async watch(path: string, options: RequestOptions = {}): Promise<ContractWatch> {
+    return new ContractWatch(await this.#open('GET', path, options))
   }
 
   [Symbol.dispose](): void {
@@ -132,6 +134,7 @@ export class ContractClient implements Disposable {
       agent: this.#agent,
       headers: {
         'user-agent': options.userAgent ?? 'contract-suite/1.0',
+        ...options.headers,
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined
           ? {}

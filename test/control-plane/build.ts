@@ -8,16 +8,26 @@ import { assertGo, runGo } from './go-command.ts'
 
 /**
  * A program of the Go module in this folder: the parts of a real control plane, the leader election peers that a
- * replica has to get along with, the decisions of one of them, and a proxy that injects TCP faults.
+ * replica has to get along with, the decisions of one of them, kubectl, what prints the shapes of the
+ * kinds that the embedded API server serves, and a proxy that injects TCP faults.
  */
 export type Program =
-  'etcd' | 'kube-apiserver' | 'client-go-decisions' | 'client-go-elector' | 'controller-runtime-manager' | 'toxiproxy'
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'kubectl'
+  | 'kind-shapes'
+  | 'client-go-decisions'
+  | 'client-go-elector'
+  | 'controller-runtime-manager'
+  | 'toxiproxy'
 
 /** Every program, quickest to build first. */
 export const programs: readonly Program[] = [
   'client-go-elector',
   'client-go-decisions',
   'toxiproxy',
+  'kubectl',
+  'kind-shapes',
   'etcd',
   'controller-runtime-manager',
   'kube-apiserver',

@@ -12,8 +12,8 @@ export interface DevFlags {
 }
 
 /**
- * Runs an embedded API server until SIGINT or SIGTERM. The kubeconfig that it writes, which holds the key of the administrator, can
- * be read by the user alone and is removed at the end.
+ * Runs an embedded API server until SIGINT or SIGTERM. The server creates the namespaces that are written to. Only the user can read
+ * the kubeconfig that it writes, which holds the key of the administrator. The file is removed at the end.
  *
  * @throws OptionsError for a port that is none.
  */
@@ -21,6 +21,7 @@ export async function dev(flags: DevFlags): Promise<void> {
   const kubeConfigPath = resolve(flags.kubeconfig ?? 'tenure-kubeconfig.yaml')
   const port = parsePort(flags.port)
   const server = await startApiServer({
+    autoProvisionNamespaces: true,
     ...(port !== undefined && { port }),
     ...(flags.file !== undefined && { file: flags.file }),
   })
@@ -30,7 +31,10 @@ export async function dev(flags: DevFlags): Promise<void> {
     written = await readFile(kubeConfigPath, 'utf8')
     // Whoever reads the last line may act on it at once.
     const end = interrupted()
-    console.log(`API server: ${server.url}\n\n  export KUBECONFIG=${kubeConfigPath}\n\nCtrl-C ends it.`)
+    console.log(
+      `API server: ${server.url}\n\n  export KUBECONFIG=${kubeConfigPath}\n\n` +
+        'Writing the first object into a namespace creates the namespace; a cluster answers 404 instead.\nCtrl-C ends it.',
+    )
     await end
   } finally {
     if (written !== undefined) await removeOwn(kubeConfigPath, written)

@@ -9,7 +9,8 @@ const USAGE = `Usage: tenure dev [--port PORT] [--file FILE] [--kubeconfig FILE]
        tenure manifests --name NAME --namespace NAMESPACE --image IMAGE [...]
        tenure policies --name NAME --namespace NAMESPACE --resource GROUP/PLURAL [...]
 
-  dev        starts an embedded Kubernetes API server on this machine and stays until Ctrl-C
+  dev        starts an embedded Kubernetes API server on this machine and stays until Ctrl-C; it creates each namespace with the
+             first object that is written into it
 
              --port PORT            TCP port on loopback; any free one by default
              --file FILE            keep the objects in this file; in memory only by default

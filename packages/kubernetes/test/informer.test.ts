@@ -8,6 +8,7 @@ import type { Informer } from '../src/informer/informer.ts'
 import type { InformerOptions, ObjectChange } from '../src/informer/informer-options.ts'
 import { EmbeddedCluster } from './support/embedded-cluster.ts'
 import { answer, LoopbackServer } from './support/loopback-server.ts'
+import { type Line, recordingLogger } from './support/recording-logger.ts'
 
 const CONFIG_MAPS = '/api/v1/namespaces/ops/configmaps'
 
@@ -69,13 +70,17 @@ function recorder() {
   return { told, onChange, until }
 }
 
-async function withInformer(options: Partial<InformerOptions<V1ConfigMap>> = {}, user?: string) {
+async function withInformer(
+  options: Partial<InformerOptions<V1ConfigMap>> = {},
+  user?: string,
+  logger: Logger = silentLogger,
+) {
   const record = recorder()
   let configMaps: Informer<V1ConfigMap> | undefined
   const kubeConfig = cluster.kubeConfig(user)
   const leader = await leading((term) => {
     configMaps = informer(term, { kubeConfig, path: CONFIG_MAPS, onChange: record.onChange, ...options })
-  })
+  }, logger)
   if (configMaps === undefined) throw new Error('The controller did not run')
   return { ...leader, ...record, configMaps }
 }
@@ -147,6 +152,44 @@ describe('An informer', () => {
     const synced = expect(configMaps.synced).rejects.toMatchObject({ code: 'LEADERSHIP_ENDED' })
     await manager.stop()
     await synced
+  })
+
+  test('says in the log, to its user and in a health check that the server does not serve its path', async () => {
+    const lines: Line[] = []
+    const problem = Promise.withResolvers<Error>()
+    const path = '/apis/ops.example.com/v1/namespaces/ops/widgets'
+    let failures = 0
+    const onProblem = (error: Error) => {
+      failures += 1
+      if (failures === 3) problem.resolve(error)
+    }
+    const { manager } = await withInformer({ path, onProblem }, undefined, recordingLogger(lines))
+    const { message } = await problem.promise
+    expect(message).toContain('does not serve the resource "widgets" of API group "ops.example.com"')
+    const warnings = lines.filter(({ fields }) => fields['event'] === 'informer-down')
+    expect(warnings).toMatchObject([
+      {
+        level: 'warn',
+        message: `informer ${path} fails and tries again: ${message}`,
+        fields: { lease: 'lease', controller: 'janitor', epoch: 1n, path },
+      },
+    ])
+    const result = await manager.livez.runOne('janitor.informer-widgets.ops.example.com-ops')
+    expect(result?.failure?.message).toContain(`Informer ${path} has not listed yet, after 3 attempts: ${message}`)
+    await manager.stop()
+    expect(manager.livez.names).not.toContain('janitor.informer-widgets.ops.example.com-ops')
+  })
+
+  test('gives each of several informers of one collection a health check', async () => {
+    const { manager } = await leading((term) => {
+      for (const labelSelector of ['a=b', 'c=d']) {
+        informer(term, { kubeConfig: cluster.kubeConfig(), path: CONFIG_MAPS, labelSelector })
+      }
+    })
+    expect(manager.livez.names).toEqual(
+      expect.arrayContaining(['janitor.informer-configmaps-ops', 'janitor.informer-configmaps-ops-2']),
+    )
+    await manager.stop()
   })
 
   test('fails its controller when what is done about a change fails', async () => {

@@ -13,6 +13,7 @@ import { HealthRegistry } from '../health/health-registry.ts'
 import { HealthProbe } from '../health/health-probe.ts'
 import { errorOf, isA } from '../error-of.ts'
 import type { Lock } from '../lock/lock.ts'
+import { type LockFailure, LockRequestError } from '../lock/lock-request-error.ts'
 import { resolveDurationMs } from '../options/duration.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
 import { OptionsError } from '../options/options-error.ts'
@@ -84,6 +85,7 @@ export class Candidacy {
   #isEndingProcess = false
   #started = false
   #lastProblem: Error | undefined
+  #refusal: Error | undefined
 
   constructor(options: CandidacyOptions) {
     this.#options = options
@@ -120,6 +122,14 @@ export class Candidacy {
     return this.#lastProblem
   }
 
+  /**
+   * Why the last attempt to acquire the lease was refused, where another attempt meets the same refusal: no permission, no
+   * namespace, an invalid object. Undefined again once this replica holds the lease.
+   */
+  get refusal(): Error | undefined {
+    return this.#refusal
+  }
+
   /** Whether the lease was seen at least once, even if only to be absent. */
   get hasObservedLease(): boolean {
     const state = this.#elector?.state
@@ -135,7 +145,12 @@ export class Candidacy {
     if (this.#death !== undefined) return `It does not stand for election any more: ${this.#death.message}.`
     const { config, clock } = this.#options
     const state = this.#elector?.state ?? INITIAL_STATE
-    const context = { config, now: clock.now(), tasks: this.liveTasks(), lastProblem: this.#lastProblem }
+    const context = {
+      config,
+      now: clock.now(),
+      tasks: this.liveTasks(),
+      lastProblem: this.#lastProblem ?? this.#refusal,
+    }
     return explain(state, context)
   }
 
@@ -264,6 +279,7 @@ export class Candidacy {
         break
       case 'request-failed':
         this.#lastProblem = effect.error
+        if (effect.purpose === 'acquire' && isRefusal(effect.error)) this.#refusal = effect.error
         this.#emit(effect)
         break
       case 'identity-taken':
@@ -457,6 +473,7 @@ export class Candidacy {
     if (state.kind === 'following') this.#warmUps?.begin('following')
     const to = describeState(state, { run: this.#run, wedged: this.#wedged })
     const from = this.#state
+    if (state.kind === 'leading' || state.kind === 'reserving') this.#refusal = undefined
     if (state.kind === 'following' && state.memory.watch === 'up' && this.hasObservedLease)
       this.#lastProblem = undefined
     if (isSameState(from, to)) return
@@ -516,3 +533,10 @@ export class Candidacy {
 }
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
+
+/** The failures that do not end by themselves. */
+const REFUSALS: ReadonlySet<LockFailure> = new Set(['not-found', 'unauthenticated', 'forbidden', 'rejected'])
+
+function isRefusal(error: Error): boolean {
+  return error instanceof LockRequestError && REFUSALS.has(error.failure)
+}

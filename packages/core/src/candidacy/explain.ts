@@ -59,7 +59,8 @@ function explainFollowing(state: Following, context: ExplainContext): string {
   }
   if (pauseMs > 0) return `It could not take the lease and tries again in ${seconds(pauseMs)}${because(context)}`
   const takeInMs = (nextChanceAt(state, config) ?? now) - now
-  if (observation.kind === 'absent') return `The lease does not exist, and it creates it in ${seconds(takeInMs)}`
+  if (observation.kind === 'absent')
+    return `The lease does not exist, and it creates it in ${seconds(takeInMs)}${because(context)}`
   const { holderIdentity } = observation.lease.record
   if (holderIdentity === '') return `Nobody holds the lease, and it takes it in ${seconds(takeInMs)}`
   const who =

@@ -141,7 +141,7 @@ class Slot {
 
   #next(): void {
     if (!this.#wanted || this.#leaving !== undefined) return
-    const { lease, clock, cleanupTimeoutMs, onCleanupOverdue, onOver } = this.#options
+    const { lease, clock, logger, cleanupTimeoutMs, onCleanupOverdue, onOver } = this.#options
     const built = this.#build()
     if (built === undefined) return
     const { name } = built
@@ -149,6 +149,7 @@ class Slot {
       ...built,
       lease,
       clock,
+      logger,
       cleanupBudgetMs: () => cleanupTimeoutMs,
       onCleanupOverdue,
       onLateFailure: (error, task) => this.#lateFailure(run, error, task),

@@ -3,6 +3,7 @@ import { describeTasks } from '../candidacy/wedged-error.ts'
 import { isA } from '../error-of.ts'
 import { OptionsError } from '../options/options-error.ts'
 import type { Clock, Timer } from '../ports/clock.ts'
+import type { Logger } from '../ports/logger.ts'
 import type { Random } from '../ports/random.ts'
 import { ControllerTerm } from '../term/controller-term.ts'
 import type { Leadership } from '../term/leadership.ts'
@@ -35,6 +36,8 @@ export interface SupervisorOptions extends Pick<Registration, 'restart' | 'progr
   readonly lease: string
   readonly clock: Clock
   readonly random: Random
+  /** For the lines of the controller. @default a logger that drops every line */
+  readonly logger?: Logger
   /** How long a failed run may take to end before its controller counts as failed for good. */
   readonly restartDrainMs: number
   /** For how long the cleanups of a run may run, asked when they begin. */
@@ -209,13 +212,15 @@ export class ControllerSupervisor {
   }
 
   #createTerm(fail: (failure: Failure) => void): ControllerTerm {
-    const { name, leadership, lease, clock, observer } = this.#options
+    const { name, leadership, lease, clock, logger, observer } = this.#options
     let hasFailed = false
     const term: ControllerTerm = new ControllerTerm({
       controller: name,
       leadership,
       lease,
       clock,
+      ...(logger !== undefined && { logger }),
+      ...(this.#warmRun !== undefined && { health: this.#warmRun.health }),
       onTaskFailure: (error, task) => {
         if (!term.signal.aborted && !hasFailed) {
           hasFailed = true

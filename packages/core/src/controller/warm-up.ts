@@ -1,4 +1,6 @@
+import type { HealthRegistry } from '../health/health-registry.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { Logger } from '../ports/logger.ts'
 import { TenureError } from '../tenure-error.ts'
 import { ControllerTerm } from '../term/controller-term.ts'
 import type { Leadership } from '../term/leadership.ts'
@@ -50,6 +52,8 @@ export interface WarmRunOptions {
   readonly name: string
   readonly lease: string
   readonly clock: Clock
+  /** For the lines of the controller. @default a logger that drops every line */
+  readonly logger?: Logger
   readonly cleanupBudgetMs: () => number
   readonly onCleanupOverdue: () => void
   /** Something failed after the warm-up was ready, or while it ended. */
@@ -89,6 +93,11 @@ export class WarmRun {
       onIdle: () => {},
       onStepDown: () => {},
     })
+  }
+
+  /** The health checks of the warm-up, which the run of its controller goes on with. */
+  get health(): HealthRegistry {
+    return this.#term.health
   }
 
   /** Begins to warm up. */

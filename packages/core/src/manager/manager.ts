@@ -375,10 +375,17 @@ export class Manager implements AsyncDisposable {
     this.livez.add(this.#alwaysOn.health)
     const ready = new HealthRegistry()
     ready.register('lease-observed', () => this.#assertLeasesObserved())
+    ready.register('lease-writable', () => this.#assertLeasesWritable())
     ready.register('shutdown', () => {
       if (this.#isStopping) throw new Error('the process is shutting down')
     })
     this.readyz.add(ready)
+  }
+
+  #assertLeasesWritable(): void {
+    const refused = this.#candidacies.find((candidacy) => candidacy.refusal !== undefined)
+    if (refused?.refusal === undefined) return
+    throw new Error(`the lease \`${refused.lease}\` cannot be acquired: ${refused.refusal.message}`)
   }
 
   #assertLeasesObserved(): void {

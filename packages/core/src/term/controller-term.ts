@@ -6,6 +6,7 @@ import { isA } from '../error-of.ts'
 import { HealthRegistry } from '../health/health-registry.ts'
 import { resolveDurationMs } from '../options/duration.ts'
 import type { Clock } from '../ports/clock.ts'
+import { type Logger, silentLogger } from '../ports/logger.ts'
 import { type Leadership, NotHeldError } from './leadership.ts'
 import { acquire, use } from './owned/acquisition.ts'
 import { child, type ChildOptions } from './owned/child-process.ts'
@@ -32,6 +33,10 @@ export interface ControllerTermOptions {
   /** Called when the last task has settled and the run was not told to end. */
   readonly onIdle: () => void
   readonly onStepDown: (options: StepDownOptions) => void
+  /** @default a logger that drops every line */
+  readonly logger?: Logger
+  /** The health checks of a warm-up that this run goes on with. @default checks of its own */
+  readonly health?: HealthRegistry
   /** For how long the cleanups may run. @default for ever */
   readonly cleanupBudgetMs?: () => number
   /** Called when they have not ended by then. */
@@ -43,7 +48,7 @@ export class ControllerTerm implements Term, Owner {
   readonly controller: string
   readonly lease: string
   readonly clock: Clock
-  readonly health: HealthRegistry = new HealthRegistry()
+  readonly health: HealthRegistry
   readonly scope: TaskScope
   readonly gateSignal: AbortSignal
   readonly processes: OwnedProcesses = new OwnedProcesses(this)
@@ -54,6 +59,7 @@ export class ControllerTerm implements Term, Owner {
   readonly #hard = new AbortController()
   /** Whose validity counts. */
   #leadership: Leadership | undefined
+  #logger: Logger | undefined
 
   constructor(options: ControllerTermOptions) {
     const { controller, lease, clock, leadership, onTaskFailure: onFailure } = options
@@ -62,6 +68,7 @@ export class ControllerTerm implements Term, Owner {
     this.controller = controller
     this.lease = lease
     this.clock = clock
+    this.health = options.health ?? new HealthRegistry()
     this.progressedAt = clock.now()
     this.gateSignal = leadership?.gateSignal ?? AbortSignal.abort(notHeld(this))
     this.scope = new TaskScope({ ...options, onFailure })
@@ -71,6 +78,12 @@ export class ControllerTerm implements Term, Owner {
 
   get epoch(): bigint {
     return this.#options.leadership?.epoch ?? 0n
+  }
+
+  get logger(): Logger {
+    const { lease, controller, epoch } = this
+    this.#logger ??= (this.#options.logger ?? silentLogger).child({ lease, controller, ...(epoch !== 0n && { epoch }) })
+    return this.#logger
   }
 
   get taskCount(): number {

@@ -1,4 +1,3 @@
-import type { HealthRegistry } from '../health/health-registry.ts'
 import type { WorkScope } from './work-scope.ts'
 
 /** How to step down. */
@@ -21,8 +20,6 @@ export interface StepDownOptions {
 export interface Term extends WorkScope {
   /** The fencing token: grows with every term of this lease. 0 where the controller needs no leadership. */
   readonly epoch: bigint
-  /** Health checks that are served while this run of the controller lasts. */
-  readonly health: HealthRegistry
   /** Whether this replica may act at this very moment, by the clock. */
   isHeld(): boolean
   /** Throws a `NotHeldError` unless this replica may act at this very moment, by the clock. */

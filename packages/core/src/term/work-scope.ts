@@ -2,6 +2,8 @@ import type { ChildProcess } from 'node:child_process'
 import type { EventEmitter } from 'node:events'
 import type { ListenOptions, Server } from 'node:net'
 import type { Worker } from 'node:worker_threads'
+import type { HealthRegistry } from '../health/health-registry.ts'
+import type { Logger } from '../ports/logger.ts'
 import type { ChildOptions } from './owned/child-process.ts'
 import type { Listener } from './owned/listener.ts'
 import type { WorkerOptions } from './owned/worker-thread.ts'
@@ -21,6 +23,10 @@ export interface WorkScope {
   readonly lease: string
   /** The name of the controller. */
   readonly controller: string
+  /** Writes to the log of the manager. Each line names the lease, the controller and the epoch. */
+  readonly logger: Logger
+  /** Health checks that are served while the run lasts. Those of a warm-up are served from the beginning of its run. */
+  readonly health: HealthRegistry
   /** Aborts when the work is to end: take nothing new. The reason is an error with a `code`. */
   readonly signal: AbortSignal
   /** Aborts when time has run out for work in flight: drop it. */

@@ -218,6 +218,48 @@ describe('A manager', () => {
     expect(locks).toHaveLength(1)
   })
 
+  test.each(['not-found', 'forbidden', 'unauthenticated', 'rejected'] as const)(
+    'is not ready, and explains why, while the write that acquires the lease is refused as %s, until it succeeds',
+    async (failure) => {
+      let broken: BreakableLock | undefined
+      const store = new MemoryLeaseStore()
+      const createLock = () => {
+        broken ??= new BreakableLock(store.lock('lease'))
+        broken.failure = failure
+        return broken
+      }
+      const { manager, clock } = createManager({ createLock })
+      const running = manager.start()
+      await clock.advance(5000)
+      const check = async () => (await manager.readyz.runOne('lease-writable'))?.failure?.message
+      expect(await check()).toBe(`the lease \`lease\` cannot be acquired: broken: ${failure}`)
+      expect(manager.candidacies[0]?.explain()).toContain(`broken: ${failure}`)
+      if (broken !== undefined) broken.failure = undefined
+      await clock.advance(10_000)
+      expect(manager.state.kind).toBe('leading')
+      expect(await check()).toBeUndefined()
+      await manager.stop()
+      await running
+    },
+  )
+
+  test.each(['unreachable', 'throttled', 'unknown-outcome', 'conflict'] as const)(
+    'stays ready when the write that acquires the lease fails as %s, which passes by itself',
+    async (failure) => {
+      const { manager, clock, locks } = createManager()
+      manager.on((event) => {
+        if (event.kind === 'request-failed' && locks[0] !== undefined) locks[0].failure = undefined
+      })
+      const running = manager.start()
+      if (locks[0] !== undefined) locks[0].failure = failure
+      await clock.advance(1)
+      expect((await manager.readyz.runOne('lease-writable'))?.failure).toBeUndefined()
+      await clock.advance(20_000)
+      await manager.stop()
+      await running
+    },
+  )
+
   test('is ready while another replica leads', async () => {
     const { manager, clock, store } = createManager()
     const time = '2026-01-01T00:00:00.000000Z'

@@ -110,6 +110,7 @@ export class PodDeathProof implements DeathProof {
   }
 
   #watch(pod: { readonly name: string; readonly namespace: string }, on: PodListener): LockWatch {
+    let loggedFailure: string | undefined
     const subscription = this.#options.client.watch(
       { ...PODS, ...pod },
       {
@@ -118,8 +119,12 @@ export class PodDeathProof implements DeathProof {
           changed: (seen) => {
             if (seen.kind === 'present' && isJsonObject(seen.object)) on.found(seen.object)
           },
-          up: () => {},
-          down: on.failed,
+          up: () => (loggedFailure = undefined),
+          down: (failure) => {
+            if (failure.message === loggedFailure) return
+            loggedFailure = failure.message
+            on.failed(failure)
+          },
         },
       },
     )

@@ -49,8 +49,8 @@ interface WrittenEvent {
 /**
  * Writes Events on the Lease when this replica becomes or stops being the leader, in the words of client-go.
  *
- * Best effort: the calls return at once and never throw; what cannot be written is logged, once for each kind of failure, and
- * forgotten. Events are written one after the other over connections apart from those of the lease. A repeated message is counted on its first
+ * Best effort: the calls return at once and never throw; what cannot be written is logged, once for each kind of failure
+ * until an event can be written again, and forgotten. Events are written one after the other over connections apart from those of the lease. A repeated message is counted on its first
  * event, while the API server keeps that.
  */
 export class LeaseEvents {
@@ -114,6 +114,7 @@ export class LeaseEvents {
   async #record(event: RecordedEvent): Promise<void> {
     try {
       await this.#write(event)
+      this.#loggedFailures.clear()
     } catch (error) {
       this.#logOnce(error)
     } finally {

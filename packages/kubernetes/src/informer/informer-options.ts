@@ -1,8 +1,9 @@
 import { type Clock, OptionsError, type Random, systemClock, systemRandom, type WorkScope } from '@tenure/core'
 import type { KubeConfigSource } from '../transport/current-settings.ts'
 
-/** What an informer asks of the term, or the warm-up, that owns it. */
-export type InformerOwner = Pick<WorkScope, 'spawn' | 'signal' | 'controller'>
+/** What an informer asks of the term, or the warm-up, that owns it. It logs and has a health check where the owner offers that. */
+export type InformerOwner = Pick<WorkScope, 'spawn' | 'signal' | 'controller'> &
+  Partial<Pick<WorkScope, 'logger' | 'health'>>
 
 /** An object as the API server sends it. */
 export interface ApiObject {
@@ -30,9 +31,9 @@ export interface InformerOptions<T extends ApiObject> {
   readonly labelSelector?: string
   /** @default all objects */
   readonly fieldSelector?: string
-  /** Called with every change. What it returns is a tracked task: a failure of it fails the controller. @default nobody asks */
+  /** Called with every change. What it returns is a tracked task: a failure of it fails the controller. @default no call */
   readonly onChange?: (change: ObjectChange<T>) => unknown
-  /** Told why a list or a watch failed. It is tried again with growing pauses. @default nobody asks */
+  /** Called with the error of each failed list or watch. The informer tries again with growing pauses. @default no call */
   readonly onProblem?: (problem: Error) => void
   /** @default that of this machine */
   readonly clock?: Clock
@@ -45,6 +46,8 @@ export interface ResolvedInformerOptions<T extends ApiObject> extends Required<O
   readonly selector: Readonly<Record<string, string>>
   /** What is asked for, in the words of the API server's authorization. */
   readonly collection: { readonly group: string; readonly resource: string; readonly namespace: string }
+  /** The name of the health check: `informer-configmaps-ops`, `informer-deployments.apps`. */
+  readonly checkName: string
 }
 
 type Selector = 'labelSelector' | 'fieldSelector'
@@ -61,14 +64,13 @@ export function resolveInformerOptions<T extends ApiObject>(options: InformerOpt
       `Expected \`path\` to be that of a collection such as \`/api/v1/namespaces/ops/configmaps\`, got \`${path}\``,
     )
   }
+  const { group = '', resource = '', namespace = '' } = parts
+  const qualified = group === '' ? resource : `${resource}.${group}`
   return {
     kubeConfig,
     path,
-    collection: {
-      group: parts['group'] ?? '',
-      resource: parts['resource'] ?? '',
-      namespace: parts['namespace'] ?? '',
-    },
+    collection: { group, resource, namespace },
+    checkName: `informer-${qualified}${namespace === '' ? '' : `-${namespace}`}`,
     selector: {
       ...(labelSelector !== undefined && { labelSelector }),
       ...(fieldSelector !== undefined && { fieldSelector }),

@@ -10,6 +10,7 @@ import { ReconnectBackoff } from '../watch/reconnect-backoff.ts'
 import { WatchInterruptedError } from '../watch/watch-interrupted-error.ts'
 import { type InformerEvent, parseInformerEvent, versionOf } from './informer-event.ts'
 import type { ApiObject, InformerOwner, ObjectChange, ResolvedInformerOptions } from './informer-options.ts'
+import { InformerStatus } from './informer-status.ts'
 import { ObjectCache } from './object-cache.ts'
 
 /** How many objects are asked for at a time. */
@@ -39,6 +40,7 @@ export class InformerRun<T extends ApiObject> {
   readonly #options: ResolvedInformerOptions<T>
   readonly #transport: ApiTransport
   readonly #backoff: ReconnectBackoff
+  readonly #status: InformerStatus
   readonly #synced = Promise.withResolvers<void>()
   #version: string | undefined
 
@@ -51,6 +53,8 @@ export class InformerRun<T extends ApiObject> {
       userAgent: `tenure informer ${owner.controller}`,
     })
     this.#backoff = new ReconnectBackoff(options.random)
+    const { path, checkName: name, clock } = options
+    this.#status = new InformerStatus(owner, { path, name, clock })
     // Nobody has to wait for it.
     this.#synced.promise.catch(() => {})
   }
@@ -68,6 +72,7 @@ export class InformerRun<T extends ApiObject> {
       }
     } finally {
       this.#synced.reject(signal.reason)
+      this.#status.end()
       await this.#transport.close()
     }
   }
@@ -86,7 +91,10 @@ export class InformerRun<T extends ApiObject> {
     const isGone = problem instanceof ApiRequestError && problem.statusCode === 410
     if (isGone) this.#version = undefined
     // To list again is all that an outdated version takes, once.
-    if (!isGone || !this.#backoff.fresh) this.#options.onProblem(problem)
+    if (!isGone || !this.#backoff.fresh) {
+      this.#status.failed(problem)
+      this.#options.onProblem(problem)
+    }
     const retryAfterMs = problem instanceof LockRequestError ? (problem.retryAfterMs ?? 0) : 0
     await pause(Math.max(this.#backoff.next(), retryAfterMs), this.#options.clock, signal)
   }
@@ -110,6 +118,7 @@ export class InformerRun<T extends ApiObject> {
   #listed(objects: readonly T[], version: string, signal: AbortSignal): string {
     if (!signal.aborted) for (const change of this.cache.replace(objects)) this.#tell(change)
     this.#synced.resolve()
+    this.#status.listed()
     return version
   }
 
@@ -135,6 +144,7 @@ export class InformerRun<T extends ApiObject> {
   async #follow(request: ApiRequest): Promise<void> {
     const stream = await this.#transport.open(request)
     const decoder = new LineDecoder()
+    const settled = this.#options.clock.setTimer(SHORTEST_WATCH_MS, () => this.#status.sees())
     try {
       await stream.read((chunk) => {
         for (const line of decoder.push(chunk)) {
@@ -143,6 +153,7 @@ export class InformerRun<T extends ApiObject> {
         }
       })
     } finally {
+      settled.cancel()
       stream.close()
     }
   }

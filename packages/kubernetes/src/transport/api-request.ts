@@ -29,7 +29,8 @@ export interface ApiTarget {
 /** Names the target for people: `update leases.coordination.k8s.io ops/janitor`. */
 export function describeTarget(target: ApiTarget): string {
   const resource = target.group === '' ? target.resource : `${target.resource}.${target.group}`
-  return `${target.verb} ${resource} ${target.namespace}/${target.name}`
+  if (target.name !== '') return `${target.verb} ${resource} ${target.namespace}/${target.name}`
+  return `${target.verb} ${resource} ${target.namespace === '' ? 'in all namespaces' : `in namespace ${target.namespace}`}`
 }
 
 /** Whether the request changes something, so that its outcome matters when the answer is lost. */

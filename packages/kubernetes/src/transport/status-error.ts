@@ -73,7 +73,7 @@ function explain(target: ApiTarget, statusCode: number, status: JsonObject): str
         `"${target.verb}" on the resource "${target.resource}" of API group "${target.group}"`
       )
     case 404:
-      return 'it does not exist, or its namespace does not (404)'
+      return explainNotFound(target, status)
     case 409:
       return 'it exists already, or has changed since it was read (409)'
     case 410:
@@ -83,6 +83,19 @@ function explain(target: ApiTarget, statusCode: number, status: JsonObject): str
     default:
       return statusCode >= 500 ? `the server failed (${statusCode})` : `the server refused it (${statusCode})`
   }
+}
+
+/** The server names the namespace where that is what is missing. A collection is there, though empty, when its resource is served. */
+function explainNotFound(target: ApiTarget, status: JsonObject): string {
+  const { namespace, resource, group } = target
+  if (stringAt(objectAt(status, 'details'), 'kind') === 'namespaces') {
+    return `namespace "${namespace}" does not exist (404); create it: kubectl create namespace ${namespace}`
+  }
+  if (target.verb !== 'list' && target.verb !== 'watch') return 'it does not exist, or its namespace does not (404)'
+  return (
+    `the server does not serve the resource "${resource}" of API group "${group}" in this version (404); correct the ` +
+    'path, or install the CustomResourceDefinition'
+  )
 }
 
 /** The API server answers 403 to every creation in a namespace that is being deleted, whatever the Role grants. */

@@ -58,7 +58,8 @@ export class ObjectWatch {
   #closing: Promise<void> | undefined
   #resumeAfter: bigint | undefined
   #isFollowing = false
-  #isDown = false
+  /** Why the watch is down, as it was logged last; undefined while it is up. */
+  #downBecause: string | undefined
   /** The newest version of the store that was ever seen. */
   #newest = 0n
   #silenceMs = Number.POSITIVE_INFINITY
@@ -174,17 +175,17 @@ export class ObjectWatch {
     await pause(Math.max(this.#backoff.next(), retryAfterMs), this.#options.clock, this.#stopping.signal)
   }
 
-  /** Tells of an outage, and logs it once. */
+  /** Tells of an outage, and logs it when it begins and when its reason changes. */
   #report(failure: Error): void {
     const { logger, selection } = this.#options
     const { namespace, name } = selection
-    if (!this.#isDown) {
+    if (this.#downBecause !== failure.message) {
       logger.warn(
         { event: 'watch-down', namespace, lease: name, err: failure },
         `the watch is down: ${failure.message}`,
       )
     }
-    this.#isDown = true
+    this.#downBecause = failure.message
     for (const subscription of this.subscriptions) subscription.down(failure)
   }
 
@@ -229,7 +230,8 @@ export class ObjectWatch {
     const guard = this.#createGuard(session)
     const decoder = new LineDecoder()
     this.#isFollowing = true
-    this.#isDown = false
+    const isRecovering = this.#downBecause !== undefined
+    const settled = isRecovering ? clock.setTimer(SHORTEST_STREAM_MS, () => this.#settled()) : undefined
     for (const subscription of this.subscriptions) subscription.up()
     guard.start()
     try {
@@ -239,12 +241,20 @@ export class ObjectWatch {
       })
     } finally {
       this.#isFollowing = false
+      settled?.cancel()
       guard.stop()
       stream.close()
       routine = clock.now() - openedAt >= SHORTEST_STREAM_MS
       if (routine) this.#backoff.reset()
     }
     return routine ? undefined : new WatchInterruptedError('The server ended the watch at once')
+  }
+
+  /** A stream has lasted: logs the end of an outage. */
+  #settled(): void {
+    const { logger, selection } = this.#options
+    this.#downBecause = undefined
+    logger.info({ event: 'watch-up', namespace: selection.namespace, lease: selection.name }, 'the watch works again')
   }
 
   #take(line: string): void {

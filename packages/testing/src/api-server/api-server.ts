@@ -6,9 +6,13 @@
  * - Controllers: owner references are stored and nothing is collected, whatever a deletion says about dependents; nothing runs
  *   pods or deployments; nobody coordinates lease candidates. Only namespaces are emptied when they are deleted.
  * - Admission: policies are stored and not evaluated, and so are the CEL rules of custom resources.
- * - Defaults and validation of kinds that it only stores: pods, services, endpoints, deployments, admission policies.
+ * - Priority and fairness: FlowSchemas and PriorityLevelConfigurations are stored, and no request is queued.
+ * - Defaults and validation of kinds that it only stores: pods, services, endpoints, deployments, disruption budgets, quotas,
+ *   flow schemas, admission policies. Deployments have no subresource `scale`.
  * - RBAC: whoever may write roles may grant anything; roles are not aggregated.
- * - Bodies in YAML or protobuf, tables, OpenAPI documents, the expiry of events.
+ * - Answers in protobuf: a client that takes nothing else gets 406. Bodies in protobuf are read for built-in kinds but
+ *   CustomResourceDefinitions, and bodies in YAML are not read.
+ * - Descriptions in OpenAPI documents, which are made of the kinds that are served. The expiry of events.
  */
 import { silentLogger, systemClock, systemRandom, type Clock, type Logger, type Random } from '@tenure/core'
 import { randomUUID } from 'node:crypto'
@@ -40,6 +44,13 @@ export interface ApiServerOptions {
    * @default none: everything is forgotten at the end
    */
   readonly file?: string
+  /**
+   * Creates a namespace with the first object that is written into it, as the admission plugin `NamespaceAutoProvision` does. Other
+   * clusters answer 404 there.
+   *
+   * @default false
+   */
+  readonly autoProvisionNamespaces?: boolean
   /** Users who show a bearer token. Users with client certificates need not be listed. @default [] */
   readonly users?: readonly TokenUser[]
   /** @default silentLogger */
@@ -124,7 +135,8 @@ function createPipeline(
   for (const user of options.users ?? []) authenticator.addToken(user)
   const catalog = new ResourceCatalog()
   serveCustomResources(store, catalog)
-  const objects = new ObjectApi({ store, clock, random, createUid: randomUUID })
+  const { autoProvisionNamespaces = false } = options
+  const objects = new ObjectApi({ store, clock, random, createUid: randomUUID, autoProvisionNamespaces })
   const authorizer = new Authorizer(store)
   const handler = new ResourceHandler({ store, catalog, objects, authorizer })
   const faults = new Faults()

@@ -54,6 +54,17 @@ export class Authorizer {
     return namespace !== '' && this.#isAllowedBy(this.#store.list(`${RBAC}/rolebindings`, namespace), attributes)
   }
 
+  /** The rules of all bindings of the user that count in a namespace. */
+  rulesIn(user: AuthenticatedUser, namespace: string): JsonObject[] {
+    const bindings = [
+      ...this.#store.list(`${RBAC}/clusterrolebindings`),
+      ...this.#store.list(`${RBAC}/rolebindings`, namespace),
+    ]
+    return bindings
+      .filter((binding) => asJsonObjects(binding['subjects']).some((subject) => isSubject(subject, user, binding)))
+      .flatMap((binding) => this.#rulesOf(binding))
+  }
+
   #isAllowedBy(bindings: readonly KubeObject[], attributes: Attributes): boolean {
     return bindings.some(
       (binding) =>

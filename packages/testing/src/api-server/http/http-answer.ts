@@ -1,10 +1,17 @@
 import { ApiStatusError } from '../objects/api-status.ts'
 
+/** The document of version 2 of OpenAPI in protobuf. */
+export const OPENAPI_V2_PROTOBUF = {
+  asked: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
+  // An `@` cannot stand in a media type.
+  answered: 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
+} as const
+
 /** What a request is answered with. */
 export interface HttpAnswer {
   readonly status: number
-  readonly body: string
-  readonly contentType: 'application/json' | 'text/plain; charset=utf-8'
+  readonly body: string | Buffer
+  readonly contentType: 'application/json' | 'text/plain; charset=utf-8' | typeof OPENAPI_V2_PROTOBUF.answered
   readonly headers?: Readonly<Record<string, string>>
 }
 

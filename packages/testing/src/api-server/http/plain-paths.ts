@@ -1,5 +1,8 @@
-import { jsonAnswer, pageNotFound, textAnswer, type HttpAnswer } from './http-answer.ts'
+import { jsonAnswer, OPENAPI_V2_PROTOBUF, pageNotFound, textAnswer, type HttpAnswer } from './http-answer.ts'
 import type { JsonObject } from '../objects/json-value.ts'
+import { encodeOpenApiV2 } from '../openapi/protobuf-document.ts'
+import { openApiV2, openApiV3, openApiV3Index } from '../openapi/openapi-documents.ts'
+import { negotiate } from './negotiation.ts'
 import type { ApiGroup, ResourceCatalog } from '../resources/resource-catalog.ts'
 import type { ResourceDefinition } from '../resources/resource-definition.ts'
 
@@ -18,16 +21,39 @@ const VERSION: JsonObject = {
 
 const HEALTH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz'])
 
-/** Answers a GET of a path that is no resource: version, health, discovery. */
-export function answerPlainPath(path: string, catalog: ResourceCatalog): HttpAnswer {
+/** A GET of a path that is no resource. */
+export interface PlainRequest {
+  readonly path: string
+  /** The header. */
+  readonly accept: string | undefined
+}
+
+/**
+ * Answers a GET of a path that is no resource: version, health, discovery, OpenAPI documents.
+ *
+ * @throws ApiStatusError 406 for a document that the client does not take in JSON
+ */
+export function answerPlainPath({ path, accept }: PlainRequest, catalog: ResourceCatalog): HttpAnswer {
   const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
   if (trimmed === '/version') return jsonAnswer(200, VERSION)
   if (HEALTH_PATHS.has(trimmed)) return textAnswer(200, 'ok')
+  if (trimmed.startsWith('/openapi/')) return answerOpenApi(trimmed.slice('/openapi/'.length), accept, catalog)
   const [root, group = '', version, ...rest] = trimmed.split('/').slice(1)
   if (rest.length > 0) return pageNotFound()
   if (root === 'api') return answerCore(group, version, catalog)
   if (root === 'apis') return answerGroups(group, version, catalog)
   return pageNotFound()
+}
+
+function answerOpenApi(path: string, accept: string | undefined, catalog: ResourceCatalog): HttpAnswer {
+  if (path === 'v2' && accept?.startsWith(OPENAPI_V2_PROTOBUF.asked) === true) {
+    return { status: 200, body: encodeOpenApiV2(openApiV2(catalog)), contentType: OPENAPI_V2_PROTOBUF.answered }
+  }
+  if (path === 'v3') return jsonAnswer(200, openApiV3Index(catalog))
+  negotiate(accept, new URLSearchParams())
+  if (path === 'v2') return jsonAnswer(200, openApiV2(catalog))
+  const document = path.startsWith('v3/') ? openApiV3(catalog, path.slice('v3/'.length)) : undefined
+  return document === undefined ? pageNotFound() : jsonAnswer(200, document)
 }
 
 function answerCore(version: string, more: string | undefined, catalog: ResourceCatalog): HttpAnswer {

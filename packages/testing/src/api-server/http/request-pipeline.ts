@@ -8,9 +8,11 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ApiStatusError } from '../objects/api-status.ts'
 import { ANONYMOUS, type AuthenticatedUser, type Authenticator } from '../access/authentication.ts'
+import { impersonated } from '../access/impersonation.ts'
 import type { Authorizer } from '../access/authorization.ts'
 import type { FaultEffect, Faults, FaultSubject } from './faults.ts'
 import { errorAnswer, pageNotFound, type HttpAnswer } from './http-answer.ts'
+import { negotiate, type Representation } from './negotiation.ts'
 import { readListOptions } from '../objects/list-options.ts'
 import { answerPlainPath } from './plain-paths.ts'
 import { readRequestInfo, type RequestInfo, type RequestTarget } from './request-info.ts'
@@ -74,7 +76,7 @@ export class RequestPipeline {
       size += chunk.length
       if (size <= MAX_BODY_BYTES) chunks.push(chunk)
     })
-    request.on('end', () => this.#begin(exchange, size > MAX_BODY_BYTES ? undefined : Buffer.concat(chunks).toString()))
+    request.on('end', () => this.#begin(exchange, size > MAX_BODY_BYTES ? undefined : Buffer.concat(chunks)))
   }
 
   /** Ends all watches and forgets all delays. */
@@ -84,10 +86,11 @@ export class RequestPipeline {
     for (const watch of this.#watches) watch.end()
   }
 
-  #begin(exchange: Exchange, body: string | undefined): void {
-    const { authenticator, faults } = this.#parts
+  #begin(exchange: Exchange, body: Buffer | undefined): void {
+    const { authenticator, authorizer, faults } = this.#parts
     try {
-      exchange.user = authenticator.authenticate(exchange.request)
+      const sender = authenticator.authenticate(exchange.request)
+      exchange.user = impersonated(sender, exchange.request.headers, authorizer)
     } catch (error) {
       this.#send(exchange, this.#answerFor(error, exchange))
       return
@@ -112,7 +115,7 @@ export class RequestPipeline {
     }
   }
 
-  #process(exchange: Exchange, body: string | undefined, effect?: FaultEffect): void {
+  #process(exchange: Exchange, body: Buffer | undefined, effect?: FaultEffect): void {
     const answer = this.#answer(exchange, body)
     if (answer === undefined) return
     switch (effect?.kind) {
@@ -132,21 +135,24 @@ export class RequestPipeline {
   }
 
   /** The answer; `undefined` when a watch has begun instead. */
-  #answer(exchange: Exchange, body: string | undefined): HttpAnswer | undefined {
+  #answer(exchange: Exchange, body: Buffer | undefined): HttpAnswer | undefined {
     try {
       const { info } = exchange
       this.#parts.authorizer.assertAllowed(exchange.user, info)
       if (body === undefined) throw new ApiStatusError(413, 'RequestEntityTooLarge', BODY_TOO_LARGE)
       const { target } = info
+      const { accept } = exchange.request.headers
       if (target === undefined) {
-        return info.verb === 'get' ? answerPlainPath(info.path, this.#parts.catalog) : pageNotFound()
+        return info.verb === 'get' ? answerPlainPath({ path: info.path, accept }, this.#parts.catalog) : pageNotFound()
       }
-      if (info.verb === 'watch') return this.#watch(exchange, target)
+      const representation = negotiate(accept, info.query)
+      if (info.verb === 'watch') return this.#watch(exchange, target, representation)
       const contentType = (exchange.request.headers['content-type'] ?? '').split(';')[0]?.trim() ?? ''
       return this.#parts.handler.handle({
         info,
         target,
         contentType,
+        form: { representation, now: this.#parts.clock.wallTime() },
         userAgent: exchange.userAgent,
         user: exchange.user,
         body,
@@ -156,13 +162,13 @@ export class RequestPipeline {
     }
   }
 
-  #watch(exchange: Exchange, target: RequestTarget): HttpAnswer | undefined {
+  #watch(exchange: Exchange, target: RequestTarget, representation: Representation): HttpAnswer | undefined {
     const { handler, store, clock, faults, bookmarkIntervalMs } = this.#parts
     const { response } = exchange
     const definition = handler.find(target)
     if (definition === undefined) return this.#parts.catalog.answerUnknown(target.group, target.version)
     const options = readListOptions(exchange.info.query, definition, true)
-    const request = { definition, namespace: namespaceScope(definition, target), options }
+    const request = { definition, namespace: namespaceScope(definition, target), options, representation }
     const watch = new WatchStream(request, { store, clock, bookmarkIntervalMs, response })
     this.#watches.add(watch)
     const untrack = faults.track({

@@ -1,13 +1,15 @@
 import { textOf } from '@tenure/core'
 import { ApiStatusError, badRequest, invalid, methodNotAllowed, unsupportedMediaType } from '../objects/api-status.ts'
+import { encodeAnswer, encodeAnswerList, type AnswerForm } from '../objects/answer-encoding.ts'
 import type { AuthenticatedUser } from '../access/authentication.ts'
 import type { Attributes, Authorizer } from '../access/authorization.ts'
 import { jsonAnswer, type HttpAnswer } from './http-answer.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../objects/json-value.ts'
 import type { KubeObject } from '../objects/kube-object.ts'
+import { decodeProtobufBody, ProtobufError } from '../objects/protobuf-body.ts'
 import { readListOptions } from '../objects/list-options.ts'
 import type { ObjectApi, ObjectRequest } from '../objects/object-api.ts'
-import { encodeList, encodeObject } from '../objects/object-encoding.ts'
+import { encodeObject } from '../objects/object-encoding.ts'
 import { listObjects } from '../objects/object-listing.ts'
 import { changeByPatch } from '../objects/object-patching.ts'
 import { isTrue, type RequestInfo, type RequestTarget } from './request-info.ts'
@@ -22,9 +24,10 @@ export interface ResourceRequest {
   readonly info: RequestInfo
   readonly target: RequestTarget
   readonly contentType: string
+  readonly form: AnswerForm
   readonly userAgent: string
   readonly user: AuthenticatedUser
-  readonly body: string
+  readonly body: Buffer
 }
 
 /** What the handler works with. */
@@ -58,16 +61,16 @@ export class ResourceHandler {
       return this.#parts.catalog.answerUnknown(request.target.group, request.target.version)
     }
     if (definition.isReview) return this.#review(definition, request)
-    if (request.info.verb === 'get') return this.#get(definition, request.target)
-    if (request.info.verb === 'list') return this.#list(definition, request)
-    const warnings: string[] = []
+    const warnings = definition.deprecation === undefined ? [] : [definition.deprecation]
+    if (request.info.verb === 'get') return withWarnings(this.#get(definition, request), warnings)
+    if (request.info.verb === 'list') return withWarnings(this.#list(definition, request), warnings)
     const answer = this.#write(definition, request, (message) => warnings.push(message))
-    return warnings.length === 0 ? answer : { ...answer, headers: { warning: warnings.map(formatWarning).join(', ') } }
+    return withWarnings(answer, warnings)
   }
 
-  #get(definition: ResourceDefinition, target: RequestTarget): HttpAnswer {
+  #get(definition: ResourceDefinition, { target, form }: ResourceRequest): HttpAnswer {
     const object = this.#parts.objects.get(definition, target.namespace, target.name)
-    return jsonAnswer(200, encodeObject(definition, object))
+    return jsonAnswer(200, encodeAnswer(definition, object, form))
   }
 
   #review(definition: ResourceDefinition, request: ResourceRequest): HttpAnswer {
@@ -75,14 +78,16 @@ export class ResourceHandler {
     const { authorizer } = this.#parts
     const options = { fieldValidation: 'Ignore', warn: () => undefined } as const
     const review = readObject(parseBody(request, definition), definition, options)
+    const { user } = request
     const isAllowed = (attributes: Attributes): boolean => authorizer.isAllowed(attributes)
-    return jsonAnswer(201, encodeObject(definition, definition.review(review, { user: request.user, isAllowed })))
+    const rulesIn = (namespace: string): JsonObject[] => authorizer.rulesIn(user, namespace)
+    return jsonAnswer(201, encodeObject(definition, definition.review(review, { user, isAllowed, rulesIn })))
   }
 
-  #list(definition: ResourceDefinition, { info, target }: ResourceRequest): HttpAnswer {
+  #list(definition: ResourceDefinition, { info, target, form }: ResourceRequest): HttpAnswer {
     const options = readListOptions(info.query, definition, false)
     const scope = { definition, namespace: namespaceScope(definition, target) }
-    return jsonAnswer(200, encodeList(definition, listObjects(this.#parts.store, scope, options)))
+    return jsonAnswer(200, encodeAnswerList(definition, listObjects(this.#parts.store, scope, options), form))
   }
 
   #write(definition: ResourceDefinition, request: ResourceRequest, warn: (message: string) => void): HttpAnswer {
@@ -92,16 +97,19 @@ export class ResourceHandler {
       case 'create':
         if (request.target.isNamed) throw methodNotAllowed()
         if (definition.namespaced && toWrite.namespace === '') throw methodNotAllowed()
-        return jsonAnswer(201, encodeObject(definition, objects.create(toWrite, parseBody(request, definition))))
+        return jsonAnswer(
+          201,
+          encodeAnswer(definition, objects.create(toWrite, parseBody(request, definition)), request.form),
+        )
       case 'update': {
         if (!request.target.isNamed) throw methodNotAllowed()
         const { object, created } = objects.update(toWrite, parseBody(request, definition))
-        return jsonAnswer(created ? 201 : 200, encodeObject(definition, object))
+        return jsonAnswer(created ? 201 : 200, encodeAnswer(definition, object, request.form))
       }
       case 'patch': {
         if (!request.target.isNamed) throw methodNotAllowed()
         const { object, created } = changeByPatch(objects, toWrite, readPatch(request))
-        return jsonAnswer(created ? 201 : 200, encodeObject(definition, object))
+        return jsonAnswer(created ? 201 : 200, encodeAnswer(definition, object, request.form))
       }
       case 'delete':
         return this.#delete(toWrite, request)
@@ -117,7 +125,8 @@ export class ResourceHandler {
     if (toDelete.subresource !== '') throw methodNotAllowed()
     const options = readDeleteOptions(request, definition)
     const outcome = this.#parts.objects.deletion.delete({ ...toDelete, ...options })
-    if (!outcome.gone || definition.returnsDeleted) return jsonAnswer(200, encodeObject(definition, outcome.object))
+    if (!outcome.gone || definition.returnsDeleted)
+      return jsonAnswer(200, encodeAnswer(definition, outcome.object, request.form))
     return jsonAnswer(200, deletedStatus(definition, outcome.object))
   }
 
@@ -133,7 +142,7 @@ export class ResourceHandler {
       return objects.deletion.delete({ ...toDelete, ...options, namespace, name }).object
     })
     const metadata = { ...page.metadata, resourceVersion: String(store.version) }
-    return jsonAnswer(200, encodeList(definition, { items, metadata }))
+    return jsonAnswer(200, encodeAnswerList(definition, { items, metadata }, request.form))
   }
 }
 
@@ -179,11 +188,22 @@ function readFieldValidation(value: string | null): FieldValidation {
   return value === 'Ignore' || value === 'Strict' ? value : 'Warn'
 }
 
+const PROTOBUF = 'application/vnd.kubernetes.protobuf'
 const JSON_TYPES: ReadonlySet<string> = new Set(['', 'application/json'])
 
 function parseBody({ contentType, body }: ResourceRequest, definition: ResourceDefinition): JsonValue {
-  if (!JSON_TYPES.has(contentType)) throw unsupportedMediaType(['application/json'])
-  return parseJson(body, (why) => unreadable(definition, why))
+  if (contentType === PROTOBUF && !definition.isCustom) return parseProtobuf(body, definition)
+  if (!JSON_TYPES.has(contentType)) throw unsupportedMediaType(['application/json', PROTOBUF])
+  return parseJson(body.toString(), (why) => unreadable(definition, why))
+}
+
+function parseProtobuf(body: Buffer, { kind }: ResourceDefinition): JsonObject {
+  try {
+    return decodeProtobufBody(body)
+  } catch (error) {
+    if (!(error instanceof ProtobufError)) throw error
+    throw badRequest(`the object provided is unrecognized (must be of type ${kind}): ${error.message}`)
+  }
 }
 
 function parseJson(body: string, errorFor: (why: string) => ApiStatusError): JsonValue {
@@ -207,7 +227,7 @@ function readPatch(request: ResourceRequest): Parameters<typeof changeByPatch>[2
   if (type === undefined) {
     throw new ApiStatusError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', { details: {} })
   }
-  const content = parseJson(body, (why) => badRequest(`error decoding patch: ${why}`))
+  const content = parseJson(body.toString(), (why) => badRequest(`error decoding patch: ${why}`))
   return { type, content, force: isTrue(info.query.get('force')), fieldManager: info.query.get('fieldManager') ?? '' }
 }
 
@@ -215,7 +235,7 @@ function readDeleteOptions(
   request: ResourceRequest,
   definition: ResourceDefinition,
 ): { options: JsonObject; dryRun: boolean } {
-  const body = request.body === '' ? {} : parseBody(request, definition)
+  const body = request.body.length === 0 ? {} : parseBody(request, definition)
   if (!isJsonObject(body) || (body['kind'] ?? 'DeleteOptions') !== 'DeleteOptions') {
     throw badRequest('the body of a deletion is not DeleteOptions')
   }
@@ -228,6 +248,10 @@ function deletedStatus(definition: ResourceDefinition, object: KubeObject): Json
   const { name = '', uid = '' } = object.metadata
   const details = { name, ...(group === '' ? {} : { group }), kind: resource, uid }
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details }
+}
+
+function withWarnings(answer: HttpAnswer, warnings: readonly string[]): HttpAnswer {
+  return warnings.length === 0 ? answer : { ...answer, headers: { warning: warnings.map(formatWarning).join(', ') } }
 }
 
 function formatWarning(message: string): string {

@@ -11,7 +11,9 @@ import { tooOldVersion, type ApiStatusError } from '../objects/api-status.ts'
 import type { JsonObject } from '../objects/json-value.ts'
 import type { KubeObject } from '../objects/kube-object.ts'
 import type { ListOptions } from '../objects/list-options.ts'
-import { emptyObject, encodeObject } from '../objects/object-encoding.ts'
+import { encodeEvent } from '../objects/answer-encoding.ts'
+import { emptyObject } from '../objects/object-encoding.ts'
+import type { Representation } from './negotiation.ts'
 import type { ResourceDefinition } from '../resources/resource-definition.ts'
 import type { Store, StoreEvent } from '../storage/store.ts'
 
@@ -21,6 +23,7 @@ export interface WatchRequest {
   /** All namespaces unless one is given. */
   readonly namespace: string | undefined
   readonly options: ListOptions
+  readonly representation: Representation
 }
 
 /** What a watch works with. */
@@ -44,6 +47,7 @@ export class WatchStream {
   #timeoutTimer: Timer | undefined
   #unsubscribe: (() => void) | undefined
   #held: string[] | undefined
+  #hasSent = false
   #ended = false
 
   constructor(request: WatchRequest, parts: WatchParts) {
@@ -120,7 +124,10 @@ export class WatchStream {
   }
 
   #send(type: string, object: KubeObject): void {
-    this.#write(`{"type":"${type}","object":${encodeObject(this.#request.definition, object)}}\n`)
+    const { definition, representation } = this.#request
+    const form = { representation, now: this.#parts.clock.wallTime(), withColumns: !this.#hasSent }
+    this.#hasSent = true
+    this.#write(`{"type":"${type}","object":${encodeEvent(definition, object, form)}}\n`)
   }
 
   #sendBookmark(endsInitialEvents: boolean): void {

@@ -11,6 +11,11 @@ function namespaceRef(name: string): ObjectRef {
   return { collection: 'namespaces', namespace: '', name }
 }
 
+/** Whether the resource lives in namespaces, and that of the object does not exist. */
+export function lacksNamespace(store: Store, definition: ResourceDefinition, { namespace }: ObjectRef): boolean {
+  return definition.namespaced && store.get(namespaceRef(namespace)) === undefined
+}
+
 /** @throws ApiStatusError when nothing can be created in the namespace: 404 when it does not exist, 403 when it is being deleted. */
 export function assertNamespaceTakes(store: Store, definition: ResourceDefinition, target: ObjectRef): void {
   if (!definition.namespaced) return

@@ -10,12 +10,13 @@ import { changedMetadata, isSame, versionOf, withGeneration, withManagedFields }
 import type { JsonValue } from './json-value.ts'
 import type { KubeObject, ObjectMeta } from './kube-object.ts'
 import { validateChangedMetadata, validateNewMetadata } from './metadata-validation.ts'
-import { assertNamespaceTakes } from './namespace-lifecycle.ts'
+import { assertNamespaceTakes, lacksNamespace } from './namespace-lifecycle.ts'
 import { formatTime } from './kube-time.ts'
 import { ObjectDeletion } from './object-deletion.ts'
 import { apiVersionOf, refOf, subjectOf, type ResourceDefinition } from '../resources/resource-definition.ts'
 import { readObject, type ReadOptions } from './read-object.ts'
-import type { Store } from '../storage/store.ts'
+import { namespaceResource } from '../resources/core-resources.ts'
+import type { ObjectRef, Store } from '../storage/store.ts'
 import { assertIdentity, assertNamespaceMatches, assertUid, assertVersion } from './write-preconditions.ts'
 import { ignoredFields, trackUpdate, type FieldWriter } from '../patches/managed-fields.ts'
 
@@ -26,6 +27,8 @@ export interface ObjectApiParts {
   readonly random: Random
   /** Makes the `uid` of a new object. */
   readonly createUid: () => string
+  /** A write into a namespace that does not exist creates the namespace. @default false */
+  readonly autoProvisionNamespaces?: boolean
 }
 
 /** One request about one object. */
@@ -77,7 +80,7 @@ export class ObjectApi {
   create(request: ObjectRequest, body: JsonValue): KubeObject {
     const read = readObject(body, request.definition, request)
     const ref = refOf(request.definition, request.namespace, read.metadata.name ?? '')
-    assertNamespaceTakes(this.#parts.store, request.definition, ref)
+    this.#assertNamespace(request, ref)
     if (read.metadata.resourceVersion !== undefined && read.metadata.resourceVersion !== '0') {
       throw new ApiStatusError(500, '', 'resourceVersion should not be set on objects to be created')
     }
@@ -102,7 +105,7 @@ export class ObjectApi {
     assertIdentity(next.metadata, request)
     assertUid(next, previous, ref, definition)
     if (previous === undefined) {
-      assertNamespaceTakes(this.#parts.store, definition, ref)
+      this.#assertNamespace(request, ref)
       return { object: this.#create(request, next), created: true }
     }
     assertVersion(next, previous, definition)
@@ -163,6 +166,16 @@ export class ObjectApi {
     const ref = refOf(definition, request.namespace, name)
     if (store.get(ref) !== undefined) throw alreadyExists(subjectOf(definition, name))
     return request.dryRun ? object : store.create(ref, object)
+  }
+
+  #assertNamespace(request: ObjectRequest, ref: ObjectRef): void {
+    const { store, autoProvisionNamespaces = false } = this.#parts
+    if (autoProvisionNamespaces && lacksNamespace(store, request.definition, ref)) {
+      const namespace = { ...request, definition: namespaceResource, namespace: '', name: '', subresource: '' }
+      this.create(namespace, { metadata: { name: ref.namespace } })
+      if (request.dryRun) return
+    }
+    assertNamespaceTakes(store, request.definition, ref)
   }
 
   #named(metadata: ObjectMeta, request: ObjectRequest): ObjectMeta {

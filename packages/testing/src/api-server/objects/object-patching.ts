@@ -9,7 +9,7 @@ import type { ObjectApi, ObjectRequest, WriteOutcome } from './object-api.ts'
 import { served } from './object-encoding.ts'
 import { readApplied, readObject } from './read-object.ts'
 import { apiVersionOf, subjectOf } from '../resources/resource-definition.ts'
-import { applyConfiguration } from '../patches/server-side-apply.ts'
+import { applyConfiguration, withLastApplied } from '../patches/server-side-apply.ts'
 import { applyStrategicMergePatch } from '../patches/strategic-merge-patch.ts'
 
 /** A PATCH: how it is written, and what it says. */
@@ -91,7 +91,8 @@ function changeByApply(objects: ObjectApi, request: ObjectRequest, patch: Object
       ignored: ignoredFields(definition.subresources.includes('status'), request.subresource),
       force: patch.force,
     })
-    return definition.withDefaults(definition.toStored(after))
+    const marked = withLastApplied(after, config, patch.fieldManager)
+    return definition.withDefaults(definition.toStored(marked))
   }
   return objects.change(request, { mayCreate: request.subresource === '', make })
 }

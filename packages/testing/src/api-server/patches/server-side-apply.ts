@@ -11,7 +11,7 @@ import {
   type FieldPath,
   type FieldSet,
 } from './field-set.ts'
-import type { JsonValue } from '../objects/json-value.ts'
+import { isJsonObject, type JsonValue } from '../objects/json-value.ts'
 import type { KubeObject, ManagedFieldsEntry } from '../objects/kube-object.ts'
 import {
   conflictsWith,
@@ -55,7 +55,7 @@ export function applyConfiguration(application: Application): KubeObject {
   const after = prune(merge(before, config, schema) as KubeObject, { schema, last, owned })
   const comparison = compareFields(before, after, schema)
   const changed = managedPart(union(comparison.added, comparison.modified), ignored)
-  const conflicts = conflictsWith(managers, writer, changed)
+  const conflicts = withoutLastApplied(conflictsWith(managers, writer, changed), application)
   if (conflicts.length > 0 && !force) throw applyConflict(conflicts)
   const left = others.map(({ entry, fields }) => ({
     entry,
@@ -64,6 +64,36 @@ export function applyConfiguration(application: Application): KubeObject {
   const managedFields = writeManagers(left, { writer, fields: applied }, before)
   const { managedFields: _managedFields, ...metadata } = after.metadata
   return { ...after, metadata: managedFields.length === 0 ? metadata : { ...metadata, managedFields } }
+}
+
+/**
+ * The conflicts that are left once kubectl has taken over what it applied on the client side before, which an annotation tells. A
+ * client with a field manager of its own takes over nothing.
+ */
+function withoutLastApplied(
+  conflicts: readonly ManagedSet[],
+  { before, schema, writer, ignored }: Application,
+): ManagedSet[] {
+  const last = writer.manager === 'kubectl' ? before.metadata.annotations?.[LAST_APPLIED] : undefined
+  if (last === undefined) return [...conflicts]
+  const applied = managedPart(fieldsOf(JSON.parse(last) as KubeObject, schema), ignored)
+  return conflicts
+    .map(({ entry, fields }) => ({ entry, fields: difference(fields, applied) }))
+    .filter(({ fields }) => !isEmpty(fields))
+}
+
+/** Once kubectl has applied on the client side, the annotation follows what it applies on the server side. */
+export function withLastApplied(after: KubeObject, config: KubeObject, manager: string): KubeObject {
+  const { annotations = {}, ...metadata } = after.metadata
+  if (manager !== 'kubectl' || annotations[LAST_APPLIED] === undefined) return after
+  const updated = { ...annotations, [LAST_APPLIED]: `${JSON.stringify(config, sortedKeys)}\n` }
+  return { ...after, metadata: { ...metadata, annotations: updated } }
+}
+
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
+
+function sortedKeys(_key: string, value: unknown): unknown {
+  return isJsonObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
 }
 
 /** An object that nobody is known to have written belongs to whoever was there before the first application. */

@@ -52,6 +52,21 @@ export const accessReviewResources: readonly ResourceDefinition[] = [
   }),
   defineResource({
     ...shared,
+    group: 'authorization.k8s.io',
+    resource: 'selfsubjectrulesreviews',
+    kind: 'SelfSubjectRulesReview',
+    schema: kindSchema('SelfSubjectRulesReview', {
+      spec: object('SelfSubjectRulesReviewSpec', { namespace: value('string') }),
+    }),
+    review: (review, { rulesIn }) => {
+      const rules = rulesIn(asString(asJsonObject(review['spec'])['namespace']) ?? '')
+      const nonResourceRules = rules.filter((rule) => rule['nonResourceURLs'] !== undefined)
+      const resourceRules = rules.filter((rule) => rule['nonResourceURLs'] === undefined)
+      return { ...review, status: { resourceRules, nonResourceRules, incomplete: false } }
+    },
+  }),
+  defineResource({
+    ...shared,
     group: 'authentication.k8s.io',
     resource: 'selfsubjectreviews',
     kind: 'SelfSubjectReview',

@@ -1,6 +1,6 @@
 import type { FieldCause } from '../objects/api-status.ts'
 import { forbiddenValue, invalidValue, tooLongValue } from '../objects/field-causes.ts'
-import { asJsonObject, equalJson } from '../objects/json-value.ts'
+import { asJsonObject, equalJson, type JsonObject } from '../objects/json-value.ts'
 import type { KubeObject } from '../objects/kube-object.ts'
 import { kindSchema, objectReference } from './metadata-schema.ts'
 import {
@@ -100,7 +100,7 @@ function encodeSecret(secret: KubeObject): KubeObject {
 }
 
 /** Keeps the status of what is stored on writes of the object, and everything but the status on writes of the status. */
-export function keepStatusApart(initialStatus: () => Record<string, string>): ResourceDefinition['prepare'] {
+export function keepStatusApart(initialStatus: () => JsonObject): ResourceDefinition['prepare'] {
   return (object: KubeObject, { previous, subresource }: WriteTarget): KubeObject => {
     if (previous === undefined) return { ...object, status: initialStatus() }
     if (subresource !== 'status') return { ...object, status: previous['status'] ?? {} }
@@ -126,25 +126,28 @@ export const podSpec: ObjectSchema = openObject('PodSpec', {
   nodeSelector: atomicMap(value('string')),
 })
 
+/** Namespaces. */
+export const namespaceResource: ResourceDefinition = defineResource({
+  ...CORE,
+  resource: 'namespaces',
+  kind: 'Namespace',
+  shortNames: ['ns'],
+  namespaced: false,
+  nameRule: 'dns-label',
+  subresources: ['status', 'finalize'],
+  returnsDeleted: true,
+  fieldSelectors: { 'status.phase': 'status.phase' },
+  schema: kindSchema('Namespace', {
+    spec: object('NamespaceSpec', { finalizers: list(value('string')) }),
+    status: object('NamespaceStatus', { phase: value('string'), conditions: listBy(['type'], condition) }),
+  }),
+  withDefaults: labelNamespace,
+  prepare: prepareNamespace,
+})
+
 /** The core group. What needs a scheduler, a node or a network is only stored. */
 export const coreResources: readonly ResourceDefinition[] = [
-  defineResource({
-    ...CORE,
-    resource: 'namespaces',
-    kind: 'Namespace',
-    shortNames: ['ns'],
-    namespaced: false,
-    nameRule: 'dns-label',
-    subresources: ['status', 'finalize'],
-    returnsDeleted: true,
-    fieldSelectors: { 'status.phase': 'status.phase' },
-    schema: kindSchema('Namespace', {
-      spec: object('NamespaceSpec', { finalizers: list(value('string')) }),
-      status: object('NamespaceStatus', { phase: value('string'), conditions: listBy(['type'], condition) }),
-    }),
-    withDefaults: labelNamespace,
-    prepare: prepareNamespace,
-  }),
+  namespaceResource,
   defineResource({
     ...CORE,
     resource: 'configmaps',
@@ -224,8 +227,29 @@ export const coreResources: readonly ResourceDefinition[] = [
   }),
   defineResource({
     ...CORE,
+    resource: 'resourcequotas',
+    kind: 'ResourceQuota',
+    shortNames: ['quota'],
+    separateStatus: true,
+    countsGenerations: false,
+    schema: kindSchema('ResourceQuota', {
+      spec: openObject('ResourceQuotaSpec', {}),
+      status: openObject('ResourceQuotaStatus', {}),
+    }),
+    prepare: keepStatusApart(() => ({})),
+  }),
+  defineResource({
+    ...CORE,
+    resource: 'limitranges',
+    kind: 'LimitRange',
+    shortNames: ['limits'],
+    schema: kindSchema('LimitRange', { spec: openObject('LimitRangeSpec', {}) }),
+  }),
+  defineResource({
+    ...CORE,
     resource: 'endpoints',
     kind: 'Endpoints',
+    deprecation: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
     singular: 'endpoints',
     listKind: 'EndpointsList',
     shortNames: ['ep'],

@@ -8,12 +8,15 @@ import {
   asStrings,
   isJsonObject,
   type JsonObject,
+  valueAt,
 } from '../objects/json-value.ts'
 import type { KubeObject } from '../objects/kube-object.ts'
 import { kindSchema, objectMeta } from './metadata-schema.ts'
 import { openObject, type ObjectSchema } from './object-schema.ts'
 import type { ResourceCatalog } from './resource-catalog.ts'
 import { defineResource, type ResourceDefinition, type WriteTarget } from './resource-definition.ts'
+import { ageOf } from '../tables/human-duration.ts'
+import { ageColumn, nameColumn, type TableColumn } from '../tables/table-column.ts'
 import type { Store } from '../storage/store.ts'
 import { fillDefaults, prune, toMergeSchema, validateStructure } from './structural-schema.ts'
 
@@ -152,6 +155,8 @@ function defineVersion(definition: KubeObject, version: JsonObject): ResourceDef
     namespaced: asJsonObject(definition['spec'])['scope'] === 'Namespaced',
     collection,
     schema: customSchema(kind, props),
+    openApiSchema: props,
+    columns: printerColumns(asJsonObjects(version['additionalPrinterColumns'])),
     separateStatus: hasStatus,
     countsGenerations: true,
     allowsBlindUpdate: false,
@@ -162,6 +167,27 @@ function defineVersion(definition: KubeObject, version: JsonObject): ResourceDef
     validate: (object) => validateStructure(contentFields(object), contentOnly(props), '').sort(byField),
     fromStored: (object) => (object.apiVersion === apiVersion ? object : { ...object, apiVersion }),
   })
+}
+
+/** The columns that a version of a definition names, or the age. */
+function printerColumns(given: readonly JsonObject[]): readonly TableColumn[] {
+  if (given.length === 0) return [nameColumn, { ...ageColumn, type: 'date' }]
+  return [nameColumn, ...given.map(printerColumn)]
+}
+
+function printerColumn({ name, type, format, priority, jsonPath }: JsonObject): TableColumn {
+  const path = (asString(jsonPath) ?? '').replace(/^\./, '')
+  return {
+    name: asString(name) ?? '',
+    type: asString(type) ?? 'string',
+    format: asString(format) ?? '',
+    priority: Number(priority ?? 0),
+    cell: (object, now) => {
+      const found = valueAt(object, path) ?? null
+      if (found === null) return null
+      return type === 'date' ? ageOf(found, now) : type === 'string' ? String(found) : found
+    },
+  }
 }
 
 function customSchema(kind: string, props: JsonObject): ObjectSchema {

@@ -45,6 +45,35 @@ const ROLES: readonly { name: string; rules: JsonObject[]; groups: string[] }[] 
   },
 ]
 
+const FLOW_CONTROL = 'flowcontrol.apiserver.k8s.io'
+const NOT_DANGLING = { conditions: [{ type: 'Dangling', status: 'False', reason: 'Found' }] }
+const ALL_REQUESTS = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'], clusterScope: true, namespaces: ['*'] }].map(
+  (rule) => ({ resourceRules: [rule], nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }] }),
+)
+const fromGroups = (...groups: string[]): JsonObject[] =>
+  ALL_REQUESTS.map((rules) => ({ ...rules, subjects: groups.map((name) => ({ kind: 'Group', group: { name } })) }))
+
+/** The flows that a server cannot be without. Requests are not queued here. */
+const FLOWS: readonly { name: string; level: JsonObject; schema: JsonObject }[] = [
+  {
+    name: 'exempt',
+    level: { type: 'Exempt', exempt: { nominalConcurrencyShares: 0, lendablePercent: 0 } },
+    schema: { matchingPrecedence: 1, rules: fromGroups(ADMIN_GROUP) },
+  },
+  {
+    name: 'catch-all',
+    level: {
+      type: 'Limited',
+      limited: { nominalConcurrencyShares: 5, lendablePercent: 0, limitResponse: { type: 'Reject' } },
+    },
+    schema: {
+      matchingPrecedence: 10_000,
+      distinguisherMethod: { type: 'ByUser' },
+      rules: fromGroups(UNAUTHENTICATED, AUTHENTICATED),
+    },
+  },
+]
+
 /** Creates what exists on every server from the start: namespaces and the roles of every user. */
 export function createPresetObjects(store: Store, clock: Clock, createUid: () => string): void {
   const create = (ref: ObjectRef, type: { apiVersion: string; kind: string }, content: JsonObject): void => {
@@ -57,6 +86,17 @@ export function createPresetObjects(store: Store, clock: Clock, createUid: () =>
   for (const name of PRESET_NAMESPACES) {
     const content = { spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } }
     create({ collection: 'namespaces', namespace: '', name }, { apiVersion: 'v1', kind: 'Namespace' }, content)
+  }
+  const flowControl = { apiVersion: `${FLOW_CONTROL}/v1` }
+  for (const { name, level, schema } of FLOWS) {
+    const ref = (resource: string): ObjectRef => ({ collection: `${FLOW_CONTROL}/${resource}`, namespace: '', name })
+    create(
+      ref('prioritylevelconfigurations'),
+      { ...flowControl, kind: 'PriorityLevelConfiguration' },
+      { spec: level, status: {} },
+    )
+    const spec = { ...schema, priorityLevelConfiguration: { name } }
+    create(ref('flowschemas'), { ...flowControl, kind: 'FlowSchema' }, { spec, status: NOT_DANGLING })
   }
   const apiVersion = `${RBAC}/v1`
   for (const { name, rules, groups } of ROLES) {

@@ -66,6 +66,11 @@ export class ResourceCatalog {
     return [...this.#byPath.values()].filter((each) => each.group === group && each.version === version)
   }
 
+  /** Everything that is served. */
+  all(): ResourceDefinition[] {
+    return [...this.#byPath.values()]
+  }
+
   /** Every version that is served, such as `coordination.k8s.io/v1`. */
   apiVersions(): Set<string> {
     return new Set([...this.#byPath.values()].map(apiVersionOf))

@@ -5,6 +5,7 @@ import { decodeObject, type Decoded } from '../objects/decode-object.ts'
 import type { JsonObject } from '../objects/json-value.ts'
 import type { KubeObject } from '../objects/kube-object.ts'
 import type { ObjectSchema } from './object-schema.ts'
+import type { TableColumn } from '../tables/table-column.ts'
 import type { ObjectRef } from '../storage/store.ts'
 
 /** The rules that a name has to follow. */
@@ -23,6 +24,8 @@ export interface Reviewer {
   /** Who asks. */
   readonly user: AuthenticatedUser
   readonly isAllowed: (attributes: Attributes) => boolean
+  /** The rules that hold for the sender in a namespace. */
+  readonly rulesIn: (namespace: string) => readonly JsonObject[]
 }
 
 /** One resource in one version, as the API serves it. Two definitions with one `collection` are two views of the same objects. */
@@ -40,6 +43,10 @@ export interface ResourceDefinition {
   /** Where the objects are stored. */
   readonly collection: string
   readonly schema: ObjectSchema
+  /** The columns of tables. @default those of the built-in kind; name and creation where there are none */
+  readonly columns?: readonly TableColumn[]
+  /** The schema of a custom resource as its definition gives it. */
+  readonly openApiSchema?: JsonObject
   readonly nameRule: NameRule
   /** Subresources that can be read and written, such as `status`. */
   readonly subresources: readonly string[]
@@ -55,6 +62,8 @@ export interface ResourceDefinition {
   readonly returnsDeleted: boolean
   /** A custom resource: items of lists repeat their type, and there is no strategic merge patch. */
   readonly isCustom: boolean
+  /** What a warning tells users of the resource. @default no warning */
+  readonly deprecation?: string
   /** Only POST, and nothing is stored. */
   readonly isReview: boolean
   /** The field selectors beyond `metadata.name` and `metadata.namespace`: label to path. */

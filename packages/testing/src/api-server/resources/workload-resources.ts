@@ -1,6 +1,18 @@
 import { keepStatusApart, podSpec } from './core-resources.ts'
 import { kindSchema, objectMeta } from './metadata-schema.ts'
-import { anything, atomicObject, list, listBy, map, openObject, pointer, setOf, value } from './object-schema.ts'
+import { asJsonObject } from '../objects/json-value.ts'
+import {
+  anything,
+  atomicObject,
+  list,
+  listBy,
+  map,
+  object,
+  openObject,
+  pointer,
+  setOf,
+  value,
+} from './object-schema.ts'
 import { defineResource, type ResourceDefinition } from './resource-definition.ts'
 
 const labelSelector = atomicObject('LabelSelector', {
@@ -18,6 +30,17 @@ const ADMISSION = {
   namespaced: false,
   allowsBlindUpdate: false,
 } as const
+
+const FLOW_CONTROL = {
+  group: 'flowcontrol.apiserver.k8s.io',
+  version: 'v1',
+  namespaced: false,
+  separateStatus: true,
+  allowsBlindUpdate: true,
+} as const
+
+/** A new budget allows nothing until somebody has counted its pods. */
+const NO_DISRUPTIONS = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 }
 
 /** Resources that controllers of the cluster act upon. There are none here: these are only stored. */
 export const workloadResources: readonly ResourceDefinition[] = [
@@ -66,5 +89,52 @@ export const workloadResources: readonly ResourceDefinition[] = [
     kind: 'ValidatingAdmissionPolicyBinding',
     countsGenerations: true,
     schema: kindSchema('ValidatingAdmissionPolicyBinding', { spec: openObject('Spec', {}) }),
+  }),
+  defineResource({
+    group: 'policy',
+    version: 'v1',
+    resource: 'poddisruptionbudgets',
+    kind: 'PodDisruptionBudget',
+    shortNames: ['pdb'],
+    separateStatus: true,
+    allowsBlindUpdate: false,
+    schema: kindSchema('PodDisruptionBudget', {
+      spec: object('PodDisruptionBudgetSpec', {
+        minAvailable: value('intOrString'),
+        maxUnavailable: value('intOrString'),
+        selector: labelSelector,
+        unhealthyPodEvictionPolicy: pointer('string'),
+      }),
+      status: openObject('PodDisruptionBudgetStatus', { conditions: listBy(['type'], openObject('Condition', {})) }),
+    }),
+    prepare: keepStatusApart(() => NO_DISRUPTIONS),
+  }),
+  defineResource({
+    ...FLOW_CONTROL,
+    resource: 'flowschemas',
+    kind: 'FlowSchema',
+    schema: kindSchema('FlowSchema', {
+      spec: object('FlowSchemaSpec', {
+        priorityLevelConfiguration: object('PriorityLevelConfigurationReference', { name: value('string') }),
+        matchingPrecedence: value('int32'),
+        distinguisherMethod: object('FlowDistinguisherMethod', { type: value('string') }),
+        rules: list(openObject('PolicyRulesWithSubjects', {})),
+      }),
+      status: openObject('FlowSchemaStatus', { conditions: listBy(['type'], openObject('FlowSchemaCondition', {})) }),
+    }),
+    withDefaults: (schema) => ({ ...schema, spec: { matchingPrecedence: 1000, ...asJsonObject(schema['spec']) } }),
+    prepare: keepStatusApart(() => ({})),
+  }),
+  defineResource({
+    ...FLOW_CONTROL,
+    resource: 'prioritylevelconfigurations',
+    kind: 'PriorityLevelConfiguration',
+    schema: kindSchema('PriorityLevelConfiguration', {
+      spec: openObject('PriorityLevelConfigurationSpec', {}),
+      status: openObject('PriorityLevelConfigurationStatus', {
+        conditions: listBy(['type'], openObject('PriorityLevelConfigurationCondition', {})),
+      }),
+    }),
+    prepare: keepStatusApart(() => ({})),
   }),
 ]

@@ -1,0 +1,79 @@
+import { type Clock, type HealthRegistry, type Logger, silentLogger, TenureError } from '@tenure/core'
+import type { InformerOwner } from './informer-options.ts'
+
+/** How long an informer that has listed its collection may fail before its health check does, in milliseconds. */
+const STALE_AFTER_MS = 30_000
+
+/** An informer does not see its collection, or has not for some time. The cause says why. */
+class InformerStaleError extends TenureError {
+  override readonly code = 'INFORMER_STALE'
+}
+
+/**
+ * Whether an informer sees its collection: a line in the log whenever that or its reason changes, and a health check.
+ *
+ * The check fails at once while the collection was never listed, and after 30 s where it was: then what the informer knows is old.
+ */
+export class InformerStatus {
+  readonly #path: string
+  readonly #clock: Clock
+  readonly #logger: Logger
+  readonly #unregister: () => void
+  #isSynced = false
+  #failure: { readonly error: Error; readonly since: number; readonly attempts: number } | undefined
+
+  constructor(owner: InformerOwner, options: { readonly path: string; readonly name: string; readonly clock: Clock }) {
+    this.#path = options.path
+    this.#clock = options.clock
+    this.#logger = owner.logger ?? silentLogger
+    this.#unregister = registerCheck(owner.health, options.name, () => this.#assertSees())
+  }
+
+  /** A list or a watch failed. */
+  failed(error: Error): void {
+    const before = this.#failure
+    this.#failure = { error, since: before?.since ?? this.#clock.now(), attempts: (before?.attempts ?? 0) + 1 }
+    if (before?.error.message === error.message) return
+    const fields = { event: 'informer-down', path: this.#path, err: error }
+    this.#logger.warn(fields, `informer ${this.#path} fails and tries again: ${error.message}`)
+  }
+
+  /** The collection was listed. */
+  listed(): void {
+    this.#isSynced = true
+  }
+
+  /** A watch of the collection is open, and the server has not ended it at once. */
+  sees(): void {
+    const before = this.#failure
+    this.#failure = undefined
+    if (before === undefined) return
+    const { attempts, since } = before
+    const fields = { event: 'informer-up', path: this.#path, attempts, downMs: Math.round(this.#clock.now() - since) }
+    this.#logger.info(fields, `informer ${this.#path} works again`)
+  }
+
+  /** Takes the health check out. */
+  end(): void {
+    this.#unregister()
+  }
+
+  #assertSees(): void {
+    if (this.#failure === undefined) return
+    const { error, since, attempts } = this.#failure
+    const downMs = this.#clock.now() - since
+    if (this.#isSynced && downMs < STALE_AFTER_MS) return
+    const what = this.#isSynced ? `has not seen changes for ${Math.round(downMs / 1000)} s` : 'has not listed yet'
+    throw new InformerStaleError(`Informer ${this.#path} ${what}, after ${attempts} attempts: ${error.message}`, {
+      cause: error,
+    })
+  }
+}
+
+/** Registers under `name`, or `name-2` and so on where several informers follow one collection. */
+function registerCheck(health: HealthRegistry | undefined, name: string, check: () => void): () => void {
+  if (health === undefined) return () => {}
+  let free = name
+  for (let count = 2; health.names.includes(free); count += 1) free = `${name}-${count}`
+  return health.register(free, check)
+}
