@@ -1,3 +1,5 @@
+import '@tenure/core/supported-node'
+
 export { createOps, type ObservedManager, type Ops } from './ops.ts'
 export type { OpsOptions } from './ops-options.ts'
 export type { OpsAddress } from './server/ops-server.ts'

@@ -1,3 +1,5 @@
+import '@tenure/core/supported-node'
+
 export {
   AlreadyStartedError,
   CleanupTimeoutError,

@@ -11,8 +11,13 @@ import {
   parseFeatureGates,
   type Service,
 } from '@tenure/core'
-import { assertDnsLabel, assertDnsSubdomain, assertLabels } from '@tenure/kubernetes'
-import type { KubeConfig } from '@kubernetes/client-node'
+import {
+  assertDnsLabel,
+  assertDnsSubdomain,
+  assertLabels,
+  type KubeConfigLike,
+  supportedKubeConfig,
+} from '@tenure/kubernetes'
 import { readEnvironment, readFlags, type TextSettings } from './environment.ts'
 
 /** Options of the operations port. */
@@ -39,7 +44,7 @@ export interface CreateManagerOptions extends Pick<ManagerOptions, 'onWedged' | 
    */
   readonly lock?: ManagerOptions['createLock']
   /** How to reach the API server. @default `--kubeconfig`, `KUBECONFIG`, the Pod's service account, `~/.kube/config`; read at the start */
-  readonly kubeConfig?: KubeConfig
+  readonly kubeConfig?: KubeConfigLike
   /** @default `--feature-gates=A=true,B=false`, `TENURE_FEATURE_GATES`, all at their default; settings from several places add up */
   readonly featureGates?: FeatureGateSettings
   /** The port for `/livez`, `/readyz`, `/healthz` and `/metrics`; `false` for none. */
@@ -99,6 +104,7 @@ export function resolveOptions(options: CreateManagerOptions): ResolvedOptions {
   const environment = readEnvironment(env)
   const flags = readFlags(options.argv ?? process.argv.slice(2))
   const text = { ...environment, ...flags }
+  if (options.kubeConfig !== undefined) supportedKubeConfig(options.kubeConfig)
   if (options.lock !== undefined) assertFitsLock(options, flags.kubeconfig)
   return {
     lease: resolveLease(options, text),

@@ -1,5 +1,6 @@
 import type { ApiConstructor, ApiType, Configuration, KubeConfig, RequestContext } from '@kubernetes/client-node'
 import { WriteGate, type GatedTerm, type RefusalListener } from '@tenure/core'
+import { type KubeConfigLike, supportedKubeConfig } from '../config/kube-config-like.ts'
 import { createStamp, EPOCH_ANNOTATION, HOLDER_ANNOTATION, LEASE_ANNOTATION, type Stamp } from './epoch-stamp.ts'
 import { gatedHttpLibrary } from './gated-http-library.ts'
 import { endWithGate } from './gated-session.ts'
@@ -17,6 +18,12 @@ export interface GatedOptions {
   /** The identity of this replica, when writes shall carry it as an annotation, for the holder check by annotation. @default none */
   readonly holder?: string
 }
+
+/**
+ * The kubeconfig that it was made of, with clients of any copy of `@kubernetes/client-node` 2. TypeScript tells the copies of a
+ * class apart, so `makeApiClient()` of one does not take the clients of another.
+ */
+export type GatedKubeConfig<K extends KubeConfigLike> = K & Pick<KubeConfigLike, 'makeApiClient'>
 
 /** A term that can be written for. A core `Term` fits. */
 export interface StampedTerm extends GatedTerm {
@@ -46,8 +53,17 @@ export interface StampedTerm extends GatedTerm {
  * const pods = gated(term, kubeConfig).makeApiClient(CoreV1Api)
  * await pods.deleteNamespacedPod({ name: 'idle', namespace: 'ops' })
  * ```
+ * @throws OptionsError when `kubeConfig` is not of version 2 of `@kubernetes/client-node`
  */
-export function gated(term: StampedTerm, kubeConfig: KubeConfig, options: GatedOptions = {}): KubeConfig {
+export function gated<K extends KubeConfigLike>(
+  term: StampedTerm,
+  kubeConfig: K,
+  options: GatedOptions = {},
+): GatedKubeConfig<K> {
+  return gatedView(term, supportedKubeConfig(kubeConfig), options) as KubeConfigLike as GatedKubeConfig<K>
+}
+
+function gatedView(term: StampedTerm, kubeConfig: KubeConfig, options: GatedOptions): KubeConfig {
   const gate = new WriteGate(term, options.onRefusal)
   const connections = new SharedDispatcher(kubeConfig, gate)
   const stamp = stampOf(term, options)
