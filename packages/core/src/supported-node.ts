@@ -8,7 +8,9 @@ const [major = 0, minor = 0] = version.split('.').map(Number)
 if (version !== '' && (major < 22 || (major === 22 && minor < 19))) throw unsupportedNode()
 
 function unsupportedNode(): Error {
-  const error = new Error(`Tenure needs Node 22.19 or later, but this is Node ${version}. Install it from https://nodejs.org`)
+  const error = new Error(
+    `Tenure needs Node 22.19 or later, but this is Node ${version}. Install it from https://nodejs.org`,
+  )
   // One line: where it was thrown helps nobody.
   error.stack = `Error: ${error.message}`
   return error

@@ -7,7 +7,7 @@ import {
   type ManagerOptions,
   type Service,
 } from '@tenure/core'
-import { createOps, type Ops } from '@tenure/ops'
+import { createOps, type Ops, TermRegistries } from '@tenure/ops'
 import pino from 'pino'
 import { KubeConfigError } from '@tenure/kubernetes'
 import { Cluster } from './cluster.ts'
@@ -41,7 +41,7 @@ export function createManager(options: CreateManagerOptions = {}): ProcessManage
 
 /** The manager of a process: a failure that nobody handles gives the process its exit code. */
 export class ProcessManager extends Manager {
-  /** The operations port; undefined when there is none. */
+  /** The operations port, or with `ops: { port: false }` what a server of your own serves in its place; undefined with `ops: false`. */
   readonly ops: Ops | undefined
   readonly #cluster: Cluster | undefined
 
@@ -103,7 +103,8 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
       services,
       logger,
       createLock,
-      extensions: ops === undefined ? [] : [ops.extension],
+      // Controllers are the same with and without a port.
+      extensions: [ops === undefined ? new TermRegistries() : ops.extension],
       terminate: (error) => process.exit(exitCodeOf(error)),
       ...supervision(options),
     },

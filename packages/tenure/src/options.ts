@@ -18,14 +18,20 @@ import {
   type KubeConfigLike,
   supportedKubeConfig,
 } from '@tenure/kubernetes'
+import type { MetricsSource } from '@tenure/ops'
 import { readEnvironment, readFlags, type TextSettings } from './environment.ts'
 
 /** Options of the operations port. */
 export interface OpsOptions {
-  /** TCP port; 0 takes any that is free. @default flag `--ops-port`, `TENURE_OPS_PORT`, 8080 */
-  readonly port?: number
+  /**
+   * TCP port; 0 takes any that is free, `false` none: then a server of your own serves `manager.ops.metrics()`, `manager.livez` and
+   * `manager.readyz`. @default flag `--ops-port`, `TENURE_OPS_PORT`, 8080
+   */
+  readonly port?: number | false
   /** Address to listen on. @default '0.0.0.0', so that probes of the kubelet reach it */
   readonly host?: string
+  /** Registries of your own whose metrics are served as well, such as the global one of prom-client. @default none */
+  readonly registries?: readonly MetricsSource[]
 }
 
 /**
@@ -47,7 +53,7 @@ export interface CreateManagerOptions extends Pick<ManagerOptions, 'onWedged' | 
   readonly kubeConfig?: KubeConfigLike
   /** @default `--feature-gates=A=true,B=false`, `TENURE_FEATURE_GATES`, all at their default; settings from several places add up */
   readonly featureGates?: FeatureGateSettings
-  /** The port for `/livez`, `/readyz`, `/healthz` and `/metrics`; `false` for none. */
+  /** The port for `/livez`, `/readyz`, `/healthz` and `/metrics`; `false` for no port and no metrics of Tenure. */
   readonly ops?: OpsOptions | false
   /** Whether to write Events on the lease when leadership changes. @default true */
   readonly events?: boolean
@@ -165,13 +171,14 @@ function resolveIdentity(identity: string | undefined, env: NodeJS.ProcessEnv): 
 }
 
 function resolveOps(ops: OpsOptions, text: string | undefined): Required<OpsOptions> {
-  assertKnownKeys('`ops`', ops, ['port', 'host'])
+  assertKnownKeys('`ops`', ops, ['port', 'host', 'registries'])
   const given: unknown = ops.port ?? text ?? 8080
   const port = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given
-  if (typeof port !== 'number' || !Number.isInteger(port) || port < 0 || port > 65_535) {
+  const isPort = typeof port === 'number' && Number.isInteger(port) && port >= 0 && port <= 65_535
+  if (!isPort && port !== false) {
     throw new OptionsError(`Expected \`ops.port\` to be a TCP port between 0 and 65535, got \`${String(given)}\``)
   }
-  return { port, host: ops.host ?? '0.0.0.0' }
+  return { port, host: ops.host ?? '0.0.0.0', registries: ops.registries ?? [] }
 }
 
 function resolveLogLevel(level: string): (typeof LOG_LEVELS)[number] {

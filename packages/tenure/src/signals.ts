@@ -27,7 +27,10 @@ export function signalService({ logger, stop }: SignalOptions): Service {
     }
     excess += 1
     if (excess <= gone(first)) {
-      logger.info({ event: 'signal', signal }, `${signal} once more, from a listener that has handled it: still stopping`)
+      logger.info(
+        { event: 'signal', signal },
+        `${signal} once more, from a listener that has handled it: still stopping`,
+      )
       return
     }
     logger.warn({ event: 'signal', signal }, `${signal} once more: exiting at once, the lease is left to expire`)

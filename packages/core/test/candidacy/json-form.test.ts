@@ -32,7 +32,11 @@ describe('JSON.stringify()', () => {
     expect(states).toContainEqual({ kind: 'leading', epoch })
     expect(seen).toContainEqual(expect.objectContaining({ kind: 'term-began', lease: 'lease', epoch }))
     expect(seen).toContainEqual(
-      expect.objectContaining({ kind: 'term-over', epoch, errors: [expect.objectContaining({ name: 'Error', message: 'not closed' })] }),
+      expect.objectContaining({
+        kind: 'term-over',
+        epoch,
+        errors: [expect.objectContaining({ name: 'Error', message: 'not closed' })],
+      }),
     )
     await replica.candidacy.stop()
   })
