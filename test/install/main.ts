@@ -124,7 +124,10 @@ try {
     for (const major of others) await project.lead(await nodeOf(major), cluster)
     await refusesOldNode(project)
   })
-  await check('npm, the oldest of all dependencies', async () => void (await works({ manager: npm, ...oldest }, context)))
+  await check(
+    'npm, the oldest of all dependencies',
+    async () => void (await works({ manager: npm, ...oldest }, context)),
+  )
   await check('npm refuses client-node 1.4', () => refusesVersion1(tarballs))
   for (const manager of [pnpm, yarnClassic, yarnPnp]) {
     await check(`${manager.name}, the newest client-node`, async () => {

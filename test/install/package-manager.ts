@@ -72,7 +72,12 @@ export const yarnClassic: PackageManager = {
 /** Without `node_modules`: packages find only what they ask for. */
 export const yarnPnp: PackageManager = {
   name: 'yarn PnP',
-  nodeArgs: (folder) => ['--require', join(folder, '.pnp.cjs'), '--experimental-loader', join(folder, '.pnp.loader.mjs')],
+  nodeArgs: (folder) => [
+    '--require',
+    join(folder, '.pnp.cjs'),
+    '--experimental-loader',
+    join(folder, '.pnp.loader.mjs'),
+  ],
   async install(folder, wanted, tarballs) {
     const { base, held } = manifest(wanted, tarballs)
     await writeManifest(folder, { ...base, resolutions: held })
