@@ -1,13 +1,13 @@
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { register } from 'prom-client'
 import { createManager, type Service } from 'tenure'
 import { health } from './health.ts'
 import { Sweeper } from './sweeper.ts'
 
-const answer: RequestListener = async ({ url }, response) => {
+async function answer({ url }: IncomingMessage, response: ServerResponse): Promise<void> {
   if (url === '/metrics') {
-    const { contentType, body } = await manager.ops!.metrics()
+    const { contentType, body } = await manager.ops.metrics()
     response.setHeader('content-type', contentType).end(body)
   } else if (url === '/livez' || url === '/readyz') {
     const { status, body } = await health(url === '/livez' ? manager.livez : manager.readyz)

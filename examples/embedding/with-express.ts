@@ -36,7 +36,7 @@ app.get('/readyz', async (_request, response) => {
   response.status(status).send(body)
 })
 app.get('/metrics', async (_request, response) => {
-  const { contentType, body } = await manager.ops!.metrics()
+  const { contentType, body } = await manager.ops.metrics()
   response.type(contentType).send(body)
 })
 

@@ -28,7 +28,7 @@ app.get('/readyz', async (_request, reply) => {
   return reply.code(status).send(body)
 })
 app.get('/metrics', async (_request, reply) => {
-  const { contentType, body } = await manager.ops!.metrics()
+  const { contentType, body } = await manager.ops.metrics()
   return reply.type(contentType).send(body)
 })
 

@@ -4,13 +4,13 @@ import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/
 import { NestFactory } from '@nestjs/core'
 import type { NestExpressApplication } from '@nestjs/platform-express'
 import { register } from 'prom-client'
-import { createManager, type ProcessManager } from 'tenure'
+import { createManager } from 'tenure'
 import { health } from './health.ts'
 import { Sweeper } from './sweeper.ts'
 
 /** Nest handles the signals, and waits for the manager before it closes anything. */
 class Leadership implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  readonly manager: ProcessManager = createManager({ signals: false, ops: { port: false, registries: [register] } })
+  readonly manager = createManager({ signals: false, ops: { port: false, registries: [register] } })
 
   onApplicationBootstrap(): void {
     this.manager.register(() => new Sweeper())
@@ -27,7 +27,7 @@ class Leadership implements OnApplicationBootstrap, BeforeApplicationShutdown {
 Injectable()(Leadership)
 
 class Operations {
-  readonly #manager: ProcessManager
+  readonly #manager: Leadership['manager']
 
   constructor(leadership: Leadership) {
     this.#manager = leadership.manager
@@ -40,7 +40,7 @@ class Operations {
   }
 
   async metrics(): Promise<string> {
-    return (await this.#manager.ops!.metrics()).body
+    return (await this.#manager.ops.metrics()).body
   }
 
   state(): unknown {
@@ -57,6 +57,7 @@ for (const [name, route] of Object.entries(routes)) {
   Header('content-type', name === 'state' ? 'application/json' : 'text/plain')(Operations.prototype, name, descriptor)
 }
 
+// oxlint-disable-next-line typescript/no-extraneous-class -- this is what a module of NestJS is
 class AppModule {}
 Module({ providers: [Leadership], controllers: [Operations] })(AppModule)
 

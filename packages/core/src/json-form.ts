@@ -32,7 +32,7 @@ function formOfFields(fields: object, outer: ReadonlySet<unknown>): object {
 function fieldsOf(error: Error): object {
   const { name, message, cause } = error
   const [code, errors]: unknown[] = [Reflect.get(error, 'code'), Reflect.get(error, 'errors')]
-  return { name, message, code, ...(isOwn(error) && { ...error }), cause, errors }
+  return { name, message, code, ...(isOwn(error) && Object.fromEntries(Object.entries(error))), cause, errors }
 }
 
 /** Whether this is an error of Tenure: the fields of others may hold anything, such as sockets. */

@@ -15,5 +15,3 @@ function unsupportedNode(): Error {
   error.stack = `Error: ${error.message}`
   return error
 }
-
-export {}

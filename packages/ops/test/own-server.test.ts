@@ -65,7 +65,7 @@ describe('A registry of your own', () => {
     const collect = () => {
       throw new Error('not now')
     }
-    new Gauge({ name: 'broken', help: 'broken', registers: [own], collect })
+    own.registerMetric(new Gauge({ name: 'broken', help: 'broken', registers: [], collect }))
     const { body } = await createOps({ port: false, processMetrics: false, registries: [own] }).metrics()
     expect(linesOf(body, 'tenure_metrics_skipped')).toEqual([
       'tenure_metrics_skipped{metric="ops.registries",reason="collect-failed"} 1',

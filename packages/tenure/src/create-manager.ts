@@ -13,7 +13,13 @@ import { KubeConfigError } from '@tenure/kubernetes'
 import { Cluster } from './cluster.ts'
 import { exitCodeOf, exitWithCodeUnlessHandled } from './exit-code.ts'
 import { leaseEventService } from './lease-event-service.ts'
-import { assertKubernetesNames, type CreateManagerOptions, type ResolvedOptions, resolveOptions } from './options.ts'
+import {
+  assertKubernetesNames,
+  type CreateManagerOptions,
+  type OpsOptions,
+  type ResolvedOptions,
+  resolveOptions,
+} from './options.ts'
 import { signalService } from './signals.ts'
 
 /**
@@ -30,6 +36,10 @@ import { signalService } from './signals.ts'
  * await manager.start()
  * ```
  */
+export function createManager(
+  options?: CreateManagerOptions & { readonly ops?: OpsOptions },
+): ProcessManager & { readonly ops: Ops }
+export function createManager(options?: CreateManagerOptions): ProcessManager
 export function createManager(options: CreateManagerOptions = {}): ProcessManager {
   try {
     return wire(options, resolveOptions(options))

@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core'
 import { lead } from 'tenure'
 
 /** Both NestJS and Tenure handle SIGTERM; the term takes longer to drain than NestJS to shut down. */
+// oxlint-disable-next-line typescript/no-extraneous-class -- this is what a module of NestJS is
 class AppModule {}
 Module({})(AppModule)
 const app = await NestFactory.createApplicationContext(AppModule, { logger: false })

@@ -483,7 +483,7 @@ export class Candidacy {
   }
 
   #emit(event: DistributiveOmit<CandidacyEvent, 'lease'>): void {
-    const full = withJsonForm({ lease: this.lease, ...event } as CandidacyEvent)
+    const full = withJsonForm<CandidacyEvent>({ lease: this.lease, ...event })
     const { identity } = this.#options.config
     logEvent(this.#options.logger, full, { identity, epoch: this.#run?.leadership.epoch })
     publishEvent(full)

@@ -1,5 +1,5 @@
 import type { ApiConstructor, ApiType, Configuration, KubeConfig, RequestContext } from '@kubernetes/client-node'
-import { WriteGate, type GatedTerm, type RefusalListener } from '@tenure/core'
+import { OptionsError, WriteGate, type GatedTerm, type RefusalListener } from '@tenure/core'
 import { type KubeConfigLike, supportedKubeConfig } from '../config/kube-config-like.ts'
 import { createStamp, EPOCH_ANNOTATION, HOLDER_ANNOTATION, LEASE_ANNOTATION, type Stamp } from './epoch-stamp.ts'
 import { gatedHttpLibrary } from './gated-http-library.ts'
@@ -53,14 +53,23 @@ export interface StampedTerm extends GatedTerm {
  * const pods = gated(term, kubeConfig).makeApiClient(CoreV1Api)
  * await pods.deleteNamespacedPod({ name: 'idle', namespace: 'ops' })
  * ```
- * @throws OptionsError when `kubeConfig` is not of version 2 of `@kubernetes/client-node`
+ * @throws OptionsError when `kubeConfig` is not of version 2 of `@kubernetes/client-node`, and on Bun
  */
 export function gated<K extends KubeConfigLike>(
   term: StampedTerm,
   kubeConfig: K,
   options: GatedOptions = {},
 ): GatedKubeConfig<K> {
+  assertDispatchers()
   return gatedView(term, supportedKubeConfig(kubeConfig), options) as KubeConfigLike as GatedKubeConfig<K>
+}
+
+/** Bun puts an undici of its own in the place of the one that client-node asks for. It has no dispatchers, where the gate sits. */
+function assertDispatchers(): void {
+  if (process.versions['bun'] === undefined) return
+  throw new OptionsError(
+    'Expected `gated()` to run on Node or Deno, got Bun, whose undici has no dispatchers to gate. Write with `gatedFetch(term)`',
+  )
 }
 
 function gatedView(term: StampedTerm, kubeConfig: KubeConfig, options: GatedOptions): KubeConfig {
