@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { BUNDLERS, BUNDLES, makeBundle, writeBundled } from './bundles.ts'
 import { Cluster } from './cluster.ts'
 import { succeed } from './command.ts'
 import { npm, type PackageManager, pnpm, yarnClassic, yarnPnp } from './package-manager.ts'
@@ -12,7 +13,7 @@ import { packAll, type Tarballs } from './tarballs.ts'
 /*
  * Installs the packages as they would be published into new projects, type-checks the program of the README there and runs it
  * against an embedded API server: on every supported Node, with every package manager, on both ends of the range of client-node.
- * `--long` tries all combinations; without it, every Node, manager and version is tried once.
+ * `--long` tries all combinations and the bundlers; without it, every Node, manager and version is tried once.
  */
 const { values } = parseArgs({ options: { long: { type: 'boolean', default: false }, only: { type: 'string' } } })
 
@@ -50,12 +51,14 @@ interface Combination {
   readonly manager: PackageManager
   readonly clientNode: string
   readonly held?: Readonly<Record<string, string>>
+  readonly more?: Readonly<Record<string, string>>
 }
 
-const wantedBy = ({ clientNode, held = {} }: Omit<Combination, 'manager'>) => ({
-  dependencies: Object.fromEntries(
-    readmeInstall().map((name) => [name, name === PEER ? clientNode : 'tarball'] as const),
-  ),
+const wantedBy = ({ clientNode, held = {}, more = {} }: Omit<Combination, 'manager'>) => ({
+  dependencies: {
+    ...Object.fromEntries(readmeInstall().map((name) => [name, name === PEER ? clientNode : 'tarball'])),
+    ...more,
+  },
   held,
 })
 
@@ -140,6 +143,17 @@ try {
     await check(`${manager.name}, the oldest of all dependencies`, async () => {
       const project = await works({ manager, ...oldest }, context)
       for (const major of others) await project.lead(await nodeOf(major), cluster)
+    })
+  }
+  if (values.long) {
+    await check('bundles', async () => {
+      const project = await install({ manager: npm, clientNode: NEWEST, more: BUNDLERS }, tarballs)
+      await writeBundled(project.folder)
+      for (const bundle of BUNDLES) {
+        await makeBundle(project.folder, bundle)
+        await project.lead(process.execPath, cluster, bundle.file)
+        console.log(`        ${bundle.name} leads`)
+      }
     })
   }
 } finally {
