@@ -10,18 +10,14 @@ export interface ReplicaProgram {
 }
 
 /**
- * Bundles the program of a replica and its watchdog thread: the client of Kubernetes consists of a thousand files, and reading them
+ * Bundles the program of a replica: the client of Kubernetes consists of a thousand files, and reading them
  * takes a processor a second, which a harness that starts hundreds of processes does not have.
  */
 export async function bundleReplica(folder: string): Promise<ReplicaProgram> {
   const cacheFolder = join(folder, 'compile-cache')
   await mkdir(cacheFolder)
   await using bundle = await rolldown({
-    input: {
-      replica: join(import.meta.dirname, 'replica.ts'),
-      // Looked for beside the file that starts it.
-      'watchdog-worker': join(import.meta.dirname, '../../packages/core/src/watchdog/watchdog-worker.ts'),
-    },
+    input: join(import.meta.dirname, 'replica.ts'),
     platform: 'node',
     resolve: { conditionNames: ['@tenure/source', 'node', 'import'] },
     logLevel: 'silent',

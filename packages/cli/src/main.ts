@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import '@tenure/core/supported-node'
 import { parseArgs } from 'node:util'
 import { OptionsError, textOf } from '@tenure/core'
 import { dev } from './dev.ts'

@@ -1,3 +1,5 @@
+import './supported-node.ts'
+
 export { systemClock, type Clock, type Timer } from './ports/clock.ts'
 export { systemRandom, type Random } from './ports/random.ts'
 export { silentLogger, type Logger, type LogMethod } from './ports/logger.ts'

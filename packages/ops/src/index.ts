@@ -1,6 +1,9 @@
+import '@tenure/core/supported-node'
+
 export { createOps, type ObservedManager, type Ops } from './ops.ts'
 export type { OpsOptions } from './ops-options.ts'
-export type { OpsAddress } from './server/ops-server.ts'
+export type { MetricsPage, OpsAddress } from './server/ops-server.ts'
 export { PortInUseError } from './server/port-in-use-error.ts'
-export { metrics } from './metrics/term-registries.ts'
+export type { MetricsSource } from './metrics/metrics-source.ts'
+export { metrics, TermRegistries } from './metrics/term-registries.ts'
 export { NoTermMetricsError, TermMetricsEndedError, type TermOfMetrics } from './metrics/term-metrics-error.ts'

@@ -1,14 +1,20 @@
 import { assertKnownKeys, type Clock, type Logger, OptionsError, silentLogger, systemClock, textOf } from '@tenure/core'
+import type { MetricsSource } from './metrics/metrics-source.ts'
 
 /** Options of the operations port. */
 export interface OpsOptions {
-  /** The port to listen on; 0 takes any that is free. */
-  readonly port: number
+  /** The port to listen on; 0 takes any that is free, `false` none: then a server of your own serves {@link Ops.metrics}. */
+  readonly port: number | false
   /** The address to listen on; `::` listens on IPv6 and, where the system allows it, on IPv4. @default '0.0.0.0' */
   readonly host?: string
+  /** Registries of your own whose metrics are served as well, such as the global one of prom-client. @default none */
+  readonly registries?: readonly MetricsSource[]
   /** How long a health check may take before it counts as failed, in milliseconds. @default 5000 */
   readonly checkTimeoutMs?: number
-  /** Whether to serve the metrics of the process: memory, event loop, garbage collection, handles. @default true */
+  /**
+   * Whether to serve the metrics of the process: memory, event loop, garbage collection, handles. Those of `registries` are served
+   * where one of them has them. @default true
+   */
   readonly processMetrics?: boolean
   /** @default that of this machine */
   readonly clock?: Clock
@@ -19,17 +25,22 @@ export interface OpsOptions {
 /** {@link OpsOptions} with every default filled in. */
 export type ResolvedOpsOptions = Required<OpsOptions>
 
-const NAMES: readonly (keyof OpsOptions)[] = ['port', 'host', 'checkTimeoutMs', 'processMetrics', 'clock', 'logger']
+const NAMES: readonly (keyof OpsOptions)[] = [
+  'port',
+  'host',
+  'registries',
+  'checkTimeoutMs',
+  'processMetrics',
+  'clock',
+  'logger',
+]
 
 /** Fills in defaults and checks every option. @throws OptionsError naming the option that is wrong. */
 export function resolveOpsOptions(options: OpsOptions): ResolvedOpsOptions {
   assertKnownKeys('`ops`', options, NAMES)
-  const { host = '0.0.0.0', checkTimeoutMs = 5000, processMetrics = true } = options
-  if (!Number.isInteger(options.port) || options.port < 0 || options.port > 65_535) {
-    throw new OptionsError(
-      `Expected \`ops.port\` to be a whole number from 0 to 65535, got \`${textOf(options.port)}\``,
-    )
-  }
+  const { host = '0.0.0.0', registries = [], checkTimeoutMs = 5000, processMetrics = true } = options
+  assertPort(options.port)
+  assertRegistries(registries)
   if (typeof host !== 'string' || host === '') {
     throw new OptionsError(`Expected \`ops.host\` to be an address such as \`0.0.0.0\`, got \`${textOf(host)}\``)
   }
@@ -42,5 +53,20 @@ export function resolveOpsOptions(options: OpsOptions): ResolvedOpsOptions {
     throw new OptionsError(`Expected \`ops.processMetrics\` to be true or false, got \`${textOf(processMetrics)}\``)
   }
   const { port, clock = systemClock, logger = silentLogger } = options
-  return { port, host, checkTimeoutMs, processMetrics, clock, logger }
+  return { port, host, registries, checkTimeoutMs, processMetrics, clock, logger }
+}
+
+function assertPort(port: unknown): void {
+  if (port === false || (Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535)) return
+  throw new OptionsError(`Expected \`ops.port\` to be a whole number from 0 to 65535 or false, got \`${textOf(port)}\``)
+}
+
+function assertRegistries(registries: unknown): void {
+  const methods = ['getMetricsAsJSON', 'getMetricsAsArray'] as const
+  const isRegistry = (value: unknown) =>
+    typeof value === 'object' &&
+    value !== null &&
+    methods.every((name) => typeof Reflect.get(value, name) === 'function')
+  if (Array.isArray(registries) && registries.every(isRegistry)) return
+  throw new OptionsError('Expected `ops.registries` to be an array of prom-client registries, such as `[register]`')
 }

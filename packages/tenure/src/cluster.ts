@@ -3,16 +3,18 @@ import type { LeaseOptions, Lock, Logger, Service } from '@tenure/core'
 import {
   inClusterNamespace,
   KubeConfigError,
+  type KubeConfigLike,
   LeaseClient,
   LeaseLock,
   loadKubeConfig,
   PodDeathProof,
+  supportedKubeConfig,
 } from '@tenure/kubernetes'
 
 /** Where a {@link Cluster} is to be found. */
 export interface ClusterOptions {
   /** Used as it is when given. */
-  readonly kubeConfig: KubeConfig | undefined
+  readonly kubeConfig: KubeConfigLike | undefined
   readonly kubeConfigPath: string | undefined
   readonly env: NodeJS.ProcessEnv
   readonly logger: Logger
@@ -32,13 +34,15 @@ export class Cluster implements Service {
 
   constructor(options: ClusterOptions) {
     this.#options = options
-    this.#kubeConfig = options.kubeConfig
+    this.#kubeConfig = options.kubeConfig && supportedKubeConfig(options.kubeConfig)
   }
 
   /** @throws KubeConfigError (as a rejection) when there is no usable kubeconfig. */
   async start(): Promise<void> {
     const { env, kubeConfigPath, logger } = this.#options
-    this.#kubeConfig ??= loadKubeConfig({ env, ...(kubeConfigPath !== undefined && { kubeConfigPath }) })
+    this.#kubeConfig ??= supportedKubeConfig(
+      loadKubeConfig({ env, ...(kubeConfigPath !== undefined && { kubeConfigPath }) }),
+    )
     logger.info({ event: 'cluster', server: shownServer(this.#kubeConfig) }, 'cluster found')
   }
 

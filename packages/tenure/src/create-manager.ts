@@ -8,13 +8,19 @@ import {
   safeLogger,
   type Service,
 } from '@tenure/core'
-import { createOps, type Ops } from '@tenure/ops'
+import { createOps, type Ops, TermRegistries } from '@tenure/ops'
 import pino from 'pino'
 import { KubeConfigError } from '@tenure/kubernetes'
 import { Cluster } from './cluster.ts'
 import { exitCodeOf, exitWithCodeUnlessHandled } from './exit-code.ts'
 import { leaseEventService } from './lease-event-service.ts'
-import { assertKubernetesNames, type CreateManagerOptions, type ResolvedOptions, resolveOptions } from './options.ts'
+import {
+  assertKubernetesNames,
+  type CreateManagerOptions,
+  type OpsOptions,
+  type ResolvedOptions,
+  resolveOptions,
+} from './options.ts'
 import { signalService } from './signals.ts'
 
 /**
@@ -31,6 +37,10 @@ import { signalService } from './signals.ts'
  * await manager.start()
  * ```
  */
+export function createManager(
+  options?: CreateManagerOptions & { readonly ops?: OpsOptions },
+): ProcessManager & { readonly ops: Ops }
+export function createManager(options?: CreateManagerOptions): ProcessManager
 export function createManager(options: CreateManagerOptions = {}): ProcessManager {
   try {
     return wire(options, resolveOptions(options))
@@ -42,7 +52,7 @@ export function createManager(options: CreateManagerOptions = {}): ProcessManage
 
 /** The manager of a process: a failure that nobody handles gives the process its exit code. */
 export class ProcessManager extends Manager {
-  /** The operations port; undefined when there is none. */
+  /** The operations port, or with `ops: { port: false }` what a server of your own serves in its place; undefined with `ops: false`. */
   readonly ops: Ops | undefined
   readonly #cluster: Cluster | undefined
 
@@ -104,7 +114,8 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
       services,
       logger,
       createLock,
-      extensions: ops === undefined ? [] : [ops.extension],
+      // Controllers are the same with and without a port.
+      extensions: [ops === undefined ? new TermRegistries() : ops.extension],
       terminate: (error) => process.exit(exitCodeOf(error)),
       ...supervision(options),
     },

@@ -1,3 +1,5 @@
+import '@tenure/core/supported-node'
+
 export {
   AlreadyStartedError,
   CleanupTimeoutError,
@@ -34,6 +36,8 @@ export {
   type FeatureGateSettings,
   type GroupOptions,
   type HealthCheck,
+  type HealthCheckResult,
+  type HealthProbe,
   type LeaseOptions,
   type LiveTask,
   type Lock,
@@ -65,9 +69,18 @@ export {
   toYaml,
   type Informer,
   type InformerOptions,
+  type KubeConfigLike,
   type ObjectChange,
 } from '@tenure/kubernetes'
-export { metrics, NoTermMetricsError, PortInUseError, TermMetricsEndedError } from '@tenure/ops'
+export {
+  metrics,
+  NoTermMetricsError,
+  PortInUseError,
+  TermMetricsEndedError,
+  type MetricsPage,
+  type MetricsSource,
+  type Ops,
+} from '@tenure/ops'
 export { createManager, ProcessManager } from './create-manager.ts'
 export { EXIT_CODE, exitCodeOf } from './exit-code.ts'
 export { lead } from './lead.ts'

@@ -12,16 +12,27 @@ import {
   type Service,
   textOf,
 } from '@tenure/core'
-import { assertDnsLabel, assertDnsSubdomain, assertLabels } from '@tenure/kubernetes'
-import type { KubeConfig } from '@kubernetes/client-node'
+import {
+  assertDnsLabel,
+  assertDnsSubdomain,
+  assertLabels,
+  type KubeConfigLike,
+  supportedKubeConfig,
+} from '@tenure/kubernetes'
+import type { MetricsSource } from '@tenure/ops'
 import { readEnvironment, readFlags, type TextSettings } from './environment.ts'
 
 /** Options of the operations port. */
 export interface OpsOptions {
-  /** TCP port; 0 takes any that is free. @default flag `--ops-port`, `TENURE_OPS_PORT`, 8080 */
-  readonly port?: number
+  /**
+   * TCP port; 0 takes any that is free, `false` none: then a server of your own serves `manager.ops.metrics()`, `manager.livez` and
+   * `manager.readyz`. @default flag `--ops-port`, `TENURE_OPS_PORT`, 8080
+   */
+  readonly port?: number | false
   /** Address to listen on. @default '0.0.0.0', so that probes of the kubelet reach it */
   readonly host?: string
+  /** Registries of your own whose metrics are served as well, such as the global one of prom-client. @default none */
+  readonly registries?: readonly MetricsSource[]
 }
 
 /**
@@ -40,10 +51,10 @@ export interface CreateManagerOptions extends Pick<ManagerOptions, 'onWedged' | 
    */
   readonly lock?: ManagerOptions['createLock']
   /** How to reach the API server. @default `--kubeconfig`, `KUBECONFIG`, the Pod's service account, `~/.kube/config`; read at the start */
-  readonly kubeConfig?: KubeConfig
+  readonly kubeConfig?: KubeConfigLike
   /** @default `--feature-gates=A=true,B=false`, `TENURE_FEATURE_GATES`, all at their default; settings from several places add up */
   readonly featureGates?: FeatureGateSettings
-  /** The port for `/livez`, `/readyz`, `/healthz` and `/metrics`; `false` for none. */
+  /** The port for `/livez`, `/readyz`, `/healthz` and `/metrics`; `false` for no port and no metrics of Tenure. */
   readonly ops?: OpsOptions | false
   /** Whether to write Events on the lease when leadership changes. @default true */
   readonly events?: boolean
@@ -100,6 +111,7 @@ export function resolveOptions(options: CreateManagerOptions): ResolvedOptions {
   const environment = readEnvironment(env)
   const flags = readFlags(options.argv ?? process.argv.slice(2))
   const text = { ...environment, ...flags }
+  if (options.kubeConfig !== undefined) supportedKubeConfig(options.kubeConfig)
   if (options.lock !== undefined) assertFitsLock(options, flags.kubeconfig)
   return {
     lease: resolveLease(options, text),
@@ -160,13 +172,14 @@ function resolveIdentity(identity: string | undefined, env: NodeJS.ProcessEnv): 
 }
 
 function resolveOps(ops: OpsOptions, text: string | undefined): Required<OpsOptions> {
-  assertKnownKeys('`ops`', ops, ['port', 'host'])
+  assertKnownKeys('`ops`', ops, ['port', 'host', 'registries'])
   const given: unknown = ops.port ?? text ?? 8080
   const port = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given
-  if (typeof port !== 'number' || !Number.isInteger(port) || port < 0 || port > 65_535) {
+  const isPort = typeof port === 'number' && Number.isInteger(port) && port >= 0 && port <= 65_535
+  if (!isPort && port !== false) {
     throw new OptionsError(`Expected \`ops.port\` to be a TCP port between 0 and 65535, got \`${textOf(given)}\``)
   }
-  return { port, host: ops.host ?? '0.0.0.0' }
+  return { port, host: ops.host ?? '0.0.0.0', registries: ops.registries ?? [] }
 }
 
 function resolveLogLevel(level: string): (typeof LOG_LEVELS)[number] {

@@ -1,4 +1,5 @@
 import { KubeConfig } from '@kubernetes/client-node'
+import { Counter } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,6 +10,7 @@ import {
   FileLock,
   KubeConfigError,
   MemoryLeaseStore,
+  metrics,
   OptionsError,
   type Lock,
   type Term,
@@ -28,6 +30,10 @@ function kubeConfig(): KubeConfig {
   return config
 }
 
+function version1(config: KubeConfig): object {
+  return new Proxy(config, { has: (target, name) => !String(name).startsWith('createDispatcher') && name in target })
+}
+
 const quiet = { env: {}, argv: [], ops: false, signals: false, logLevel: 'silent' } as const
 
 describe('createManager()', () => {
@@ -44,6 +50,20 @@ describe('createManager()', () => {
   it('gives the kubeconfig that it was given', () => {
     const given = kubeConfig()
     expect(createManager({ ...quiet, lease: { name: 'janitor' }, kubeConfig: given }).kubeConfig).toBe(given)
+  })
+
+  it.each<[string, (config: KubeConfig) => object, RegExp]>([
+    // What version 1.4 has: agents, and requests without a dispatcher.
+    [
+      'of version 1 of client-node',
+      version1,
+      /`kubeConfig`.*got one of version 1\. Install @kubernetes\/client-node@\^2/,
+    ],
+    ['that is its text', () => ({ clusters: [] }), /`kubeConfig`.*an object without `getCurrentCluster\(\)`/],
+  ])('refuses at once a kubeconfig %s', (_name, made, message) => {
+    const options = { ...quiet, lease: { name: 'janitor' }, kubeConfig: made(kubeConfig()) as KubeConfig }
+    expect(() => createManager(options)).toThrow(OptionsError)
+    expect(() => createManager(options)).toThrow(message)
   })
 
   it('has no kubeconfig to give before it was read', () => {
@@ -83,6 +103,24 @@ describe('createManager() with a lock of its own', () => {
     const store = new MemoryLeaseStore()
     expect(await leadOnce({ lease: { name: 'Any name!' }, lock: ({ name }) => store.lock(name) })).toBe(1n)
     expect(store.read('Any name!')).toMatchObject({ record: { holderIdentity: '' } })
+  })
+
+  it('hands out the metrics of a term although it has no operations port', async () => {
+    const counted: unknown[] = []
+    const manager = createManager({ ...quiet, lease: { name: 'janitor' }, lock })
+    manager.register(() => ({
+      name: 'work',
+      run: async (term: Term) => {
+        const done = new Counter({ name: 'done_total', help: 'done', registers: [metrics(term)] })
+        done.inc()
+        counted.push(await metrics(term).getSingleMetricAsString('done_total'))
+        void manager.stop()
+        await term.sleep(1e9)
+      },
+    }))
+    await manager.start()
+    expect(counted).toEqual([expect.stringContaining('done_total 1')])
+    expect(manager.ops).toBeUndefined()
   })
 
   it('leads without a cluster, on a lease in files, again and again with growing epochs', async () => {

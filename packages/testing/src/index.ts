@@ -1,3 +1,5 @@
+import '@tenure/core/supported-node'
+
 export { startApiServer, type ApiServer, type ApiServerOptions } from './api-server/api-server.ts'
 export type { ApiUser, TokenUser } from './api-server/access/authentication.ts'
 export type {

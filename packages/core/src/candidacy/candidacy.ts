@@ -12,6 +12,7 @@ import { JITTER_FACTOR } from '../election/timing-options.ts'
 import { HealthRegistry } from '../health/health-registry.ts'
 import { HealthProbe } from '../health/health-probe.ts'
 import { errorOf, isA } from '../error-of.ts'
+import { withJsonForm } from '../json-form.ts'
 import type { Lock } from '../lock/lock.ts'
 import { type LockFailure, LockRequestError } from '../lock/lock-request-error.ts'
 import { resolveDurationMs } from '../options/duration.ts'
@@ -36,7 +37,7 @@ import type { LeaseOptions } from './lease-options.ts'
 import { WarmUps } from './warm-ups.ts'
 import { describeTasks, IdentityTakenError, LeadershipLostError, WedgedError } from './wedged-error.ts'
 
-/** What a step-down came to. */
+/** What a step-down came to. `JSON.stringify()` takes it: the epoch becomes a decimal string. */
 export type StepDownResult =
   | { readonly kind: 'not-leading' }
   | {
@@ -222,7 +223,7 @@ export class Candidacy {
     if (this.#run === undefined) return Promise.resolve({ kind: 'not-leading' })
     const { promise, resolve } = Promise.withResolvers<StepDownResult>()
     this.#termWaiters.push(({ epoch, outcome, successor, drain, drainMs, errors }) =>
-      resolve({ kind: 'stepped-down', epoch, outcome, successor, drain, drainMs, errors }),
+      resolve(withJsonForm({ kind: 'stepped-down', epoch, outcome, successor, drain, drainMs, errors })),
     )
     this.#elector?.stepDown(order)
     return promise
@@ -471,7 +472,7 @@ export class Candidacy {
   #onState(state: ElectorState): void {
     this.#notices.look(state, this.#options.config)
     if (state.kind === 'following') this.#warmUps?.begin('following')
-    const to = describeState(state, { run: this.#run, wedged: this.#wedged })
+    const to = withJsonForm(describeState(state, { run: this.#run, wedged: this.#wedged }))
     const from = this.#state
     if (state.kind === 'leading' || state.kind === 'reserving') this.#refusal = undefined
     if (state.kind === 'following' && state.memory.watch === 'up' && this.hasObservedLease)
@@ -519,7 +520,7 @@ export class Candidacy {
   }
 
   #emit(event: DistributiveOmit<CandidacyEvent, 'lease'>): void {
-    const full = { lease: this.lease, ...event } as CandidacyEvent
+    const full = withJsonForm<CandidacyEvent>({ lease: this.lease, ...event })
     const { identity } = this.#options.config
     const context = { identity, epoch: this.#run?.leadership.epoch }
     try {

@@ -3,7 +3,7 @@ import type { EndReason } from '../election/leadership-ended-error.ts'
 import type { TermOutcome } from '../election/machine/effect.ts'
 import type { LiveTask } from '../term/task-scope.ts'
 
-/** What a candidacy is doing, with the data that belong to it. */
+/** What a candidacy is doing, with the data that belong to it. `JSON.stringify()` takes it: epochs become decimal strings. */
 export type CandidacyState =
   | { readonly kind: 'idle' }
   | { readonly kind: 'following'; readonly observedLeader: string | undefined }
@@ -17,7 +17,10 @@ export type CandidacyState =
 /** How a drain went: tasks ended by themselves, had to be aborted, or did not end in time (and perhaps later). */
 export type DrainOutcome = 'clean' | 'aborted' | 'wedged'
 
-/** Something that happened to a candidacy. `lease` names the lease in every event. */
+/**
+ * Something that happened to a candidacy. `lease` names the lease in every event. `JSON.stringify()` takes every event: epochs
+ * become decimal strings, errors their name, message, code and cause.
+ */
 export type CandidacyEvent = { readonly lease: string } & (
   | { readonly kind: 'state'; readonly from: CandidacyState; readonly to: CandidacyState }
   /** Somebody else, or nobody (the empty string), is seen to lead. */

@@ -1,4 +1,5 @@
 import { channel } from 'node:diagnostics_channel'
+import { withJsonForm } from '../json-form.ts'
 import { WriteGateClosedError, type RefusedWrite } from './write-gate-closed-error.ts'
 
 /** What the write gate asks of a term. A `Term` fits. */
@@ -57,7 +58,7 @@ export class WriteGate {
   /** The error of a write that does not pass. It is published, and the listener has been told. */
   refuse(write: RefusedWrite): WriteGateClosedError {
     const refusal = new WriteGateClosedError(this.#term.epoch, write, { cause: this.#term.gateSignal.reason })
-    const published: GateRefusal = { term: this.#term, refusal }
+    const published: GateRefusal = withJsonForm({ term: this.#term, refusal })
     refusals.publish(published)
     this.#onRefusal(refusal)
     return refusal

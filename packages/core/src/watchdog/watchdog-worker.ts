@@ -1,4 +1,8 @@
-/** The watchdog thread. Runs nothing but this: waits, looks at the board, and ends the process when a deadline has passed. */
+/*
+ * The watchdog thread. Runs nothing but this: waits, looks at the board, and ends the process when a deadline has passed.
+ *
+ * It is started from the text in `watchdog-worker-source.ts`: run `scripts/inline-watchdog.ts` after a change here.
+ */
 import { openSync, writeSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'

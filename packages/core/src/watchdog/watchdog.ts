@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
-import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
@@ -8,6 +7,7 @@ import { TenureError } from '../tenure-error.ts'
 import { textOf } from '../text-of.ts'
 import { DeadlineBoard } from './deadline-board.ts'
 import { takeMarker, type WatchdogTask } from './watchdog-marker.ts'
+import { WATCHDOG_WORKER_SOURCE } from './watchdog-worker-source.ts'
 
 /** How the watchdog is set up. */
 export interface WatchdogOptions {
@@ -130,10 +130,10 @@ export class Watchdog {
 }
 
 function createWorker(workerData: WatchdogTask): Worker {
-  // The file beside this one, as source or as what was built of it.
-  const file = new URL(`./watchdog-worker${extname(import.meta.url)}`, import.meta.url)
+  // Not a file beside this one: there is none once a program is bundled.
+  const program = new URL(`data:text/javascript,${encodeURIComponent(WATCHDOG_WORKER_SOURCE)}`)
   try {
-    return new Worker(file, { workerData, execArgv: [], resourceLimits: RESOURCE_LIMITS, name: 'tenure-watchdog' })
+    return new Worker(program, { workerData, execArgv: [], resourceLimits: RESOURCE_LIMITS, name: 'tenure-watchdog' })
   } catch (cause) {
     throw new WatchdogUnavailableError(
       'The option `watchdog` needs a worker thread, which this host does not allow (with `node --permission`, add ' +

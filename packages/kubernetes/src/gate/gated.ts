@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ApiConstructor, ApiType, Configuration, KubeConfig, RequestContext } from '@kubernetes/client-node'
-import { isWriteMethod, WriteGate, type GatedTerm, type RefusalListener } from '@tenure/core'
+import { isWriteMethod, OptionsError, WriteGate, type GatedTerm, type RefusalListener } from '@tenure/core'
+import { type KubeConfigLike, supportedKubeConfig } from '../config/kube-config-like.ts'
 import { createStamp, EPOCH_ANNOTATION, HOLDER_ANNOTATION, LEASE_ANNOTATION, type Stamp } from './epoch-stamp.ts'
 import { gatedHttpLibrary } from './gated-http-library.ts'
 import { endWithGate } from './gated-session.ts'
@@ -21,6 +22,12 @@ export interface GatedOptions {
    */
   readonly holder?: string
 }
+
+/**
+ * The kubeconfig that it was made of, with clients of any copy of `@kubernetes/client-node` 2. TypeScript tells the copies of a
+ * class apart, so `makeApiClient()` of one does not take the clients of another.
+ */
+export type GatedKubeConfig<K extends KubeConfigLike> = K & Pick<KubeConfigLike, 'makeApiClient'>
 
 /** A term that can be written for. A core `Term` fits. */
 export interface StampedTerm extends GatedTerm {
@@ -52,8 +59,26 @@ export interface StampedTerm extends GatedTerm {
  * const pods = gated(term, kubeConfig).makeApiClient(CoreV1Api)
  * await pods.deleteNamespacedPod({ name: 'idle', namespace: 'ops' })
  * ```
+ * @throws OptionsError when `kubeConfig` is not of version 2 of `@kubernetes/client-node`, and on Bun
  */
-export function gated(term: StampedTerm, kubeConfig: KubeConfig, options: GatedOptions = {}): KubeConfig {
+export function gated<K extends KubeConfigLike>(
+  term: StampedTerm,
+  kubeConfig: K,
+  options: GatedOptions = {},
+): GatedKubeConfig<K> {
+  assertDispatchers()
+  return gatedView(term, supportedKubeConfig(kubeConfig), options) as KubeConfigLike as GatedKubeConfig<K>
+}
+
+/** Bun puts an undici of its own in the place of the one that client-node asks for. It has no dispatchers, where the gate sits. */
+function assertDispatchers(): void {
+  if (process.versions['bun'] === undefined) return
+  throw new OptionsError(
+    'Expected `gated()` to run on Node or Deno, got Bun, whose undici has no dispatchers to gate. Write with `gatedFetch(term)`',
+  )
+}
+
+function gatedView(term: StampedTerm, kubeConfig: KubeConfig, options: GatedOptions): KubeConfig {
   const gate = new WriteGate(term, options.onRefusal)
   const base: KubeConfig = Object.create(kubeConfig)
   const connections = new SharedDispatcher(base, gate)

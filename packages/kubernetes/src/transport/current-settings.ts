@@ -1,10 +1,11 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { Clock } from '@tenure/core'
+import { type KubeConfigLike, supportedKubeConfig } from '../config/kube-config-like.ts'
 import { type ConnectionSettings, resolveConnectionSettings } from './connection-settings.ts'
 import { withdraw } from './credentials.ts'
 
 /** A kubeconfig, or what gets one when the first request is made. */
-export type KubeConfigSource = KubeConfig | (() => KubeConfig | Promise<KubeConfig>)
+export type KubeConfigSource = KubeConfigLike | (() => KubeConfigLike | Promise<KubeConfigLike>)
 
 /** For how long settings are used again. To ask costs a good part of a request: files are read, keys decoded, tokens looked up. */
 const FRESH_MS = 5000
@@ -33,7 +34,6 @@ export class CurrentSettings {
   constructor(source: KubeConfigSource, clock: Clock) {
     this.#source = source
     this.#clock = clock
-    if (typeof source !== 'function') this.#loaded = source
   }
 
   /** The settings, where they are known without asking. */
@@ -97,8 +97,8 @@ export class CurrentSettings {
   /** Loads the kubeconfig once; a failed attempt is forgotten, so that the next request tries again. */
   async #loadKubeConfig(): Promise<KubeConfig> {
     const source = this.#source
-    if (typeof source !== 'function') return source
-    this.#kubeConfig ??= (async () => source())()
+    if (typeof source !== 'function') return supportedKubeConfig(source)
+    this.#kubeConfig ??= (async () => supportedKubeConfig(await source()))()
     try {
       return await this.#kubeConfig
     } catch (error) {

@@ -3,13 +3,13 @@ import { Gauge, Registry } from 'prom-client'
 import type { BoundedWaits } from '../server/bounded-waits.ts'
 import type { MetricsPage } from '../server/ops-server.ts'
 import { mergeFamilies, type MetricFamily, type RefusedFamily } from './metric-family.ts'
-import type { CollectedMetric, FailedMetric, ServedRegistry } from './served-registry.ts'
+import type { CollectedMetric, FailedMetric } from './served-registry.ts'
 import { TermMetricsEndedError } from './term-metrics-error.ts'
 
 /** What {@link createMetricsPage} is made of. */
 export interface MetricsPageOptions {
-  /** The registries to serve at the moment of a request; of metrics that cannot be reconciled, the first one is served. */
-  readonly registries: () => readonly ServedRegistry[]
+  /** Collects all metrics at the moment of a request; of those that cannot be reconciled, the first one is served. */
+  readonly collect: (waits: BoundedWaits) => Promise<readonly CollectedMetric[]>
   readonly logger: Logger
 }
 
@@ -20,7 +20,7 @@ export interface MetricsPageOptions {
  * served all the same.
  */
 export function createMetricsPage({
-  registries,
+  collect,
   logger,
 }: MetricsPageOptions): (waits: BoundedWaits) => Promise<MetricsPage> {
   const reported = new Set<string>()
@@ -34,7 +34,7 @@ export function createMetricsPage({
     )
   }
   return async (waits) => {
-    const collected = (await Promise.all(registries().map((registry) => registry.collect(waits)))).flat()
+    const collected = await collect(waits)
     const merged = [...groupByName(collected.flatMap(familyIn))].map(([first, ...others]) =>
       mergeFamilies(first, others),
     )

@@ -25,7 +25,7 @@ export class TermMetricsEndedError extends TenureError {
   }
 }
 
-/** Metrics were asked for where no operations port serves them. */
+/** Metrics were asked for where the manager has no registries for its terms. */
 export class NoTermMetricsError extends TenureError {
   override readonly code = 'NO_TERM_METRICS'
 }

@@ -14,18 +14,22 @@ const registryOf = new WeakMap<Term, ServedRegistry | undefined>()
  * ```ts
  * const swept = new Counter({ name: 'janitor_swept_total', help: 'Swept.', registers: [metrics(term)] })
  * ```
- * @throws NoTermMetricsError when no operations port serves this term. @throws TermMetricsEndedError when the run has ended.
+ * @throws NoTermMetricsError when the manager has no registries for its terms. @throws TermMetricsEndedError when the run has ended.
  */
 export function metrics(term: Term): Registry {
   const registry = registryOf.get(term)
   if (registry !== undefined) return registry
   if (registryOf.has(term)) throw new TermMetricsEndedError(term)
   throw new NoTermMetricsError(
-    `Expected the manager of controller \`${term.controller}\` to have an operations port: without one nothing serves its metrics`,
+    `Expected the manager of controller \`${term.controller}\` to have registries for its terms: give it ` +
+      '`extensions: [ops.extension]` of `createOps()`, or `[new TermRegistries()]`',
   )
 }
 
-/** Gives every run of every controller a registry of its own, and takes it away when the run has ended. */
+/**
+ * Gives every run of every controller a registry of its own, and takes it away when the run has ended. {@link createOps} has one; as
+ * the only extension of a manager, it lets controllers use `metrics(term)` although nothing serves their metrics.
+ */
 export class TermRegistries implements TermExtension {
   readonly #live = new Map<Term, ServedRegistry>()
   readonly #attached = new WeakMap<object, Term>()

@@ -1,3 +1,5 @@
+import '@tenure/core/supported-node'
+
 export { expectNoLeaks, type ExpectNoLeaksOptions, type LeakTestKit, type LeakTestSubject } from './expect-no-leaks.ts'
 export { failTestsOnLeaks, type TestHooks } from './fail-tests-on-leaks.ts'
 export type { Leak } from './leak.ts'

@@ -1,3 +1,4 @@
+import '@tenure/core/supported-node'
 import { beforeEach } from 'vitest'
 import { failTestsOnLeaks } from './fail-tests-on-leaks.ts'
 

@@ -1,3 +1,5 @@
+import '@tenure/core/supported-node'
+
 export { describeReport, simulate, SEED_VARIABLE, type SimulateOptions, type SimulationReport } from './simulate.ts'
 export { simulateSeeds, type SeedsReport, type SimulateSeedsOptions } from './simulate-seeds.ts'
 export type { SimulatedControllerFactory, SimulationOptions } from './simulation-options.ts'

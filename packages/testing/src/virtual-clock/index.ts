@@ -1,1 +1,3 @@
+import '@tenure/core/supported-node'
+
 export { VirtualClock, type VirtualClockOptions } from './virtual-clock.ts'

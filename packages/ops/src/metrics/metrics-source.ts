@@ -1,0 +1,25 @@
+import { type BoundedWaits, TIMED_OUT } from '../server/bounded-waits.ts'
+import type { MetricFamily } from './metric-family.ts'
+import type { CollectedMetric } from './served-registry.ts'
+
+/** A registry of prom-client, of any copy and of version 14 or 15, whose metrics Tenure serves beside its own. */
+export interface MetricsSource {
+  getMetricsAsJSON(): Promise<readonly object[]>
+  getMetricsAsArray(): readonly { readonly name: string }[]
+}
+
+/** The present values of all metrics of a registry that is not Tenure's. One that fails takes all others of it along. */
+export async function collectFrom(source: MetricsSource, waits: BoundedWaits): Promise<readonly CollectedMetric[]> {
+  try {
+    const families = await waits.inTime(source.getMetricsAsJSON())
+    if (families === TIMED_OUT) throw new Error(`getMetricsAsJSON() timed out after ${waits.timeoutMs} ms`)
+    return families.map((family) => ({ kind: 'family', family: family as MetricFamily }))
+  } catch (error) {
+    return [{ kind: 'failed', name: 'ops.registries', error }]
+  }
+}
+
+/** Whether a registry holds the default metrics of prom-client. */
+export function hasProcessMetrics(source: MetricsSource): boolean {
+  return source.getMetricsAsArray().some(({ name }) => name === 'process_cpu_user_seconds_total')
+}
