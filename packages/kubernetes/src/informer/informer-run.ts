@@ -4,6 +4,7 @@ import type { ApiRequest } from '../transport/api-request.ts'
 import { ApiTransport } from '../transport/api-transport.ts'
 import { withDeadline } from '../transport/deadline.ts'
 import { isJsonObject, objectAt, stringAt } from '../transport/json-object.ts'
+import { parseVersion } from '../transport/object-metadata.ts'
 import { LineDecoder } from '../watch/line-decoder.ts'
 import { pause } from '../watch/pause.ts'
 import { ReconnectBackoff } from '../watch/reconnect-backoff.ts'
@@ -30,7 +31,8 @@ const SHORTEST_WATCH_MS = 1000
 /**
  * One informer at work. Owns its transport, and one list or watch at a time.
  *
- * 1. A watch resumes after the last version that was seen; only a version that the server no longer keeps makes it list again.
+ * 1. A watch resumes after the last version that was seen; only a version that the server no longer keeps, or a store that went back,
+ *    makes it list again.
  * 2. Once the signal has aborted no change is told; `run` resolves when no connection is left.
  */
 export class InformerRun<T extends ApiObject> {
@@ -41,6 +43,8 @@ export class InformerRun<T extends ApiObject> {
   readonly #backoff: ReconnectBackoff
   readonly #synced = Promise.withResolvers<void>()
   #version: string | undefined
+  /** Whether the connection was lost: the store may have been restored meanwhile, and a watch from a later version reports nothing. */
+  #isInDoubt = false
 
   constructor(owner: InformerOwner, options: ResolvedInformerOptions<T>) {
     this.#owner = owner
@@ -75,6 +79,7 @@ export class InformerRun<T extends ApiObject> {
   /** Lists where that is needed, then watches until the watch ends. Resolves with why, unless that was routine. */
   async #attempt(signal: AbortSignal): Promise<Error | undefined> {
     try {
+      if (this.#isInDoubt && this.#version !== undefined) await this.#compareVersions(this.#version, signal)
       this.#version ??= await this.#list(signal)
       return await this.#watch(this.#version, signal)
     } catch (error) {
@@ -85,10 +90,23 @@ export class InformerRun<T extends ApiObject> {
   async #recover(problem: Error, signal: AbortSignal): Promise<void> {
     const isGone = problem instanceof ApiRequestError && problem.statusCode === 410
     if (isGone) this.#version = undefined
+    else this.#isInDoubt = true
     // To list again is all that an outdated version takes, once.
     if (!isGone || !this.#backoff.fresh) this.#options.onProblem(problem)
     const retryAfterMs = problem instanceof LockRequestError ? (problem.retryAfterMs ?? 0) : 0
     await pause(Math.max(this.#backoff.next(), retryAfterMs), this.#options.clock, signal)
+  }
+
+  /** Lists again where the store has an older version than was seen before: it was restored from a backup. */
+  async #compareVersions(seen: string, signal: AbortSignal): Promise<void> {
+    const page = await withDeadline({ clock: this.#options.clock, timeoutMs: LIST_TIMEOUT_MS, signal }, (bounded) =>
+      this.#transport.send(this.#request('list', { limit: '1' }, bounded)),
+    )
+    const now = parseVersion(page)
+    // Versions of other APIs need not be numbers.
+    const before = parseVersion({ metadata: { resourceVersion: seen } })
+    if (now !== undefined && before !== undefined && now < before) this.#version = undefined
+    this.#isInDoubt = false
   }
 
   /** Lists the collection page by page and resolves with the version of the list. */

@@ -42,7 +42,8 @@ export interface ObjectWatchOptions {
  *
  * 1. A stream resumes after the last version that was seen on a stream or in a list; only a version that the server no longer
  *    keeps, or a subscription that the list does not cover, makes it list again. So no state of an object goes unseen for good.
- * 2. An observer gets versions in ascending order, and nothing after its subscription was removed.
+ * 2. An observer gets versions in ascending order, and nothing after its subscription was removed. Lists are consistent reads: one
+ *    with an older version than was seen before shows that the store was restored from a backup, and versions start again from there.
  * 3. A routine end of a stream is not `down`; a failed attempt to connect is.
  */
 export class ObjectWatch {
@@ -136,8 +137,7 @@ export class ObjectWatch {
       if (this.#isFollowing) subscription.up()
     } catch {
       // Then it is in the next list.
-      this.#resumeAfter = undefined
-      session.abort(new ListAgain())
+      session.abort(this.#listAgain())
     }
   }
 
@@ -200,13 +200,22 @@ export class ObjectWatch {
   /** Tells the subscribers of a list, and goes on from there: at once, so that none can come in between. */
   async #list(signal: AbortSignal): Promise<void> {
     const listing = await this.#read(this.#options.selection, this.#silenceMs, signal)
-    if (listing.version < this.#newest) {
-      throw new WatchInterruptedError(`The store went back from version ${this.#newest} to ${listing.version}`)
-    }
+    if (listing.version < this.#newest) this.#startAgain(listing.version)
     const seen = this.#seenIn(listing)
     this.#newest = listing.version
     this.#resumeAfter = listing.version
     for (const [subscription, object] of seen) subscription.streamed(object)
+  }
+
+  /** The store was restored. Says so in the log, because whatever else is kept in it went back as well. */
+  #startAgain(version: bigint): void {
+    const { logger, selection } = this.#options
+    const { namespace, name } = selection
+    logger.warn(
+      { event: 'store-restored', namespace, lease: name },
+      `the store went back from version ${this.#newest} to ${version}, as after a restore from a backup`,
+    )
+    for (const subscription of this.subscriptions) subscription.restored()
   }
 
   async #open(version: bigint, session: AbortController): Promise<ApiStream> {
@@ -266,13 +275,20 @@ export class ObjectWatch {
       clock,
       silenceMs,
       poll: async (timeoutMs) => {
+        const newest = this.#newest
         const listing = await this.#read(this.#options.selection, timeoutMs, session.signal)
+        if (listing.version < newest) throw this.#listAgain()
         for (const [subscription, object] of this.#seenIn(listing)) subscription.polled(object)
         return isBehind() ? 'behind' : 'in-step'
       },
       isBehind,
       lost: (cause) => session.abort(cause === 'behind' ? silent(silenceMs) : cause),
     })
+  }
+
+  #listAgain(): ListAgain {
+    this.#resumeAfter = undefined
+    return new ListAgain()
   }
 
   /** What a list says to each subscriber. */

@@ -42,6 +42,13 @@ export class WatchSubscription {
     this.#observer.changed(seen)
   }
 
+  /** The store went back: nothing that was seen before says anything about it. */
+  restored(): void {
+    this.#streamed = undefined
+    this.#polled = undefined
+    this.#observer.restored()
+  }
+
   up(): void {
     this.#observer.up()
   }
