@@ -43,6 +43,8 @@ export class InformerRun<T extends ApiObject> {
   readonly #backoff: ReconnectBackoff
   readonly #synced = Promise.withResolvers<void>()
   #version: string | undefined
+  /** The object that changed last, while it is there. */
+  #last: ApiObject | undefined
   /** Whether the connection was lost: the store may have been restored meanwhile, and a watch from a later version reports nothing. */
   #isInDoubt = false
 
@@ -97,16 +99,28 @@ export class InformerRun<T extends ApiObject> {
     await pause(Math.max(this.#backoff.next(), retryAfterMs), this.#options.clock, signal)
   }
 
-  /** Lists again where the store has an older version than was seen before: it was restored from a backup. */
+  /**
+   * Lists again where the store, or the object that changed last in it, has an older version than was seen before: the store was
+   * restored from a backup.
+   */
   async #compareVersions(seen: string, signal: AbortSignal): Promise<void> {
     const page = await withDeadline({ clock: this.#options.clock, timeoutMs: LIST_TIMEOUT_MS, signal }, (bounded) =>
-      this.#transport.send(this.#request('list', { limit: '1' }, bounded)),
+      this.#transport.send(this.#request('list', { limit: '1', ...this.#lastChanged() }, bounded)),
     )
-    const now = parseVersion(page)
-    // Versions of other APIs need not be numbers.
-    const before = parseVersion({ metadata: { resourceVersion: seen } })
-    if (now !== undefined && before !== undefined && now < before) this.#version = undefined
+    const items: readonly unknown[] = isJsonObject(page) && Array.isArray(page['items']) ? page['items'] : []
+    const isOlder = isBefore(page, { metadata: { resourceVersion: seen } }) || isBefore(items[0], this.#last)
+    if (isOlder) this.#version = undefined
     this.#isInDoubt = false
+  }
+
+  /** Selects the object that changed last; any, where none is known. */
+  #lastChanged(): Readonly<Record<string, string>> {
+    const { name, namespace } = this.#last?.metadata ?? {}
+    if (name === undefined) return {}
+    const { fieldSelector } = this.#options.selector
+    const place = namespace === undefined ? [] : [`metadata.namespace=${namespace}`]
+    const selectors = [...(fieldSelector === undefined ? [] : [fieldSelector]), `metadata.name=${name}`, ...place]
+    return { fieldSelector: selectors.join(',') }
   }
 
   /** Lists the collection page by page and resolves with the version of the list. */
@@ -167,6 +181,7 @@ export class InformerRun<T extends ApiObject> {
 
   #take(event: InformerEvent): void {
     // The server sends what was asked for: the type is the caller's claim.
+    if (event.kind !== 'progress') this.#last = event.kind === 'present' ? event.object : undefined
     if (event.kind === 'present') this.#tell(this.cache.set(event.object as unknown as T))
     if (event.kind === 'gone') this.#tell(this.cache.delete(event.object as unknown as T))
     this.#version = event.version
@@ -181,4 +196,10 @@ export class InformerRun<T extends ApiObject> {
     const { path, selector, collection } = this.#options
     return { method: 'GET', path, query: { ...selector, ...query }, target: { verb, name: '', ...collection }, signal }
   }
+}
+
+/** Whether both have versions that are numbers, as those of Kubernetes itself are, and the first is the older one. */
+function isBefore(now: unknown, before: unknown): boolean {
+  const [version, known] = [parseVersion(now), parseVersion(before)]
+  return version !== undefined && known !== undefined && version < known
 }
