@@ -57,16 +57,18 @@ async function fleet(scenario: Scenario) {
   }
 }
 
-/** When a term that was cut off could act for the last time, by asking it over and over. */
-async function lastHeld(leader: ScriptedReplica, until: Promise<unknown>): Promise<number> {
+/** When the last term of a leader could act for the last time, by asking it over and over until after `atLeast`. */
+async function lastHeld(leader: ScriptedReplica, atLeast: Promise<unknown>): Promise<number> {
+  const term = leader.terms.at(-1)
   let held = 0
   let isOver = false
-  void until.then(() => (isOver = true))
-  while (!isOver) {
-    if (leader.terms.at(-1)?.isHeld() === true) held = performance.now()
+  void atLeast.then(() => (isOver = true))
+  for (;;) {
+    const isHeld = term?.isHeld() === true
+    if (isHeld) held = performance.now()
+    else if (isOver) return held
     await new Promise((resolve) => setImmediate(resolve))
   }
-  return held
 }
 
 describe.concurrent('a lease whose duration somebody shortens', () => {

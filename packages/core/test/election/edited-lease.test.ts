@@ -70,13 +70,16 @@ describe('A leader whose lease is edited', () => {
     expect(elector.as('leading').hold.validUntil).toBe(1900 + 1900)
   })
 
-  test.each([undefined, 0, -1, -15])('ends the term at once when others need not wait at all: %s seconds', (seconds) => {
-    const elector = leading()
-    elector.passTo(500)
-    const effects = elector.observe(edit(elector, 3n, { leaseDurationSeconds: seconds }))
-    expect(kinds(effects)).toEqual(['end-term', 'close-gate', 'hard-abort'])
-    expect(elector.as('aborting').reason).toBe('superseded')
-  })
+  test.each([undefined, 0, -1, -15])(
+    'ends the term at once when others need not wait at all: %s seconds',
+    (seconds) => {
+      const elector = leading()
+      elector.passTo(500)
+      const effects = elector.observe(edit(elector, 3n, { leaseDurationSeconds: seconds }))
+      expect(kinds(effects)).toEqual(['end-term', 'close-gate', 'hard-abort'])
+      expect(elector.as('aborting').reason).toBe('superseded')
+    },
+  )
 
   test('has its former validity again when the renewal falls into the second of the last one', () => {
     const elector = new PureElector({ timing: resolveTimingOptions({ retryPeriodMs: 300 }) }).lead()

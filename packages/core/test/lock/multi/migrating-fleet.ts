@@ -199,7 +199,8 @@ function storesOf(seed: number): Record<'old' | 'new', MemoryLeaseStore> {
   const ahead = seed % 3 === 1 ? stores.old : stores.new
   const record = { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: '', renewTime: '', leaseTransitions: 0 }
   let version: bigint | undefined
-  for (let count = 0; count < 5000; count++) version = ahead.write('other', { ...record, annotations: {} }, version).version
+  for (let count = 0; count < 5000; count++)
+    version = ahead.write('other', { ...record, annotations: {} }, version).version
   return stores
 }
 
