@@ -110,13 +110,15 @@ Hear(p, s) ==
      /\ Settle(p, version)
      /\ Become(p, AfterLanded(p, s, version, Validity))
 
-(* The answer to a write, the watch, or a read shows any later version; those in between may be missed. *)
+(* The answer to a write, the watch, or a read shows any later version; those in between may be missed. Who misses the record as its
+   holder wrote it, and sees it only after an edit, obeys the edit: this is beyond what the rules can do. *)
 See(p, version) ==
   LET me == proc[p]
       rec == hist[version]
       holds == me.mode \in {"reserve", "lead", "drain", "empty"}
       isSameTerm == rec.here /\ rec.holder = Id(p) /\ rec.term = Seen(p).term
   IN /\ version \in (me.view + 1)..Version
+     /\ "shortened" \in Features => version = me.view + 1
      /\ Settle(p, version)
      /\ Become(p,
           IF Landed(p, version) # {}

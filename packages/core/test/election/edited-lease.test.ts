@@ -190,15 +190,16 @@ describe('A follower that sees an edit', () => {
     expect(takesAt(elector)).toBe(15_000)
   })
 
-  test('waits out that duration when somebody empties the holder and leaves the times', () => {
+  test('waits out that duration when somebody empties the holder and leaves the acquire time', () => {
     const elector = timed(following())
-    elector.observe(lease({ version: 2n, holderIdentity: '' }))
+    elector.observe(lease({ version: 2n, holderIdentity: '', renewTime: RENEWED }))
     expect(takesAt(elector)).toBe(15_000)
   })
 
   test('takes a released lease at once: a release has new times', () => {
     const elector = timed(following())
-    elector.observe(lease({ version: 2n, holderIdentity: '', leaseDurationSeconds: 1, renewTime: RENEWED }))
+    const times = { acquireTime: RENEWED, renewTime: RENEWED }
+    elector.observe(lease({ version: 2n, holderIdentity: '', leaseDurationSeconds: 1, ...times }))
     expect(takesAt(elector)).toBe(4000)
   })
 

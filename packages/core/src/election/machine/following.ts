@@ -300,9 +300,9 @@ function present(last: View | undefined, lease: PresentLease, at: Instant, { tim
   return { kind: 'present', lease, changedAt: at.now, guardedUntil }
 }
 
-/** Whether a record was changed within its term. A release by the holder has new times; without those, it is not the holder's. */
-function isEdited(before: LeaseRecord, { holderIdentity, acquireTime, renewTime }: LeaseRecord): boolean {
-  return before.acquireTime === acquireTime && (holderIdentity !== '' || before.renewTime === renewTime)
+/** Whether a record was changed within its term, by whoever it was. An acquisition, a transfer and a release have a new acquire time. */
+function isEdited(before: LeaseRecord, { acquireTime }: LeaseRecord): boolean {
+  return before.acquireTime === acquireTime
 }
 
 /** The term of a record that was not there before began with its version at the latest. */
