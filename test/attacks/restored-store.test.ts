@@ -145,7 +145,7 @@ describe('after a restore of etcd from a backup, a watch', () => {
 
 function watch(lock: LeaseLock): Journal<LockSnapshot> {
   const journal = new Journal<LockSnapshot>(lock.description)
-  lock.watch({ changed: (snapshot) => void journal.record(snapshot), up: () => {}, down: () => {} })
+  lock.watch({ changed: (snapshot) => journal.record(snapshot), up: () => {}, down: () => {} })
   return journal
 }
 

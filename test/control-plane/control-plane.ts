@@ -261,7 +261,7 @@ export class ControlPlane implements AsyncDisposable {
     this.#client.close()
     // Nothing of it is kept, so nothing has to end in order.
     const servers = [...this.#further, this.#apiServer, this.#etcd, this.#parts.leaseEtcd]
-    await Promise.all(servers.map((server) => server?.process.kill()))
+    await Promise.all(servers.map(async (server) => await server?.process.kill()))
     await cleanUp(this.#parts.folder, this.#parts.guard)
   }
 

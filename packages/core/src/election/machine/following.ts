@@ -232,7 +232,7 @@ function nextChance(state: Following, { identity, timing }: ElectorConfig): Chan
     takeAt: Math.max(freeSince + holdBackMs, notBefore),
   })
   if (observation.kind === 'absent') return chance(observation.since, memory.existed ? state.holdBackMs : 0)
-  const { changedAt, lease, guardedUntil } = observation
+  const { changedAt, lease } = observation
   if (lease.deleting) return undefined
   const { record } = lease
   const isTransferred = record.holderIdentity === identity && readTransferNonce(record) !== undefined

@@ -97,8 +97,7 @@ export class MultiLock implements Lock {
     return this.#write(async () => {
       // Any of them may still arrive late, where its outcome is not known.
       this.#own = [...this.#own, record].slice(-MOST_OWN_RECORDS)
-      const aboveSecondary = pair.secondary.kind === 'present' ? epochOf(pair.secondary) + 1n : 0n
-      const least = greater(leastEpochOf(record), aboveSecondary)
+      const least = greater(leastEpochOf(record), greater(aboveEpochOf(pair.primary), aboveEpochOf(pair.secondary)))
       const primary = await this.#primary.write(pair.primary, { record, least }, options)
       try {
         const secondary = await this.#secondary.write(pair.secondary, { record, least: epochOf(primary) }, options)
@@ -190,6 +189,10 @@ export class MultiLock implements Lock {
 
 /** Far more than are sent before a term ends that cannot be renewed. */
 const MOST_OWN_RECORDS = 64
+
+function aboveEpochOf(lease: LockSnapshot): bigint {
+  return lease.kind === 'present' ? epochOf(lease) + 1n : 0n
+}
 
 function greater(a: bigint, b: bigint): bigint {
   return a > b ? a : b

@@ -91,8 +91,10 @@ export class MigratingFleet {
     const replica = this.replicas[Math.floor(this.random() * this.replicas.length)]
     const dice = this.random()
     if (replica === undefined || dice < 0.5) return
-    if (this.losesLeases && dice < 0.65) this.store.delete(this.random() < 0.5 ? 'old' : 'new')
-    else if (dice < 0.75) replica.cut(this.random() * 25_000)
+    if (this.losesLeases && dice < 0.65) {
+      const name = this.random() < 0.5 ? 'old' : 'new'
+      this.stores[name].delete(name)
+    } else if (dice < 0.75) replica.cut(this.random() * 25_000)
     else if (dice < 0.9) void replica.manager.stepDown({ cooldownMs: this.random() * 3000 })
     else if (this.replicas.length > 1) {
       replica.kill()
