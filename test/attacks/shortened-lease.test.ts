@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { LockRequestError, resolveTimingOptions, type TimingOptions } from '@tenure/core'
+import { LockRequestError, type TimingOptions } from '@tenure/core'
 import { type ApiServer, openApiServer } from '../scenarios/api-server.ts'
 import { type LeaseSpec, leasesPath } from '../scenarios/lease-journal.ts'
 import { Scenario } from '../scenarios/scenario.ts'
@@ -17,7 +17,7 @@ afterAll(async () => {
 })
 
 /** Those of Tenure: between two renewals, a shortened lease runs out. */
-const DEFAULTS = resolveTimingOptions()
+const DEFAULTS = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2000 } as const
 
 /** A replica that may stand for election, on a way to the API server that can be cut. */
 async function replica(
