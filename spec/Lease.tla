@@ -21,7 +21,7 @@ CONSTANTS
   MaxRestarts,  \* of each process
   MaxDeletions, \* of the lease
   MaxAnswers,   \* nonces of each process
-  Features,     \* of {"drift", "seconds", "transfer", "death", "pods", "absent", "offered", "edits"}
+  Features,     \* of {"drift", "seconds", "transfer", "death", "pods", "absent", "offered", "edits", "shortened"}
   Wrong         \* the rules that are broken; {} is the protocol
 
 VARIABLES
@@ -65,8 +65,11 @@ Max(a, b) == IF a > b THEN a ELSE b
 WaitOn(rec) ==
   IF rec.holder # Nobody \/ ("deleted lease waited for" \in Wrong /\ ~rec.here) THEN rec.dur ELSE 0
 
+(* Whether a record is the one that was written, possibly with another duration since. *)
+WrittenAs(a, b) == a.stamp = b.stamp /\ a.src = b.src /\ a.here = b.here
+
 (* Whether the lease fields are the same; annotations do not count. *)
-SameFields(a, b) == a.stamp = b.stamp /\ a.src = b.src /\ a.here = b.here
+SameFields(a, b) == WrittenAs(a, b) /\ a.dur = b.dur
 
 (***************************************************************************)
 (* Clocks. In every DriftPeriod ticks a slow clock misses one, so that     *)
@@ -150,6 +153,13 @@ Delete ==
 Edit ==
   /\ "edits" \in Features /\ Stored.here /\ Version < MaxVersion
   /\ hist' = Append(hist, Stored)
+  /\ msg' = Living(msg, Version + 1)
+  /\ UNCHANGED <<proc, time, slow, last, ordered>>
+
+(* Somebody shortens the duration that the record states. *)
+Shorten ==
+  /\ "shortened" \in Features /\ Stored.here /\ Version < MaxVersion
+  /\ \E dur \in 1..(Stored.dur - 1) : hist' = Append(hist, [Stored EXCEPT !.dur = dur])
   /\ msg' = Living(msg, Version + 1)
   /\ UNCHANGED <<proc, time, slow, last, ordered>>
 

@@ -44,10 +44,20 @@ Changed(p, rec) ==
   IF p \in Peers THEN InSeconds(Seen(p)) # InSeconds(rec)
   ELSE "change judged by version" \in Wrong \/ ~SameFields(Seen(p), rec)
 
+(* An edit takes nothing from the holder, who may not know of it. *)
+IsEdited(p, rec) ==
+  rec.here /\ WrittenAs(Seen(p), rec) /\ "expiry by an edited duration" \notin Wrong
+
+(* Nor may the holder act for longer than the edited record grants, from when it sees it until it has renewed the lease. *)
+Cut(p, rec) ==
+  LET granted == rec.dur - (IF "clocks without a margin" \in Wrong THEN 0 ELSE MarginTicks)
+  IN IF rec.dur < Seen(p).dur /\ granted < proc[p].valid THEN granted ELSE proc[p].valid
+
 (* How long p waits for the record to change again, once it was seen. *)
 WaitFor(p, rec) ==
   IF ~Changed(p, rec) THEN proc[p].wait
   ELSE IF "expiry from the send of a poll" \in Wrong THEN proc[p].poll
+  ELSE IF p \in Replicas /\ IsEdited(p, rec) THEN Max(proc[p].wait, WaitOn(rec))
   ELSE WaitOn(rec)
 
 (* A second write within one second prolongs nothing for client-go. *)
@@ -86,7 +96,7 @@ Settle(p, version) == msg' = [msg EXCEPT ![p] = [s \in Slots |->
 Landed(p, version) == {s \in Slots :
   LET m == msg[p][s]
   IN /\ m # NoWrite /\ m.inc = proc[p].inc
-     /\ m.rec.src[1] = p /\ SameFields(hist[version], m.rec)}
+     /\ m.rec.src[1] = p /\ WrittenAs(hist[version], m.rec)}
 
 (* What p is after it saw that its own write s made this version, or that somebody has edited an annotation since. *)
 AfterLanded(p, s, version, left) ==
@@ -100,20 +110,22 @@ Hear(p, s) ==
      /\ Settle(p, version)
      /\ Become(p, AfterLanded(p, s, version, Validity))
 
-(* The answer to a write, the watch, or a read shows any later version; those in between may be missed. *)
+(* The answer to a write, the watch, or a read shows any later version; those in between may be missed. Who misses the record as its
+   holder wrote it, and sees it only after an edit, obeys the edit: this is beyond what the rules can do. *)
 See(p, version) ==
   LET me == proc[p]
       rec == hist[version]
       holds == me.mode \in {"reserve", "lead", "drain", "empty"}
       isSameTerm == rec.here /\ rec.holder = Id(p) /\ rec.term = Seen(p).term
   IN /\ version \in (me.view + 1)..Version
+     /\ "shortened" \in Features => version = me.view + 1
      /\ Settle(p, version)
      /\ Become(p,
           IF Landed(p, version) # {}
           THEN LET s == CHOOSE s \in Landed(p, version) : TRUE
                IN AfterLanded(p, s, version,
                     IF "validity from reading back" \in Wrong THEN Validity ELSE msg[p][s].left)
-          ELSE IF holds /\ isSameTerm THEN [me EXCEPT !.view = version]
+          ELSE IF holds /\ isSameTerm THEN [me EXCEPT !.view = version, !.valid = Cut(p, rec)]
           ELSE IF holds THEN Lost(p, version, WaitOn(rec))
           ELSE [me EXCEPT !.view = version, !.wait = WaitFor(p, rec)])
 
@@ -300,7 +312,7 @@ ForceDelete(p) ==
 (* Steps                                                                   *)
 (***************************************************************************)
 Next ==
-  \/ Tick \/ Delete \/ Edit
+  \/ Tick \/ Delete \/ Edit \/ Shorten
   \/ \E p \in Processes :
        \/ Acquire(p) \/ Renew(p) \/ Abort(p) \/ StepDown(p) \/ Drained(p) \/ Release(p) \/ Leave(p) \/ Crash(p)
        \/ \E s \in Slots : TakeEffect(p, s) \/ Lose(p, s) \/ Hear(p, s)

@@ -22,7 +22,7 @@ export interface WrongModel extends Model {
   readonly violates: Invariant
 }
 
-type Feature = 'drift' | 'seconds' | 'transfer' | 'death' | 'pods' | 'absent' | 'offered' | 'edits'
+type Feature = 'drift' | 'seconds' | 'transfer' | 'death' | 'pods' | 'absent' | 'offered' | 'edits' | 'shortened'
 
 type Invariant = 'S1' | 'S3' | 'S4' | 'S5' | 'S6' | 'L1'
 
@@ -36,6 +36,7 @@ export const MODELS: readonly Model[] = [
   { name: 'deletion of the lease', versions: 4, deletions: 2, features: ['absent'] },
   { name: 'answered transfer', versions: 4, answers: 1, features: ['transfer', 'offered'] },
   { name: 'proved death', versions: 4, restarts: 1, features: ['death'] },
+  { name: 'a duration that somebody shortens', versions: 4, features: ['shortened'] },
   { name: 'beside client-go', versions: 3, replicas: 1, peers: 1, margin: 0, features: ['seconds'] },
   { name: 'a leader within the bound', module: 'Progress', versions: 6, features: ['edits'] },
 ]
@@ -45,6 +46,7 @@ export const LONG_MODELS: readonly Model[] = [
   { name: 'validity, expiry, release, restarts', versions: 5, restarts: 1, features: ['drift'] },
   { name: 'three replicas', versions: 4, replicas: 3 },
   { name: 'two writes of unknown outcome each', versions: 4, slots: 2 },
+  { name: 'a duration that somebody shortens', versions: 5, features: ['drift', 'shortened'] },
   { name: 'deletion of the lease', versions: 6, deletions: 2, features: ['absent', 'drift'] },
   { name: 'answered transfer', versions: 4, answers: 2, features: ['transfer', 'offered'] },
   {
@@ -83,6 +85,7 @@ export const WRONG_MODELS: readonly WrongModel[] = [
   wrong('transfer counted from the event', 'S1', transfer),
   wrong('transfer counted beyond the first renewal', 'S1', { ...transfer, versions: 5, transfer: 5 }),
   wrong('expiry from the send of a poll', 'S1', { versions: 4 }),
+  wrong('expiry by an edited duration', 'S1', { versions: 4, features: ['shortened'] }),
   wrong('written on a fresher version', 'S1', { versions: 4 }),
   wrong('death of a reused identity', 'S1', { versions: 4, restarts: 1, features: ['death'] }),
   wrong('death by a missing Pod', 'S1', { versions: 4, features: ['death', 'pods'] }),

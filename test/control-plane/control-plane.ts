@@ -4,7 +4,7 @@
  * It owns two processes and a temporary folder, and both are gone after `stop()`, or soon after this process has died.
  * There is no controller manager: nothing collects garbage, makes service accounts, or empties a deleted namespace.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CertificateAuthority } from '../../packages/testing/src/api-server/certificate-authority.ts'
@@ -13,7 +13,7 @@ import { ApiClient, type ApiRequest, type ApiResponse, type KubernetesObject } f
 import { startApiServer } from './api-server.ts'
 import { type AuditEntry, type AuditLevel, readAuditLog } from './audit-log.ts'
 import { writeControlPlaneFiles } from './control-plane-files.ts'
-import { startEtcd } from './etcd.ts'
+import { etcdData, startEtcd } from './etcd.ts'
 import { OrphanGuard } from './orphan-guard.ts'
 import type { ServerProcess } from './server-process.ts'
 import type { StartedServer } from './start-server.ts'
@@ -28,6 +28,8 @@ export interface ControlPlaneOptions {
   readonly apiServerArguments?: readonly string[]
   /** Whether etcd has a write on the disk before it answers: for benchmarks. @default false */
   readonly durable?: boolean
+  /** Whether Leases have an etcd of their own, with its own versions (`--etcd-servers-overrides`). @default false */
+  readonly leasesApart?: boolean
   /** How much the audit log keeps of each request. @default 'Metadata' */
   readonly auditLevel?: AuditLevel
 }
@@ -41,6 +43,8 @@ interface Parts {
   readonly guard: OrphanGuard
   readonly access: AccessBook
   readonly etcd: StartedServer
+  /** The etcd of the Leases, where they have one of their own. */
+  readonly leaseEtcd: StartedServer | undefined
 }
 
 /**
@@ -55,13 +59,18 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   const folder = await mkdtemp(join(tmpdir(), 'tenure-control-plane-'))
   const guard = OrphanGuard.start(folder)
   let etcd: StartedServer | undefined
+  let leaseEtcd: StartedServer | undefined
   try {
     const authority = CertificateAuthority.create('control-plane')
     await writeControlPlaneFiles({ folder, authority, auditLevel: resolved.auditLevel })
     etcd = await startEtcd({ folder, guard, durable: resolved.durable })
-    return await ControlPlane.start({ options: resolved, folder, guard, etcd, access: new AccessBook(authority) })
+    if (resolved.leasesApart) {
+      leaseEtcd = await startEtcd({ folder: join(folder, 'leases'), guard, durable: resolved.durable })
+    }
+    const parts = { options: resolved, folder, guard, etcd, leaseEtcd, access: new AccessBook(authority) }
+    return await ControlPlane.start(parts)
   } catch (error) {
-    await etcd?.process.stop()
+    await Promise.all([etcd?.process.stop(), leaseEtcd?.process.stop()])
     await cleanUp(folder, guard)
     throw error
   }
@@ -78,6 +87,7 @@ function resolveOptions(options: ControlPlaneOptions): ResolvedOptions {
     runtimeConfig: options.runtimeConfig ?? {},
     apiServerArguments: options.apiServerArguments ?? [],
     durable: options.durable ?? false,
+    leasesApart: options.leasesApart ?? false,
     auditLevel: options.auditLevel ?? 'Metadata',
   }
 }
@@ -86,12 +96,14 @@ function resolveOptions(options: ControlPlaneOptions): ResolvedOptions {
 export class ControlPlane implements AsyncDisposable {
   readonly #parts: Parts
   #apiServer: StartedServer
+  #etcd: StartedServer
   readonly #further: StartedServer[] = []
   readonly #client: ApiClient
 
   private constructor(parts: Parts, apiServer: StartedServer) {
     this.#parts = parts
     this.#apiServer = apiServer
+    this.#etcd = parts.etcd
     this.#client = new ApiClient(this.access(admin))
   }
 
@@ -111,7 +123,7 @@ export class ControlPlane implements AsyncDisposable {
 
   /** The process of etcd. */
   get etcd(): ServerProcess {
-    return this.#parts.etcd.process
+    return this.#etcd.process
   }
 
   /** The process of kube-apiserver: another one after a restart. */
@@ -188,6 +200,33 @@ export class ControlPlane implements AsyncDisposable {
     this.etcd.resume()
   }
 
+  /** Copies the data of etcd as it is at this moment, and fulfils with the folder of the copy. */
+  async backUpEtcd(): Promise<string> {
+    const { folder } = this.#parts
+    const copy = await mkdtemp(join(folder, 'backup-'))
+    this.etcd.pause()
+    try {
+      await cp(etcdData(folder), copy, { recursive: true })
+    } finally {
+      this.etcd.resume()
+    }
+    return copy
+  }
+
+  /**
+   * Restores etcd from a copy, as operators do: ends the API server and etcd, replaces the data, and starts both with the same
+   * addresses. Versions go back to those of the copy.
+   */
+  async restoreEtcd(copy: string): Promise<void> {
+    const { folder, guard, options } = this.#parts
+    await this.stopApiServer({ kill: true })
+    await this.etcd.kill()
+    await rm(etcdData(folder), { recursive: true })
+    await cp(copy, etcdData(folder), { recursive: true })
+    this.#etcd = await startEtcd({ folder, guard, durable: options.durable, ports: this.#etcd.ports })
+    await this.startApiServer()
+  }
+
   /**
    * Ends the API server, in order or by SIGKILL, and fulfils when it is gone. In order, it refuses connections at once
    * and waits for open watches, but is killed after 5 seconds.
@@ -221,7 +260,8 @@ export class ControlPlane implements AsyncDisposable {
   async stop(): Promise<void> {
     this.#client.close()
     // Nothing of it is kept, so nothing has to end in order.
-    await Promise.all([...this.#further.map(({ process }) => process.kill()), this.apiServer.kill(), this.etcd.kill()])
+    const servers = [...this.#further, this.#apiServer, this.#etcd, this.#parts.leaseEtcd]
+    await Promise.all(servers.map(async (server) => await server?.process.kill()))
     await cleanUp(this.#parts.folder, this.#parts.guard)
   }
 
@@ -243,9 +283,14 @@ async function startApiServerOf(
     etcdPort: etcd.ports[0] ?? 0,
     featureGates: options.featureGates,
     runtimeConfig: options.runtimeConfig,
-    extraArguments: [...options.apiServerArguments, ...furtherArguments],
+    extraArguments: [...options.apiServerArguments, ...leaseArguments(parts), ...furtherArguments],
     isReady: async (candidate) => await isReady(access.accessFor(prober, urlOf(candidate))),
   })
+}
+
+function leaseArguments({ leaseEtcd }: Parts): readonly string[] {
+  if (leaseEtcd === undefined) return []
+  return [`--etcd-servers-overrides=coordination.k8s.io/leases#http://127.0.0.1:${leaseEtcd.ports[0]}`]
 }
 
 /** The API server says that it is ready before it has made the first namespaces, and tests begin with those. */

@@ -10,6 +10,8 @@ export interface EtcdOptions {
   /** Whether a write is on the disk before it is answered. */
   readonly durable: boolean
   readonly guard: OrphanGuard
+  /** The ports that it has to have, after a restart. @default two that are free */
+  readonly ports?: readonly number[]
 }
 
 /** Starts a single etcd on two loopback ports; the first is the one for clients. */
@@ -18,11 +20,16 @@ export async function startEtcd(options: EtcdOptions): Promise<StartedServer> {
     name: 'etcd',
     file: await locateProgram('etcd'),
     guard: options.guard,
-    ports: 2,
+    ports: options.ports ?? 2,
     args: (ports) => etcdArguments(options, ports),
     isReady: async ([port]) =>
       (await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(1_000) })).ok,
   })
+}
+
+/** Where an etcd keeps its data. */
+export function etcdData(folder: string): string {
+  return join(folder, 'etcd')
 }
 
 function etcdArguments(options: EtcdOptions, [clientPort, peerPort]: readonly number[]): string[] {
@@ -30,7 +37,7 @@ function etcdArguments(options: EtcdOptions, [clientPort, peerPort]: readonly nu
   const peerUrl = `http://127.0.0.1:${peerPort}`
   return [
     '--name=default',
-    `--data-dir=${join(options.folder, 'etcd')}`,
+    `--data-dir=${etcdData(options.folder)}`,
     `--listen-client-urls=${clientUrl}`,
     `--advertise-client-urls=${clientUrl}`,
     `--listen-peer-urls=${peerUrl}`,

@@ -52,6 +52,18 @@ export const DIFFERENCES: readonly Difference[] = [
         (theyTake(d) && !hasExpired(d).ours && hasExpired(d).found)),
   },
   {
+    name: 'edited within a term',
+    reason:
+      'An edit takes nothing from a holder who may not know of it: the duration that was stated before counts as well.',
+    explains: (d) =>
+      isFollower(d) &&
+      theyTake(d) &&
+      !weTake(d) &&
+      !isDeleting(d.ours.found) &&
+      holderOf(d.ours.found) !== ME &&
+      (holderOf(d.ours.found) === '' || hasExpired(d).ours),
+  },
+  {
     name: 'no duration',
     reason: 'client-go takes a record without a usable duration for expired; Tenure leaves it alone for 15 seconds.',
     explains: (d) =>

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startApiServer } from '@tenure/testing'
-import { type ControlPlane, startControlPlane } from '@tenure/test-control-plane'
+import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from '@tenure/test-control-plane'
 import { AdminClient } from './admin-client.ts'
 import { withServer } from './kube-config-text.ts'
 import { TcpProxy } from './tcp-proxy.ts'
@@ -59,8 +59,10 @@ async function openEmbedded(): Promise<ApiServer> {
 }
 
 /** Starts etcd and kube-apiserver. */
-export async function openRealApiServer(): Promise<ApiServer & { readonly controlPlane: ControlPlane }> {
-  const controlPlane = await startControlPlane()
+export async function openRealApiServer(
+  options?: ControlPlaneOptions,
+): Promise<ApiServer & { readonly controlPlane: ControlPlane }> {
+  const controlPlane = await startControlPlane(options)
   const admin = await AdminClient.fromKubeConfig(controlPlane.adminKubeConfig())
   let markers = 0
   return {

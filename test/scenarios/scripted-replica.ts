@@ -8,7 +8,7 @@ import {
   Manager,
   type Term,
 } from '@tenure/core'
-import { LeaseLock } from '@tenure/kubernetes'
+import { LeaseLock, type LeaseLockOptions } from '@tenure/kubernetes'
 import type { TimingOptions } from 'tenure'
 import { Journal } from './journal.ts'
 import type { Scenario } from './scenario.ts'
@@ -30,6 +30,8 @@ export interface ScriptedReplicaOptions {
   readonly identity: string
   readonly kubeConfig: string
   readonly timing?: TimingOptions
+  /** The lock whose way is scripted. @default a LeaseLock */
+  readonly createLock?: (options: LeaseLockOptions) => Lock
 }
 
 type TimedEvent = CandidacyEvent & { readonly at: number }
@@ -56,13 +58,13 @@ export class ScriptedReplica implements AsyncDisposable {
 
   constructor(
     { namespace, leaseName: name }: Scenario,
-    { identity, kubeConfig: text, timing }: ScriptedReplicaOptions,
+    { identity, kubeConfig: text, timing, createLock = (options) => new LeaseLock(options) }: ScriptedReplicaOptions,
   ) {
     this.events = new Journal(identity)
     const kubeConfig = new KubeConfig()
     kubeConfig.loadFromString(text)
-    const createLock = () => this.#scripted(new LeaseLock({ kubeConfig, name, namespace, silenceMs: 1000 }))
-    this.manager = new Manager({ identity, lease: { name, ...STEADY, ...timing }, createLock })
+    const scripted = () => this.#scripted(createLock({ kubeConfig, name, namespace, silenceMs: 1000 }))
+    this.manager = new Manager({ identity, lease: { name, ...STEADY, ...timing }, createLock: scripted })
     const { terms } = this
     this.manager.register(
       () =>

@@ -254,14 +254,26 @@ describe('a watch', () => {
     expect(run.log.lines).toEqual(['absent@10', 'up', 'down', 'up'])
   })
 
-  test('stays down on a store that went back to an older version', async () => {
+  test('shows the lease of a store that went back to an older version, and goes on from there', async () => {
     await using run = await watching((server) => server.put('a'))
     await run.log.until(2)
     run.server.version = 3
     run.server.lease = leaseObject(3, 'restored')
     run.server.send({ type: 'ERROR', object: { code: 410 } })
-    expect(await run.log.until(3)).toEqual(['present@11 a', 'up', 'down'])
-    expect(run.log.causes[0]?.message).toContain('went back from version 11 to 3')
+    expect(await run.log.until(3)).toEqual(['present@11 a', 'up', 'present@3 restored'])
+    await advanceUntil(run.clock, () => run.server.watches.length === 2)
+    run.server.put('b')
+    run.server.send({ type: 'MODIFIED', object: leaseObject(4, 'b') })
+    expect(await run.log.until(4)).toEqual(['present@11 a', 'up', 'present@3 restored', 'present@4 b'])
+  })
+
+  test('finds out about such a store when its watch goes on in silence', async () => {
+    await using run = await watching((server) => server.put('a'))
+    await run.log.until(2)
+    run.server.version = 3
+    run.server.lease = leaseObject(3, 'restored')
+    run.clock.advance(2500)
+    expect(await run.log.until(3)).toEqual(['present@11 a', 'up', 'present@3 restored'])
   })
 })
 

@@ -256,6 +256,10 @@ export class Candidacy {
         this.#run?.leadership.extend(effect.validUntil)
         this.#guard?.hold(effect.validUntil)
         break
+      case 'shorten-validity':
+        this.#run?.leadership.shorten(effect.validUntil)
+        this.#guard?.hold(effect.validUntil)
+        break
       case 'end-term':
         this.#beginEnd(effect.reason, effect.voluntary)
         break

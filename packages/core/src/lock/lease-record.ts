@@ -26,6 +26,26 @@ export interface LeaseRecord {
 /** The prefix of every annotation that belongs to Tenure. */
 export const ANNOTATION_PREFIX = 'tenure.dev/'
 
+/** The annotation that makes epochs continue where the versions of the store do not: after a restore, or in another store. */
+const LEAST_EPOCH = `${ANNOTATION_PREFIX}least-epoch`
+
+/** Epochs are stored as signed 64-bit numbers by other systems. A greater number in a record is malformed. */
+const GREATEST_LEAST_EPOCH = 2n ** 62n
+
+/** The least epoch of a term that this record begins; 0 where the record states none, or none that is a number. */
+export function leastEpochOf({ annotations }: LeaseRecord): bigint {
+  const text = annotations[LEAST_EPOCH]
+  if (text === undefined || !/^[1-9]\d{0,18}$/.test(text)) return 0n
+  const least = BigInt(text)
+  return least > GREATEST_LEAST_EPOCH ? 0n : least
+}
+
+/** The record with this least epoch; with none where it is 0. */
+export function withLeastEpoch(record: LeaseRecord, least: bigint): LeaseRecord {
+  const { [LEAST_EPOCH]: _, ...annotations } = record.annotations
+  return { ...record, annotations: least === 0n ? annotations : { ...annotations, [LEAST_EPOCH]: String(least) } }
+}
+
 /**
  * Formats a wall-clock time as a Kubernetes MicroTime: RFC 3339 in UTC with exactly six fractional digits. The API server
  * refuses any other number of digits.

@@ -1,10 +1,11 @@
-import type { LeaseRecord } from './lease-record.ts'
+import { leastEpochOf, type LeaseRecord } from './lease-record.ts'
 
 /**
  * How a lease is stored. A lock knows no time and takes no decision: it reads, writes by compare-and-swap, and reports changes.
  *
  * Contract that every implementation keeps:
- * 1. Each accepted write gives the lease a `version` greater than any it had before, also across deletion and re-creation.
+ * 1. Each accepted write gives the lease a `version` greater than any it had before, also across deletion and re-creation. Only a
+ *    store that was restored from a backup may go back. Reads and watches then show the restored lease, with its lower version.
  * 2. `create` succeeds only when the lease does not exist; `update` only when the stored version is that of `base`.
  * 3. Reads are linearizable: a read that starts after a write was acknowledged sees that write or a later one.
  * 4. Fields, labels and annotations that Tenure does not know survive every update.
@@ -50,7 +51,10 @@ export interface PresentLease {
   readonly kind: 'present'
   /** Grows with every write; Kubernetes: `metadata.resourceVersion`. */
   readonly version: bigint
-  /** The fencing token of a term that began with this version, for locks whose versions only order what they see. @default version */
+  /**
+   * The fencing token of a term that began with this version, for locks whose versions only order what they see. It grows with every
+   * write, as versions do. @default version
+   */
   readonly epoch?: bigint
   readonly record: LeaseRecord
   /** The lease is being deleted but still exists (Kubernetes: `metadata.deletionTimestamp` is set). */
@@ -59,8 +63,18 @@ export interface PresentLease {
   readonly native?: unknown
 }
 
-/** The fencing token of a term that began with this version of the lease. */
-export function epochOf({ epoch, version }: PresentLease): bigint {
+/**
+ * The fencing token of a term that began with this version of the lease: what the store counts, or the least epoch that the record
+ * states, where that is greater.
+ */
+export function epochOf(lease: PresentLease): bigint {
+  const counted = countedEpochOf(lease)
+  const least = leastEpochOf(lease.record)
+  return least > counted ? least : counted
+}
+
+/** The part of the epoch that the store counts. The next write has a greater one. */
+export function countedEpochOf({ epoch, version }: PresentLease): bigint {
   return epoch ?? version
 }
 
@@ -71,7 +85,10 @@ export interface AbsentLease {
   readonly version?: bigint
 }
 
-/** Receives what a watch sees. Called in the order of versions; never after the watch was closed. */
+/**
+ * Receives what a watch sees. Called in the order of versions, which start again from a lower one after a restore of the store; never
+ * after the watch was closed.
+ */
 export interface LockObserver {
   /** The lease at the start of the watch, then after every change. Also called when only foreign fields changed. */
   readonly changed: (snapshot: LockSnapshot) => void

@@ -70,6 +70,13 @@ export class Leadership {
     this.#validUntil = validUntil
   }
 
+  /** Brings the end forward, as when somebody shortened the lease. */
+  shorten(validUntil: number): void {
+    this.#validUntil = validUntil
+    this.#timer?.cancel()
+    if (!this.#gate.signal.aborted) this.#watchExpiry()
+  }
+
   /** Lets no write pass any more. */
   closeGate(reason: EndReason): void {
     this.#timer?.cancel()

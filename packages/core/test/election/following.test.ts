@@ -189,7 +189,7 @@ describe('Of many followers that see one release', () => {
     const elector = new PureElector()
     elector.random = 0.999_999
     elector.follow(renewed(1n, 0))
-    elector.observe(lease({ version: 2n, holderIdentity: '' }))
+    elector.observe(lease({ version: 2n, holderIdentity: '', acquireTime: '2026-01-01T11:20:00.000000Z' }))
     elector.passTo(100)
     expect(elector.state.kind).toBe('acquiring')
   })

@@ -92,7 +92,7 @@ describe('An elector', () => {
     elector.start()
     lock.show(held(1n, 'first'))
     lock.observers[0]?.up()
-    lock.show(lease({ version: 2n, holderIdentity: '' }))
+    lock.show(lease({ version: 2n, holderIdentity: '', acquireTime: '2026-01-01T11:30:00.000000Z' }))
     expect(lock.holders.size).toBe(0)
     lock.store(3n)
     await clock.runAllMicrotasks()

@@ -315,7 +315,8 @@ describe('A follower that sees an offer', () => {
 
   test('stays warm when the lease is released after all', () => {
     const elector = answering()
-    expect(kinds(elector.observe(lease({ version: 3n, holderIdentity: '' })))).toEqual(['leader-observed', 'write'])
+    const released = lease({ version: 3n, holderIdentity: '', acquireTime: '2026-01-01T11:30:00.000000Z' })
+    expect(kinds(elector.observe(released))).toEqual(['leader-observed', 'write'])
     expect(kinds(elector.acknowledge(4n))).toEqual(['leader-observed', 'begin-term'])
   })
 

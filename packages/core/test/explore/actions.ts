@@ -1,6 +1,7 @@
 import type { ElectorState } from '../../src/election/machine/state.ts'
 import { watchedHolder } from '../../src/election/machine/following.ts'
-import type { LockSnapshot } from '../../src/lock/lock.ts'
+import type { LeaseRecord } from '../../src/lock/lease-record.ts'
+import type { LockSnapshot, PresentLease } from '../../src/lock/lock.ts'
 import { failed } from '../election/pure-elector.ts'
 import { endProcess, handle, isDue, type Laboratory, replicaAt, store, wakeWhatIsDue, withReplica } from './handle.ts'
 import { BrokenRule, newProcess, type Replica, type Request, type World } from './world.ts'
@@ -181,6 +182,7 @@ function replicaActions(world: World, index: number, lab: Laboratory): readonly 
   const named = (what: string, apply: () => World): Action => ({ name: `${identity} ${what}`, apply })
   const actions: Action[] = []
   if (!replica.isAlive || state.kind === 'stopped') {
+    if (lab.scope.canShorten === true) return []
     return [named('starts again', () => restart(world, index))]
   }
   if (replica.isPaused) return [named('goes on', () => withReplica(world, index, { isPaused: false, isBehind: true }))]
@@ -286,8 +288,32 @@ function leaseFaults(world: World, lab: Laboratory): readonly Action[] {
   const faulty = { ...world, faultsLeft: world.faultsLeft - 1 }
   const version = world.version + 1n
   const edit: Action = { name: 'the lease is edited', apply: () => store(faulty, { ...lease, version }, lab) }
-  if (lab.scope.config.missingLease !== 'wait') return [edit]
-  return [edit, { name: 'the lease is deleted', apply: () => store(faulty, { kind: 'absent', version }, lab) }]
+  const edits = lab.scope.canShorten === true ? [edit, ...shortenings(faulty, lease, lab)] : [edit]
+  if (lab.scope.config.missingLease !== 'wait') return edits
+  return [...edits, { name: 'the lease is deleted', apply: () => store(faulty, { kind: 'absent', version }, lab) }]
+}
+
+/** Somebody states another duration, or empties the holder, and leaves the times of the record as they are. */
+function shortenings(faulty: World, lease: PresentLease, lab: Laboratory): readonly Action[] {
+  const isUnknown = faulty.replicas.some((replica) => replica.isAlive && !knows(replica, lease.record))
+  if (lease.record.holderIdentity === '' || isUnknown) return []
+  const version = faulty.version + 1n
+  const changed = (name: string, change: Partial<LeaseRecord>): Action => ({
+    name,
+    apply: () => store(faulty, { ...lease, version, record: { ...lease.record, ...change } }, lab),
+  })
+  return [
+    changed('the duration is shortened', { leaseDurationSeconds: 1 }),
+    changed('the duration is removed', { leaseDurationSeconds: undefined }),
+    changed('the holder is emptied', { holderIdentity: '' }),
+  ]
+}
+
+/** Whether a replica has seen the term of this record. */
+function knows({ identity, state }: Replica, { holderIdentity, acquireTime }: LeaseRecord): boolean {
+  if (holderIdentity === identity) return state.kind !== 'idle'
+  if (!('observation' in state) || state.observation.kind !== 'present') return false
+  return state.observation.lease.record.acquireTime === acquireTime
 }
 
 function start(world: World, index: number, lab: Laboratory): World {

@@ -15,6 +15,9 @@ const SCOPE: Scope = {
   config: { timing: TIMING, releaseOnExit: true, missingLease: 'create' },
 }
 
+/** An edit of the lease and one more fault. */
+const SHORTENED = { faults: 2, orders: 0, canShorten: true } as const
+
 /** Judges every lease as if it ran out after a second. */
 const impatient: Machine = (state, event, context) => {
   if (event.kind !== 'observed' || event.snapshot.kind === 'absent') return transition(state, event, context)
@@ -22,6 +25,13 @@ const impatient: Machine = (state, event, context) => {
   const isOwn = snapshot.record.holderIdentity === context.config.identity
   const record = isOwn ? snapshot.record : { ...snapshot.record, leaseDurationSeconds: 1 }
   return transition(state, { ...event, snapshot: { ...snapshot, record } }, context)
+}
+
+/** Obeys every edit of a record as if its holder had written it. */
+const obedient: Machine = (state, event, context) => {
+  const step = transition(state, event, context)
+  if (step.state.kind !== 'following' || step.state.observation.kind !== 'present') return step
+  return { ...step, state: { ...step.state, observation: { ...step.state.observation, guardedUntil: 0 } } }
 }
 
 /** Takes a term for empty as soon as it begins to end. */
@@ -46,6 +56,7 @@ describe('An exploration of a machine with a planted defect tells the shortest h
   test.each<readonly [string, Partial<ExploreOptions>, string]>([
     ['a follower that is impatient', { machine: impatient }, 'S1'],
     ['a clock that is slower than the tolerance', { scope: { ...SCOPE, orders: 0, rates: [0.6] } }, 'S1'],
+    ['a follower that obeys every edit', { machine: obedient, scope: { ...SCOPE, ...SHORTENED } }, 'S1'],
     ['a release before the tasks have ended', { machine: hasty }, 'S3'],
     ['an epoch that is used twice', { machine: forgetful }, 'S6'],
     ['a follower that does not wake up', { machine: deaf, recoveryShare: 1 }, 'L'],
@@ -58,10 +69,14 @@ describe('An exploration of a machine with a planted defect tells the shortest h
 })
 
 test('One fault and no order is explored to the end, and breaks no rule', () => {
-  const exploration = explore({ scope: { ...SCOPE, orders: 0 }, states: 200_000, recoveryShare: 256 })
+  const exploration = explore({ scope: { ...SCOPE, orders: 0 }, states: 300_000, recoveryShare: 256 })
   expect(exploration.findings).toEqual([])
   expect(exploration.isExhausted).toBe(true)
   expect(exploration.states).toBeGreaterThan(5000)
+})
+
+test('A lease that is shortened under a leader who is cut off breaks no rule', () => {
+  expect(explore({ scope: { ...SCOPE, ...SHORTENED }, states: 20_000 }).findings).toEqual([])
 })
 
 test('The same exploration finds the same worlds', () => {

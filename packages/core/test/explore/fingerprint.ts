@@ -14,6 +14,8 @@ const TIME = 1
 const VERSION = 2
 const NAME = 3
 const REQUEST = 4
+/** A time that no longer matters once it has passed. */
+const DEADLINE = 5
 
 /** A state taken apart: kinds and values in turns. */
 type Parts = readonly number[]
@@ -89,6 +91,9 @@ function localKey(world: World, replica: Replica): number {
       case TIME:
         mix(age(value, now))
         break
+      case DEADLINE:
+        mix(Math.max(0, age(value, now)))
+        break
       case NAME:
         mix(value === 0 ? 0 : value === self ? 1 : 2)
         break
@@ -130,6 +135,9 @@ function mixParts(parts: Parts, now: number, requests = 0): void {
     switch (parts[index]) {
       case TIME:
         mix(age(value, now))
+        break
+      case DEADLINE:
+        mix(Math.max(0, age(value, now)))
         break
       case VERSION:
         mix(rankOf(value))
@@ -239,7 +247,7 @@ function takeApart(value: unknown, parts: number[], field: string): void {
 
 function takeNumber(value: number, parts: number[], field: string): void {
   if (REQUEST_FIELDS.has(field)) parts.push(REQUEST, value)
-  else if (value > CLOCK_AT_START / 2) parts.push(TIME, value)
+  else if (value > CLOCK_AT_START / 2) parts.push(field === 'guardedUntil' ? DEADLINE : TIME, value)
   else parts.push(LITERAL, Math.round(value * 1000))
 }
 

@@ -101,6 +101,7 @@ function carryOut(world: World, index: number, effect: Effect): World {
     case 'begin-term':
       return beginTerm(world, index, effect.epoch, effect.validUntil)
     case 'extend-validity':
+    case 'shorten-validity':
       return extendValidity(world, index, effect.validUntil)
     case 'end-term':
       return replica.tasks === 'running' ? withReplica(world, index, { tasks: 'ending' }) : world

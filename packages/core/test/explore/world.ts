@@ -28,6 +28,12 @@ export interface Scope {
   readonly orders: number
   /** Whether replicas hear of it when the process of the holder has ended. */
   readonly canProveDeath: boolean
+  /**
+   * Whether somebody may shorten the lease under its holder. No replica starts after that, and each has seen the
+   * term: it would know no other duration.
+   * @default false
+   */
+  readonly canShorten?: boolean
   /** The rate of each replica's clock. */
   readonly rates: readonly number[]
   readonly config: Omit<ElectorConfig, 'identity'>

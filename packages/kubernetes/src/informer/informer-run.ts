@@ -4,6 +4,7 @@ import type { ApiRequest } from '../transport/api-request.ts'
 import { ApiTransport } from '../transport/api-transport.ts'
 import { withDeadline } from '../transport/deadline.ts'
 import { isJsonObject, objectAt, stringAt } from '../transport/json-object.ts'
+import { parseVersion } from '../transport/object-metadata.ts'
 import { LineDecoder } from '../watch/line-decoder.ts'
 import { pause } from '../watch/pause.ts'
 import { ReconnectBackoff } from '../watch/reconnect-backoff.ts'
@@ -31,7 +32,8 @@ const SHORTEST_WATCH_MS = 1000
 /**
  * One informer at work. Owns its transport, and one list or watch at a time.
  *
- * 1. A watch resumes after the last version that was seen; only a version that the server no longer keeps makes it list again.
+ * 1. A watch resumes after the last version that was seen; only a version that the server no longer keeps, or a store that went back,
+ *    makes it list again.
  * 2. Once the signal has aborted no change is told; `run` resolves when no connection is left.
  */
 export class InformerRun<T extends ApiObject> {
@@ -43,6 +45,10 @@ export class InformerRun<T extends ApiObject> {
   readonly #status: InformerStatus
   readonly #synced = Promise.withResolvers<void>()
   #version: string | undefined
+  /** The object that changed last, while it is there. */
+  #last: ApiObject | undefined
+  /** Whether the connection was lost: the store may have been restored meanwhile, and a watch from a later version reports nothing. */
+  #isInDoubt = false
 
   constructor(owner: InformerOwner, options: ResolvedInformerOptions<T>) {
     this.#owner = owner
@@ -80,6 +86,7 @@ export class InformerRun<T extends ApiObject> {
   /** Lists where that is needed, then watches until the watch ends. Resolves with why, unless that was routine. */
   async #attempt(signal: AbortSignal): Promise<Error | undefined> {
     try {
+      if (this.#isInDoubt && this.#version !== undefined) await this.#compareVersions(this.#version, signal)
       this.#version ??= await this.#list(signal)
       return await this.#watch(this.#version, signal)
     } catch (error) {
@@ -90,6 +97,7 @@ export class InformerRun<T extends ApiObject> {
   async #recover(problem: Error, signal: AbortSignal): Promise<void> {
     const isGone = problem instanceof ApiRequestError && problem.statusCode === 410
     if (isGone) this.#version = undefined
+    else this.#isInDoubt = true
     // To list again is all that an outdated version takes, once.
     if (!isGone || !this.#backoff.fresh) {
       this.#status.failed(problem)
@@ -97,6 +105,30 @@ export class InformerRun<T extends ApiObject> {
     }
     const retryAfterMs = problem instanceof LockRequestError ? (problem.retryAfterMs ?? 0) : 0
     await pause(Math.max(this.#backoff.next(), retryAfterMs), this.#options.clock, signal)
+  }
+
+  /**
+   * Lists again where the store, or the object that changed last in it, has an older version than was seen before: the store was
+   * restored from a backup.
+   */
+  async #compareVersions(seen: string, signal: AbortSignal): Promise<void> {
+    const page = await withDeadline({ clock: this.#options.clock, timeoutMs: LIST_TIMEOUT_MS, signal }, (bounded) =>
+      this.#transport.send(this.#request('list', { limit: '1', ...this.#lastChanged() }, bounded)),
+    )
+    const items: readonly unknown[] = isJsonObject(page) && Array.isArray(page['items']) ? page['items'] : []
+    const isOlder = isBefore(page, { metadata: { resourceVersion: seen } }) || isBefore(items[0], this.#last)
+    if (isOlder) this.#version = undefined
+    this.#isInDoubt = false
+  }
+
+  /** Selects the object that changed last; any, where none is known. */
+  #lastChanged(): Readonly<Record<string, string>> {
+    const { name, namespace } = this.#last?.metadata ?? {}
+    if (name === undefined) return {}
+    const { fieldSelector } = this.#options.selector
+    const place = namespace === undefined ? [] : [`metadata.namespace=${namespace}`]
+    const selectors = [...(fieldSelector === undefined ? [] : [fieldSelector]), `metadata.name=${name}`, ...place]
+    return { fieldSelector: selectors.join(',') }
   }
 
   /** Lists the collection page by page and resolves with the version of the list. */
@@ -160,6 +192,7 @@ export class InformerRun<T extends ApiObject> {
 
   #take(event: InformerEvent): void {
     // The server sends what was asked for: the type is the caller's claim.
+    if (event.kind !== 'progress') this.#last = event.kind === 'present' ? event.object : undefined
     if (event.kind === 'present') this.#tell(this.cache.set(event.object as unknown as T))
     if (event.kind === 'gone') this.#tell(this.cache.delete(event.object as unknown as T))
     this.#version = event.version
@@ -174,4 +207,10 @@ export class InformerRun<T extends ApiObject> {
     const { path, selector, collection } = this.#options
     return { method: 'GET', path, query: { ...selector, ...query }, target: { verb, name: '', ...collection }, signal }
   }
+}
+
+/** Whether both have versions that are numbers, as those of Kubernetes itself are, and the first is the older one. */
+function isBefore(now: unknown, before: unknown): boolean {
+  const [version, known] = [parseVersion(now), parseVersion(before)]
+  return version !== undefined && known !== undefined && version < known
 }

@@ -42,7 +42,9 @@ export interface ObjectWatchOptions {
  *
  * 1. A stream resumes after the last version that was seen on a stream or in a list; only a version that the server no longer
  *    keeps, or a subscription that the list does not cover, makes it list again. So no state of an object goes unseen for good.
- * 2. An observer gets versions in ascending order, and nothing after its subscription was removed.
+ * 2. An observer gets versions in ascending order, and nothing after its subscription was removed. Lists are consistent reads: an
+ *    older version of an object than was known before shows that the store was restored from a backup, and versions start again
+ *    from there.
  * 3. A routine end of a stream is not `down`; a failed attempt to connect is.
  */
 export class ObjectWatch {
@@ -60,6 +62,8 @@ export class ObjectWatch {
   #isFollowing = false
   /** Why the watch is down, as it was logged last; undefined while it is up. */
   #downBecause: string | undefined
+  /** Whether the connection was lost: the store may have been restored meanwhile. */
+  #isInDoubt = false
   /** The newest version of the store that was ever seen. */
   #newest = 0n
   #silenceMs = Number.POSITIVE_INFINITY
@@ -137,8 +141,7 @@ export class ObjectWatch {
       if (this.#isFollowing) subscription.up()
     } catch {
       // Then it is in the next list.
-      this.#resumeAfter = undefined
-      session.abort(new ListAgain())
+      session.abort(this.#listAgain())
     }
   }
 
@@ -167,6 +170,7 @@ export class ObjectWatch {
     if (refusal?.failure === 'forbidden' && (await this.#options.onForbidden?.(refusal)) === true) return
     const statusCode = refusal?.statusCode
     const gone = statusCode === 410
+    this.#isInDoubt = true
     // A server that answers but does not serve from that version gets another one; there is more than one way to say it.
     if (statusCode !== undefined && statusCode !== 429) this.#resumeAfter = undefined
     // To list again is all that an outdated version takes, once.
@@ -200,14 +204,25 @@ export class ObjectWatch {
 
   /** Tells the subscribers of a list, and goes on from there: at once, so that none can come in between. */
   async #list(signal: AbortSignal): Promise<void> {
+    const before = this.#known()
     const listing = await this.#read(this.#options.selection, this.#silenceMs, signal)
-    if (listing.version < this.#newest) {
-      throw new WatchInterruptedError(`The store went back from version ${this.#newest} to ${listing.version}`)
-    }
     const seen = this.#seenIn(listing)
+    if (listing.version < this.#newest || isOlder(seen, before)) this.#startAgain(listing.version)
+    this.#isInDoubt = false
     this.#newest = listing.version
     this.#resumeAfter = listing.version
     for (const [subscription, object] of seen) subscription.streamed(object)
+  }
+
+  /** The store was restored. Says so in the log, because whatever else is kept in it went back as well. */
+  #startAgain(version: bigint): void {
+    const { logger, selection } = this.#options
+    const { namespace, name } = selection
+    logger.warn(
+      { event: 'store-restored', namespace, lease: name },
+      `the store is at version ${version} and has forgotten what was seen up to ${this.#newest}, as after a restore from a backup`,
+    )
+    for (const subscription of this.subscriptions) subscription.restored()
   }
 
   async #open(version: bigint, session: AbortController): Promise<ApiStream> {
@@ -233,7 +248,9 @@ export class ObjectWatch {
     const isRecovering = this.#downBecause !== undefined
     const settled = isRecovering ? clock.setTimer(SHORTEST_STREAM_MS, () => this.#settled()) : undefined
     for (const subscription of this.subscriptions) subscription.up()
-    guard.start()
+    if (this.#isInDoubt) guard.startWithPoll()
+    else guard.start()
+    this.#isInDoubt = false
     try {
       await stream.read((chunk) => {
         guard.heard()
@@ -276,8 +293,11 @@ export class ObjectWatch {
       clock,
       silenceMs,
       poll: async (timeoutMs) => {
+        const [newest, before] = [this.#newest, this.#known()]
         const listing = await this.#read(this.#options.selection, timeoutMs, session.signal)
-        for (const [subscription, object] of this.#seenIn(listing)) subscription.polled(object)
+        const seen = this.#seenIn(listing)
+        if (listing.version < newest || isOlder(seen, before)) throw this.#listAgain()
+        for (const [subscription, object] of seen) subscription.polled(object)
         return isBehind() ? 'behind' : 'in-step'
       },
       isBehind,
@@ -285,11 +305,28 @@ export class ObjectWatch {
     })
   }
 
+  #listAgain(): ListAgain {
+    this.#resumeAfter = undefined
+    return new ListAgain()
+  }
+
+  /** What is known of each object. What a list says that is asked for now cannot be older. */
+  #known(): ReadonlyMap<WatchSubscription, bigint> {
+    return new Map(this.subscriptions.map((subscription) => [subscription, subscription.newest]))
+  }
+
   /** What a list says to each subscriber. */
   #seenIn(listing: Listing): [WatchSubscription, ObservedObject][] {
     const observed = listing.only((name) => this.#subscriptions.has(name))
     return this.subscriptions.map((one) => [one, observed.get(one.name) ?? listing.absent])
   }
+}
+
+function isOlder(
+  seen: readonly [WatchSubscription, ObservedObject][],
+  before: ReadonlyMap<WatchSubscription, bigint>,
+): boolean {
+  return seen.some(([subscription, { version }]) => version < (before.get(subscription) ?? 0n))
 }
 
 /** Why a session ends that is to begin with a list again. */

@@ -17,7 +17,10 @@ interface AbsentObject {
   readonly version: bigint
 }
 
-/** Receives what a watch sees of one object. Called in the order of versions; never after it was unsubscribed. */
+/**
+ * Receives what a watch sees of one object. Called in the order of versions, which start again from a lower one after a restore of the
+ * store; never after it was unsubscribed.
+ */
 export interface ObjectObserver {
   /** The object at the start, then after every change. */
   readonly changed: (seen: ObservedObject) => void

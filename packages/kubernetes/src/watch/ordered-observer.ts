@@ -3,7 +3,7 @@ import { isNews, type ObjectObserver, type ObservedObject, type Sighting } from 
 /**
  * Hands what is seen to an observer, in the order of versions, whatever way it came.
  *
- * Invariants: versions only grow; `up` and `down` alternate; nothing is handed over after {@link OrderedObserver.close}. An
+ * Invariants: versions only grow, unless the store went back; `up` and `down` alternate; nothing is handed over after {@link OrderedObserver.close}. An
  * exception of the observer is thrown again outside, where the process sees it as uncaught.
  */
 export class OrderedObserver {
@@ -20,6 +20,11 @@ export class OrderedObserver {
     if (this.#connection === 'closed' || !isNews(seen, this.#last)) return
     this.#last = { kind: seen.kind, version: seen.version }
     surface(() => this.#observer.changed(seen))
+  }
+
+  /** The store went back: what it has now is news, whatever its version. */
+  restored(): void {
+    this.#last = undefined
   }
 
   up(): void {

@@ -46,6 +46,11 @@ export class SilenceGuard {
     this.#arm(this.#intervalMs, () => void this.#look())
   }
 
+  /** Starts with a look at the lease: what happened before the watch may have been missed. */
+  startWithPoll(): void {
+    void this.#look()
+  }
+
   /** Something arrived. */
   heard(): void {
     this.#intervalMs = this.#quietMs

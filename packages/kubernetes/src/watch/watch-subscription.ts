@@ -30,6 +30,12 @@ export class WatchSubscription {
     return this.#polled !== undefined && isNews(this.#polled, this.#streamed)
   }
 
+  /** The newest version that was seen of the object, its absence included. */
+  get newest(): bigint {
+    const versions = [this.#streamed?.version ?? 0n, this.#polled?.version ?? 0n]
+    return versions.reduce((a, b) => (a > b ? a : b))
+  }
+
   /** The stream, or the list that it goes on from, showed the object. */
   streamed(seen: ObservedObject): void {
     this.#streamed = { kind: seen.kind, version: seen.version }
@@ -40,6 +46,13 @@ export class WatchSubscription {
   polled(seen: ObservedObject): void {
     this.#polled = { kind: seen.kind, version: seen.version }
     this.#observer.changed(seen)
+  }
+
+  /** The store went back: nothing that was seen before says anything about it. */
+  restored(): void {
+    this.#streamed = undefined
+    this.#polled = undefined
+    this.#observer.restored()
   }
 
   up(): void {

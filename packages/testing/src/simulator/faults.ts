@@ -45,6 +45,7 @@ export const REQUEST_FAULTS = [
  * | `clock-rate` | the clock of a replica goes at another rate, within the tolerance |
  * | `wall-clock-step` | the wall clock of a replica is set, forwards or backwards |
  * | `lease-edited` | somebody edits the lease: labels, annotations, a longer duration, the transitions |
+ * | `lease-shortened` | somebody states a duration of one second, or of none, or empties the holder; not among the default faults, because a replica that starts after it obeys the record |
  * | `lease-deleted` | somebody deletes the lease |
  * | `server-restart` | the API server is gone for up to 10 s; its watches break |
  */
@@ -65,6 +66,7 @@ export const INCIDENTS = [
   'clock-rate',
   'wall-clock-step',
   'lease-edited',
+  'lease-shortened',
   'lease-deleted',
   'server-restart',
 ] as const

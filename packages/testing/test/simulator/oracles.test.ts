@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { describeReport, type OracleId, simulateSeeds } from '../../src/simulator/index.ts'
+import { describeReport, type OracleId, simulateSeeds, type SimulatedWorld } from '../../src/simulator/index.ts'
 import { ORACLES } from '../../src/simulator/oracles/index.ts'
+import { SimulatedApiServer } from '../../src/simulator/cluster/simulated-api-server.ts'
 import { KnownDeaths } from '../../src/simulator/cluster/known-deaths.ts'
 import { FencedLedger } from './ledger-controllers.ts'
 import { PLANTED_DEFECTS, replaceMethod } from './planted-defects.ts'
@@ -55,6 +56,33 @@ test('O1 excuses a successor that is suspended before its first renewal, until t
   })
   expect(failures.map(describeReport)).toEqual([])
   expect(terms).toBeGreaterThan(30)
+})
+
+const SHORTENED = {
+  seeds: 60,
+  controllers: [(world: SimulatedWorld) => new FencedLedger(world)],
+  faults: { 'lease-shortened': 240, partition: 60 },
+  oracles: ['O1', 'O3'],
+} as const
+
+test('O1 holds where somebody shortens the lease under a leader who is cut off', async () => {
+  const { failures, terms } = await simulateSeeds(SHORTENED)
+  expect(failures.map(describeReport)).toEqual([])
+  expect(terms).toBeGreaterThan(60)
+})
+
+test('O1 finds an edit that followers take for a write of the holder: a new acquire time comes with it', async () => {
+  const forge = () =>
+    function asItsHolder(this: SimulatedApiServer, name: string) {
+      const lease = this.read(name)
+      if (lease.kind === 'absent') return false
+      const forged = { leaseDurationSeconds: 1, acquireTime: '2026-01-01T00:00:00.000000Z' }
+      this.write(name, { ...lease.record, ...forged }, lease)
+      return true
+    }
+  undos.push(replaceMethod(SimulatedApiServer.prototype, 'shorten', forge))
+  const { failures } = await simulateSeeds({ ...SHORTENED, seeds: 1000 })
+  expect(failures.map(({ violations }) => violations[0]?.oracle)).toEqual(['O1'])
 })
 
 test('a sound controller breaks no rule', async () => {

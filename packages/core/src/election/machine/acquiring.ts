@@ -26,7 +26,8 @@ export function won(
     ? at.now + config.timing.leaseDurationMs
     : state.memory.actNotBefore
   const candidate = state.memory.candidate && { ...state.memory.candidate, sent: [] }
-  const known = { existed: true, observedLeader: config.identity, actNotBefore, candidate }
+  const epoch = epochOf(lease)
+  const known = { existed: true, observedLeader: config.identity, actNotBefore, candidate, highestEpoch: epoch }
   const memory = { ...state.memory, own: write.record, ...known }
   const leaving = state.kind === 'acquiring' ? state.afterwards === 'stop' : state.leaveBy !== undefined
   if (leaving) return giveBack({ memory, hold }, at, config)
@@ -37,7 +38,6 @@ export function won(
   const effects: ElectorEffect[] = [{ kind: 'leader-observed', identity: config.identity }]
   const freeSince = state.kind === 'acquiring' ? state.freeSince : write.sentAt
   const actAt = Math.max(write.sentAt + cautionMs(write, config), actNotBefore ?? at.now)
-  const epoch = epochOf(lease)
   if (actAt > at.now) return { state: { kind: 'reserving', memory, hold, epoch, freeSince, actAt }, effects }
   effects.push(beginTerm(epoch, hold.validUntil, at.now - freeSince))
   return { state: { kind: 'leading', memory, hold, epoch }, effects }
@@ -168,5 +168,5 @@ function outdated(observation: Observation): Observation {
 }
 
 function present(lease: PresentLease, at: Instant): Observation {
-  return { kind: 'present', lease, changedAt: at.now }
+  return { kind: 'present', lease, changedAt: at.now, guardedUntil: at.now }
 }

@@ -1,3 +1,5 @@
+import { type LeaseRecord, withLeastEpoch } from '../../lock/lease-record.ts'
+import { epochOf, type PresentLease } from '../../lock/lock.ts'
 import type { ElectorConfig } from './config.ts'
 import type { LeaseWrite } from './effect.ts'
 import type { Instant, WriteResult } from './event.ts'
@@ -13,6 +15,7 @@ import { readOffer, readTransferNonce } from './transfer-notes.ts'
  * 1. Only on a list that the present leader keeps, while it has room and nobody passes the lease on: otherwise nothing is written.
  * 2. Once: whoever is on the list stays on it until it leads, or lets a lease go that it should have taken.
  * 3. It changes the annotation only, so it prolongs nothing, and it is no matter whether it succeeds.
+ * 4. A lease that has forgotten an epoch is reminded of it in the same way, without waiting, whoever holds it.
  */
 
 /** Who has followed one term for so long is likely to be there when it ends; who comes and goes writes nothing. */
@@ -25,9 +28,10 @@ const MAX_ATTEMPTS = 3
 export function withRoomSeen(state: Following, at: Instant, config: ElectorConfig): Following {
   const lease = listedLease(state, config.identity)
   if (lease === undefined || isTermOf(lease.record, state.announcement?.term)) return state
+  const due = dueAt(state, lease, at, config)
   return {
     ...state,
-    announcement: { term: termOf(lease.record), attempts: 0, dueAt: dueAt(at, config), request: undefined },
+    announcement: { term: termOf(lease.record), attempts: 0, dueAt: due, request: undefined },
   }
 }
 
@@ -48,7 +52,9 @@ export function announceIfDue(state: Following, at: Instant, config: ElectorConf
     return { state, effects: [] }
   }
   const memory = nextRequest(state.memory)
-  const write: LeaseWrite = { purpose: 'announce', base, record: withStandby(base.record, config.identity) }
+  const listed = isListable(base.record, config.identity) ? withStandby(base.record, config.identity) : base.record
+  const record = isForgetful(state, base) ? withLeastEpoch(listed, state.memory.highestEpoch) : listed
+  const write: LeaseWrite = { purpose: 'announce', base, record }
   const sent: Announcement = { ...announcement, attempts: announcement.attempts + 1, request: memory.requests }
   return {
     state: { ...state, memory, announcement: sent },
@@ -63,24 +69,36 @@ export function announcementWritten(
   at: Instant,
   config: ElectorConfig,
 ): Following {
-  const { announcement } = state
-  if (announcement === undefined) return state
+  const { announcement, observation } = state
+  if (announcement === undefined || observation.kind !== 'present') return state
   const isOver = result.kind === 'written' || result.failure !== 'conflict'
   const attempts = isOver ? MAX_ATTEMPTS : announcement.attempts
-  return { ...state, announcement: { ...announcement, attempts, dueAt: dueAt(at, config), request: undefined } }
+  const due = dueAt(state, observation.lease, at, config)
+  return { ...state, announcement: { ...announcement, attempts, dueAt: due, request: undefined } }
 }
 
 /** Up to as much later again: a process that follows many leases would disturb who renews them if it wrote to all at once. */
-function dueAt(at: Instant, { timing, announceAfterMs }: ElectorConfig): number {
+function dueAt(state: Following, lease: PresentLease, at: Instant, { timing, announceAfterMs }: ElectorConfig): number {
+  if (isForgetful(state, lease)) return at.now + state.holdBackMs
   return at.now + (1 + at.random) * (announceAfterMs ?? Math.max(LASTING_MS, 2 * timing.leaseDurationMs))
 }
 
 /** The lease as it is, where this replica may put itself on its list. */
-function listedLease({ observation, leaveBy }: Following, identity: string) {
+function listedLease(state: Following, identity: string): PresentLease | undefined {
+  const { observation, leaveBy } = state
   if (observation.kind !== 'present' || leaveBy !== undefined) return undefined
   const { lease } = observation
-  const { record, deleting } = lease
-  if (deleting || record.holderIdentity === '' || record.holderIdentity === identity) return undefined
+  if (lease.deleting) return undefined
+  return isListable(lease.record, identity) || isForgetful(state, lease) ? lease : undefined
+}
+
+function isListable(record: LeaseRecord, identity: string): boolean {
+  if (record.holderIdentity === '' || record.holderIdentity === identity) return false
   const isPassedOn = readOffer(record) !== undefined || readTransferNonce(record) !== undefined
-  return !isPassedOn && hasRoomFor(record, identity) ? lease : undefined
+  return !isPassedOn && hasRoomFor(record, identity)
+}
+
+/** Whether the lease has forgotten an epoch that this replica knows of, as after a restore of its store: its terms would go back. */
+function isForgetful({ memory }: Following, lease: PresentLease): boolean {
+  return memory.highestEpoch > epochOf(lease)
 }

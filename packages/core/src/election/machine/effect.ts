@@ -23,6 +23,8 @@ export type ElectorEffect =
   /** A term begins; act until `validUntil`. */
   | { readonly kind: 'begin-term'; readonly epoch: bigint; readonly validUntil: number; readonly waitedMs: number }
   | { readonly kind: 'extend-validity'; readonly validUntil: number }
+  /** Somebody edited the lease, so that others may take it earlier. */
+  | { readonly kind: 'shorten-validity'; readonly validUntil: number }
   /** The term begins to end: take no new work. */
   | { readonly kind: 'end-term'; readonly reason: EndReason; readonly voluntary: boolean }
   /** Refuse writes of the term from now on, whatever the clock says. */

@@ -1,4 +1,4 @@
-import type { LockSnapshot } from '../../lock/lock.ts'
+import type { LockSnapshot, PresentLease } from '../../lock/lock.ts'
 import type { InvoluntaryEndReason } from '../leadership-ended-error.ts'
 import type { ElectorConfig } from './config.ts'
 import type { ElectorEffect } from './effect.ts'
@@ -6,6 +6,7 @@ import type { Instant } from './event.ts'
 import { earliest, follow, observe } from './following.ts'
 import { holdWakesAt } from './hold.ts'
 import { acceptedAnswer, acceptedAnswers, planOffer, withOfferFollowed } from './offering.ts'
+import { statedMs } from './records.ts'
 import { cooldownAfter, endTerm, observationOf, release } from './releasing.ts'
 import type { Aborting, Draining, Hold, Leading, Memory, Step } from './state.ts'
 
@@ -61,6 +62,7 @@ export function abort(
     observation: observationOf(loss.snapshot, hold, at),
     epoch: state.epoch,
     reason: loss.reason,
+    validUntil: hold.validUntil,
     stage,
     ...abortTimes(loss.reason, hold.validUntil, { at, config }),
     stepDown: state.kind === 'draining' ? state.stepDown : undefined,
@@ -78,13 +80,27 @@ export function abort(
 
 /** Another holder that is seen while the term ends for another reason leaves no time. */
 export function abortingObserved(state: Aborting, snapshot: LockSnapshot, { at, config }: EndContext): Step {
-  const seen = observe(follow(state.memory, state.observation, at, { notBefore: at.now }), snapshot, at).state
-  const next: Aborting = { ...state, observation: seen.observation }
-  const isTakenOver = seen.observation !== state.observation && isForeign(snapshot, state.memory)
+  const seen = observe(follow(state.memory, state.observation, at, { notBefore: at.now }), snapshot, at, config).state
+  const memory = { ...state.memory, highestEpoch: seen.memory.highestEpoch }
+  const next: Aborting = { ...state, memory, observation: seen.observation }
+  const isNews = seen.observation !== state.observation
+  const isTakenOver = isNews && isForeign(snapshot, state.memory)
+  if (isNews && !isTakenOver && snapshot.kind === 'present') return abortingEdited(next, snapshot, { at, config })
   if (!isTakenOver || state.reason === 'superseded') return { state: next, effects: [] }
   const wedgedAt = Math.min(state.wedgedAt, at.now + config.timing.abortGraceMs)
   const step = escalate({ ...next, reason: 'superseded', hardAbortAt: at.now, wedgedAt }, at)
   return { state: step.state, effects: [{ kind: 'close-gate' }, ...step.effects] }
+}
+
+/** The record of the term was edited: others may take it after what it states now. */
+function abortingEdited(state: Aborting, { record }: PresentLease, { at, config }: EndContext): Step {
+  const { clockRateTolerance, abortGraceMs } = config.timing
+  const validUntil = at.now + statedMs(record) * (1 - clockRateTolerance)
+  if (validUntil >= state.validUntil) return { state, effects: [] }
+  const wedgedAt = Math.min(state.wedgedAt, validUntil)
+  const hardAbortAt = Math.min(state.hardAbortAt, wedgedAt - abortGraceMs)
+  const step = escalate({ ...state, validUntil, hardAbortAt, wedgedAt }, at)
+  return { state: step.state, effects: [{ kind: 'shorten-validity', validUntil }, ...step.effects] }
 }
 
 /**

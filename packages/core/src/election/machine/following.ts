@@ -1,14 +1,14 @@
 import type { LeaseRecord } from '../../lock/lease-record.ts'
-import type { LeaseHolder, LockSnapshot, PresentLease } from '../../lock/lock.ts'
+import { epochOf, type LeaseHolder, type LockSnapshot, type PresentLease } from '../../lock/lock.ts'
 import { type ElectorConfig, withoutProcessRef } from './config.ts'
 import type { ElectorEffect, LeaseWrite } from './effect.ts'
 import type { Instant, ReadResult } from './event.ts'
 import { announceIfDue, announcementDueAt, withRoomSeen } from './announcing.ts'
-import { answerDueAt, answerIfDue, isAnswerPending, isTermOf, withOfferSeen } from './answering.ts'
+import { answerDueAt, answerIfDue, isAnswerPending, isTermOf, termOf, withOfferSeen } from './answering.ts'
 import { holdBackMs } from './hold-back.ts'
 import { nextRequest } from './hold.ts'
 import { inherit, inheritanceOf } from './inheriting.ts'
-import { acquireRecord, isSameRecord, isWrittenAs } from './records.ts'
+import { acquireRecord, isSameRecord, isWrittenAs, statedMs, withGreaterEpoch } from './records.ts'
 import { pauseAfterFailureMs } from './retry-after.ts'
 import { readProcessRef, readTransferNonce } from './transfer-notes.ts'
 import { waitForStandbysMs } from './standby.ts'
@@ -18,8 +18,12 @@ import type { Acquiring, ElectorState, Following, Memory, Observation, SentWrite
  * Following: see the lease change, notice when it is free, and try to take it then and only then.
  *
  * 1. Expiry counts on the local clock from the moment at which the record was last seen to change, for the record's own duration.
+ *    An edit within one term takes nothing from its holder, who may not know of it: the duration with which the record was written
+ *    before counts as well, up to this replica's own.
  * 2. An acquiring write is based on the very version on which the judgement was made.
  * 3. A record naming this identity that this process did not write is somebody else's.
+ * 4. A watch may lag, a read may not: one that finds an older version than was known when it was sent shows a restored store. What is
+ *    in it counts from then, and is guarded for a whole lease: the holder may be one that the store has forgotten.
  */
 
 /** Starts to follow. */
@@ -35,6 +39,7 @@ export function follow(
     observation,
     outstanding: [],
     reading: undefined,
+    readingAfter: undefined,
     pollAt: pause.pollAt ?? (memory.watch === 'up' && observation.kind !== 'unknown' ? undefined : at.now),
     notBefore: pause.notBefore,
     pause: 'cool-down',
@@ -54,7 +59,8 @@ export function advance(following: Following, at: Instant, config: ElectorConfig
   if (state.reading !== undefined) return { state, effects: [] }
   if (state.pollAt !== undefined && at.now >= state.pollAt) {
     const memory = nextRequest(state.memory)
-    const next = { ...state, memory, reading: memory.requests, pollAt: undefined }
+    const readingAfter = newestVersion(state.observation)
+    const next = { ...state, memory, reading: memory.requests, readingAfter, pollAt: undefined }
     return { state: next, effects: [{ kind: 'read', request: memory.requests }] }
   }
   const chance = nextChance(state, config)
@@ -91,6 +97,7 @@ export function observe<S extends Following | Acquiring>(
   state: S,
   snapshot: LockSnapshot,
   at: Instant,
+  config: ElectorConfig,
 ): { readonly state: S; readonly effects: readonly ElectorEffect[] } {
   const { observation, memory } = state
   if (isStale(observation, snapshot)) return { state, effects: [] }
@@ -98,13 +105,43 @@ export function observe<S extends Following | Acquiring>(
   const next: View =
     snapshot.kind === 'absent'
       ? { kind: 'absent', since: last?.kind === 'absent' ? last.since : at.now }
-      : { kind: 'present', lease: snapshot, changedAt: changedAt(last, snapshot, at) }
+      : present(last, snapshot, at, config)
   const leader = snapshot.kind === 'present' ? snapshot.record.holderIdentity : ''
   const outstanding = state.outstanding.filter((write) => !isSettledBy(write, snapshot))
-  const observedMemory = { ...memory, observedLeader: leader, existed: memory.existed || snapshot.kind === 'present' }
+  const observedMemory = {
+    ...memory,
+    observedLeader: leader,
+    existed: memory.existed || snapshot.kind === 'present',
+    highestEpoch: highestEpoch(memory, last, snapshot),
+  }
   const effects: ElectorEffect[] =
     leader === memory.observedLeader ? [] : [{ kind: 'leader-observed', identity: leader }]
   return { state: { ...state, memory: observedMemory, observation: next, outstanding }, effects }
+}
+
+/** Whether a view is older than the last one. A watch that lags shows that, and so does a store that went back. */
+export function isOutOfDate({ observation }: Following, snapshot: LockSnapshot): boolean {
+  const newest = newestVersion(observation)
+  return newest !== undefined && snapshot.version !== undefined && snapshot.version < newest
+}
+
+/** Reads the lease before long, to tell a watch that lags from a store that went back. */
+export function withReadSoon(state: Following, at: Instant, { timing }: ElectorConfig): Following {
+  const soon = at.now + timing.retryPeriodMs / 4
+  return state.reading === undefined ? { ...state, pollAt: Math.min(state.pollAt ?? soon, soon) } : state
+}
+
+/** Whether the answer to the read that is under way shows that the store went back: a read is never behind. */
+export function isRestored({ readingAfter }: Following, snapshot: LockSnapshot): boolean {
+  return readingAfter !== undefined && snapshot.kind === 'present' && snapshot.version < readingAfter
+}
+
+/** Begins to observe again in a store that went back. Nothing that was written or promised before counts in it. */
+export function withRestored(state: Following, lease: PresentLease, at: Instant, config: ElectorConfig): Following {
+  const memory: Memory = { ...state.memory, own: undefined, candidate: undefined }
+  const guardedUntil = at.now + config.timing.leaseDurationMs
+  const observation: Observation = { kind: 'present', lease, changedAt: at.now, guardedUntil }
+  return { ...state, memory, observation, outstanding: [], offer: undefined, announcement: undefined }
 }
 
 /** The holder whose process is worth watching: one that this replica follows, and that said where it runs. */
@@ -163,7 +200,8 @@ export function isIdentityTaken(state: Following, snapshot: LockSnapshot, identi
     lease.record.holderIdentity === identity &&
     lease.record.acquireTime !== state.memory.own?.acquireTime &&
     readTransferNonce(lease.record) === undefined
-  return foreign(last.lease) && foreign(snapshot) && !isSameRecord(last.lease.record, snapshot.record)
+  // A live process renews; any other change is an edit.
+  return foreign(last.lease) && foreign(snapshot) && last.lease.record.renewTime !== snapshot.record.renewTime
 }
 
 /** Plans the next poll after a read was answered. */
@@ -171,11 +209,12 @@ export function afterRead(state: Following, result: ReadResult, at: Instant, con
   const { retryPeriodMs } = config.timing
   const { observation } = state
   const inDoubt = state.outstanding.length > 0 || observation.kind === 'outdated'
+  const idle = { ...state, reading: undefined, readingAfter: undefined }
   const poll = inDoubt || state.memory.watch === 'down' || result.kind === 'failed'
-  if (!poll) return { ...state, reading: undefined, pollAt: undefined }
+  if (!poll) return { ...idle, pollAt: undefined }
   const leastMs = inDoubt ? retryPeriodMs / 4 : retryPeriodMs * (1 + 0.2 * at.random)
   const asked = result.kind === 'failed' ? result.retryAfterMs : undefined
-  return { ...state, reading: undefined, pollAt: at.now + pauseAfterFailureMs(asked, leastMs, config.timing) }
+  return { ...idle, pollAt: at.now + pauseAfterFailureMs(asked, leastMs, config.timing) }
 }
 
 /** When the lease becomes free by what was seen of it, and when to take it. */
@@ -203,19 +242,21 @@ function nextChance(state: Following, { identity, timing }: ElectorConfig): Chan
 }
 
 /** When the lease becomes free: at once when nobody holds it or the holder is dead, else when it was not renewed in time. */
-function freeSince({ memory }: Following, { lease, changedAt }: Extract<View, { kind: 'present' }>): number {
+function freeSince(
+  { memory }: Following,
+  { lease, changedAt, guardedUntil }: Extract<View, { kind: 'present' }>,
+): number {
   const { deadHolder } = memory
   if (deadHolder !== undefined && isTermOf(lease.record, deadHolder)) return deadHolder.since
-  return lease.record.holderIdentity === '' ? changedAt : changedAt + durationMs(lease)
+  return Math.max(guardedUntil, lease.record.holderIdentity === '' ? changedAt : changedAt + durationMs(lease))
 }
 
 /** A record without a usable duration protects its holder for the longest time that other clients use by default. */
 const DURATION_OF_UNREADABLE_RECORD_MS = 15_000
 
 /** For how long others leave a lease alone after they last saw it change. */
-export function durationMs(lease: PresentLease): number {
-  const seconds = lease.record.leaseDurationSeconds
-  return seconds !== undefined && seconds > 0 ? seconds * 1000 : DURATION_OF_UNREADABLE_RECORD_MS
+export function durationMs({ record }: PresentLease): number {
+  return statedMs(record) || DURATION_OF_UNREADABLE_RECORD_MS
 }
 
 function acquire(
@@ -224,11 +265,12 @@ function acquire(
 ): Step {
   const base = state.observation.kind === 'present' ? state.observation.lease : undefined
   const isHidden = base === undefined || isEarly(state.memory, at)
-  const record = acquireRecord({
+  const acquired = acquireRecord({
     config: isHidden ? withoutProcessRef(config) : config,
     previous: base?.record,
     wallTime: at.wallTime,
   })
+  const record = withGreaterEpoch(acquired, base, state.memory.highestEpoch)
   const memory = nextRequest(state.memory)
   const write: LeaseWrite = { purpose: 'acquire', ...(base && { base }), record }
   const acquiring: Acquiring = {
@@ -247,9 +289,35 @@ function stop(state: Following): Step {
   return { state: { kind: 'stopped', memory: state.memory }, effects: [{ kind: 'stopped' }] }
 }
 
-function changedAt(last: View | undefined, lease: PresentLease, at: Instant): number {
-  if (last?.kind === 'present' && isSameRecord(last.lease.record, lease.record)) return last.changedAt
-  return at.now
+/** A view of the lease: what was seen of it before says since when it is so, and how long its holder is guarded. */
+function present(last: View | undefined, lease: PresentLease, at: Instant, { timing }: ElectorConfig): View {
+  const before = last?.kind === 'present' ? last : undefined
+  if (before !== undefined && isSameRecord(before.lease.record, lease.record)) return { ...before, lease }
+  const isFree = lease.record.holderIdentity === ''
+  const grantedUntil = isFree ? at.now : at.now + Math.min(durationMs(lease), timing.leaseDurationMs)
+  const wasEdited = before !== undefined && isEdited(before.lease.record, lease.record)
+  const guardedUntil = wasEdited ? Math.max(before.guardedUntil, grantedUntil) : grantedUntil
+  return { kind: 'present', lease, changedAt: at.now, guardedUntil }
+}
+
+/** Whether a record was changed within its term, by whoever it was. An acquisition, a transfer and a release have a new acquire time. */
+function isEdited(before: LeaseRecord, { acquireTime }: LeaseRecord): boolean {
+  return before.acquireTime === acquireTime
+}
+
+/** The term of a record that was not there before began with its version at the latest. */
+function highestEpoch({ highestEpoch }: Memory, last: View | undefined, snapshot: LockSnapshot): bigint {
+  if (snapshot.kind === 'absent') return highestEpoch
+  const { record } = snapshot
+  const before = last?.kind === 'present' ? last.lease.record : undefined
+  const isKnown = before !== undefined && (record.holderIdentity === '' || isTermOf(before, termOf(record)))
+  const epoch = epochOf(snapshot)
+  return isKnown || epoch < highestEpoch ? highestEpoch : epoch
+}
+
+function newestVersion(observation: Observation): bigint | undefined {
+  const last = lastView(observation)
+  return last?.kind === 'present' ? last.lease.version : undefined
 }
 
 /** Whether a leader may still act who has not seen that the lease was deleted. */

@@ -1,10 +1,12 @@
+import type { LeaseRecord } from '../../lock/lease-record.ts'
 import type { LockSnapshot, PresentLease } from '../../lock/lock.ts'
 import type { InvoluntaryEndReason } from '../leadership-ended-error.ts'
 import { type ResolvedTimingOptions, validityMs } from '../timing-options.ts'
 import type { ElectorConfig } from './config.ts'
 import type { ElectorEffect, LeaseWrite } from './effect.ts'
 import type { Instant, ReadResult, RequestFailure, WriteResult } from './event.ts'
-import { isRenewalInWholeSeconds, isWrittenAs, renewRecord } from './records.ts'
+import { cutShort } from './cut-short.ts'
+import { isRenewalInWholeSeconds, isSameRecord, isWrittenAs, renewRecord } from './records.ts'
 import type { Hold, HoldRequest, Memory, SentWrite } from './state.ts'
 
 /*
@@ -12,7 +14,8 @@ import type { Hold, HoldRequest, Memory, SentWrite } from './state.ts'
  *
  * 1. Validity counts from the send of a write that is known to have happened, and only of one that others see as a renewal.
  * 2. A failed or late answer never shortens the hold by itself; only time, another holder, or deletion end it.
- * 3. At most one request is under way.
+ * 3. An edit of the record by somebody else shortens it to what the record now grants, until a renewal is acknowledged.
+ * 4. At most one request is under way.
  */
 
 /** What holding a lease came to after an event. */
@@ -46,13 +49,15 @@ export function holdFrom(
   lease: PresentLease,
   { at, timing }: { readonly at: Instant; readonly timing: ResolvedTimingOptions },
 ): Hold {
-  return {
+  const hold: Hold = {
     lease,
     ...validityFrom(write.sentAt, timing),
+    uncut: undefined,
     request: { kind: 'waiting', at: nextRenewalAt(write, timing, spreadMs(at, timing)) },
     outstanding: [],
     writeMs: at.now - write.sentAt,
   }
+  return isSameRecord(lease.record, write.record) ? hold : cutShort(hold, at, timing)
 }
 
 /** Ends the hold when its time is up, sends the next write when that is due. */
@@ -72,10 +77,47 @@ export function holdObserved(context: HoldContext, snapshot: LockSnapshot): Hold
     return stale ? held(context, hold) : lost(context, 'lease-deleted', snapshot)
   }
   if (snapshot.version <= hold.lease.version) return held(context, hold)
+  return newerObserved(context, snapshot)
+}
+
+function newerObserved(context: HoldContext, snapshot: PresentLease): HoldStep {
+  const { hold } = context
   const write = sentWrites(hold).find((sent) => isWrittenAs(snapshot.record, sent.record))
   if (write !== undefined) return acknowledged(context, write, snapshot)
-  if (isWrittenAs(snapshot.record, hold.lease.record)) return held(context, { ...hold, lease: snapshot })
-  return lost(context, 'superseded', snapshot)
+  if (!isWrittenAs(snapshot.record, hold.lease.record)) return lost(context, 'superseded', snapshot)
+  const next = { ...hold, lease: snapshot }
+  return isSameRecord(snapshot.record, hold.lease.record) ? held(context, next) : edited(context, next)
+}
+
+/**
+ * Somebody changed a field that others compare. The lease is renewed at once, which restores the duration; until that is
+ * acknowledged, the term is valid only for as long as others leave the edited record alone.
+ */
+function edited(context: HoldContext, hold: Hold, effects: readonly ElectorEffect[] = []): HoldStep {
+  const { request } = hold
+  const renewal: HoldRequest = request.kind === 'waiting' ? { kind: 'waiting', at: context.at.now } : request
+  return shortened(context, cutShort({ ...hold, request: renewal }, context.at, context.config.timing), effects)
+}
+
+/** The hold after it was cut short. It is lost where others need not wait at all. */
+function shortened(context: HoldContext, hold: Hold, effects: readonly ElectorEffect[] = []): HoldStep {
+  const { validUntil } = hold
+  if (context.at.now >= validUntil) return lost(context, 'superseded', hold.lease, effects)
+  if (validUntil >= context.hold.validUntil) return held(context, hold, effects)
+  return held(context, hold, [...effects, { kind: 'shorten-validity', validUntil }])
+}
+
+/**
+ * The store went back, as after a restore from a backup. A record of this term is renewed at once, from the version that the store
+ * has now. Any other belongs to somebody else, or to nobody.
+ */
+function restored(context: HoldContext, lease: PresentLease): HoldStep {
+  const { record } = context.hold.lease
+  const isOfTerm =
+    lease.record.holderIdentity === record.holderIdentity && lease.record.acquireTime === record.acquireTime
+  if (!isOfTerm) return lost(context, 'superseded', lease)
+  const request: HoldRequest = { kind: 'waiting', at: context.at.now }
+  return edited(context, { ...context.hold, lease, outstanding: [], request })
 }
 
 /** Takes in the answer to a write. */
@@ -93,10 +135,13 @@ export function holdReadAnswered(context: HoldContext, request: number, result: 
   if (result.kind === 'failed') {
     return retryLater(context, [{ kind: 'request-failed', purpose: 'read', error: result.error }], result.retryAfterMs)
   }
-  const step = holdObserved(context, result.snapshot)
+  const { snapshot } = result
+  if (snapshot.kind === 'present' && snapshot.version < hold.request.after) return restored(context, snapshot)
+  const step = holdObserved(context, snapshot)
   if (step.kind === 'lost' || step.hold.request.kind !== 'reading') return step
   const next = { ...context, hold: step.hold }
-  return step.hold.lease.version > hold.lease.version ? retryNow(next, step.effects) : retryLater(next, step.effects)
+  const isUrgent = step.hold.uncut !== undefined || step.hold.lease.version > hold.lease.version
+  return isUrgent ? retryNow(next, step.effects) : retryLater(next, step.effects)
 }
 
 /** When the hold next has to do something by itself. */
@@ -128,7 +173,7 @@ function sendWrite(context: HoldContext): HoldStep {
 
 function readBack(context: HoldContext, effects: readonly ElectorEffect[]): HoldStep {
   const memory = nextRequest(context.memory)
-  const request: HoldRequest = { kind: 'reading', request: memory.requests }
+  const request: HoldRequest = { kind: 'reading', request: memory.requests, after: context.hold.lease.version }
   return {
     kind: 'held',
     memory,
@@ -142,10 +187,11 @@ function acknowledged(context: HoldContext, write: SentWrite, lease: PresentLeas
   const { timing } = context.config
   const isSeenByAll = !timing.wholeSecondPeers || isRenewalInWholeSeconds(hold.lease.record, write.record)
   const extendsValidity = write.sentAt > hold.sentAt && isSeenByAll
-  const validity = extendsValidity ? validityFrom(write.sentAt, timing) : undefined
+  const validity = extendsValidity ? validityFrom(write.sentAt, timing) : hold.uncut
   const next: Hold = {
     ...hold,
     ...validity,
+    uncut: undefined,
     lease,
     request: { kind: 'waiting', at: nextRenewalAt(write, timing, lateMs(write, context)) },
     outstanding: [],
@@ -155,7 +201,16 @@ function acknowledged(context: HoldContext, write: SentWrite, lease: PresentLeas
   if (validity !== undefined) effects.push({ kind: 'extend-validity', validUntil: validity.validUntil })
   effects.push({ kind: 'renewed', elapsedMs: at.now - write.sentAt })
   const memory = { ...context.memory, own: write.purpose === 'transfer' ? undefined : write.record }
-  return { kind: 'held', memory, hold: next, effects }
+  const after = { ...context, memory, hold: next }
+  const isFree = lease.record.holderIdentity !== context.config.identity
+  if (isFree || isSameRecord(lease.record, write.record)) return held(after, next, effects)
+  // A store that changes what it is given would do so again at once.
+  const isNew = !isEditedAlike(lease.record, hold.lease.record)
+  return isNew ? edited(after, next, effects) : shortened(after, cutShort(next, at, timing), effects)
+}
+
+function isEditedAlike(a: LeaseRecord, b: LeaseRecord): boolean {
+  return a.leaseDurationSeconds === b.leaseDurationSeconds && a.leaseTransitions === b.leaseTransitions
 }
 
 function writeFailed(context: HoldContext, write: SentWrite, result: RequestFailure): HoldStep {
@@ -255,8 +310,8 @@ function spreadMs({ random }: Instant, { retryPeriodMs }: ResolvedTimingOptions)
   return retryPeriodMs < 1000 ? 0 : (random * retryPeriodMs) / 2
 }
 
-function held(context: HoldContext, hold: Hold): HoldStep {
-  return { kind: 'held', memory: context.memory, hold, effects: [] }
+function held(context: HoldContext, hold: Hold, effects: readonly ElectorEffect[] = []): HoldStep {
+  return { kind: 'held', memory: context.memory, hold, effects }
 }
 
 function lost(

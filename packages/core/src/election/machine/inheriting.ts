@@ -5,6 +5,7 @@ import type { ElectorConfig } from './config.ts'
 import type { Instant } from './event.ts'
 import { holdWoken } from './hold.ts'
 import type { Following, Hold, Memory, Step } from './state.ts'
+import { statedMs } from './records.ts'
 import { readTransferNonce, TRANSFER_DURATION_MS } from './transfer-notes.ts'
 
 /*
@@ -31,7 +32,7 @@ export function inheritanceOf(state: Following, at: Instant, config: ElectorConf
   const nonce = readTransferNonce(lease.record)
   const answer = memory.candidate?.sent.find((sent) => sent.nonce === nonce)
   if (answer === undefined) return undefined
-  const durationMs = Math.min((lease.record.leaseDurationSeconds ?? 0) * 1000, TRANSFER_DURATION_MS)
+  const durationMs = Math.min(statedMs(lease.record), TRANSFER_DURATION_MS)
   // The first renewal is sent now. It may take effect unheard, and others then wait for its duration only.
   const validUntil = Math.min(
     answer.sentAt + durationMs * (1 - config.timing.clockRateTolerance),
@@ -47,10 +48,11 @@ export function inherit(state: Following, inheritance: Inheritance, at: Instant,
   const { identity } = config
   const { candidate } = state.memory
   const used = candidate && { ...candidate, sent: [] }
-  const memory: Memory = { ...state.memory, own: lease.record, observedLeader: identity, candidate: used }
+  const epoch = epochOf(lease)
+  const known = { own: lease.record, observedLeader: identity, candidate: used, highestEpoch: epoch }
+  const memory: Memory = { ...state.memory, ...known }
   const hold = holdOf(inheritance, at, config)
   if (state.leaveBy !== undefined) return giveBack({ memory, hold }, at, config)
-  const epoch = epochOf(lease)
   const renewal = holdWoken({ memory, hold, at, config })
   if (renewal.kind === 'lost') return { state, effects: [] }
   const held = { memory: renewal.memory, hold: renewal.hold, epoch }
@@ -70,6 +72,7 @@ function holdOf({ lease, sentAt, validUntil }: Inheritance, at: Instant, { timin
     sentAt,
     validUntil,
     deadlineAt: validUntil - graceMs,
+    uncut: undefined,
     request: { kind: 'waiting', at: at.now },
     outstanding: [],
     writeMs: 0,

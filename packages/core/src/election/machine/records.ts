@@ -1,4 +1,5 @@
-import { formatMicroTime, type LeaseRecord } from '../../lock/lease-record.ts'
+import { formatMicroTime, type LeaseRecord, withLeastEpoch } from '../../lock/lease-record.ts'
+import { countedEpochOf, epochOf, type PresentLease } from '../../lock/lock.ts'
 import type { ElectorConfig } from './config.ts'
 import { readStandbys, remainingStandbys, withStandbys } from './standby.ts'
 import {
@@ -85,6 +86,21 @@ export function transferRecord(
   }
   const standbys = readStandbys(held).filter((standby) => standby !== identity)
   return withTransferNonce(withStandbys(record, [...standbys, ...(returning === undefined ? [] : [returning])]), nonce)
+}
+
+/**
+ * The record that begins a term, made to do so with an epoch above every one that this replica knows of. The version of the write
+ * alone sees to that unless the store has gone back, or is another one.
+ */
+export function withGreaterEpoch(record: LeaseRecord, base: PresentLease | undefined, known: bigint): LeaseRecord {
+  const highest = base === undefined || known > epochOf(base) ? known : epochOf(base)
+  const isCounted = highest <= (base === undefined ? 0n : countedEpochOf(base))
+  return withLeastEpoch(record, isCounted ? 0n : highest + 1n)
+}
+
+/** How long others leave this record alone, in milliseconds; 0 where it states nothing that they can use. */
+export function statedMs({ leaseDurationSeconds: seconds }: LeaseRecord): number {
+  return seconds !== undefined && seconds > 0 ? seconds * 1000 : 0
 }
 
 /** Whether two records agree in every field that electors compare; annotations do not count. */

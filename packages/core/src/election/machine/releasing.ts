@@ -5,7 +5,7 @@ import type { Instant } from './event.ts'
 import { advance, follow } from './following.ts'
 import { type HoldContext, type HoldStep, holdWakesAt, holdWoken, sentWrites } from './hold.ts'
 import { acceptedAnswer } from './offering.ts'
-import { releaseRecord, transferRecord } from './records.ts'
+import { releaseRecord, transferRecord, withGreaterEpoch } from './records.ts'
 import type { ElectorState, Hold, Memory, Observation, Releasing, Step } from './state.ts'
 
 /*
@@ -40,7 +40,8 @@ export function releasingHold(state: Releasing, at: Instant, config: ElectorConf
     if (answer === undefined) {
       return { purpose: 'release', base: lease, record: releaseRecord(lease.record, { wallTime, returning, writeMs }) }
     }
-    return { purpose: 'transfer', base: lease, record: transferRecord(lease.record, answer, { wallTime, returning }) }
+    const transfer = transferRecord(lease.record, answer, { wallTime, returning })
+    return { purpose: 'transfer', base: lease, record: withGreaterEpoch(transfer, lease, state.memory.highestEpoch) }
   }
   return { memory: state.memory, hold: state.hold, at, config, nextWrite }
 }
@@ -93,9 +94,9 @@ export function releasingWakesAt(state: Releasing): number {
 
 /** What is known of a lease that is not held any more. */
 export function observationOf(snapshot: LockSnapshot | undefined, hold: Hold, at: Instant): Observation {
-  if (snapshot === undefined) return { kind: 'present', lease: hold.lease, changedAt: at.now }
+  if (snapshot === undefined) return { kind: 'present', lease: hold.lease, changedAt: at.now, guardedUntil: at.now }
   if (snapshot.kind === 'absent') return { kind: 'absent', since: at.now }
-  return { kind: 'present', lease: snapshot, changedAt: at.now }
+  return { kind: 'present', lease: snapshot, changedAt: at.now, guardedUntil: at.now }
 }
 
 /**

@@ -29,6 +29,8 @@ export interface Following {
   readonly outstanding: readonly SentWrite[]
   /** The read that is under way. */
   readonly reading: number | undefined
+  /** The newest version that was known when it was sent. A consistent read that finds an older one shows a restored store. */
+  readonly readingAfter: bigint | undefined
   /** When to read the lease; never while a watch is up and nothing is in doubt. */
   readonly pollAt: number | undefined
   /** No acquiring write before this time. */
@@ -132,6 +134,7 @@ export interface Aborting {
   readonly observation: Observation
   readonly epoch: bigint
   readonly reason: InvoluntaryEndReason
+  readonly validUntil: number
   readonly stage: Exclude<DrainStage, 'empty'>
   readonly hardAbortAt: number
   readonly wedgedAt: number
@@ -185,6 +188,8 @@ export interface Memory {
   readonly actNotBefore: number | undefined
   /** What this replica answered to the offer of a leader. Set for as long as it may become the successor. */
   readonly candidate: Candidate | undefined
+  /** No epoch that was handed out, as far as this replica knows, is greater. */
+  readonly highestEpoch: bigint
   /** A holder that is proved dead, and since when that is known. */
   readonly deadHolder: (TermKey & { readonly since: number }) | undefined
 }
@@ -214,7 +219,13 @@ export type Observation =
 /** The lease at one version, and since when it is as it is. */
 export type View =
   | { readonly kind: 'absent'; readonly since: number }
-  | { readonly kind: 'present'; readonly lease: PresentLease; readonly changedAt: number }
+  | {
+      readonly kind: 'present'
+      readonly lease: PresentLease
+      readonly changedAt: number
+      /** Until when its holder may act by what it wrote itself, whatever others made of the record since. */
+      readonly guardedUntil: number
+    }
 
 /** A write that was sent. */
 export interface SentWrite extends LeaseWrite {
@@ -230,6 +241,8 @@ export interface Hold {
   readonly sentAt: number
   readonly validUntil: number
   readonly deadlineAt: number
+  /** What these two are again when the next write is acknowledged, where an edit of the record has cut them short. */
+  readonly uncut: Pick<Hold, 'validUntil' | 'deadlineAt'> | undefined
   readonly request: HoldRequest
   /** Writes whose outcome is unknown. */
   readonly outstanding: readonly SentWrite[]
@@ -242,4 +255,5 @@ export type HoldRequest =
   | { readonly kind: 'waiting'; readonly at: number }
   /** `dueAt` is when the write was to be sent. */
   | { readonly kind: 'writing'; readonly write: SentWrite; readonly dueAt: number }
-  | { readonly kind: 'reading'; readonly request: number }
+  /** `after` is the version of the lease that was known when the read was sent. */
+  | { readonly kind: 'reading'; readonly request: number; readonly after: bigint }

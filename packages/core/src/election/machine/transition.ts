@@ -20,10 +20,14 @@ import {
   follow,
   followingWakesAt,
   isIdentityTaken,
+  isOutOfDate,
+  isRestored,
   landedWrite,
   observe,
   isEarly,
   withDoubtCleared,
+  withReadSoon,
+  withRestored,
   withoutServedCooldown,
 } from './following.ts'
 import {
@@ -36,6 +40,7 @@ import {
   holdWriteAnswered,
 } from './hold.ts'
 import { renewalWithOffer, withOfferFollowed } from './offering.ts'
+import { leastEpochOf } from '../../lock/lease-record.ts'
 import { isSameRecord } from './records.ts'
 import { afterReleaseStep, observationOf, releasingHold, releasingWakesAt } from './releasing.ts'
 import type {
@@ -85,6 +90,7 @@ export const INITIAL_STATE: ElectorState = {
     own: undefined,
     actNotBefore: undefined,
     candidate: undefined,
+    highestEpoch: 0n,
     deadHolder: undefined,
   },
 }
@@ -272,7 +278,8 @@ function followingObserved(state: Following, event: EventOf<'observed'>, context
       effects: [{ kind: 'identity-taken', identity: config.identity }],
     }
   }
-  const seen = observe(state, event.snapshot, at)
+  if (isOutOfDate(state, event.snapshot)) return advance(withReadSoon(state, at, config), at, config)
+  const seen = observe(state, event.snapshot, at, config)
   const watching = withoutNeedlessPoll(seen.state)
   const following = isRenewed(state, watching) ? withoutServedCooldown(watching, at, config.identity) : watching
   return after(seen.effects, advance(following, at, config))
@@ -293,6 +300,10 @@ function followingRead(state: Following, event: EventOf<'read-answer'>, context:
     return after(effects, advance(afterRead(state, event.result, at, config), at, config))
   }
   const { snapshot } = event.result
+  if (snapshot.kind === 'present' && isRestored(state, snapshot)) {
+    const restored = withRestored(state, snapshot, at, config)
+    return advance(afterRead(restored, event.result, at, config), at, config)
+  }
   const confirmed = withDoubtCleared(state, snapshot, at, config)
   const step = followingObserved(confirmed, { kind: 'observed', snapshot }, context)
   if (step.state.kind !== 'following') return step
@@ -334,10 +345,11 @@ function acquiringObserved(state: Acquiring, event: EventOf<'observed'>, context
   const { snapshot } = event
   const landed = landedWrite(state, snapshot)
   if (landed !== undefined && snapshot.kind === 'present') return won(state, landed, { lease: snapshot, ...context })
-  return observe(state, snapshot, context.at)
+  return observe(state, snapshot, context.at, context.config)
 }
 
-function reservingStep(state: Reserving, step: HoldStep, context: TransitionContext): Step {
+function reservingStep(state: Reserving, checked: HoldStep, context: TransitionContext): Step {
+  const step = withEpochChecked(state.epoch, checked)
   const { at, config } = context
   if (step.kind === 'lost') {
     const observation = observationOf(step.snapshot, state.hold, at)
@@ -351,7 +363,17 @@ function reservingStep(state: Reserving, step: HoldStep, context: TransitionCont
   return { state: { kind: 'leading', memory, hold, epoch }, effects: [...step.effects, begin] }
 }
 
-function leadingStep(state: Leading, step: HoldStep, context: TransitionContext): Step {
+/**
+ * A record that states a greater epoch than that of the term makes the term useless: every fence that knows of the later epoch
+ * refuses it. It ends, and the next one begins above.
+ */
+function withEpochChecked(epoch: bigint, step: HoldStep): HoldStep {
+  if (step.kind === 'lost' || leastEpochOf(step.hold.lease.record) <= epoch) return step
+  return { kind: 'lost', memory: step.memory, reason: 'superseded', snapshot: step.hold.lease, effects: step.effects }
+}
+
+function leadingStep(state: Leading, checked: HoldStep, context: TransitionContext): Step {
+  const step = withEpochChecked(state.epoch, checked)
   if (step.kind === 'lost') return after(step.effects, abort(state, step, context))
   return { state: { ...state, memory: step.memory, hold: step.hold }, effects: step.effects }
 }

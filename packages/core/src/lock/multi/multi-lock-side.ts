@@ -1,5 +1,5 @@
-import type { LeaseRecord } from '../lease-record.ts'
-import type { Lock, LockRequestOptions, LockSnapshot, PresentLease } from '../lock.ts'
+import { type LeaseRecord, withLeastEpoch } from '../lease-record.ts'
+import { countedEpochOf, type Lock, type LockRequestOptions, type LockSnapshot, type PresentLease } from '../lock.ts'
 
 /** One of the two locks of a `MultiLock`, and the newest that was seen of its lease, whatever way that came. */
 export class MultiLockSide {
@@ -22,7 +22,7 @@ export class MultiLockSide {
     return this.#lastRecord
   }
 
-  /** Grows with everything that is seen of the lease, deletion included. */
+  /** Grows with everything that is seen of the lease, deletion included, unless its store goes back. */
   get rank(): bigint {
     return this.#rank
   }
@@ -32,15 +32,27 @@ export class MultiLockSide {
     return snapshot.kind === 'present' ? rankOf(snapshot, this.#rank) : this.#rank
   }
 
+  /** Reads are never behind: one that finds an older version than was known before shows that the store went back. */
   async read(options: LockRequestOptions): Promise<void> {
     const before = this.#rank
-    this.note(await this.lock.get(options), before)
+    const snapshot = await this.lock.get(options)
+    if (rankOf(snapshot, before) < before) this.#rank = -1n
+    this.note(snapshot, before)
   }
 
-  /** Writes the record on the very snapshot that the decision was based on. */
-  async write(base: LockSnapshot, record: LeaseRecord, options: LockRequestOptions): Promise<PresentLease> {
+  /**
+   * Writes the record on the very snapshot that the decision was based on. A term that begins with it on this lease alone has at
+   * least the epoch `least`, whatever this store counts.
+   */
+  async write(
+    base: LockSnapshot,
+    { record, least }: { readonly record: LeaseRecord; readonly least: bigint },
+    options: LockRequestOptions,
+  ): Promise<PresentLease> {
     const { lock } = this
-    const written = await (base.kind === 'absent' ? lock.create(record, options) : lock.update(base, record, options))
+    const counted = base.kind === 'present' ? countedEpochOf(base) : 0n
+    const lifted = withLeastEpoch(record, least > counted + 1n ? least : 0n)
+    const written = await (base.kind === 'absent' ? lock.create(lifted, options) : lock.update(base, lifted, options))
     this.note(written, this.#rank)
     return written
   }

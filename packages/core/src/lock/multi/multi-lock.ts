@@ -1,6 +1,14 @@
-import type { LeaseRecord } from '../lease-record.ts'
+import { type LeaseRecord, leastEpochOf, withLeastEpoch } from '../lease-record.ts'
 import { LockRequestError } from '../lock-request-error.ts'
-import type { Lock, LockObserver, LockRequestOptions, LockSnapshot, LockWatch, PresentLease } from '../lock.ts'
+import {
+  epochOf,
+  type Lock,
+  type LockObserver,
+  type LockRequestOptions,
+  type LockSnapshot,
+  type LockWatch,
+  type PresentLease,
+} from '../lock.ts'
 import { combine, differInAnnotationsOnly, type LeasePair } from './combined-lease.ts'
 import { MultiLockSide } from './multi-lock-side.ts'
 
@@ -14,9 +22,8 @@ import { MultiLockSide } from './multi-lock-side.ts'
  * beside a held one, or beside none at all, changes nothing: the other decides. Of this process's own writes, only one that has
  * reached both counts.
  *
- * Epochs are the greater version of the two. They grow over all steps where both locks take their versions from one counter, as
- * all objects of a Kubernetes cluster do; between stores with counters of their own they do not, and fences that compare them
- * have to be reset.
+ * Epochs are those of the primary. They grow over all steps, also where the two stores count versions of their own, as where
+ * Leases have an etcd to themselves: each write sees to it that a term on either lease alone begins above.
  *
  * After client-go's `resourcelock.MultiLock`, which its `configmapsleases` and `endpointsleases` used up to v0.27.
  *
@@ -90,9 +97,10 @@ export class MultiLock implements Lock {
     return this.#write(async () => {
       // Any of them may still arrive late, where its outcome is not known.
       this.#own = [...this.#own, record].slice(-MOST_OWN_RECORDS)
-      const primary = await this.#primary.write(pair.primary, record, options)
+      const least = greater(leastEpochOf(record), greater(aboveEpochOf(pair.primary), aboveEpochOf(pair.secondary)))
+      const primary = await this.#primary.write(pair.primary, { record, least }, options)
       try {
-        const secondary = await this.#secondary.write(pair.secondary, record, options)
+        const secondary = await this.#secondary.write(pair.secondary, { record, least: epochOf(primary) }, options)
         this.#own = [record]
         return { primary, secondary }
       } catch (error) {
@@ -107,9 +115,10 @@ export class MultiLock implements Lock {
    * with its name left on the primary it would wait for itself later.
    */
   async #giveBack(primary: PresentLease, options: LockRequestOptions): Promise<void> {
-    const freed = { ...primary.record, holderIdentity: '', leaseDurationSeconds: 1 }
+    const acquireTime = otherTime(primary.record.acquireTime)
+    const record = { ...primary.record, holderIdentity: '', leaseDurationSeconds: 1, acquireTime }
     try {
-      await this.#primary.write(primary, freed, options)
+      await this.#primary.write(primary, { record, least: epochOf(primary) }, options)
     } catch {
       // The name stays until the lease expires. The caller reports the lost secondary.
     }
@@ -122,8 +131,12 @@ export class MultiLock implements Lock {
       if (deciding === undefined || deciding === 'neither') {
         throw new LockRequestError('conflict', `Could not annotate ${this.description}: its holder is not known`)
       }
+      const annotated = (stored: LeaseRecord) => ({
+        record: { ...stored, annotations },
+        least: greater(leastEpochOf({ ...stored, annotations }), leastEpochOf(stored)),
+      })
       const annotate = async (side: MultiLockSide, base: LockSnapshot): Promise<LockSnapshot> =>
-        base.kind === 'absent' ? base : side.write(base, { ...base.record, annotations }, options)
+        base.kind === 'absent' ? base : side.write(base, annotated(base.record), options)
       const primary = deciding === 'secondary' ? pair.primary : await annotate(this.#primary, pair.primary)
       const secondary = deciding === 'primary' ? pair.secondary : await annotate(this.#secondary, pair.secondary)
       return { primary, secondary }
@@ -157,11 +170,12 @@ export class MultiLock implements Lock {
     const combined = combine(pair, this.#own)
     if (combined === undefined) return { kind: 'absent', version }
     const leases = [pair.primary, pair.secondary].filter((lease) => lease.kind === 'present')
+    const [first] = leases
     return {
       kind: 'present',
       version,
-      epoch: leases.map((lease) => lease.version).reduce((a, b) => (a > b ? a : b)),
-      record: combined.record,
+      epoch: first === undefined ? 0n : epochOf(first),
+      record: withLeastEpoch(combined.record, 0n),
       deleting: leases.some((lease) => lease.deleting),
       native: pair,
     }
@@ -176,7 +190,20 @@ export class MultiLock implements Lock {
 /** Far more than are sent before a term ends that cannot be renewed. */
 const MOST_OWN_RECORDS = 64
 
+function aboveEpochOf(lease: LockSnapshot): bigint {
+  return lease.kind === 'present' ? epochOf(lease) + 1n : 0n
+}
+
+function greater(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
+}
+
 const ABSENT: LeasePair = { primary: { kind: 'absent' }, secondary: { kind: 'absent' } }
+
+/** A release has a time of its own, which tells it from an edit. */
+function otherTime(time: string | undefined): string | undefined {
+  return time?.replace(/\dZ$/, (end) => (end === '1Z' ? '0Z' : '1Z'))
+}
 
 /** Whether a write has certainly not happened, because the store refused it. */
 function isLost(error: unknown): boolean {
@@ -225,7 +252,8 @@ class MultiWatch implements LockWatch {
     const { observer, sides, snapshot, isHeldBack } = this.#options
     if (this.#isClosed || isHeldBack() || this.#seen.size < sides.length) return
     const seen = snapshot()
-    if (this.#reported === undefined || (seen.version ?? 0n) > this.#reported) {
+    // A version that is not greater is one of a store that went back.
+    if (this.#reported !== seen.version) {
       this.#reported = seen.version
       observer.changed(seen)
     }

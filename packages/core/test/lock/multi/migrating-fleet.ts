@@ -12,7 +12,8 @@ export type Generation = 'old' | 'multi' | 'new'
 /** Replicas of a fleet that is moved from one lock to another, one by one, in a world of faults. */
 export class MigratingFleet {
   readonly clock: VirtualClock = new VirtualClock()
-  readonly store: MemoryLeaseStore = new MemoryLeaseStore()
+  /** Where each lease is kept: in one store, or in two that count versions of their own. */
+  readonly stores: Readonly<Record<'old' | 'new', MemoryLeaseStore>>
   readonly random: () => number
   readonly replicas: FleetReplica[] = []
   /** What went wrong. */
@@ -27,6 +28,7 @@ export class MigratingFleet {
 
   constructor(seed: number) {
     this.random = mulberry32(seed)
+    this.stores = storesOf(seed)
   }
 
   async start(count: number, generation: Generation): Promise<void> {
@@ -89,8 +91,10 @@ export class MigratingFleet {
     const replica = this.replicas[Math.floor(this.random() * this.replicas.length)]
     const dice = this.random()
     if (replica === undefined || dice < 0.5) return
-    if (this.losesLeases && dice < 0.65) this.store.delete(this.random() < 0.5 ? 'old' : 'new')
-    else if (dice < 0.75) replica.cut(this.random() * 25_000)
+    if (this.losesLeases && dice < 0.65) {
+      const name = this.random() < 0.5 ? 'old' : 'new'
+      this.stores[name].delete(name)
+    } else if (dice < 0.75) replica.cut(this.random() * 25_000)
     else if (dice < 0.9) void replica.manager.stepDown({ cooldownMs: this.random() * 3000 })
     else if (this.replicas.length > 1) {
       replica.kill()
@@ -158,11 +162,11 @@ export class FleetReplica {
   }
 
   #createLock(): Lock {
-    const faulty = (name: string): Lock => {
+    const faulty = (name: 'old' | 'new'): Lock => {
       const { random } = this.#fleet
       const isCut = () => this.#isDead || this.#fleet.clock.now() < this.#cutUntil
       const isCalm = () => this.#fleet.isCalm
-      const lock = new FaultyLock(this.#fleet.store.lock(name), { clock: this.#clock, random, isCut, isCalm })
+      const lock = new FaultyLock(this.#fleet.stores[name].lock(name), { clock: this.#clock, random, isCut, isCalm })
       this.#locks.push(lock)
       return lock
     }
@@ -188,6 +192,18 @@ export class FleetReplica {
       this.isAtWork = false
     }
   }
+}
+
+/** By the seed: one store for both, or two of which one counted far ahead. */
+function storesOf(seed: number): Record<'old' | 'new', MemoryLeaseStore> {
+  const stores = { old: new MemoryLeaseStore(), new: new MemoryLeaseStore() }
+  if (seed % 3 === 0) return { old: stores.old, new: stores.old }
+  const ahead = seed % 3 === 1 ? stores.old : stores.new
+  const record = { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: '', renewTime: '', leaseTransitions: 0 }
+  let version: bigint | undefined
+  for (let count = 0; count < 5000; count++)
+    version = ahead.write('other', { ...record, annotations: {} }, version).version
+  return stores
 }
 
 /** A small seeded generator, so that a failing run can be repeated. */

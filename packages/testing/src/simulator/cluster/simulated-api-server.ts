@@ -66,6 +66,17 @@ export class SimulatedApiServer implements ServerState {
     return true
   }
 
+  /** Lets others take the lease early, as a person might, and leaves its times as they are. */
+  shorten(name: string): boolean {
+    const stored = this.#store.get(refOf(name))
+    if (stored === undefined) return false
+    const { record } = presentLease(stored)
+    const changes = [{ leaseDurationSeconds: 1 }, { leaseDurationSeconds: undefined }, { holderIdentity: '' }]
+    const change = changes[Math.floor(this.#simulation.random() * changes.length)]
+    this.#store.update(refOf(name), storedLease(name, { ...record, ...change }, stored))
+    return true
+  }
+
   /** Calls `changed` with the lease after every change, in order, and `broken` when the server breaks the watch. */
   watch(name: string, changed: (snapshot: LockSnapshot) => void, broken: (cause: Error) => void): () => void {
     this.#breakWatches.add(broken)

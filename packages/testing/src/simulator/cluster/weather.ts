@@ -159,6 +159,9 @@ export class Weather {
       case 'lease-edited':
         server.edit(lease)
         break
+      case 'lease-shortened':
+        server.shorten(lease)
+        break
       case 'lease-deleted':
         server.delete(lease)
         break

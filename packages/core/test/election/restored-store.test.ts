@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'vitest'
+import { withLeastEpoch } from '../../src/lock/lease-record.ts'
+import { epochOf } from '../../src/lock/lock.ts'
+import { kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
+
+const LATER = '2026-01-01T11:30:00.000000Z'
+
+describe('A follower of a store that was restored', () => {
+  const behind = () => {
+    const elector = new PureElector()
+    elector.follow(lease({ version: 1000n }))
+    elector.passTo(4000)
+    return elector
+  }
+
+  test('reads the lease when the watch shows an older version, and believes only the read', () => {
+    const elector = behind()
+    elector.observe(lease({ version: 900n, holderIdentity: '' }))
+    expect(kinds(elector.passTo(4499))).toEqual([])
+    expect(kinds(elector.passTo(4500))).toEqual(['read'])
+    elector.answerRead(lease({ version: 1000n }))
+    expect(elector.as('following').observation).toMatchObject({ changedAt: 0, lease: { version: 1000n } })
+  })
+
+  test('waits for a whole lease from the read that shows it, whatever the restored record says', () => {
+    const elector = behind()
+    elector.observe(lease({ version: 900n, holderIdentity: '' }))
+    elector.passTo(4500)
+    expect(purposes(elector.answerRead(lease({ version: 900n, holderIdentity: '' })))).toEqual(['announce'])
+    elector.acknowledge(901n)
+    expect(purposes(elector.passTo(19_499))).toEqual([])
+    expect(purposes(elector.passTo(19_600))).toEqual(['acquire'])
+    expect(elector.lastWrite.write.base?.version).toBe(901n)
+  })
+
+  test('finds it out after a refused write, too', () => {
+    const elector = behind()
+    elector.passTo(15_000)
+    elector.failWrite('conflict')
+    elector.passTo(15_500)
+    elector.answerRead(lease({ version: 900n }))
+    expect(elector.as('following').observation).toMatchObject({ kind: 'present', changedAt: 15_500 })
+  })
+
+  test('is not misled by a read that was overtaken by the watch', () => {
+    const elector = new PureElector()
+    elector.send({ kind: 'start' })
+    elector.send({ kind: 'watch-down' })
+    elector.observe(lease({ version: 900n }))
+    elector.passTo(0)
+    elector.observe(lease({ version: 901n, renewTime: LATER }))
+    elector.answerRead(lease({ version: 900n }))
+    expect(elector.as('following').observation).toMatchObject({ lease: { version: 901n } })
+  })
+
+  test('reminds the lease of the epoch that it has forgotten, and leaves the rest as it is', () => {
+    const elector = behind()
+    elector.observe(lease({ version: 900n }))
+    elector.passTo(4500)
+    elector.answerRead(lease({ version: 900n }))
+    elector.passTo(4600)
+    expect(elector.lastWrite.write).toMatchObject({
+      purpose: 'announce',
+      base: { version: 900n },
+      record: { holderIdentity: 'other', annotations: { 'tenure.dev/least-epoch': '1000' } },
+    })
+  })
+
+  test('leads with an epoch above all that it knows', () => {
+    const elector = behind()
+    elector.observe(lease({ version: 900n, holderIdentity: '' }))
+    elector.passTo(4500)
+    elector.answerRead(lease({ version: 900n, holderIdentity: '' }))
+    elector.passTo(4600)
+    elector.failWrite('forbidden')
+    elector.passTo(19_600)
+    elector.acknowledge(905n)
+    expect(elector.as('leading').epoch).toBe(1001n)
+  })
+
+  test('creates a lease that the restore has lost with an epoch above all that it knows', () => {
+    const elector = behind()
+    elector.send({ kind: 'watch-down' })
+    elector.answerRead({ kind: 'absent' })
+    elector.passTo(4700)
+    elector.acknowledge(7n)
+    expect(elector.as('reserving').epoch).toBe(1001n)
+  })
+})
+
+describe('A leader in a store that was restored', () => {
+  /** Leads since version 1000, renewed at 1001; the next renewal is refused, and the lease is read. */
+  const refused = () => {
+    const elector = new PureElector().lead(1000n)
+    elector.passTo(2000)
+    elector.acknowledge(1001n)
+    elector.passTo(4000)
+    elector.failWrite('conflict')
+    return elector
+  }
+
+  test('renews its own record at once where the store still has it', () => {
+    const elector = refused()
+    const { record } = elector.stored(0n)
+    const own = { ...record, renewTime: record.acquireTime }
+    elector.answerRead({ kind: 'present', version: 900n, deleting: false, record: own })
+    expect(purposes(elector.passTo(4000))).toEqual(['renew'])
+    expect(elector.lastWrite.write.base?.version).toBe(900n)
+    expect(elector.as('leading').hold.validUntil).toBe(2000 + 14_250)
+    elector.acknowledge(902n)
+    expect(elector.as('leading').hold.validUntil).toBe(4000 + 14_250)
+  })
+
+  test('ends its term where the store has another record', () => {
+    const elector = refused()
+    expect(kinds(elector.answerRead(lease({ version: 900n })))).toEqual(['end-term', 'close-gate', 'hard-abort'])
+  })
+
+  test('ends its term where the store has no lease', () => {
+    const elector = refused()
+    expect(kinds(elector.answerRead({ kind: 'absent' }))).toEqual(['end-term'])
+  })
+
+  test('begins the next term with a greater epoch than the last', () => {
+    const elector = refused()
+    elector.answerRead(lease({ version: 900n, holderIdentity: '' }))
+    elector.send({ kind: 'drained' })
+    elector.passTo(4100)
+    elector.acknowledge(910n)
+    expect(elector.as('leading').epoch).toBeGreaterThan(1000n)
+  })
+})
+
+describe('The least epoch that a record states', () => {
+  const at = (version: bigint, least: bigint) => {
+    const { record, ...rest } = lease({ version, holderIdentity: '' })
+    return { ...rest, record: withLeastEpoch(record, least) }
+  }
+
+  test('raises the epoch of the next term above it', () => {
+    const elector = new PureElector()
+    elector.follow(at(28n, 563n))
+    elector.acknowledge(29n)
+    expect(elector.as('leading').epoch).toBe(564n)
+    expect(elector.lastWrite.write.record.annotations['tenure.dev/least-epoch']).toBe('564')
+  })
+
+  test('is left out once versions are beyond it', () => {
+    const elector = new PureElector()
+    elector.follow(at(600n, 563n))
+    expect(elector.lastWrite.write.record.annotations).not.toHaveProperty('tenure.dev/least-epoch')
+    elector.acknowledge(601n)
+    expect(elector.as('leading').epoch).toBe(601n)
+  })
+
+  test('is kept by renewals and by the release', () => {
+    const elector = new PureElector()
+    elector.follow(at(28n, 563n))
+    elector.acknowledge(29n)
+    elector.passTo(2000)
+    expect(elector.lastWrite.write.record.annotations['tenure.dev/least-epoch']).toBe('564')
+    elector.acknowledge(30n)
+    elector.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 0 })
+    elector.send({ kind: 'drained' })
+    expect(elector.lastWrite.write).toMatchObject({ purpose: 'release' })
+    expect(elector.lastWrite.write.record.annotations['tenure.dev/least-epoch']).toBe('564')
+  })
+
+  test('ends a term that it makes useless, and the next one begins above', () => {
+    const elector = new PureElector().lead()
+    elector.passTo(1500)
+    const { record } = elector.stored(3n)
+    const raised = { kind: 'present', version: 3n, deleting: false, record: withLeastEpoch(record, 700n) } as const
+    expect(kinds(elector.observe(raised))).toEqual(['end-term', 'close-gate', 'hard-abort'])
+    expect(kinds(elector.send({ kind: 'drained' }))).toContain('write')
+    elector.acknowledge(4n)
+    expect(elector.as('leading').epoch).toBe(701n)
+  })
+
+  test.each(['', '0', '-1', '1.5', 'x', '9223372036854775807', '1e9', '12345678901234567890'])(
+    'is ignored where it is not a number that can be one: %j',
+    (text) => {
+      const { record, ...rest } = lease({ version: 5n })
+      expect(epochOf({ ...rest, record: { ...record, annotations: { 'tenure.dev/least-epoch': text } } })).toBe(5n)
+    },
+  )
+
+  test('grows with a transfer that the version of the store does not lift above it', () => {
+    const elector = new PureElector()
+    elector.follow(at(28n, 563n))
+    elector.acknowledge(29n)
+    elector.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 0, to: 'other', answerTimeoutMs: 5000 })
+    elector.passTo(10)
+    elector.acknowledge(30n)
+    const offered = elector.stored(31n)
+    const { holderIdentity: holder, acquireTime: of } = offered.record
+    const answer = JSON.stringify({ holder, of, identity: 'other', nonce: 'n' })
+    const annotations = { ...offered.record.annotations, 'tenure.dev/transfer-answer': answer }
+    elector.observe({ ...offered, record: { ...offered.record, annotations } })
+    elector.send({ kind: 'drained' })
+    expect(elector.lastWrite.write).toMatchObject({ purpose: 'transfer', record: { holderIdentity: 'other' } })
+    expect(elector.lastWrite.write.record.annotations['tenure.dev/least-epoch']).toBe('565')
+    expect(ME).not.toBe('other')
+  })
+})
