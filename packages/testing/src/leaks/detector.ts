@@ -10,6 +10,7 @@ import { trackEventTargets } from './kinds/event-targets.ts'
 import { trackFileDescriptors } from './kinds/file-descriptors.ts'
 import { trackFileHandles } from './kinds/file-handles.ts'
 import { trackHealthChecks } from './kinds/health-checks.ts'
+import { trackMaxListeners } from './kinds/max-listeners.ts'
 import { trackMetrics } from './kinds/metrics.ts'
 import { trackPerformanceMonitors } from './kinds/performance-monitors.ts'
 import { trackTerms } from './kinds/terms.ts'
@@ -19,9 +20,12 @@ import { trackObjectUrls } from './kinds/object-urls.ts'
 import { trackPendingWaits } from './kinds/pending-waits.ts'
 import { trackPerformanceEntries } from './kinds/performance-entries.ts'
 import { trackProcessSetters } from './kinds/process-setters.ts'
+import { trackPromiseHooks } from './kinds/promise-hooks.ts'
 import { trackStreamLocks } from './kinds/stream-locks.ts'
 import { trackTemporaryDirectories } from './kinds/temporary-directories.ts'
+import { trackUnreadableSettings } from './kinds/unreadable-settings.ts'
 import { Ledger } from './ledger.ts'
+import { Pools } from './pools.ts'
 import { type Undo, undoAll } from './replace-property.ts'
 import type { Tracker } from './tracker.ts'
 import { unobserved } from './unobserved.ts'
@@ -44,6 +48,9 @@ const TRACKERS: readonly Tracker[] = [
   trackPendingWaits,
   trackPerformanceEntries,
   trackProcessSetters,
+  trackUnreadableSettings,
+  trackMaxListeners,
+  trackPromiseHooks,
   trackTemporaryDirectories,
   trackObjectUrls,
   trackStreamLocks,
@@ -92,7 +99,7 @@ function newestOf(watchers: ReadonlySet<Attention>): number {
 /** ES modules hold the exports of Node's modules by name: they are brought up to date with what was put in their place. */
 function install(): Installation {
   const ledger = new Ledger()
-  const context = { ledger, births: new Births(ledger) }
+  const context = { ledger, births: new Births(ledger), pools: new Pools() }
   const undo = unobserved(() => undoAll(TRACKERS.map((track) => track(context))))
   syncBuiltinESMExports()
   return { ledger, undo, watchers: new Set() }

@@ -23,6 +23,8 @@ export interface TrackedThing {
    * Whether it counts for a watch that began at `serial` though nobody's term has created it. @default counts
    */
   countsSince?(serial: number): boolean
+  /** Whether it is there for the whole process, whoever needed it first, for a watch that began at `serial`. @default is not */
+  isSharedSince?(serial: number): boolean
   /** Memory that something still reaches, rather than a thing that is open: only a garbage collection can tell. */
   readonly isRetention?: boolean
   /** The file descriptor that it owns. */
@@ -117,5 +119,6 @@ export class Ledger {
 }
 
 function counts({ thing, origin }: Entry, serial: number): boolean {
+  if (thing.isSharedSince?.(serial) === true) return false
   return origin.run !== undefined || thing.countsSince === undefined || thing.countsSince(serial)
 }
