@@ -4,11 +4,13 @@ import { trackAsyncHooks } from './kinds/async-hooks.ts'
 import { trackAsyncResources } from './kinds/async-resources.ts'
 import { trackCallContext } from './kinds/call-context.ts'
 import { trackDiagnosticsChannels } from './kinds/diagnostics-channels.ts'
+import { trackDescendants } from './kinds/descendants.ts'
 import { trackDirectoryHandles } from './kinds/directory-handles.ts'
 import { trackEventEmitters } from './kinds/event-emitters.ts'
 import { trackEventTargets } from './kinds/event-targets.ts'
 import { trackFileDescriptors } from './kinds/file-descriptors.ts'
 import { trackFileHandles } from './kinds/file-handles.ts'
+import { trackFilesOnDisk } from './kinds/files-on-disk.ts'
 import { trackHealthChecks } from './kinds/health-checks.ts'
 import { trackMaxListeners } from './kinds/max-listeners.ts'
 import { trackMetrics } from './kinds/metrics.ts'
@@ -52,6 +54,8 @@ const TRACKERS: readonly Tracker[] = [
   trackMaxListeners,
   trackPromiseHooks,
   trackTemporaryDirectories,
+  trackFilesOnDisk,
+  trackDescendants,
   trackObjectUrls,
   trackStreamLocks,
   trackCallContext,
@@ -59,6 +63,7 @@ const TRACKERS: readonly Tracker[] = [
 
 interface Installation {
   readonly ledger: Ledger
+  readonly pools: Pools
   readonly undo: Undo
   readonly watchers: Set<Attention>
 }
@@ -66,6 +71,7 @@ interface Installation {
 /** The interest of one watch in what is created from its beginning on. */
 export interface Attention {
   readonly ledger: Ledger
+  readonly pools: Pools
   /** The first serial number that it is about. */
   readonly since: number
   /** Ends it. The last one to end takes every patch out. */
@@ -77,9 +83,10 @@ let installation: Installation | undefined
 
 /** Begins to record what is created in this process. */
 export function payAttention(): Attention {
-  const { ledger, watchers } = (installation ??= install())
+  const { ledger, pools, watchers } = (installation ??= install())
   const attention: Attention = {
     ledger,
+    pools,
     since: ledger.nextSerial(),
     end() {
       if (!watchers.delete(attention)) return
@@ -99,10 +106,11 @@ function newestOf(watchers: ReadonlySet<Attention>): number {
 /** ES modules hold the exports of Node's modules by name: they are brought up to date with what was put in their place. */
 function install(): Installation {
   const ledger = new Ledger()
-  const context = { ledger, births: new Births(ledger), pools: new Pools() }
+  const pools = new Pools()
+  const context = { ledger, births: new Births(ledger), pools }
   const undo = unobserved(() => undoAll(TRACKERS.map((track) => track(context))))
   syncBuiltinESMExports()
-  return { ledger, undo, watchers: new Set() }
+  return { ledger, pools, undo, watchers: new Set() }
 }
 
 function uninstall(): void {

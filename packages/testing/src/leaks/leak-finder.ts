@@ -5,6 +5,7 @@ import type { Leak } from './leak.ts'
 import type { Entry } from './ledger.ts'
 import { listOpenFiles } from './open-files.ts'
 import type { ResolvedLeakWatchOptions } from './options.ts'
+import { placeOfValue } from './place-of-value.ts'
 import { changesBetween, type ProcessState, readProcessState } from './process-state.ts'
 import { whatKeepsTheProcessAlive } from './process-report.ts'
 import { reportOf } from './report.ts'
@@ -82,8 +83,10 @@ export class LeakFinder {
 
   /** What there is once per process and is not as it was. */
   #changedState(): readonly Sighting[] {
-    return changesBetween(this.#stateBefore, readProcessState()).flatMap(({ kind, name }) => {
-      const { trace = [], origin = {} } = this.#attention.ledger.setterOf(name) ?? {}
+    const { ledger, pools } = this.#attention
+    return changesBetween(this.#stateBefore, readProcessState()).flatMap(({ kind, name, value }) => {
+      const maker = typeof value === 'object' && value !== null ? pools.makerOf(value) : undefined
+      const { trace = placeOfValue(value), origin = {} } = ledger.setterOf(name) ?? maker ?? {}
       const thing = { isAlive: () => true, describe: () => ({ kind, detail: `\`${name}\`` }) }
       return sightingOf({ serial: -1, thing, trace, origin }, this.#options) ?? []
     })

@@ -1,7 +1,9 @@
 import http from 'node:http'
 import { isLibraryFrame, isOwnFrame } from './frame-owner.ts'
 import type { Frame } from './frame.ts'
-import { rawFramesOf, takeTrace } from './trace.ts'
+import type { EntryContext } from './ledger.ts'
+import { currentOrigin } from './origin.ts'
+import { rawFramesOf, takeTrace, type Trace } from './trace.ts'
 
 /** Undici itself, in `node_modules` or in Node: it makes a dispatcher of its own for the process, and parts of those of others. */
 const UNDICI = /[\\/]undici[\\/]lib[\\/]|^node:internal\/deps\/undici\//
@@ -17,11 +19,23 @@ const DEEPEST = 8
  */
 export class Pools {
   readonly #made = new Map<WeakRef<object>, number>()
+  readonly #contexts = new WeakMap<object, EntryContext>()
 
   /** Notes an emitter that came into being just now, if it is a pool. */
   note(emitter: object, serial: number): void {
-    if (!isPool(emitter) || isMadeForAll(emitter)) return
+    if (!isPool(emitter)) return
+    const trace = takeTrace()
+    if (isMadeForAll(emitter, trace)) {
+      madeForAll.add(emitter)
+      return
+    }
     this.#made.set(new WeakRef(emitter), serial)
+    this.#contexts.set(emitter, { trace, origin: currentOrigin() })
+  }
+
+  /** Who has made a pool, where somebody saw it. */
+  makerOf(pool: object): EntryContext | undefined {
+    return this.#contexts.get(pool)
   }
 
   /** Whether a socket is in a pool that was made since `serial`. */
@@ -35,6 +49,19 @@ export class Pools {
   }
 }
 
+/** Dispatchers that undici makes for the process itself. */
+const madeForAll = new WeakSet<object>()
+
+/**
+ * The dispatcher of undici, or that of `fetch()`, which is another one in older releases; nothing as long as it is the one that they
+ * have made themselves, and where one is only a wrapper of the other.
+ */
+export function globalDispatcher(version: 1 | 2): object | undefined {
+  const dispatcher: unknown = Reflect.get(globalThis, Symbol.for(`undici.globalDispatcher.${version}`))
+  if (typeof dispatcher !== 'object' || dispatcher === null || madeForAll.has(dispatcher)) return undefined
+  return dispatcher.constructor.name === 'Dispatcher1Wrapper' ? undefined : dispatcher
+}
+
 function isPool(emitter: object): boolean {
   return isDispatcher(emitter) || emitter instanceof http.Agent
 }
@@ -46,12 +73,10 @@ function isDispatcher(object: object): boolean {
 /**
  * The constructors of the pool are the innermost functions, then those of a pool that it is a part of; what called them has made it.
  */
-function isMadeForAll(pool: object): boolean {
+function isMadeForAll(pool: object, trace: Trace): boolean {
   const constructors = constructorsOf(pool)
   const isConstructor = ({ name, file }: Frame) => constructors.has(name) || (UNDICI.test(file) && /^[A-Z]/.test(name))
-  const maker = rawFramesOf(takeTrace()).find(
-    (frame) => !isOwnFrame(frame) && frame.name !== 'init' && !isConstructor(frame),
-  )
+  const maker = rawFramesOf(trace).find((frame) => !isOwnFrame(frame) && frame.name !== 'init' && !isConstructor(frame))
   return maker !== undefined && (UNDICI.test(maker.file) || isOfClientNode(maker))
 }
 

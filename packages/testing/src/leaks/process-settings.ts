@@ -10,6 +10,7 @@ import net from 'node:net'
 import os from 'node:os'
 import stream from 'node:stream'
 import { inspect } from 'node:util'
+import { globalDispatcher } from './pools.ts'
 
 /** Something that there is once in a process, that can be read, and that a call or an assignment changes. */
 export interface ProcessSetting {
@@ -25,11 +26,18 @@ export interface ProcessSetting {
 
 /** Functions that a release of Node, or a platform, may not have. */
 const optional = {
-  getDefaultHighWaterMark: Reflect.get(stream, 'getDefaultHighWaterMark') as ((isObject: boolean) => number) | undefined,
+  getDefaultHighWaterMark: Reflect.get(stream, 'getDefaultHighWaterMark') as
+    ((isObject: boolean) => number) | undefined,
   attemptTimeout: Reflect.get(net, 'getDefaultAutoSelectFamilyAttemptTimeout') as (() => number) | undefined,
 }
 
-const DEPRECATIONS = ['noDeprecation', 'throwDeprecation', 'traceDeprecation', 'traceProcessWarnings', 'execPath'] as const
+const DEPRECATIONS = [
+  'noDeprecation',
+  'throwDeprecation',
+  'traceDeprecation',
+  'traceProcessWarnings',
+  'execPath',
+] as const
 const REPORT = ['directory', 'filename', 'compact', 'signal', 'excludeNetwork'] as const
 const REPORT_ON = ['reportOnFatalError', 'reportOnSignal', 'reportOnUncaughtException'] as const
 const AGENT = ['maxSockets', 'maxFreeSockets', 'maxTotalSockets', 'keepAlive', 'keepAliveMsecs', 'scheduling'] as const
@@ -90,15 +98,16 @@ export const PROCESS_SETTINGS: readonly ProcessSetting[] = [
     name: 'EventEmitter.defaultMaxListeners',
     read: () => EventEmitter.defaultMaxListeners,
     calls: [[events, 'setMaxListeners']],
-    accessor: [EventEmitter, 'defaultMaxListeners'],
   },
   {
     name: 'EventEmitter.captureRejections',
     read: () => Reflect.get(EventEmitter, 'captureRejections'),
-    accessor: [EventEmitter, 'captureRejections'],
   },
+  { name: 'dns.lookup', read: () => dns.lookup },
   { name: 'process.stdout.write', read: () => Reflect.get(process.stdout, 'write') },
   { name: 'process.stderr.write', read: () => Reflect.get(process.stderr, 'write') },
+  { name: 'undici.getGlobalDispatcher()', read: () => globalDispatcher(2) },
+  { name: 'undici.getGlobalDispatcher() of fetch()', read: () => globalDispatcher(1) },
   { name: 'http.globalAgent', read: () => http.globalAgent, accessor: [http, 'globalAgent'] },
   { name: 'https.globalAgent', read: () => https.globalAgent, accessor: [https, 'globalAgent'] },
   ...AGENT.flatMap((key) => [
@@ -114,7 +123,6 @@ export const PROCESS_SETTINGS: readonly ProcessSetting[] = [
   {
     name: 'util.inspect.defaultOptions',
     read: () => valuesOf(inspect.defaultOptions),
-    accessor: [inspect, 'defaultOptions'],
   },
   {
     name: 'crypto.getFips()',

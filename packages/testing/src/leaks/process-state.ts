@@ -3,7 +3,6 @@ import buffer from 'node:buffer'
 import childProcess from 'node:child_process'
 import cluster from 'node:cluster'
 import crypto from 'node:crypto'
-import dns from 'node:dns'
 import { EventEmitter } from 'node:events'
 import fs from 'node:fs'
 import fsPromises from 'node:fs/promises'
@@ -80,7 +79,6 @@ const SHARED: readonly (readonly [name: string, object: object])[] = [
   ['child_process', childProcess],
   ['cluster', cluster],
   ['crypto', crypto],
-  ['dns', dns],
   ['fs', fs],
   ['fs.promises', fsPromises],
   ['http', http],
@@ -104,7 +102,15 @@ const SHARED: readonly (readonly [name: string, object: object])[] = [
 /** Private by their names, and patched all the same. */
 const PATCHED = new Set(['_load', '_resolveFilename', '_compile'])
 /** What is read as a setting, or is not Node's alone: vitest counts the assertions of `exitCode` with it. */
-const SKIPPED = new Set(['exitCode', 'defaultMaxListeners', 'captureRejections', 'settings', 'schedulingPolicy', 'workers', 'isMainThread'])
+const SKIPPED = new Set([
+  'exitCode',
+  'defaultMaxListeners',
+  'captureRejections',
+  'settings',
+  'schedulingPolicy',
+  'workers',
+  'isMainThread',
+])
 const SETTING_NAMES = PROCESS_SETTINGS.map(({ name }) => name)
 
 /** A property that is made when it is first read: becoming a value is no change. */
@@ -162,7 +168,11 @@ function isChange(was: unknown, is: unknown): boolean {
 }
 
 function changeOf(name: string, value: unknown): StateChange {
-  return { kind: CALLS.test(name) ? 'process-state' : 'global', name, value }
+  return {
+    kind: CALLS.test(name) ? 'process-state' : 'global',
+    name,
+    value: value instanceof Accessor ? value.get : value,
+  }
 }
 
 const CALLS =

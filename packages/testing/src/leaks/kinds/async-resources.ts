@@ -48,7 +48,7 @@ export const trackAsyncResources: Tracker = (context) => {
       if (isUnobserved() || IGNORED.has(type) || resource instanceof AsyncResource) return
       const trace = takeTrace()
       const parent = entries.get(triggerAsyncId)
-      entries.set(asyncId, enter(context, { type, resource, trace }, parent))
+      entries.set(asyncId, enter(context, { type, resource: handleOf(resource), trace }, parent))
     },
     destroy(asyncId) {
       const entry = entries.get(asyncId)
@@ -82,6 +82,12 @@ function enter({ ledger, pools }: TrackerContext, facts: ResourceFacts, parent: 
     }),
   }
   return ledger.add(thing, { trace, origin: originOf(type, parent) })
+}
+
+/** A connection that an agent uses again is announced as if it were new, inside of something that holds it. */
+function handleOf(resource: object): object {
+  const handle: unknown = resource.constructor.name === 'ReusedHandle' ? Reflect.get(resource, 'handle') : undefined
+  return typeof handle === 'object' && handle !== null ? handle : resource
 }
 
 /** A connection is accepted on behalf of whoever made the server, with nobody on the stack. */
