@@ -245,7 +245,7 @@ export const settingPlants: readonly Plant[] = [
   changing(
     'loader of modules',
     assigned(module as unknown as { _load: (...args: unknown[]) => unknown }, '_load', () => ({})),
-    { kind: 'global' },
+    { kind: 'global', isAssigned: true },
   ),
   changing(
     'extension of modules',
@@ -254,7 +254,7 @@ export const settingPlants: readonly Plant[] = [
       extensions['.leaked'] = () => {}
       return () => delete extensions['.leaked']
     },
-    { kind: 'global' },
+    { kind: 'global', isAssigned: true },
   ),
   changing('size of the pool of buffers', assigned(Buffer, 'poolSize', 1), { kind: 'global', ...unplaced }),
   changing(
@@ -263,10 +263,11 @@ export const settingPlants: readonly Plant[] = [
       Object.defineProperty(Object.prototype, 'leaked', { configurable: true, get: () => 'yes' })
       return () => Reflect.deleteProperty(Object.prototype, 'leaked')
     },
-    { kind: 'global' },
+    { kind: 'global', isAssigned: true },
   ),
   changing('random numbers that are not', assigned(crypto, 'randomUUID', (() => 'leaked') as never), {
     kind: 'global',
+    isAssigned: true,
   }),
   changing(
     'handler of a signal',
