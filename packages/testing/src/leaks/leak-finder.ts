@@ -19,6 +19,11 @@ export interface Findings {
   readonly report: string
 }
 
+interface Search {
+  readonly findings: Findings
+  readonly sightings: readonly Sighting[]
+}
+
 const NOTHING: Findings = { leaks: [], report: '' }
 /** A closing connection takes less; a garbage collection takes more. */
 const FIRST_WAIT_MS = 4
@@ -41,21 +46,38 @@ export class LeakFinder {
    * is no leak. Garbage is collected after each wait that did not help, so that what nobody can reach does not count either.
    */
   async find(graceMs: number = this.#options.graceMs): Promise<Findings> {
+    const { findings } = await this.#search(graceMs, () => true)
+    return findings
+  }
+
+  /**
+   * The same, for an error: what another watch has thrown already is left out, so that a test whose own check has failed does not
+   * fail a second time with the same leaks.
+   */
+  async findUnreported(graceMs: number = this.#options.graceMs): Promise<Findings> {
+    const { ledger } = this.#attention
+    const { findings, sightings } = await this.#search(graceMs, (sighting) => !ledger.reported.has(idOf(sighting)))
+    for (const sighting of sightings) ledger.reported.add(idOf(sighting))
+    return findings
+  }
+
+  async #search(graceMs: number, counts: (sighting: Sighting) => boolean): Promise<Search> {
+    const look = () => this.#look(seen).filter(counts)
     const start = realNow()
     await nextTurn()
     await nextTurn()
     const seen = new Map<string, Set<number>>()
-    let sightings = this.#look(seen)
+    let sightings = look()
     for (let waitMs = FIRST_WAIT_MS; sightings.length > 0; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
       const leftMs = graceMs - (realNow() - start)
       await realDelay(Math.max(0, Math.min(waitMs, leftMs)))
-      sightings = this.#look(seen)
+      sightings = look()
       if (sightings.length === 0) break
       await collectGarbage()
-      sightings = this.#look(seen)
+      sightings = look()
       if (leftMs <= 0) break
     }
-    return this.#summarize(sightings, seen, realNow() - start)
+    return { findings: await this.#summarize(sightings, seen, realNow() - start), sightings }
   }
 
   #look(seen: Map<string, Set<number>>): readonly Sighting[] {
@@ -105,6 +127,11 @@ export class LeakFinder {
     const report = reportOf(leaks, waitedMs, await whatKeepsTheProcessAlive(sightings.flatMap(handleOf)))
     return { leaks, report }
   }
+}
+
+/** What is the same for whoever sees it: an entry of the ledger, or a state of the process by its name. */
+function idOf({ entry, description }: Sighting): Entry | string {
+  return entry.serial < 0 ? `${description.kind} ${description.detail}` : entry
 }
 
 function unexplained(fd: number, path: string): Sighting {
