@@ -1,2 +1,9 @@
 export { lockConformance } from './lock-conformance.ts'
-export type { ForeignData, LockConformanceCase, LockConformanceOptions, LockFixture } from './lock-fixture.ts'
+export type {
+  ForeignData,
+  LockConformanceCase,
+  LockConformanceOptions,
+  LockFixture,
+  LockModule,
+  LockOutage,
+} from './lock-fixture.ts'
