@@ -220,8 +220,9 @@ function shapeOf(object: object, names: readonly string[]): Shape {
 
 /** It may have become a value since: Node makes some of its properties when they are first read. */
 function readAccessor(object: object, key: string): unknown {
-  const { get, set, value } = Object.getOwnPropertyDescriptor(object, key) ?? {}
-  return accessorOf(get ?? set) ?? value
+  const descriptor = Object.getOwnPropertyDescriptor(object, key) ?? {}
+  const get: unknown = Reflect.get(descriptor, 'get') ?? Reflect.get(descriptor, 'set')
+  return typeof get === 'function' ? accessorOf(get) : descriptor.value
 }
 
 function haveSameItems(a: readonly string[], b: readonly string[]): boolean {
@@ -230,8 +231,7 @@ function haveSameItems(a: readonly string[], b: readonly string[]): boolean {
   return true
 }
 
-function accessorOf(get: object | undefined): Accessor | undefined {
-  if (get === undefined) return undefined
+function accessorOf(get: object): Accessor {
   const known = accessors.get(get) ?? new Accessor(get)
   accessors.set(get, known)
   return known

@@ -46,7 +46,8 @@ async function perform(request: ProcessRequest['request']): Promise<unknown> {
     case 'contend':
       return contend(request)
     case 'close':
-      return lock.close()
+      await lock.close()
+      return undefined
   }
 }
 

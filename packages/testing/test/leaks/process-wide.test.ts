@@ -97,8 +97,8 @@ async function setters(): Promise<readonly string[]> {
 
 /** What of `process` can be assigned to, by an accessor of its own. */
 function accessors(): readonly string[] {
-  return Object.entries(Object.getOwnPropertyDescriptors(process)).flatMap(([name, { set }]) =>
-    set === undefined ? [] : [`process.${name}`],
+  return Object.entries(Object.getOwnPropertyDescriptors(process)).flatMap(([name, descriptor]) =>
+    Reflect.get(descriptor, 'set') === undefined ? [] : [`process.${name}`],
   )
 }
 

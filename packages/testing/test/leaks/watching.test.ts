@@ -167,11 +167,11 @@ describe('a watch', () => {
   it('does not count a handler of a signal that was set to null', async () => {
     const [fresh, used] = [new AbortController().signal, new AbortController().signal]
     const leaks = watchForLeaks({ graceMs: GRACE_MS })
-    fresh.onabort = null
-    used.onabort = () => {}
-    used.onabort = () => {}
+    Reflect.set(fresh, 'onabort', null)
+    Reflect.set(used, 'onabort', () => {})
+    Reflect.set(used, 'onabort', () => {})
     expect((await leaks.find()).map(({ kind, count }) => [kind, count])).toEqual([['abort-listener', 1]])
-    used.onabort = null
+    Reflect.set(used, 'onabort', null)
     await leaks.assertNone()
   })
 

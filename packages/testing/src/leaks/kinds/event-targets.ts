@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import type { Entry } from '../ledger.ts'
-import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'
+import { replaceProperty, setterOf, type Undo, undoAll } from '../replace-property.ts'
 import type { Tracker, TrackerContext } from '../tracker.ts'
 import { trackListener } from './listeners.ts'
 
@@ -104,7 +104,7 @@ function watchAddEventListener(context: TrackerContext, entries: Entries): Undo 
  */
 function watchHandlers(context: TrackerContext, entries: Entries): Undo {
   const own = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'onabort')
-  const { set } = own ?? {}
+  const set = setterOf(own)
   if (own === undefined || set === undefined) return () => {}
   const observed = function (this: AbortSignal, value: unknown) {
     const before = new Set(getEventListeners(this, 'abort') as object[])

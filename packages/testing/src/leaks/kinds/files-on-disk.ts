@@ -74,18 +74,18 @@ function watchMaker(ledger: Ledger, made: Set<string>, { target, name, argument 
   )
 }
 
-/** Calls `done` with the result once there is one: at once, of a promise, or through the callback. */
-function afterwards(call: Call, args: readonly unknown[], done: (result: unknown) => void): unknown {
+/** Calls `onMade` with the result once there is one: at once, of a promise, or through the callback. */
+function afterwards(call: Call, args: readonly unknown[], onMade: (result: unknown) => void): unknown {
   const callback = args.at(-1)
   if (typeof callback === 'function') {
     return call(...args.slice(0, -1), (error: unknown, ...results: unknown[]) => {
-      if (error === null || error === undefined) done(results[0])
+      if (error === null || error === undefined) onMade(results[0])
       callback(error, ...results)
     })
   }
   const result = call(...args)
-  if (result instanceof Promise) result.then(done, () => {})
-  else done(result)
+  if (result instanceof Promise) result.then(onMade, () => {})
+  else onMade(result)
   return result
 }
 

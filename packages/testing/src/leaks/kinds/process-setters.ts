@@ -1,7 +1,7 @@
 import type { EntryContext, Ledger } from '../ledger.ts'
 import { currentOrigin } from '../origin.ts'
 import { PROCESS_SETTINGS } from '../process-settings.ts'
-import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'
+import { replaceProperty, setterOf, type Undo, undoAll } from '../replace-property.ts'
 import { takeTrace } from '../trace.ts'
 import type { Tracker } from '../tracker.ts'
 import { isUnobserved } from '../unobserved.ts'
@@ -35,7 +35,7 @@ function noteCalls(ledger: Ledger, owner: object, method: string, state: string)
 
 function noteAssignments(ledger: Ledger, [owner, key]: readonly [object, string], state: string): Undo {
   const own = Object.getOwnPropertyDescriptor(owner, key)
-  const { set } = own ?? {}
+  const set = setterOf(own)
   if (own?.configurable !== true || set === undefined) return () => {}
   const noted: PropertyDescriptor = {
     ...own,

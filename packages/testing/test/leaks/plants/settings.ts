@@ -19,7 +19,7 @@ const bus = new EventEmitter()
 const root = new AbortController()
 // A listener of `onabort` that is there before anybody watches.
 const armed = new AbortController()
-armed.signal.onabort = null
+Reflect.set(armed.signal, 'onabort', null)
 
 const hooks = v8.promiseHooks as unknown as { onInit(hook: () => void): CleanUp }
 const authorities = tls as unknown as {
@@ -260,7 +260,7 @@ export const settingPlants: readonly Plant[] = [
   changing(
     'getter on a prototype',
     () => {
-      Object.defineProperty(Object.prototype, 'leaked', { configurable: true, get: () => 'yes' })
+      Reflect.defineProperty(Object.prototype, 'leaked', { configurable: true, get: () => 'yes' })
       return () => Reflect.deleteProperty(Object.prototype, 'leaked')
     },
     { kind: 'global', isAssigned: true },
@@ -272,9 +272,9 @@ export const settingPlants: readonly Plant[] = [
   changing(
     'handler of a signal',
     () => {
-      root.signal.onabort = () => {}
+      Reflect.set(root.signal, 'onabort', () => {})
       return () => {
-        root.signal.onabort = null
+        Reflect.set(root.signal, 'onabort', null)
       }
     },
     { kind: 'abort-listener' },
@@ -282,9 +282,9 @@ export const settingPlants: readonly Plant[] = [
   changing(
     'handler of a signal that had one',
     () => {
-      armed.signal.onabort = () => {}
+      Reflect.set(armed.signal, 'onabort', () => {})
       return () => {
-        armed.signal.onabort = null
+        Reflect.set(armed.signal, 'onabort', null)
       }
     },
     { kind: 'abort-listener' },
