@@ -45,9 +45,8 @@ async function perform(request: ProcessRequest['request']): Promise<unknown> {
     }
     case 'contend':
       return contend(request)
-    case 'close':
-      await lock.close()
-      return undefined
+    default:
+      return lock.close().then(() => null)
   }
 }
 

@@ -49,7 +49,7 @@ function attachmentOf(ledger: Ledger, { target, event, listener, listenersOf }: 
 }
 
 /** Node keeps a listener for `onabort` and its like on the target, also when there is nothing for it to call. */
-export function isIdleHandler(listener: object): boolean {
+function isIdleHandler(listener: object): boolean {
   return Object.hasOwn(listener, 'handler') && typeof Reflect.get(listener, 'handler') !== 'function'
 }
 
