@@ -1,40 +1,30 @@
 import { KubeConfig } from '@kubernetes/client-node'
-import { type Lock, MultiLock } from '@tenure/core'
-import { ConfigMapLock, EndpointsLock, LeaseClient, LeaseLock } from '@tenure/kubernetes'
+import type { Lock } from '@tenure/core'
+import { LeaseClient } from '@tenure/kubernetes'
 import { lockConformance } from '@tenure/testing/lock-conformance'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ApiServerUnderTest, startApiServerUnderTest } from './api-server-under-test.ts'
+import { withServer } from '../scenarios/kube-config-text.ts'
+import { TcpProxy } from '../scenarios/tcp-proxy.ts'
 import { MERGE_PATCH } from './contract-client.ts'
+import { LOCK_KINDS, type LockAddress } from './lock-kinds.ts'
 
 let server: ApiServerUnderTest
-let kubeConfig: KubeConfig
+let direct: string
+let serverUrl: string
 let namespace: string
 let serial = 0
 
 beforeAll(async () => {
   server = await startApiServerUnderTest()
-  kubeConfig = new KubeConfig()
-  kubeConfig.loadFromString(server.kubeConfig({ name: 'locks-admin', groups: ['system:masters'] }))
+  direct = server.kubeConfig({ name: 'locks-admin', groups: ['system:masters'] })
+  const kubeConfig = new KubeConfig()
+  kubeConfig.loadFromString(direct)
+  serverUrl = kubeConfig.getCurrentCluster()?.server ?? ''
   namespace = await server.createNamespace()
 })
 
 afterAll(async () => server[Symbol.asyncDispose]())
-
-type OpenLock = (options: { readonly client: LeaseClient; readonly name: string; readonly namespace: string }) => Lock
-
-const kinds: Record<string, { readonly open: OpenLock; readonly collections: readonly string[] }> = {
-  LeaseLock: { open: (options) => new LeaseLock(options), collections: ['leases'] },
-  ConfigMapLock: { open: (options) => new ConfigMapLock(options), collections: ['configmaps'] },
-  EndpointsLock: { open: (options) => new EndpointsLock(options), collections: ['endpoints'] },
-  'MultiLock of a ConfigMapLock and a LeaseLock': {
-    open: (options) => new MultiLock(new ConfigMapLock(options), new LeaseLock(options)),
-    collections: ['configmaps', 'leases'],
-  },
-  'MultiLock of an EndpointsLock and a LeaseLock': {
-    open: (options) => new MultiLock(new EndpointsLock(options), new LeaseLock(options)),
-    collections: ['endpoints', 'leases'],
-  },
-}
 
 function pathOf(collection: string, name: string): string {
   const root = collection === 'leases' ? '/apis/coordination.k8s.io/v1' : '/api/v1'
@@ -50,13 +40,19 @@ const FOREIGN: Readonly<Record<string, object>> = {
 
 const NOTED = { metadata: { labels: { team: 'ops' }, annotations: { 'example.com/note': 'keep me' } } }
 
-describe.each(Object.entries(kinds))('a %s', (_name, { open, collections }) => {
+describe.each(Object.entries(LOCK_KINDS))('a %s', (kind, { open, collections }) => {
   async function createFixture() {
     const name = `lock-${(serial += 1)}`
+    const proxy = await TcpProxy.start(serverUrl)
+    const text = withServer(direct, proxy.url)
+    const kubeConfig = new KubeConfig()
+    kubeConfig.loadFromString(text)
     const client = new LeaseClient({ kubeConfig })
     const locks: Lock[] = []
     return {
       name,
+      text,
+      proxy,
       openLock: () => {
         const lock = open({ client, name, namespace })
         locks.push(lock)
@@ -68,12 +64,19 @@ describe.each(Object.entries(kinds))('a %s', (_name, { open, collections }) => {
       [Symbol.asyncDispose]: async () => {
         await Promise.all(locks.map((lock) => lock.close()))
         await client.close()
+        await proxy[Symbol.asyncDispose]()
       },
     }
   }
 
   const cases = lockConformance({
     createFixture,
+    otherProcess: ({ name, text }) => ({
+      module: new URL('lock-kinds.ts', import.meta.url),
+      argument: { kind, kubeConfig: text, name, namespace } satisfies LockAddress,
+      execArgv: ['--conditions=@tenure/source'],
+    }),
+    outage: { begin: ({ proxy }) => proxy.cut(), end: ({ proxy }) => proxy.restore() },
     foreignData: {
       put: async ({ name }) => {
         for (const collection of collections) {

@@ -1,8 +1,10 @@
-import { CoreV1Api } from '@kubernetes/client-node'
+import { CoreV1Api, KubeConfig } from '@kubernetes/client-node'
 import { LeadershipEndedError, WriteGateClosedError } from '@tenure/core'
 import type { ApiServer } from '@tenure/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { lockConformance } from '../../testing/src/lock-conformance/index.ts'
+import { withServer } from '../../../test/scenarios/kube-config-text.ts'
+import { TcpProxy } from '../../../test/scenarios/tcp-proxy.ts'
 import { LeaseEvents } from '../src/events/lease-events.ts'
 import { gated } from '../src/gate/gated.ts'
 import { LeaseLock } from '../src/lease/lease-lock.ts'
@@ -38,19 +40,28 @@ async function replica() {
 }
 
 async function createFixture() {
-  const { name, user, kubeConfig } = await replica()
+  const { name, user, kubeConfig: direct } = await replica()
+  const proxy = await TcpProxy.start(server.url)
+  const text = withServer(direct.exportConfig(), proxy.url)
+  const kubeConfig = new KubeConfig()
+  kubeConfig.loadFromString(text)
   const locks: LeaseLock[] = []
   return {
     name,
     user,
     kubeConfig,
+    text,
+    proxy,
     openLock(options: { readonly silenceMs?: number; readonly clock?: ManualClock } = {}): LeaseLock {
       const lock = new LeaseLock({ kubeConfig, name, namespace: 'ops', ...options })
       locks.push(lock)
       return lock
     },
     deleteLease: async () => void (await cluster.asAdmin('DELETE', `${LEASES}/${name}`)),
-    [Symbol.asyncDispose]: async () => void (await Promise.all(locks.map((lock) => lock.close()))),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(locks.map((lock) => lock.close()))
+      await proxy[Symbol.asyncDispose]()
+    },
   }
 }
 
@@ -66,6 +77,13 @@ const foreign = {
 describe('a LeaseLock, with no more rights than the documented Role gives', () => {
   const cases = lockConformance({
     createFixture,
+    otherProcess: ({ text, name }) => ({
+      module: new URL('support/open-lease-lock.ts', import.meta.url),
+      argument: { text, name },
+      execArgv: ['--conditions=@tenure/source'],
+    }),
+    outage: { begin: ({ proxy }) => proxy.cut(), end: ({ proxy }) => proxy.restore() },
+    lateMs: 100,
     foreignData: {
       put: async ({ name }) => void (await cluster.asAdmin('PATCH', `${LEASES}/${name}`, foreign)),
       read: async ({ name }) => {

@@ -47,5 +47,21 @@ describe('a file lock', () => {
       return { team, note: (annotations as Record<string, unknown>)['example.com/note'] }
     },
   }
-  for (const { name, run } of lockConformance({ createFixture, foreignData })) test(name, run)
+  const otherProcess = ({ path }: FileFixture) => ({
+    module: new URL('open-file-lock.ts', import.meta.url),
+    argument: path,
+    execArgv: ['--conditions=@tenure/source'],
+  })
+  const outage = {
+    begin: async ({ path }: FileFixture) => {
+      await rename(path, `${path}.away`)
+      await writeFile(path, 'no directory')
+    },
+    end: async ({ path }: FileFixture) => {
+      await rm(path)
+      await rename(`${path}.away`, path)
+    },
+  }
+  const cases = lockConformance({ createFixture, foreignData, otherProcess, outage, lateMs: 100 })
+  for (const { name, run } of cases) test(name, run)
 })

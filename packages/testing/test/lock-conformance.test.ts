@@ -15,6 +15,9 @@ type Flaw = (lock: Lock, store: MemoryLeaseStore) => Partial<Lock>
 function suite(flaw: Flaw = () => ({})) {
   return lockConformance({
     patienceMs: 50,
+    lateMs: 20,
+    otherProcess: 'none',
+    outage: 'none',
     createFixture: () => {
       const store = new MemoryLeaseStore()
       const locks: Lock[] = []
@@ -215,6 +218,8 @@ describe('the conformance suite', () => {
 
   test('finds a lock that loses what other clients have put on a lease', async () => {
     const [foreign] = lockConformance({
+      otherProcess: 'none',
+      outage: 'none',
       createFixture: () => {
         const lock = new MemoryLeaseStore().lock('janitor')
         return {

@@ -4,6 +4,9 @@ import { lockConformance } from '../src/lock-conformance/index.ts'
 
 function suite(stores: () => readonly [MemoryLeaseStore, MemoryLeaseStore]) {
   return lockConformance({
+    otherProcess: 'none',
+    outage: 'none',
+    lateMs: 20,
     createFixture: () => {
       const [primary, secondary] = stores()
       const locks: Lock[] = []

@@ -57,6 +57,12 @@ const record: LeaseRecord = {
 describe('a lock on PostgreSQL', () => {
   const cases = lockConformance({
     createFixture,
+    otherProcess: ({ name }) => ({
+      module: new URL('open-postgres-lock.ts', import.meta.url),
+      argument: { connection: server.connection, name },
+      execArgv: ['--conditions=@tenure/source'],
+    }),
+    outage: { begin: () => server.halt(), end: () => server.resume() },
     foreignData: {
       put: async ({ name }) =>
         void (await sql(

@@ -9,7 +9,11 @@ import { createTemporaryFolder, UNPRIVILEGED } from './temporary-folder.ts'
 /** A real PostgreSQL, reached through a socket in its own folder. */
 export interface PostgresServer {
   readonly connection: ClientConfig
-  /** Stops it as an administrator would, and starts it again on the same data. */
+  /** Stops it as an administrator would, until {@link resume}. */
+  halt(): Promise<void>
+  /** Starts it again on the same data. */
+  resume(): Promise<void>
+  /** Stops it and starts it again. */
   restart(): Promise<void>
   stop(): Promise<void>
 }
@@ -26,12 +30,13 @@ export async function startPostgres(): Promise<PostgresServer> {
   const ready = 'ready to accept connections'
   const start = () => ServerProcess.start({ program: postgres, args, ready, folder: folder.path, user: UNPRIVILEGED })
   let server = await start()
+  const halt = () => server.stop('SIGINT')
+  const resume = async () => void (server = await start())
   return {
+    halt,
+    resume,
     connection: { host: folder.path, user: 'postgres', database: 'postgres' },
-    restart: async () => {
-      await server.stop('SIGINT')
-      server = await start()
-    },
+    restart: () => halt().then(resume),
     stop: async () => {
       await server.stop('SIGINT')
       server.close()

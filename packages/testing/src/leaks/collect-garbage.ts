@@ -20,8 +20,10 @@ export async function collectGarbage(): Promise<void> {
 
 function collect(): void {
   if (gc === undefined) {
-    setFlagsFromString('--expose-gc')
-    gc = unobserved(() => runInNewContext('gc') as () => void)
+    gc = unobserved(() => {
+      setFlagsFromString('--expose-gc')
+      return runInNewContext('gc') as () => void
+    })
   }
   gc()
 }

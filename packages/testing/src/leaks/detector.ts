@@ -4,12 +4,15 @@ import { trackAsyncHooks } from './kinds/async-hooks.ts'
 import { trackAsyncResources } from './kinds/async-resources.ts'
 import { trackCallContext } from './kinds/call-context.ts'
 import { trackDiagnosticsChannels } from './kinds/diagnostics-channels.ts'
+import { trackDescendants } from './kinds/descendants.ts'
 import { trackDirectoryHandles } from './kinds/directory-handles.ts'
 import { trackEventEmitters } from './kinds/event-emitters.ts'
 import { trackEventTargets } from './kinds/event-targets.ts'
 import { trackFileDescriptors } from './kinds/file-descriptors.ts'
 import { trackFileHandles } from './kinds/file-handles.ts'
+import { trackFilesOnDisk } from './kinds/files-on-disk.ts'
 import { trackHealthChecks } from './kinds/health-checks.ts'
+import { trackMaxListeners } from './kinds/max-listeners.ts'
 import { trackMetrics } from './kinds/metrics.ts'
 import { trackPerformanceMonitors } from './kinds/performance-monitors.ts'
 import { trackTerms } from './kinds/terms.ts'
@@ -19,9 +22,12 @@ import { trackObjectUrls } from './kinds/object-urls.ts'
 import { trackPendingWaits } from './kinds/pending-waits.ts'
 import { trackPerformanceEntries } from './kinds/performance-entries.ts'
 import { trackProcessSetters } from './kinds/process-setters.ts'
+import { trackPromiseHooks } from './kinds/promise-hooks.ts'
 import { trackStreamLocks } from './kinds/stream-locks.ts'
 import { trackTemporaryDirectories } from './kinds/temporary-directories.ts'
+import { trackUnreadableSettings } from './kinds/unreadable-settings.ts'
 import { Ledger } from './ledger.ts'
+import { Pools } from './pools.ts'
 import { type Undo, undoAll } from './replace-property.ts'
 import type { Tracker } from './tracker.ts'
 import { unobserved } from './unobserved.ts'
@@ -44,7 +50,12 @@ const TRACKERS: readonly Tracker[] = [
   trackPendingWaits,
   trackPerformanceEntries,
   trackProcessSetters,
+  trackUnreadableSettings,
+  trackMaxListeners,
+  trackPromiseHooks,
   trackTemporaryDirectories,
+  trackFilesOnDisk,
+  trackDescendants,
   trackObjectUrls,
   trackStreamLocks,
   trackCallContext,
@@ -52,6 +63,7 @@ const TRACKERS: readonly Tracker[] = [
 
 interface Installation {
   readonly ledger: Ledger
+  readonly pools: Pools
   readonly undo: Undo
   readonly watchers: Set<Attention>
 }
@@ -59,6 +71,7 @@ interface Installation {
 /** The interest of one watch in what is created from its beginning on. */
 export interface Attention {
   readonly ledger: Ledger
+  readonly pools: Pools
   /** The first serial number that it is about. */
   readonly since: number
   /** Ends it. The last one to end takes every patch out. */
@@ -70,9 +83,10 @@ let installation: Installation | undefined
 
 /** Begins to record what is created in this process. */
 export function payAttention(): Attention {
-  const { ledger, watchers } = (installation ??= install())
+  const { ledger, pools, watchers } = (installation ??= install())
   const attention: Attention = {
     ledger,
+    pools,
     since: ledger.nextSerial(),
     end() {
       if (!watchers.delete(attention)) return
@@ -92,10 +106,11 @@ function newestOf(watchers: ReadonlySet<Attention>): number {
 /** ES modules hold the exports of Node's modules by name: they are brought up to date with what was put in their place. */
 function install(): Installation {
   const ledger = new Ledger()
-  const context = { ledger, births: new Births(ledger) }
+  const pools = new Pools()
+  const context = { ledger, births: new Births(ledger), pools }
   const undo = unobserved(() => undoAll(TRACKERS.map((track) => track(context))))
   syncBuiltinESMExports()
-  return { ledger, undo, watchers: new Set() }
+  return { ledger, pools, undo, watchers: new Set() }
 }
 
 function uninstall(): void {

@@ -61,7 +61,7 @@ export async function expectNoLeaks(subject: LeakTestSubject, options: ExpectNoL
   try {
     const outcome = await driveTerms(await managerOf(subject), driver)
     const isStuck = outcome.kind === 'failed'
-    const { leaks, report } = await finder.find(isStuck ? 0 : watch.graceMs)
+    const { leaks, report } = await finder.findUnreported(isStuck ? 0 : watch.graceMs)
     const cause = outcome.kind === 'failed' ? outcome.error : undefined
     if (leaks.length > 0) throw new LeakError(headline(report, cause), leaks, { cause })
     if (cause !== undefined) throw cause

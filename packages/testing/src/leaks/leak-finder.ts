@@ -5,6 +5,7 @@ import type { Leak } from './leak.ts'
 import type { Entry } from './ledger.ts'
 import { listOpenFiles } from './open-files.ts'
 import type { ResolvedLeakWatchOptions } from './options.ts'
+import { placeOfValue } from './place-of-value.ts'
 import { changesBetween, type ProcessState, readProcessState } from './process-state.ts'
 import { whatKeepsTheProcessAlive } from './process-report.ts'
 import { reportOf } from './report.ts'
@@ -16,6 +17,11 @@ export interface Findings {
   readonly leaks: readonly Leak[]
   /** For people; empty when there are no leaks. */
   readonly report: string
+}
+
+interface Search {
+  readonly findings: Findings
+  readonly sightings: readonly Sighting[]
 }
 
 const NOTHING: Findings = { leaks: [], report: '' }
@@ -40,21 +46,38 @@ export class LeakFinder {
    * is no leak. Garbage is collected after each wait that did not help, so that what nobody can reach does not count either.
    */
   async find(graceMs: number = this.#options.graceMs): Promise<Findings> {
+    const { findings } = await this.#search(graceMs, () => true)
+    return findings
+  }
+
+  /**
+   * The same, for an error: what another watch has thrown already is left out, so that a test whose own check has failed does not
+   * fail a second time with the same leaks.
+   */
+  async findUnreported(graceMs: number = this.#options.graceMs): Promise<Findings> {
+    const { ledger } = this.#attention
+    const { findings, sightings } = await this.#search(graceMs, (sighting) => !ledger.reported.has(idOf(sighting)))
+    for (const sighting of sightings) ledger.reported.add(idOf(sighting))
+    return findings
+  }
+
+  async #search(graceMs: number, counts: (sighting: Sighting) => boolean): Promise<Search> {
+    const look = () => this.#look(seen).filter(counts)
     const start = realNow()
     await nextTurn()
     await nextTurn()
     const seen = new Map<string, Set<number>>()
-    let sightings = this.#look(seen)
+    let sightings = look()
     for (let waitMs = FIRST_WAIT_MS; sightings.length > 0; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
       const leftMs = graceMs - (realNow() - start)
       await realDelay(Math.max(0, Math.min(waitMs, leftMs)))
-      sightings = this.#look(seen)
+      sightings = look()
       if (sightings.length === 0) break
       await collectGarbage()
-      sightings = this.#look(seen)
+      sightings = look()
       if (leftMs <= 0) break
     }
-    return this.#summarize(sightings, seen, realNow() - start)
+    return { findings: await this.#summarize(sightings, seen, realNow() - start), sightings }
   }
 
   #look(seen: Map<string, Set<number>>): readonly Sighting[] {
@@ -82,8 +105,10 @@ export class LeakFinder {
 
   /** What there is once per process and is not as it was. */
   #changedState(): readonly Sighting[] {
-    return changesBetween(this.#stateBefore, readProcessState()).flatMap(({ kind, name }) => {
-      const { trace = [], origin = {} } = this.#attention.ledger.setterOf(name) ?? {}
+    const { ledger, pools } = this.#attention
+    return changesBetween(this.#stateBefore, readProcessState()).flatMap(({ kind, name, value }) => {
+      const maker = typeof value === 'object' && value !== null ? pools.makerOf(value) : undefined
+      const { trace = placeOfValue(value), origin = {} } = ledger.setterOf(name) ?? maker ?? {}
       const thing = { isAlive: () => true, describe: () => ({ kind, detail: `\`${name}\`` }) }
       return sightingOf({ serial: -1, thing, trace, origin }, this.#options) ?? []
     })
@@ -102,6 +127,11 @@ export class LeakFinder {
     const report = reportOf(leaks, waitedMs, await whatKeepsTheProcessAlive(sightings.flatMap(handleOf)))
     return { leaks, report }
   }
+}
+
+/** What is the same for whoever sees it: an entry of the ledger, or a state of the process by its name. */
+function idOf({ entry, description }: Sighting): Entry | string {
+  return entry.serial < 0 ? `${description.kind} ${description.detail}` : entry
 }
 
 function unexplained(fd: number, path: string): Sighting {

@@ -32,6 +32,7 @@ export type LeakKind =
   | 'file-handle'
   | 'directory-handle'
   | 'file-descriptor'
+  | 'file'
   | 'child-process'
   | 'worker'
   | 'message-port'
@@ -134,6 +135,10 @@ const KINDS: Readonly<Record<LeakKind, KindFacts>> = {
   'file-descriptor': {
     title: 'open file descriptor',
     fix: '`fs.close()` it, or destroy its stream, in `term.defer()`',
+  },
+  file: {
+    title: 'file or folder left on disk',
+    fix: 'remove it in `term.defer()` with `rm(path, { recursive: true })`, or keep it out of the working directory',
   },
   'child-process': { title: 'child process', fix: 'give it `{ signal: term.signal }`, or kill it in `term.defer()`' },
   worker: { title: 'worker thread', fix: '`await worker.terminate()` in `term.defer()`' },

@@ -23,6 +23,8 @@ export interface TrackedThing {
    * Whether it counts for a watch that began at `serial` though nobody's term has created it. @default counts
    */
   countsSince?(serial: number): boolean
+  /** Whether it is there for the whole process, whoever needed it first, for a watch that began at `serial`. @default is not */
+  isSharedSince?(serial: number): boolean
   /** Memory that something still reaches, rather than a thing that is open: only a garbage collection can tell. */
   readonly isRetention?: boolean
   /** The file descriptor that it owns. */
@@ -56,6 +58,8 @@ const PRUNE_EVERY = 5000
 export class Ledger {
   /** The serial number at which the last of those who watch began. What only concerns things made since need not be entered. */
   newestWatch = 0
+  /** What some watch has thrown already. */
+  readonly reported = new Set<Entry | string>()
   readonly #entries = new Set<Entry>()
   readonly #setters = new Map<string, EntryContext>()
   #serial = 0
@@ -117,5 +121,6 @@ export class Ledger {
 }
 
 function counts({ thing, origin }: Entry, serial: number): boolean {
+  if (thing.isSharedSince?.(serial) === true) return false
   return origin.run !== undefined || thing.countsSince === undefined || thing.countsSince(serial)
 }

@@ -1,25 +1,43 @@
-import dns from 'node:dns'
+import assert from 'node:assert'
+import buffer from 'node:buffer'
+import childProcess from 'node:child_process'
+import cluster from 'node:cluster'
+import crypto from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import fs from 'node:fs'
 import fsPromises from 'node:fs/promises'
 import http from 'node:http'
 import https from 'node:https'
+import module from 'node:module'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
+import stream from 'node:stream'
 import timers from 'node:timers'
-import childProcess from 'node:child_process'
+import timersPromises from 'node:timers/promises'
+import tls from 'node:tls'
+import url from 'node:url'
+import util from 'node:util'
+import workerThreads from 'node:worker_threads'
 import type { LeakKind } from './leak-kind.ts'
+import { PROCESS_SETTINGS } from './process-settings.ts'
 
 /** What there is once in a process and anybody may change: by what it belongs to, if anything, and its name. */
-export type ProcessState = ReadonlyMap<string, Values>
+export type ProcessState = readonly Values[]
 
-type Values = ReadonlyMap<string, unknown>
+/** The values of one owner, and the names of those values in the same order. */
+interface Values {
+  readonly owner: string
+  readonly keys: readonly string[]
+  readonly values: readonly unknown[]
+}
 
 /** What is different now. */
 export interface StateChange {
   readonly kind: Extract<LeakKind, 'global' | 'process-state'>
   readonly name: string
+  /** What it is now. */
+  readonly value: unknown
 }
 
 const BUILT_INS = [
@@ -38,6 +56,7 @@ const BUILT_INS = [
   Date,
   RegExp,
   Error,
+  Buffer,
 ]
 
 /** Objects that all code of a process shares, with what to call them. */
@@ -55,93 +74,174 @@ const SHARED: readonly (readonly [name: string, object: object])[] = [
   ['EventEmitter', EventEmitter],
   ['EventEmitter.prototype', EventEmitter.prototype],
   ['EventTarget.prototype', EventTarget.prototype],
+  ['assert', assert],
+  ['buffer', buffer],
   ['child_process', childProcess],
+  ['cluster', cluster],
+  ['crypto', crypto],
   ['fs', fs],
   ['fs.promises', fsPromises],
   ['http', http],
   ['https', https],
+  ['module', module],
+  ['require.extensions', Reflect.get(module, '_extensions') as object],
   ['net', net],
   ['os', os],
   ['path', path],
+  ['stream', stream],
   ['timers', timers],
+  ['timers.promises', timersPromises],
+  ['tls', tls],
+  ['url', url],
+  ['util', util],
+  ['util.inspect.colors', util.inspect.colors],
+  ['util.inspect.styles', util.inspect.styles],
+  ['worker_threads', workerThreads],
 ]
 
-const LAZY = Symbol('made when it is first read')
+/** Private by their names, and patched all the same. */
+const PATCHED = new Set(['_load', '_resolveFilename', '_compile'])
+/** What is read as a setting, or is not Node's alone: vitest counts the assertions of `exitCode` with it. */
+const SKIPPED = new Set([
+  'exitCode',
+  'defaultMaxListeners',
+  'captureRejections',
+  'settings',
+  'schedulingPolicy',
+  'workers',
+  'isMainThread',
+])
+const SETTING_NAMES = PROCESS_SETTINGS.map(({ name }) => name)
+
+/** A property that is made when it is first read: becoming a value is no change. */
+class Accessor {
+  readonly get: unknown
+
+  constructor(get: unknown) {
+    this.get = get
+  }
+}
+
+const accessors = new WeakMap<object, Accessor>()
 
 /** What all of it is now. */
 export function readProcessState(): ProcessState {
-  const state = new Map<string, Values>()
-  for (const [name, object] of SHARED) state.set(name, readShared(object))
-  return state.set('process.env', new Map(Object.entries(process.env))).set('', readSettings())
-}
-
-function readSettings(): Values {
-  return new Map<string, unknown>([
-    ['process.cwd()', cwd()],
-    ['process.umask()', process.umask()],
-    ['process.title', process.title],
-    ['process.hasUncaughtExceptionCaptureCallback()', process.hasUncaughtExceptionCaptureCallback()],
-    ['dns.getServers()', dns.getServers().join(' ')],
-    ['dns.getDefaultResultOrder()', dns.getDefaultResultOrder()],
-    ['net.getDefaultAutoSelectFamily()', net.getDefaultAutoSelectFamily()],
-    ['EventEmitter.defaultMaxListeners', EventEmitter.defaultMaxListeners],
-    ['EventEmitter.captureRejections', Reflect.get(EventEmitter, 'captureRejections')],
-    ['process.stdout.write', Reflect.get(process.stdout, 'write')],
-    ['process.stderr.write', Reflect.get(process.stderr, 'write')],
-    ['http.globalAgent', http.globalAgent],
-    ['https.globalAgent', https.globalAgent],
-  ])
+  const env = { ...process.env }
+  return [
+    ...SHARED.map(([name, object]) => readShared(name, object)),
+    { owner: 'process.env', keys: Object.keys(env), values: Object.values(env) },
+    { owner: '', keys: SETTING_NAMES, values: PROCESS_SETTINGS.map(({ read }) => read()) },
+  ]
 }
 
 /** What differs between two states, but for what a test runner does for the time of a test. */
 export function changesBetween(before: ProcessState, after: ProcessState): readonly StateChange[] {
-  return [...after].flatMap(([owner, values]) =>
-    changedKeys(before.get(owner) ?? new Map(), values).map((key) => changeOf(owner === '' ? key : `${owner}.${key}`)),
-  )
+  return after.flatMap((values, index) => {
+    const was = before[index]
+    return was === undefined ? [] : changesOf(was, values)
+  })
 }
 
-function changedKeys(before: Values, after: Values): readonly string[] {
-  const changed: string[] = []
-  for (const [key, is] of after) if (isChange(before.get(key), is)) changed.push(key)
-  for (const [key, was] of before) if (!after.has(key) && isChange(was, undefined)) changed.push(key)
-  return changed
+function changesOf(was: Values, is: Values): readonly StateChange[] {
+  if (haveSameValues(was, is)) return []
+  const before = new Map(was.keys.map((key, index) => [key, was.values[index]]))
+  const after = new Map(is.keys.map((key, index) => [key, is.values[index]]))
+  const keys = new Set([...after.keys(), ...before.keys()])
+  return [...keys].flatMap((key) => {
+    const value = after.get(key)
+    return isChange(before.get(key), value) ? [changeOf(is.owner === '' ? key : `${is.owner}.${key}`, value)] : []
+  })
+}
+
+/** The usual case, without a table of the names. */
+function haveSameValues(was: Values, is: Values): boolean {
+  if (was.keys !== is.keys && !haveSameItems(was.keys, is.keys)) return false
+  for (let index = 0; index < is.keys.length; index++) {
+    if (!Object.is(was.values[index], is.values[index])) return false
+  }
+  return true
 }
 
 function isChange(was: unknown, is: unknown): boolean {
-  return !Object.is(was, is) && was !== LAZY && is !== LAZY && !isMock(is)
+  if (Object.is(was, is) || isMock(is)) return false
+  return !(was instanceof Accessor) || (is instanceof Accessor && was.get !== is.get)
 }
 
-function changeOf(name: string): StateChange {
-  return { kind: CALLS.test(name) ? 'process-state' : 'global', name }
+function changeOf(name: string, value: unknown): StateChange {
+  return {
+    kind: CALLS.test(name) ? 'process-state' : 'global',
+    name,
+    value: value instanceof Accessor ? value.get : value,
+  }
 }
 
-const CALLS = /^process\.(?:env\.|title$)|\(\)$/
+const CALLS =
+  /^process\.(?:env\.|title$|argv$|execArgv$|report\.|sourceMapsEnabled$|\w+Deprecation$|execPath$)|\)$|^https?\.globalAgent\.|^util\.inspect\.|^cluster\.s|^Error\.stackTraceLimit$/
+
+/** Which properties of an object are looked at, and which of them are accessors. */
+interface Shape {
+  readonly names: readonly string[]
+  readonly keys: readonly string[]
+  readonly accessors: ReadonlySet<string>
+}
+
+const shapes = new WeakMap<object, Shape>()
+
+/** Reads the values of an object; as long as it has the same properties, it need not be asked what they are. */
+function readShared(owner: string, object: object): Values {
+  const names = Object.getOwnPropertyNames(object)
+  const known = shapes.get(object)
+  const shape = known !== undefined && haveSameItems(known.names, names) ? known : shapeOf(object, names)
+  if (shape !== known) shapes.set(object, shape)
+  const { keys, accessors } = shape
+  const source = object as Record<string, unknown>
+  const values =
+    accessors.size === 0
+      ? keys.map((key) => source[key])
+      : keys.map((key) => (accessors.has(key) ? readAccessor(object, key) : source[key]))
+  return { owner, keys, values }
+}
 
 /** Text keys only: libraries keep under symbols what they have once per process. */
-function readShared(object: object): Values {
-  const values = new Map<string, unknown>()
-  for (const key of Object.getOwnPropertyNames(object)) {
-    if (key.startsWith('_') || key === 'exitCode') continue
-    const descriptor = Object.getOwnPropertyDescriptor(object, key) ?? {}
+function shapeOf(object: object, names: readonly string[]): Shape {
+  const keys: string[] = []
+  const accessors = new Set<string>()
+  for (const key of names) {
+    const descriptor = Object.getOwnPropertyDescriptor(object, key)
+    const isSkipped = (key.startsWith('_') && !PATCHED.has(key)) || SKIPPED.has(key)
+    if (descriptor === undefined || isSkipped) continue
     const isData = 'value' in descriptor
     if (object === process && !(isData && typeof descriptor.value === 'function')) continue
-    values.set(key, isData ? descriptor.value : LAZY)
+    keys.push(key)
+    if (!isData) accessors.add(key)
   }
-  return values
+  return { names, keys, accessors }
+}
+
+/** It may have become a value since: Node makes some of its properties when they are first read. */
+function readAccessor(object: object, key: string): unknown {
+  const descriptor = Object.getOwnPropertyDescriptor(object, key) ?? {}
+  const get: unknown = Reflect.get(descriptor, 'get') ?? Reflect.get(descriptor, 'set')
+  return typeof get === 'function' ? accessorOf(get) : descriptor.value
+}
+
+function haveSameItems(a: readonly string[], b: readonly string[]): boolean {
+  if (a.length !== b.length) return false
+  for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false
+  return true
+}
+
+function accessorOf(get: object): Accessor {
+  const known = accessors.get(get) ?? new Accessor(get)
+  accessors.set(get, known)
+  return known
 }
 
 /** Spies and fake timers, which test runners put back by themselves. */
 function isMock(value: unknown): boolean {
+  const held = value instanceof Accessor ? value.get : value
   return (
-    typeof value === 'function' &&
-    (Reflect.get(value, '_isMockFunction') === true || Object.hasOwn(value, 'mock') || Object.hasOwn(value, 'clock'))
+    typeof held === 'function' &&
+    (Reflect.get(held, '_isMockFunction') === true || Object.hasOwn(held, 'mock') || Object.hasOwn(held, 'clock'))
   )
-}
-
-function cwd(): string {
-  try {
-    return process.cwd()
-  } catch {
-    return '' // It was removed.
-  }
 }

@@ -29,6 +29,12 @@ export function replaceProperty<T extends object, K extends keyof T>(
   }
 }
 
+/** What an assignment to an accessor calls. */
+export function setterOf(descriptor: PropertyDescriptor = {}): ((this: unknown, value: unknown) => void) | undefined {
+  const set: unknown = Reflect.get(descriptor, 'set')
+  return typeof set === 'function' ? (set as (this: unknown, value: unknown) => void) : undefined
+}
+
 /** Undoes several changes, last one first. */
 export function undoAll(undos: readonly Undo[]): Undo {
   return () => {

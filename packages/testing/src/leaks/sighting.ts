@@ -36,6 +36,7 @@ const MADE_BY_NODE = new Set<LeakKind>([
   'tls-socket',
 ])
 
+const TIMERS = new Set<LeakKind>(['timeout', 'interval', 'immediate'])
 const LISTENERS = new Set<LeakKind>(['event-listener', 'event-target-listener'])
 
 /** Modules of Node that listen to what they have just made: the standard streams when they are first read, and ports of threads. */
@@ -49,7 +50,7 @@ export function sightingOf(entry: Entry, options: ResolvedLeakWatchOptions): Sig
   if (description === undefined || options.ignoredKinds.has(description.kind)) return undefined
   if (MADE_BY_NODE.has(description.kind) && isOfNode(entry, description.kind)) return undefined
   if (LISTENERS.has(description.kind) && isWiring(entry)) return undefined
-  if (description.kind === 'timeout' && isOfConnection(entry)) return undefined
+  if (TIMERS.has(description.kind) && isOfConnection(entry)) return undefined
   const frames = bestFrames(entry)
   const lines = frames.map((frame) => `${frame.name} ${placeOf(frame)}`)
   if (lines.some((line) => isIgnored(line, options.ignoredSites))) return undefined

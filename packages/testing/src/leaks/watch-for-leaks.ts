@@ -8,7 +8,8 @@ import { LEAK_WATCH_OPTION_NAMES, type LeakWatchOptions, resolveLeakWatchOptions
 /** A watch over everything that this process creates from its beginning on. */
 export interface LeakWatch {
   /**
-   * Resolves when nothing is left of what was created since the beginning of the watch, and ends the watch.
+   * Resolves when nothing is left of what was created since the beginning of the watch, and ends the watch. What another watch of the
+   * same time has thrown already is not thrown again.
    * @throws LeakError (as a rejection) that names what is left, where it was created and by whom.
    */
   assertNone(): Promise<void>
@@ -43,7 +44,7 @@ export function watchForLeaks(options: LeakWatchOptions = {}): LeakWatch {
   const finder = new LeakFinder(attention, resolved)
   return {
     async assertNone() {
-      const { leaks, report } = await finder.find().finally(attention.end)
+      const { leaks, report } = await finder.findUnreported().finally(attention.end)
       if (leaks.length > 0) throw new LeakError(report, leaks)
     },
     async find() {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
-import { LockRequestError, type LockFailure, textOf } from '@tenure/core'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Lock, type LockFailure, LockRequestError, type LockSnapshot, textOf } from '@tenure/core'
 import type { LockRequirement } from './lock-fixture.ts'
+import { within } from './within.ts'
 import { assertFails, assertStored } from './request-cases.ts'
 import { sampleRecord, unaborted } from './sample-records.ts'
 
@@ -38,6 +40,50 @@ export const cancellationCases: readonly LockRequirement[] = [
         else if (failureOf(outcome.reason) !== 'unknown-outcome') assert.equal(stored.version, lease.version)
         lease = stored
       }
+    },
+  },
+  {
+    name: 'ends a request whose signal aborts right after the call, unless it has ended by then',
+    check: async (fixture, { patienceMs }) => {
+      const lock = fixture.openLock()
+      await lock.create(sampleRecord(), unaborted())
+      for (const kind of ['get', 'update', 'get', 'update', 'get', 'update'] as const) {
+        const base = await lock.get(unaborted())
+        assert.equal(base.kind, 'present')
+        const controller = new AbortController()
+        const options = { signal: controller.signal }
+        const request: Promise<unknown> =
+          kind === 'get' ? lock.get(options) : lock.update(base, sampleRecord(), options)
+        controller.abort()
+        if (await isSettledSoon(request)) continue
+        const ended = await within(
+          patienceMs,
+          Promise.allSettled([request]).then(([{ status }]) => status),
+        )
+        assert.equal(ended, 'rejected', `a \`${kind}\` went on after its signal had aborted`)
+      }
+    },
+  },
+  {
+    name: 'lands no write after its request has ended, nor after the lock was closed',
+    check: async (fixture, { lateMs }) => {
+      const [lock, reader] = [fixture.openLock(), fixture.openLock()]
+      let lease: LockSnapshot = await lock.create(sampleRecord(), unaborted())
+      for (const abortAfterMs of [0, 2]) {
+        const controller = new AbortController()
+        const options = { signal: controller.signal }
+        const settled = Promise.allSettled([lock.update(lease, sampleRecord({ leaseTransitions: 5 }), options)])
+        if (abortAfterMs > 0) await delay(abortAfterMs)
+        controller.abort()
+        await settled
+        await assertNothingLands(reader, lateMs)
+        lease = await lock.get(unaborted())
+        assert.equal(lease.kind, 'present')
+      }
+      const last = Promise.allSettled([lock.update(lease, sampleRecord({ leaseTransitions: 6 }), unaborted())])
+      await lock.close()
+      await last
+      await assertNothingLands(reader, lateMs)
     },
   },
   {
@@ -80,4 +126,21 @@ export const cancellationCases: readonly LockRequirement[] = [
 function failureOf(error: unknown): LockFailure {
   assert.ok(error instanceof LockRequestError, `expected a LockRequestError, got ${textOf(error)}`)
   return error.failure
+}
+
+/** A lock in memory is done before anybody can abort it. */
+async function isSettledSoon(request: Promise<unknown>): Promise<boolean> {
+  const settled = request.then(
+    () => true,
+    () => true,
+  )
+  const turn = new Promise<boolean>((resolve) => setImmediate(resolve, false))
+  return Promise.race([settled, turn])
+}
+
+async function assertNothingLands(reader: Lock, lateMs: number): Promise<void> {
+  const before = await reader.get(unaborted())
+  await delay(lateMs)
+  const after = await reader.get(unaborted())
+  assert.equal(after.version, before.version, 'a write landed after its request had ended')
 }

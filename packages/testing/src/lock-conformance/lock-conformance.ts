@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { cancellationCases } from './cancellation-cases.ts'
 import type { LockConformanceCase, LockConformanceOptions, LockFixture, LockRequirement } from './lock-fixture.ts'
+import { outageCases } from './outage-cases.ts'
+import { processCases } from './process-cases.ts'
 import { requestCases } from './request-cases.ts'
 import { sampleRecord, unaborted } from './sample-records.ts'
 import { watchCases } from './watch-cases.ts'
@@ -10,17 +12,21 @@ import { watchCases } from './watch-cases.ts'
  *
  * @example
  * ```ts
- * for (const { name, run } of lockConformance({ createFixture })) test(name, run)
+ * const otherProcess = ({ path }: Fixture) => ({ module: new URL('./open-lock.js', import.meta.url), argument: path })
+ * for (const { name, run } of lockConformance({ createFixture, otherProcess, outage })) test(name, run)
  * ```
  */
 export function lockConformance<Fixture extends LockFixture>(
   options: LockConformanceOptions<Fixture>,
 ): readonly LockConformanceCase[] {
-  const context = { patienceMs: options.patienceMs ?? 10_000 }
+  const { otherProcess, outage, patienceMs = 10_000, lateMs = 1000 } = options
+  const context = { patienceMs, lateMs }
   const requirements: LockRequirement<Fixture>[] = [
     ...requestCases,
     ...cancellationCases,
     ...watchCases,
+    ...(outage === 'none' ? [] : outageCases(outage)),
+    ...(otherProcess === 'none' ? [] : processCases(otherProcess)),
     ...foreignDataCases(options),
   ]
   return requirements.map(({ name, check }) => ({

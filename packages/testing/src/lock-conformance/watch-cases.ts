@@ -60,13 +60,16 @@ export const watchCases: readonly LockRequirement[] = [
     },
   },
   {
-    name: 'reports versions in ascending order up to the last one while many writes happen',
+    name: 'reports every version, in ascending order, while many writes happen',
     check: async (fixture, { patienceMs }) => {
       const lock = fixture.openLock()
       let lease = await lock.create(sampleRecord(), unaborted())
       await using watch = WatchRecorder.start(fixture.openLock(), patienceMs)
+      await watch.untilUp()
+      const written: bigint[] = []
       for (let leaseTransitions = 5; leaseTransitions < 55; leaseTransitions++) {
         lease = await lock.update(lease, sampleRecord({ leaseTransitions }), unaborted())
+        written.push(lease.version)
       }
       await watch.until('the last write is reported', () => watch.last?.version === lease.version)
       const versions = watch.snapshots.map((snapshot) => snapshot.version ?? 0n)
@@ -74,6 +77,8 @@ export const watchCases: readonly LockRequirement[] = [
         versions.every((version, index) => index === 0 || version > (versions[index - 1] ?? 0n)),
         `expected versions to ascend, got ${versions.join(', ')}`,
       )
+      const missed = written.filter((version) => !versions.includes(version))
+      assert.deepEqual(missed, [], `expected every version to be reported, but ${missed.length} were not`)
     },
   },
   {

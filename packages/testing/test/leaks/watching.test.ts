@@ -98,9 +98,24 @@ describe('a watch', () => {
     const outer = watchForLeaks({ graceMs: GRACE_MS })
     const inner = watchForLeaks({ graceMs: GRACE_MS })
     const timer = setInterval(() => {}, 60_000)
-    expect(await messageOf(inner.assertNone())).toContain('interval')
+    expect((await inner.find()).map(({ kind }) => kind)).toEqual(['interval'])
+    inner.end()
     expect(await messageOf(outer.assertNone())).toContain('interval')
     clearInterval(timer)
+  })
+
+  it('does not throw again what a nested watch has thrown, but throws what was left since', async () => {
+    const outer = watchForLeaks({ graceMs: GRACE_MS })
+    const inner = watchForLeaks({ graceMs: GRACE_MS })
+    const timer = setInterval(() => {}, 60_000)
+    process.env['LEAKED'] = 'yes'
+    expect(await messageOf(inner.assertNone())).toMatch(/^2 leaks/)
+    const other = setTimeout(() => {}, 60_000)
+    const message = await messageOf(outer.assertNone())
+    clearInterval(timer)
+    clearTimeout(other)
+    delete process.env['LEAKED']
+    expect(message).toMatch(/^1 leak, .*\s+1\. timeout/)
   })
 
   it('counts jobs of node:crypto that go on, and none that was done at once', async () => {
@@ -149,6 +164,17 @@ describe('a watch', () => {
     fs.closeSync(fd)
   })
 
+  it('does not count a handler of a signal that was set to null', async () => {
+    const [fresh, used] = [new AbortController().signal, new AbortController().signal]
+    const leaks = watchForLeaks({ graceMs: GRACE_MS })
+    Reflect.set(fresh, 'onabort', null)
+    Reflect.set(used, 'onabort', () => {})
+    Reflect.set(used, 'onabort', () => {})
+    expect((await leaks.find()).map(({ kind, count }) => [kind, count])).toEqual([['abort-listener', 1]])
+    Reflect.set(used, 'onabort', null)
+    await leaks.assertNone()
+  })
+
   it('waits for what is on its way out', async () => {
     const leaks = watchForLeaks()
     setTimeout(() => {}, 30)
@@ -168,8 +194,8 @@ describe('a watch', () => {
 
   it('keeps thousands of listeners on one signal apart', async () => {
     const root = new AbortController()
-    const leaks = watchForLeaks({ graceMs: GRACE_MS })
     setMaxListeners(0, root.signal)
+    const leaks = watchForLeaks({ graceMs: GRACE_MS })
     const listeners = Array.from({ length: 5000 }, (_, index) => () => index)
     for (const listener of listeners) root.signal.addEventListener('abort', listener)
     const [leak] = await leaks.find()

@@ -1,11 +1,11 @@
 import { AsyncResource, createHook } from 'node:async_hooks'
-import type { Description, Entry, Ledger, TrackedThing } from '../ledger.ts'
+import type { Description, Entry, TrackedThing } from '../ledger.ts'
 import { currentOrigin, type Origin } from '../origin.ts'
 import { takeTrace } from '../trace.ts'
-import type { Tracker } from '../tracker.ts'
+import type { Tracker, TrackerContext } from '../tracker.ts'
 import { isUnobserved } from '../unobserved.ts'
 import { describeFileResource } from './file-resources.ts'
-import { describeNetResource, isTlsGone } from './net-resources.ts'
+import { describeNetResource, isConnection, isIdleInSharedPool, isTlsGone } from './net-resources.ts'
 import { describeOtherResource, isJobOver, isZlibGone } from './other-resources.ts'
 import type { ResourceFacts } from './resource-facts.ts'
 import { describeTimer, isTimerGone } from './timers.ts'
@@ -38,7 +38,8 @@ const IGNORED: ReadonlySet<string> = new Set([
  * Everything that Node keeps a record of by itself: timers, sockets, servers, watchers, processes, threads, requests. Sees also what
  * was imported before anybody watched, and what has been unref'd.
  */
-export const trackAsyncResources: Tracker = ({ ledger }) => {
+export const trackAsyncResources: Tracker = (context) => {
+  const { ledger } = context
   const entries = new Map<number, Entry>()
   const hook = createHook({
     // An option of newer releases of Node; older ones track them whatever it says, which makes every `await` several times slower.
@@ -47,7 +48,7 @@ export const trackAsyncResources: Tracker = ({ ledger }) => {
       if (isUnobserved() || IGNORED.has(type) || resource instanceof AsyncResource) return
       const trace = takeTrace()
       const parent = entries.get(triggerAsyncId)
-      entries.set(asyncId, enter(ledger, { type, resource, trace }, parent))
+      entries.set(asyncId, enter(context, { type, resource: handleOf(resource), trace }, parent))
     },
     destroy(asyncId) {
       const entry = entries.get(asyncId)
@@ -60,7 +61,7 @@ export const trackAsyncResources: Tracker = ({ ledger }) => {
   return () => hook.disable()
 }
 
-function enter(ledger: Ledger, facts: ResourceFacts, parent: Entry | undefined): Entry {
+function enter({ ledger, pools }: TrackerContext, facts: ResourceFacts, parent: Entry | undefined): Entry {
   const { type, trace } = facts
   const ref = new WeakRef(facts.resource)
   const thing: TrackedThing = {
@@ -73,8 +74,20 @@ function enter(ledger: Ledger, facts: ResourceFacts, parent: Entry | undefined):
       return resource === undefined ? undefined : describe({ type, resource, trace })
     },
     resource: { type, deref: () => ref.deref() },
+    ...(isConnection(type) && {
+      isSharedSince(serial) {
+        const resource = ref.deref()
+        return resource !== undefined && isIdleInSharedPool({ type, resource, trace }, pools, serial)
+      },
+    }),
   }
   return ledger.add(thing, { trace, origin: originOf(type, parent) })
+}
+
+/** A connection that an agent uses again is announced as if it were new, inside of something that holds it. */
+function handleOf(resource: object): object {
+  const handle: unknown = resource.constructor.name === 'ReusedHandle' ? Reflect.get(resource, 'handle') : undefined
+  return typeof handle === 'object' && handle !== null ? handle : resource
 }
 
 /** A connection is accepted on behalf of whoever made the server, with nobody on the stack. */

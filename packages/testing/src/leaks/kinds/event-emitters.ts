@@ -14,7 +14,7 @@ export const trackEventEmitters: Tracker = (context) =>
   ])
 
 /** Every constructor of an emitter calls `EventEmitter.init`. */
-function noteBirths({ births }: TrackerContext): Undo {
+function noteBirths({ ledger, births, pools }: TrackerContext): Undo {
   const holder = EventEmitter as unknown as { init: (this: EventEmitter, ...args: unknown[]) => void }
   return replaceProperty(
     holder,
@@ -22,6 +22,7 @@ function noteBirths({ births }: TrackerContext): Undo {
     (original) =>
       function init(this: EventEmitter, ...args) {
         births.note(this)
+        pools.note(this, ledger.serial)
         original.apply(this, args)
       },
   )

@@ -1,17 +1,24 @@
 import { getEventListeners } from 'node:events'
-import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'
+import type { Entry } from '../ledger.ts'
+import { replaceProperty, setterOf, type Undo, undoAll } from '../replace-property.ts'
 import type { Tracker, TrackerContext } from '../tracker.ts'
 import { trackListener } from './listeners.ts'
 
 /** Listeners on EventTargets and AbortSignals, also those of a signal that follows an older one. */
-export const trackEventTargets: Tracker = (context) =>
-  undoAll([
+export const trackEventTargets: Tracker = (context) => {
+  const entries = new WeakMap<object, Entry>()
+  return undoAll([
     noteBirthsOf(context, 'EventTarget'),
     noteBirthsOf(context, 'AbortController', (controller) => [(controller as AbortController).signal]),
     noteDerivedSignals(context),
     formatReasons(),
-    watchAddEventListener(context),
+    watchAddEventListener(context, entries),
+    watchHandlers(context, entries),
   ])
+}
+
+/** The entries of the listeners that call an `onabort` or its like. */
+type Entries = WeakMap<object, Entry>
 
 type Constructor = 'EventTarget' | 'AbortController'
 
@@ -69,7 +76,7 @@ function formatReasons(): Undo {
   )
 }
 
-function watchAddEventListener(context: TrackerContext): Undo {
+function watchAddEventListener(context: TrackerContext, entries: Entries): Undo {
   return replaceProperty(
     EventTarget.prototype,
     'addEventListener',
@@ -78,7 +85,7 @@ function watchAddEventListener(context: TrackerContext): Undo {
         const [type, listener, options] = args
         original.apply(this, args)
         if (listener === null || isWeak(options)) return
-        trackListener(context, {
+        const entry = trackListener(context, {
           target: this,
           event: type,
           listener,
@@ -86,8 +93,38 @@ function watchAddEventListener(context: TrackerContext): Undo {
           detail: `\`${type}\` on ${this.constructor.name}`,
           listenersOf: (target) => getEventListeners(target as EventTarget, type),
         })
+        if (entry !== undefined && Object.hasOwn(listener, 'handler')) entries.set(listener, entry)
       },
   )
+}
+
+/**
+ * `signal.onabort = …` adds a listener the first time only: later on, the one that is there calls something else. That may have been
+ * before anybody watched.
+ */
+function watchHandlers(context: TrackerContext, entries: Entries): Undo {
+  const own = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'onabort')
+  const set = setterOf(own)
+  if (own === undefined || set === undefined) return () => {}
+  const observed = function (this: AbortSignal, value: unknown) {
+    const before = new Set(getEventListeners(this, 'abort') as object[])
+    set.call(this, value)
+    const handler = getEventListeners(this, 'abort').find((listener) => Reflect.get(listener, 'handler') === value)
+    if (typeof value !== 'function' || handler === undefined || !before.has(handler)) return
+    const known = entries.get(handler)
+    if (known !== undefined) context.ledger.remove(known)
+    const entry = trackListener(context, {
+      target: this,
+      event: 'abort',
+      listener: handler,
+      kind: 'abort-listener',
+      detail: '`onabort` on AbortSignal',
+      listenersOf: (target) => getEventListeners(target as EventTarget, 'abort'),
+    })
+    if (entry !== undefined) entries.set(handler, entry)
+  }
+  Object.defineProperty(AbortSignal.prototype, 'onabort', { ...own, set: observed })
+  return () => void Object.defineProperty(AbortSignal.prototype, 'onabort', own)
 }
 
 /** Node itself listens weakly to the `signal` option of other listeners. */

@@ -1,5 +1,5 @@
 import type { LeakKind } from '../leak-kind.ts'
-import type { Ledger, TrackedThing } from '../ledger.ts'
+import type { Entry, Ledger, TrackedThing } from '../ledger.ts'
 import { currentOrigin } from '../origin.ts'
 import type { TrackerContext } from '../tracker.ts'
 import { isUnobserved } from '../unobserved.ts'
@@ -19,11 +19,11 @@ export interface AddedListener {
 /**
  * Enters a listener in the ledger, unless its target goes when the listener's owner goes anyway. Holds neither.
  */
-export function trackListener({ ledger, births }: TrackerContext, added: AddedListener): void {
+export function trackListener({ ledger, births }: TrackerContext, added: AddedListener): Entry | undefined {
   const { target, kind, detail } = added
   const { run } = currentOrigin()
-  if (isUnobserved() || births.isOfRun(target, run)) return
-  if (run === undefined && births.isKnown(target) && !births.isBefore(target, ledger.newestWatch)) return
+  if (isUnobserved() || births.isOfRun(target, run)) return undefined
+  if (run === undefined && births.isKnown(target) && !births.isBefore(target, ledger.newestWatch)) return undefined
   const targetRef = new WeakRef(target)
   const isAttached = attachmentOf(ledger, added)
   const thing: TrackedThing = {
@@ -34,7 +34,7 @@ export function trackListener({ ledger, births }: TrackerContext, added: AddedLi
       return target !== undefined && births.isBefore(target, serial)
     },
   }
-  ledger.add(thing)
+  return ledger.add(thing)
 }
 
 function attachmentOf(ledger: Ledger, { target, event, listener, listenersOf }: AddedListener): () => boolean {
@@ -43,9 +43,14 @@ function attachmentOf(ledger: Ledger, { target, event, listener, listenersOf }: 
   return () => {
     const target = targetRef.deref()
     const listener = listenerRef.deref()
-    if (target === undefined || listener === undefined) return false
+    if (target === undefined || listener === undefined || isIdleHandler(listener)) return false
     return present(ledger, target, event, listenersOf).has(listener)
   }
+}
+
+/** Node keeps a listener for `onabort` and its like on the target, also when there is nothing for it to call. */
+function isIdleHandler(listener: object): boolean {
+  return Object.hasOwn(listener, 'handler') && typeof Reflect.get(listener, 'handler') !== 'function'
 }
 
 let seen = new WeakMap<object, Map<string | symbol, WeakSet<object>>>()

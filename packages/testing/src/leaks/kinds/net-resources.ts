@@ -3,6 +3,7 @@ import { Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { Server as TlsServer } from 'node:tls'
 import type { LeakKind } from '../leak-kind.ts'
+import type { Pools } from '../pools.ts'
 import { rawFramesOf, type Trace } from '../trace.ts'
 import { type Described, isRefOf, nodeModulesOf, ownerOf, type ResourceFacts } from './resource-facts.ts'
 
@@ -39,6 +40,26 @@ function kindOf(type: string, resource: object, trace: Trace): LeakKind | 'nothi
 export function isTlsGone(resource: object): boolean {
   const owner = ownerOf(resource)
   return owner === undefined || Reflect.get(owner, 'destroyed') === true
+}
+
+/** Whether this may be a connection of a pool. */
+export function isConnection(type: string): boolean {
+  return type === 'TCPWRAP' || type === 'PIPEWRAP' || type === 'TLSWRAP'
+}
+
+/** Pools let the process end while nobody uses a connection: an idle one is unref'd. */
+export function isIdleInSharedPool({ resource, trace }: ResourceFacts, pools: Pools, since: number): boolean {
+  if (!isPooled(trace)) return false
+  const owner = ownerOf(resource)
+  return owner !== undefined && !isInUse(resource, owner) && !pools.isMadeSince(owner, since)
+}
+
+/** TLS is over a handle of its own, which knows. */
+function isInUse(resource: object, owner: object): boolean {
+  const handle: unknown = Reflect.get(owner, '_handle')
+  const parent: unknown = typeof handle === 'object' && handle !== null ? Reflect.get(handle, '_parent') : undefined
+  const transport = typeof parent === 'object' && parent !== null ? parent : resource
+  return isRefOf(transport) !== false
 }
 
 function serverKind(owner: object | undefined, otherwise: LeakKind): LeakKind {

@@ -1,4 +1,5 @@
 import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks'
+import { GCProfiler } from 'node:v8'
 import type { LeakKind } from '../leak-kind.ts'
 import type { Ledger } from '../ledger.ts'
 import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'
@@ -15,6 +16,7 @@ export const trackPerformanceMonitors: Tracker = ({ ledger }) => {
       off: 'disconnect',
       kind: 'performance-observer',
     }),
+    ...watchSwitch({ ledger, prototype: GCProfiler.prototype, on: 'start', off: 'stop', kind: 'handle' }),
     ...watchSwitch({ ledger, prototype: histogram, on: 'enable', off: 'disable', kind: 'event-loop-monitor' }),
   ])
 }

@@ -1,35 +1,53 @@
-import dns from 'node:dns'
-import net from 'node:net'
 import type { EntryContext, Ledger } from '../ledger.ts'
 import { currentOrigin } from '../origin.ts'
-import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'
+import { PROCESS_SETTINGS } from '../process-settings.ts'
+import { replaceProperty, setterOf, type Undo, undoAll } from '../replace-property.ts'
 import { takeTrace } from '../trace.ts'
 import type { Tracker } from '../tracker.ts'
+import { isUnobserved } from '../unobserved.ts'
 
 type Call = (this: unknown, ...args: unknown[]) => unknown
 
 /** Who has changed what there is once in a process, as far as that takes a call or an assignment that can be seen. */
 export const trackProcessSetters: Tracker = ({ ledger }) =>
   undoAll([
-    noteCalls(ledger, process, 'chdir', 'process.cwd()'),
-    noteCalls(ledger, process, 'umask', 'process.umask()'),
-    noteCalls(ledger, process, 'setUncaughtExceptionCaptureCallback', 'process.hasUncaughtExceptionCaptureCallback()'),
-    noteCalls(ledger, dns, 'setServers', 'dns.getServers()'),
-    noteCalls(ledger, dns, 'setDefaultResultOrder', 'dns.getDefaultResultOrder()'),
-    noteCalls(ledger, net, 'setDefaultAutoSelectFamily', 'net.getDefaultAutoSelectFamily()'),
+    ...PROCESS_SETTINGS.flatMap(({ name, calls = [], accessor }) => [
+      ...calls.map(([owner, method]) => noteCalls(ledger, owner, method, name)),
+      ...(accessor === undefined ? [] : [noteAssignments(ledger, accessor, name)]),
+    ]),
     noteEnvironment(ledger),
   ])
 
-function noteCalls<K extends PropertyKey>(ledger: Ledger, target: Record<K, unknown>, name: K, state: string): Undo {
+/** A function that this release of Node does not have changes nothing. */
+function noteCalls(ledger: Ledger, owner: object, method: string, state: string): Undo {
+  const target = owner as Record<string, Call>
+  if (typeof target[method] !== 'function') return () => {}
   return replaceProperty(
-    target as Record<K, Call>,
-    name,
+    target,
+    method,
     (original) =>
       function noted(...args) {
         if (args.length > 0) ledger.noteSetter(state, present())
         return original.apply(this, args)
       },
   )
+}
+
+function noteAssignments(ledger: Ledger, [owner, key]: readonly [object, string], state: string): Undo {
+  const own = Object.getOwnPropertyDescriptor(owner, key)
+  const set = setterOf(own)
+  if (own?.configurable !== true || set === undefined) return () => {}
+  const noted: PropertyDescriptor = {
+    ...own,
+    set(value) {
+      if (!isUnobserved()) ledger.noteSetter(state, present())
+      set.call(this, value)
+    },
+  }
+  Object.defineProperty(owner, key, noted)
+  return () => {
+    if (Object.getOwnPropertyDescriptor(owner, key)?.set === noted.set) Object.defineProperty(owner, key, own)
+  }
 }
 
 /** Code that has taken `process.env` before goes on with the original, which is the same variables. */

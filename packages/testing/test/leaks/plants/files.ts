@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import fs from 'node:fs'
-import { open, opendir } from 'node:fs/promises'
+import { mkdir, open, opendir, rename, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { Plant } from './plant.ts'
 
 const HERE = import.meta.filename
@@ -20,7 +21,43 @@ async function closeStream(stream: fs.WriteStream): Promise<void> {
   fs.rmSync(stream.path)
 }
 
+let leftFiles = 0
+const leftPath = () => join(tmpdir(), `leaks-left-${process.pid}-${leftFiles++}`)
+
+/** Makes something on disk, and its twin removes it. */
+function making(name: string, make: (path: string) => unknown): Plant {
+  const leak = async () => {
+    const path = leftPath()
+    await make(path)
+    return () => fs.rmSync(path, { recursive: true })
+  }
+  return { name, kind: 'file', leak, clean: async () => (await leak())() }
+}
+
+const leftPlants: readonly Plant[] = [
+  making('file left on disk', (path) => fs.writeFileSync(path, 'left')),
+  making('file left by a promise', (path) => writeFile(path, 'left')),
+  making('file left by a callback', (path) => promisify(fs.writeFile)(path, 'left')),
+  making('file left by a stream', async (path) => {
+    const stream = fs.createWriteStream(path)
+    stream.end('left')
+    await once(stream, 'close')
+  }),
+  making('file left by a file handle', async (path) => {
+    await using handle = await open(path, 'w')
+    await handle.write('left')
+  }),
+  making('copied file', (path) => fs.copyFileSync(HERE, path)),
+  making('file that was written and renamed', async (path) => {
+    await writeFile(`${path}.new`, 'left')
+    await rename(`${path}.new`, path)
+  }),
+  making('folder left on disk', (path) => mkdir(join(path, 'deeper'), { recursive: true })),
+  making('symbolic link', (path) => symlink(HERE, path)),
+]
+
 export const filePlants: readonly Plant[] = [
+  ...leftPlants,
   {
     name: 'file system watcher',
     kind: 'fs-watcher',

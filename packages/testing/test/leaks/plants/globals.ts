@@ -29,6 +29,19 @@ function replace<T extends object, K extends keyof T>(target: T, key: K, value: 
 /** What there is once in a process, and is not as it was. */
 const statePlants: readonly Plant[] = [
   {
+    name: 'new global with methods',
+    kind: 'global',
+    isAssigned: true,
+    leak: () => {
+      globals['leakedMethods'] = { leaked: () => true }
+      return () => delete globals['leakedMethods']
+    },
+    clean: () => {
+      globals['leakedMethods'] = { leaked: () => true }
+      delete globals['leakedMethods']
+    },
+  },
+  {
     name: 'environment variable',
     kind: 'process-state',
     leak: () => {
@@ -78,7 +91,7 @@ const statePlants: readonly Plant[] = [
   {
     name: 'patched standard output',
     kind: 'global',
-    isUnplaced: true,
+    isAssigned: true,
     leak: () => replace(process.stdout, 'write', () => true),
     clean: () => replace(process.stdout, 'write', () => true)(),
   },
@@ -105,14 +118,14 @@ const statePlants: readonly Plant[] = [
   {
     name: 'patched function of Node',
     kind: 'global',
-    isUnplaced: true,
+    isAssigned: true,
     leak: () => replace(fs, 'readFileSync', (() => '') as unknown as typeof fs.readFileSync),
     clean: () => replace(fs, 'readFileSync', (() => '') as unknown as typeof fs.readFileSync)(),
   },
   {
     name: 'patched console',
     kind: 'global',
-    isUnplaced: true,
+    isAssigned: true,
     leak: () => replace(console, 'debug', () => {}),
     clean: () => replace(console, 'debug', () => {})(),
   },

@@ -5,6 +5,7 @@ import { networkPlants } from './network.ts'
 import { observerPlants } from './observers.ts'
 import type { Plant } from './plant.ts'
 import { processPlants } from './processes.ts'
+import { settingPlants } from './settings.ts'
 import { tenurePlants } from './tenure.ts'
 import { timerPlants } from './timers.ts'
 
@@ -19,5 +20,6 @@ export const plants: readonly Plant[] = [
   ...processPlants,
   ...observerPlants,
   ...globalPlants,
+  ...settingPlants,
   ...tenurePlants,
 ]

@@ -5,17 +5,20 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tls from 'node:tls'
-import { Agent, request } from 'undici'
+import { Agent, EnvHttpProxyAgent, fetch as undiciFetch, request } from 'undici'
 import { CertificateAuthority } from '../../../src/api-server/certificate-authority.ts'
 import { close, destroy, listen, portOf } from './loopback.ts'
-import type { Plant } from './plant.ts'
+import { kept, letGo, type Plant } from './plant.ts'
 
 const HOST = '127.0.0.1'
 const authority = CertificateAuthority.create('leaks')
 const secure = authority.issueServerCertificate([HOST])
 
 /** Servers that are there before anybody watches, for clients to leak connections to. */
-const web = http.createServer((_request, response) => response.end('ok'))
+const web = http.createServer((request, response) => {
+  if (request.url === '/endless') response.write('o')
+  else response.end('ok')
+})
 const echo = net.createServer((socket) => socket.on('error', () => {}))
 const secureEcho = tls.createServer(secure, (socket) => socket.on('error', () => {}))
 const unixPath = join(tmpdir(), `leaks-${process.pid}.sock`)
@@ -39,6 +42,9 @@ async function prepareUnix(): Promise<() => unknown> {
   unixEcho.unref()
   return () => close(unixEcho)
 }
+
+/** There before anybody watches: whoever has made it shares it. */
+const olderAgent = new http.Agent({ keepAlive: true })
 
 const url = () => `http://${HOST}:${portOf(web)}/`
 
@@ -164,17 +170,45 @@ export const networkPlants: readonly Plant[] = [
       const agent = new http.Agent({ keepAlive: true })
       await getWith(agent)
       agent.destroy()
+      await getWith(http.globalAgent)
+      await getWith(olderAgent)
     },
   },
   {
-    name: 'keep-alive pool of fetch',
+    name: 'body of fetch that nobody reads',
     kind: 'keep-alive-socket',
     prepare: prepared(web),
     leak: async () => {
-      await (await fetch(url())).text()
-      return () => web.closeAllConnections()
+      const response = await fetch(`${url()}endless`)
+      kept.push(response)
+      return async () => {
+        letGo()
+        await response.body?.cancel()
+      }
     },
-    clean: async () => (await fetch(url(), { headers: { connection: 'close' } })).text(),
+    clean: async () => (await fetch(url())).text(),
+  },
+  {
+    name: 'pool of undici for fetch',
+    kind: 'keep-alive-socket',
+    prepare: prepared(web),
+    leak: async () => {
+      const dispatcher = new Agent()
+      await (await undiciFetch(url(), { dispatcher })).text()
+      return () => dispatcher.destroy()
+    },
+    clean: async () => (await undiciFetch(url())).text(),
+  },
+  {
+    name: 'pool of a proxy agent',
+    kind: 'keep-alive-socket',
+    prepare: prepared(web),
+    leak: async () => {
+      const dispatcher = new EnvHttpProxyAgent()
+      await (await request(url(), { dispatcher })).body.text()
+      return () => dispatcher.destroy()
+    },
+    clean: async () => (await request(url())).body.text(),
   },
   {
     name: 'keep-alive pool of undici',

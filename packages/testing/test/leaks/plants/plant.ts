@@ -8,6 +8,8 @@ export interface Plant {
   readonly kind: string
   /** Whether nobody can see where it was done: an assignment to an object of the process shows afterwards only. */
   readonly isUnplaced?: boolean
+  /** Whether what was assigned shows where it was written, but not who has assigned it. */
+  readonly isAssigned?: boolean
   /** What has to be there before anybody watches. */
   readonly prepare?: () => Promise<CleanUp>
   /** Leaves something behind. */

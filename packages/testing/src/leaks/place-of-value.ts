@@ -1,0 +1,81 @@
+import { Session } from 'node:inspector'
+import type { Trace } from './trace.ts'
+import { unobserved } from './unobserved.ts'
+
+interface Location {
+  readonly scriptId: string
+  readonly lineNumber: number
+  readonly columnNumber: number
+}
+
+interface InternalProperty {
+  readonly name: string
+  readonly value?: { readonly value?: unknown }
+}
+
+/** Under this name V8 is shown a value for a moment. */
+const SHOWN = '__tenureLeakShown'
+
+/**
+ * Where a function was written, or the class or the first method of an object: all that can be said of what was put somewhere by an
+ * assignment, which leaves no trace. Empty where V8 does not tell, and for plain data.
+ */
+export function placeOfValue(value: unknown): Trace {
+  const code = codeOf(value)
+  if (code === undefined) return []
+  try {
+    return unobserved(() => locate(code))
+  } catch {
+    return [] // No inspector in this Node.
+  }
+}
+
+function codeOf(value: unknown): object | undefined {
+  if (typeof value === 'function') return value
+  if (typeof value !== 'object' || value === null) return undefined
+  const { constructor } = value
+  if (typeof constructor === 'function' && !isNative(constructor)) return constructor
+  return Object.values(Object.getOwnPropertyDescriptors(value))
+    .map(({ value }) => value as unknown)
+    .find((method): method is () => void => typeof method === 'function' && !isNative(method))
+}
+
+function isNative(code: object): boolean {
+  return Function.prototype.toString.call(code).includes('[native code]')
+}
+
+/** A session of this thread answers before `post()` returns. */
+function locate(code: object): Trace {
+  const session = new Session()
+  const urls = new Map<string, string>()
+  session.connect()
+  try {
+    session.on('Debugger.scriptParsed', ({ params }) => urls.set(params.scriptId, params.url))
+    session.post('Debugger.enable')
+    const location = locationOf(session, code)
+    const url = location === undefined ? undefined : urls.get(location.scriptId)
+    if (location === undefined || url === undefined || url === '') return []
+    const { lineNumber, columnNumber } = location
+    return [{ functionName: '', scriptName: url, lineNumber: lineNumber + 1, columnNumber: columnNumber + 1 }]
+  } finally {
+    session.disconnect()
+  }
+}
+
+function locationOf(session: Session, code: object): Location | undefined {
+  Object.defineProperty(globalThis, SHOWN, { value: code, configurable: true })
+  let location: Location | undefined
+  try {
+    session.post('Runtime.evaluate', { expression: SHOWN }, (_error, { result }) => {
+      session.post('Runtime.getProperties', { objectId: result.objectId ?? '' }, (_failure, { internalProperties }) => {
+        const found = (internalProperties as InternalProperty[] | undefined)?.find(
+          ({ name }) => name === '[[FunctionLocation]]',
+        )
+        location = found?.value?.value as Location | undefined
+      })
+    })
+  } finally {
+    Reflect.deleteProperty(globalThis, SHOWN)
+  }
+  return location
+}

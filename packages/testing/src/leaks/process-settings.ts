@@ -1,0 +1,188 @@
+import cluster from 'node:cluster'
+import crypto from 'node:crypto'
+import dns from 'node:dns'
+import dnsPromises from 'node:dns/promises'
+import events, { EventEmitter } from 'node:events'
+import http from 'node:http'
+import https from 'node:https'
+import module from 'node:module'
+import net from 'node:net'
+import os from 'node:os'
+import stream from 'node:stream'
+import { inspect } from 'node:util'
+import { globalDispatcher } from './pools.ts'
+
+/** Something that there is once in a process, that can be read, and that a call or an assignment changes. */
+export interface ProcessSetting {
+  /** What to call it in a report. */
+  readonly name: string
+  /** What it is now; equal values mean that it is as it was. */
+  readonly read: () => unknown
+  /** The functions that change it, for the place of the last change. */
+  readonly calls?: readonly (readonly [owner: object, method: string])[]
+  /** The accessor that changes it when somebody assigns to it. */
+  readonly accessor?: readonly [owner: object, key: string]
+}
+
+/** Functions that a release of Node, or a platform, may not have. */
+const optional = {
+  getDefaultHighWaterMark: Reflect.get(stream, 'getDefaultHighWaterMark') as
+    ((isObject: boolean) => number) | undefined,
+  attemptTimeout: Reflect.get(net, 'getDefaultAutoSelectFamilyAttemptTimeout') as (() => number) | undefined,
+}
+
+const DEPRECATIONS = [
+  'noDeprecation',
+  'throwDeprecation',
+  'traceDeprecation',
+  'traceProcessWarnings',
+  'execPath',
+] as const
+const REPORT = ['directory', 'filename', 'compact', 'signal', 'excludeNetwork'] as const
+const REPORT_ON = ['reportOnFatalError', 'reportOnSignal', 'reportOnUncaughtException'] as const
+const AGENT = ['maxSockets', 'maxFreeSockets', 'maxTotalSockets', 'keepAlive', 'keepAliveMsecs', 'scheduling'] as const
+
+/** Every setting of the process that can be read cheaply. */
+export const PROCESS_SETTINGS: readonly ProcessSetting[] = [
+  { name: 'process.cwd()', read: cwd, calls: [[process, 'chdir']] },
+  { name: 'process.umask()', read: () => process.umask(), calls: [[process, 'umask']] },
+  { name: 'process.title', read: () => process.title },
+  { name: 'process.argv', read: () => process.argv.join('\0') },
+  { name: 'process.execArgv', read: () => process.execArgv.join('\0') },
+  ...DEPRECATIONS.map((key) => ({ name: `process.${key}`, read: () => Reflect.get(process, key) })),
+  ...identities(),
+  {
+    name: 'process.hasUncaughtExceptionCaptureCallback()',
+    read: () => process.hasUncaughtExceptionCaptureCallback(),
+    calls: [[process, 'setUncaughtExceptionCaptureCallback']],
+  },
+  {
+    name: 'process.sourceMapsEnabled',
+    read: () => Reflect.get(process, 'sourceMapsEnabled'),
+    calls: [
+      [process, 'setSourceMapsEnabled'],
+      [module, 'setSourceMapsSupport'],
+    ],
+  },
+  ...[...REPORT, ...REPORT_ON].map((key) => ({
+    name: `process.report.${key}`,
+    read: () => Reflect.get(process.report, key),
+  })),
+  {
+    name: 'dns.getServers()',
+    read: () => dns.getServers().join(' '),
+    calls: [
+      [dns, 'setServers'],
+      [dnsPromises, 'setServers'],
+    ],
+  },
+  {
+    name: 'dns.getDefaultResultOrder()',
+    read: () => dns.getDefaultResultOrder(),
+    calls: [
+      [dns, 'setDefaultResultOrder'],
+      [dnsPromises, 'setDefaultResultOrder'],
+    ],
+  },
+  {
+    name: 'net.getDefaultAutoSelectFamily()',
+    read: () => net.getDefaultAutoSelectFamily(),
+    calls: [[net, 'setDefaultAutoSelectFamily']],
+  },
+  {
+    name: 'net.getDefaultAutoSelectFamilyAttemptTimeout()',
+    read: () => optional.attemptTimeout?.(),
+    calls: [[net, 'setDefaultAutoSelectFamilyAttemptTimeout']],
+  },
+  {
+    name: 'EventEmitter.defaultMaxListeners',
+    read: () => EventEmitter.defaultMaxListeners,
+    calls: [[events, 'setMaxListeners']],
+  },
+  {
+    name: 'EventEmitter.captureRejections',
+    read: () => Reflect.get(EventEmitter, 'captureRejections'),
+  },
+  { name: 'dns.lookup', read: () => dns.lookup },
+  { name: 'process.stdout.write', read: () => Reflect.get(process.stdout, 'write') },
+  { name: 'process.stderr.write', read: () => Reflect.get(process.stderr, 'write') },
+  { name: 'undici.getGlobalDispatcher()', read: () => globalDispatcher(2) },
+  { name: 'undici.getGlobalDispatcher() of fetch()', read: () => globalDispatcher(1) },
+  { name: 'http.globalAgent', read: () => http.globalAgent, accessor: [http, 'globalAgent'] },
+  { name: 'https.globalAgent', read: () => https.globalAgent, accessor: [https, 'globalAgent'] },
+  ...AGENT.flatMap((key) => [
+    { name: `http.globalAgent.${key}`, read: () => Reflect.get(http.globalAgent, key) },
+    { name: `https.globalAgent.${key}`, read: () => Reflect.get(https.globalAgent, key) },
+  ]),
+  ...[false, true].map((isObject) => ({
+    name: `stream.getDefaultHighWaterMark(${isObject})`,
+    read: () => optional.getDefaultHighWaterMark?.(isObject),
+    calls: [[stream, 'setDefaultHighWaterMark'] as const],
+  })),
+  { name: 'os.getPriority()', read: priority, calls: [[os, 'setPriority']] },
+  {
+    name: 'util.inspect.defaultOptions',
+    read: () => valuesOf(inspect.defaultOptions),
+  },
+  {
+    name: 'crypto.getFips()',
+    read: () => crypto.getFips(),
+    calls: [[crypto, 'setFips']],
+    accessor: [crypto, 'fips'],
+  },
+  {
+    name: 'cluster.settings',
+    read: () => valuesOf(cluster.settings),
+    calls: [
+      [cluster, 'setupPrimary'],
+      [cluster, 'setupMaster'],
+    ],
+  },
+  { name: 'trace_events.getEnabledCategories()', read: traceCategories },
+  { name: 'cluster.schedulingPolicy', read: () => cluster.schedulingPolicy },
+]
+
+/** Who the process runs as. Windows knows none of them. */
+function identities(): readonly ProcessSetting[] {
+  return (['uid', 'gid', 'euid', 'egid', 'groups'] as const).flatMap((name) => {
+    const read: unknown = Reflect.get(process, `get${name}`)
+    if (typeof read !== 'function') return []
+    const calls = [`set${name}`, ...(name === 'groups' ? ['initgroups'] : [])]
+    return [
+      {
+        name: `process.get${name}()`,
+        read: () => String(read.call(process)),
+        calls: calls.map((call) => [process, call] as const),
+      },
+    ]
+  })
+}
+
+function cwd(): string {
+  try {
+    return process.cwd()
+  } catch {
+    return '' // It was removed.
+  }
+}
+
+function priority(): number | undefined {
+  try {
+    return os.getPriority()
+  } catch {
+    return undefined // Where the system does not allow it.
+  }
+}
+
+function traceCategories(): string | undefined {
+  try {
+    return process.getBuiltinModule('node:trace_events').getEnabledCategories()
+  } catch {
+    return undefined // A Node that was built without them, or a worker.
+  }
+}
+
+/** The entries of an object as one text. */
+function valuesOf(object: object): string {
+  return Object.entries(object).map(String).join(' ')
+}
