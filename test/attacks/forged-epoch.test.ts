@@ -58,6 +58,21 @@ test('no writer of a guarded object can keep later terms out by an epoch that no
   expect((await writer.send('PATCH', held, annotated(epoch), MERGE_PATCH)).status).toBe(422)
 })
 
+test('a term may write whose epoch continues above that of another store', async () => {
+  const { writer, leases, epoch, path, options } = await openNamespace()
+  const least = epoch + 5_000_000n
+  await cluster.apply(termCheck(options))
+  const held = `${path}/held`
+  await cluster.admin.expect('POST', path, { metadata: { name: 'held', annotations: stamp(epoch) } })
+  const write = async (value: bigint) =>
+    (await writer.send('PATCH', held, { metadata: { annotations: stamp(value) } }, MERGE_PATCH)).status
+  await until('the fence to hold', async () => (await write(least)) === 422)
+  const annotations = { 'tenure.dev/least-epoch': String(least) }
+  await cluster.admin.expect('PATCH', leases, { metadata: { annotations } }, MERGE_PATCH)
+  await until('the fence to know the Lease', async () => (await write(least)) === 200)
+  expect([await write(epoch), await write(least + 1_000_000n)]).toEqual([422, 422])
+})
+
 test('no writer gets past the holder check by leaving alone the annotation that the holder wrote', async () => {
   const { user, writer, path, options } = await openNamespace()
   await cluster.apply(holderCheck({ ...options, writers: [user], recognizeBy: 'annotation' }))

@@ -8,7 +8,7 @@ export { errorOf, isA } from './error-of.ts'
 export { textOf } from './text-of.ts'
 export { safeLogger } from './ports/safe-logger.ts'
 export { SelfWaitError } from './term/self-wait.ts'
-export { ANNOTATION_PREFIX, formatMicroTime, type LeaseRecord } from './lock/lease-record.ts'
+export { ANNOTATION_PREFIX, formatMicroTime, type LeaseRecord, withoutHints } from './lock/lease-record.ts'
 export type {
   AbsentLease,
   HolderObserver,

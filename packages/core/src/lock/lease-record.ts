@@ -46,6 +46,11 @@ export function withLeastEpoch(record: LeaseRecord, least: bigint): LeaseRecord 
   return { ...record, annotations: least === 0n ? annotations : { ...annotations, [LEAST_EPOCH]: String(least) } }
 }
 
+/** The record without the annotations that only speed up a handover. */
+export function withoutHints(record: LeaseRecord): LeaseRecord {
+  return withLeastEpoch({ ...record, annotations: {} }, leastEpochOf(record))
+}
+
 /**
  * Formats a wall-clock time as a Kubernetes MicroTime: RFC 3339 in UTC with exactly six fractional digits. The API server
  * refuses any other number of digits.

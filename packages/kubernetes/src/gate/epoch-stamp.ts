@@ -5,6 +5,9 @@ import { findMember, isObjectAt, withMembers, withValue } from './json-splice.ts
 /** The annotation that holds the epoch of the term that last wrote an object, as a decimal number. */
 export const EPOCH_ANNOTATION: string = `${ANNOTATION_PREFIX}epoch`
 
+/** The annotation of a Lease that states the least epoch of its next term, where the versions of its store do not count on. */
+export const LEAST_EPOCH_ANNOTATION: string = `${ANNOTATION_PREFIX}least-epoch`
+
 /** The annotation that names the lease whose epochs {@link EPOCH_ANNOTATION} counts. */
 export const LEASE_ANNOTATION: string = `${ANNOTATION_PREFIX}lease`
 

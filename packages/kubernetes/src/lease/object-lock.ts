@@ -1,5 +1,6 @@
 import {
   LockRequestError,
+  withoutHints,
   type LeaseRecord,
   type Lock,
   type LockObserver,
@@ -156,16 +157,16 @@ export class ObjectLock implements Lock {
 }
 
 /**
- * Sends a record; once more without the annotations of Tenure when the server finds the content invalid (422). The annotations only
- * speed up a handover. They do not fit where other clients have filled the 256 KiB that an object has for annotations, and without
- * this the lease could be neither taken nor released.
+ * Sends a record; once more without its hints when the server finds the content invalid (422). The hints do not fit where other clients
+ * have filled the 256 KiB that an object has for annotations, and without this the lease could be neither acquired nor released.
  */
 async function sendFitting(send: (record: LeaseRecord) => Promise<unknown>, record: LeaseRecord): Promise<unknown> {
   try {
     return await send(record)
   } catch (error) {
+    const least = withoutHints(record)
     const isInvalid = error instanceof ApiRequestError && error.statusCode === 422
-    if (!isInvalid || Object.keys(record.annotations).length === 0) throw error
-    return send({ ...record, annotations: {} })
+    if (!isInvalid || Object.keys(least.annotations).length === Object.keys(record.annotations).length) throw error
+    return send(least)
   }
 }

@@ -1,5 +1,5 @@
 import type { V1Validation } from '@kubernetes/client-node'
-import { EPOCH_ANNOTATION, LEASE_ANNOTATION } from '../gate/epoch-stamp.ts'
+import { EPOCH_ANNOTATION, LEASE_ANNOTATION, LEAST_EPOCH_ANNOTATION } from '../gate/epoch-stamp.ts'
 import { assertFenceOptions, FENCE_OPTION_NAMES, guardedRules, leaseRule, type FenceOptions } from './fence-options.ts'
 import { celAnnotation, celString, fencePolicy, type FencePolicy } from './fence-policy.ts'
 
@@ -25,7 +25,7 @@ export interface TermCheckOptions extends FenceOptions {
  * | delete, deletecollection | no: they carry no object |
  * | a patch that does not name the annotation | no: it leaves the stored one as it is, as the writes of others have to |
  *
- * An epoch is a version of the Lease, so the server takes none that is more than 100,000 ahead of the version that it knows: a
+ * An epoch is a version of the Lease, or the least epoch that the Lease states, so the server takes none that is more than 100,000 ahead of the version that it knows: a
  * forged epoch cannot keep later terms out for longer than the cluster takes for so many writes. The `epochBinding` does this; while
  * the Lease does not exist, an epoch is bounded by 2^53 alone. Leave that binding out where the lease is kept elsewhere.
  *
@@ -59,9 +59,10 @@ export function termCheck(options: TermCheckOptions): FencePolicy {
         { name: 'givenLease', expression: celAnnotation('object', LEASE_ANNOTATION) },
         { name: 'storedIsEpoch', expression: isEpoch('variables.stored') },
         { name: 'givenIsEpoch', expression: isEpoch('variables.given') },
+        { name: 'least', expression: celAnnotation('params', LEAST_EPOCH_ANNOTATION) },
         {
           name: 'largest',
-          expression: `params == null ? ${LARGEST_EPOCH} : int(params.metadata.resourceVersion) + ${LARGEST_LEAD}`,
+          expression: `params == null ? ${LARGEST_EPOCH} : ${LARGEST_LEAD} + (${LEASE_EPOCH})`,
         },
       ],
       validations: VALIDATIONS,
@@ -74,6 +75,11 @@ export function termCheck(options: TermCheckOptions): FencePolicy {
  * which the term began, and other objects have been written since the last one that it has.
  */
 const LARGEST_LEAD = 100_000
+
+/** The version of the Lease, or the least epoch that it states where that is greater: after a restore, or in another store. */
+const LEASE_EPOCH =
+  `variables.least.matches('^[1-9][0-9]{0,17}$') && int(variables.least) > int(params.metadata.resourceVersion) ` +
+  '? int(variables.least) : int(params.metadata.resourceVersion)'
 
 /** No store has counted to it; where there is no Lease to compare with, this much is certain. */
 const LARGEST_EPOCH = Number.MAX_SAFE_INTEGER

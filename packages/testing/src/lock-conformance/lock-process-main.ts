@@ -1,4 +1,11 @@
-import { LockRequestError, type Lock, type LockFailure, type LockSnapshot, type PresentLease } from '@tenure/core'
+import {
+  LockRequestError,
+  textOf,
+  type Lock,
+  type LockFailure,
+  type LockSnapshot,
+  type PresentLease,
+} from '@tenure/core'
 import type { Answer, Contest, ProcessRequest, StoredLease, Win } from './lock-process.ts'
 import { sampleRecord, unaborted } from './sample-records.ts'
 
@@ -25,7 +32,7 @@ async function answer({ id, request }: ProcessRequest): Promise<void> {
     (error: unknown) => ({
       kind: 'failed',
       id,
-      message: error instanceof Error ? error.message : String(error),
+      message: textOf(error),
       failure: error instanceof LockRequestError ? error.failure : undefined,
     }),
   )

@@ -6,6 +6,7 @@ import tls from 'node:tls'
 import util from 'node:util'
 import v8 from 'node:v8'
 import workerThreads from 'node:worker_threads'
+import { textOf } from '@tenure/core'
 import type { Entry, Ledger } from '../ledger.ts'
 import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'
 import type { Tracker } from '../tracker.ts'
@@ -42,7 +43,7 @@ const SETTINGS: readonly UnreadableSetting[] = [
     module: 'worker_threads',
     owner: workerThreads,
     method: 'setEnvironmentData',
-    keyOf: ([key]) => String(key),
+    keyOf: ([key]) => textOf(key),
     before: ([key]) => workerThreads.getEnvironmentData(key as string),
     after: ([key]) => workerThreads.getEnvironmentData(key as string),
   },
@@ -57,9 +58,9 @@ const SETTINGS: readonly UnreadableSetting[] = [
     module: 'v8',
     owner: v8,
     method: 'setFlagsFromString',
-    keyOf: ([flag]) => nameOfFlag(String(flag)),
-    before: ([flag]) => negationOf(String(flag)),
-    after: ([flag]) => String(flag).trim().replaceAll('_', '-'),
+    keyOf: ([flag]) => nameOfFlag(textOf(flag)),
+    before: ([flag]) => negationOf(textOf(flag)),
+    after: ([flag]) => textOf(flag).trim().replaceAll('_', '-'),
   },
   { module: 'http', owner: http, method: 'setMaxIdleHTTPParsers', before: () => 1000, after: ([max]) => max },
   {
