@@ -64,9 +64,9 @@ test('a term may write whose epoch continues above that of another store', async
   await cluster.apply(termCheck(options))
   const held = `${path}/held`
   await cluster.admin.expect('POST', path, { metadata: { name: 'held', annotations: stamp(epoch) } })
-  const write = async (value: bigint) =>
-    (await writer.send('PATCH', held, { metadata: { annotations: stamp(value) } }, MERGE_PATCH)).status
-  await until('the fence to hold', async () => (await write(least)) === 422)
+  const write = async (value: bigint, query = '') =>
+    (await writer.send('PATCH', `${held}${query}`, { metadata: { annotations: stamp(value) } }, MERGE_PATCH)).status
+  await until('the fence to hold', async () => (await write(least, '?dryRun=All')) === 422)
   const annotations = { 'tenure.dev/least-epoch': String(least) }
   await cluster.admin.expect('PATCH', leases, { metadata: { annotations } }, MERGE_PATCH)
   await until('the fence to know the Lease', async () => (await write(least)) === 200)
