@@ -55,9 +55,14 @@ export class MultiLock implements Lock {
     return this.#snapshot(this.#pair())
   }
 
-  create(record: LeaseRecord, options: LockRequestOptions): Promise<PresentLease> {
+  async create(record: LeaseRecord, options: LockRequestOptions): Promise<PresentLease> {
+    const known = this.#pair()
+    if (known.primary.kind === 'absent' && known.secondary.kind === 'absent') {
+      return this.#writeBoth(ABSENT, record, options)
+    }
+    // One of the two may be left of a lease that counts as absent. What is known of it may be out of date.
+    await this.get(options)
     const pair = this.#pair()
-    // One of the two may be left of a lease that counts as absent.
     return this.#writeBoth(combine(pair, this.#own) === undefined ? pair : ABSENT, record, options)
   }
 
