@@ -168,8 +168,22 @@ export class ReplicaProcess implements AsyncDisposable {
   }
 
   #readLog(line: string): void {
-    this.logs.record(JSON.parse(line))
+    this.logs.record(parseLogLine(line))
   }
 }
 
 type CommandBody = ReplicaCommand extends infer C ? (C extends ReplicaCommand ? Omit<C, 'id'> : never) : never
+
+/** @throws Error for a line in which a key stands twice: parsers keep one of the values, and not the same one. */
+function parseLogLine(line: string): LogLine {
+  const parsed = JSON.parse(line) as LogLine
+  const keys = new Set<string>()
+  JSON.parse(line, (key, value: unknown) => (keys.add(key), value))
+  const isTwice = [...keys].find((key) => key !== '' && countOf(line, key) > countOf(JSON.stringify(parsed), key))
+  if (isTwice !== undefined) throw new Error(`The key ${isTwice} stands twice in the line ${line}`)
+  return parsed
+}
+
+function countOf(text: string, key: string): number {
+  return text.split(`${JSON.stringify(key)}:`).length
+}

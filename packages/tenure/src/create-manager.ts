@@ -92,7 +92,8 @@ export class ProcessManager extends Manager {
 
 function wire(options: CreateManagerOptions, resolved: ResolvedOptions): ProcessManager {
   const { identity, lease, featureGates, kubeConfigPath, env } = resolved
-  const logger = createLogger(options.logger, resolved)
+  const bareLogger = createLogger(options.logger, resolved)
+  const logger = bareLogger.child({ identity })
   const kubernetes = new Cluster({ kubeConfig: options.kubeConfig, kubeConfigPath, env, logger })
   const cluster = options.lock === undefined ? kubernetes : undefined
   const createLock = options.lock ?? ((leaseOptions: LeaseOptions) => kubernetes.lock(leaseOptions))
@@ -112,7 +113,8 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
       lease,
       featureGates,
       services,
-      logger,
+      // The manager adds the identity to its lines by itself.
+      logger: bareLogger,
       createLock,
       // Controllers are the same with and without a port.
       extensions: [ops === undefined ? new TermRegistries() : ops.extension],
@@ -139,7 +141,6 @@ function supervision({
 }
 
 /** Writes synchronously: the last lines before an exit are the ones that matter most. */
-function createLogger(given: Logger | undefined, { identity, logLevel }: ResolvedOptions): Logger {
-  const logger: Logger = given ?? pino({ level: logLevel }, pino.destination({ sync: true }))
-  return safeLogger(logger).child({ identity })
+function createLogger(given: Logger | undefined, { logLevel }: ResolvedOptions): Logger {
+  return safeLogger(given ?? pino({ level: logLevel }, pino.destination({ sync: true })))
 }

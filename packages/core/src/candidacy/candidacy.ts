@@ -28,7 +28,7 @@ import { publishEvent } from './channels.ts'
 import type { DeadlineGuard } from '../watchdog/watchdog.ts'
 import type { CandidacyOptions } from './candidacy-options.ts'
 import { describeState, isSameState } from './describe-state.ts'
-import { logEvent } from './event-log.ts'
+import { EventLog } from './event-log.ts'
 import { LeaseNotices } from './lease-notices.ts'
 import { explain } from './explain.ts'
 import type { CandidacyEvent, CandidacyState, DrainOutcome, TermOverEvent } from './events.ts'
@@ -70,6 +70,7 @@ export class Candidacy {
   readonly #options: CandidacyOptions
   readonly #registrations: Registration[] = []
   readonly #notices: LeaseNotices
+  readonly #log: EventLog
   readonly #seen = new WeakSet<Controller>()
   readonly #stopped = Promise.withResolvers<void>()
   readonly #termWaiters: ((event: TermOverEvent) => void)[] = []
@@ -92,6 +93,7 @@ export class Candidacy {
     this.#options = options
     this.lease = options.lease.name
     this.leaseOptions = options.lease
+    this.#log = new EventLog(options)
     this.#notices = new LeaseNotices({ logger: options.logger, lease: this.lease })
     const election = new HealthRegistry()
     election.register('leader-election', () => this.#assertHealthy())
@@ -279,7 +281,7 @@ export class Candidacy {
         this.#emit({ kind: 'leader-observed', identity: effect.identity })
         break
       case 'renewed':
-        this.#lastProblem = undefined
+        this.#onRequestSucceeded()
         this.#emit({ ...effect, remainingMs: this.#run?.leadership.remainingMs() ?? 0 })
         break
       case 'request-failed':
@@ -479,11 +481,15 @@ export class Candidacy {
     const to = withJsonForm(describeState(state, { run: this.#run, wedged: this.#wedged }))
     const from = this.#state
     if (state.kind === 'leading' || state.kind === 'reserving') this.#refusal = undefined
-    if (state.kind === 'following' && state.memory.watch === 'up' && this.hasObservedLease)
-      this.#lastProblem = undefined
+    if (state.kind === 'following' && state.memory.watch === 'up' && this.hasObservedLease) this.#onRequestSucceeded()
     if (isSameState(from, to)) return
     this.#state = to
     this.#emit({ kind: 'state', from, to })
+  }
+
+  #onRequestSucceeded(): void {
+    this.#lastProblem = undefined
+    this.#log.requestSucceeded(this.lease)
   }
 
   #assertHealthy(): void {
@@ -525,10 +531,8 @@ export class Candidacy {
 
   #emit(event: DistributiveOmit<CandidacyEvent, 'lease'>): void {
     const full = withJsonForm<CandidacyEvent>({ lease: this.lease, ...event })
-    const { identity } = this.#options.config
-    const context = { identity, epoch: this.#run?.leadership.epoch }
     try {
-      logEvent(this.#options.logger, full, context)
+      this.#log.write(full, this.#run?.leadership.epoch)
       publishEvent(full)
       this.#options.onEvent(full)
     } catch (err) {

@@ -1,17 +1,61 @@
+import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
-import type { CandidacyEvent } from './events.ts'
 import { textOf } from '../text-of.ts'
+import type { CandidacyEvent } from './events.ts'
+import { RequestFailures } from './request-failures.ts'
 import { describeTasks } from './wedged-error.ts'
 
-/** Who writes a line: the identity of the replica, and the epoch of its present term. */
-export interface LogContext {
-  readonly identity: string
-  readonly epoch: bigint | undefined
+/**
+ * Writes one line for every event that an operator cares about: to which lease and term, what happened, and why. The identity of the
+ * replica is a binding of the logger. Of the failed requests of an outage, it writes those that are news.
+ */
+export class EventLog {
+  readonly #logger: Logger
+  readonly #clock: Clock
+  readonly #failures = new RequestFailures()
+
+  constructor({ logger, clock }: { readonly logger: Logger; readonly clock: Clock }) {
+    this.#logger = logger
+    this.#clock = clock
+  }
+
+  /** @param epoch that of the present term; undefined outside of terms */
+  write(event: CandidacyEvent, epoch: bigint | undefined): void {
+    const base = { lease: event.lease, ...(epoch !== undefined && { epoch }) }
+    if (event.kind === 'request-failed') this.#requestFailed(event, base)
+    else writeEvent(this.#logger, event, base)
+  }
+
+  /** Tells that requests to the lease get through. */
+  requestSucceeded(lease: string): void {
+    const outage = this.#failures.succeeded(this.#clock.now())
+    // A single failure, such as a lost race, is no outage.
+    if (outage === undefined || outage.failures === 1) return
+    const { failures, lastedMs } = outage
+    this.#logger.info(
+      { lease, event: 'requests-succeed', failures, lastedMs },
+      `lease requests succeed again, after ${failures} failures in ${seconds(lastedMs)}`,
+    )
+  }
+
+  #requestFailed({ purpose, error }: EventOf<'request-failed'>, base: Base): void {
+    const outage = this.#failures.failed(error, this.#clock.now())
+    const fields = { ...base, event: 'request-failed', purpose, err: error }
+    if (outage === undefined) return this.#logger.debug(fields, textOf(error))
+    const { failures, lastedMs } = outage
+    const soFar = failures === 1 ? '' : ` (${failures} failed requests in ${seconds(lastedMs)})`
+    this.#logger.warn({ ...fields, failures }, `${textOf(error)}${soFar}`)
+  }
 }
 
-/** Writes one line for every event that an operator cares about: to which lease, identity and term, what happened, and why. */
-export function logEvent(logger: Logger, event: CandidacyEvent, { identity, epoch }: LogContext): void {
-  const base = { lease: event.lease, identity, ...(epoch !== undefined && { epoch }) }
+type EventOf<K> = Extract<CandidacyEvent, { readonly kind: K }>
+
+interface Base {
+  readonly lease: string
+  readonly epoch?: bigint
+}
+
+function writeEvent(logger: Logger, event: Exclude<CandidacyEvent, EventOf<'request-failed'>>, base: Base): void {
   switch (event.kind) {
     case 'state':
       logger.debug({ ...base, event: 'state', from: event.from.kind, to: event.to.kind }, `now ${event.to.kind}`)
@@ -33,28 +77,30 @@ export function logEvent(logger: Logger, event: CandidacyEvent, { identity, epoc
       const fields = { ...base, event: 'term-over', epoch, reason, outcome, successor, drain, durationMs, drainMs }
       const line = `term over: ${outcome}${successor === undefined ? '' : ` to ${successor}`}, after ${reason}`
       if (errors.length === 0) logger.info(fields, line)
-      else logger.warn({ ...fields, err: failuresOf(errors) }, `${line}, with ${errors.length} failures`)
+      else
+        logger.warn(
+          { ...fields, err: failuresOf(errors) },
+          `${line}, with ${errors.length} failures: ${textsOf(errors)}`,
+        )
       break
     }
     case 'renewed':
       logger.debug({ ...base, event: 'renewed', elapsedMs: event.elapsedMs }, 'renewed')
-      break
-    case 'request-failed':
-      logger.warn({ ...base, event: 'request-failed', purpose: event.purpose, err: event.error }, textOf(event.error))
       break
     case 'controller-failed': {
       const { controller, error, restartInMs } = event
       const next = restartInMs === undefined ? 'giving up' : `restarting in ${Math.round(restartInMs)} ms`
       logger.error(
         { ...base, event: 'controller-failed', controller, restartInMs, err: error },
-        `controller ${controller} failed, ${next}`,
+        `controller ${controller} failed, ${next}: ${textOf(error)}`,
       )
       break
     }
     case 'warm-up': {
       const { controller, outcome, error } = event
       const fields = { ...base, event: 'warm-up', controller, outcome }
-      if (outcome === 'failed') logger.warn({ ...fields, err: error }, `warm-up of ${controller} failed`)
+      if (outcome === 'failed')
+        logger.warn({ ...fields, err: error }, `warm-up of ${controller} failed: ${textOf(error)}`)
       else logger.info(fields, `warm-up of ${controller}: ${outcome}`)
       break
     }
@@ -71,6 +117,16 @@ export function logEvent(logger: Logger, event: CandidacyEvent, { identity, epoc
 
 function leaderMessage(identity: string): string {
   return identity === '' ? 'nobody leads' : `${identity} leads`
+}
+
+/** The first causes in words; the rest is in the field `err`. */
+function textsOf(errors: readonly unknown[]): string {
+  const shown = errors.slice(0, 3).map(textOf)
+  return errors.length > shown.length ? `${shown.join('; ')}; …` : shown.join('; ')
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`
 }
 
 /** All of what failed while a term ended, as one error. */

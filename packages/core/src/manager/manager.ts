@@ -115,7 +115,7 @@ export class Manager implements AsyncDisposable {
     assertOneOf('onWedged', options.onWedged, ['exit', 'hold', 'abandon'])
     this.#watchdogOptions = resolveWatchdogOptions(options.watchdog)
     this.#clock = options.clock ?? systemClock
-    this.#logger = safeLogger(options.logger ?? silentLogger)
+    this.#logger = safeLogger(options.logger ?? silentLogger).child({ identity: options.identity })
     this.#groups = resolveGroupOptions(options.groups)
     const { services = [] } = options
     for (const service of services) assertOneOf('group', service.group, SERVICE_GROUPS)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type LogContext, logEvent } from '../../src/candidacy/event-log.ts'
+import { EventLog } from '../../src/candidacy/event-log.ts'
+import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import type { CandidacyEvent } from '../../src/candidacy/events.ts'
 import type { Logger } from '../../src/ports/logger.ts'
 
@@ -31,11 +32,11 @@ const LINES: Readonly<Record<CandidacyEvent['kind'], readonly [Body, string]>> =
   'request-failed': [{ kind: 'request-failed', purpose: 'renew', error: ERROR }, 'warn: 403 leases is forbidden'],
   'controller-failed': [
     { kind: 'controller-failed', controller: 'janitor', error: ERROR, restartInMs: 200 },
-    'error: controller janitor failed, restarting in 200 ms',
+    'error: controller janitor failed, restarting in 200 ms: 403 leases is forbidden',
   ],
   'warm-up': [
     { kind: 'warm-up', controller: 'janitor', outcome: 'failed', error: ERROR },
-    'warn: warm-up of janitor failed',
+    'warn: warm-up of janitor failed: 403 leases is forbidden',
   ],
   wedged: [
     {
@@ -47,19 +48,49 @@ const LINES: Readonly<Record<CandidacyEvent['kind'], readonly [Body, string]>> =
   ],
 }
 
-test.each(Object.entries(LINES))('the line for %s names lease, identity, epoch and event', (kind, [body, line]) => {
-  const [entry, ...others] = write({ lease: 'ops', ...body }, { identity: 'me', epoch: 7n })
+test.each(Object.entries(LINES))('the line for %s names lease, epoch and event', (kind, [body, line]) => {
+  const [entry, ...others] = write({ lease: 'ops', ...body }, 7n)
   expect(others).toEqual([])
   expect(entry?.line).toBe(line)
-  expect(entry?.fields).toMatchObject({ lease: 'ops', identity: 'me', epoch: 7n, event: kind })
+  expect(entry?.fields).toMatchObject({ lease: 'ops', epoch: 7n, event: kind })
 })
 
 test('a line outside of a term has no epoch', () => {
-  const [entry] = write({ lease: 'ops', kind: 'leader-observed', identity: '' }, { identity: 'me', epoch: undefined })
+  const [entry] = write({ lease: 'ops', kind: 'leader-observed', identity: '' }, undefined)
   expect(entry).toEqual({
     line: 'info: nobody leads',
-    fields: { lease: 'ops', identity: 'me', event: 'leader-observed', leader: '' },
+    fields: { lease: 'ops', event: 'leader-observed', leader: '' },
   })
+})
+
+test('an outage takes one line at its start, one a minute, and one at its end', async () => {
+  const { entries, log, clock } = open()
+  for (let at = 0; at < 150_000; at += 500) {
+    log.write({ lease: 'ops', kind: 'request-failed', purpose: 'renew', error: ERROR }, 7n)
+    await clock.advance(500)
+  }
+  log.requestSucceeded('ops')
+  log.requestSucceeded('ops')
+  expect(entries.map(({ line }) => line).filter((line) => !line.startsWith('debug'))).toEqual([
+    'warn: 403 leases is forbidden',
+    'warn: 403 leases is forbidden (121 failed requests in 60.0 s)',
+    'warn: 403 leases is forbidden (241 failed requests in 120.0 s)',
+    'info: lease requests succeed again, after 300 failures in 150.0 s',
+  ])
+})
+
+test('a single failed request is not followed by a line about its end', () => {
+  const { entries, log } = open()
+  log.write({ lease: 'ops', kind: 'request-failed', purpose: 'acquire', error: ERROR }, undefined)
+  log.requestSucceeded('ops')
+  expect(entries).toHaveLength(1)
+})
+
+test('a term that ended with failures names the first of them', () => {
+  const errors = ['a', 'b', 'c', 'd'].map((text) => new Error(text))
+  const [body] = LINES['term-over']
+  const [entry] = write({ lease: 'ops', ...body, errors } as CandidacyEvent, 7n)
+  expect(entry?.line).toBe('warn: term over: transferred to other, after shutdown, with 4 failures: a; b; c; …')
 })
 
 interface Entry {
@@ -67,7 +98,13 @@ interface Entry {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-function write(event: CandidacyEvent, context: LogContext): readonly Entry[] {
+function write(event: CandidacyEvent, epoch: bigint | undefined): readonly Entry[] {
+  const { entries, log } = open()
+  log.write(event, epoch)
+  return entries
+}
+
+function open() {
   const entries: Entry[] = []
   const at = (level: string) => (fields: Readonly<Record<string, unknown>>, message: string) =>
     entries.push({ line: `${level}: ${message}`, fields })
@@ -78,6 +115,6 @@ function write(event: CandidacyEvent, context: LogContext): readonly Entry[] {
     error: at('error'),
     child: () => logger,
   }
-  logEvent(logger, event, context)
-  return entries
+  const clock = new VirtualClock()
+  return { entries, clock, log: new EventLog({ logger, clock }) }
 }

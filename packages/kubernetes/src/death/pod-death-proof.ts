@@ -92,14 +92,11 @@ export class PodDeathProof implements DeathProof {
         found: (object) => {
           if (isDead || !hasTerminated(object, ref)) return
           isDead = true
-          logger.info({ event: 'death-proved', identity: holder.identity, ...ref }, 'the holder is proved dead')
+          logger.info({ event: 'death-proved', holder: holder.identity, ...ref }, 'the holder is proved dead')
           observer.dead()
         },
         failed: (err) =>
-          logger.warn(
-            { event: 'holder-unseen', identity: holder.identity, err },
-            `cannot watch its Pod: ${err.message}`,
-          ),
+          logger.warn({ event: 'holder-unseen', holder: holder.identity, err }, `cannot watch its Pod: ${err.message}`),
       },
     )
   }
