@@ -135,7 +135,7 @@ test('stopping does not wait for a check that hangs, and leaves no timer of it',
 })
 
 test.each([
-  [{ port: -1 }, 'Expected `ops.port` to be a whole number from 0 to 65535, got `-1`'],
+  [{ port: -1 }, 'Expected `ops.port` to be a whole number from 0 to 65535 or false, got `-1`'],
   [{ port: 65_536 }, 'got `65536`'],
   [{ port: '80' as unknown as number }, 'got `80`'],
   [{ port: 0, host: '' }, 'Expected `ops.host`'],

@@ -80,7 +80,9 @@ describe('an embedded API server', () => {
   it('rejects when its port is taken', async () => {
     await using server = await startApiServer()
     const port = Number(new URL(server.url).port)
-    await expect(startApiServer({ port, file: join(folder, 'unused') })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    const file = join(folder, 'unused')
+    await expect(startApiServer({ port, file })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    await rm(file)
   })
 
   it('knows users by the tokens that it is given', async () => {
@@ -100,6 +102,7 @@ describe('an embedded API server', () => {
     const text = await readFile(path, 'utf8')
     expect(text).toContain(`server: ${server.url}`)
     expect(text).toContain('user: "alice"')
+    await rm(path)
   })
 
   it('logs who asked for what with which outcome', async () => {
