@@ -75,9 +75,10 @@ describe('A simulation', () => {
     expect(hashes.size).toBe(20)
   })
 
-  test('meets every kind of fault within a hundred seeds', async () => {
+  test('meets every kind of fault within a hundred seeds, but those that must be asked for', async () => {
     const { coverage } = await simulateSeeds({ seeds: 100, controllers: [doing(() => {})], durationMs: 200_000 })
-    expect([...coverage.keys()].toSorted()).toEqual([...FAULT_KINDS].toSorted())
+    const onRequest: readonly string[] = ['lease-shortened', 'store-restored']
+    expect([...coverage.keys()].toSorted()).toEqual(FAULT_KINDS.filter((kind) => !onRequest.includes(kind)).toSorted())
   })
 
   test('has no fault where none is wanted', async () => {

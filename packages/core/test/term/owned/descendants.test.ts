@@ -153,7 +153,7 @@ describe.runIf(process.platform === 'linux')('the descendants of a child', () =>
     first.term.child('mine', shell(sleeper('a')))
     first.term.child('quick', shell(`echo done`))
     second.term.child('other', shell(sleeper('b')))
-    const bystander = shell(sleeper('c'))()
+    const bystander = shell(`exec ${sleeper('c')}`)()
     const [a, b, c] = await Promise.all([pidIn('a'), pidIn('b'), pidIn('c')])
     first.term.end(ENDED)
     await first.term.scope.join()
