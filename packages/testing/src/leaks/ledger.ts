@@ -59,7 +59,7 @@ export class Ledger {
   /** The serial number at which the last of those who watch began. What only concerns things made since need not be entered. */
   newestWatch = 0
   /** What some watch has thrown already. */
-  readonly reported = new Set<Entry | string>()
+  readonly reported: Set<Entry | string> = new Set()
   readonly #entries = new Set<Entry>()
   readonly #setters = new Map<string, EntryContext>()
   #serial = 0

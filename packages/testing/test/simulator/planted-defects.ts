@@ -72,7 +72,7 @@ export const PLANTED_DEFECTS: Readonly<Record<OracleId, PlantedDefect>> = {
     plant: () => replaceMethod(Elector.prototype, 'start', () => () => {}),
   },
   O6: {
-    what: 'a lease whose version begins anew when it is created again',
+    what: 'a lease that is created again with the first version, and without the least epoch',
     options: { controllers: [() => new SlowToEnd()], faults: { 'lease-deleted': 60 } },
     plant: () =>
       replaceMethod(
@@ -80,7 +80,8 @@ export const PLANTED_DEFECTS: Readonly<Record<OracleId, PlantedDefect>> = {
         'create',
         (create) =>
           async function fromTheBeginning(this: SimulatedLock, record, options) {
-            return { ...(await create.call(this, record, options)), version: 1n }
+            const created = await create.call(this, { ...record, annotations: {} }, options)
+            return { ...created, version: 1n }
           },
       ),
   },
