@@ -76,7 +76,9 @@ export function holdObserved(context: HoldContext, snapshot: LockSnapshot): Hold
     const stale = snapshot.version !== undefined && snapshot.version <= hold.lease.version
     return stale ? held(context, hold) : lost(context, 'lease-deleted', snapshot)
   }
-  if (snapshot.version <= hold.lease.version) return held(context, hold)
+  // A version that is used again, for another record, is one of a store that went back.
+  const isReused = snapshot.version === hold.lease.version && !isSameRecord(snapshot.record, hold.lease.record)
+  if (snapshot.version <= hold.lease.version && !isReused) return held(context, hold)
   return newerObserved(context, snapshot)
 }
 
