@@ -132,11 +132,6 @@ describe('A leader in a store that was restored', () => {
     expect(kinds(elector.answerRead(lease({ version: 900n })))).toEqual(['end-term', 'close-gate', 'hard-abort'])
   })
 
-  test('ends its term when its version is used again for the record of somebody else', () => {
-    const elector = new PureElector().lead(1000n)
-    expect(kinds(elector.observe(lease({ version: 1000n })))).toEqual(['end-term', 'close-gate', 'hard-abort'])
-  })
-
   test('ends its term where the store has no lease', () => {
     const elector = refused()
     expect(kinds(elector.answerRead({ kind: 'absent' }))).toEqual(['end-term'])

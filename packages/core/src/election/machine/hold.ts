@@ -76,9 +76,7 @@ export function holdObserved(context: HoldContext, snapshot: LockSnapshot): Hold
     const stale = snapshot.version !== undefined && snapshot.version <= hold.lease.version
     return stale ? held(context, hold) : lost(context, 'lease-deleted', snapshot)
   }
-  // A version that is used again, for another record, is one of a store that went back.
-  const isReused = snapshot.version === hold.lease.version && !isSameRecord(snapshot.record, hold.lease.record)
-  if (snapshot.version <= hold.lease.version && !isReused) return held(context, hold)
+  if (snapshot.version <= hold.lease.version) return held(context, hold)
   return newerObserved(context, snapshot)
 }
 
