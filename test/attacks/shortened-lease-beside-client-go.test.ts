@@ -55,7 +55,9 @@ class MixedPair implements AsyncDisposable {
       namespace: scenario.namespace,
       lease: scenario.leaseName,
       id: 'client-go',
-      ...{ leaseDurationMs, renewDeadlineMs, retryPeriodMs },
+      leaseDurationMs,
+      renewDeadlineMs,
+      retryPeriodMs,
     })
     await peer.waitFor('new-leader', { id: 'tenure' })
     return new MixedPair(scenario, { proxy, leader, peer })
