@@ -1,7 +1,7 @@
-import { KubeConfig } from '@kubernetes/client-node'
+import { KubeConfig, type V1ConfigMap } from '@kubernetes/client-node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { LockSnapshot } from '@tenure/core'
-import { LeaseClient, LeaseLock } from '@tenure/kubernetes'
+import { type LockSnapshot, Manager, MemoryLeaseStore, type Term } from '@tenure/core'
+import { informer, LeaseClient, LeaseLock, type ObjectChange } from '@tenure/kubernetes'
 import { openRealApiServer } from '../scenarios/api-server.ts'
 import { Journal } from '../scenarios/journal.ts'
 import { Scenario } from '../scenarios/scenario.ts'
@@ -151,3 +151,68 @@ function watch(lock: LeaseLock): Journal<LockSnapshot> {
 
 const shows = (holder: string) => (snapshot: LockSnapshot) =>
   snapshot.kind === 'present' && snapshot.record.holderIdentity === holder
+
+describe('after a restore of etcd from a backup, an informer', () => {
+  it('serves what the backup has, and every change from then on', async () => {
+    await using scenario = await Scenario.open(server)
+    await using leader = await leaderElsewhere()
+    const path = `/api/v1/namespaces/${scenario.namespace}/configmaps`
+    const write = (method: 'POST' | 'PUT', name: string, value: string) =>
+      server.admin.expect(method === 'POST' ? path : `${path}/${name}`, {
+        method,
+        body: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { value } },
+      })
+    await write('POST', 'kept', 'before')
+    await write('POST', 'deleted', 'before')
+    const backup = await server.controlPlane.backUpEtcd()
+    const kubeConfig = new KubeConfig()
+    kubeConfig.loadFromString(server.controlPlane.adminKubeConfig())
+    const changes = new Journal<ObjectChange<V1ConfigMap>>('the informer')
+    const onChange = (change: ObjectChange<V1ConfigMap>) => changes.record(change)
+    const configMaps = informer<V1ConfigMap>(leader.term, { kubeConfig, path, onChange })
+    const values = () =>
+      Object.fromEntries(
+        ['kept', 'deleted', 'forgotten'].map((name) => [
+          name,
+          configMaps.get(name, scenario.namespace)?.data?.['value'],
+        ]),
+      )
+    await configMaps.synced
+    await write('PUT', 'kept', 'after')
+    await write('POST', 'forgotten', 'after')
+    await server.admin.expect(`${path}/deleted`, { method: 'DELETE' })
+    await changes.waitFor('the deletion', ({ kind }) => kind === 'deleted')
+    expect(values()).toEqual({ kept: 'after', forgotten: 'after', deleted: undefined })
+
+    await server.controlPlane.restoreEtcd(backup)
+
+    const isRestored = () => JSON.stringify(values()) === JSON.stringify({ kept: 'before', deleted: 'before' })
+    await changes.waitFor('the restored content', isRestored)
+    await write('PUT', 'kept', 'later')
+    await changes.waitFor('a later change', () => values()['kept'] === 'later')
+  })
+})
+
+/** A leader of a lease that is not in the store which is restored. */
+async function leaderElsewhere() {
+  const store = new MemoryLeaseStore()
+  const manager = new Manager({
+    identity: 'me',
+    lease: { name: 'elsewhere' },
+    createLock: () => store.lock('elsewhere'),
+  })
+  const began = Promise.withResolvers<Term>()
+  const run = async (term: Term) => {
+    began.resolve(term)
+    await term.sleep(86_400_000)
+  }
+  manager.register(() => ({ name: 'informed', run }))
+  const running = manager.start()
+  return {
+    term: await began.promise,
+    [Symbol.asyncDispose]: async () => {
+      await manager.stop()
+      await running
+    },
+  }
+}

@@ -485,6 +485,14 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     checks: [`${ELECTION}/restored-store.test.ts`],
   },
   {
+    id: 'E23',
+    defect: 'a version that a restored store uses again is taken for the one that was seen',
+    file: `${MACHINE}/following.ts`,
+    find: "return snapshot.kind === 'present' && !isSameRecord(snapshot.record, last.lease.record)",
+    replace: 'return false',
+    checks: [`${ELECTION}/restored-store.test.ts`],
+  },
+  {
     id: 'S1',
     defect: 'a scope that is closed takes new work',
     file: SCOPE,

@@ -11,10 +11,12 @@ export class TcpProxy implements AsyncDisposable {
   readonly #port: number
   readonly #sockets = new Set<Socket>()
   readonly #upstreams = new Set<Socket>()
+  readonly #clients = new Set<Socket>()
   readonly #waiting = new Set<Socket>()
   #server: Server
   #holdsConnections = false
   #holdsAnswers = false
+  #holdsRequests = false
 
   private constructor(target: URL, server: Server) {
     this.#targetPort = Number(target.port)
@@ -40,6 +42,12 @@ export class TcpProxy implements AsyncDisposable {
     for (const upstream of this.#upstreams) upstream.pause()
   }
 
+  /** Carries answers and what watches show, and no requests, until {@link resume}. */
+  holdRequests(): void {
+    this.#holdsRequests = true
+    for (const client of this.#clients) client.pause()
+  }
+
   /** Carries nothing more on the connections that exist, and leaves them open. New ones are not touched. */
   strand(): void {
     for (const socket of this.#sockets) socket.removeAllListeners('data').pause()
@@ -49,6 +57,8 @@ export class TcpProxy implements AsyncDisposable {
   resume(): void {
     this.#holdsConnections = false
     this.#holdsAnswers = false
+    this.#holdsRequests = false
+    for (const client of this.#clients) client.resume()
     for (const upstream of this.#upstreams) upstream.resume()
     for (const client of this.#waiting) this.#connect(client)
     this.#waiting.clear()
@@ -84,10 +94,15 @@ export class TcpProxy implements AsyncDisposable {
     client.setNoDelay(true)
     this.#track(upstream)
     this.#upstreams.add(upstream)
+    this.#clients.add(client)
     client.on('data', (chunk: Buffer) => upstream.write(chunk))
     upstream.on('data', (chunk: Buffer) => client.write(chunk))
     if (this.#holdsAnswers) upstream.pause()
-    client.once('close', () => upstream.destroy())
+    if (this.#holdsRequests) client.pause()
+    client.once('close', () => {
+      this.#clients.delete(client)
+      upstream.destroy()
+    })
     upstream.once('close', () => {
       this.#upstreams.delete(upstream)
       client.destroy()

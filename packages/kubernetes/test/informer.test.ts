@@ -9,6 +9,7 @@ import type { InformerOptions, ObjectChange } from '../src/informer/informer-opt
 import { EmbeddedCluster } from './support/embedded-cluster.ts'
 import { answer, LoopbackServer } from './support/loopback-server.ts'
 import { type Line, recordingLogger } from './support/recording-logger.ts'
+import { StoreBehindConnection } from './support/store-behind-connection.ts'
 
 const CONFIG_MAPS = '/api/v1/namespaces/ops/configmaps'
 
@@ -142,6 +143,124 @@ describe('An informer', () => {
     await until(4)
     expect(told).toEqual(['added a', 'added b', 'deleted a', 'added c'])
     expect(problems).toEqual([])
+    await manager.stop()
+  })
+
+  /** A store of objects a to d, of which a client saw version 21 before the connection was lost. */
+  const restoredStores = [
+    {
+      what: 'has an older version than was seen',
+      before: [
+        ['a', 1],
+        ['b', 15],
+      ],
+      event: ['MODIFIED', 'b', 21],
+      after: {
+        version: 12,
+        objects: [
+          ['b', 2],
+          ['c', 5],
+        ],
+      },
+      told: ['added a', 'added b', 'updated b', 'deleted a', 'updated b', 'added c'],
+    },
+    {
+      what: 'has outgrown the version that was seen, and has an older version of the object that changed last',
+      before: [
+        ['a', 1],
+        ['b', 15],
+      ],
+      event: ['MODIFIED', 'b', 21],
+      after: {
+        version: 30,
+        objects: [
+          ['b', 2],
+          ['c', 18],
+        ],
+      },
+      told: ['added a', 'added b', 'updated b', 'deleted a', 'updated b', 'added c'],
+    },
+    {
+      what: 'has outgrown the version that was seen, and lacks the object that changed last',
+      before: [['a', 1]],
+      event: ['ADDED', 'd', 21],
+      after: {
+        version: 30,
+        objects: [
+          ['a', 1],
+          ['c', 18],
+        ],
+      },
+      told: ['added a', 'added d', 'deleted d', 'added c'],
+    },
+    {
+      what: 'has outgrown the version that was seen, and has the object that was deleted last',
+      before: [
+        ['a', 1],
+        ['b', 15],
+      ],
+      event: ['DELETED', 'b', 21],
+      after: {
+        version: 30,
+        objects: [
+          ['a', 1],
+          ['b', 15],
+          ['c', 18],
+        ],
+      },
+      told: ['added a', 'added b', 'deleted b', 'added b', 'added c'],
+    },
+    {
+      what: 'has outgrown the version that was listed, and has an older version of the newest object of the list',
+      before: [
+        ['a', 1],
+        ['b', 15],
+      ],
+      event: undefined,
+      after: {
+        version: 30,
+        objects: [
+          ['a', 1],
+          ['b', 2],
+          ['c', 18],
+        ],
+      },
+      told: ['added a', 'added b', 'updated b', 'added c'],
+    },
+  ] as const
+
+  test.each(restoredStores)(
+    'lists again after a lost connection when the store $what',
+    async ({ before, event, after, told: expected }) => {
+      await using store = await StoreBehindConnection.start({ version: 20, objects: before }, event)
+      const { manager, told, until } = await withInformer({ kubeConfig: store.server.kubeConfig() })
+      await until(before.length + (event === undefined ? 0 : 1))
+      store.restore(after)
+      await until(expected.length)
+      expect(told).toEqual(expected)
+      await manager.stop()
+    },
+  )
+
+  test('goes on from where it was after a lost connection when the store went on, without another list', async () => {
+    const before = [
+      ['a', 1],
+      ['b', 15],
+    ] as const
+    await using store = await StoreBehindConnection.start({ version: 20, objects: before }, ['MODIFIED', 'b', 21])
+    const { manager, until } = await withInformer({ kubeConfig: store.server.kubeConfig() })
+    await until(3)
+    store.restore({
+      version: 25,
+      objects: [
+        ['a', 1],
+        ['b', 21],
+        ['c', 25],
+      ],
+    })
+    const again = await store.watched.promise
+    expect(again.searchParams.get('resourceVersion')).toBe('21')
+    expect(store.lists).toBe(1)
     await manager.stop()
   })
 

@@ -42,6 +42,22 @@ describe('A follower of a store that was restored', () => {
     expect(elector.as('following').observation).toMatchObject({ kind: 'present', changedAt: 15_500 })
   })
 
+  test.each(['watch', 'read'])('waits for a whole lease when a %s shows its version with another record', (source) => {
+    const elector = behind()
+    const reused = lease({ version: 1000n, holderIdentity: '', renewTime: LATER })
+    if (source === 'watch') elector.observe(reused)
+    else {
+      elector.send({ kind: 'watch-down' })
+      elector.answerRead(reused)
+    }
+    expect(elector.as('following').observation).toMatchObject({
+      kind: 'present',
+      changedAt: 4000,
+      guardedUntil: 19_000,
+    })
+    expect(purposes(elector.passTo(18_999))).not.toContain('acquire')
+  })
+
   test('is not misled by a read that was overtaken by the watch', () => {
     const elector = new PureElector()
     elector.send({ kind: 'start' })

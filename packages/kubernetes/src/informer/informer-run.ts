@@ -45,7 +45,7 @@ export class InformerRun<T extends ApiObject> {
   readonly #status: InformerStatus
   readonly #synced = Promise.withResolvers<void>()
   #version: string | undefined
-  /** The object that changed last, while it is there. */
+  /** The object that changed last, as it was then; also one that was deleted. */
   #last: ApiObject | undefined
   /** Whether the connection was lost: the store may have been restored meanwhile, and a watch from a later version reports nothing. */
   #isInDoubt = false
@@ -109,7 +109,8 @@ export class InformerRun<T extends ApiObject> {
 
   /**
    * Lists again where the store, or the object that changed last in it, has an older version than was seen before: the store was
-   * restored from a backup.
+   * restored from a backup. A restored store may have grown beyond the version that was seen; then only that object can show it, also
+   * by its absence.
    */
   async #compareVersions(seen: string, signal: AbortSignal): Promise<void> {
     const page = await withDeadline({ clock: this.#options.clock, timeoutMs: LIST_TIMEOUT_MS, signal }, (bounded) =>
@@ -117,7 +118,9 @@ export class InformerRun<T extends ApiObject> {
     )
     const items: readonly unknown[] = isJsonObject(page) && Array.isArray(page['items']) ? page['items'] : []
     const isOlder = isBefore(page, { metadata: { resourceVersion: seen } }) || isBefore(items[0], this.#last)
-    if (isOlder) this.#version = undefined
+    const { name, namespace } = this.#last?.metadata ?? {}
+    const isMissing = items.length === 0 && name !== undefined && this.cache.get(name, namespace) !== undefined
+    if (isOlder || isMissing) this.#version = undefined
     this.#isInDoubt = false
   }
 
@@ -149,6 +152,7 @@ export class InformerRun<T extends ApiObject> {
 
   #listed(objects: readonly T[], version: string, signal: AbortSignal): string {
     if (!signal.aborted) for (const change of this.cache.replace(objects)) this.#tell(change)
+    this.#last = objects.reduce<T | undefined>((last, object) => (isBefore(object, last) ? last : object), undefined)
     this.#synced.resolve()
     this.#status.listed()
     return version
@@ -192,7 +196,7 @@ export class InformerRun<T extends ApiObject> {
 
   #take(event: InformerEvent): void {
     // The server sends what was asked for: the type is the caller's claim.
-    if (event.kind !== 'progress') this.#last = event.kind === 'present' ? event.object : undefined
+    if (event.kind !== 'progress') this.#last = event.object
     if (event.kind === 'present') this.#tell(this.cache.set(event.object as unknown as T))
     if (event.kind === 'gone') this.#tell(this.cache.delete(event.object as unknown as T))
     this.#version = event.version

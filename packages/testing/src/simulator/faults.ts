@@ -48,6 +48,7 @@ export const REQUEST_FAULTS = [
  * | `lease-shortened` | somebody states a duration of one second, or of none, or empties the holder; not among the default faults, because a replica that starts after it obeys the record |
  * | `lease-deleted` | somebody deletes the lease |
  * | `server-restart` | the API server is gone for up to 10 s; its watches break |
+ * | `store-restored` | the store of the API server goes back to one of its last 64 versions, as etcd restored from a backup, and is gone for up to 10 s; not among the default faults, because O1, O2, O4 and O6 cannot hold for a replica that did not see what was forgotten |
  */
 export const INCIDENTS = [
   'unauthenticated',
@@ -69,6 +70,7 @@ export const INCIDENTS = [
   'lease-shortened',
   'lease-deleted',
   'server-restart',
+  'store-restored',
 ] as const
 
 /** A fault of a single request. */

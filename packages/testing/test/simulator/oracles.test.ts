@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { describeReport, type OracleId, simulateSeeds, type SimulatedWorld } from '../../src/simulator/index.ts'
 import { ORACLES } from '../../src/simulator/oracles/index.ts'
+import type { LockSnapshot } from '@tenure/core'
+import { SimulatedLock } from '../../src/simulator/cluster/simulated-lock.ts'
 import { SimulatedApiServer } from '../../src/simulator/cluster/simulated-api-server.ts'
 import { KnownDeaths } from '../../src/simulator/cluster/known-deaths.ts'
 import { FencedLedger } from './ledger-controllers.ts'
@@ -83,6 +85,54 @@ test('O1 finds an edit that followers take for a write of the holder: a new acqu
   undos.push(replaceMethod(SimulatedApiServer.prototype, 'shorten', forge))
   const { failures } = await simulateSeeds({ ...SHORTENED, seeds: 1000 })
   expect(failures.map(({ violations }) => violations[0]?.oracle)).toEqual(['O1'])
+})
+
+const RESTORED = {
+  seeds: 100,
+  controllers: [(world: SimulatedWorld) => new FencedLedger(world)],
+  faults: { 'store-restored': 120 },
+} as const
+
+test('every rule holds where only the store is restored, again and again', async () => {
+  const { failures, terms } = await simulateSeeds(RESTORED)
+  expect(failures.map(describeReport)).toEqual([])
+  expect(terms).toBeGreaterThan(100)
+})
+
+test('there is a leader again after a restore, and O3 and O7 hold, whatever else goes wrong', async () => {
+  const others = {
+    partition: 40,
+    crash: 30,
+    restart: 20,
+    'step-down': 25,
+    'hand-over': 25,
+    'watch-late': 20,
+    pause: 30,
+  }
+  const faults = { ...RESTORED.faults, ...others, 'lost-answer': 0.03, 'slow-request': 0.06 }
+  const { failures, terms } = await simulateSeeds({ ...RESTORED, faults, oracles: ['O3', 'O5', 'O7'] })
+  expect(failures.map(describeReport)).toEqual([])
+  expect(terms).toBeGreaterThan(100)
+})
+
+test('O5 finds followers that drop older versions as stale, so that nobody leads after a restore', async () => {
+  const newest = new WeakMap<SimulatedLock, LockSnapshot>()
+  const neverOlder = (get: SimulatedLock['get']) =>
+    async function fromCache(this: SimulatedLock, ...request: Parameters<SimulatedLock['get']>) {
+      const read = await get.call(this, ...request)
+      const known = newest.get(this)
+      if (known?.kind === 'present' && (read.version ?? 0n) < known.version) return known
+      newest.set(this, read)
+      return read
+    }
+  undos.push(replaceMethod(SimulatedLock.prototype, 'get', neverOlder))
+  const { failures } = await simulateSeeds({
+    ...RESTORED,
+    seeds: 1000,
+    faults: { ...RESTORED.faults, crash: 60, 'watch-reset': 60 },
+    oracles: ['O5'],
+  })
+  expect(failures.map(({ violations }) => violations[0]?.oracle)).toEqual(['O5'])
 })
 
 test('a sound controller breaks no rule', async () => {

@@ -136,6 +136,13 @@ export function isRestored({ readingAfter }: Following, snapshot: LockSnapshot):
   return readingAfter !== undefined && snapshot.kind === 'present' && snapshot.version < readingAfter
 }
 
+/** Whether a view has the version of the last one and another record: the store went back, and uses its versions again. */
+export function isReused({ observation }: Following, snapshot: LockSnapshot): snapshot is PresentLease {
+  const last = lastView(observation)
+  if (last?.kind !== 'present' || snapshot.version !== last.lease.version) return false
+  return snapshot.kind === 'present' && !isSameRecord(snapshot.record, last.lease.record)
+}
+
 /** Begins to observe again in a store that went back. Nothing that was written or promised before counts in it. */
 export function withRestored(state: Following, lease: PresentLease, at: Instant, config: ElectorConfig): Following {
   const memory: Memory = { ...state.memory, own: undefined, candidate: undefined }

@@ -22,6 +22,7 @@ import {
   isIdentityTaken,
   isOutOfDate,
   isRestored,
+  isReused,
   landedWrite,
   observe,
   isEarly,
@@ -277,6 +278,9 @@ function followingObserved(state: Following, event: EventOf<'observed'>, context
       state: { kind: 'stopped', memory: state.memory },
       effects: [{ kind: 'identity-taken', identity: config.identity }],
     }
+  }
+  if (isReused(state, event.snapshot)) {
+    return advance(withRestored(state, event.snapshot, at, config), at, config)
   }
   if (isOutOfDate(state, event.snapshot)) return advance(withReadSoon(state, at, config), at, config)
   const seen = observe(state, event.snapshot, at, config)

@@ -1,5 +1,6 @@
 import { type LeaseRecord, LockRequestError, type LockSnapshot, type PresentLease } from '@tenure/core'
 import { Store, StoreConflictError, type ObjectRef } from '../../api-server/storage/store.ts'
+import type { KubeObject } from '../../api-server/objects/kube-object.ts'
 import type { Simulation } from '../simulation.ts'
 import type { ServerState } from './network.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
@@ -7,16 +8,27 @@ import { NAMESPACE, presentLease, storedLease } from './stored-lease.ts'
 
 const LEASES = 'coordination.k8s.io/leases'
 
+/** How many past states are kept to go back to. */
+const BACKUPS = 64
+
+/** The objects of the store as they were at a version. */
+interface Backup {
+  readonly version: number
+  readonly leases: readonly KubeObject[]
+}
+
 /** The API server of a run: the storage of the embedded one, and the refusals that come before it. */
 export class SimulatedApiServer implements ServerState {
   downUntil = 0
   readonly #simulation: Simulation
-  readonly #store = new Store({ historyLimit: 1 })
+  #store = new Store({ historyLimit: 1 })
+  #backups: readonly Backup[] = []
   readonly #refusals = new Map<SimulatedProcess, { readonly failure: 'unauthenticated' | 'forbidden'; until: number }>()
   readonly #breakWatches = new Set<(cause: Error) => void>()
 
   constructor(simulation: Simulation) {
     this.#simulation = simulation
+    this.#keepBackups()
   }
 
   /** The lease as it is. */
@@ -94,6 +106,32 @@ export class SimulatedApiServer implements ServerState {
   restart(ms: number): void {
     this.downUntil = this.#simulation.now + ms
     for (const broken of this.#breakWatches) broken(new Error('the server went away'))
+  }
+
+  /**
+   * Goes back to one of its latest states, as etcd does that is restored from a backup: later versions never were, and their numbers are
+   * used again for other contents. Is gone for `ms`.
+   */
+  restoreBackup(ms: number): void {
+    const kept = Math.floor(this.#simulation.random() * this.#backups.length)
+    const backup = this.#backups[kept]
+    if (backup === undefined) return
+    this.#simulation.say('server', `is restored from version ${this.#store.version} to ${backup.version}`)
+    this.#backups = this.#backups.slice(0, kept + 1)
+    this.#store = new Store({ historyLimit: 1 })
+    this.#store.restore(
+      backup.leases.map((lease) => [refOf(lease.metadata.name ?? ''), lease]),
+      backup.version,
+    )
+    this.#keepBackups()
+    this.restart(ms)
+  }
+
+  #keepBackups(): void {
+    const store = this.#store
+    store.onCommit(({ version }) => {
+      this.#backups = [...this.#backups.slice(1 - BACKUPS), { version, leases: store.list(LEASES) }]
+    })
   }
 
   /** Answers a process with 401 or 403 for `ms`. */

@@ -168,6 +168,9 @@ export class Weather {
       case 'server-restart':
         server.restart(ms * 10_000)
         break
+      case 'store-restored':
+        server.restoreBackup(ms * 10_000)
+        break
       default:
         kind satisfies never
     }
