@@ -31,9 +31,11 @@ export class CurrentSettings {
   #asked: Asked | undefined
   #known: ConnectionSettings | undefined
 
+  /** @throws OptionsError for a kubeconfig of another version of client-node */
   constructor(source: KubeConfigSource, clock: Clock) {
     this.#source = source
     this.#clock = clock
+    if (typeof source !== 'function') this.#loaded = supportedKubeConfig(source)
   }
 
   /** The settings, where they are known without asking. */
