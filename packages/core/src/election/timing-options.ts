@@ -6,9 +6,12 @@ import { textOf } from '../text-of.ts'
 export interface TimingOptions {
   /** How long others must leave the lease alone after they last saw it change. Whole seconds. @default 15000 */
   readonly leaseDurationMs?: number
-  /** A term ends involuntarily this long after the last acknowledged write was sent. @default 10000 */
+  /**
+   * A term ends involuntarily this long after the last acknowledged write was sent.
+   * @default 10000, and at most two thirds of `leaseDurationMs`
+   */
   readonly renewDeadlineMs?: number
-  /** Time between renewals, and between polls while no watch is up. @default 2000 */
+  /** Time between renewals, and between polls while no watch is up. @default 2000, and at most a fifth of `renewDeadlineMs` */
   readonly retryPeriodMs?: number
   /** Bound on every single lease request. @default a quarter of `renewDeadlineMs` */
   readonly requestTimeoutMs?: number
@@ -16,7 +19,10 @@ export interface TimingOptions {
   readonly clockRateTolerance?: number
   /** On a voluntary end: how long tasks may take to finish by themselves. @default 20000 */
   readonly drainTimeoutMs?: number
-  /** How long tasks may take to react to the hard abort. @default 4000 */
+  /**
+   * How long tasks may take to react to the hard abort.
+   * @default 4000, and at most `leaseDurationMs` × (1 − `clockRateTolerance`) − `renewDeadlineMs`
+   */
   readonly abortGraceMs?: number
   /** How long to hold a lease taken from another replica before acting, for fleets with less strict clients. @default 0 */
   readonly acquireDelayMs?: number
@@ -49,17 +55,28 @@ export const JITTER_FACTOR = 1.2
 
 /** Fills in defaults and checks every relation. @throws OptionsError naming the relation that does not hold, with the numbers. */
 export function resolveTimingOptions(options: TimingOptions = {}): ResolvedTimingOptions {
-  const renewDeadlineMs = resolveDurationMs('renewDeadlineMs', options.renewDeadlineMs, { fallback: 10_000 })
+  const leaseDurationMs = resolveDurationMs('leaseDurationMs', options.leaseDurationMs, { fallback: 15_000, min: 1000 })
+  const clockRateTolerance = resolveClockRateTolerance(options.clockRateTolerance)
+  const renewDeadlineMs = resolveDurationMs('renewDeadlineMs', options.renewDeadlineMs, {
+    fallback: Math.min(10_000, Math.floor((leaseDurationMs * 2) / 3)),
+  })
+  // Less than a fifteenth of the lease is too short for any task, so a deadline that leaves less is refused.
+  const graceRoomMs = Math.max(leaseDurationMs / 15, leaseDurationMs * (1 - clockRateTolerance) - renewDeadlineMs)
   const timing = {
-    leaseDurationMs: resolveDurationMs('leaseDurationMs', options.leaseDurationMs, { fallback: 15_000, min: 1000 }),
+    leaseDurationMs,
     renewDeadlineMs,
-    retryPeriodMs: resolveDurationMs('retryPeriodMs', options.retryPeriodMs, { fallback: 2000 }),
+    retryPeriodMs: resolveDurationMs('retryPeriodMs', options.retryPeriodMs, {
+      fallback: Math.min(2000, Math.floor(renewDeadlineMs / 5)),
+    }),
     requestTimeoutMs: resolveDurationMs('requestTimeoutMs', options.requestTimeoutMs, {
       fallback: renewDeadlineMs / 4,
     }),
-    clockRateTolerance: resolveClockRateTolerance(options.clockRateTolerance),
+    clockRateTolerance,
     drainTimeoutMs: resolveDurationMs('drainTimeoutMs', options.drainTimeoutMs, { fallback: 20_000, min: 0 }),
-    abortGraceMs: resolveDurationMs('abortGraceMs', options.abortGraceMs, { fallback: 4000, min: 0 }),
+    abortGraceMs: resolveDurationMs('abortGraceMs', options.abortGraceMs, {
+      fallback: Math.min(4000, Math.floor(graceRoomMs)),
+      min: 0,
+    }),
     acquireDelayMs: resolveDurationMs('acquireDelayMs', options.acquireDelayMs, { fallback: 0, min: 0 }),
   }
   assertRelations(timing)

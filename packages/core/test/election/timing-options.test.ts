@@ -22,6 +22,32 @@ describe('Timing options', () => {
     })
   })
 
+  test('scale down where a shorter lease leaves less time', () => {
+    expect(resolveTimingOptions({ leaseDurationMs: 3000, renewDeadlineMs: 2000, retryPeriodMs: 500 })).toMatchObject({
+      requestTimeoutMs: 500,
+      abortGraceMs: 850,
+    })
+    expect(resolveTimingOptions({ leaseDurationMs: 6000 })).toMatchObject({
+      renewDeadlineMs: 4000,
+      retryPeriodMs: 800,
+      requestTimeoutMs: 1000,
+      abortGraceMs: 1700,
+    })
+    expect(resolveTimingOptions({ leaseDurationMs: 60_000 })).toMatchObject({
+      renewDeadlineMs: 10_000,
+      retryPeriodMs: 2000,
+      abortGraceMs: 4000,
+    })
+  })
+
+  test('fit together by default for every lease duration and every tolerance that leaves room', () => {
+    for (let seconds = 1; seconds <= 120; seconds++) {
+      for (const clockRateTolerance of [0, 0.05, 0.1, 0.2]) {
+        expect(() => resolveTimingOptions({ leaseDurationMs: seconds * 1000, clockRateTolerance })).not.toThrow()
+      }
+    }
+  })
+
   test('bound a request by a quarter of the renew deadline', () => {
     expect(resolveTimingOptions({ renewDeadlineMs: 8000 }).requestTimeoutMs).toBe(2000)
   })
@@ -51,13 +77,14 @@ describe('Timing options', () => {
       'Expected `leaseDurationMs` to be whole seconds, because the lease stores seconds, got `15500`',
     ],
     [
-      { renewDeadlineMs: 10_251 },
+      { renewDeadlineMs: 10_251, abortGraceMs: 4000 },
       'Expected `renewDeadlineMs` + `abortGraceMs` to be at most `leaseDurationMs` × (1 − `clockRateTolerance`), so that a term is ' +
         'empty before anybody else may lead, got `10251 + 4000 > 14250`',
     ],
-    [{ clockRateTolerance: 0.1 }, 'got `10000 + 4000 > 13500`'],
+    [{ clockRateTolerance: 0.1, abortGraceMs: 4000 }, 'got `10000 + 4000 > 13500`'],
+    [{ renewDeadlineMs: 13_500 }, 'got `13500 + 1000 > 14250`'],
     [{ abortGraceMs: 4251 }, 'got `10000 + 4251 > 14250`'],
-    [{ leaseDurationMs: 14_000 }, 'got `10000 + 4000 > 13300`'],
+    [{ leaseDurationMs: 14_000, renewDeadlineMs: 10_000, abortGraceMs: 4000 }, 'got `10000 + 4000 > 13300`'],
     [
       { retryPeriodMs: 6250 },
       'Expected `retryPeriodMs` × 1.2 + `requestTimeoutMs` to be below `renewDeadlineMs`, so that one slow renewal does not end ' +
