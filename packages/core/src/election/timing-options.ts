@@ -66,7 +66,7 @@ export function resolveTimingOptions(options: TimingOptions = {}): ResolvedTimin
     leaseDurationMs,
     renewDeadlineMs,
     retryPeriodMs: resolveDurationMs('retryPeriodMs', options.retryPeriodMs, {
-      fallback: Math.min(2000, Math.floor(renewDeadlineMs / 5)),
+      fallback: Math.min(2000, Math.max(1, Math.floor(renewDeadlineMs / 5))),
     }),
     requestTimeoutMs: resolveDurationMs('requestTimeoutMs', options.requestTimeoutMs, {
       fallback: renewDeadlineMs / 4,

@@ -370,7 +370,7 @@ describe('The options of a manager', () => {
     [{ lease: { name: '' } }, 'Expected `lease.name` to be a text that is not empty'],
     [{ lease: { name: 'a', leaseDuration: 1 } as never }, 'did you mean `leaseDurationMs`?'],
     [{ lease: { name: 'a', missingLease: 'ignore' as never } }, 'Expected `missingLease` to be one of create, wait'],
-    [{ lease: { name: 'a', renewDeadlineMs: 20_000 } }, 'got `20000 + 4000 > 14250`'],
+    [{ lease: { name: 'a', renewDeadlineMs: 20_000 } }, 'got `20000 + 1000 > 14250`'],
     [{ onWedged: 'ignore' as never }, 'Expected `onWedged` to be one of exit, hold, abandon, got `ignore`'],
     [{ restart: { maxRestarts: -1 } }, 'Expected `restart.maxRestarts`'],
     [{ lease: { name: 'a', cleanupTimeoutMs: -1 } }, 'Expected `cleanupTimeoutMs` to be a number of milliseconds'],
