@@ -58,5 +58,5 @@ function parsePort(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const port = /^\d+$/.test(text) ? Number(text) : Number.NaN
   if (port >= 0 && port <= 65_535) return port
-  throw new OptionsError(`Expected \`--port\` to be a TCP port between 0 and 65535, got \`${text}\``)
+  throw OptionsError.expected(`\`--port\` to be a TCP port between 0 and 65535`, text)
 }

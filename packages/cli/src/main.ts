@@ -78,7 +78,7 @@ async function main([command = '', ...args]: readonly string[]): Promise<number>
     else if (command === 'manifests')
       process.stdout.write(manifestsText(parseArgs({ args, options: MANIFESTS }).values))
     else if (command === 'policies') await policies(parseArgs({ args, options: POLICIES }).values)
-    else throw new OptionsError(`Expected the command \`dev\`, \`manifests\` or \`policies\`, got \`${command}\``)
+    else throw OptionsError.expected(`the command \`dev\`, \`manifests\` or \`policies\``, command)
     return 0
   } catch (error) {
     console.error(textOf(error))

@@ -48,5 +48,5 @@ function numberOf(
   const text = flags[flag]
   if (text === undefined) return undefined
   if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new OptionsError(`Expected \`--${flag}\` to be a whole number, got \`${text}\``)
+  throw OptionsError.expected(`\`--${flag}\` to be a whole number`, text)
 }

@@ -43,7 +43,7 @@ function policiesText(flags: PoliciesFlags): string {
     throw new OptionsError('Expected `--name` and `--namespace` of the Lease to be given')
   }
   if (!['all', 'term', 'holder'].includes(check)) {
-    throw new OptionsError(`Expected \`--check\` to be term, holder or all, got \`${check}\``)
+    throw OptionsError.expected(`\`--check\` to be term, holder or all`, check)
   }
   const options = {
     lease: { name, namespace },

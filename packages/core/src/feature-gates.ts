@@ -1,6 +1,5 @@
 import { nearestName } from './options/known-keys.ts'
 import { OptionsError } from './options/options-error.ts'
-import { textOf } from './text-of.ts'
 
 /** A behaviour that can be switched on and off by name, as Kubernetes components have it. */
 export interface FeatureGate {
@@ -34,10 +33,13 @@ const NAMES: readonly FeatureGateName[] = ['GracefulLeaderTransition', 'ReleaseL
  * @throws OptionsError for an unknown name, with the nearest known one, and for a value that is not a boolean.
  */
 export function resolveFeatureGates(settings: FeatureGateSettings = {}): FeatureGates {
+  if (typeof settings !== 'object' || settings === null) {
+    throw OptionsError.expected(`\`featureGates\` to be an object such as \`{ ${NAMES[0]}: false }\``, settings)
+  }
   for (const [name, value] of Object.entries(settings)) {
     assertKnown(name)
     if (typeof value !== 'boolean') {
-      throw new OptionsError(`Expected feature gate \`${name}\` to be true or false, got \`${textOf(value)}\``)
+      throw OptionsError.expected(`feature gate \`${name}\` to be true or false`, value)
     }
   }
   const gate = (name: FeatureGateName): FeatureGate => ({
@@ -63,9 +65,7 @@ export function parseFeatureGates(text: string): FeatureGateSettings {
     const [name = '', value] = item.split('=').map((part) => part.trim())
     assertKnown(name)
     if (value !== 'true' && value !== 'false') {
-      throw new OptionsError(
-        `Expected feature gates in the form \`${NAMES[0]}=true,${NAMES[1]}=false\`, got \`${item}\``,
-      )
+      throw OptionsError.expected(`feature gates in the form \`${NAMES[0]}=true,${NAMES[1]}=false\``, item)
     }
     settings[name] = value === 'true'
   }

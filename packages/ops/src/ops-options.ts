@@ -1,4 +1,4 @@
-import { assertKnownKeys, type Clock, type Logger, OptionsError, silentLogger, systemClock, textOf } from '@tenure/core'
+import { assertKnownKeys, type Clock, type Logger, OptionsError, silentLogger, systemClock } from '@tenure/core'
 import type { MetricsSource } from './metrics/metrics-source.ts'
 
 /** Options of the operations port. */
@@ -42,15 +42,13 @@ export function resolveOpsOptions(options: OpsOptions): ResolvedOpsOptions {
   assertPort(options.port)
   assertRegistries(registries)
   if (typeof host !== 'string' || host === '') {
-    throw new OptionsError(`Expected \`ops.host\` to be an address such as \`0.0.0.0\`, got \`${textOf(host)}\``)
+    throw OptionsError.expected(`\`ops.host\` to be an address such as \`0.0.0.0\``, host)
   }
   if (typeof checkTimeoutMs !== 'number' || !(checkTimeoutMs > 0 && checkTimeoutMs < Infinity)) {
-    throw new OptionsError(
-      `Expected \`ops.checkTimeoutMs\` to be a number of milliseconds above 0, got \`${textOf(checkTimeoutMs)}\``,
-    )
+    throw OptionsError.expected(`\`ops.checkTimeoutMs\` to be a number of milliseconds above 0`, checkTimeoutMs)
   }
   if (typeof processMetrics !== 'boolean') {
-    throw new OptionsError(`Expected \`ops.processMetrics\` to be true or false, got \`${textOf(processMetrics)}\``)
+    throw OptionsError.expected(`\`ops.processMetrics\` to be true or false`, processMetrics)
   }
   const { port, clock = systemClock, logger = silentLogger } = options
   return { port, host, registries, checkTimeoutMs, processMetrics, clock, logger }
@@ -58,7 +56,7 @@ export function resolveOpsOptions(options: OpsOptions): ResolvedOpsOptions {
 
 function assertPort(port: unknown): void {
   if (port === false || (Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535)) return
-  throw new OptionsError(`Expected \`ops.port\` to be a whole number from 0 to 65535 or false, got \`${textOf(port)}\``)
+  throw OptionsError.expected(`\`ops.port\` to be a whole number from 0 to 65535 or false`, port)
 }
 
 function assertRegistries(registries: unknown): void {

@@ -10,7 +10,6 @@ import {
   OptionsError,
   parseFeatureGates,
   type Service,
-  textOf,
 } from '@tenure/core'
 import {
   assertDnsLabel,
@@ -131,7 +130,7 @@ export function resolveOptions(options: CreateManagerOptions): ResolvedOptions {
 /** Refuses what only makes sense for leases in a cluster. */
 function assertFitsLock({ lock, kubeConfig, events, lease }: CreateManagerOptions, kubeConfigPath?: string): void {
   if (typeof lock !== 'function') {
-    throw new OptionsError(`Expected \`lock\` to be a function that makes the lock of a lease, got \`${typeof lock}\``)
+    throw OptionsError.expected(`\`lock\` to be a function that makes the lock of a lease`, lock)
   }
   const beside = Object.entries({
     kubeConfig: kubeConfig !== undefined,
@@ -168,7 +167,7 @@ export function assertKubernetesNames({ name, namespace, labels }: LeaseOptions)
 function resolveIdentity(identity: string | undefined, env: NodeJS.ProcessEnv): string {
   const resolved = identity ?? `${env['POD_NAME'] || hostname()}_${randomUUID()}`
   if (typeof resolved === 'string' && resolved.trim() !== '') return resolved
-  throw new OptionsError(`Expected \`identity\` to be a text that is not empty, got \`${resolved}\``)
+  throw OptionsError.expected(`\`identity\` to be a text that is not empty`, resolved)
 }
 
 function resolveOps(ops: OpsOptions, text: string | undefined): Required<OpsOptions> {
@@ -177,7 +176,7 @@ function resolveOps(ops: OpsOptions, text: string | undefined): Required<OpsOpti
   const port = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given
   const isPort = typeof port === 'number' && Number.isInteger(port) && port >= 0 && port <= 65_535
   if (!isPort && port !== false) {
-    throw new OptionsError(`Expected \`ops.port\` to be a TCP port between 0 and 65535, got \`${textOf(given)}\``)
+    throw OptionsError.expected(`\`ops.port\` to be a TCP port between 0 and 65535`, given)
   }
   return { port, host: ops.host ?? '0.0.0.0', registries: ops.registries ?? [] }
 }
@@ -185,5 +184,5 @@ function resolveOps(ops: OpsOptions, text: string | undefined): Required<OpsOpti
 function resolveLogLevel(level: string): (typeof LOG_LEVELS)[number] {
   const known = LOG_LEVELS.find((name) => name === level)
   if (known !== undefined) return known
-  throw new OptionsError(`Expected \`logLevel\` to be one of ${LOG_LEVELS.join(', ')}, got \`${level}\``)
+  throw OptionsError.expected(`\`logLevel\` to be one of ${LOG_LEVELS.join(', ')}`, level)
 }

@@ -171,6 +171,7 @@ export class Candidacy {
   start(): void {
     const { config, clock, random, createLock } = this.#options
     this.#started = true
+    this.#warnUnlessRegistered()
     this.#lock = createLock()
     this.#warmUps = this.#createWarmUps()
     this.#elector = new Elector({
@@ -183,6 +184,15 @@ export class Candidacy {
       onDied: (cause) => this.#onDied(cause),
     })
     this.#elector.start()
+  }
+
+  #warnUnlessRegistered(): void {
+    if (this.#registrations.length > 0) return
+    this.#options.logger.warn(
+      { lease: this.lease, event: 'no-controllers' },
+      `no controller is registered for the lease ${this.lease}: this replica will lead and do nothing. Call ` +
+        '`register(() => new MyController())` before `start()`',
+    )
   }
 
   /** Drains, releases and stands no more. Resolves when nothing is left. */
@@ -237,7 +247,7 @@ export class Candidacy {
     const slowestPollMs = JITTER_FACTOR * timing.retryPeriodMs
     const { to } = options
     if (to !== undefined && (typeof to !== 'string' || to === '' || to === identity)) {
-      throw new OptionsError(`Expected \`to\` to be the identity of another replica, got \`${textOf(to)}\``)
+      throw OptionsError.expected(`\`to\` to be the identity of another replica`, to)
     }
     return {
       cooldownMs: resolveDurationMs('cooldownMs', options.cooldownMs, { fallback: 2 * slowestPollMs, min: 0 }),

@@ -33,18 +33,24 @@ export interface RegisterOptions {
   readonly warmUpTimeoutMs?: number
 }
 
+/** The names of all {@link RegisterOptions}. */
+export const REGISTER_OPTION_NAMES = [
+  'restart',
+  'progressTimeoutMs',
+  'warmUp',
+  'warmUpTimeoutMs',
+] as const satisfies (keyof RegisterOptions)[]
+
 /** Checks and fills in a registration. @throws OptionsError for a factory that is not a function, or bad options. */
 export function createRegistration(
   factory: ControllerFactory,
   options: RegisterOptions,
   defaultRestart: ResolvedRestartOptions,
 ): Registration {
-  if (typeof factory !== 'function') {
-    throw new OptionsError(
-      `Expected \`register()\` to be given a function that builds a Controller, got \`${typeof factory}\``,
-    )
+  if (typeof factory !== 'function' || isClass(factory)) {
+    throw notAFactory(factory)
   }
-  assertKnownKeys('`register()`', options, ['restart', 'progressTimeoutMs', 'warmUp', 'warmUpTimeoutMs'])
+  assertKnownKeys('`register()`', options, REGISTER_OPTION_NAMES)
   assertOneOf('warmUp', options.warmUp, WARM_UP_MODES)
   const duration = (name: 'progressTimeoutMs' | 'warmUpTimeoutMs', rule: DurationRule): number =>
     resolveDurationMs(name, options[name], rule)
@@ -55,6 +61,22 @@ export function createRegistration(
     warmUp: options.warmUp ?? 'never',
     warmUpTimeoutMs: duration('warmUpTimeoutMs', { fallback: 5000, min: 0 }),
   }
+}
+
+/** The class itself in the place of a function that builds an instance is the most likely slip of all. */
+function isClass(value: { readonly prototype?: unknown }): boolean {
+  const { prototype } = value
+  const hasRun = typeof prototype === 'object' && prototype !== null && 'run' in prototype
+  return hasRun || /^class\b/.test(Function.prototype.toString.call(value))
+}
+
+function notAFactory(given: unknown): OptionsError {
+  const what = '`register()` to be given a function that builds a controller'
+  const type: unknown = typeof given === 'object' && given !== null ? given.constructor : given
+  const name = typeof type === 'function' && type !== Object && type.name !== '' ? type.name : 'MyController'
+  const remedy = `Write \`register(() => new ${name}())\``
+  if (typeof given === 'function') return new OptionsError(`Expected ${what}, got the class \`${name}\`. ${remedy}`)
+  return OptionsError.expected(what, given, { remedy })
 }
 
 /** A controller that was built for its first run, or the reason why that failed. */
@@ -137,7 +159,7 @@ function build(registration: Registration, index: number, seen: WeakSet<Controll
 
 function assertController(controller: unknown): asserts controller is Controller {
   if (typeof controller !== 'object' || controller === null || typeof Reflect.get(controller, 'run') !== 'function') {
-    throw new OptionsError(`Expected the factory to return a \`Controller\`, got \`${textOf(controller)}\``)
+    throw OptionsError.expected(`the factory to return a \`Controller\``, controller)
   }
 }
 
@@ -145,7 +167,6 @@ function usableName(controller: Controller): string {
   const name: unknown = controller.name
   if (typeof name === 'string' && NAME.test(name)) return name
   const { constructor } = controller
-  throw new OptionsError(
-    `Expected the \`name\` of a controller to match ${NAME.source}, got \`${textOf(name)}\` from ${textOf(constructor?.name)}`,
-  )
+  const from = `It is the name of a \`${textOf(constructor?.name)}\``
+  throw OptionsError.expected(`the \`name\` of a controller to match ${NAME.source}`, name, { remedy: from })
 }

@@ -1,7 +1,6 @@
 import { resolveDurationMs } from '../options/duration.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
 import { OptionsError } from '../options/options-error.ts'
-import { textOf } from '../text-of.ts'
 
 /** How often a failed controller is restarted before the replica gives up its term. The intensity limit of OTP supervisors. */
 export interface RestartOptions {
@@ -24,9 +23,7 @@ export function resolveRestartOptions(options: RestartOptions = {}): ResolvedRes
   assertKnownKeys('`restart`', options, ['maxRestarts', 'withinMs', 'backoffMs'])
   const { maxRestarts = 5 } = options
   if (!Number.isInteger(maxRestarts) || maxRestarts < 0) {
-    throw new OptionsError(
-      `Expected \`restart.maxRestarts\` to be a whole number of at least 0, got \`${textOf(maxRestarts)}\``,
-    )
+    throw OptionsError.expected(`\`restart.maxRestarts\` to be a whole number of at least 0`, maxRestarts)
   }
   return {
     maxRestarts,

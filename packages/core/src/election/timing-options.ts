@@ -1,6 +1,5 @@
 import { resolveDurationMs } from '../options/duration.ts'
 import { OptionsError } from '../options/options-error.ts'
-import { textOf } from '../text-of.ts'
 
 /** How long things may take. All in milliseconds of the local monotonic clock. */
 export interface TimingOptions {
@@ -91,13 +90,14 @@ export function validityMs(timing: ResolvedTimingOptions): number {
 function resolveClockRateTolerance(value: unknown): number {
   if (value === undefined) return 0.05
   if (typeof value === 'number' && value >= 0 && value < 1) return value
-  throw new OptionsError(`Expected \`clockRateTolerance\` to be at least 0 and below 1, got \`${textOf(value)}\``)
+  throw OptionsError.expected(`\`clockRateTolerance\` to be at least 0 and below 1`, value)
 }
 
 function assertRelations(timing: Required<TimingOptions>): void {
   if (timing.leaseDurationMs % 1000 !== 0) {
-    throw new OptionsError(
-      `Expected \`leaseDurationMs\` to be whole seconds, because the lease stores seconds, got \`${timing.leaseDurationMs}\``,
+    throw OptionsError.expected(
+      `\`leaseDurationMs\` to be whole seconds, because the lease stores seconds`,
+      timing.leaseDurationMs,
     )
   }
   const stopBy = timing.renewDeadlineMs + timing.abortGraceMs

@@ -1,5 +1,6 @@
 import { errorOf } from '../error-of.ts'
 import { TenureError } from '../tenure-error.ts'
+import { OptionsError } from '../options/options-error.ts'
 import { textOf } from '../text-of.ts'
 
 /** A health check: returns (or resolves) when healthy, throws (or rejects) with the reason when not. */
@@ -29,6 +30,7 @@ export class HealthRegistry {
   /**
    * Adds a check and returns the function that takes it out again.
    * @throws HealthCheckNameError when the name is taken or cannot be a path segment (`[A-Za-z0-9._-]+`).
+   * @throws OptionsError when `check` is not a function.
    * @throws TermEndedError when the registry is that of a run of a controller that has ended.
    */
   register(name: string, check: HealthCheck): () => void {
@@ -37,6 +39,9 @@ export class HealthRegistry {
       throw new HealthCheckNameError(
         `Expected the name of a health check to be a path segment such as \`cache-synced\`, got \`${textOf(name)}\``,
       )
+    }
+    if (typeof check !== 'function') {
+      throw OptionsError.expected(`the health check \`${name}\` to be a function`, check)
     }
     if (this.#checks.has(name)) {
       throw new HealthCheckNameError(`Expected the name of a health check to be unique, got \`${name}\` twice`)

@@ -5,7 +5,7 @@ import type { CandidacyEvent, CandidacyState } from '../candidacy/events.ts'
 import { LEASE_OPTION_NAMES, type LeaseOptions, resolveCleanupTimeoutMs } from '../candidacy/lease-options.ts'
 import type { LeadershipLostError, WedgedError } from '../candidacy/wedged-error.ts'
 import type { ControllerFactory } from '../controller/controller.ts'
-import type { RegisterOptions } from '../controller/registration.ts'
+import { REGISTER_OPTION_NAMES, type RegisterOptions } from '../controller/registration.ts'
 import { resolveRestartOptions, type RestartOptions } from '../controller/restart-options.ts'
 import { resolveTimingOptions } from '../election/timing-options.ts'
 import { errorOf } from '../error-of.ts'
@@ -14,7 +14,7 @@ import { HealthProbe } from '../health/health-probe.ts'
 import { HealthRegistry } from '../health/health-registry.ts'
 import type { Lock } from '../lock/lock.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
-import { assertOneOf } from '../options/one-of.ts'
+import { assertBoolean, assertOneOf } from '../options/one-of.ts'
 import { OptionsError } from '../options/options-error.ts'
 import { type Clock, systemClock } from '../ports/clock.ts'
 import { type Logger, silentLogger } from '../ports/logger.ts'
@@ -72,6 +72,23 @@ export interface ManagerOptions {
   readonly random?: Random
 }
 
+const MANAGER_OPTION_NAMES = [
+  'identity',
+  'lease',
+  'createLock',
+  'featureGates',
+  'onWedged',
+  'watchdog',
+  'restart',
+  'services',
+  'groups',
+  'extensions',
+  'terminate',
+  'logger',
+  'clock',
+  'random',
+] as const satisfies (keyof ManagerOptions)[]
+
 /**
  * One per process: its candidacies, its controllers that need no leadership, its services, and their order of start and stop.
  *
@@ -104,10 +121,12 @@ export class Manager implements AsyncDisposable {
 
   /** Checks all options; does no I/O and starts nothing. @throws OptionsError naming the option that is wrong. */
   constructor(options: ManagerOptions) {
+    assertKnownKeys('the options of a Manager', options, MANAGER_OPTION_NAMES, { lease: LEASE_OPTION_NAMES })
     if (typeof options.identity !== 'string' || options.identity.trim() === '') {
-      throw new OptionsError(
-        `Expected \`identity\` to be a text that is not empty, got \`${textOf(options.identity)}\``,
-      )
+      throw OptionsError.expected(`\`identity\` to be a text that is not empty`, options.identity)
+    }
+    if (typeof options.createLock !== 'function') {
+      throw OptionsError.expected('`createLock` to be a function that makes the lock of a lease', options.createLock)
     }
     this.#options = options
     this.identity = options.identity
@@ -118,6 +137,7 @@ export class Manager implements AsyncDisposable {
     this.#logger = safeLogger(options.logger ?? silentLogger).child({ identity: options.identity })
     this.#groups = resolveGroupOptions(options.groups)
     const { services = [] } = options
+    if (!Array.isArray(services)) throw OptionsError.expected('`services` to be an array', services)
     for (const service of services) assertOneOf('group', service.group, SERVICE_GROUPS)
     this.#services = new RunningServices({
       services,
@@ -155,9 +175,10 @@ export class Manager implements AsyncDisposable {
    * @throws AlreadyStartedError after the start. @throws OptionsError for anything that is not a factory.
    */
   register(factory: ControllerFactory, options: RegisterOptions & { readonly needsLeadership?: boolean } = {}): this {
+    assertKnownKeys('`register()`', options, [...REGISTER_OPTION_NAMES, 'needsLeadership'])
     const { needsLeadership = true, ...rest } = options
-    if (this.#running !== undefined)
-      throw new AlreadyStartedError('Expected `register()` to be called before `start()`')
+    assertBoolean('needsLeadership', needsLeadership)
+    this.#assertNotStarted('register()')
     if (needsLeadership) this.#own.register(factory, rest)
     else this.#alwaysOn.register(factory, rest)
     return this
@@ -168,12 +189,12 @@ export class Manager implements AsyncDisposable {
    * @throws OptionsError when the lease is stood for already or an option is wrong. @throws AlreadyStartedError after the start.
    */
   candidacy(lease: LeaseOptions): Candidacy {
-    if (this.#running !== undefined)
-      throw new AlreadyStartedError('Expected `candidacy()` to be called before `start()`')
-    assertKnownKeys('the options of the lease', lease, LEASE_OPTION_NAMES)
+    this.#assertNotStarted('candidacy()')
+    assertKnownKeys('`lease`', lease, LEASE_OPTION_NAMES)
+    assertBoolean('proveDeath', lease.proveDeath)
     assertOneOf('missingLease', lease.missingLease, ['create', 'wait'])
     if (typeof lease.name !== 'string' || lease.name === '') {
-      throw new OptionsError(`Expected \`lease.name\` to be a text that is not empty, got \`${textOf(lease.name)}\``)
+      throw OptionsError.expected(`\`lease.name\` to be a text that is not empty`, lease.name)
     }
     if (this.#candidacies.some((other) => other.lease === lease.name)) {
       throw new OptionsError(`Expected every lease to be stood for once, got \`${lease.name}\` twice`)
@@ -185,7 +206,7 @@ export class Manager implements AsyncDisposable {
 
   /**
    * Calls `listener` with everything that happens to any candidacy. Returns the function that ends that. A listener that throws is
-   * logged, and the others are called.
+   * logged, and the others are called. Nothing happens any more once `start()` has settled.
    */
   on(listener: (event: CandidacyEvent) => void): () => void {
     this.#listeners.add(listener)
@@ -222,7 +243,8 @@ export class Manager implements AsyncDisposable {
   }
 
   /**
-   * Ends the present term of the manager's own lease voluntarily, and follows again. Resolves once nothing of the term is left, so a
+   * Ends the present term of the manager's own lease voluntarily, and follows again. Resolves at once with `not-leading` where there
+   * is none: on a follower, before `start()` and after `stop()`. Resolves otherwise once nothing of the term is left, so a
    * task of the term must not await it: use `term.stepDown()` there.
    * @throws OptionsError when an option is wrong. @throws SelfWaitError (as a rejection, halfway through the grace of the hard abort) in
    * a task of the term that awaits it.
@@ -233,6 +255,11 @@ export class Manager implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
+  }
+
+  #assertNotStarted(call: string): void {
+    if (this.#running === undefined && !this.#isStopping) return
+    throw new AlreadyStartedError(`Expected \`${call}\` to be called before \`start()\` and \`stop()\``)
   }
 
   /** What ends with the manager is not waited for by its tasks. */
@@ -407,10 +434,10 @@ function oneOf(failures: readonly Error[]): Error {
 function resolveWatchdogOptions(value: boolean | WatchdogOptions = false): WatchdogOptions | undefined {
   if (typeof value === 'boolean') return value ? {} : undefined
   if (typeof value !== 'object' || value === null) {
-    throw new OptionsError(`Expected \`watchdog\` to be true, false or options, got \`${textOf(value)}\``)
+    throw OptionsError.expected(`\`watchdog\` to be true, false or options`, value)
   }
   assertKnownKeys('`watchdog`', value, ['markerFile'])
   const { markerFile } = value
   if (markerFile === undefined || (typeof markerFile === 'string' && markerFile !== '')) return value
-  throw new OptionsError(`Expected \`watchdog.markerFile\` to be the path of a file, got \`${textOf(markerFile)}\``)
+  throw OptionsError.expected(`\`watchdog.markerFile\` to be the path of a file`, markerFile)
 }

@@ -1,4 +1,3 @@
-import { textOf } from '../text-of.ts'
 import { OptionsError } from './options-error.ts'
 
 /** What {@link resolveDurationMs} accepts. */
@@ -14,14 +13,7 @@ export function resolveDurationMs(name: string, value: unknown, rule: DurationRu
   if (value === undefined && rule.fallback !== undefined) return rule.fallback
   const min = rule.min ?? 1
   if (typeof value !== 'number' || !Number.isFinite(value) || value < min) {
-    throw new OptionsError(
-      `Expected \`${name}\` to be a number of milliseconds of at least ${min}, got \`${textOf(value)}\`${typeNote(value)}`,
-    )
+    throw OptionsError.expected(`\`${name}\` to be a number of milliseconds of at least ${min}`, value)
   }
   return value
-}
-
-/** A text such as `15000` looks like a number in a message. */
-function typeNote(value: unknown): string {
-  return typeof value === 'number' || value === undefined || value === null ? '' : ` of type ${typeof value}`
 }

@@ -1,14 +1,35 @@
 import { OptionsError } from './options-error.ts'
 
-/** Throws an {@link OptionsError} that names the nearest known key when `options` holds a key that is not in `known`. */
-export function assertKnownKeys(where: string, options: object, known: readonly string[]): void {
+/**
+ * Throws an {@link OptionsError} when `options` is not an object, or when it holds a key that is not in `known`: with the nearest
+ * known key, or where it belongs.
+ * @param nested the keys of options that are objects themselves, by the name of the option
+ */
+export function assertKnownKeys(
+  where: string,
+  options: unknown,
+  known: readonly string[],
+  nested: Readonly<Record<string, readonly string[]>> = {},
+): asserts options is object {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw OptionsError.expected(`${where.endsWith('()`') ? `the options of ${where}` : where} to be an object`, options)
+  }
   for (const key of Object.keys(options)) {
     if (known.includes(key)) continue
-    const nearest = nearestName(key, known)
-    throw new OptionsError(
-      `Unknown option \`${key}\` in ${where}` + (nearest === undefined ? '' : `; did you mean \`${nearest}\`?`),
-    )
+    throw new OptionsError(`Unknown option \`${key}\` in ${where}${hintFor(key, known, nested)}`)
   }
+}
+
+function hintFor(key: string, known: readonly string[], nested: Readonly<Record<string, readonly string[]>>): string {
+  const nearest = nearestName(key, known)
+  const editsHere = nearest === undefined ? Infinity : editDistance(key, nearest)
+  for (const [option, names] of Object.entries(nested)) {
+    const inner = nearestName(key, names)
+    const edits = inner === undefined ? Infinity : editDistance(key, inner)
+    // What is further from a name was hardly meant to be it.
+    if (edits < editsHere && edits <= key.length / 2) return `: it belongs in \`${option}\`, as \`${option}.${inner}\``
+  }
+  return nearest === undefined ? '' : `; did you mean \`${nearest}\`?`
 }
 
 /** The candidate that is fewest edits away from `name`. */

@@ -1,8 +1,13 @@
-import { textOf } from '../text-of.ts'
 import { OptionsError } from './options-error.ts'
 
 /** @throws OptionsError when a value is given that is not among those allowed. */
 export function assertOneOf(name: string, value: unknown, allowed: readonly string[]): void {
   if (value === undefined || allowed.some((item) => item === value)) return
-  throw new OptionsError(`Expected \`${name}\` to be one of ${allowed.join(', ')}, got \`${textOf(value)}\``)
+  throw OptionsError.expected(`\`${name}\` to be one of ${allowed.join(', ')}`, value)
+}
+
+/** @throws OptionsError when a value is given that is not a boolean. */
+export function assertBoolean(name: string, value: unknown): void {
+  if (value === undefined || typeof value === 'boolean') return
+  throw OptionsError.expected(`\`${name}\` to be true or false`, value)
 }

@@ -1,12 +1,27 @@
+import { OptionsError } from '../options/options-error.ts'
 import { textOf } from '../text-of.ts'
 import type { Logger, LogMethod } from './logger.ts'
 
 /**
  * The given logger, as one that never throws. A line that it cannot write as it is, such as for an error whose fields throw, is written
  * with texts in the place of objects. The first line that is lost is a warning of the process.
+ * @throws OptionsError for what is not a logger.
  */
 export function safeLogger(logger: Logger): Logger {
-  return logger instanceof SafeLogger ? logger : new SafeLogger(logger)
+  if (logger instanceof SafeLogger) return logger
+  assertLogger(logger)
+  return new SafeLogger(logger)
+}
+
+const METHODS = ['debug', 'info', 'warn', 'error', 'child'] as const satisfies readonly (keyof Logger)[]
+
+function assertLogger(logger: unknown): void {
+  const isObject = (typeof logger === 'object' && logger !== null) || typeof logger === 'function'
+  const missing = isObject ? METHODS.filter((method) => typeof Reflect.get(logger, method) !== 'function') : METHODS
+  if (missing.length === 0) return
+  const what = '`logger` to have `debug()`, `info()`, `warn()`, `error()` and `child()`, as a logger of pino has'
+  const remedy = `It lacks ${missing.map((method) => `\`${method}()\``).join(', ')}`
+  throw OptionsError.expected(what, logger, { remedy })
 }
 
 type Level = 'debug' | 'info' | 'warn' | 'error'

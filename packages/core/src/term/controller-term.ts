@@ -5,8 +5,11 @@ import type { Worker } from 'node:worker_threads'
 import { isA } from '../error-of.ts'
 import { HealthRegistry } from '../health/health-registry.ts'
 import { resolveDurationMs } from '../options/duration.ts'
+import { assertKnownKeys } from '../options/known-keys.ts'
+import { assertBoolean } from '../options/one-of.ts'
 import type { Clock } from '../ports/clock.ts'
 import { type Logger, silentLogger } from '../ports/logger.ts'
+import { assertArguments } from './call-arguments.ts'
 import { type Leadership, NotHeldError } from './leadership.ts'
 import { acquire, use } from './owned/acquisition.ts'
 import { child, type ChildOptions } from './owned/child-process.ts'
@@ -99,6 +102,9 @@ export class ControllerTerm implements Term, Owner {
   }
 
   spawn<T>(name: string, work: (signal: AbortSignal) => T | Promise<T>, options: SpawnOptions = {}): Promise<T> {
+    assertArguments('term.spawn(name, work)', { texts: { name }, functions: { work } })
+    assertKnownKeys('`term.spawn()`', options, ['finishOnDrain'])
+    assertBoolean('finishOnDrain', options.finishOnDrain)
     this.assertOpen(name)
     const signal = options.finishOnDrain === true ? this.hardSignal : this.signal
     return this.scope.spawn(name, () => work(signal))
@@ -106,6 +112,7 @@ export class ControllerTerm implements Term, Owner {
 
   every(intervalMs: number, work: (signal: AbortSignal) => unknown): Promise<void> {
     const pause = resolveDurationMs('intervalMs', intervalMs, { min: 0 })
+    assertArguments('term.every(intervalMs, work)', { functions: { work } })
     const name = `every ${pause} ms`
     const { signal } = this
     this.assertOpen(name)
@@ -144,7 +151,9 @@ export class ControllerTerm implements Term, Owner {
   }
 
   timeout(delayMs: number, work: (signal: AbortSignal) => unknown): () => void {
-    return timeout(this, resolveDurationMs('delayMs', delayMs, { min: 0 }), work)
+    const delay = resolveDurationMs('delayMs', delayMs, { min: 0 })
+    assertArguments('term.timeout(delayMs, work)', { functions: { work } })
+    return timeout(this, delay, work)
   }
 
   listen(target: ListenTarget, event: string | symbol, listener: Listener): () => void {
@@ -160,6 +169,7 @@ export class ControllerTerm implements Term, Owner {
     open: (signal: AbortSignal) => T | Promise<T>,
     close: (resource: T, signal: AbortSignal) => unknown,
   ): Promise<T> {
+    assertArguments('term.acquire(name, open, close)', { texts: { name }, functions: { open, close } })
     return acquire(this, name, { open, close })
   }
 
@@ -168,18 +178,22 @@ export class ControllerTerm implements Term, Owner {
   }
 
   child<C extends ChildProcess>(name: string, start: () => C, options: ChildOptions = {}): C {
+    assertArguments('term.child(name, start)', { texts: { name }, functions: { start } })
     return child(this, name, { start, options })
   }
 
   worker<W extends Worker>(name: string, start: () => W, options: WorkerOptions = {}): W {
+    assertArguments('term.worker(name, start)', { texts: { name }, functions: { start } })
     return worker(this, name, { start, options })
   }
 
   serve<S extends Server>(name: string, server: S, listenOptions: ListenOptions): Promise<S> {
+    assertArguments('term.serve(name, server, listen)', { texts: { name } })
     return serve(this, name, { server, listen: listenOptions })
   }
 
   defer(cleanup: (signal: AbortSignal) => unknown): void {
+    assertArguments('term.defer(cleanup)', { functions: { cleanup } })
     this.scope.defer((signal) => {
       // A cleanup runs in any case; but nothing that it asks may say that the term is held when it is not.
       this.admits()
@@ -200,7 +214,8 @@ export class ControllerTerm implements Term, Owner {
   }
 
   stepDown(options: StepDownOptions = {}): void {
-    this.#options.onStepDown(options)
+    // By then the lease may have another term of this replica, which it must not end.
+    if (!this.gateSignal.aborted) this.#options.onStepDown(options)
   }
 
   progress(): void {

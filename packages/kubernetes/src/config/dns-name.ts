@@ -1,4 +1,4 @@
-import { OptionsError, textOf } from '@tenure/core'
+import { OptionsError } from '@tenure/core'
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
@@ -6,17 +6,19 @@ const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])
 /** Accepts what Kubernetes accepts as the name of a namespace: an RFC 1123 label. @throws OptionsError otherwise */
 export function assertDnsLabel(option: string, value: unknown): asserts value is string {
   if (typeof value === 'string' && value.length <= 63 && LABEL.test(value)) return
-  throw new OptionsError(
-    `Expected \`${option}\` to be an RFC 1123 label (at most 63 of a-z, 0-9 and "-", beginning and ending with a letter or ` +
-      `digit), got \`${textOf(value)}\``,
+  throw OptionsError.expected(
+    `\`${option}\` to be an RFC 1123 label (at most 63 of a-z, 0-9 and "-", beginning and ending with a letter or ` +
+      `digit)`,
+    value,
   )
 }
 
 /** Accepts what Kubernetes accepts as the name of a Lease: an RFC 1123 subdomain. @throws OptionsError otherwise */
 export function assertDnsSubdomain(option: string, value: unknown): asserts value is string {
   if (typeof value === 'string' && value.length <= 253 && SUBDOMAIN.test(value)) return
-  throw new OptionsError(
-    `Expected \`${option}\` to be an RFC 1123 subdomain (at most 253 of a-z, 0-9, "-" and ".", each part beginning and ` +
-      `ending with a letter or digit), got \`${textOf(value)}\``,
+  throw OptionsError.expected(
+    `\`${option}\` to be an RFC 1123 subdomain (at most 253 of a-z, 0-9, "-" and ".", each part beginning and ` +
+      `ending with a letter or digit)`,
+    value,
   )
 }

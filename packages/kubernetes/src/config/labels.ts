@@ -1,4 +1,4 @@
-import { OptionsError, textOf } from '@tenure/core'
+import { OptionsError } from '@tenure/core'
 
 const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
 const PREFIX = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
@@ -6,19 +6,21 @@ const PREFIX = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]
 /** Accepts what Kubernetes accepts as the labels of an object. @throws OptionsError naming the label that is wrong */
 export function assertLabels(option: string, labels: unknown): asserts labels is Readonly<Record<string, string>> {
   if (typeof labels !== 'object' || labels === null || Array.isArray(labels)) {
-    throw new OptionsError(`Expected \`${option}\` to be an object of texts, got \`${textOf(labels)}\``)
+    throw OptionsError.expected(`\`${option}\` to be an object of texts`, labels)
   }
   for (const [key, value] of Object.entries(labels)) {
     if (!isLabelKey(key)) {
-      throw new OptionsError(
-        `Expected the keys of \`${option}\` to be at most 63 of A-Z, a-z, 0-9, "-", "_" and ".", beginning and ending with a ` +
-          `letter or digit, after an optional DNS prefix and a slash, got \`${key}\``,
+      throw OptionsError.expected(
+        `the keys of \`${option}\` to be at most 63 of A-Z, a-z, 0-9, "-", "_" and ".", beginning and ending with a ` +
+          `letter or digit, after an optional DNS prefix and a slash`,
+        key,
       )
     }
     if (typeof value !== 'string' || !(value === '' || NAME.test(value))) {
-      throw new OptionsError(
-        `Expected \`${option}['${key}']\` to be empty or at most 63 of A-Z, a-z, 0-9, "-", "_" and ".", beginning and ` +
-          `ending with a letter or digit, got \`${textOf(value)}\``,
+      throw OptionsError.expected(
+        `\`${option}['${key}']\` to be empty or at most 63 of A-Z, a-z, 0-9, "-", "_" and ".", beginning and ` +
+          `ending with a letter or digit`,
+        value,
       )
     }
   }

@@ -60,8 +60,9 @@ export function resolveInformerOptions<T extends ApiObject>(options: InformerOpt
   const { kubeConfig, path, labelSelector, fieldSelector } = options
   const parts = PATH.exec(path)?.groups
   if (parts === undefined) {
-    throw new OptionsError(
-      `Expected \`path\` to be that of a collection such as \`/api/v1/namespaces/ops/configmaps\`, got \`${path}\``,
+    throw OptionsError.expected(
+      `\`path\` to be that of a collection such as \`/api/v1/namespaces/ops/configmaps\``,
+      path,
     )
   }
   const { group = '', resource = '', namespace = '' } = parts

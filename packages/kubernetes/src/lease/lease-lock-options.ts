@@ -54,10 +54,10 @@ export function resolveLeaseLockOptions(options: LeaseLockOptions, title = 'Leas
   assertLabels('labels', labels)
   for (const key of Object.keys(annotations)) {
     if (!key.startsWith(ANNOTATION_PREFIX)) continue
-    throw new OptionsError(`Expected no key of \`annotations\` to start with \`${ANNOTATION_PREFIX}\`, got \`${key}\``)
+    throw OptionsError.expected(`no key of \`annotations\` to start with \`${ANNOTATION_PREFIX}\``, key)
   }
   if (!Number.isFinite(silenceMs) || silenceMs <= 0) {
-    throw new OptionsError(`Expected \`silenceMs\` to be a positive number of milliseconds, got \`${silenceMs}\``)
+    throw OptionsError.expected(`\`silenceMs\` to be a positive number of milliseconds`, silenceMs)
   }
   return {
     name,

@@ -1,4 +1,4 @@
-import { assertKnownKeys, OptionsError, textOf } from '@tenure/core'
+import { assertKnownKeys, OptionsError } from '@tenure/core'
 import { assertDnsLabel, assertDnsSubdomain } from '../config/dns-name.ts'
 
 /** Options of {@link manifests}. */
@@ -50,7 +50,7 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
   assertDnsLabel('namespace', namespace)
   for (const other of others) assertDnsSubdomain('others', other)
   if (typeof image !== 'string' || image.trim() === '') {
-    throw new OptionsError(`Expected \`image\` to be the name of a container image, got \`${textOf(image)}\``)
+    throw OptionsError.expected(`\`image\` to be the name of a container image`, image)
   }
   return {
     name,
@@ -68,5 +68,5 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
 
 function wholeNumber(option: string, value: number, { from, to }: { readonly from: number; readonly to: number }) {
   if (Number.isInteger(value) && value >= from && value <= to) return value
-  throw new OptionsError(`Expected \`${option}\` to be a whole number between ${from} and ${to}, got \`${value}\``)
+  throw OptionsError.expected(`\`${option}\` to be a whole number between ${from} and ${to}`, value)
 }

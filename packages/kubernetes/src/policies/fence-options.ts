@@ -1,5 +1,5 @@
 import type { V1NamedRuleWithOperations } from '@kubernetes/client-node'
-import { assertKnownKeys, OptionsError, textOf } from '@tenure/core'
+import { assertKnownKeys, OptionsError } from '@tenure/core'
 import { assertDnsLabel, assertDnsSubdomain } from '../config/dns-name.ts'
 
 /** Resources of one API group that a policy guards, their subresources included. */
@@ -40,21 +40,22 @@ export function assertFenceOptions(what: string, options: FenceOptions, known: r
   assertDnsSubdomain('lease.name', options.lease?.name)
   assertDnsLabel('lease.namespace', options.lease.namespace)
   if (!Array.isArray(options.resources) || options.resources.length === 0) {
-    throw new OptionsError(`Expected \`resources\` to name at least one resource, got \`${textOf(options.resources)}\``)
+    throw OptionsError.expected(`\`resources\` to name at least one resource`, options.resources)
   }
   for (const { apiGroup, resources } of options.resources) {
     if (apiGroup !== '' && apiGroup !== '*') assertDnsSubdomain('resources.apiGroup', apiGroup)
     const wrong = resources.find((resource: unknown) => typeof resource !== 'string' || !PLURAL.test(resource))
     if (wrong === undefined && resources.length > 0) continue
-    throw new OptionsError(
-      `Expected \`resources.resources\` to hold plural names without subresources, such as \`deployments\`, got \`${textOf(wrong ?? '')}\``,
+    throw OptionsError.expected(
+      `\`resources.resources\` to hold plural names without subresources, such as \`deployments\``,
+      wrong ?? '',
     )
   }
   if (options.namespaces !== undefined && options.namespaces !== 'all') {
     for (const namespace of options.namespaces) assertDnsLabel('namespaces', namespace)
   }
   if (options.mode !== undefined && !MODES.includes(options.mode)) {
-    throw new OptionsError(`Expected \`mode\` to be one of ${MODES.join(', ')}, got \`${textOf(options.mode)}\``)
+    throw OptionsError.expected(`\`mode\` to be one of ${MODES.join(', ')}`, options.mode)
   }
 }
 

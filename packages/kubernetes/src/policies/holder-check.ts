@@ -1,5 +1,5 @@
 import type { V1Validation, V1Variable } from '@kubernetes/client-node'
-import { OptionsError, textOf } from '@tenure/core'
+import { OptionsError } from '@tenure/core'
 import { HOLDER_ANNOTATION } from '../gate/epoch-stamp.ts'
 import { assertFenceOptions, FENCE_OPTION_NAMES, guardedRules, leaseRule, type FenceOptions } from './fence-options.ts'
 import { celAnnotation, celString, failurePolicyOf, fencePolicy, type FencePolicy } from './fence-policy.ts'
@@ -40,11 +40,11 @@ export function holderCheck(options: HolderCheckOptions): FencePolicy {
   const { lease, writers, recognizeBy = 'pod' } = options
   assertFenceOptions('`holderCheck()`', options, [...FENCE_OPTION_NAMES, 'writers', 'recognizeBy'])
   if (!Array.isArray(writers) || writers.length === 0) {
-    throw new OptionsError(`Expected \`writers\` to name at least one user, got \`${textOf(writers)}\``)
+    throw OptionsError.expected(`\`writers\` to name at least one user`, writers)
   }
   const recognition = RECOGNITION[recognizeBy]
   if (recognition === undefined) {
-    throw new OptionsError(`Expected \`recognizeBy\` to be one of pod, annotation, got \`${textOf(recognizeBy)}\``)
+    throw OptionsError.expected(`\`recognizeBy\` to be one of pod, annotation`, recognizeBy)
   }
   return fencePolicy(options, {
     name: 'holder-check',

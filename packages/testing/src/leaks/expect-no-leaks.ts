@@ -7,7 +7,6 @@ import {
   type ManagerOptions,
   MemoryLeaseStore,
   OptionsError,
-  textOf,
 } from '@tenure/core'
 import { payAttention } from './detector.ts'
 import { LeakError } from './leak-error.ts'
@@ -89,8 +88,9 @@ function resolve(options: ExpectNoLeaksOptions): Plan {
 
 function assertSubject(subject: unknown, warmUpTerms: number): void {
   if (typeof subject !== 'function' && !(subject instanceof Manager)) {
-    throw new OptionsError(
-      `Expected \`expectNoLeaks()\` to be given a Manager, or a function that makes a Manager or a Controller, got \`${textOf(subject)}\``,
+    throw OptionsError.expected(
+      `\`expectNoLeaks()\` to be given a Manager, or a function that makes a Manager or a Controller`,
+      subject,
     )
   }
   if (warmUpTerms > 0 && subject instanceof Manager) {
@@ -109,7 +109,7 @@ async function managerOf(subject: LeakTestSubject): Promise<Manager> {
   const made: unknown = await subject(kit)
   if (made instanceof Manager) return made
   if (isController(made)) return new Manager(kit).register(startingWith(made, subject as () => Controller))
-  throw new OptionsError(`Expected the function to return a Manager or a Controller, got \`${textOf(made)}\``)
+  throw OptionsError.expected(`the function to return a Manager or a Controller`, made)
 }
 
 /** The instance that showed what the function makes is the one of the first term. */

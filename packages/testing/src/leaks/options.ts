@@ -89,5 +89,5 @@ function resolveSites(sites: unknown): readonly (string | RegExp)[] {
 }
 
 function expected(name: string, what: string, value: unknown): OptionsError {
-  return new OptionsError(`Expected \`${name}\` to be ${what}, got \`${textOf(value)}\``)
+  return OptionsError.expected(`\`${name}\` to be ${what}`, value)
 }

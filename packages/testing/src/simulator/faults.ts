@@ -1,4 +1,4 @@
-import { assertKnownKeys, OptionsError, type Random, textOf } from '@tenure/core'
+import { assertKnownKeys, OptionsError, type Random } from '@tenure/core'
 
 /**
  * What can go wrong with a single request, whether to the API server or to the store of the application. Its rate is the share of
@@ -124,7 +124,7 @@ export function resolveFaults(faults: FaultRates): FaultRates {
     const isShare = REQUEST_FAULTS.some((fault) => fault === kind)
     if (typeof rate === 'number' && rate >= 0 && rate <= (isShare ? 1 : Number.MAX_VALUE)) continue
     const range = isShare ? 'a share of requests, from 0 to 1' : 'a number of times an hour, of at least 0'
-    throw new OptionsError(`Expected \`faults.${kind}\` to be ${range}, got \`${textOf(rate)}\``)
+    throw OptionsError.expected(`\`faults.${kind}\` to be ${range}`, rate)
   }
   return faults
 }

@@ -10,11 +10,11 @@ const SEED_VERSION = 2
 export function parseSeed(seed: string | number): number {
   if (typeof seed === 'number') {
     if (Number.isInteger(seed) && seed >= 0 && seed < 2 ** 32) return seed
-    throw new OptionsError(`Expected \`seed\` to be a whole number of at least 0 and below 2^32, got \`${seed}\``)
+    throw OptionsError.expected(`\`seed\` to be a whole number of at least 0 and below 2^32`, seed)
   }
   const [, version, number] = /^s(\d+)-(\d+)$/.exec(seed) ?? []
   if (version === undefined || number === undefined) {
-    throw new OptionsError(`Expected \`seed\` to look like \`${formatSeed(42)}\`, got \`${seed}\``)
+    throw OptionsError.expected(`\`seed\` to look like \`${formatSeed(42)}\``, seed)
   }
   if (Number(version) !== SEED_VERSION) {
     throw new OptionsError(

@@ -8,7 +8,6 @@ import {
   resolveTimingOptions,
   TIMING_OPTION_NAMES,
   type TimingOptions,
-  textOf,
 } from '@tenure/core'
 import { type FaultRates, resolveFaults } from './faults.ts'
 import { ORACLE_IDS, type OracleId } from './violation.ts'
@@ -70,12 +69,10 @@ export function resolveSimulationOptions(options: SimulationOptions): ResolvedSi
   assertKnownKeys('the options of the simulation', options, OPTION_NAMES)
   const { controllers, replicas = 3, faults, lease = {}, manager = {} } = options
   if (!Array.isArray(controllers) || controllers.some((factory) => typeof factory !== 'function')) {
-    throw new OptionsError(
-      `Expected \`controllers\` to be a list of functions that build a Controller, got \`${String(controllers)}\``,
-    )
+    throw OptionsError.expected(`\`controllers\` to be a list of functions that build a Controller`, controllers)
   }
   if (!Number.isInteger(replicas) || replicas < 1 || replicas > 100) {
-    throw new OptionsError(`Expected \`replicas\` to be a whole number from 1 to 100, got \`${String(replicas)}\``)
+    throw OptionsError.expected(`\`replicas\` to be a whole number from 1 to 100`, replicas)
   }
   assertKnownKeys('`lease`', lease, [...TIMING_OPTION_NAMES, 'missingLease'])
   assertKnownKeys('`manager`', manager, ['featureGates', 'onWedged', 'restart'])
@@ -103,13 +100,13 @@ function missingLeaseFor(faults: FaultRates | undefined): 'create' | 'wait' {
 function positive(name: string, value: unknown, fallback: number): number {
   if (value === undefined) return fallback
   if (typeof value === 'number' && Number.isFinite(value) && value > 0) return value
-  throw new OptionsError(`Expected \`${name}\` to be a number of milliseconds above 0, got \`${textOf(value)}\``)
+  throw OptionsError.expected(`\`${name}\` to be a number of milliseconds above 0`, value)
 }
 
 function knownOracles(oracles: readonly OracleId[]): readonly OracleId[] {
   for (const id of oracles) {
     if (ORACLE_IDS.includes(id)) continue
-    throw new OptionsError(`Expected \`oracles\` to be among ${ORACLE_IDS.join(', ')}, got \`${String(id)}\``)
+    throw OptionsError.expected(`\`oracles\` to be among ${ORACLE_IDS.join(', ')}`, id)
   }
   return oracles
 }

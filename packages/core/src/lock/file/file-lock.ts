@@ -3,7 +3,6 @@ import { resolveDurationMs } from '../../options/duration.ts'
 import { assertKnownKeys } from '../../options/known-keys.ts'
 import { OptionsError } from '../../options/options-error.ts'
 import { type Clock, systemClock } from '../../ports/clock.ts'
-import { textOf } from '../../text-of.ts'
 import type { LeaseRecord } from '../lease-record.ts'
 import { LockRequestError } from '../lock-request-error.ts'
 import type { Lock, LockObserver, LockRequestOptions, LockSnapshot, LockWatch, PresentLease } from '../lock.ts'
@@ -52,9 +51,7 @@ export class FileLock implements Lock {
   constructor(options: FileLockOptions) {
     assertKnownKeys('the options of a FileLock', options, ['path', 'pollMs', 'clock'])
     if (typeof options.path !== 'string' || !isAbsolute(options.path) || /[\\/]$/.test(options.path)) {
-      throw new OptionsError(
-        `Expected \`path\` to be an absolute path that names a directory to be made, got \`${textOf(options.path)}\``,
-      )
+      throw OptionsError.expected(`\`path\` to be an absolute path that names a directory to be made`, options.path)
     }
     this.#directory = new LeaseDirectory(options.path)
     this.#clock = options.clock ?? systemClock

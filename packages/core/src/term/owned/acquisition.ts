@@ -1,5 +1,4 @@
 import { OptionsError } from '../../options/options-error.ts'
-import { textOf } from '../../text-of.ts'
 import type { Owner } from './owner.ts'
 
 /** How a resource is got and given back. */
@@ -56,7 +55,8 @@ function disposerOf(resource: unknown): () => unknown {
       if (typeof method === 'function') return () => method.call(resource)
     }
   }
-  throw new OptionsError(
-    `Expected \`term.use()\` to be given an object with \`[Symbol.asyncDispose]\` or \`[Symbol.dispose]\`, got \`${textOf(resource)}\``,
+  throw OptionsError.expected(
+    `\`term.use()\` to be given an object with \`[Symbol.asyncDispose]\` or \`[Symbol.dispose]\``,
+    resource,
   )
 }

@@ -1,3 +1,4 @@
+import { OptionsError } from '../../options/options-error.ts'
 import type { TaskNote } from '../task-scope.ts'
 import { onAbort, type Owner } from './owner.ts'
 
@@ -6,7 +7,18 @@ import { onAbort, type Owner } from './owner.ts'
  * closed. It counts as a task until the source has closed.
  */
 export function iterate<T>(owner: Owner, source: AsyncIterable<T>): AsyncIterable<T> {
+  if (!isIterable(source)) {
+    throw OptionsError.expected(
+      '`source` of `term.iterate(source)` to be an async iterable or a readable stream',
+      source,
+    )
+  }
   return { [Symbol.asyncIterator]: () => new Iteration(owner, source) }
+}
+
+function isIterable(source: unknown): boolean {
+  if (typeof source !== 'object' || source === null) return false
+  return source instanceof ReadableStream || typeof Reflect.get(source, Symbol.asyncIterator) === 'function'
 }
 
 const OVER = { done: true, value: undefined } as const

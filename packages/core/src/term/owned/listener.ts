@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import { OptionsError } from '../../options/options-error.ts'
 import { textOf } from '../../text-of.ts'
+import { assertArguments } from '../call-arguments.ts'
 import { onAbort, type Owner } from './owner.ts'
 
 /** What {@link listen} can listen to. */
@@ -20,6 +21,7 @@ export interface Subscription {
 /** Listens until the term begins to end, or the returned function is called. Every call of the listener is a tracked task. */
 export function listen(owner: Owner, { target, event, listener }: Subscription): () => void {
   assertEmits(owner, target)
+  assertSubscription(event, listener)
   const { promise, resolve } = Promise.withResolvers<void>()
   const name = `on ${textOf(event)}`
   const call = (...args: unknown[]): void => {
@@ -44,6 +46,13 @@ export function listen(owner: Owner, { target, event, listener }: Subscription):
   return () => remove()
 }
 
+function assertSubscription(event: unknown, listener: unknown): void {
+  if (typeof event !== 'string' && typeof event !== 'symbol') {
+    throw OptionsError.expected('`event` of `term.listen(target, event, listener)` to be a text or a symbol', event)
+  }
+  assertArguments('term.listen(target, event, listener)', { functions: { listener } })
+}
+
 function subscribe(target: ListenTarget, event: string | symbol, call: (...args: unknown[]) => void): () => void {
   if ('on' in target) {
     target.on(event, call)
@@ -63,7 +72,5 @@ function assertEmits({ signal, hardSignal, gateSignal }: Owner, target: unknown)
     )
   }
   if (typeof target === 'object' && target !== null && ('on' in target || 'addEventListener' in target)) return
-  throw new OptionsError(
-    `Expected \`term.listen()\` to be given an EventEmitter or an EventTarget, got \`${textOf(target)}\``,
-  )
+  throw OptionsError.expected(`\`term.listen()\` to be given an EventEmitter or an EventTarget`, target)
 }

@@ -2,6 +2,7 @@ import { type IncomingMessage, Server as HttpServer, type ServerResponse } from 
 import { Server as HttpsServer } from 'node:https'
 import type { ListenOptions, Server, Socket } from 'node:net'
 import { errorOf } from '../../error-of.ts'
+import { OptionsError } from '../../options/options-error.ts'
 import { guardEvents } from './guard-events.ts'
 import { onAbort, type Owner } from './owner.ts'
 
@@ -16,6 +17,7 @@ export interface Serving<S extends Server> {
  * more connections and closes the idle ones, and the others when they become idle; at the hard abort they are destroyed.
  */
 export function serve<S extends Server>(owner: Owner, name: string, { server, listen }: Serving<S>): Promise<S> {
+  assertServer(server)
   owner.assertOpen(`serve ${name}`)
   const listening = Promise.withResolvers<S>()
   const own = new OwnedServer(server, owner)
@@ -45,6 +47,19 @@ export function serve<S extends Server>(owner: Owner, name: string, { server, li
     })
     .catch(() => {})
   return listening.promise
+}
+
+function assertServer(server: unknown): void {
+  const methods = ['on', 'listen', 'close']
+  const isServer =
+    typeof server === 'object' &&
+    server !== null &&
+    methods.every((method) => typeof Reflect.get(server, method) === 'function')
+  if (isServer) return
+  throw OptionsError.expected(
+    '`server` of `term.serve(name, server, listen)` to be a server of `node:net` or a relative',
+    server,
+  )
 }
 
 /** A server whose connections are known. */

@@ -78,10 +78,10 @@ function assertPostable(stopMessage: unknown): void {
   try {
     structuredClone(stopMessage)
   } catch (cause) {
-    throw new OptionsError(
-      `Expected \`stopMessage\` to be something that can be posted to a worker, got \`${textOf(stopMessage)}\`: ${textOf(cause)}`,
-      { cause },
-    )
+    throw OptionsError.expected('`stopMessage` to be something that can be posted to a worker', stopMessage, {
+      remedy: textOf(cause),
+      cause,
+    })
   }
 }
 
