@@ -43,7 +43,7 @@ export class Cluster implements Service {
     this.#kubeConfig ??= supportedKubeConfig(
       loadKubeConfig({ env, ...(kubeConfigPath !== undefined && { kubeConfigPath }) }),
     )
-    logger.info({ event: 'cluster', server: shownServer(this.#kubeConfig) }, 'cluster found')
+    logger.info({ event: 'cluster', server: this.server }, 'cluster found')
   }
 
   async stop(): Promise<void> {
@@ -55,6 +55,14 @@ export class Cluster implements Service {
   get kubeConfig(): KubeConfig {
     if (this.#kubeConfig === undefined) throw new KubeConfigError('The kubeconfig is read when the manager starts')
     return this.#kubeConfig
+  }
+
+  /** The address of the server, for people; undefined before the start. It may have been given with a password. */
+  get server(): string | undefined {
+    const server = this.#kubeConfig?.getCurrentCluster()?.server
+    if (server === undefined || !URL.canParse(server)) return undefined
+    const { origin, pathname } = new URL(server)
+    return pathname === '/' ? origin : `${origin}${pathname}`
   }
 
   /** Where a lease is kept for which no namespace is given: that of the Pod, or of the kubeconfig's context, or `default`. */
@@ -98,12 +106,4 @@ export class Cluster implements Service {
     }
     return this.#deathProof
   }
-}
-
-/** The address of the server, for people. It may have been given with a password. */
-function shownServer(kubeConfig: KubeConfig): string | undefined {
-  const server = kubeConfig.getCurrentCluster()?.server
-  if (server === undefined || !URL.canParse(server)) return undefined
-  const { origin, pathname } = new URL(server)
-  return pathname === '/' ? origin : `${origin}${pathname}`
 }

@@ -12,7 +12,7 @@ import { createOps, type Ops, TermRegistries } from '@tenure/ops'
 import pino from 'pino'
 import { KubeConfigError } from '@tenure/kubernetes'
 import { Cluster } from './cluster.ts'
-import { exitCodeOf, exitWithCodeUnlessHandled } from './exit-code.ts'
+import { exitCodeOf, exitProcess, exitWithCodeUnlessHandled } from './exit-code.ts'
 import { leaseEventService } from './lease-event-service.ts'
 import {
   assertKubernetesNames,
@@ -21,6 +21,7 @@ import {
   type ResolvedOptions,
   resolveOptions,
 } from './options.ts'
+import { standsTwice, watchExit } from './running-managers.ts'
 import { signalService } from './signals.ts'
 
 /**
@@ -86,6 +87,7 @@ export class ProcessManager extends Manager {
   override start(): Promise<void> {
     const running = super.start()
     running.catch(exitWithCodeUnlessHandled)
+    watchExit(this, running)
     return running
   }
 }
@@ -96,7 +98,12 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
   const logger = bareLogger.child({ identity })
   const kubernetes = new Cluster({ kubeConfig: options.kubeConfig, kubeConfigPath, env, logger })
   const cluster = options.lock === undefined ? kubernetes : undefined
-  const createLock = options.lock ?? ((leaseOptions: LeaseOptions) => kubernetes.lock(leaseOptions))
+  const makeLock = options.lock ?? ((leaseOptions: LeaseOptions) => kubernetes.lock(leaseOptions))
+  const createLock: ManagerOptions['createLock'] = (leaseOptions) => {
+    const lock = makeLock(leaseOptions)
+    if (standsTwice(manager, `${cluster?.server} ${lock.description}`)) warnOfSecond(logger, leaseOptions.name)
+    return lock
+  }
   const theManager = (): Manager => manager
   const ops = resolved.ops && createOps({ ...resolved.ops, logger })
   const services: Service[] = []
@@ -118,12 +125,20 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
       createLock,
       // Controllers are the same with and without a port.
       extensions: [ops === undefined ? new TermRegistries() : ops.extension],
-      terminate: (error) => process.exit(exitCodeOf(error)),
+      terminate: (error) => exitProcess(exitCodeOf(error)),
       ...supervision(options),
     },
     { ops, cluster },
   )
   return manager
+}
+
+function warnOfSecond(logger: Logger, lease: string): void {
+  logger.warn(
+    { lease, event: 'second-manager' },
+    `two managers of this process stand for the lease ${lease}, and only one of them leads at a time. Register all controllers of ` +
+      'a lease with one manager',
+  )
 }
 
 function supervision({

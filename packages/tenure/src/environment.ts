@@ -25,6 +25,11 @@ const NAMES = {
 /** Kubernetes puts these into every Pod of a namespace with a Service whose name begins with `tenure`. */
 const SERVICE_VARIABLE = /_SERVICE_(HOST|PORT(_.*)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$/
 
+/** Whether Kubernetes made the variable for a Service: `TENURE_OPS_PORT` is a setting, and the address of a Service `tenure-ops`. */
+function isServiceLink(name: string, value: string | undefined): boolean {
+  return SERVICE_VARIABLE.test(name) && /^(tcp|udp|sctp):\/\//i.test(value ?? '')
+}
+
 /**
  * Reads the `TENURE_` variables, and `POD_NAMESPACE` where no namespace is given.
  * @throws OptionsError for a `TENURE_` variable that does not exist, with the nearest one that does.
@@ -35,7 +40,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): TextSettings {
     (key) => key.startsWith('TENURE_') && (known.some((name) => name === key) || !SERVICE_VARIABLE.test(key)),
   )
   assertKnownKeys('the environment', Object.fromEntries(given.map((key) => [key, env[key]])), known)
-  const settings = collect(({ variable }) => env[variable])
+  const settings = collect(({ variable }) => (isServiceLink(variable, env[variable]) ? undefined : env[variable]))
   const podNamespace = env['POD_NAMESPACE']
   return settings.namespace === undefined && podNamespace ? { ...settings, namespace: podNamespace } : settings
 }

@@ -35,6 +35,23 @@ export function exitCodeOf(error: unknown): number {
   return isBadInput ? EXIT_CODE.badOptions : EXIT_CODE.failed
 }
 
+let isOwnExit = false
+
+/** Ends the process. {@link isExitOfTenure} tells this from an exit of the program. */
+export function exitProcess(code: number): never {
+  isOwnExit = true
+  try {
+    return process.exit(code)
+  } finally {
+    isOwnExit = false
+  }
+}
+
+/** Whether Tenure itself ends the process at this moment. */
+export function isExitOfTenure(): boolean {
+  return isOwnExit
+}
+
 /** Errors of which Node has yet to find out whether somebody handles them. One listener of the process looks out for all. */
 const undecided = new Set<unknown>()
 

@@ -1,5 +1,6 @@
-import { Controller, type Term } from '@tenure/core'
+import { Controller, OptionsError, type Term } from '@tenure/core'
 import { createManager } from './create-manager.ts'
+import { exitWithCodeUnlessHandled } from './exit-code.ts'
 import type { CreateManagerOptions } from './options.ts'
 
 /** The work of a process that has one thing to do while it leads. */
@@ -33,7 +34,20 @@ class Work extends Controller {
  * ```
  */
 export async function lead(options: CreateManagerOptions, work: (term: Term) => Promise<void>): Promise<void> {
+  assertArguments(options, work)
   const manager = createManager(options)
   manager.register(() => new Work(work))
   await manager.start()
+}
+
+function assertArguments(options: unknown, work: unknown): void {
+  if (typeof options !== 'function' && typeof work === 'function') return
+  const remedy = "Write `lead({ lease: { name: 'janitor' } }, async (term) => { … })`"
+  const [what, value] =
+    typeof options === 'function'
+      ? ['`options` of `lead(options, work)` to be an object', options]
+      : ['`work` of `lead(options, work)` to be a function', work]
+  const error = OptionsError.expected(what, value, { remedy })
+  exitWithCodeUnlessHandled(error)
+  throw error
 }

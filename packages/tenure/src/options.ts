@@ -103,9 +103,12 @@ const OPTION_NAMES = [
   'watchdog',
 ] as const satisfies (keyof CreateManagerOptions)[]
 
+const OPS_OPTION_NAMES = ['port', 'host', 'registries'] as const satisfies (keyof OpsOptions)[]
+
 /** Fills in flags, environment and defaults, and checks every value. Does no I/O. @throws OptionsError naming what is wrong. */
 export function resolveOptions(options: CreateManagerOptions): ResolvedOptions {
-  assertKnownKeys('`createManager()`', options, OPTION_NAMES)
+  assertKnownKeys('`createManager()`', options, OPTION_NAMES, { lease: LEASE_OPTION_NAMES, ops: OPS_OPTION_NAMES })
+  assertTypes(options)
   const env = options.env ?? process.env
   const environment = readEnvironment(env)
   const flags = readFlags(options.argv ?? process.argv.slice(2))
@@ -127,6 +130,25 @@ export function resolveOptions(options: CreateManagerOptions): ResolvedOptions {
   }
 }
 
+/** Checks what nothing else checks. */
+function assertTypes({ events, signals, ops, lease, featureGates, services, env, argv }: CreateManagerOptions): void {
+  for (const [name, value] of Object.entries({ events, signals, 'lease.proveDeath': lease?.proveDeath })) {
+    if (value === undefined || typeof value === 'boolean') continue
+    throw OptionsError.expected(`\`${name}\` to be true or false`, value)
+  }
+  for (const [name, value] of Object.entries({ featureGates, env })) {
+    if (value === undefined || (typeof value === 'object' && value !== null)) continue
+    throw OptionsError.expected(`\`${name}\` to be an object`, value)
+  }
+  for (const [name, value] of Object.entries({ services, argv })) {
+    if (value === undefined || Array.isArray(value)) continue
+    throw OptionsError.expected(`\`${name}\` to be an array`, value)
+  }
+  if (ops !== undefined && ops !== false && (typeof ops !== 'object' || ops === null)) {
+    throw OptionsError.expected('`ops` to be an object such as `{ port: 8080 }`, or false', ops)
+  }
+}
+
 /** Refuses what only makes sense for leases in a cluster. */
 function assertFitsLock({ lock, kubeConfig, events, lease }: CreateManagerOptions, kubeConfigPath?: string): void {
   if (typeof lock !== 'function') {
@@ -137,6 +159,7 @@ function assertFitsLock({ lock, kubeConfig, events, lease }: CreateManagerOption
     '--kubeconfig': kubeConfigPath !== undefined,
     'events: true': events === true,
     'lease.labels': lease?.labels !== undefined,
+    'lease.proveDeath': lease?.proveDeath === true,
   })
   const [contradiction] = beside.filter(([, isGiven]) => isGiven)
   if (contradiction === undefined) return
@@ -171,7 +194,7 @@ function resolveIdentity(identity: string | undefined, env: NodeJS.ProcessEnv): 
 }
 
 function resolveOps(ops: OpsOptions, text: string | undefined): Required<OpsOptions> {
-  assertKnownKeys('`ops`', ops, ['port', 'host', 'registries'])
+  assertKnownKeys('`ops`', ops, OPS_OPTION_NAMES)
   const given: unknown = ops.port ?? text ?? 8080
   const port = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given
   const isPort = typeof port === 'number' && Number.isInteger(port) && port >= 0 && port <= 65_535

@@ -1,5 +1,5 @@
 import type { Logger, Service } from '@tenure/core'
-import { EXIT_CODE } from './exit-code.ts'
+import { EXIT_CODE, exitProcess } from './exit-code.ts'
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
@@ -34,7 +34,7 @@ export function signalService({ logger, stop }: SignalOptions): Service {
       return
     }
     logger.warn({ event: 'signal', signal }, `${signal} once more: exiting at once, the lease is left to expire`)
-    process.exit(EXIT_CODE.failed)
+    exitProcess(EXIT_CODE.failed)
   }
   return {
     name: 'signals',

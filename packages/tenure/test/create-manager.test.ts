@@ -154,7 +154,7 @@ describe('createManager() with a lock of its own', () => {
   it('refuses a lock that is not made by a function', () => {
     const made = { lock: lock() } as unknown as CreateManagerOptions
     expect(() => createManager({ ...quiet, lease: { name: 'janitor' }, ...made })).toThrow(
-      'Expected `lock` to be a function that makes the lock of a lease, got `object`',
+      "Expected `lock` to be a function that makes the lock of a lease, got `MemoryLock { description: 'memory lease janitor' }` (object)",
     )
   })
 })

@@ -1,5 +1,6 @@
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
+import { remedyFor } from '../controller/remedy.ts'
 import { textOf } from '../text-of.ts'
 import type { CandidacyEvent } from './events.ts'
 import { RequestFailures } from './request-failures.ts'
@@ -92,7 +93,7 @@ function writeEvent(logger: Logger, event: Exclude<CandidacyEvent, EventOf<'requ
       const next = restartInMs === undefined ? 'giving up' : `restarting in ${Math.round(restartInMs)} ms`
       logger.error(
         { ...base, event: 'controller-failed', controller, restartInMs, err: error },
-        `controller ${controller} failed, ${next}: ${textOf(error)}`,
+        `controller ${controller} failed, ${next}: ${textOf(error)}${remedyFor(error)}`,
       )
       break
     }
@@ -100,7 +101,7 @@ function writeEvent(logger: Logger, event: Exclude<CandidacyEvent, EventOf<'requ
       const { controller, outcome, error } = event
       const fields = { ...base, event: 'warm-up', controller, outcome }
       if (outcome === 'failed')
-        logger.warn({ ...fields, err: error }, `warm-up of ${controller} failed: ${textOf(error)}`)
+        logger.warn({ ...fields, err: error }, `warm-up of ${controller} failed: ${textOf(error)}${remedyFor(error)}`)
       else logger.info(fields, `warm-up of ${controller}: ${outcome}`)
       break
     }

@@ -64,8 +64,8 @@ export function createRegistration(
 }
 
 /** The class itself in the place of a function that builds an instance is the most likely slip of all. */
-function isClass(value: { readonly prototype?: unknown }): boolean {
-  const { prototype } = value
+function isClass(value: object): boolean {
+  const prototype: unknown = Reflect.get(value, 'prototype')
   const hasRun = typeof prototype === 'object' && prototype !== null && 'run' in prototype
   return hasRun || /^class\b/.test(Function.prototype.toString.call(value))
 }

@@ -1,3 +1,4 @@
+import { assertKnownKeys } from '../options/known-keys.ts'
 import { textOf } from '../text-of.ts'
 import { isWriteMethod, WriteGate, type GatedTerm, type RefusalListener } from './write-gate.ts'
 import type { WriteGateClosedError } from './write-gate-closed-error.ts'
@@ -20,6 +21,7 @@ export interface GatedFetchOptions {
  * This keeps an honest process from writing late; it does not replace a check in the service, because a request that has left
  * may take effect at any later time. Hand the service `term.epoch` for that.
  *
+ * @throws OptionsError for an option that does not exist.
  * @param fetch what sends the requests. @default the global `fetch`, looked up at each call
  *
  * @example
@@ -33,6 +35,7 @@ export function gatedFetch(
   fetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, init),
   options: GatedFetchOptions = {},
 ): typeof globalThis.fetch {
+  assertKnownKeys('`gatedFetch()`', options, ['onRefusal'])
   const gate = new WriteGate(term, options.onRefusal)
   return async (input, init) => {
     const { method, url, own } = describeRequest(input, init)

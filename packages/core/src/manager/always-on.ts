@@ -9,6 +9,7 @@ import {
 } from '../controller/registration.ts'
 import type { Controller, ControllerFactory } from '../controller/controller.ts'
 import type { ResolvedRestartOptions } from '../controller/restart-options.ts'
+import { remedyFor } from '../controller/remedy.ts'
 import { ControllerSupervisor, type SupervisorObserver } from '../controller/supervisor.ts'
 import { LeadershipEndedError } from '../election/leadership-ended-error.ts'
 import { HealthProbe } from '../health/health-probe.ts'
@@ -119,7 +120,7 @@ export class AlwaysOn {
       failed: (error, restartInMs) =>
         logger.error(
           { event: 'controller-failed', controller, restartInMs, err: error },
-          `controller ${controller} failed`,
+          `controller ${controller} failed${remedyFor(error)}`,
         ),
       failedWhileEnding: (error, task) =>
         logger.error({ controller, task, err: error }, 'task failed while its controller ended'),

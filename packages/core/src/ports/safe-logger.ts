@@ -16,12 +16,13 @@ export function safeLogger(logger: Logger): Logger {
 const METHODS = ['debug', 'info', 'warn', 'error', 'child'] as const satisfies readonly (keyof Logger)[]
 
 function assertLogger(logger: unknown): void {
-  const isObject = (typeof logger === 'object' && logger !== null) || typeof logger === 'function'
-  const missing = isObject ? METHODS.filter((method) => typeof Reflect.get(logger, method) !== 'function') : METHODS
-  if (missing.length === 0) return
-  const what = '`logger` to have `debug()`, `info()`, `warn()`, `error()` and `child()`, as a logger of pino has'
-  const remedy = `It lacks ${missing.map((method) => `\`${method}()\``).join(', ')}`
-  throw OptionsError.expected(what, logger, { remedy })
+  const what =
+    '`logger` to be a logger such as one of pino, with `debug()`, `info()`, `warn()`, `error()` and `child()`'
+  if ((typeof logger !== 'object' || logger === null) && typeof logger !== 'function') {
+    throw OptionsError.expected(what, logger)
+  }
+  const missing = METHODS.find((method) => typeof Reflect.get(logger, method) !== 'function')
+  if (missing !== undefined) throw new OptionsError(`Expected ${what}, got one without \`${missing}()\``)
 }
 
 type Level = 'debug' | 'info' | 'warn' | 'error'

@@ -1,3 +1,4 @@
+import { assertKnownKeys } from '@tenure/core'
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -17,6 +18,12 @@ export interface LoadKubeConfigOptions extends ServiceAccountOptions {
   readonly kubeConfigPath?: string
 }
 
+const OPTION_NAMES = [
+  'env',
+  'kubeConfigPath',
+  'serviceAccountDirectory',
+] as const satisfies (keyof LoadKubeConfigOptions)[]
+
 /**
  * Loads the first of: `kubeConfigPath`, the files that `KUBECONFIG` lists, the service account of the Pod, `~/.kube/config`.
  *
@@ -27,10 +34,12 @@ export interface LoadKubeConfigOptions extends ServiceAccountOptions {
  * within 5 s, and at once when the server refuses the former credentials. A `proxy-url` wins over `HTTPS_PROXY`, `HTTP_PROXY` and
  * `NO_PROXY`, which count as they do for kubectl.
  *
+ * @throws OptionsError for an option that does not exist.
  * @throws KubeConfigError when there is none, or the one that counts cannot be read, names no cluster or uses what is not
  * supported. Its message never quotes the file.
  */
 export function loadKubeConfig(options: LoadKubeConfigOptions = {}): KubeConfig {
+  assertKnownKeys('`loadKubeConfig()`', options, OPTION_NAMES)
   const env = options.env ?? process.env
   if (options.kubeConfigPath !== undefined) return loadFiles([options.kubeConfigPath], 'the given path', env)
   const listed = (env['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '')

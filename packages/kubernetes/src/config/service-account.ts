@@ -1,3 +1,4 @@
+import { assertKnownKeys } from '@tenure/core'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KubeConfigParts } from './loaded-kube-config.ts'
@@ -13,6 +14,7 @@ export interface ServiceAccountOptions {
 
 /** The namespace of the Pod that this process runs in, or `undefined` outside a Pod. */
 export function inClusterNamespace(options: ServiceAccountOptions = {}): string | undefined {
+  assertKnownKeys('`inClusterNamespace()`', options, ['serviceAccountDirectory'])
   const path = join(options.serviceAccountDirectory ?? SERVICE_ACCOUNT_DIRECTORY, 'namespace')
   if (!existsSync(path)) return undefined
   const namespace = readFileSync(path, 'utf8').trim()

@@ -1,4 +1,11 @@
-import { silentLogger, type HolderObserver, type LeaseHolder, type LockWatch, type Logger } from '@tenure/core'
+import {
+  assertKnownKeys,
+  silentLogger,
+  type HolderObserver,
+  type LeaseHolder,
+  type LockWatch,
+  type Logger,
+} from '@tenure/core'
 import type { LeaseClient } from '../lease/lease-client.ts'
 import { isJsonObject, type JsonObject } from '../transport/json-object.ts'
 import type { Resource } from '../transport/resource.ts'
@@ -29,6 +36,15 @@ export interface PodDeathProofOptions {
   readonly logger?: Logger
 }
 
+const OPTION_NAMES = [
+  'client',
+  'pod',
+  'container',
+  'startedAt',
+  'kernelId',
+  'logger',
+] as const satisfies (keyof PodDeathProofOptions)[]
+
 /**
  * Proves the death of a holder by the status of its container in the API server, which the kubelet of its node writes.
  *
@@ -47,6 +63,7 @@ export class PodDeathProof implements DeathProof {
 
   /** Does no I/O. */
   constructor(options: PodDeathProofOptions) {
+    assertKnownKeys('the options of a PodDeathProof', options, OPTION_NAMES)
     this.#options = options
   }
 

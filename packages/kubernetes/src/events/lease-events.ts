@@ -1,4 +1,5 @@
 import {
+  assertKnownKeys,
   silentLogger,
   systemClock,
   systemRandom,
@@ -46,6 +47,20 @@ interface WrittenEvent {
   readonly count: number
 }
 
+const OPTION_NAMES = [
+  'kubeConfig',
+  'name',
+  'namespace',
+  'identity',
+  'component',
+  'userAgent',
+  'transport',
+  'timeoutMs',
+  'clock',
+  'random',
+  'logger',
+] as const satisfies (keyof LeaseEventsOptions)[]
+
 /**
  * Writes Events on the Lease when this replica becomes or stops being the leader, in the words of client-go.
  *
@@ -65,7 +80,9 @@ export class LeaseEvents {
   #closing: Promise<void> | undefined
 
   /** Does no I/O. */
-  constructor({ transport, ...options }: LeaseEventsOptions) {
+  constructor(given: LeaseEventsOptions) {
+    assertKnownKeys('the options of LeaseEvents', given, OPTION_NAMES)
+    const { transport, ...options } = given
     this.#options = {
       component: 'tenure',
       userAgent: defaultUserAgent(),
@@ -75,7 +92,8 @@ export class LeaseEvents {
       logger: silentLogger,
       ...options,
     }
-    this.#transport = transport ?? new ApiTransport(this.#options)
+    const { kubeConfig, userAgent, clock } = this.#options
+    this.#transport = transport ?? new ApiTransport({ kubeConfig, userAgent, clock })
     this.#ownsTransport = transport === undefined
   }
 

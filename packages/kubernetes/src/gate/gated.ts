@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { ApiConstructor, ApiType, Configuration, KubeConfig, RequestContext } from '@kubernetes/client-node'
-import { isWriteMethod, OptionsError, WriteGate, type GatedTerm, type RefusalListener } from '@tenure/core'
+import {
+  assertKnownKeys,
+  isWriteMethod,
+  OptionsError,
+  WriteGate,
+  type GatedTerm,
+  type RefusalListener,
+} from '@tenure/core'
 import { type KubeConfigLike, supportedKubeConfig } from '../config/kube-config-like.ts'
 import { createStamp, EPOCH_ANNOTATION, HOLDER_ANNOTATION, LEASE_ANNOTATION, type Stamp } from './epoch-stamp.ts'
 import { gatedHttpLibrary } from './gated-http-library.ts'
@@ -35,6 +42,8 @@ export interface StampedTerm extends GatedTerm {
   readonly lease?: string
 }
 
+const OPTION_NAMES = ['onRefusal', 'stamp', 'holder'] as const satisfies (keyof GatedOptions)[]
+
 /**
  * A view of a kubeconfig whose clients can write only while the term holds its lease.
  *
@@ -66,6 +75,7 @@ export function gated<K extends KubeConfigLike>(
   kubeConfig: K,
   options: GatedOptions = {},
 ): GatedKubeConfig<K> {
+  assertKnownKeys('`gated()`', options, OPTION_NAMES)
   assertDispatchers()
   return gatedView(term, supportedKubeConfig(kubeConfig), options) as KubeConfigLike as GatedKubeConfig<K>
 }

@@ -1,4 +1,12 @@
-import { type Clock, OptionsError, type Random, systemClock, systemRandom, type WorkScope } from '@tenure/core'
+import {
+  assertKnownKeys,
+  type Clock,
+  OptionsError,
+  type Random,
+  systemClock,
+  systemRandom,
+  type WorkScope,
+} from '@tenure/core'
 import type { KubeConfigSource } from '../transport/current-settings.ts'
 
 /** What an informer asks of the term, or the warm-up, that owns it. It logs and has a health check where the owner offers that. */
@@ -55,8 +63,20 @@ type Selector = 'labelSelector' | 'fieldSelector'
 const PATH =
   /^\/(?:api|apis\/(?<group>[a-z0-9.-]+))\/[a-z0-9]+(?:\/namespaces\/(?<namespace>[a-z0-9-]+))?\/(?<resource>[a-z0-9]+)$/
 
+const OPTION_NAMES = [
+  'kubeConfig',
+  'path',
+  'labelSelector',
+  'fieldSelector',
+  'onChange',
+  'onProblem',
+  'clock',
+  'random',
+] as const satisfies (keyof InformerOptions<ApiObject>)[]
+
 /** Fills in defaults. @throws OptionsError when the path is not that of a collection. */
 export function resolveInformerOptions<T extends ApiObject>(options: InformerOptions<T>): ResolvedInformerOptions<T> {
+  assertKnownKeys('`informer()`', options, OPTION_NAMES)
   const { kubeConfig, path, labelSelector, fieldSelector } = options
   const parts = PATH.exec(path)?.groups
   if (parts === undefined) {

@@ -68,7 +68,8 @@ export class LeaseClient {
       logger: silentLogger,
       ...options,
     }
-    this.transport = new ApiTransport(this.#options)
+    const { kubeConfig, userAgent, clock } = this.#options
+    this.transport = new ApiTransport({ kubeConfig, userAgent, clock })
   }
 
   /** Follows an object until the subscription is closed. Reconnects by itself. */

@@ -1,3 +1,4 @@
+import { assertKnownKeys } from '@tenure/core'
 import type { RbacV1Subject, V1PolicyRule, V1Role, V1RoleBinding } from '@kubernetes/client-node'
 
 /** Options of {@link leaseRole}. */
@@ -25,6 +26,15 @@ export interface LeaseRole {
   readonly roleBinding: V1RoleBinding
 }
 
+const OPTION_NAMES = [
+  'name',
+  'others',
+  'proveDeath',
+  'namespace',
+  'subjects',
+  'roleName',
+] as const satisfies (keyof LeaseRoleOptions)[]
+
 /**
  * Returns the least that a replica must be allowed: to follow and update its Leases, to create them, and to record Events.
  *
@@ -32,6 +42,7 @@ export interface LeaseRole {
  * select it by `metadata.name`; several Leases share a watch of the whole namespace. `proveDeath` adds the right to read Pods.
  */
 export function leaseRole(options: LeaseRoleOptions): LeaseRole {
+  assertKnownKeys('`leaseRole()`', options, OPTION_NAMES)
   const { name, namespace } = options
   const metadata = { name: options.roleName ?? `${name}-leader-election`, namespace }
   const subjects = options.subjects ?? [{ kind: 'ServiceAccount', name, namespace }]

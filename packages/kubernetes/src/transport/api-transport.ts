@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { systemClock, type Clock, textOf } from '@tenure/core'
+import { assertKnownKeys, systemClock, type Clock, textOf } from '@tenure/core'
 import { abortable } from './abortable.ts'
 import { ApiRequestError } from './api-request-error.ts'
 import { describeTarget, isWrite, type ApiRequest } from './api-request.ts'
@@ -34,6 +34,8 @@ export interface ApiStream {
   close(): void
 }
 
+const OPTION_NAMES = ['kubeConfig', 'userAgent', 'clock'] as const satisfies (keyof ApiTransportOptions)[]
+
 /**
  * Sends requests to an API server over connections of its own.
  *
@@ -50,6 +52,7 @@ export class ApiTransport {
   #closed = false
 
   constructor(options: ApiTransportOptions) {
+    assertKnownKeys('the options of an ApiTransport', options, OPTION_NAMES)
     this.#current = new CurrentSettings(options.kubeConfig, options.clock ?? systemClock)
     this.#userAgent = options.userAgent ?? defaultUserAgent()
   }

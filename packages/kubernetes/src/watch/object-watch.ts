@@ -71,7 +71,8 @@ export class ObjectWatch {
   private constructor(options: ObjectWatchOptions) {
     this.#options = options
     this.#target = target('watch', options.selection)
-    this.#transport = new ApiTransport(options)
+    const { kubeConfig, userAgent, clock } = options
+    this.#transport = new ApiTransport({ kubeConfig, userAgent, clock })
     this.#backoff = new ReconnectBackoff(options.random)
   }
 

@@ -14,7 +14,15 @@
  *   CustomResourceDefinitions, and bodies in YAML are not read.
  * - Descriptions in OpenAPI documents, which are made of the kinds that are served. The expiry of events.
  */
-import { silentLogger, systemClock, systemRandom, type Clock, type Logger, type Random } from '@tenure/core'
+import {
+  assertKnownKeys,
+  silentLogger,
+  systemClock,
+  systemRandom,
+  type Clock,
+  type Logger,
+  type Random,
+} from '@tenure/core'
 import { randomUUID } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { createServer, type Server } from 'node:https'
@@ -95,8 +103,22 @@ const BAD_REQUEST =
 /** Longer than any client keeps an idle connection, so that no request meets a connection that is being closed. */
 const KEEP_ALIVE_MS = 10 * 60 * 1000
 
+const OPTION_NAMES = [
+  'port',
+  'file',
+  'autoProvisionNamespaces',
+  'users',
+  'logger',
+  'clock',
+  'random',
+  'bookmarkIntervalMs',
+  'historyLimit',
+  'requestLogLimit',
+] as const satisfies (keyof ApiServerOptions)[]
+
 /** Starts an embedded API server on loopback. @throws the error of the socket when the port cannot be had */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
+  assertKnownKeys('`startApiServer()`', options, OPTION_NAMES)
   const { logger = silentLogger } = options
   const state = openState(options)
   const { pipeline, faults, requests } = createPipeline(options, state.store)

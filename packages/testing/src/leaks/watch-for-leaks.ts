@@ -68,6 +68,7 @@ export function leakFree<T extends unknown[]>(
   body: (...args: T) => unknown,
   options: LeakWatchOptions = {},
 ): (...args: T) => Promise<void> {
+  assertKnownKeys('`leakFree()`', options, LEAK_WATCH_OPTION_NAMES)
   return async (...args) => {
     const leaks = watchForLeaks(options)
     try {

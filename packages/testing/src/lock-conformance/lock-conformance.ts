@@ -1,3 +1,4 @@
+import { assertKnownKeys } from '@tenure/core'
 import assert from 'node:assert/strict'
 import { cancellationCases } from './cancellation-cases.ts'
 import type { LockConformanceCase, LockConformanceOptions, LockFixture, LockRequirement } from './lock-fixture.ts'
@@ -6,6 +7,15 @@ import { processCases } from './process-cases.ts'
 import { requestCases } from './request-cases.ts'
 import { sampleRecord, unaborted } from './sample-records.ts'
 import { watchCases } from './watch-cases.ts'
+
+const OPTION_NAMES = [
+  'createFixture',
+  'foreignData',
+  'otherProcess',
+  'outage',
+  'lateMs',
+  'patienceMs',
+] as const satisfies (keyof LockConformanceOptions)[]
 
 /**
  * Returns everything that the contract of `Lock` requires, as cases that any test runner can run, each on a lease of its own.
@@ -19,6 +29,7 @@ import { watchCases } from './watch-cases.ts'
 export function lockConformance<Fixture extends LockFixture>(
   options: LockConformanceOptions<Fixture>,
 ): readonly LockConformanceCase[] {
+  assertKnownKeys('`lockConformance()`', options, OPTION_NAMES)
   const { otherProcess, outage, patienceMs = 10_000, lateMs = 1000 } = options
   const context = { patienceMs, lateMs }
   const requirements: LockRequirement<Fixture>[] = [

@@ -1,3 +1,4 @@
+import { assertKnownKeys } from '@tenure/core'
 import type { Clock, Timer } from '@tenure/core'
 import { settleMicrotasks } from './settle-microtasks.ts'
 import { Timeline } from './timeline.ts'
@@ -15,6 +16,8 @@ export interface VirtualClockOptions {
 /** How late the system clock may notice a suspension. */
 const SUSPENSION_CHECK_MS = 100
 
+const OPTION_NAMES = ['now', 'wallTime', 'rate'] as const satisfies (keyof VirtualClockOptions)[]
+
 /**
  * A clock whose time passes only when a test says so.
  *
@@ -31,6 +34,7 @@ export class VirtualClock implements Clock {
   #wallTimeAtStart: number
 
   constructor(options: VirtualClockOptions = {}) {
+    assertKnownKeys('the options of a VirtualClock', options, OPTION_NAMES)
     const { now = 0, wallTime = Date.UTC(2026, 0, 1), rate = 1 } = options
     if (!Number.isFinite(rate) || rate <= 0) throw new RangeError(`Expected \`rate\` to be above 0, got \`${rate}\``)
     this.#rate = rate

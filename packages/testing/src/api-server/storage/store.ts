@@ -11,7 +11,7 @@
  *    watcher is delivered after the event that the watcher is handling.
  * 4. Stored objects and events are shared and never changed afterwards.
  */
-import { TenureError } from '@tenure/core'
+import { assertKnownKeys, TenureError } from '@tenure/core'
 import type { KubeObject } from '../objects/kube-object.ts'
 
 /** Where an object is kept. */
@@ -56,6 +56,8 @@ export class StoreConflictError extends TenureError {
   }
 }
 
+const OPTION_NAMES = ['initialVersion', 'historyLimit'] as const satisfies (keyof StoreOptions)[]
+
 /** Objects, versions, history and watchers, in memory. */
 export class Store {
   readonly #collections = new Map<string, Map<string, KubeObject>>()
@@ -69,6 +71,7 @@ export class Store {
   #delivering = false
 
   constructor(options: StoreOptions = {}) {
+    assertKnownKeys('the options of a Store', options, OPTION_NAMES)
     this.#version = options.initialVersion ?? 1
     this.#compactedVersion = this.#version
     this.#historyLimit = options.historyLimit ?? 5000

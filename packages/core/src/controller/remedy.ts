@@ -1,0 +1,11 @@
+import { textOf } from '../text-of.ts'
+
+/**
+ * What helps against a failure that many controllers run into, for the end of a message; empty for any other.
+ *
+ * A metric of the global registry of prom-client outlives its run, so the next run cannot create it.
+ */
+export function remedyFor(error: unknown): string {
+  const isTaken = /^A metric with the name \S+ has already been registered/.test(textOf(error))
+  return isTaken ? ' Define it with `registers: [metrics(term)]`: such a metric ends with its run' : ''
+}

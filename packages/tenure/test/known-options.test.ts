@@ -1,0 +1,149 @@
+import { KubeConfig } from '@kubernetes/client-node'
+import * as core from '@tenure/core'
+import * as fileLock from '@tenure/core/file-lock'
+import * as kubernetes from '@tenure/kubernetes'
+import * as ops from '@tenure/ops'
+import * as testing from '@tenure/testing'
+import * as leaks from '@tenure/testing/leaks'
+import * as lockConformance from '@tenure/testing/lock-conformance'
+import * as simulator from '@tenure/testing/simulator'
+import * as virtualClock from '@tenure/testing/virtual-clock'
+import * as tenure from 'tenure'
+import { describe, expect, it } from 'vitest'
+
+/** Passed to every function in the place of its options, with what it needs before it looks at them. */
+const WRONG = { unknownOption: true }
+
+const kubeConfig = new KubeConfig()
+kubeConfig.loadFromClusterAndUser({ name: 'a', server: 'http://127.0.0.1:1', skipTLSVerify: false }, { name: 'a' })
+
+const term = { epoch: 1n, lease: 'a', controller: 'a', gateSignal: new AbortController().signal, isHeld: () => true }
+const store = new core.MemoryLeaseStore()
+const quiet = { lock: () => store.lock('a'), ops: false, env: {}, argv: [], logLevel: 'silent' } as const
+const resource = { apiGroup: '', resources: ['configmaps'] }
+const lease = { name: 'a', namespace: 'b' }
+
+type Exports = Readonly<Record<string, unknown>>
+
+/** A call with an option that does not exist, for each export that takes options. It is typed as a program in JavaScript is. */
+const CALLS: Readonly<Record<string, (module: Exports) => unknown>> = {
+  ConfigMapLock: ({ ConfigMapLock }) => make(ConfigMapLock, { ...lease, kubeConfig, ...WRONG }),
+  createManager: ({ createManager }) => call(createManager, { ...quiet, lease: { name: 'a' }, ...WRONG }),
+  createOps: ({ createOps }) => call(createOps, { port: 0, ...WRONG }),
+  EndpointsLock: ({ EndpointsLock }) => make(EndpointsLock, { ...lease, kubeConfig, ...WRONG }),
+  expectNoLeaks: ({ expectNoLeaks }) => call(expectNoLeaks, () => {}, WRONG),
+  failTestsOnLeaks: ({ failTestsOnLeaks }) => call(failTestsOnLeaks, { beforeEach: () => {} }, WRONG),
+  FileLock: ({ FileLock }) => make(FileLock, { path: '/nowhere/at/all', ...WRONG }),
+  gated: ({ gated }) => call(gated, term, kubeConfig, WRONG),
+  gatedFetch: ({ gatedFetch }) => call(gatedFetch, term, undefined, WRONG),
+  holderCheck: ({ holderCheck }) => call(holderCheck, { lease, resources: [resource], writers: ['w'], ...WRONG }),
+  inClusterNamespace: ({ inClusterNamespace }) => call(inClusterNamespace, WRONG),
+  informer: ({ informer }) => call(informer, term, { kubeConfig, path: '/api/v1/configmaps', ...WRONG }),
+  lead: ({ lead }) => call(lead, { ...quiet, lease: { name: 'a' }, ...WRONG }, async () => {}),
+  leakFree: ({ leakFree }) => call(leakFree, () => {}, WRONG),
+  LeaseClient: ({ LeaseClient }) => make(LeaseClient, { kubeConfig, ...WRONG }),
+  LeaseEvents: ({ LeaseEvents }) => make(LeaseEvents, { ...lease, kubeConfig, identity: 'i', ...WRONG }),
+  LeaseLock: ({ LeaseLock }) => make(LeaseLock, { ...lease, kubeConfig, ...WRONG }),
+  leaseRole: ({ leaseRole }) => call(leaseRole, { ...lease, ...WRONG }),
+  loadKubeConfig: ({ loadKubeConfig }) => call(loadKubeConfig, WRONG),
+  lockConformance: ({ lockConformance }) =>
+    call(lockConformance, { createFixture: () => {}, otherProcess: 'none', outage: 'none', ...WRONG }),
+  Manager: ({ Manager }) =>
+    make(Manager, { identity: 'a', lease: { name: 'a' }, createLock: () => store.lock('a'), ...WRONG }),
+  manifests: ({ manifests }) => call(manifests, { ...lease, image: 'i', ...WRONG }),
+  ApiTransport: ({ ApiTransport }) => make(ApiTransport, { kubeConfig, ...WRONG }),
+  PodDeathProof: ({ PodDeathProof }) => make(PodDeathProof, { client: undefined, ...WRONG }),
+  resolveFeatureGates: ({ resolveFeatureGates }) => call(resolveFeatureGates, WRONG),
+  simulate: ({ simulate }) => call(simulate, { controllers: [], ...WRONG }),
+  simulateSeeds: ({ simulateSeeds }) => call(simulateSeeds, { controllers: [], seeds: 1, ...WRONG }),
+  startApiServer: ({ startApiServer }) => call(startApiServer, WRONG),
+  Store: ({ Store }) => make(Store, WRONG),
+  termCheck: ({ termCheck }) => call(termCheck, { lease, resources: [resource], ...WRONG }),
+  VirtualClock: ({ VirtualClock }) => make(VirtualClock, WRONG),
+  watchForLeaks: ({ watchForLeaks }) => call(watchForLeaks, WRONG),
+}
+
+/** What takes no object of options; the options of errors are those of `Error`. */
+const WITHOUT_OPTIONS: ReadonlySet<string> = new Set([
+  'assertDnsLabel',
+  'assertDnsSubdomain',
+  'assertKnownKeys',
+  'assertLabels',
+  'Controller',
+  'describeReport',
+  'describeTasks',
+  'errorOf',
+  'exitCodeOf',
+  'formatMicroTime',
+  'HealthProbe',
+  'HealthRegistry',
+  'isA',
+  'isWriteMethod',
+  'MemoryLeaseStore',
+  'metrics',
+  'missingResources',
+  'MultiLock',
+  'parseFeatureGates',
+  // Made by `createManager()`.
+  'ProcessManager',
+  // Takes all options of a lease, which the manager has checked.
+  'resolveTimingOptions',
+  'safeLogger',
+  'supportedKubeConfig',
+  'systemRandom',
+  // Made for a term, out of options that hold more.
+  'TaskScope',
+  'TermRegistries',
+  'textOf',
+  'toYaml',
+  'withoutHints',
+  'WriteGate',
+])
+
+const MODULES = {
+  core,
+  fileLock,
+  kubernetes,
+  ops,
+  testing,
+  leaks,
+  lockConformance,
+  simulator,
+  virtualClock,
+  tenure,
+}
+
+function call(callee: unknown, ...args: readonly unknown[]): unknown {
+  return (callee as (...given: readonly unknown[]) => unknown)(...args)
+}
+
+function make(type: unknown, options: unknown): unknown {
+  return new (type as new (given: unknown) => unknown)(options)
+}
+
+function isErrorType(value: unknown): boolean {
+  return typeof value === 'function' && value.prototype instanceof Error
+}
+
+const callables = Object.entries<Exports>(MODULES).flatMap(([module, exports]) =>
+  Object.entries(exports)
+    .filter(([, value]) => typeof value === 'function' && !isErrorType(value))
+    .map(([name]) => [name, module, exports] as const),
+)
+
+describe('the options of public functions', () => {
+  it('are all known to this test', () => {
+    const names = callables.map(([name]) => name)
+    expect(names.filter((name) => !(name in CALLS) && !WITHOUT_OPTIONS.has(name))).toEqual([])
+    expect([...Object.keys(CALLS), ...WITHOUT_OPTIONS].filter((name) => !names.includes(name))).toEqual([])
+  })
+
+  it.each(callables.filter(([name]) => name in CALLS))(
+    '%s of %s refuses an unknown option',
+    async (name, _, exports) => {
+      const outcome = (async () => CALLS[name]?.(exports))()
+      await expect(outcome).rejects.toThrow(tenure.OptionsError)
+      await expect(outcome).rejects.toThrow(/Unknown .*`unknownOption`/)
+    },
+  )
+})
