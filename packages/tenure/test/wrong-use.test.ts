@@ -451,7 +451,8 @@ describe('a line of the log', () => {
     own.register(() => ({
       name: 'janitor',
       run: async () => {
-        new Counter({ name: 'wrong_use_swept_total', help: 'x' })
+        const swept = new Counter({ name: 'wrong_use_swept_total', help: 'x' })
+        swept.inc()
         throw new Error('restart me')
       },
     }))

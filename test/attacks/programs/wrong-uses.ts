@@ -35,7 +35,8 @@ const USES: Readonly<Record<string, () => unknown>> = {
   },
   'global-metric': () =>
     runs(async () => {
-      new Counter({ name: 'swept_total', help: 'x' })
+      const swept = new Counter({ name: 'swept_total', help: 'x' })
+      swept.inc()
       throw new Error('restart me')
     }),
   'exit-in-run': () => runs(async () => process.exit(7)),

@@ -202,7 +202,9 @@ describe('A candidacy', () => {
 
   test('takes no controller after the start, and nothing that is no factory', async () => {
     const replica = new Replica()
-    expect(() => replica.candidacy.register({} as never)).toThrow('a function that builds a Controller, got `object`')
+    expect(() => replica.candidacy.register({} as never)).toThrow(
+      'a function that builds a controller, got `{}` (object)',
+    )
     expect(() => replica.candidacy.register(() => ({}) as never, { retries: 1 } as never)).toThrow('`retries`')
     await replica.start()
     expect(() => replica.candidacy.register(() => ({}) as never)).toThrow('to be called before `start()`')

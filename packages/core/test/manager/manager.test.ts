@@ -107,7 +107,9 @@ describe('A manager', () => {
 
   test('takes no controller, lease or bad factory after the start', async () => {
     const { manager } = createManager()
-    expect(() => manager.register('nothing' as never)).toThrow('a function that builds a Controller, got `string`')
+    expect(() => manager.register('nothing' as never)).toThrow(
+      'a function that builds a controller, got `nothing` (string)',
+    )
     const running = manager.start()
     expect(() => manager.register(() => janitor())).toThrow('to be called before `start()`')
     expect(() => manager.candidacy({ name: 'late' })).toThrow('to be called before `start()`')

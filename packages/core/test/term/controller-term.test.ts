@@ -232,7 +232,7 @@ describe('A time that is no number of milliseconds', () => {
 
   test('is shown with its type where it looks like one', () => {
     const { term } = createTerm()
-    expect(() => term.sleep('1000' as unknown as number)).toThrow('got `1000` of type string')
-    expect(() => term.sleep(1000n as unknown as number)).toThrow('got `1000` of type bigint')
+    expect(() => term.sleep('1000' as unknown as number)).toThrow('got `1000` (string)')
+    expect(() => term.sleep(1000n as unknown as number)).toThrow('got `1000` (bigint)')
   })
 })

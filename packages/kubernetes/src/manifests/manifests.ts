@@ -19,7 +19,8 @@ import { resolveManifestsOptions, type ManifestsOptions, type ResolvedManifestsO
  */
 export function manifests(options: ManifestsOptions): KubernetesObject[] {
   const resolved = resolveManifestsOptions(options)
-  const { role, roleBinding } = leaseRole(resolved)
+  const { name, namespace, others, proveDeath } = resolved
+  const { role, roleBinding } = leaseRole({ name, namespace, others, proveDeath })
   return [
     serviceAccount(resolved),
     role,

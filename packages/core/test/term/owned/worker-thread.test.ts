@@ -69,7 +69,7 @@ test('term.worker refuses a `stopMessage` that cannot be posted, before it start
   const { term } = freshTerm()
   const start = (): Worker => expect.fail('it was started')
   expect(() => term.worker('w', start, { stopMessage: () => {} })).toThrow(
-    /^Expected `stopMessage` to be something that can be posted to a worker, got `\[Function: stopMessage\]`: /,
+    /^Expected `stopMessage` to be something that can be posted to a worker, got `\[Function: stopMessage\]` \(function\)\. .*could not be cloned/,
   )
 })
 

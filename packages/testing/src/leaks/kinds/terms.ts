@@ -71,11 +71,13 @@ function watchFactories(built: Built): Undo {
       function register(this: Registrar, factory, options) {
         if (typeof factory !== 'function') return original.call(this, factory, options)
         const trace = takeTrace()
-        const observed = () => {
-          const controller: unknown = factory()
+        const apply = (make: () => unknown): unknown => {
+          const controller = make()
           if (typeof controller === 'object' && controller !== null) built(controller, trace)
           return controller
         }
+        // A class that was given by mistake still looks like one.
+        const observed = new Proxy(factory as () => unknown, { apply })
         return original.call(this, observed, options)
       },
   )
