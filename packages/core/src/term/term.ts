@@ -26,7 +26,7 @@ export interface Term extends WorkScope {
   assertHeld(): void
   /** Milliseconds until the term would end if it were not renewed; 0 when it is not held. */
   remainingMs(): number
-  /** Ends the term voluntarily. Returns at once; `signal` aborts. */
+  /** Ends the term voluntarily. Returns at once; `signal` aborts. Does nothing once the term has ended. */
   stepDown(options?: StepDownOptions): void
   /**
    * Tells that the controller gets on with its work. One that was registered with `progressTimeoutMs` and does not tell so for
