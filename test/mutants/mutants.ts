@@ -46,8 +46,8 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'counts validity from the answer, not from the send',
     seenIn: 'client-go',
     file: `${MACHINE}/hold.ts`,
-    find: 'extendsValidity ? validityFrom(write.sentAt, timing) : undefined',
-    replace: 'extendsValidity ? validityFrom(at.now, timing) : undefined',
+    find: 'extendsValidity ? validityFrom(write.sentAt, timing) : hold.uncut',
+    replace: 'extendsValidity ? validityFrom(at.now, timing) : hold.uncut',
     checks: [`${ELECTION}/holding.test.ts`],
   },
   {
@@ -155,9 +155,9 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'a failure to find the API server goes unnoticed',
     seenIn: 'Cilium (issue 17870)',
     file: 'packages/kubernetes/src/config/load-kube-config.ts',
-    find: "if (existsSync(homeFile)) return loadFiles([homeFile], 'the home directory')\n",
+    find: "if (existsSync(homeFile)) return loadFiles([homeFile], 'the home directory', env)\n",
     replace:
-      "if (existsSync(homeFile)) return loadFiles([homeFile], 'the home directory')\n  if (Date.now() > 0) return new KubeConfig()\n",
+      "if (existsSync(homeFile)) return loadFiles([homeFile], 'the home directory', env)\n  if (Date.now() > 0) return new KubeConfig()\n",
     checks: ['packages/kubernetes/test/load-kube-config.test.ts'],
   },
   {
@@ -237,8 +237,8 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'the release does not look whose lease it is',
     seenIn: 'client-go',
     file: `${MACHINE}/hold.ts`,
-    find: 'if (isWrittenAs(snapshot.record, hold.lease.record)) return held(context, { ...hold, lease: snapshot })',
-    replace: 'return held(context, { ...hold, lease: snapshot })',
+    find: "if (!isWrittenAs(snapshot.record, hold.lease.record)) return lost(context, 'superseded', snapshot)\n",
+    replace: '',
     checks: [`${ELECTION}/ending.test.ts`],
   },
   {
@@ -300,8 +300,9 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'compares the wall clocks of two machines',
     seenIn: 'coordinated leader election, fabric8, kubert, kopf',
     file: `${MACHINE}/following.ts`,
-    find: 'return last.changedAt\n  return at.now\n',
-    replace: "return last.changedAt\n  return at.now - (at.wallTime - Date.parse(lease.record.renewTime ?? ''))\n",
+    find: "return { kind: 'present', lease, changedAt: at.now, guardedUntil }",
+    replace:
+      "return { kind: 'present', lease, guardedUntil, changedAt: at.now - (at.wallTime - Date.parse(lease.record.renewTime ?? '')) }",
     checks: [`${ELECTION}/following.test.ts`],
   },
 ]
@@ -491,6 +492,14 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     find: "return snapshot.kind === 'present' && !isSameRecord(snapshot.record, last.lease.record)",
     replace: 'return false',
     checks: [`${ELECTION}/restored-store.test.ts`],
+  },
+  {
+    id: 'E24',
+    defect: 'the end of a container that ran before the holder started proves that the holder is dead',
+    file: 'packages/kubernetes/src/death/container-status.ts',
+    find: "Date.parse(stringAt(terminated, 'finishedAt') ?? '') >= ref.processStartedAt",
+    replace: 'true',
+    checks: ['packages/kubernetes/test/container-status.test.ts', 'packages/kubernetes/test/pod-death-proof.test.ts'],
   },
   {
     id: 'S1',
