@@ -212,7 +212,12 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     file: `${MACHINE}/following.ts`,
     find: 'return snapshot.version <= last.lease.version',
     replace: 'return false',
-    checks: [`${ELECTION}/following.test.ts`],
+    checks: [
+      `${ELECTION}/acquiring.test.ts`,
+      `${ELECTION}/following.test.ts`,
+      `${ELECTION}/transition-properties.test.ts`,
+      `${ELECTION}/restored-store.test.ts`,
+    ],
   },
   {
     id: 'B21',
