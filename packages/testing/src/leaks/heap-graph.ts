@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writeHeapSnapshot } from 'node:v8'
 import { unobserved } from './unobserved.ts'
+import { VariableNames } from './variable-names.ts'
 
 /** What V8 writes: rows of numbers, and in `meta` what their columns mean. */
 interface Snapshot {
@@ -53,6 +54,8 @@ export function takeHeapGraph(): HeapGraph {
 
 /** The objects of a heap and their references. Nodes go by their position in the snapshot; 0 is the root. */
 export class HeapGraph {
+  /** Holds a session of the inspector, to be ended after use. */
+  readonly variables = new VariableNames()
   readonly #snapshot: Snapshot
   readonly #firstEdge: Uint32Array
   readonly #nodeWidth: number

@@ -102,19 +102,19 @@ const KINDS: Readonly<Record<LeakKind, KindFacts>> = {
   },
   term: {
     title: 'Term still reachable after garbage collection',
-    fix: 'drop the reference in `term.defer()`: a closure, array or map that outlives the term holds it; `retainers: true` shows what holds it',
+    fix: 'drop the reference in `term.defer()`: a closure, array or map that outlives the term holds it',
   },
   controller: {
     title: 'Controller still reachable after garbage collection',
-    fix: 'drop the reference in `term.defer()`: something that outlives the term holds it; `retainers: true` shows what holds it',
+    fix: 'drop the reference in `term.defer()`: something that outlives the term holds it',
   },
   'owned-object': {
     title: 'object of a term still reachable after garbage collection',
-    fix: 'drop the reference in `term.defer()`: something that outlives the term holds it, one more every term; `retainers: true` shows what holds it',
+    fix: 'drop the reference in `term.defer()`: something that outlives the term holds it, one more every term',
   },
   'kept-object': {
     title: 'object still reachable after garbage collection',
-    fix: 'drop the last reference to it: `retainers: true` shows what holds it',
+    fix: 'drop the last reference to it',
   },
   'http-server': { title: 'HTTP server', fix: '`server.close()` and `server.closeAllConnections()` in `term.defer()`' },
   'tls-server': { title: 'TLS server', fix: 'close it in `term.defer()`' },

@@ -5,6 +5,8 @@ import { readableStack, roughSiteOf, type Sighting } from './sighting.ts'
 /** How often things were created anew in each place while they were waited for. */
 export type Rearmed = ReadonlyMap<string, number>
 
+const HINT = '`retainers: true` shows what holds it'
+
 /** Of the things on the left, those on the right are parts where both come from the same place. */
 const WHOLES: Partial<Record<LeakKind, readonly LeakKind[]>> = {
   'http-server': ['accepted-socket', 'tls-socket'],
@@ -57,7 +59,7 @@ export function leakOf(group: Group, rearmed: Rearmed, heldBy = ''): Leak {
     epochs: [...new Set(epochs)].toSorted((a, b) => (a < b ? -1 : 1)),
     rearmed: first.entry.thing.retained !== undefined ? 0 : (rearmed.get(roughSiteOf(first.entry)) ?? 0),
     heldBy,
-    fix: fixOf(kind),
+    fix: first.entry.thing.retained === undefined || heldBy !== '' ? fixOf(kind) : `${fixOf(kind)}; ${HINT}`,
   }
 }
 

@@ -1,20 +1,23 @@
 import { type Frame, placeOf } from './frame.ts'
 import { type HeapEdge, type HeapGraph, OF_WEAK_MAP } from './heap-graph.ts'
 import { framesOf } from './trace.ts'
-import { variableName } from './variable-name.ts'
 
 /** References from the root to an object, outermost first, each with the node that has it. */
 export type Way = readonly (readonly [holder: number, edge: number])[]
 
-const MOST_STEPS = 14
+const MOST_STEPS = 12
 const FIRST_STEPS = 4
-const LONGEST_STEP = 90
+const LONGEST_STEP = 80
 const STEP_START = 36
+/** V8 does not tell the variables of every function. */
+const MOST_CLOSURES = 4
 
 /** Nodes by which V8 stores things, which say nothing to people. */
 const STORAGE = new Set(['array', 'hidden', 'code', 'object shape', 'synthetic', 'string', 'symbol'])
 /** Implements `Term`, which is the name that users know. */
 const TERM_CLASS = 'ControllerTerm'
+const SCOPE_CLASS = 'TaskScope'
+const INSIDES = new Set([TERM_CLASS, SCOPE_CLASS])
 
 interface Step extends HeapEdge {
   readonly holder: number
@@ -22,27 +25,34 @@ interface Step extends HeapEdge {
 
 /**
  * A path in words, with `target` at its end. Begins at the innermost module whose variable it goes through, else at a global or at
- * what the engine holds. Bounded in length; empty for an empty way.
+ * what the engine holds. Shorter than 1,000 characters.
  */
 export function pathText(graph: HeapGraph, way: Way, target: string): string {
-  const steps = untilTerm(
-    graph,
-    way.map(([holder, edge]) => ({ holder, ...graph.edgeAt(edge) })),
-  )
-  if (steps.length === 0) return ''
+  const all = way.map(([holder, edge]) => ({ holder, ...graph.edgeAt(edge) }))
+  const insides = all.findIndex(({ holder }) => INSIDES.has(graph.nameOf(holder)))
+  const steps = insides === -1 ? all : all.slice(0, insides)
   const begin = steps.findLastIndex((step, index) => isOfModule(graph, step, steps[index - 1]))
-  const words = begin === -1 ? [] : moduleWords(graph, steps[begin])
   const rest = steps.slice(begin + 1)
-  return shortened([...words, ...rest.flatMap((step, index) => wordsOf(graph, step, rest[index + 1])), target])
+  const isOfProcess = graph.nameOf(rest[0]?.holder ?? 0) === 'process'
+  return shortened([
+    ...(isOfProcess ? [] : moduleWords(graph, steps[begin])),
+    ...rest.flatMap((step, index) => wordsOf(graph, step, rest[index + 1])),
+    ...endWords(graph, { target, steps, all }),
+  ])
 }
 
-/** A Term holds what the detector follows: its own insides are of no interest. */
-function untilTerm(graph: HeapGraph, steps: readonly Step[]): readonly Step[] {
-  const target = steps.at(-1)?.to
-  const end = steps.findIndex(
-    ({ holder }) => graph.nameOf(holder) === TERM_CLASS && graph.follow(holder, 'scope') === target,
-  )
-  return end === -1 ? steps : steps.slice(0, end)
+interface End {
+  readonly target: string
+  readonly steps: readonly Step[]
+  readonly all: readonly Step[]
+}
+
+/** How a Term holds its controller is of no interest, and its scope stands for it. */
+function endWords(graph: HeapGraph, { target, steps, all }: End): readonly string[] {
+  const last = graph.nameOf(all.at(-1)?.to ?? 0)
+  const reached = graph.nameOf(steps.at(-1)?.to ?? 0)
+  if (last === SCOPE_CLASS) return [reached === SCOPE_CLASS ? `${SCOPE_CLASS} of ${target}` : target]
+  return reached === last ? [target] : [className(reached), target]
 }
 
 /** A variable of a module that a function of it uses, or one that it exports. */
@@ -83,18 +93,19 @@ function moduleWords(graph: HeapGraph, step: Step | undefined): readonly string[
 
 function nameOfVariable(graph: HeapGraph, { holder, kind, name, to }: Step): string {
   if (kind === 'context') return name
-  const closure = closureIn(graph, holder)
-  return (closure === undefined ? undefined : variableName(graph.idOf(closure), graph.idOf(to))) ?? ''
+  const closures = closuresIn(graph, holder).map((closure) => graph.idOf(closure))
+  return graph.variables.nameOf(closures.slice(0, MOST_CLOSURES), graph.idOf(to)) ?? ''
 }
 
 function variableWords(name: string): readonly string[] {
   return [name === '' ? 'a variable' : `variable \`${name}\``]
 }
 
-/** A function that sees the variables of a context. */
-function closureIn(graph: HeapGraph, context: number): number | undefined {
-  return graph.referrersOf(context).find(({ from, name }) => graph.kindOf(from) === 'closure' && name === 'context')
-    ?.from
+/** The functions that see the variables of a context. */
+function closuresIn(graph: HeapGraph, context: number): readonly number[] {
+  return graph
+    .referrersOf(context)
+    .flatMap(({ from, name }) => (graph.kindOf(from) === 'closure' && name === 'context' ? [from] : []))
 }
 
 /** The table of the exports of a module has their cells beside their names. */
@@ -114,7 +125,7 @@ function exportOf(
 }
 
 function fileOfContext(graph: HeapGraph, context: number): string | undefined {
-  const closure = closureIn(graph, context)
+  const [closure] = closuresIn(graph, context)
   const frame = closure === undefined ? undefined : frameOf(graph, closure)
   return frame && placeOf(frame).replace(/:\d+:\d+$/, '')
 }

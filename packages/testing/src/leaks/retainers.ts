@@ -1,9 +1,10 @@
+import { textOf } from '@tenure/core'
 import { type HeapGraph, OF_WEAK_MAP, takeHeapGraph } from './heap-graph.ts'
 import { pathText } from './retainer-path.ts'
 import { nextTurn } from './unobserved.ts'
 
-/** A snapshot needs about as much memory again, and a second for each 40 MiB. */
-const LARGEST_HEAP_BYTES = 512 * 1024 * 1024
+/** The text of a snapshot is larger than the heap, and has to fit into a string of V8. */
+const LARGEST_HEAP_BYTES = 256 * 2 ** 20
 /** What a program holds by name is easier to read than what the engine holds, so that may be a few references longer. */
 const HEAD_START = 4
 
@@ -24,23 +25,55 @@ class TenureLeakTargets {
 }
 
 /**
- * What holds each of the objects, as a shortest path from the outside in: `janitor.ts module scope → cache → Map entry "x" → Term`.
- * Empty for an object that nothing holds any more, and for all of them where the heap is over 512 MiB.
+ * What holds each of the objects, as a shortest path from the outside in: `janitor.ts module scope → variable `cache` → Term`. Says why
+ * where no path can be shown. Never rejects: the leak is what matters.
  *
  * Takes a snapshot of the heap: only on demand, for what has leaked.
  */
 export async function retainersOf(objects: readonly Retained[]): Promise<readonly string[]> {
-  const nothing = objects.map(() => '')
-  if (objects.length === 0 || process.memoryUsage().heapUsed > LARGEST_HEAP_BYTES) return nothing
+  if (objects.length === 0) return []
+  const heapBytes = process.memoryUsage().heapUsed
+  if (heapBytes > LARGEST_HEAP_BYTES) {
+    return objects.map(() => unknown(`a heap of ${mebibytes(heapBytes)} is over ${mebibytes(LARGEST_HEAP_BYTES)}`))
+  }
   const targets = new TenureLeakTargets(objects.map(({ ref }) => ref))
   await nextTurn() // What a WeakRef has shown in this turn would be held by the engine.
+  try {
+    return pathsTo(targets, objects)
+  } catch (error) {
+    return objects.map(() => unknown(textOf(error)))
+  }
+}
+
+function pathsTo(targets: TenureLeakTargets, objects: readonly Retained[]): readonly string[] {
   const graph = takeHeapGraph()
-  const nodes = nodesOf(graph, targets)
+  try {
+    return pathsIn(graph, nodesOf(graph, targets), objects)
+  } finally {
+    graph.variables.end()
+  }
+}
+
+function pathsIn(
+  graph: HeapGraph,
+  nodes: readonly (number | undefined)[],
+  objects: readonly Retained[],
+): readonly string[] {
   const ways = waysFromRoot(graph)
   return objects.map(({ name }, index) => {
     const node = nodes[index]
-    return node === undefined ? '' : pathText(graph, wayTo(ways, node), name)
+    if (node === undefined) return unknown('it was collected meanwhile')
+    const way = wayTo(ways, node)
+    return way.length === 0 ? unknown('nothing in the heap refers to it strongly') : pathText(graph, way, name)
   })
+}
+
+function unknown(why: string): string {
+  return `an unknown path: ${why}`
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.round(bytes / 2 ** 20)} MiB`
 }
 
 /** The nodes of the objects, in their order: a WeakRef refers to its own weakly, but refers to it. */

@@ -1,4 +1,6 @@
 import { EventEmitter } from 'node:events'
+import { syncBuiltinESMExports } from 'node:module'
+import v8 from 'node:v8'
 import { Controller, type Term } from '@tenure/core'
 import { describe, expect, it, vi } from 'vitest'
 import { expectNoLeaks, LeakError, watchForLeaks } from '../../src/leaks/index.ts'
@@ -134,6 +136,23 @@ describe('the path to a Term that is still reachable', () => {
     expect(heldBy).toMatch(/variable `never` → .*Promise.* → variable `held` → Term/)
   })
 
+  it('names the process and its event', async () => {
+    const kept: (() => unknown)[] = []
+    const heldBy = await holderOf((held) => {
+      const listener = () => held.signal
+      kept.push(() => process.off('exit', listener))
+      process.on('exit', listener)
+    })
+    for (const remove of kept) remove()
+    expect(heldBy).toMatch(/^process\._events → Object\.exit → .*function .* → variable `held` → Term \(epoch \d+\)$/)
+  })
+
+  it('says where only the scope of the Term is held', async () => {
+    const heldBy = await holderOf((term) => keptTerms.push(Reflect.get(term, 'scope')))
+    keptTerms.length = 0
+    expect(heldBy).toMatch(/variable `keptTerms` → Array\[0\] → TaskScope of Term \(epoch \d+\)$/)
+  })
+
   it('is bounded in length, and keeps both ends', async () => {
     const heldBy = await holderOf((term) => keptTerms.push(buried(term, 12)))
     keptTerms.length = 0
@@ -150,6 +169,27 @@ describe('the option `retainers`', () => {
     const { message } = await errorOf(leaks.assertNone())
     keptTerms.length = 0
     expect(message).toMatch(/held by .*variable `keptTerms` → Array\[0\] → the kept object/)
+  })
+
+  it('shows that the Term holds the Controller, without the insides of the Term', async () => {
+    const keep = (term: Term) => keptTerms.push(term)
+    const check = expectNoLeaks(() => new Janitor(keep), { terms: 1, termMs: 5, graceMs: 50, retainers: true })
+    const { leaks } = await errorOf(check)
+    keptTerms.length = 0
+    const heldBy = leaks.find(({ kind }) => kind === 'controller')?.heldBy
+    expect(heldBy).toMatch(/variable `keptTerms` → Array\[0\] → Term → Controller `janitor`$/)
+  })
+
+  it('reports the leaks all the same when no snapshot can be taken', async () => {
+    const failing = vi.spyOn(v8, 'writeHeapSnapshot').mockImplementation(() => {
+      throw new Error('no space left on device')
+    })
+    syncBuiltinESMExports()
+    const heldBy = await holderOf((term) => keptTerms.push(term))
+    failing.mockRestore()
+    syncBuiltinESMExports()
+    keptTerms.length = 0
+    expect(heldBy).toBe('an unknown path: no space left on device')
   })
 
   it('is off by default, and says that it is there', async () => {

@@ -12,23 +12,48 @@ interface Property {
 }
 
 /**
- * The name of the variable by which a function reaches a value, both by their ids in a snapshot of the heap: snapshots have no names for
- * variables of blocks, such as the block in which vitest puts a module. Undefined where V8 does not tell.
+ * The names of the variables by which functions reach values, by their ids in a snapshot of the heap: snapshots have no names for
+ * variables of blocks, such as the block in which vitest puts a module.
+ *
+ * Has one session of the inspector: V8 forgets the ids when a session ends.
  */
-export function variableName(closureId: number, valueId: number): string | undefined {
-  return unobserved(() => {
-    const session = new Session()
-    session.connect()
-    try {
-      session.post('Debugger.enable')
-      const scopes = propertiesOf(session, scopesOf(session, closureId)).filter(isLocal)
-      return scopes.flatMap(({ value }) => propertiesOf(session, value?.objectId)).find(isValue(session, valueId))?.name
-    } catch {
-      return undefined // No inspector in this Node.
-    } finally {
-      session.disconnect()
-    }
-  })
+export class VariableNames {
+  #session: Session | undefined
+
+  /** The name of the variable of one of the functions; undefined where V8 does not tell. */
+  nameOf(closureIds: readonly number[], valueId: number): string | undefined {
+    return unobserved(() => {
+      try {
+        const session = (this.#session ??= open())
+        for (const id of closureIds) {
+          const name = nameIn(session, id, valueId)
+          if (name !== undefined) return name
+        }
+        return undefined
+      } catch {
+        return undefined // No inspector in this Node.
+      }
+    })
+  }
+
+  /** Ends the session. */
+  end(): void {
+    unobserved(() => this.#session?.disconnect())
+    this.#session = undefined
+  }
+}
+
+function open(): Session {
+  const session = new Session()
+  session.connect()
+  session.post('Debugger.enable')
+  return session
+}
+
+function nameIn(session: Session, closureId: number, valueId: number): string | undefined {
+  const scopes = propertiesOf(session, scopesOf(session, closureId)).filter(isLocal)
+  const variables = scopes.flatMap(({ value }) => propertiesOf(session, value?.objectId))
+  return variables.find(isValue(session, valueId))?.name
 }
 
 /** A session of this thread answers before `post()` returns. */
