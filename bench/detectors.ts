@@ -32,9 +32,9 @@ const table: string[] = []
 const results = new Map<string, readonly Row[]>()
 for (const detector of detectors) results.set(detector.id, await judge(detector))
 for (const [index, { name }] of chosen.entries()) {
-  table.push(name.padEnd(52) + detectors.map(({ id }) => cell(results.get(id)?.[index]).padEnd(28)).join(''))
+  table.push(name.padEnd(52) + detectors.map(({ id }) => cell(results.get(id)?.[index]).padEnd(32)).join(''))
 }
-console.log(`${'plant'.padEnd(52)}${detectors.map(({ title }) => title.padEnd(28)).join('')}`)
+console.log(`${'plant'.padEnd(52)}${detectors.map(({ title }) => title.padEnd(32)).join('')}`)
 console.log(table.join('\n'))
 for (const { id, title } of detectors) {
   const counts = countsOf(results.get(id) ?? [])

@@ -1,14 +1,15 @@
 import { collectGarbage } from './collect-garbage.ts'
 import type { Attention } from './detector.ts'
-import { summarize } from './leak-summary.ts'
+import { type Group, groupsOf, leakOf } from './leak-summary.ts'
 import type { Leak } from './leak.ts'
-import type { Entry } from './ledger.ts'
+import type { Description, Entry } from './ledger.ts'
 import { listOpenFiles } from './open-files.ts'
 import type { ResolvedLeakWatchOptions } from './options.ts'
 import { placeOfValue } from './place-of-value.ts'
 import { changesBetween, type ProcessState, readProcessState } from './process-state.ts'
 import { whatKeepsTheProcessAlive } from './process-report.ts'
 import { reportOf } from './report.ts'
+import { retainersOf } from './retainers.ts'
 import { roughSiteOf, type Sighting, sightingOf } from './sighting.ts'
 import { nextTurn, realDelay, realNow, unobserved } from './unobserved.ts'
 
@@ -122,11 +123,30 @@ export class LeakFinder {
     const there = new Map<string, number>()
     for (const { entry } of sightings) there.set(roughSiteOf(entry), (there.get(roughSiteOf(entry)) ?? 0) + 1)
     const rearmed = new Map([...there].map(([site, count]) => [site, (seen.get(site)?.size ?? count) - count]))
-    const leaks = summarize(sightings, rearmed)
-    if (leaks.length === 0) return NOTHING
+    const groups = groupsOf(sightings, rearmed)
+    if (groups.length === 0) return NOTHING
+    const holders = this.#options.retainers ? await holdersOf(groups) : []
+    const leaks = groups.map((group, index) => leakOf(group, rearmed, holders[index]))
     const report = reportOf(leaks, waitedMs, await whatKeepsTheProcessAlive(sightings.flatMap(handleOf)))
     return { leaks, report }
   }
+}
+
+/** What holds the first object of each group; empty for what is open rather than reachable. */
+async function holdersOf(groups: readonly Group[]): Promise<readonly string[]> {
+  const retained = groups.flatMap(([{ entry, description }], index) => {
+    const ref = entry.thing.retained
+    return ref === undefined ? [] : [{ index, ref, name: nameOf(entry, description) }]
+  })
+  const paths = await retainersOf(retained)
+  const holders = groups.map(() => '')
+  for (const [at, { index }] of retained.entries()) holders[index] = paths[at] ?? ''
+  return holders
+}
+
+function nameOf({ origin: { controller, epoch } }: Entry, { kind, detail }: Description): string {
+  if (kind === 'term') return epoch === undefined ? 'Term' : `Term (epoch ${epoch})`
+  return kind === 'controller' ? `Controller \`${controller}\`` : (detail ?? kind)
 }
 
 /** What is the same for whoever sees it: an entry of the ledger, or a state of the process by its name. */

@@ -112,7 +112,10 @@ const KINDS: Readonly<Record<LeakKind, KindFacts>> = {
     title: 'object of a term still reachable after garbage collection',
     fix: 'drop the reference in `term.defer()`: something that outlives the term holds it, one more every term',
   },
-  'kept-object': { title: 'object still reachable after garbage collection', fix: 'drop the last reference to it' },
+  'kept-object': {
+    title: 'object still reachable after garbage collection',
+    fix: 'drop the last reference to it',
+  },
   'http-server': { title: 'HTTP server', fix: '`server.close()` and `server.closeAllConnections()` in `term.defer()`' },
   'tls-server': { title: 'TLS server', fix: 'close it in `term.defer()`' },
   'tcp-server': { title: 'TCP server', fix: 'close it in `term.defer()`' },

@@ -5,6 +5,8 @@ import { readableStack, roughSiteOf, type Sighting } from './sighting.ts'
 /** How often things were created anew in each place while they were waited for. */
 export type Rearmed = ReadonlyMap<string, number>
 
+const HINT = '`retainers: true` shows what holds it'
+
 /** Of the things on the left, those on the right are parts where both come from the same place. */
 const WHOLES: Partial<Record<LeakKind, readonly LeakKind[]>> = {
   'http-server': ['accepted-socket', 'tls-socket'],
@@ -20,8 +22,11 @@ const WHOLES: Partial<Record<LeakKind, readonly LeakKind[]>> = {
   worker: ['event-target-listener', 'event-listener'],
 }
 
-/** Says in as few words as possible what the sightings are about: parts are left out, the same thing is counted. */
-export function summarize(sightings: readonly Sighting[], rearmed: Rearmed): readonly Leak[] {
+/** Sightings that make up one leak. */
+export type Group = readonly [Sighting, ...Sighting[]]
+
+/** Puts together what is the same thing, so as to say it in as few words as possible. Parts are left out. */
+export function groupsOf(sightings: readonly Sighting[], rearmed: Rearmed): readonly Group[] {
   const groups = new Map<string, [Sighting, ...Sighting[]]>()
   for (const sighting of withoutParts(withoutHandedObjects(sightings))) {
     const { entry, site } = sighting
@@ -30,10 +35,11 @@ export function summarize(sightings: readonly Sighting[], rearmed: Rearmed): rea
     if (group === undefined) groups.set(key, [sighting])
     else group.push(sighting)
   }
-  return [...groups.values()].map((group) => leakOf(group, rearmed))
+  return [...groups.values()]
 }
 
-function leakOf(group: readonly [Sighting, ...Sighting[]], rearmed: Rearmed): Leak {
+/** What there is to say about a group; `heldBy` is what holds its first object, where somebody has looked for it. */
+export function leakOf(group: Group, rearmed: Rearmed, heldBy = ''): Leak {
   const [first] = group
   const { origin } = first.entry
   const kind = kindOf(first, rearmed)
@@ -51,8 +57,9 @@ function leakOf(group: readonly [Sighting, ...Sighting[]], rearmed: Rearmed): Le
     task: origin.task,
     lease: origin.lease,
     epochs: [...new Set(epochs)].toSorted((a, b) => (a < b ? -1 : 1)),
-    rearmed: first.entry.thing.isRetention === true ? 0 : (rearmed.get(roughSiteOf(first.entry)) ?? 0),
-    fix: fixOf(kind),
+    rearmed: first.entry.thing.retained !== undefined ? 0 : (rearmed.get(roughSiteOf(first.entry)) ?? 0),
+    heldBy,
+    fix: first.entry.thing.retained === undefined || heldBy !== '' ? fixOf(kind) : `${fixOf(kind)}; ${HINT}`,
   }
 }
 

@@ -25,6 +25,11 @@ export interface Leak {
   readonly epochs: readonly bigint[]
   /** How often it was created anew while it was waited for: more than 0 for what never comes to rest. */
   readonly rearmed: number
+  /**
+   * What holds the first of them, from the outside in: `janitor.ts module scope → variable \`cache\` → Map entry "x" → Term (epoch 7)`.
+   * Empty unless the option `retainers` is on and it is an object that is still reachable.
+   */
+  readonly heldBy: string
   /** What to do about it, in a line. */
   readonly fix: string
 }

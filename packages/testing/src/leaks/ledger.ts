@@ -26,7 +26,7 @@ export interface TrackedThing {
   /** Whether it is there for the whole process, whoever needed it first, for a watch that began at `serial`. @default is not */
   isSharedSince?(serial: number): boolean
   /** Memory that something still reaches, rather than a thing that is open: only a garbage collection can tell. */
-  readonly isRetention?: boolean
+  readonly retained?: WeakRef<object>
   /** The file descriptor that it owns. */
   readonly fd?: number
   /** Told to the report of what keeps the process alive. */

@@ -9,12 +9,15 @@ export function targetOf(fd: number): string | undefined {
   }
 }
 
+/** Node keeps the file of its trace events open when tracing has ended. */
+const OF_NODE = /[\\/]node_trace\.\d+\.log$/
+
 /** The files that this process has open, by descriptor; none where the system does not list them. */
 export function listOpenFiles(): ReadonlyMap<number, string> {
   const files = new Map<number, string>()
   for (const fd of descriptorNumbers()) {
     const target = targetOf(fd)
-    if (target !== undefined && isFile(fd)) files.set(fd, target)
+    if (target !== undefined && !OF_NODE.test(target) && isFile(fd)) files.set(fd, target)
   }
   return files
 }

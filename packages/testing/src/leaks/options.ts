@@ -23,6 +23,11 @@ export interface LeakWatchOptions {
   readonly graceMs?: number
   /** Whether Terms, Controllers and what they own must be unreachable once their term is over. @default true */
   readonly retained?: boolean
+  /**
+   * Whether the report shows what holds an object that is still reachable, as a path from a global or a module. Takes a snapshot of
+   * the heap when such an object has leaked: about a second, during which the process stands still. @default false
+   */
+  readonly retainers?: boolean
 }
 
 /** {@link LeakWatchOptions} with every default filled in. */
@@ -31,10 +36,16 @@ export interface ResolvedLeakWatchOptions {
   readonly ignoredSites: readonly (string | RegExp)[]
   readonly graceMs: number
   readonly retained: boolean
+  readonly retainers: boolean
 }
 
 /** The names of all {@link LeakWatchOptions}. */
-export const LEAK_WATCH_OPTION_NAMES: readonly (keyof LeakWatchOptions)[] = ['ignore', 'graceMs', 'retained']
+export const LEAK_WATCH_OPTION_NAMES: readonly (keyof LeakWatchOptions)[] = [
+  'ignore',
+  'graceMs',
+  'retained',
+  'retainers',
+]
 
 const RETENTION: readonly LeakKind[] = ['term', 'controller', 'owned-object']
 
@@ -42,14 +53,19 @@ const RETENTION: readonly LeakKind[] = ['term', 'controller', 'owned-object']
 export function resolveLeakWatchOptions(options: LeakWatchOptions = {}): ResolvedLeakWatchOptions {
   const ignore = options.ignore ?? {}
   assertKnownKeys('`ignore`', ignore, ['kinds', 'sites'])
-  const retained = options.retained ?? true
-  if (typeof retained !== 'boolean') throw expected('retained', 'true or false', retained)
+  const retained = resolveFlag('retained', options.retained, true)
   return {
     ignoredKinds: new Set([...resolveKinds(ignore.kinds), ...(retained ? [] : RETENTION)]),
     ignoredSites: resolveSites(ignore.sites),
     graceMs: resolveNumber('graceMs', options.graceMs, { fallback: 1000, min: 0 }),
     retained,
+    retainers: resolveFlag('retainers', options.retainers, false),
   }
+}
+
+function resolveFlag(name: string, value: unknown, fallback: boolean): boolean {
+  if (value !== undefined && typeof value !== 'boolean') throw expected(name, 'true or false', value)
+  return value ?? fallback
 }
 
 /** What {@link resolveNumber} accepts. */

@@ -54,12 +54,17 @@ const madeForAll = new WeakSet<object>()
 
 /**
  * The dispatcher of undici, or that of `fetch()`, which is another one in older releases; nothing as long as it is the one that they
- * have made themselves, and where one is only a wrapper of the other.
+ * have made themselves, and where that of `fetch()` is the other or a wrapper of it.
  */
 export function globalDispatcher(version: 1 | 2): object | undefined {
-  const dispatcher: unknown = Reflect.get(globalThis, Symbol.for(`undici.globalDispatcher.${version}`))
+  const dispatcher = dispatcherOf(version)
+  if (version === 1 && dispatcher === dispatcherOf(2)) return undefined
   if (typeof dispatcher !== 'object' || dispatcher === null || madeForAll.has(dispatcher)) return undefined
   return dispatcher.constructor.name === 'Dispatcher1Wrapper' ? undefined : dispatcher
+}
+
+function dispatcherOf(version: 1 | 2): unknown {
+  return Reflect.get(globalThis, Symbol.for(`undici.globalDispatcher.${version}`))
 }
 
 function isPool(emitter: object): boolean {

@@ -18,6 +18,7 @@ function describe(leak: Leak, number: number): string {
     `   created at ${leak.site}`,
     ...leak.stack.slice(0, STACK_LINES).flatMap((line) => (line.includes(leak.site) ? [] : [`           ${line}`])),
     ...ownerOf(leak),
+    ...(leak.heldBy === '' ? [] : [`   held by ${leak.heldBy}`]),
     `   fix: ${leak.fix}`,
   ]
   return lines.join('\n')

@@ -53,7 +53,7 @@ export function watchForLeaks(options: LeakWatchOptions = {}): LeakWatch {
     expectCollected(object, name) {
       const ref = new WeakRef(object)
       attention.ledger.add({
-        isRetention: true,
+        retained: ref,
         isAlive: () => ref.deref() !== undefined,
         describe: () => ({ kind: 'kept-object', detail: name }),
       })

@@ -14,6 +14,7 @@ export function describeOtherResource({ type, resource, trace }: ResourceFacts):
     case 'ZLIB':
       return { kind: 'handle', detail: 'a compression that was not ended' }
     case 'TTYWRAP':
+    case 'SIGINTWATCHDOG': // Stays when `util.setTraceSigInt()` is taken back, which is followed as a setting.
       return 'nothing'
     default:
       if (isRef === undefined || REQUEST.test(type)) return { kind: 'request', detail: `\`${type}\`` }

@@ -97,7 +97,7 @@ export class RunBook {
 
   #expectCollected(object: object, { origin, trace }: Run, describe: () => Description | undefined): void {
     const ref = new WeakRef(object)
-    this.#ledger.add({ isRetention: true, isAlive: () => ref.deref() !== undefined, describe }, { origin, trace })
+    this.#ledger.add({ retained: ref, isAlive: () => ref.deref() !== undefined, describe }, { origin, trace })
   }
 
   /** An object that several runs have in a field is not theirs: it was handed to them. */

@@ -54,7 +54,7 @@ export const trackStreamLocks: Tracker = ({ ledger }) => {
 /** Apart from the above, whose closures hold the stream. */
 function addLock(ledger: Ledger, holder: WeakRef<Holder>, detail: string): Entry {
   return ledger.add({
-    isRetention: true,
+    retained: holder,
     isAlive: () => holder.deref() !== undefined,
     describe: () => ({ kind: 'stream-lock', detail }),
   })

@@ -52,7 +52,8 @@ const SETTINGS: readonly UnreadableSetting[] = [
     owner: tls,
     method: 'setDefaultCACertificates',
     before: () => defaultAuthorities(),
-    after: () => defaultAuthorities(),
+    // What Node has then may be written otherwise.
+    after: ([list]) => (Array.isArray(list) ? textOfAuthorities(list as readonly unknown[]) : defaultAuthorities()),
   },
   {
     module: 'v8',
@@ -131,7 +132,11 @@ function watchProxyFromEnvironment(ledger: Ledger): Undo {
 /** One text for all of them, whatever their order. */
 function defaultAuthorities(): string {
   const { getCACertificates } = tls as unknown as { getCACertificates: (type: string) => readonly string[] }
-  return getCACertificates('default').toSorted().join('')
+  return textOfAuthorities(getCACertificates('default'))
+}
+
+function textOfAuthorities(list: readonly unknown[]): string {
+  return list.map(String).toSorted().join('')
 }
 
 function nameOfFlag(flag: string): string {

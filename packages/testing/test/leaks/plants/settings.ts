@@ -70,7 +70,15 @@ export const settingPlants: readonly Plant[] = [
       'yes',
     ),
   ),
-  changing('defaults of util.inspect', assigned(util.inspect, 'defaultOptions', { depth: 9 }), unplaced),
+  changing(
+    'defaults of util.inspect',
+    called(
+      () => ({ ...util.inspect.defaultOptions }),
+      (options) => (util.inspect.defaultOptions = options),
+      { depth: 9 },
+    ),
+    unplaced,
+  ),
   changing('a default of util.inspect', assigned(util.inspect.defaultOptions, 'depth', 8), unplaced),
   changing(
     'high water mark of streams',
