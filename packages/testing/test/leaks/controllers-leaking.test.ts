@@ -187,9 +187,9 @@ describe('bad input of expectNoLeaks()', () => {
 
   it.each([
     ['an unknown option', { term: 5 }, 'Unknown option `term` in `expectNoLeaks()`; did you mean `terms`?'],
-    ['no term at all', { terms: 0 }, 'Expected `terms` to be a whole number of at least 1, got `0`'],
-    ['half a term', { terms: 1.5 }, 'Expected `terms` to be a whole number of at least 1, got `1.5`'],
-    ['a negative duration', { termMs: -1 }, 'Expected `termMs` to be a number of at least 0, got `-1`'],
+    ['no term at all', { terms: 0 }, 'Expected `terms` to be a whole number of at least 1, got `0` (number)'],
+    ['half a term', { terms: 1.5 }, 'Expected `terms` to be a whole number of at least 1, got `1.5` (number)'],
+    ['a negative duration', { termMs: -1 }, 'Expected `termMs` to be a number of at least 0, got `-1` (number)'],
   ])('%s is refused', async (_name, options, message) => {
     await expect(expectNoLeaks(good, options as object)).rejects.toThrow(new OptionsError(message))
   })
