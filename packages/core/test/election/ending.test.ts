@@ -198,7 +198,7 @@ describe('A release', () => {
   test('of unknown outcome is read back, and the term stays over whatever is found', () => {
     const elector = releasing()
     expect(kinds(elector.failWrite('unknown-outcome'))).toEqual(['request-failed', 'read'])
-    elector.answerRead(lease({ version: 2n, holderIdentity: ME }))
+    elector.answerRead(elector.as('releasing').hold.lease)
     expect(elector.state.kind).toBe('releasing')
     expect(purposes(elector.passTo(1000))).toEqual(['release'])
     elector.acknowledge(3n)

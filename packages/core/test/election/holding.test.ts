@@ -179,7 +179,7 @@ describe('A renewal of unknown outcome', () => {
     elector.passTo(2000)
     elector.now = 4500
     elector.failWrite('unknown-outcome')
-    expect(elector.answerRead(lease({ version: 2n, holderIdentity: ME }))).toEqual([])
+    expect(elector.answerRead(elector.as('leading').hold.lease)).toEqual([])
     elector.passTo(5000)
     expect(elector.lastWrite.write).toMatchObject({ purpose: 'renew', base: { version: 2n } })
   })
@@ -190,13 +190,20 @@ describe('A renewal of unknown outcome', () => {
     const late = elector.stored(3n)
     elector.now = 4500
     elector.failWrite('unknown-outcome')
-    elector.answerRead(lease({ version: 2n, holderIdentity: ME }))
+    elector.answerRead(elector.as('leading').hold.lease)
     elector.passTo(5000)
     elector.failWrite('conflict')
     expect(elector.answerRead(late)).toContainEqual({ kind: 'extend-validity', validUntil: 16_250 })
     expect(elector.state.kind).toBe('leading')
     elector.passTo(5100)
     expect(elector.lastWrite.write.base?.version).toBe(3n)
+  })
+
+  test('that finds its own version with a record of somebody else ends the term: a restored store uses versions again', () => {
+    const elector = leading()
+    const { version } = elector.as('leading').hold.lease
+    const effects = elector.observe(lease({ version, holderIdentity: 'other' }))
+    expect(effects).toContainEqual({ kind: 'end-term', reason: 'superseded', voluntary: false })
   })
 
   test('is looked for again when reading fails too', () => {

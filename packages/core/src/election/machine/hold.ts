@@ -76,8 +76,10 @@ export function holdObserved(context: HoldContext, snapshot: LockSnapshot): Hold
     const stale = snapshot.version !== undefined && snapshot.version <= hold.lease.version
     return stale ? held(context, hold) : lost(context, 'lease-deleted', snapshot)
   }
-  if (snapshot.version <= hold.lease.version) return held(context, hold)
-  return newerObserved(context, snapshot)
+  if (snapshot.version > hold.lease.version) return newerObserved(context, snapshot)
+  // A store that went back uses its versions again.
+  const isReused = snapshot.version === hold.lease.version && !isSameRecord(snapshot.record, hold.lease.record)
+  return isReused ? restored(context, snapshot) : held(context, hold)
 }
 
 function newerObserved(context: HoldContext, snapshot: PresentLease): HoldStep {
