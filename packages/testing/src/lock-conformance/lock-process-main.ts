@@ -68,13 +68,19 @@ async function contend({ identity, forMs }: Contest): Promise<readonly Win[]> {
   const wins: Win[] = []
   const end = performance.now() + forMs
   for (let leaseTransitions = 1; performance.now() < end; leaseTransitions++) {
-    const base = await lock.get(unaborted())
+    const base = await lock.get(unaborted()).catch(unlessUnreachable)
+    // A store under such a load may refuse to be read for a moment.
+    if (base === undefined) continue
     if (base.kind === 'absent') throw new Error('The lease is gone')
     const record = sampleRecord({ holderIdentity: identity, leaseTransitions })
     const { version } = await lock.update(base, record, unaborted()).catch(conflictOf)
     if (version !== undefined) wins.push({ base: base.version, version })
   }
   return wins
+}
+
+function unlessUnreachable(error: unknown): undefined {
+  if (!(error instanceof LockRequestError && error.failure === 'unreachable')) throw error
 }
 
 function conflictOf(error: unknown): { readonly version?: bigint } {
