@@ -96,8 +96,9 @@ describe('after a restore of etcd from a backup, a fleet', () => {
     await using scenario = await Scenario.open(server)
     await using replicas = await fleet(scenario, ['alpha', 'beta'])
     const first = await replicas.leads(0n)
-    await leaderOf(replicas.replicas)?.candidacy.stepDown({ cooldownMs: 0 })
+    // With the second term in it, the backup would have nothing to forget.
     const backup = await server.controlPlane.backUpEtcd()
+    await leaderOf(replicas.replicas)?.candidacy.stepDown({ cooldownMs: 0 })
     const second = await replicas.leads(first)
 
     await server.controlPlane.restoreEtcd(backup)
