@@ -32,8 +32,10 @@ export function pathText(graph: HeapGraph, way: Way, target: string): string {
   const insides = all.findIndex(({ holder }) => INSIDES.has(graph.nameOf(holder)))
   const steps = insides === -1 ? all : all.slice(0, insides)
   const begin = steps.findLastIndex((step, index) => isOfModule(graph, step, steps[index - 1]))
-  const rest = steps.slice(begin + 1)
-  const isOfProcess = graph.nameOf(rest[0]?.holder ?? 0) === 'process'
+  // Node 22 has `process` behind a getter.
+  const ofProcess = steps.findLastIndex(({ holder }) => graph.nameOf(holder) === 'process')
+  const isOfProcess = ofProcess > begin
+  const rest = steps.slice(isOfProcess ? ofProcess : begin + 1)
   return shortened([
     ...(isOfProcess ? [] : moduleWords(graph, steps[begin])),
     ...rest.flatMap((step, index) => wordsOf(graph, step, rest[index + 1])),
@@ -164,7 +166,8 @@ function propertyWords(holder: string, name: string): string {
 }
 
 function className(name: string): string {
-  return name === TERM_CLASS ? 'Term' : name
+  // Node 26 names the global object twice.
+  return name === TERM_CLASS ? 'Term' : name.replace(/^global \(.*\)$/, 'global')
 }
 
 /** In the table of a Map the key stands before its value. A number is not in the snapshot. */

@@ -70,6 +70,8 @@ const LEFT_ALONE: Readonly<Record<string, string>> = {
   'v8.startupSnapshot': 'only while a snapshot is built',
   'v8.startCpuProfile': 'a profile that runs does not show anywhere',
   'v8.startHeapProfile': 'a profile that runs does not show anywhere',
+  'v8.setHeapProfileNearHeapLimit': 'Node 26: can be set once, and not be read',
+  'zlib.setMaxZipContentSize': 'Node 26: cannot be read',
 }
 
 const SETTER = /^(?:set|enable|disable|register|add|start|load(?!avg)|initgroups$|chdir$|umask$|drop|install|unset)/
