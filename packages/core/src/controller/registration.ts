@@ -34,12 +34,12 @@ export interface RegisterOptions {
 }
 
 /** The names of all {@link RegisterOptions}. */
-export const REGISTER_OPTION_NAMES = [
+export const REGISTER_OPTION_NAMES: readonly (keyof RegisterOptions)[] = [
   'restart',
   'progressTimeoutMs',
   'warmUp',
   'warmUpTimeoutMs',
-] as const satisfies (keyof RegisterOptions)[]
+]
 
 /** Checks and fills in a registration. @throws OptionsError for a factory that is not a function, or bad options. */
 export function createRegistration(

@@ -24,7 +24,7 @@ interface Snapshot {
 }
 
 /** The name of a reference to a value of a WeakMap. Its key has one, and holds the value; so has the table, which does not. */
-export const OF_WEAK_MAP = / pair in WeakMap /
+export const OF_WEAK_MAP: RegExp = / pair in WeakMap /
 
 /** A reference from one node to another. Weak ones hold nothing. */
 export interface HeapEdge {
@@ -55,7 +55,7 @@ export function takeHeapGraph(): HeapGraph {
 /** The objects of a heap and their references. Nodes go by their position in the snapshot; 0 is the root. */
 export class HeapGraph {
   /** Holds a session of the inspector, to be ended after use. */
-  readonly variables = new VariableNames()
+  readonly variables: VariableNames = new VariableNames()
   readonly #snapshot: Snapshot
   readonly #firstEdge: Uint32Array
   readonly #nodeWidth: number
