@@ -4,7 +4,7 @@ import { textOf } from '../text-of.ts'
 /** A failure that lasts is news again after this long. */
 const REPEAT_AFTER_MS = 60_000
 
-/** Different failures of one outage that are told apart. */
+/** How many kinds of failures one outage distinguishes. */
 const MAX_KINDS = 16
 
 /** What an outage came to. */

@@ -247,7 +247,7 @@ export class ControllerSupervisor {
   /** Reports a failure before anything waits for the run to end, which may take long or never come. */
   #endFailedRun(run: Run, { error, task }: Failure): ReportedFailure | undefined {
     const { name, clock, restartDrainMs, observer } = this.#options
-    // It was told to end in the meantime.
+    // Its end has begun in the meantime.
     if (this.#ending !== undefined) {
       observer.failedWhileEnding(error, task)
       return undefined
