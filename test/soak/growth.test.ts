@@ -13,6 +13,11 @@ describe('the typical growth', () => {
     expect(typicalGrowthOf(pointsOf(52_190, 52_597, 52_597, 52_597, 52_670))).toBeCloseTo(0)
   })
 
+  it('is none when a connection opens half-way and stays open', () => {
+    expect(typicalGrowthOf(pointsOf(53_286, 53_286, 53_664, 53_664, 53_664))).toBeCloseTo(0)
+    expect(typicalGrowthOf(pointsOf(53_286, 53_664, 53_286, 53_664, 53_664))).toBeCloseTo(0)
+  })
+
   it('is one object a term when each of them leaves one behind, whatever else is open', () => {
     const leaked = pointsOf(...TERMS.map((term) => 52_597 + term))
     expect(typicalGrowthOf(leaked)).toBe(1)

@@ -28,15 +28,12 @@ export function growthOf(points: readonly Point[]): Growth {
 }
 
 /**
- * The repeated median of the slopes: of each point to all others, and of all points. Almost half of the points may be far off. Objects are
- * counted exactly, but for those of a connection that has not quite closed.
+ * The median of the growth from each point to the next. A leak shows in every step. A connection that opens, closes or has not quite
+ * closed shows in one step, whatever number of objects it holds.
  */
 export function typicalGrowthOf(points: readonly Point[]): number {
-  return median(
-    points.map(([term, value], index) =>
-      median(points.toSpliced(index, 1).map(([other, there]) => (there - value) / (other - term))),
-    ),
-  )
+  const pairs = points.slice(1).map((next, index) => [points[index] ?? next, next] as const)
+  return median(pairs.map(([[term, value], [nextTerm, nextValue]]) => (nextValue - value) / (nextTerm - term)))
 }
 
 /** The one-sided 95 % quantile of Student's distribution, to a hundredth from 5 degrees of freedom on. */

@@ -16,6 +16,9 @@ const REREAD_MS = 10
 /** The wall clock has left the monotonic one behind, or was set, when the two differ by this much more or less than before. */
 const WALL_SLACK_MS = 3
 
+/** Calls that one millisecond of the wall clock may answer. Bounds the trust in a wall clock that stands still. */
+const MAX_CALLS_PER_LOOK = 64
+
 /** How often the machine is asked whether it was suspended, while somebody wants to know. */
 export const SUSPENSION_CHECK_MS = 100
 
@@ -33,6 +36,8 @@ export class SuspensionMeter {
   #aheadMs = Number.NEGATIVE_INFINITY
   #readAt = Number.NEGATIVE_INFINITY
   #wallAheadMs = 0
+  #wallAt = Number.NaN
+  #callsLeft = 0
 
   constructor(sources: TimeSources) {
     this.#sources = sources
@@ -40,11 +45,19 @@ export class SuspensionMeter {
 
   /** By how much the boot clock is ahead of the monotonic one: grows by every suspension, and by nothing else. */
   aheadMs(): number {
-    const { monotonic, wall } = this.#sources
-    const now = monotonic()
-    const drift = wall() - now - this.#wallAheadMs
-    if (now - this.#readAt >= REREAD_MS || drift > WALL_SLACK_MS || drift < -WALL_SLACK_MS) this.#read()
+    const wallNow = this.#sources.wall()
+    // No suspension fits into one millisecond of the wall clock.
+    if (wallNow === this.#wallAt && this.#callsLeft-- > 0) return this.#aheadMs
+    this.#look(wallNow)
     return this.#aheadMs
+  }
+
+  #look(wallNow: number): void {
+    const now = this.#sources.monotonic()
+    const drift = wallNow - now - this.#wallAheadMs
+    if (now - this.#readAt >= REREAD_MS || drift > WALL_SLACK_MS || drift < -WALL_SLACK_MS) this.#read()
+    this.#wallAt = wallNow
+    this.#callsLeft = MAX_CALLS_PER_LOOK
   }
 
   /** Blocks the thread for 20 ms, in which a boot clock of the usual resolution goes on: from then on what the meter tells is exact. */

@@ -11,11 +11,20 @@ export interface CallArguments {
  * @param call as it should be, such as `term.spawn(name, work)`
  * @throws OptionsError naming the argument that is wrong.
  */
-export function assertArguments(call: string, { texts = {}, functions = {} }: CallArguments): void {
-  for (const [name, value] of Object.entries(texts)) {
-    if (typeof value !== 'string') throw OptionsError.expected(`\`${name}\` of \`${call}\` to be a text`, value)
-  }
-  for (const [name, value] of Object.entries(functions)) {
-    if (typeof value !== 'function') throw OptionsError.expected(`\`${name}\` of \`${call}\` to be a function`, value)
+export function assertArguments(call: string, { texts, functions }: CallArguments): void {
+  assertEach(call, texts, 'string', 'a text')
+  assertEach(call, functions, 'function', 'a function')
+}
+
+function assertEach(
+  call: string,
+  values: Readonly<Record<string, unknown>> | undefined,
+  type: 'string' | 'function',
+  what: string,
+): void {
+  // Every task comes through here: `for…in` makes no arrays.
+  for (const name in values) {
+    const value = values[name]
+    if (typeof value !== type) throw OptionsError.expected(`\`${name}\` of \`${call}\` to be ${what}`, value)
   }
 }

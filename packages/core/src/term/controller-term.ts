@@ -101,13 +101,18 @@ export class ControllerTerm implements Term, Owner {
     return this.#hard.signal
   }
 
-  spawn<T>(name: string, work: (signal: AbortSignal) => T | Promise<T>, options: SpawnOptions = {}): Promise<T> {
+  spawn<T>(name: string, work: (signal: AbortSignal) => T | Promise<T>, options?: SpawnOptions): Promise<T> {
     assertArguments('term.spawn(name, work)', { texts: { name }, functions: { work } })
+    const signal = this.#signalFor(options)
+    this.assertOpen(name)
+    return this.scope.spawn(name, () => work(signal))
+  }
+
+  #signalFor(options: SpawnOptions | undefined): AbortSignal {
+    if (options === undefined) return this.signal
     assertKnownKeys('`term.spawn()`', options, ['finishOnDrain'])
     assertBoolean('finishOnDrain', options.finishOnDrain)
-    this.assertOpen(name)
-    const signal = options.finishOnDrain === true ? this.hardSignal : this.signal
-    return this.scope.spawn(name, () => work(signal))
+    return options.finishOnDrain === true ? this.hardSignal : this.signal
   }
 
   every(intervalMs: number, work: (signal: AbortSignal) => unknown): Promise<void> {
