@@ -34,7 +34,13 @@ describe('A document', () => {
   })
 
   test('that links to a file which is gone is told so', () => {
-    expect(broken('[guide](guide.md#a-part) [site](https://example.com)')).toEqual([])
+    expect(broken('[guide](guide.md) [site](https://example.com)')).toEqual([])
     expect(broken('[guide](gone.md)')).toEqual(['The link to `gone.md` leads nowhere'])
+  })
+
+  test('that links to a heading which is gone is told so', () => {
+    expect(broken('# A page\n\n## It is *here*\n\n[here](#it-is-here) [options](guide.md#options)')).toEqual([])
+    expect(broken('[gone](#gone)')).toEqual(['The link to `#gone` leads nowhere'])
+    expect(broken('[gone](guide.md#gone)')).toEqual(['The link to `guide.md#gone` leads nowhere'])
   })
 })

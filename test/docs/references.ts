@@ -51,11 +51,38 @@ function brokenScripts(markdown: string, root: string): string[] {
 }
 
 function brokenLinks({ path, markdown }: { readonly path: string; readonly markdown: string }, root: string): string[] {
-  const targets = [...markdown.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map(([, target = '']) => target)
-  const files = targets.filter((target) => !/^[a-z]+:/.test(target))
-  return files
-    .filter((target) => !existsSync(join(root, normalize(join(dirname(path), target)))))
+  const targets = [...markdown.matchAll(/\]\(([^)\s]+)[^)]*\)/g)].map(([, target = '']) => target)
+  return targets
+    .filter((target) => !/^[a-z]+:/.test(target))
+    .filter((target) => !leadsSomewhere(target, { path, markdown }, root))
     .map((target) => `The link to \`${target}\` leads nowhere`)
+}
+
+function leadsSomewhere(
+  link: string,
+  { path, markdown }: { readonly path: string; readonly markdown: string },
+  root: string,
+): boolean {
+  const [file = '', anchor] = link.split('#')
+  const target = join(root, normalize(join(dirname(path), file)))
+  if (file !== '' && !existsSync(target)) return false
+  if (anchor === undefined || !(file === '' || file.endsWith('.md'))) return true
+  return anchorsOf(file === '' ? markdown : readFileSync(target, 'utf8')).has(anchor)
+}
+
+/** The anchors that GitHub and the site give the headings of a page. */
+function anchorsOf(markdown: string): ReadonlySet<string> {
+  const headings = [...markdown.replaceAll(/^```.*?^```/gms, '').matchAll(/^#+ (.+)$/gm)]
+  return new Set(headings.map(([, heading = '']) => anchorOf(heading)))
+}
+
+/** The anchor of a heading: in lower case, words joined by hyphens, without punctuation. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replaceAll(/\s/g, '-')
 }
 
 function escaped(text: string): string {

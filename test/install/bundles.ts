@@ -14,7 +14,7 @@ export interface Bundle {
   readonly command: readonly string[]
 }
 
-/** The bundlers that `docs/embedding.md` names, beside rolldown, which the attacks run. */
+/** The bundlers that `docs/how-to/bundle.md` names, beside rolldown, which the attacks run. */
 export const BUNDLES: readonly Bundle[] = [
   { name: 'esbuild, CommonJS', file: 'esbuild.cjs', command: [...ESBUILD, '--format=cjs', '--outfile=esbuild.cjs'] },
   {
