@@ -1,4 +1,4 @@
-import { isSameRecord } from '../../packages/core/src/election/machine/records.ts'
+import { isSameRecord } from '../../packages/core/src/election/rules/records.ts'
 import type { LockSnapshot } from '../../packages/core/src/lock/lock.ts'
 import type { Divergence } from './differences.ts'
 import type { Decision, HistoryStep } from './history.ts'

@@ -3,7 +3,7 @@ import type { ElectorConfig } from '../../packages/core/src/election/machine/con
 import type { ElectorEffect, LeaseWrite } from '../../packages/core/src/election/machine/effect.ts'
 import type { ElectorEvent, RequestFailure, WriteResult } from '../../packages/core/src/election/machine/event.ts'
 import type { ElectorState } from '../../packages/core/src/election/machine/state.ts'
-import { isWrittenAs } from '../../packages/core/src/election/machine/records.ts'
+import { isWrittenAs } from '../../packages/core/src/election/rules/records.ts'
 import { INITIAL_STATE, transition } from '../../packages/core/src/election/machine/transition.ts'
 import type { LeaseRecord } from '../../packages/core/src/lock/lease-record.ts'
 import { LockRequestError, type LockFailure } from '../../packages/core/src/lock/lock-request-error.ts'

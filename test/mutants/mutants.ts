@@ -398,7 +398,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'E11',
     defect: 'a lease that was left is taken again before the others can',
     file: `${MACHINE}/releasing.ts`,
-    find: "return outcome === 'left' ? cooldownMs + config.timing.leaseDurationMs : cooldownMs",
+    find: "return outcome === 'expired' ? cooldownMs + config.timing.leaseDurationMs : cooldownMs",
     replace: 'return cooldownMs',
     checks: [`${ELECTION}/ending.test.ts`],
   },

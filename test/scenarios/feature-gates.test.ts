@@ -82,7 +82,7 @@ describe.concurrent('ReleaseLockOnExit', () => {
     const exit = await replica.terminate()
 
     expect(exit.code).toBe(0)
-    expect(await replica.saw('term-over')).toMatchObject({ reason: 'shutdown', outcome: 'left', drain: 'clean' })
+    expect(await replica.saw('term-over')).toMatchObject({ reason: 'shutdown', outcome: 'expired', drain: 'clean' })
     expect(replica.all('loop-ended')).toHaveLength(1)
     expect(await scenario.storedLease()).toMatchObject({ holderIdentity: 'alpha', leaseDurationSeconds: 15 })
   })

@@ -54,7 +54,7 @@ describe('a replica whose API server is gone', () => {
       (event) => event.kind === 'acted' && event.epoch > first.epoch,
     )
 
-    expect(over).toMatchObject({ reason: 'renew-deadline', outcome: 'left' })
+    expect(over).toMatchObject({ reason: 'renew-deadline', outcome: 'expired' })
     const ended = await replica.saw('loop-ended')
     const renewedAt = scenario.lease.entries.filter(({ at }) => at < over.at).at(-1)?.at ?? lastRenewal.at
     expect(ended.at - renewedAt).toBeLessThan(LEASE_NS)

@@ -262,7 +262,7 @@ export class Candidacy {
   #onEffect(effect: TermEffect): void {
     switch (effect.kind) {
       case 'begin-term':
-        this.#beginTerm(effect.epoch, effect.validUntil, effect.waitedMs)
+        this.#beginTerm(effect.epoch, effect.validUntil, effect.handoverMs)
         break
       case 'extend-validity':
         this.#run?.leadership.extend(effect.validUntil)
@@ -317,12 +317,12 @@ export class Candidacy {
     }
   }
 
-  #beginTerm(epoch: bigint, validUntil: number, waitedMs: number): void {
+  #beginTerm(epoch: bigint, validUntil: number, handoverMs: number): void {
     const { clock } = this.#options
     this.#guard = this.#options.guard?.()
     this.#guard?.hold(validUntil)
-    const onOverstayed = () => this.#elector?.lose('stalled')
-    const leadership = new Leadership({ epoch, lease: this.lease, validUntil, clock, onOverstayed })
+    const onExpired = () => this.#elector?.lose('stalled')
+    const leadership = new Leadership({ epoch, lease: this.lease, validUntil, clock, onExpired })
     const warmRuns = this.#warmUps?.runs ?? new Map<Registration, WarmRun>()
     try {
       this.#run = this.#createRun(leadership, { registrations: this.#registrations, warmRuns })
@@ -332,7 +332,7 @@ export class Candidacy {
       this.#run = this.#createRun(leadership, { registrations: [], warmRuns: new Map() })
       this.#options.onFailure(errorOf(error))
     }
-    this.#emit({ kind: 'term-began', epoch, handoverMs: waitedMs })
+    this.#emit({ kind: 'term-began', epoch, handoverMs: handoverMs })
     this.#run.start()
   }
 
@@ -534,7 +534,7 @@ export class Candidacy {
     run.hardAbort()
     void run.done().then(() => {
       overdue.cancel()
-      if (this.#run === run) this.#termOver({ outcome: 'left', successor: undefined })
+      if (this.#run === run) this.#termOver({ outcome: 'expired', successor: undefined })
       this.#stopped.resolve()
     })
   }

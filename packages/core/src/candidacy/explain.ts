@@ -1,4 +1,4 @@
-import { nextChanceAt } from '../election/machine/following.ts'
+import { nextChanceAt } from '../election/phases/following.ts'
 import type { ElectorConfig } from '../election/machine/config.ts'
 import type { Draining, ElectorState, Following } from '../election/machine/state.ts'
 import { textOf } from '../text-of.ts'

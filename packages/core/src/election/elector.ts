@@ -7,7 +7,7 @@ import type { InvoluntaryEndReason } from './leadership-ended-error.ts'
 import type { ElectorConfig } from './machine/config.ts'
 import type { ElectorEffect, LeaseWrite } from './machine/effect.ts'
 import type { ElectorEvent, RequestFailure, StepDown } from './machine/event.ts'
-import { watchedHolder } from './machine/following.ts'
+import { watchedHolder } from './phases/following.ts'
 import type { ElectorState } from './machine/state.ts'
 import { INITIAL_STATE, nextWakeAt, transition } from './machine/transition.ts'
 

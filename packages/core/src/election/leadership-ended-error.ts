@@ -4,7 +4,7 @@ import { TenureError } from '../tenure-error.ts'
  * Why a replica gives up a term of its own accord. Renewals go on until the term is empty. `transferred`: to be handed to a replica
  * that was named.
  */
-export type VoluntaryEndReason = 'shutdown' | 'step-down' | 'transferred' | 'end-of-term' | 'controller-failed'
+export type VoluntaryEndReason = 'shutdown' | 'step-down' | 'transferred' | 'controller-failed'
 
 /** Why a term ends against the replica's will. Renewals stop and everything must be gone before anybody else may lead. */
 export type InvoluntaryEndReason = 'renew-deadline' | 'superseded' | 'lease-deleted' | 'stalled'

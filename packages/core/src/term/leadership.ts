@@ -16,7 +16,7 @@ export interface LeadershipOptions {
   readonly validUntil: number
   readonly clock: Clock
   /** Called when somebody asks after the time is up, before he is answered: no timer may have had a chance to say so. */
-  readonly onOverstayed?: () => void
+  readonly onExpired?: () => void
 }
 
 /**
@@ -28,14 +28,14 @@ export class Leadership {
   readonly epoch: bigint
   readonly lease: string
   readonly #clock: Clock
-  readonly #onOverstayed: (() => void) | undefined
+  readonly #onExpired: (() => void) | undefined
   readonly #gate = new AbortController()
   readonly #forgetSuspension: (() => void) | undefined
   #validUntil: number
   #timer: Timer | undefined
 
-  constructor({ epoch, lease, validUntil, clock, onOverstayed }: LeadershipOptions) {
-    this.#onOverstayed = onOverstayed
+  constructor({ epoch, lease, validUntil, clock, onExpired }: LeadershipOptions) {
+    this.#onExpired = onExpired
     this.epoch = epoch
     this.lease = lease
     this.#clock = clock
@@ -56,7 +56,7 @@ export class Leadership {
     if (this.#gate.signal.aborted) return false
     if (this.#clock.now() < this.#validUntil) return true
     this.closeGate('renew-deadline')
-    this.#onOverstayed?.()
+    this.#onExpired?.()
     return false
   }
 

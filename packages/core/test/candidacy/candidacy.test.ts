@@ -391,6 +391,6 @@ describe('With ReleaseLockOnExit off', () => {
     const replica = await new Replica({ gates: { ReleaseLockOnExit: false } }).runs(untilEnd).start()
     await replica.candidacy.stop()
     expect(replica.holder).toBe('me')
-    expect(replica.all('term-over')).toMatchObject([{ reason: 'shutdown', outcome: 'left', drain: 'clean' }])
+    expect(replica.all('term-over')).toMatchObject([{ reason: 'shutdown', outcome: 'expired', drain: 'clean' }])
   })
 })

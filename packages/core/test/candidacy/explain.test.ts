@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { explain } from '../../src/candidacy/explain.ts'
 import type { ElectorState } from '../../src/election/machine/state.ts'
-import { withOffer } from '../../src/election/machine/transfer-notes.ts'
+import { withOffer } from '../../src/election/rules/transfer-notes.ts'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
 import type { LockSnapshot } from '../../src/lock/lock.ts'
 import type { LiveTask } from '../../src/term/task-scope.ts'

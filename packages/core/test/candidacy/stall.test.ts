@@ -48,7 +48,7 @@ describe('an event loop that stands still', () => {
     expect(term.signal.reason).toMatchObject({ code: 'LEADERSHIP_ENDED', reason: 'stalled' })
     expect(term.hardSignal.aborted).toBe(true)
     await clock.advance(1)
-    expect(overs).toMatchObject([{ reason: 'stalled', outcome: 'left' }])
+    expect(overs).toMatchObject([{ reason: 'stalled', outcome: 'expired' }])
     await stop()
   })
 
@@ -73,7 +73,7 @@ describe('an event loop that stands still', () => {
     await clock.runAllMicrotasks()
     expect(term.signal.reason).toMatchObject({ reason: 'stalled' })
     await clock.advance(1)
-    expect(overs).toMatchObject([{ reason: 'stalled', outcome: 'left' }])
+    expect(overs).toMatchObject([{ reason: 'stalled', outcome: 'expired' }])
     await stop()
   })
 
@@ -111,7 +111,7 @@ describe('a machine that was suspended', () => {
     await clock.advance(1)
     expect([term.signal.aborted, term.hardSignal.aborted]).toEqual([true, true])
     expect(await write).toMatchObject({ code: 'WRITE_GATE_CLOSED', outcome: 'unknown' })
-    expect(overs).toMatchObject([{ reason: 'stalled', outcome: 'left' }])
+    expect(overs).toMatchObject([{ reason: 'stalled', outcome: 'expired' }])
     await stop()
   })
 

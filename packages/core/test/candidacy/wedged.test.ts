@@ -130,7 +130,7 @@ describe('Under policy abandon', () => {
     const { replica } = await withStuckTask({ onWedged: 'abandon' })
     const result = replica.candidacy.stepDown({ cooldownMs: 1000 })
     await replica.clock.advance(7000)
-    expect(await result).toMatchObject({ kind: 'stepped-down', outcome: 'left', drain: 'wedged' })
+    expect(await result).toMatchObject({ kind: 'stepped-down', outcome: 'expired', drain: 'wedged' })
     expect(replica.fatals).toEqual([])
     expect(replica.candidacy.state.kind).toBe('following')
   })
@@ -148,7 +148,7 @@ describe('Under policy abandon', () => {
     const { replica } = await withStuckTask({ onWedged: 'abandon', timing: {} })
     replica.lock.failure = 'unreachable'
     await replica.clock.advance(14_250)
-    expect(replica.all('term-over')).toMatchObject([{ reason: 'renew-deadline', outcome: 'left', drain: 'wedged' }])
+    expect(replica.all('term-over')).toMatchObject([{ reason: 'renew-deadline', outcome: 'expired', drain: 'wedged' }])
     replica.lock.failure = undefined
     await replica.clock.advance(14_999)
     expect(replica.all('term-began')).toHaveLength(1)

@@ -50,7 +50,7 @@ describe('An acquiring write', () => {
     const elector = acquiring()
     elector.now = 2000
     const effects = elector.acknowledge(9n)
-    expect(effects).toContainEqual({ kind: 'begin-term', epoch: 9n, validUntil: 14_250, waitedMs: 2000 })
+    expect(effects).toContainEqual({ kind: 'begin-term', epoch: 9n, validUntil: 14_250, handoverMs: 2000 })
     expect(elector.as('leading').hold).toMatchObject({ sentAt: 0, deadlineAt: 10_000, validUntil: 14_250 })
   })
 
@@ -59,7 +59,7 @@ describe('An acquiring write', () => {
     elector.now = 700
     elector.follow(released(1n))
     elector.now = 900
-    expect(elector.acknowledge(2n)).toContainEqual(expect.objectContaining({ kind: 'begin-term', waitedMs: 200 }))
+    expect(elector.acknowledge(2n)).toContainEqual(expect.objectContaining({ kind: 'begin-term', handoverMs: 200 }))
   })
 
   test('that was refused is repeated up to a fifth of the retry period later, so that replicas do not try in step', () => {
@@ -169,7 +169,7 @@ describe('After an answer of unknown outcome', () => {
     expect(kinds(elector.failWrite('unknown-outcome'))).toEqual(['request-failed', 'read'])
     elector.now = 2600
     const effects = elector.answerRead(elector.stored(2n))
-    expect(effects).toContainEqual({ kind: 'begin-term', epoch: 2n, validUntil: 14_250, waitedMs: 2600 })
+    expect(effects).toContainEqual({ kind: 'begin-term', epoch: 2n, validUntil: 14_250, handoverMs: 2600 })
   })
 
   test('the watch may show that the write has happened', () => {
@@ -195,7 +195,7 @@ describe('After an answer of unknown outcome', () => {
       kind: 'begin-term',
       epoch: 2n,
       validUntil: 14_250,
-      waitedMs: 3100,
+      handoverMs: 3100,
     })
   })
 

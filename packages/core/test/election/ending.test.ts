@@ -86,7 +86,7 @@ describe('A voluntary end', () => {
     elector.passTo(8000)
     elector.send({ kind: 'drained' })
     const effects = elector.passTo(10_000)
-    expect(effects).toContainEqual({ kind: 'term-over', outcome: 'left' })
+    expect(effects).toContainEqual({ kind: 'term-over', outcome: 'expired' })
     expect(purposes(effects)).toEqual([])
   })
 
@@ -121,7 +121,7 @@ describe('A voluntary end', () => {
   test('leaves the lease to expire when releases are switched off', () => {
     const elector = new PureElector({ releaseOnExit: false }).lead()
     elector.send({ kind: 'stop' })
-    expect(elector.send({ kind: 'drained' })).toEqual([{ kind: 'term-over', outcome: 'left' }, { kind: 'stopped' }])
+    expect(elector.send({ kind: 'drained' })).toEqual([{ kind: 'term-over', outcome: 'expired' }, { kind: 'stopped' }])
   })
 })
 
@@ -180,7 +180,7 @@ describe('After a step-down', () => {
       elector.passTo(elector.now + 100)
     }
     const endedAt = elector.now
-    expect(elector.all('term-over')).toEqual([{ kind: 'term-over', outcome: 'left' }])
+    expect(elector.all('term-over')).toEqual([{ kind: 'term-over', outcome: 'expired' }])
     expect(purposes(elector.passTo(endedAt + 15_000 + 4700))).toEqual([])
     expect(purposes(elector.passTo(endedAt + 15_000 + 4800))).toEqual(['acquire'])
   })
@@ -256,7 +256,7 @@ describe('A release', () => {
       elector.passTo(now)
       if (elector.as('releasing').hold.request.kind === 'writing') elector.failWrite('unreachable')
     }
-    expect(elector.passTo(5000)).toContainEqual({ kind: 'term-over', outcome: 'left' })
+    expect(elector.passTo(5000)).toContainEqual({ kind: 'term-over', outcome: 'expired' })
   })
 
   test('is not sent any more once the lease is over by the clock', () => {
@@ -265,7 +265,7 @@ describe('A release', () => {
     elector.stallTo(14_250)
     const effects = elector.send({ kind: 'drained' })
     expect(purposes(effects)).toEqual([])
-    expect(effects).toContainEqual({ kind: 'term-over', outcome: 'left' })
+    expect(effects).toContainEqual({ kind: 'term-over', outcome: 'expired' })
   })
 
   test('whose stop comes while it is under way ends in a stop', () => {
@@ -289,7 +289,7 @@ describe('An involuntary end', () => {
   test('writes nothing any more and leaves the lease', () => {
     const elector = deadlineMissed()
     expect(purposes(elector.passTo(60_000))).toEqual([])
-    expect(elector.send({ kind: 'drained' })).toContainEqual({ kind: 'term-over', outcome: 'left' })
+    expect(elector.send({ kind: 'drained' })).toContainEqual({ kind: 'term-over', outcome: 'expired' })
   })
 
   test('of a missed deadline aborts in time for the grace to end when the lease does, and is wedged then', () => {

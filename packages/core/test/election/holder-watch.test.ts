@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import { Elector, type TermEffect } from '../../src/election/elector.ts'
-import { readProcessRef, withProcessRef } from '../../src/election/machine/transfer-notes.ts'
+import { readProcessRef, withProcessRef } from '../../src/election/rules/transfer-notes.ts'
 import type { HolderObserver, LeaseHolder, LockWatch } from '../../src/lock/lock.ts'
 import { ScriptedLock } from '../support/scripted-lock.ts'
 import { CONFIG, lease } from './pure-elector.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { releaseRecord } from '../../src/election/machine/records.ts'
-import { readStandbys, remainingStandbys, waitForStandbysMs, withStandbys } from '../../src/election/machine/standby.ts'
-import { withOffer, withTransferNonce } from '../../src/election/machine/transfer-notes.ts'
+import { releaseRecord } from '../../src/election/rules/records.ts'
+import { readStandbys, remainingStandbys, waitForStandbysMs, withStandbys } from '../../src/election/rules/standby.ts'
+import { withOffer, withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
 import { lease, ME, purposes, PureElector } from './pure-elector.ts'
 

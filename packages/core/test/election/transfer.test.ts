@@ -8,10 +8,10 @@ import {
   withAnswer,
   withOffer,
   withTransferNonce,
-} from '../../src/election/machine/transfer-notes.ts'
+} from '../../src/election/rules/transfer-notes.ts'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
-import { holdBackMs } from '../../src/election/machine/hold-back.ts'
-import { withStandbys } from '../../src/election/machine/standby.ts'
+import { holdBackMs } from '../../src/election/rules/hold-back.ts'
+import { withStandbys } from '../../src/election/rules/standby.ts'
 import { kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
 
 const STEP_DOWN = { kind: 'step-down', reason: 'step-down', cooldownMs: 4800 } as const
@@ -240,7 +240,7 @@ describe('A transfer of unknown outcome', () => {
     elector.failRead('unknown-outcome')
     elector.passTo(20_000)
     expect(elector.all('begin-term')).toHaveLength(1)
-    expect(elector.all('term-over')).toEqual([{ kind: 'term-over', outcome: 'left', successor: undefined }])
+    expect(elector.all('term-over')).toEqual([{ kind: 'term-over', outcome: 'expired', successor: undefined }])
   })
 })
 

@@ -7,9 +7,9 @@ import {
   readProcessRef,
   readTransferNonce,
   withOffer,
-} from '../../src/election/machine/transfer-notes.ts'
-import { readStandbys } from '../../src/election/machine/standby.ts'
-import { watchedHolder } from '../../src/election/machine/following.ts'
+} from '../../src/election/rules/transfer-notes.ts'
+import { readStandbys } from '../../src/election/rules/standby.ts'
+import { watchedHolder } from '../../src/election/phases/following.ts'
 import { lease, ME, PureElector } from './pure-elector.ts'
 
 /** How many records are put to electors; `npm run fuzz:records` puts 100 000. */

@@ -1,5 +1,5 @@
 import type { ElectorState } from '../../src/election/machine/state.ts'
-import { watchedHolder } from '../../src/election/machine/following.ts'
+import { watchedHolder } from '../../src/election/phases/following.ts'
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
 import type { LockSnapshot, PresentLease } from '../../src/lock/lock.ts'
 import { failed } from '../election/pure-elector.ts'

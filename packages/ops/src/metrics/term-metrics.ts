@@ -22,7 +22,6 @@ const END_REASONS: Readonly<Record<EndReason, true>> = {
   shutdown: true,
   'step-down': true,
   transferred: true,
-  'end-of-term': true,
   'controller-failed': true,
   'renew-deadline': true,
   superseded: true,

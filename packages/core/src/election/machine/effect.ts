@@ -8,8 +8,8 @@ export type TermOutcome =
   | 'released'
   /** Handed to the successor that the transfer names. */
   | 'transferred'
-  /** Left to expire. */
-  | 'left'
+  /** Not freed: it expires. */
+  | 'expired'
   /** Somebody else holds it, or it is gone. */
   | 'lost'
 
@@ -21,7 +21,7 @@ export type ElectorEffect =
   | { readonly kind: 'read'; readonly request: number }
   | { readonly kind: 'write'; readonly request: number; readonly write: LeaseWrite }
   /** A term begins; act until `validUntil`. */
-  | { readonly kind: 'begin-term'; readonly epoch: bigint; readonly validUntil: number; readonly waitedMs: number }
+  | { readonly kind: 'begin-term'; readonly epoch: bigint; readonly validUntil: number; readonly handoverMs: number }
   | { readonly kind: 'extend-validity'; readonly validUntil: number }
   /** Somebody edited the lease, so that others may take it earlier. */
   | { readonly kind: 'shorten-validity'; readonly validUntil: number }

@@ -1,6 +1,6 @@
-import { announcementWritten } from './announcing.ts'
-import { answerWritten, isTermOf } from './answering.ts'
-import { acquireAnswered, beginTerm, giveBack, won } from './acquiring.ts'
+import { announcementWritten } from '../phases/announcing.ts'
+import { answerWritten, isTermOf } from '../phases/answering.ts'
+import { acquireAnswered, beginTerm, giveBack, acquired } from '../phases/acquiring.ts'
 import { type ElectorConfig, withoutProcessRef } from './config.ts'
 import type { ElectorEffect } from './effect.ts'
 import {
@@ -12,7 +12,7 @@ import {
   endingWakesAt,
   escalate,
   stopDraining,
-} from './ending.ts'
+} from '../phases/ending.ts'
 import type { ElectorEvent, Instant, TermKey } from './event.ts'
 import {
   advance,
@@ -30,7 +30,7 @@ import {
   withReadSoon,
   withRestored,
   withoutServedCooldown,
-} from './following.ts'
+} from '../phases/following.ts'
 import {
   type HoldContext,
   type HoldStep,
@@ -39,11 +39,11 @@ import {
   holdWakesAt,
   holdWoken,
   holdWriteAnswered,
-} from './hold.ts'
-import { renewalWithOffer, withOfferFollowed } from './offering.ts'
+} from '../phases/hold.ts'
+import { renewalWithOffer, withOfferFollowed } from '../phases/offering.ts'
 import { leastEpochOf } from '../../lock/lease-record.ts'
-import { isSameRecord } from './records.ts'
-import { afterReleaseStep, observationOf, releasingHold, releasingWakesAt } from './releasing.ts'
+import { isSameRecord } from '../rules/records.ts'
+import { afterReleaseStep, observationOf, releasingHold, releasingWakesAt } from '../phases/releasing.ts'
 import type {
   Acquiring,
   Draining,
@@ -271,7 +271,7 @@ function followingObserved(state: Following, event: EventOf<'observed'>, context
   const { at, config } = context
   const landed = landedWrite(state, event.snapshot)
   if (landed !== undefined && event.snapshot.kind === 'present') {
-    return won(state, landed, { lease: event.snapshot, at, config })
+    return acquired(state, landed, { lease: event.snapshot, at, config })
   }
   if (isIdentityTaken(state, event.snapshot, config.identity)) {
     return {
@@ -348,7 +348,8 @@ function followingHolderDead(state: Following, holder: TermKey, context: Transit
 function acquiringObserved(state: Acquiring, event: EventOf<'observed'>, context: TransitionContext): Step {
   const { snapshot } = event
   const landed = landedWrite(state, snapshot)
-  if (landed !== undefined && snapshot.kind === 'present') return won(state, landed, { lease: snapshot, ...context })
+  if (landed !== undefined && snapshot.kind === 'present')
+    return acquired(state, landed, { lease: snapshot, ...context })
   return observe(state, snapshot, context.at, context.config)
 }
 

@@ -2,12 +2,12 @@ import type { LeaseRecord } from '../../lock/lease-record.ts'
 import type { LockSnapshot, PresentLease } from '../../lock/lock.ts'
 import type { InvoluntaryEndReason } from '../leadership-ended-error.ts'
 import { type ResolvedTimingOptions, validityMs } from '../timing-options.ts'
-import type { ElectorConfig } from './config.ts'
-import type { ElectorEffect, LeaseWrite } from './effect.ts'
-import type { Instant, ReadResult, RequestFailure, WriteResult } from './event.ts'
-import { cutShort } from './cut-short.ts'
-import { isRenewalInWholeSeconds, isSameRecord, isWrittenAs, renewRecord } from './records.ts'
-import type { Hold, HoldRequest, Memory, SentWrite } from './state.ts'
+import type { ElectorConfig } from '../machine/config.ts'
+import type { ElectorEffect, LeaseWrite } from '../machine/effect.ts'
+import type { Instant, ReadResult, RequestFailure, WriteResult } from '../machine/event.ts'
+import { cutShort } from '../rules/cut-short.ts'
+import { isRenewalInWholeSeconds, isSameRecord, isWrittenAs, renewRecord } from '../rules/records.ts'
+import type { Hold, HoldRequest, Memory, SentWrite } from '../machine/state.ts'
 
 /*
  * Holding a lease: what leading, draining, reserving and releasing have in common.

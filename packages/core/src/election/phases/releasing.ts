@@ -1,12 +1,12 @@
 import type { LockSnapshot } from '../../lock/lock.ts'
-import type { ElectorConfig } from './config.ts'
-import type { ElectorEffect, LeaseWrite, TermOutcome } from './effect.ts'
-import type { Instant } from './event.ts'
+import type { ElectorConfig } from '../machine/config.ts'
+import type { ElectorEffect, LeaseWrite, TermOutcome } from '../machine/effect.ts'
+import type { Instant } from '../machine/event.ts'
 import { advance, follow } from './following.ts'
 import { type HoldContext, type HoldStep, holdWakesAt, holdWoken, sentWrites } from './hold.ts'
 import { acceptedAnswer } from './offering.ts'
-import { releaseRecord, transferRecord, withGreaterEpoch } from './records.ts'
-import type { ElectorState, Hold, Memory, Observation, Releasing, Step } from './state.ts'
+import { releaseRecord, transferRecord, withGreaterEpoch } from '../rules/records.ts'
+import type { ElectorState, Hold, Memory, Observation, Releasing, Step } from '../machine/state.ts'
 
 /*
  * Releasing: the term is empty, so the lease may be freed.
@@ -68,7 +68,7 @@ export function afterReleaseStep(
   if (holderIdentity !== config.identity) {
     return over(holderIdentity === '' ? 'released' : 'transferred', observationOf(hold.lease, hold, at))
   }
-  if (at.now >= state.giveUpAt) return over('left', observationOf(hold.lease, hold, at))
+  if (at.now >= state.giveUpAt) return over('expired', observationOf(hold.lease, hold, at))
   const next: Releasing = { ...state, memory: step.memory, hold }
   if (hold.request.kind !== 'waiting' || at.now < hold.request.at) return { state: next, effects }
   const again = afterReleaseStep(next, holdWoken(releasingHold(next, at, config)), { at, config })
@@ -77,7 +77,7 @@ export function afterReleaseStep(
 
 /** A successor may be seen at work before the transfer is acknowledged: it keeps the time at which the lease was transferred. */
 function outcomeOfLoss(hold: Hold, snapshot: LockSnapshot | undefined): TermOutcome {
-  if (snapshot === undefined) return 'left'
+  if (snapshot === undefined) return 'expired'
   if (snapshot.kind === 'absent') return 'lost'
   const { holderIdentity, acquireTime } = snapshot.record
   const isSuccessor = sentWrites(hold).some(
@@ -104,7 +104,7 @@ export function observationOf(snapshot: LockSnapshot | undefined, hold: Hold, at
  * and this replica must not be faster than they are.
  */
 export function cooldownAfter(outcome: TermOutcome, cooldownMs: number, config: ElectorConfig): number {
-  return outcome === 'left' ? cooldownMs + config.timing.leaseDurationMs : cooldownMs
+  return outcome === 'expired' ? cooldownMs + config.timing.leaseDurationMs : cooldownMs
 }
 
 /** How a term was over. */

@@ -1,5 +1,5 @@
 import { ANNOTATION_PREFIX, type LeaseRecord } from '../../lock/lease-record.ts'
-import { LONGEST_HOLD_BACK_MS } from './hold-back.ts'
+import { MAX_HOLD_BACK_MS } from './hold-back.ts'
 
 /*
  * Standbys: who should try first when a lease is released. A list in an annotation of the lease. A leader that steps down and
@@ -22,7 +22,7 @@ const SLOT_MS = 25
 const BRISK_WRITE_MS = 7.5
 
 /** The longest that anybody waits where writes are brisk. */
-const LONGEST_WAIT_MS = MAX_STANDBYS * SLOT_MS + LONGEST_HOLD_BACK_MS
+const MAX_WAIT_MS = MAX_STANDBYS * SLOT_MS + MAX_HOLD_BACK_MS
 
 /**
  * The standbys that the writer of this record left. Other clients keep annotations of earlier terms, so that one counts only
@@ -77,7 +77,7 @@ export function waitForStandbysMs(
   const standbys = readStandbys(free)
   const place = standbys.indexOf(identity)
   const waitMs = place === -1 ? standbys.length * SLOT_MS + holdBackMs : place * SLOT_MS
-  return waitMs * Math.max(1, Math.min(slowness(free), retryPeriodMs / LONGEST_WAIT_MS))
+  return waitMs * Math.max(1, Math.min(slowness(free), retryPeriodMs / MAX_WAIT_MS))
 }
 
 function slowness(record: LeaseRecord): number {

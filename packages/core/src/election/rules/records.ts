@@ -1,6 +1,6 @@
 import { formatMicroTime, type LeaseRecord, withLeastEpoch } from '../../lock/lease-record.ts'
 import { countedEpochOf, epochOf, type PresentLease } from '../../lock/lock.ts'
-import type { ElectorConfig } from './config.ts'
+import type { ElectorConfig } from '../machine/config.ts'
 import { readStandbys, remainingStandbys, withStandbys } from './standby.ts'
 import {
   type Answer,

@@ -1,12 +1,12 @@
 import type { LeaseRecord } from '../../lock/lease-record.ts'
-import type { ElectorConfig } from './config.ts'
-import type { LeaseWrite } from './effect.ts'
-import type { Instant, TermKey, WriteResult } from './event.ts'
+import type { ElectorConfig } from '../machine/config.ts'
+import type { LeaseWrite } from '../machine/effect.ts'
+import type { Instant, TermKey, WriteResult } from '../machine/event.ts'
 import { nextRequest } from './hold.ts'
-import { pauseAfterFailureMs } from './retry-after.ts'
-import { waitForStandbysMs } from './standby.ts'
-import type { Candidate, Following, Memory, SeenOffer, SentAnswer, Step } from './state.ts'
-import { type Answer, readAnswer, readOffer, TRANSFER_DURATION_MS, withAnswer } from './transfer-notes.ts'
+import { pauseAfterFailureMs } from '../rules/retry-after.ts'
+import { waitForStandbysMs } from '../rules/standby.ts'
+import type { Candidate, Following, Memory, SeenOffer, SentAnswer, Step } from '../machine/state.ts'
+import { type Answer, readAnswer, readOffer, TRANSFER_DURATION_MS, withAnswer } from '../rules/transfer-notes.ts'
 
 /*
  * Answering the offer of a leader that drains.

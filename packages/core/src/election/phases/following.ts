@@ -1,18 +1,27 @@
 import type { LeaseRecord } from '../../lock/lease-record.ts'
 import { epochOf, type LeaseHolder, type LockSnapshot, type PresentLease } from '../../lock/lock.ts'
-import { type ElectorConfig, withoutProcessRef } from './config.ts'
-import type { ElectorEffect, LeaseWrite } from './effect.ts'
-import type { Instant, ReadResult } from './event.ts'
+import { type ElectorConfig, withoutProcessRef } from '../machine/config.ts'
+import type { ElectorEffect, LeaseWrite } from '../machine/effect.ts'
+import type { Instant, ReadResult } from '../machine/event.ts'
 import { announceIfDue, announcementDueAt, withRoomSeen } from './announcing.ts'
 import { answerDueAt, answerIfDue, isAnswerPending, isTermOf, termOf, withOfferSeen } from './answering.ts'
-import { holdBackMs } from './hold-back.ts'
+import { holdBackMs } from '../rules/hold-back.ts'
 import { nextRequest } from './hold.ts'
 import { inherit, inheritanceOf } from './inheriting.ts'
-import { acquireRecord, isSameRecord, isWrittenAs, statedMs, withGreaterEpoch } from './records.ts'
-import { pauseAfterFailureMs } from './retry-after.ts'
-import { readProcessRef, readTransferNonce } from './transfer-notes.ts'
-import { waitForStandbysMs } from './standby.ts'
-import type { Acquiring, ElectorState, Following, Memory, Observation, SentWrite, Step, View } from './state.ts'
+import { acquireRecord, isSameRecord, isWrittenAs, statedMs, withGreaterEpoch } from '../rules/records.ts'
+import { pauseAfterFailureMs } from '../rules/retry-after.ts'
+import { readProcessRef, readTransferNonce } from '../rules/transfer-notes.ts'
+import { waitForStandbysMs } from '../rules/standby.ts'
+import type {
+  Acquiring,
+  ElectorState,
+  Following,
+  Memory,
+  Observation,
+  SentWrite,
+  Step,
+  View,
+} from '../machine/state.ts'
 
 /*
  * Following: see the lease change, notice when it is free, and try to take it then and only then.

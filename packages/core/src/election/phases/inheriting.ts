@@ -1,12 +1,12 @@
 import { epochOf, type PresentLease } from '../../lock/lock.ts'
 import { beginTerm, giveBack } from './acquiring.ts'
 import { validityMs } from '../timing-options.ts'
-import type { ElectorConfig } from './config.ts'
-import type { Instant } from './event.ts'
+import type { ElectorConfig } from '../machine/config.ts'
+import type { Instant } from '../machine/event.ts'
 import { holdWoken } from './hold.ts'
-import type { Following, Hold, Memory, Step } from './state.ts'
-import { statedMs } from './records.ts'
-import { readTransferNonce, TRANSFER_DURATION_MS } from './transfer-notes.ts'
+import type { Following, Hold, Memory, Step } from '../machine/state.ts'
+import { statedMs } from '../rules/records.ts'
+import { readTransferNonce, TRANSFER_DURATION_MS } from '../rules/transfer-notes.ts'
 
 /*
  * Becoming the successor that a transfer names.

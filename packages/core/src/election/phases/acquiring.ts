@@ -1,22 +1,22 @@
 import { epochOf, type PresentLease } from '../../lock/lock.ts'
-import type { ElectorConfig } from './config.ts'
-import type { ElectorEffect } from './effect.ts'
-import type { Instant, RequestFailure, WriteResult } from './event.ts'
+import type { ElectorConfig } from '../machine/config.ts'
+import type { ElectorEffect } from '../machine/effect.ts'
+import type { Instant, RequestFailure, WriteResult } from '../machine/event.ts'
 import { advance, follow } from './following.ts'
 import { holdFrom } from './hold.ts'
 import { endTerm, observationOf, release } from './releasing.ts'
-import { isRenewalInWholeSeconds } from './records.ts'
-import { pauseAfterFailureMs } from './retry-after.ts'
-import type { Acquiring, Following, Hold, Memory, Observation, SentWrite, Step } from './state.ts'
+import { isRenewalInWholeSeconds } from '../rules/records.ts'
+import { pauseAfterFailureMs } from '../rules/retry-after.ts'
+import type { Acquiring, Following, Hold, Memory, Observation, SentWrite, Step } from '../machine/state.ts'
 
 /** Takes in the answer to the acquiring write. */
 export function acquireAnswered(state: Acquiring, result: WriteResult, at: Instant, config: ElectorConfig): Step {
-  if (result.kind === 'written') return won(state, state.write, { lease: result.lease, at, config })
+  if (result.kind === 'written') return acquired(state, state.write, { lease: result.lease, at, config })
   return failed(state, result, at, config)
 }
 
 /** An acquiring write is known to have happened: lead, keep the lease for a while before acting, or give it back. */
-export function won(
+export function acquired(
   state: Acquiring | Following,
   write: SentWrite,
   { lease, at, config }: { readonly lease: PresentLease; readonly at: Instant; readonly config: ElectorConfig },
@@ -44,8 +44,8 @@ export function won(
 }
 
 /** The effect that begins a term. */
-export function beginTerm(epoch: bigint, validUntil: number, waitedMs: number): ElectorEffect {
-  return { kind: 'begin-term', epoch, validUntil, waitedMs }
+export function beginTerm(epoch: bigint, validUntil: number, handoverMs: number): ElectorEffect {
+  return { kind: 'begin-term', epoch, validUntil, handoverMs }
 }
 
 /**
@@ -60,7 +60,7 @@ export function giveBack(
   const end = { memory, epoch: undefined, cooldownMs: 0, accepts: undefined, afterwards: 'stop' } as const
   const isReserved = memory.actNotBefore !== undefined && at.now < memory.actNotBefore
   if (config.releaseOnExit && !isReserved) return release({ ...end, hold }, at, config)
-  return endTerm(end, { outcome: 'left', observation: observationOf(hold.lease, hold, at), at, config })
+  return endTerm(end, { outcome: 'expired', observation: observationOf(hold.lease, hold, at), at, config })
 }
 
 /**

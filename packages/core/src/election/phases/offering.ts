@@ -1,10 +1,17 @@
 import type { LeaseRecord } from '../../lock/lease-record.ts'
-import type { ElectorConfig } from './config.ts'
-import type { LeaseWrite } from './effect.ts'
-import type { Instant } from './event.ts'
-import { renewRecord } from './records.ts'
-import type { AcceptedAnswers, Draining, Hold } from './state.ts'
-import { type Answer, readAnswer, readOffer, TRANSFER_DURATION_MS, withAnswer, withOffer } from './transfer-notes.ts'
+import type { ElectorConfig } from '../machine/config.ts'
+import type { LeaseWrite } from '../machine/effect.ts'
+import type { Instant } from '../machine/event.ts'
+import { renewRecord } from '../rules/records.ts'
+import type { AcceptedAnswers, Draining, Hold } from '../machine/state.ts'
+import {
+  type Answer,
+  readAnswer,
+  readOffer,
+  TRANSFER_DURATION_MS,
+  withAnswer,
+  withOffer,
+} from '../rules/transfer-notes.ts'
 
 /*
  * Offering the lease while its term drains, and accepting an answer.

@@ -1,14 +1,14 @@
 import type { LockSnapshot, PresentLease } from '../../lock/lock.ts'
 import type { InvoluntaryEndReason } from '../leadership-ended-error.ts'
-import type { ElectorConfig } from './config.ts'
-import type { ElectorEffect } from './effect.ts'
-import type { Instant } from './event.ts'
+import type { ElectorConfig } from '../machine/config.ts'
+import type { ElectorEffect } from '../machine/effect.ts'
+import type { Instant } from '../machine/event.ts'
 import { earliest, follow, observe } from './following.ts'
 import { holdWakesAt } from './hold.ts'
 import { acceptedAnswer, acceptedAnswers, planOffer, withOfferFollowed } from './offering.ts'
-import { statedMs } from './records.ts'
+import { statedMs } from '../rules/records.ts'
 import { cooldownAfter, endTerm, observationOf, release } from './releasing.ts'
-import type { Aborting, Draining, Hold, Leading, Memory, Step } from './state.ts'
+import type { Aborting, Draining, Hold, Leading, Memory, Step } from '../machine/state.ts'
 
 /*
  * Ending a term.
@@ -173,7 +173,7 @@ export function stopDraining(state: Draining, context: EndContext): Step {
 
 /** The term of an involuntary end is empty. */
 export function drainedAborting(state: Aborting, context: EndContext): Step {
-  const outcome = state.reason === 'superseded' || state.reason === 'lease-deleted' ? 'lost' : 'left'
+  const outcome = state.reason === 'superseded' || state.reason === 'lease-deleted' ? 'lost' : 'expired'
   const cooldownMs = cooldownAfterAbort(state, outcome, context.config)
   return endTerm({ ...state, cooldownMs }, { outcome, observation: state.observation, ...context })
 }
@@ -187,14 +187,14 @@ function emptied(state: Draining): Step {
 }
 
 /** What is left of a wedged term may act until others could take the lease, so this replica must not take it earlier either. */
-function cooldownAfterAbort(state: Aborting, outcome: 'lost' | 'left', config: ElectorConfig): number {
+function cooldownAfterAbort(state: Aborting, outcome: 'lost' | 'expired', config: ElectorConfig): number {
   if (state.stepDown !== undefined) return cooldownAfter(outcome, state.stepDown.cooldownMs, config)
   return state.stage === 'wedged' ? config.timing.leaseDurationMs : 0
 }
 
 /** Leaves the lease to expire. */
 function leave(state: Draining, hold: Hold, context: EndContext): Step {
-  const cooldownMs = cooldownAfter('left', state.stepDown.cooldownMs, context.config)
+  const cooldownMs = cooldownAfter('expired', state.stepDown.cooldownMs, context.config)
   const observation = observationOf(hold.lease, hold, context.at)
-  return endTerm({ ...state, cooldownMs }, { outcome: 'left', observation, ...context })
+  return endTerm({ ...state, cooldownMs }, { outcome: 'expired', observation, ...context })
 }

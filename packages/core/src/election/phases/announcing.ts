@@ -1,13 +1,13 @@
 import { type LeaseRecord, withLeastEpoch } from '../../lock/lease-record.ts'
 import { epochOf, type PresentLease } from '../../lock/lock.ts'
-import type { ElectorConfig } from './config.ts'
-import type { LeaseWrite } from './effect.ts'
-import type { Instant, WriteResult } from './event.ts'
+import type { ElectorConfig } from '../machine/config.ts'
+import type { LeaseWrite } from '../machine/effect.ts'
+import type { Instant, WriteResult } from '../machine/event.ts'
 import { isTermOf, termOf } from './answering.ts'
 import { nextRequest } from './hold.ts'
-import { hasRoomFor, withStandby } from './standby.ts'
-import type { Announcement, Following, Step } from './state.ts'
-import { readOffer, readTransferNonce } from './transfer-notes.ts'
+import { hasRoomFor, withStandby } from '../rules/standby.ts'
+import type { Announcement, Following, Step } from '../machine/state.ts'
+import { readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
 
 /*
  * Announcing: a follower puts itself on the list of standbys, so that the next handover does not have to hold back for it.
