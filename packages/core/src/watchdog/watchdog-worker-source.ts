@@ -6,20 +6,29 @@ import { parentPort, workerData } from "node:worker_threads";
 // packages/core/src/ports/suspension.ts
 const REREAD_MS = 10;
 const WALL_SLACK_MS = 3;
+const MAX_CALLS_PER_LOOK = 64;
 var SuspensionMeter = class {
 	#sources;
 	#aheadMs = Number.NEGATIVE_INFINITY;
 	#readAt = Number.NEGATIVE_INFINITY;
 	#wallAheadMs = 0;
+	#wallAt = NaN;
+	#callsLeft = 0;
 	constructor(sources) {
 		this.#sources = sources;
 	}
 	aheadMs() {
-		const { monotonic, wall } = this.#sources;
-		const now = monotonic();
-		const drift = wall() - now - this.#wallAheadMs;
-		if (now - this.#readAt >= REREAD_MS || drift > WALL_SLACK_MS || drift < -3) this.#read();
+		const wallNow = this.#sources.wall();
+		if (wallNow === this.#wallAt && this.#callsLeft-- > 0) return this.#aheadMs;
+		this.#look(wallNow);
 		return this.#aheadMs;
+	}
+	#look(wallNow) {
+		const now = this.#sources.monotonic();
+		const drift = wallNow - now - this.#wallAheadMs;
+		if (now - this.#readAt >= REREAD_MS || drift > WALL_SLACK_MS || drift < -3) this.#read();
+		this.#wallAt = wallNow;
+		this.#callsLeft = MAX_CALLS_PER_LOOK;
 	}
 	settle() {
 		const { monotonic } = this.#sources;
