@@ -1,0 +1,15 @@
+import { watch } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createServer } from 'vitepress'
+import { ROOT, stagedPages, stageTo } from './stage.ts'
+
+/* Serves the site on this machine and shows changes of `docs/` at once. */
+const SITE = join(ROOT, 'site')
+const stage = async () => stageTo(join(SITE, '.cache/pages'), await stagedPages())
+
+await stage()
+const server = await createServer(SITE, { host: '127.0.0.1' })
+await server.listen()
+server.printUrls()
+const changes = watch(join(ROOT, 'docs'), { recursive: true })[Symbol.asyncIterator]()
+while (!(await changes.next()).done) await stage()

@@ -1,0 +1,82 @@
+/** A page of the site: its path without `.md`, and how the sidebar calls it. */
+interface SidebarPage {
+  readonly text: string
+  readonly link: string
+}
+
+interface SidebarGroup {
+  readonly text: string
+  readonly collapsed?: boolean
+  readonly items: readonly SidebarPage[]
+}
+
+const page = (text: string, link: string): SidebarPage => ({ text, link: `/${link}` })
+
+/** Every page of the site, in reading order. `llms-full.txt` has the same order. */
+export const SIDEBAR: readonly SidebarGroup[] = [
+  {
+    text: 'Start',
+    items: [page('Get started', 'get-started'), page('Guide', 'guide')],
+  },
+  {
+    text: 'Concepts',
+    items: [
+      page('Glossary', 'glossary'),
+      page('Terms', 'terms'),
+      page('Election', 'election'),
+      page('Locks', 'locks'),
+      page('Guarantees', 'guarantees'),
+    ],
+  },
+  {
+    text: 'How to',
+    items: [
+      page('Add a web server', 'how-to/add-a-web-server'),
+      page('Use NestJS', 'how-to/use-nestjs'),
+      page('Define metrics', 'how-to/define-metrics'),
+      page('Use a metrics registry', 'how-to/use-your-registry'),
+      page('Probe health', 'how-to/probe-health'),
+      page('Explain a replica', 'how-to/explain-a-replica'),
+      page('Deploy', 'how-to/deploy'),
+      page('Authenticate', 'how-to/authenticate'),
+      page('Hold many leases', 'how-to/hold-many-leases'),
+      page('Prove death', 'how-to/prove-death'),
+      page('Fence your own store', 'fencing'),
+      page('Move to another lock', 'how-to/move-to-another-lock'),
+      page('Restore the store', 'how-to/restore-the-store'),
+      page('Write a lock', 'how-to/write-a-lock'),
+      page('Simulate a fleet', 'simulator'),
+      page('Bundle', 'how-to/bundle'),
+    ],
+  },
+  {
+    text: 'Reference',
+    items: [
+      page('Options', 'reference/options'),
+      page('Exit codes', 'reference/exit-codes'),
+      page('Metrics', 'reference/metrics'),
+    ],
+  },
+  {
+    text: 'Compare',
+    items: [
+      page('client-go', 'parity-client-go'),
+      page('controller-runtime', 'parity-controller-runtime'),
+      page('Defects of other electors', 'known-defects'),
+    ],
+  },
+  {
+    text: 'Contribute',
+    items: [
+      page('Contributing', 'project/CONTRIBUTING'),
+      page('Specification', 'SPEC'),
+      page('Model', 'project/spec/README'),
+      page('Mutants', 'mutants'),
+    ],
+  },
+]
+
+/** The source paths of all pages of the sidebar, without `.md`. */
+export function sidebarPages(): readonly string[] {
+  return SIDEBAR.flatMap(({ items }) => items.map(({ link }) => link.slice(1)))
+}
