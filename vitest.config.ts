@@ -56,7 +56,7 @@ export default defineConfig({
         ...source,
         test: {
           name: 'unit',
-          include: ['{packages,examples}/*/test/**/*.test.ts', 'test/docs/**/*.test.ts', 'site/test/**/*.test.ts'],
+          include: ['{packages,examples}/*/test/**/*.test.ts', 'test/docs/**/*.test.ts'],
           exclude: THOROUGH,
           setupFiles: ['packages/testing/test/watch-leaks.ts'],
           maxWorkers: 4,
@@ -96,6 +96,7 @@ export default defineConfig({
           testTimeout: 600_000,
         },
       },
+      { extends: true, ...source, test: { name: 'docs', include: ['site/test/**/*.test.ts'], testTimeout: 120_000 } },
       onApiServer('embedded', 4),
       onApiServer('real', 2),
       {
