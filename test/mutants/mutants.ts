@@ -14,7 +14,8 @@ export interface Mutant {
   readonly checks: readonly string[]
 }
 
-const MACHINE = 'packages/core/src/election/machine'
+const PHASES = 'packages/core/src/election/phases'
+const RULES = 'packages/core/src/election/rules'
 const ELECTION = 'packages/core/test/election'
 const CANDIDACY = 'packages/core/src/candidacy/candidacy.ts'
 const CANDIDACY_TEST = 'packages/core/test/candidacy/candidacy.test.ts'
@@ -36,7 +37,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     id: 'B1',
     defect: 'believes that it leads after a renewal was refused',
     seenIn: 'Kubernetes (issue 23731)',
-    file: `${MACHINE}/hold.ts`,
+    file: `${PHASES}/hold.ts`,
     find: "return lost(context, 'superseded', snapshot)",
     replace: 'return held(context, hold)',
     checks: [`${ELECTION}/holding.test.ts`],
@@ -45,7 +46,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     id: 'B2',
     defect: 'counts validity from the answer, not from the send',
     seenIn: 'client-go',
-    file: `${MACHINE}/hold.ts`,
+    file: `${PHASES}/hold.ts`,
     find: 'extendsValidity ? validityFrom(write.sentAt, timing) : hold.uncut',
     replace: 'extendsValidity ? validityFrom(at.now, timing) : hold.uncut',
     checks: [`${ELECTION}/holding.test.ts`],
@@ -63,7 +64,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     id: 'B4',
     defect: 'takes "you are the holder" for a renewal',
     seenIn: 'etcd (issue 11456)',
-    file: `${MACHINE}/hold.ts`,
+    file: `${PHASES}/hold.ts`,
     find: 'const next = { ...context, hold: step.hold }',
     replace:
       'const next = { ...context, hold: { ...step.hold, ...validityFrom(context.at.now, context.config.timing) } }',
@@ -109,7 +110,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     id: 'B9',
     defect: 'stands only once: after a loss nobody follows',
     seenIn: 'elastic-agent (pull request 4543), fabric8 (issue 6020)',
-    file: `${MACHINE}/releasing.ts`,
+    file: `${PHASES}/releasing.ts`,
     find: "if (state.afterwards === 'stop') {",
     replace: "if (['stop', 'follow'].includes(state.afterwards)) {",
     checks: [`${ELECTION}/ending.test.ts`],
@@ -127,7 +128,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     id: 'B11',
     defect: 'renewals are forbidden for ever and the loops go on',
     seenIn: 'Beats (issue 38543)',
-    file: `${MACHINE}/hold.ts`,
+    file: `${PHASES}/hold.ts`,
     find: "if (at.now >= hold.deadlineAt) return lost(context, 'renew-deadline')",
     replace: '',
     checks: [`${ELECTION}/holding.test.ts`],
@@ -164,7 +165,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     id: 'B15',
     defect: 'counts two renewals in one second although others see one',
     seenIn: 'client-go',
-    file: `${MACHINE}/hold.ts`,
+    file: `${PHASES}/hold.ts`,
     find: '!timing.wholeSecondPeers || isRenewalInWholeSeconds(hold.lease.record, write.record)',
     replace: 'true',
     checks: [`${ELECTION}/holding.test.ts`],
@@ -173,7 +174,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     id: 'B16',
     defect: 'a write whose answer was lost is taken for failed',
     seenIn: "FoundationDB's commit_unknown_result",
-    file: `${MACHINE}/acquiring.ts`,
+    file: `${PHASES}/acquiring.ts`,
     find: 'const inDoubt = [...outstanding, write].slice(-MAX_IN_DOUBT)',
     replace: 'const inDoubt = outstanding.slice(-MAX_IN_DOUBT)',
     checks: [`${ELECTION}/acquiring.test.ts`],
@@ -209,7 +210,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     id: 'B20',
     defect: 'a stale read counts as news',
     seenIn: 'found by Sieve; Kubernetes (issue 121806)',
-    file: `${MACHINE}/following.ts`,
+    file: `${RULES}/observation.ts`,
     find: 'return snapshot.version <= last.lease.version',
     replace: 'return false',
     checks: [
@@ -223,7 +224,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     id: 'B21',
     defect: 'a restart under the same identity goes on with the old term',
     seenIn: 'identities that are host names',
-    file: `${MACHINE}/following.ts`,
+    file: `${RULES}/chance.ts`,
     find: 'if (isTransferred || isOwn(memory, record)) return chance(changedAt, 0)',
     replace: 'if (isTransferred || record.holderIdentity === identity) return chance(changedAt, 0)',
     checks: [`${ELECTION}/following.test.ts`],
@@ -232,7 +233,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     id: 'B22',
     defect: 'creates a deleted lease and acts at once',
     seenIn: 'fencing by leaseTransitions',
-    file: `${MACHINE}/acquiring.ts`,
+    file: `${PHASES}/acquiring.ts`,
     find: "return write.base === undefined && (state.memory.existed || config.missingLease === 'wait')",
     replace: 'return false',
     checks: [`${ELECTION}/acquiring.test.ts`],
@@ -241,7 +242,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     id: 'B23',
     defect: 'the release does not look whose lease it is',
     seenIn: 'client-go',
-    file: `${MACHINE}/hold.ts`,
+    file: `${PHASES}/hold.ts`,
     find: "if (!isWrittenAs(snapshot.record, hold.lease.record)) return lost(context, 'superseded', snapshot)\n",
     replace: '',
     checks: [`${ELECTION}/ending.test.ts`],
@@ -268,7 +269,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     id: 'B26',
     defect: 'takes a record that names it for its own although it did not write it',
     seenIn: 'client-go',
-    file: `${MACHINE}/records.ts`,
+    file: `${RULES}/records.ts`,
     find: '    record.holderIdentity === written.holderIdentity &&\n    record.acquireTime === written.acquireTime &&\n    record.renewTime === written.renewTime\n',
     replace: '    record.holderIdentity === written.holderIdentity\n',
     checks: [`${ELECTION}/holding.test.ts`],
@@ -295,7 +296,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     id: 'B29',
     defect: 'waits for candidates that are dead',
     seenIn: 'coordinated leader election',
-    file: `${MACHINE}/standby.ts`,
+    file: `${RULES}/standby.ts`,
     find: 'const SLOT_MS = 25',
     replace: 'const SLOT_MS = 5000',
     checks: [`${ELECTION}/standby.test.ts`],
@@ -304,7 +305,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     id: 'B30',
     defect: 'compares the wall clocks of two machines',
     seenIn: 'coordinated leader election, fabric8, kubert, kopf',
-    file: `${MACHINE}/following.ts`,
+    file: `${RULES}/observation.ts`,
     find: "return { kind: 'present', lease, changedAt: at.now, guardedUntil }",
     replace:
       "return { kind: 'present', lease, guardedUntil, changedAt: at.now - (at.wallTime - Date.parse(lease.record.renewTime ?? '')) }",
@@ -349,7 +350,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E5',
     defect: 'an expiry is judged a second too early',
-    file: `${MACHINE}/following.ts`,
+    file: `${RULES}/chance.ts`,
     find: "record.holderIdentity === '' ? changedAt : changedAt + durationMs(lease)",
     replace: "record.holderIdentity === '' ? changedAt : changedAt + durationMs(lease) - 1000",
     checks: [`${ELECTION}/following.test.ts`],
@@ -357,7 +358,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E6',
     defect: 'an edited annotation prolongs a dead leader',
-    file: `${MACHINE}/following.ts`,
+    file: `${RULES}/observation.ts`,
     find: 'if (before !== undefined && isSameRecord(before.lease.record, lease.record)) return { ...before, lease }',
     replace: 'if (before !== undefined && before.lease.version === lease.version) return { ...before, lease }',
     checks: [`${ELECTION}/following.test.ts`],
@@ -365,7 +366,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E7',
     defect: 'a lease won too late is led under all the same',
-    file: `${MACHINE}/acquiring.ts`,
+    file: `${PHASES}/acquiring.ts`,
     find: 'if (at.now >= hold.deadlineAt || looksUnchanged',
     replace: 'if (looksUnchanged',
     checks: [`${ELECTION}/acquiring.test.ts`],
@@ -381,7 +382,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E9',
     defect: 'the hard abort of a drain never comes',
-    file: `${MACHINE}/ending.ts`,
+    file: `${PHASES}/ending.ts`,
     find: "if (stage === 'aborted' && at.now >= state.wedgedAt) {",
     replace: "if (stage === 'aborted' && at.now >= Number.MAX_VALUE) {",
     checks: [`${ELECTION}/ending.test.ts`],
@@ -389,7 +390,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E10',
     defect: 'a replica that stepped down takes the lease again before the others',
-    file: `${MACHINE}/releasing.ts`,
+    file: `${PHASES}/releasing.ts`,
     find: 'notBefore: at.now + state.cooldownMs',
     replace: 'notBefore: at.now',
     checks: [`${ELECTION}/ending.test.ts`],
@@ -397,7 +398,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E11',
     defect: 'a lease that was left is taken again before the others can',
-    file: `${MACHINE}/releasing.ts`,
+    file: `${PHASES}/releasing.ts`,
     find: "return outcome === 'expired' ? cooldownMs + config.timing.leaseDurationMs : cooldownMs",
     replace: 'return cooldownMs',
     checks: [`${ELECTION}/ending.test.ts`],
@@ -405,7 +406,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E12',
     defect: 'a transfer is acted on with a nonce that nobody knows',
-    file: `${MACHINE}/inheriting.ts`,
+    file: `${PHASES}/inheriting.ts`,
     find: 'memory.candidate?.sent.find((sent) => sent.nonce === nonce)',
     replace: 'memory.candidate?.sent.at(-1)',
     checks: [`${ELECTION}/transfer.test.ts`],
@@ -413,7 +414,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E13',
     defect: 'a transfer is acted on when little time is left',
-    file: `${MACHINE}/inheriting.ts`,
+    file: `${PHASES}/inheriting.ts`,
     find: 'if (validUntil - at.now < TRANSFER_DURATION_MS / 2) return undefined',
     replace: '',
     checks: [`${ELECTION}/transfer.test.ts`],
@@ -421,7 +422,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E14',
     defect: 'an answer is not sent anew before it is too old',
-    file: `${MACHINE}/answering.ts`,
+    file: `${PHASES}/answering.ts`,
     find: 'const RENEW_ANSWER_AFTER_MS = TRANSFER_DURATION_MS * 0.4',
     replace: 'const RENEW_ANSWER_AFTER_MS = TRANSFER_DURATION_MS * 40',
     checks: [`${ELECTION}/transfer.test.ts`],
@@ -429,7 +430,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E16',
     defect: 'a successor acts for as long as a transfer lasts although its renewals are for less',
-    file: `${MACHINE}/inheriting.ts`,
+    file: `${PHASES}/inheriting.ts`,
     find: 'at.now + validityMs(config.timing),',
     replace: 'Infinity,',
     checks: [`${ELECTION}/transfer.test.ts`],
@@ -437,7 +438,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E15',
     defect: 'every write of unknown outcome is remembered for ever',
-    file: `${MACHINE}/acquiring.ts`,
+    file: `${PHASES}/acquiring.ts`,
     find: '.slice(-MAX_IN_DOUBT)',
     replace: '',
     checks: [`${ELECTION}/acquiring.test.ts`],
@@ -445,7 +446,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E17',
     defect: 'a standby that is dead stays first on the list',
-    file: `${MACHINE}/standby.ts`,
+    file: `${RULES}/standby.ts`,
     find: 'return standbys.slice(place + 1)',
     replace: 'return standbys.filter((standby) => standby !== identity)',
     checks: [`${ELECTION}/standby.test.ts`],
@@ -453,7 +454,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E18',
     defect: 'a follower writes to a list of standbys until it is on it, whatever the server says',
-    file: `${MACHINE}/announcing.ts`,
+    file: `${PHASES}/announcing.ts`,
     find: 'if (announcement.attempts >= MAX_ATTEMPTS) return undefined',
     replace: '',
     checks: [`${ELECTION}/standby.test.ts`],
@@ -461,7 +462,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E19',
     defect: 'a leader ignores a duration that somebody shortened',
-    file: `${MACHINE}/hold.ts`,
+    file: `${PHASES}/hold.ts`,
     find: 'isSameRecord(snapshot.record, hold.lease.record) ? held(context, next) : edited(context, next)',
     replace: 'held(context, next)',
     checks: [`${ELECTION}/edited-lease.test.ts`],
@@ -469,7 +470,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E20',
     defect: 'followers obey a duration that somebody shortened',
-    file: `${MACHINE}/following.ts`,
+    file: `${RULES}/observation.ts`,
     find: 'wasEdited ? Math.max(before.guardedUntil, grantedUntil) : grantedUntil',
     replace: 'at.now',
     checks: [`${ELECTION}/edited-lease.test.ts`],
@@ -477,7 +478,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E21',
     defect: 'a store that was restored is taken for a watch that lags, for good',
-    file: `${MACHINE}/following.ts`,
+    file: `${RULES}/observation.ts`,
     find: "readingAfter !== undefined && snapshot.kind === 'present' && snapshot.version < readingAfter",
     replace: 'readingAfter === -1n && snapshot.version === -1n',
     checks: [`${ELECTION}/restored-store.test.ts`],
@@ -485,7 +486,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E22',
     defect: 'epochs go back with the versions of the store',
-    file: `${MACHINE}/records.ts`,
+    file: `${RULES}/records.ts`,
     find: 'isCounted ? 0n : highest + 1n',
     replace: '0n',
     checks: [`${ELECTION}/restored-store.test.ts`],
@@ -493,7 +494,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E23',
     defect: 'a version that a restored store uses again is taken for the one that was seen',
-    file: `${MACHINE}/following.ts`,
+    file: `${RULES}/observation.ts`,
     find: "return snapshot.kind === 'present' && !isSameRecord(snapshot.record, last.lease.record)",
     replace: 'return false',
     checks: [`${ELECTION}/restored-store.test.ts`],

@@ -2,6 +2,7 @@ import './supported-node.ts'
 
 export { systemClock, type Clock, type Timer } from './ports/clock.ts'
 export { systemRandom, type Random } from './ports/random.ts'
+export { jittered } from './jitter.ts'
 export { silentLogger, type Logger, type LogMethod } from './ports/logger.ts'
 export { TenureError } from './tenure-error.ts'
 export { errorOf, isA } from './error-of.ts'

@@ -1,4 +1,4 @@
-import { nextChanceAt } from '../election/phases/following.ts'
+import { nextChance } from '../election/rules/chance.ts'
 import type { ElectorConfig } from '../election/machine/config.ts'
 import type { Draining, ElectorState, Following } from '../election/machine/state.ts'
 import { textOf } from '../text-of.ts'
@@ -58,7 +58,7 @@ function explainFollowing(state: Following, context: ExplainContext): string {
     return `It leaves the lease to others for another ${seconds(pauseMs)} after its last term`
   }
   if (pauseMs > 0) return `It could not take the lease and tries again in ${seconds(pauseMs)}${because(context)}`
-  const takeInMs = (nextChanceAt(state, config) ?? now) - now
+  const takeInMs = (nextChance(state, config)?.takeAt ?? now) - now
   if (observation.kind === 'absent')
     return `The lease does not exist, and it creates it in ${seconds(takeInMs)}${because(context)}`
   const { holderIdentity } = observation.lease.record

@@ -1,5 +1,5 @@
 import type { ElectorConfig } from '../election/machine/config.ts'
-import { durationMs } from '../election/phases/following.ts'
+import { durationMs } from '../election/rules/observation.ts'
 import type { ElectorState } from '../election/machine/state.ts'
 import type { PresentLease } from '../lock/lock.ts'
 import type { Logger } from '../ports/logger.ts'

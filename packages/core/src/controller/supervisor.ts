@@ -1,6 +1,7 @@
 import { publishRun } from '../candidacy/channels.ts'
 import { describeTasks } from '../candidacy/wedged-error.ts'
 import { isA } from '../error-of.ts'
+import { jittered } from '../jitter.ts'
 import { OptionsError } from '../options/options-error.ts'
 import type { Clock, Timer } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
@@ -326,9 +327,7 @@ export class ControllerSupervisor {
     const recent = this.#failures.filter((time) => now - time < restart.withinMs)
     this.#failures.splice(0, this.#failures.length, ...recent, now)
     if (recent.length >= restart.maxRestarts) return undefined
-    return (
-      Math.min(restart.backoffMs * 2 ** Math.min(recent.length, MAX_DOUBLINGS), MAX_BACKOFF_MS) * (1 + 0.1 * random())
-    )
+    return jittered(Math.min(restart.backoffMs * 2 ** Math.min(recent.length, MAX_DOUBLINGS), MAX_BACKOFF_MS), random())
   }
 
   async #pause(backoffMs: number): Promise<void> {

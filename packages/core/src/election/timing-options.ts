@@ -1,4 +1,5 @@
 import { resolveDurationMs } from '../options/duration.ts'
+import { JITTER_FACTOR } from '../jitter.ts'
 import { OptionsError } from '../options/options-error.ts'
 
 /** How long things may take. All in milliseconds of the local monotonic clock. */
@@ -48,9 +49,6 @@ export const TIMING_OPTION_NAMES: readonly (keyof TimingOptions)[] = [
   'abortGraceMs',
   'acquireDelayMs',
 ]
-
-/** The jitter that polling adds to the retry period, as a factor. */
-export const JITTER_FACTOR = 1.2
 
 /** Fills in defaults and checks every relation. @throws OptionsError naming the relation that does not hold, with the numbers. */
 export function resolveTimingOptions(options: TimingOptions = {}): ResolvedTimingOptions {

@@ -1,7 +1,8 @@
+import type { TransitionContext } from '../../src/election/machine/config.ts'
 import { inheritanceOf } from '../../src/election/phases/inheriting.ts'
 import type { ElectorState, SentAnswer } from '../../src/election/machine/state.ts'
 import { readAnswer, readTransferNonce } from '../../src/election/rules/transfer-notes.ts'
-import { transition, type TransitionContext } from '../../src/election/machine/transition.ts'
+import { transition } from '../../src/election/machine/transition.ts'
 import type { FleetMachine } from './fleet.ts'
 
 /*

@@ -1,6 +1,6 @@
-import type { ElectorConfig } from '../../src/election/machine/config.ts'
+import type { ElectorConfig, TransitionContext } from '../../src/election/machine/config.ts'
 import type { ElectorEvent } from '../../src/election/machine/event.ts'
-import { nextWakeAt, type TransitionContext } from '../../src/election/machine/transition.ts'
+import { nextWakeAt } from '../../src/election/machine/transition.ts'
 import type { ElectorState, Step } from '../../src/election/machine/state.ts'
 import type { LockSnapshot } from '../../src/lock/lock.ts'
 import { BrokenRule, clockOf, type Effect, type Replica, type Scope, TICK_MS, type World } from './world.ts'

@@ -1,4 +1,5 @@
 import type { ResolvedTimingOptions } from '../timing-options.ts'
+import type { Instant } from './event.ts'
 
 /** What a machine is told once and for all. */
 export interface ElectorConfig {
@@ -19,6 +20,12 @@ export interface ElectorConfig {
   readonly announceAfterMs?: number
   /** What the process of this replica is known by to the lock, where that can prove it dead. */
   readonly processRef?: string | undefined
+}
+
+/** The moment of an event and the settings of the elector. */
+export interface TransitionContext {
+  readonly at: Instant
+  readonly config: ElectorConfig
 }
 
 /**

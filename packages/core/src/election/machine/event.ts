@@ -65,3 +65,6 @@ export type ElectorEvent =
   | { readonly kind: 'holder-dead'; readonly holder: TermKey }
   /** The time that `nextWakeAt` asked for has come. */
   | { readonly kind: 'wake' }
+
+/** The event of one kind. */
+export type EventOf<K> = Extract<ElectorEvent, { kind: K }>

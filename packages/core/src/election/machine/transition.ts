@@ -1,8 +1,5 @@
-import { announcementWritten } from '../phases/announcing.ts'
-import { answerWritten, isTermOf } from '../phases/answering.ts'
-import { acquireAnswered, beginTerm, giveBack, acquired } from '../phases/acquiring.ts'
-import { type ElectorConfig, withoutProcessRef } from './config.ts'
-import type { ElectorEffect } from './effect.ts'
+import { acquireAnswered, acquiringObserved, giveBack } from '../phases/acquiring.ts'
+import { advance, followingWakesAt } from '../phases/advancing.ts'
 import {
   abort,
   abortingObserved,
@@ -13,23 +10,13 @@ import {
   escalate,
   stopDraining,
 } from '../phases/ending.ts'
-import type { ElectorEvent, Instant, TermKey } from './event.ts'
+import { follow } from '../phases/follow.ts'
 import {
-  advance,
-  afterRead,
-  follow,
-  followingWakesAt,
-  isIdentityTaken,
-  isOutOfDate,
-  isRestored,
-  isReused,
-  landedWrite,
-  observe,
-  isEarly,
-  withDoubtCleared,
-  withReadSoon,
-  withRestored,
-  withoutServedCooldown,
+  followingAnswered,
+  followingHolderDead,
+  followingObserved,
+  followingRead,
+  withoutNeedlessPoll,
 } from '../phases/following.ts'
 import {
   type HoldContext,
@@ -40,28 +27,28 @@ import {
   holdWoken,
   holdWriteAnswered,
 } from '../phases/hold.ts'
+import { leadingStep } from '../phases/leading.ts'
 import { renewalWithOffer, withOfferFollowed } from '../phases/offering.ts'
-import { leastEpochOf } from '../../lock/lease-record.ts'
-import { isSameRecord } from '../rules/records.ts'
-import { afterReleaseStep, observationOf, releasingHold, releasingWakesAt } from '../phases/releasing.ts'
-import type {
-  Acquiring,
-  Draining,
-  ElectorState,
-  Following,
-  Leading,
-  Memory,
-  Releasing,
-  Reserving,
-  Step,
-} from './state.ts'
+import { afterReleaseStep, releasingHold, releasingWakesAt } from '../phases/releasing.ts'
+import { reservingStep } from '../phases/reserving.ts'
+import { after } from '../rules/after.ts'
+import { isEarly, withWatch } from '../rules/memory.ts'
+import { type ElectorConfig, type TransitionContext, withoutProcessRef } from './config.ts'
+import type { ElectorEvent, EventOf } from './event.ts'
+import type { Draining, ElectorState, Following, Leading, Memory, Releasing, Reserving, Step } from './state.ts'
 
 /**
  * The elector as a pure function: what it does next follows from its state, the event and the moment, and from nothing else.
  */
 export function transition(state: ElectorState, event: ElectorEvent, context: TransitionContext): Step {
   const handler = TABLE[state.kind][event.kind] as Handler<ElectorState, ElectorEvent>
-  return withWarmUp(state, handler(state, event, context))
+  return withWarmUp(state, settled(state, event, handler(state, event, context), context))
+}
+
+/** A follower does what is due at once, however it came to follow. An event that changed nothing does not make anything due. */
+function settled(before: ElectorState, event: ElectorEvent, step: Step, { at, config }: TransitionContext): Step {
+  if (step.state.kind !== 'following' || (step.state === before && event.kind !== 'wake')) return step
+  return after(step.effects, advance(step.state, at, config))
 }
 
 /** Tells when this replica becomes the likely successor and when it is that no more; a term that begins is what it warmed up for. */
@@ -119,20 +106,17 @@ export function nextWakeAt(state: ElectorState, config: ElectorConfig): number |
   }
 }
 
-/** The moment of an event and the settings of the elector. */
-export interface TransitionContext {
-  readonly at: Instant
-  readonly config: ElectorConfig
-}
-
-type EventOf<K> = Extract<ElectorEvent, { kind: K }>
 type StateOf<K> = Extract<ElectorState, { kind: K }>
+
 type Handler<S, E> = (state: S, event: E, context: TransitionContext) => Step
+
 type Table = {
   readonly [S in ElectorState['kind']]: { readonly [E in ElectorEvent['kind']]: Handler<StateOf<S>, EventOf<E>> }
 }
 
 const ignore: Handler<ElectorState, unknown> = (state) => ({ state, effects: [] })
+
+const following = (state: Following): Step => ({ state, effects: [] })
 
 const noteWatch =
   (watch: Memory['watch']): Handler<ElectorState, unknown> =>
@@ -177,31 +161,27 @@ const TABLE: Table = {
   idle: {
     ...nothing,
     start: (state, _event, { at, config }) =>
-      advance(
+      following(
         follow(state.memory, { kind: 'unknown' }, at, {
           notBefore: at.now,
           pollAt: at.now + config.timing.requestTimeoutMs,
         }),
-        at,
-        config,
       ),
     stop: (state) => ({ state: { kind: 'stopped', memory: state.memory }, effects: [{ kind: 'stopped' }] }),
   },
   following: {
     ...unlessOverridden,
     stop: (state, _event, { at, config }) =>
-      advance({ ...state, leaveBy: state.leaveBy ?? at.now + 2 * config.timing.requestTimeoutMs }, at, config),
+      following({ ...state, leaveBy: state.leaveBy ?? at.now + 2 * config.timing.requestTimeoutMs }),
     observed: (state, event, context) => followingObserved(state, event, context),
-    'watch-down': (state, _event, { at, config }) =>
-      advance({ ...state, memory: withWatch(state.memory, 'down', at), pollAt: at.now }, at, config),
-    'watch-up': (state, _event, { at }) => ({
-      state: withoutNeedlessPoll({ ...state, memory: withWatch(state.memory, 'up', at) }),
-      effects: [],
-    }),
+    'watch-down': (state, _event, { at }) =>
+      following({ ...state, memory: withWatch(state.memory, 'down', at), pollAt: at.now }),
+    'watch-up': (state, _event, { at }) =>
+      following(withoutNeedlessPoll({ ...state, memory: withWatch(state.memory, 'up', at) })),
     'write-answer': (state, event, context) => followingAnswered(state, event, context),
     'holder-dead': (state, { holder }, context) => followingHolderDead(state, holder, context),
     'read-answer': (state, event, context) => followingRead(state, event, context),
-    wake: (state, _event, { at, config }) => advance(state, at, config),
+    wake: (state) => following(state),
   },
   acquiring: {
     ...unlessOverridden,
@@ -263,140 +243,9 @@ function lossOf(state: Reserving | Leading | Draining, event: EventOf<'lost'>): 
   return { kind: 'lost', memory: state.memory, reason: event.reason, snapshot: undefined, effects: [] }
 }
 
-function after(effects: readonly ElectorEffect[], step: Step): Step {
-  return { state: step.state, effects: [...effects, ...step.effects] }
-}
-
-function followingObserved(state: Following, event: EventOf<'observed'>, context: TransitionContext): Step {
-  const { at, config } = context
-  const landed = landedWrite(state, event.snapshot)
-  if (landed !== undefined && event.snapshot.kind === 'present') {
-    return acquired(state, landed, { lease: event.snapshot, at, config })
-  }
-  if (isIdentityTaken(state, event.snapshot, config.identity)) {
-    return {
-      state: { kind: 'stopped', memory: state.memory },
-      effects: [{ kind: 'identity-taken', identity: config.identity }],
-    }
-  }
-  if (isReused(state, event.snapshot)) {
-    return advance(withRestored(state, event.snapshot, at, config), at, config)
-  }
-  if (isOutOfDate(state, event.snapshot)) return advance(withReadSoon(state, at, config), at, config)
-  const seen = observe(state, event.snapshot, at, config)
-  const watching = withoutNeedlessPoll(seen.state)
-  const following = isRenewed(state, watching) ? withoutServedCooldown(watching, at, config.identity) : watching
-  return after(seen.effects, advance(following, at, config))
-}
-
-/** Whether the lease was seen to change in a field that electors compare: whoever it names was alive a moment ago. */
-function isRenewed(before: Following, { observation }: Following): boolean {
-  if (observation.kind !== 'present') return false
-  const last = before.observation.kind === 'outdated' ? before.observation.last : before.observation
-  return last.kind !== 'present' || !isSameRecord(last.lease.record, observation.lease.record)
-}
-
-function followingRead(state: Following, event: EventOf<'read-answer'>, context: TransitionContext): Step {
-  const { at, config } = context
-  if (state.reading !== event.request) return { state, effects: [] }
-  if (event.result.kind === 'failed') {
-    const effects: ElectorEffect[] = [{ kind: 'request-failed', purpose: 'read', error: event.result.error }]
-    return after(effects, advance(afterRead(state, event.result, at, config), at, config))
-  }
-  const { snapshot } = event.result
-  if (snapshot.kind === 'present' && isRestored(state, snapshot)) {
-    const restored = withRestored(state, snapshot, at, config)
-    return advance(afterRead(restored, event.result, at, config), at, config)
-  }
-  const confirmed = withDoubtCleared(state, snapshot, at, config)
-  const step = followingObserved(confirmed, { kind: 'observed', snapshot }, context)
-  if (step.state.kind !== 'following') return step
-  return after(step.effects, advance(afterRead(step.state, event.result, at, config), at, config))
-}
-
-function followingAnswered(state: Following, event: EventOf<'write-answer'>, context: TransitionContext): Step {
-  const { at, config } = context
-  const { result } = event
-  const purpose = purposeOf(state, event.request)
-  if (purpose === undefined) return { state, effects: [] }
-  const answered =
-    purpose === 'answer' ? answerWritten(state, result, at, config) : announcementWritten(state, result, at, config)
-  if (result.kind === 'written') {
-    return followingObserved(answered, { kind: 'observed', snapshot: result.lease }, context)
-  }
-  const effects: ElectorEffect[] = []
-  // A conflict says only that somebody else was faster.
-  if (result.failure !== 'conflict') effects.push({ kind: 'request-failed', purpose, error: result.error })
-  return after(effects, advance(answered, at, config))
-}
-
-/** What a follower wrote with this request; undefined for one that it no longer waits for. */
-function purposeOf({ offer, announcement }: Following, request: number): 'answer' | 'announce' | undefined {
-  if (offer?.request?.number === request) return 'answer'
-  return announcement?.request === request ? 'announce' : undefined
-}
-
-/** A proof of death counts for the record that names the dead holder, and for no other. */
-function followingHolderDead(state: Following, holder: TermKey, context: TransitionContext): Step {
-  const { at, config } = context
-  const { observation } = state
-  if (observation.kind !== 'present' || !isTermOf(observation.lease.record, holder)) return { state, effects: [] }
-  const deadHolder = { ...holder, since: at.now }
-  return advance({ ...state, memory: { ...state.memory, deadHolder } }, at, config)
-}
-
-function acquiringObserved(state: Acquiring, event: EventOf<'observed'>, context: TransitionContext): Step {
-  const { snapshot } = event
-  const landed = landedWrite(state, snapshot)
-  if (landed !== undefined && snapshot.kind === 'present')
-    return acquired(state, landed, { lease: snapshot, ...context })
-  return observe(state, snapshot, context.at, context.config)
-}
-
-function reservingStep(state: Reserving, checked: HoldStep, context: TransitionContext): Step {
-  const step = withEpochChecked(state.epoch, checked)
-  const { at, config } = context
-  if (step.kind === 'lost') {
-    const observation = observationOf(step.snapshot, state.hold, at)
-    return after(step.effects, advance(follow(step.memory, observation, at, { notBefore: at.now }), at, config))
-  }
-  const { memory, hold } = step
-  const isExpired = at.now >= hold.deadlineAt
-  if (at.now < state.actAt || isExpired) return { state: { ...state, memory, hold }, effects: step.effects }
-  const { epoch } = state
-  const begin = beginTerm(epoch, hold.validUntil, at.now - state.freeSince)
-  return { state: { kind: 'leading', memory, hold, epoch }, effects: [...step.effects, begin] }
-}
-
-/**
- * A record that states a greater epoch than that of the term makes the term useless: every fence that knows of the later epoch
- * refuses it. It ends, and the next one begins above.
- */
-function withEpochChecked(epoch: bigint, step: HoldStep): HoldStep {
-  if (step.kind === 'lost' || leastEpochOf(step.hold.lease.record) <= epoch) return step
-  return { kind: 'lost', memory: step.memory, reason: 'superseded', snapshot: step.hold.lease, effects: step.effects }
-}
-
-function leadingStep(state: Leading, checked: HoldStep, context: TransitionContext): Step {
-  const step = withEpochChecked(state.epoch, checked)
-  if (step.kind === 'lost') return after(step.effects, abort(state, step, context))
-  return { state: { ...state, memory: step.memory, hold: step.hold }, effects: step.effects }
-}
-
 function drainingStep(state: Draining, step: HoldStep, context: TransitionContext): Step {
   if (step.kind === 'lost') return after(step.effects, abort(state, step, context))
   const next = withOfferFollowed({ ...state, memory: step.memory, hold: step.hold }, context.at)
   if (next.stage === 'empty') return after(step.effects, drainedVoluntarily(next, context))
   return after(step.effects, escalate(next, context.at))
-}
-
-function withWatch(memory: Memory, watch: Memory['watch'], at: Instant): Memory {
-  return memory.watch === watch ? memory : { ...memory, watch, watchSince: at.now }
-}
-
-/** While the watch is up, the lease is read only to settle a doubt. */
-function withoutNeedlessPoll(state: Following): Following {
-  const { observation, outstanding, memory } = state
-  const inDoubt = outstanding.length > 0 || observation.kind === 'unknown' || observation.kind === 'outdated'
-  return memory.watch === 'up' && !inDoubt ? { ...state, pollAt: undefined } : state
 }

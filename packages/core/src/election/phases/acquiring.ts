@@ -1,13 +1,15 @@
-import { epochOf, type PresentLease } from '../../lock/lock.ts'
-import type { ElectorConfig } from '../machine/config.ts'
+import { jittered } from '../../jitter.ts'
+import { type PresentLease, epochOf } from '../../lock/lock.ts'
+import type { ElectorConfig, TransitionContext } from '../machine/config.ts'
 import type { ElectorEffect } from '../machine/effect.ts'
-import type { Instant, RequestFailure, WriteResult } from '../machine/event.ts'
-import { advance, follow } from './following.ts'
-import { holdFrom } from './hold.ts'
-import { endTerm, observationOf, release } from './releasing.ts'
+import type { EventOf, Instant, RequestFailure, WriteResult } from '../machine/event.ts'
+import type { Acquiring, Following, Hold, Memory, Observation, SentWrite, Step } from '../machine/state.ts'
+import { landedWrite, observationOf, observe } from '../rules/observation.ts'
 import { isRenewalInWholeSeconds } from '../rules/records.ts'
 import { pauseAfterFailureMs } from '../rules/retry-after.ts'
-import type { Acquiring, Following, Hold, Memory, Observation, SentWrite, Step } from '../machine/state.ts'
+import { follow } from './follow.ts'
+import { holdFrom } from './hold.ts'
+import { endTerm, release } from './releasing.ts'
 
 /** Takes in the answer to the acquiring write. */
 export function acquireAnswered(state: Acquiring, result: WriteResult, at: Instant, config: ElectorConfig): Step {
@@ -33,7 +35,7 @@ export function acquired(
   if (leaving) return giveBack({ memory, hold }, at, config)
   if (at.now >= hold.deadlineAt || looksUnchanged(write, config)) {
     const notBefore = at.now >= hold.deadlineAt ? at.now : at.now + ONE_SECOND_MS
-    return advance(follow(memory, present(lease, at), at, { notBefore }), at, config)
+    return { state: follow(memory, observationOf(lease, hold, at), at, { notBefore }), effects: [] }
   }
   const effects: ElectorEffect[] = [{ kind: 'leader-observed', identity: config.identity }]
   const freeSince = state.kind === 'acquiring' ? state.freeSince : write.sentAt
@@ -91,9 +93,7 @@ function failed(state: Acquiring, result: RequestFailure, at: Instant, config: E
   const effects: ElectorEffect[] = [{ kind: 'request-failed', purpose: 'acquire', error: result.error }]
   const leaveBy = state.afterwards === 'stop' ? at.now + 2 * timing.requestTimeoutMs : undefined
   const back = { ...follow(state.memory, state.observation, at, { notBefore: at.now }), leaveBy }
-  const resumed = resumeAfter(back, state, result, at, config)
-  const step = advance(resumed, at, config)
-  return { state: step.state, effects: [...effects, ...step.effects] }
+  return { state: resumeAfter(back, state, result, at, config), effects }
 }
 
 /**
@@ -141,7 +141,7 @@ function afterDefeat(back: Following, state: Acquiring, at: Instant, config: Ele
 }
 
 function afterRefusal(back: Following, result: RequestFailure, at: Instant, config: ElectorConfig): Following {
-  const leastMs = config.timing.retryPeriodMs * (1 + 0.2 * at.random)
+  const leastMs = jittered(config.timing.retryPeriodMs, at.random)
   const pause = pauseAfterFailureMs(result.retryAfterMs, leastMs, config.timing)
   return { ...back, notBefore: at.now + pause, pause: 'failure', pollAt: at.now + pause }
 }
@@ -158,7 +158,7 @@ const NEWS_BY_WATCH_MS = 250
 
 function newsDue(back: Following, at: Instant, config: ElectorConfig): number {
   const patience = back.memory.watch === 'up' ? Math.min(NEWS_BY_WATCH_MS, config.timing.retryPeriodMs) : 0
-  return at.now + patience * (1 + 0.2 * at.random)
+  return at.now + jittered(patience, at.random)
 }
 
 function outdated(observation: Observation): Observation {
@@ -167,6 +167,10 @@ function outdated(observation: Observation): Observation {
     : { kind: 'outdated', last: observation }
 }
 
-function present(lease: PresentLease, at: Instant): Observation {
-  return { kind: 'present', lease, changedAt: at.now, guardedUntil: at.now }
+export function acquiringObserved(state: Acquiring, event: EventOf<'observed'>, context: TransitionContext): Step {
+  const { snapshot } = event
+  const landed = landedWrite(state, snapshot)
+  if (landed !== undefined && snapshot.kind === 'present')
+    return acquired(state, landed, { lease: snapshot, ...context })
+  return observe(state, snapshot, context.at, context.config)
 }

@@ -1,12 +1,12 @@
 import { type LeaseRecord, withLeastEpoch } from '../../lock/lease-record.ts'
-import { epochOf, type PresentLease } from '../../lock/lock.ts'
+import { type PresentLease, epochOf } from '../../lock/lock.ts'
 import type { ElectorConfig } from '../machine/config.ts'
 import type { LeaseWrite } from '../machine/effect.ts'
 import type { Instant, WriteResult } from '../machine/event.ts'
-import { isTermOf, termOf } from './answering.ts'
-import { nextRequest } from './hold.ts'
-import { hasRoomFor, withStandby } from '../rules/standby.ts'
 import type { Announcement, Following, Step } from '../machine/state.ts'
+import { nextRequest } from '../rules/memory.ts'
+import { hasRoomFor, withStandby } from '../rules/standby.ts'
+import { isTermOf, termOf } from '../rules/term-key.ts'
 import { readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
 
 /*

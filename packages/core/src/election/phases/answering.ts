@@ -1,12 +1,14 @@
+import { jittered } from '../../jitter.ts'
 import type { LeaseRecord } from '../../lock/lease-record.ts'
 import type { ElectorConfig } from '../machine/config.ts'
 import type { LeaseWrite } from '../machine/effect.ts'
 import type { Instant, TermKey, WriteResult } from '../machine/event.ts'
-import { nextRequest } from './hold.ts'
+import type { Candidate, Following, Memory, SeenOffer, SentAnswer, Step } from '../machine/state.ts'
+import { nextRequest } from '../rules/memory.ts'
 import { pauseAfterFailureMs } from '../rules/retry-after.ts'
 import { waitForStandbysMs } from '../rules/standby.ts'
-import type { Candidate, Following, Memory, SeenOffer, SentAnswer, Step } from '../machine/state.ts'
-import { type Answer, readAnswer, readOffer, TRANSFER_DURATION_MS, withAnswer } from '../rules/transfer-notes.ts'
+import { isTermOf, termOf } from '../rules/term-key.ts'
+import { type Answer, TRANSFER_DURATION_MS, readAnswer, readOffer, withAnswer } from '../rules/transfer-notes.ts'
 
 /*
  * Answering the offer of a leader that drains.
@@ -26,12 +28,6 @@ const PATIENCE = 2
 
 /** More than this many can only be unanswered. */
 const MAX_SENT_ANSWERS = 4
-
-/** Whether a record belongs to this term. */
-export function isTermOf(record: LeaseRecord | undefined, term: TermKey | undefined): boolean {
-  if (record === undefined || term === undefined) return false
-  return record.holderIdentity === term.identity && record.acquireTime === term.acquireTime
-}
 
 /** Takes in what a view of the lease says about offers and answers. */
 export function withOfferSeen(state: Following, at: Instant, { identity, timing }: ElectorConfig): Following {
@@ -108,7 +104,7 @@ export function answerWritten(state: Following, result: WriteResult, at: Instant
   const idle: SeenOffer = { ...offer, request: undefined }
   if (result.kind === 'written') return { ...state, offer: idle }
   if (result.failure === 'conflict') return { ...state, offer: { ...idle, refused: offer.request.base } }
-  const leastMs = (config.timing.retryPeriodMs / 4) * (1 + 0.2 * at.random)
+  const leastMs = jittered(config.timing.retryPeriodMs / 4, at.random)
   const pauseMs = pauseAfterFailureMs(result.retryAfterMs, leastMs, config.timing)
   return { ...state, offer: { ...idle, answerAt: at.now + pauseMs } }
 }
@@ -143,9 +139,4 @@ function candidateAfter(
 
 function isKnown(answer: Answer | undefined, candidate: Candidate | undefined, identity: string): boolean {
   return answer?.identity === identity && candidate?.sent.some(({ nonce }) => nonce === answer.nonce) === true
-}
-
-/** The term that a record belongs to. */
-export function termOf(record: LeaseRecord): TermKey {
-  return { identity: record.holderIdentity, acquireTime: record.acquireTime }
 }

@@ -3,12 +3,14 @@ import type { InvoluntaryEndReason } from '../leadership-ended-error.ts'
 import type { ElectorConfig } from '../machine/config.ts'
 import type { ElectorEffect } from '../machine/effect.ts'
 import type { Instant } from '../machine/event.ts'
-import { earliest, follow, observe } from './following.ts'
+import type { Aborting, Draining, Hold, Leading, Memory, Step } from '../machine/state.ts'
+import { earliest } from '../rules/earliest.ts'
+import { observationOf, observe } from '../rules/observation.ts'
+import { statedMs } from '../rules/records.ts'
+import { follow } from './follow.ts'
 import { holdWakesAt } from './hold.ts'
 import { acceptedAnswer, acceptedAnswers, planOffer, withOfferFollowed } from './offering.ts'
-import { statedMs } from '../rules/records.ts'
-import { cooldownAfter, endTerm, observationOf, release } from './releasing.ts'
-import type { Aborting, Draining, Hold, Leading, Memory, Step } from '../machine/state.ts'
+import { cooldownAfter, endTerm, release } from './releasing.ts'
 
 /*
  * Ending a term.

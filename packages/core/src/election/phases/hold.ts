@@ -1,13 +1,15 @@
-import type { LeaseRecord } from '../../lock/lease-record.ts'
+import { jittered } from '../../jitter.ts'
+import { type LeaseRecord, leastEpochOf } from '../../lock/lease-record.ts'
 import type { LockSnapshot, PresentLease } from '../../lock/lock.ts'
 import type { InvoluntaryEndReason } from '../leadership-ended-error.ts'
-import { type ResolvedTimingOptions, validityMs } from '../timing-options.ts'
 import type { ElectorConfig } from '../machine/config.ts'
 import type { ElectorEffect, LeaseWrite } from '../machine/effect.ts'
 import type { Instant, ReadResult, RequestFailure, WriteResult } from '../machine/event.ts'
-import { cutShort } from '../rules/cut-short.ts'
-import { isRenewalInWholeSeconds, isSameRecord, isWrittenAs, renewRecord } from '../rules/records.ts'
 import type { Hold, HoldRequest, Memory, SentWrite } from '../machine/state.ts'
+import { cutShort } from '../rules/cut-short.ts'
+import { nextRequest } from '../rules/memory.ts'
+import { isRenewalInWholeSeconds, isSameRecord, isWrittenAs, renewRecord } from '../rules/records.ts'
+import { type ResolvedTimingOptions, validityMs } from '../timing-options.ts'
 
 /*
  * Holding a lease: what leading, draining, reserving and releasing have in common.
@@ -151,11 +153,6 @@ export function holdWakesAt(hold: Hold): number {
   return hold.request.kind === 'waiting' ? Math.min(hold.request.at, hold.deadlineAt) : hold.deadlineAt
 }
 
-/** Allocates the number of the next request. */
-export function nextRequest(memory: Memory): Memory {
-  return { ...memory, requests: memory.requests + 1 }
-}
-
 function sendWrite(context: HoldContext): HoldStep {
   const { at, hold, config } = context
   const memory = nextRequest(context.memory)
@@ -255,7 +252,7 @@ function retryNow(context: HoldContext, effects: readonly ElectorEffect[]): Hold
  */
 function retryLater(context: HoldContext, effects: readonly ElectorEffect[], retryAfterMs = 0): HoldStep {
   const { retryPeriodMs } = context.config.timing
-  const pause = Math.max(Math.min(retryAfterMs, retryPeriodMs), (retryPeriodMs / 4) * (1 + 0.2 * context.at.random))
+  const pause = Math.max(Math.min(retryAfterMs, retryPeriodMs), jittered(retryPeriodMs / 4, context.at.random))
   const request: HoldRequest = { kind: 'waiting', at: context.at.now + pause }
   return { kind: 'held', memory: context.memory, hold: { ...context.hold, request }, effects }
 }
@@ -323,4 +320,13 @@ function lost(
   effects: readonly ElectorEffect[] = [],
 ): HoldStep {
   return { kind: 'lost', memory: context.memory, reason, snapshot, effects }
+}
+
+/**
+ * A record that states a greater epoch than that of the term makes the term useless: every fence that knows of the later epoch
+ * refuses it. It ends, and the next one begins above.
+ */
+export function withEpochChecked(epoch: bigint, step: HoldStep): HoldStep {
+  if (step.kind === 'lost' || leastEpochOf(step.hold.lease.record) <= epoch) return step
+  return { kind: 'lost', memory: step.memory, reason: 'superseded', snapshot: step.hold.lease, effects: step.effects }
 }

@@ -1,12 +1,12 @@
-import { epochOf, type PresentLease } from '../../lock/lock.ts'
-import { beginTerm, giveBack } from './acquiring.ts'
-import { validityMs } from '../timing-options.ts'
+import { type PresentLease, epochOf } from '../../lock/lock.ts'
 import type { ElectorConfig } from '../machine/config.ts'
 import type { Instant } from '../machine/event.ts'
-import { holdWoken } from './hold.ts'
 import type { Following, Hold, Memory, Step } from '../machine/state.ts'
 import { statedMs } from '../rules/records.ts'
-import { readTransferNonce, TRANSFER_DURATION_MS } from '../rules/transfer-notes.ts'
+import { TRANSFER_DURATION_MS, readTransferNonce } from '../rules/transfer-notes.ts'
+import { validityMs } from '../timing-options.ts'
+import { beginTerm, giveBack } from './acquiring.ts'
+import { holdWoken } from './hold.ts'
 
 /*
  * Becoming the successor that a transfer names.

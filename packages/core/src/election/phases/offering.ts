@@ -2,13 +2,13 @@ import type { LeaseRecord } from '../../lock/lease-record.ts'
 import type { ElectorConfig } from '../machine/config.ts'
 import type { LeaseWrite } from '../machine/effect.ts'
 import type { Instant } from '../machine/event.ts'
-import { renewRecord } from '../rules/records.ts'
 import type { AcceptedAnswers, Draining, Hold } from '../machine/state.ts'
+import { renewRecord } from '../rules/records.ts'
 import {
   type Answer,
+  TRANSFER_DURATION_MS,
   readAnswer,
   readOffer,
-  TRANSFER_DURATION_MS,
   withAnswer,
   withOffer,
 } from '../rules/transfer-notes.ts'

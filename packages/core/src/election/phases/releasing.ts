@@ -2,11 +2,12 @@ import type { LockSnapshot } from '../../lock/lock.ts'
 import type { ElectorConfig } from '../machine/config.ts'
 import type { ElectorEffect, LeaseWrite, TermOutcome } from '../machine/effect.ts'
 import type { Instant } from '../machine/event.ts'
-import { advance, follow } from './following.ts'
+import type { Hold, Memory, Observation, Releasing, Step } from '../machine/state.ts'
+import { observationOf } from '../rules/observation.ts'
+import { releaseRecord, transferRecord, withGreaterEpoch } from '../rules/records.ts'
+import { follow } from './follow.ts'
 import { type HoldContext, type HoldStep, holdWakesAt, holdWoken, sentWrites } from './hold.ts'
 import { acceptedAnswer } from './offering.ts'
-import { releaseRecord, transferRecord, withGreaterEpoch } from '../rules/records.ts'
-import type { ElectorState, Hold, Memory, Observation, Releasing, Step } from '../machine/state.ts'
 
 /*
  * Releasing: the term is empty, so the lease may be freed.
@@ -92,13 +93,6 @@ export function releasingWakesAt(state: Releasing): number {
   return Math.min(holdWakesAt(state.hold), state.giveUpAt)
 }
 
-/** What is known of a lease that is not held any more. */
-export function observationOf(snapshot: LockSnapshot | undefined, hold: Hold, at: Instant): Observation {
-  if (snapshot === undefined) return { kind: 'present', lease: hold.lease, changedAt: at.now, guardedUntil: at.now }
-  if (snapshot.kind === 'absent') return { kind: 'absent', since: at.now }
-  return { kind: 'present', lease: snapshot, changedAt: at.now, guardedUntil: at.now }
-}
-
 /**
  * How long to leave the lease to others after a voluntary end. Where it was left to expire the others can only take it after that,
  * and this replica must not be faster than they are.
@@ -133,9 +127,7 @@ export function endTerm(
   if (state.afterwards === 'stop') {
     return { state: { kind: 'stopped', memory }, effects: [...effects, { kind: 'stopped' }] }
   }
-  const next: ElectorState = follow(memory, observation, at, { notBefore: at.now + state.cooldownMs })
-  const step = advance(next, at, config)
-  return { state: step.state, effects: [...effects, ...step.effects] }
+  return { state: follow(memory, observation, at, { notBefore: at.now + state.cooldownMs }), effects }
 }
 
 function isFailure(effect: ElectorEffect): boolean {

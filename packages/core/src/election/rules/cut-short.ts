@@ -1,7 +1,7 @@
-import type { ResolvedTimingOptions } from '../timing-options.ts'
 import type { Instant } from '../machine/event.ts'
-import { statedMs } from './records.ts'
 import type { Hold } from '../machine/state.ts'
+import type { ResolvedTimingOptions } from '../timing-options.ts'
+import { statedMs } from './records.ts'
 
 /**
  * The hold of a lease whose record somebody else edited: no longer valid than others leave such a record alone.

@@ -1,14 +1,14 @@
-import { formatMicroTime, type LeaseRecord, withLeastEpoch } from '../../lock/lease-record.ts'
-import { countedEpochOf, epochOf, type PresentLease } from '../../lock/lock.ts'
+import { type LeaseRecord, formatMicroTime, withLeastEpoch } from '../../lock/lease-record.ts'
+import { type PresentLease, countedEpochOf, epochOf } from '../../lock/lock.ts'
 import type { ElectorConfig } from '../machine/config.ts'
 import { readStandbys, remainingStandbys, withStandbys } from './standby.ts'
 import {
   type Answer,
-  readTransferNonce,
   TRANSFER_DURATION_MS,
-  withoutNotes,
+  readTransferNonce,
   withProcessRef,
   withTransferNonce,
+  withoutNotes,
 } from './transfer-notes.ts'
 
 /** The record that takes a free lease. `previous` is the stored record, if there is one. */

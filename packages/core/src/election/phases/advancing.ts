@@ -1,0 +1,78 @@
+import { type ElectorConfig, withoutProcessRef } from '../machine/config.ts'
+import type { LeaseWrite } from '../machine/effect.ts'
+import type { Instant } from '../machine/event.ts'
+import type { Acquiring, Following, Step } from '../machine/state.ts'
+import { nextChance } from '../rules/chance.ts'
+import { earliest } from '../rules/earliest.ts'
+import { isEarly, nextRequest } from '../rules/memory.ts'
+import { newestVersion } from '../rules/observation.ts'
+import { acquireRecord, withGreaterEpoch } from '../rules/records.ts'
+import { announceIfDue, announcementDueAt, withRoomSeen } from './announcing.ts'
+import { answerDueAt, answerIfDue, isAnswerPending, withOfferSeen } from './answering.ts'
+import { inherit, inheritanceOf } from './inheriting.ts'
+
+/** Does what is due: polls, or takes the lease if that is allowed now. */
+export function advance(following: Following, at: Instant, config: ElectorConfig): Step {
+  const state = withRoomSeen(withOfferSeen(following, at, config), at, config)
+  const inheritance = inheritanceOf(state, at, config)
+  if (inheritance !== undefined) return inherit(state, inheritance, at, config)
+  if (state.leaveBy !== undefined && (!isInDoubt(state) || at.now >= state.leaveBy)) return stop(state)
+  if (state.reading !== undefined) return { state, effects: [] }
+  if (state.pollAt !== undefined && at.now >= state.pollAt) {
+    const memory = nextRequest(state.memory)
+    const readingAfter = newestVersion(state.observation)
+    const next = { ...state, memory, reading: memory.requests, readingAfter, pollAt: undefined }
+    return { state: next, effects: [{ kind: 'read', request: memory.requests }] }
+  }
+  const chance = nextChance(state, config)
+  if (chance !== undefined && at.now >= chance.takeAt) return acquire(state, { at, config, ...chance })
+  const answered = answerIfDue(state, at, config)
+  return answered.effects.length > 0 ? answered : announceIfDue(state, at, config)
+}
+
+/** When a follower next has to do something by itself. */
+export function followingWakesAt(state: Following, config: ElectorConfig): number | undefined {
+  if (state.reading !== undefined) return state.leaveBy
+  return earliest([
+    state.pollAt,
+    state.leaveBy,
+    nextChance(state, config)?.takeAt,
+    answerDueAt(state, config),
+    announcementDueAt(state, config),
+  ])
+}
+
+/** Whether something that may still happen decides on whether this replica leads. */
+function isInDoubt(state: Following): boolean {
+  return state.outstanding.length > 0 || isAnswerPending(state)
+}
+
+function acquire(
+  state: Following,
+  { at, config, freeSince }: { readonly at: Instant; readonly config: ElectorConfig; readonly freeSince: number },
+): Step {
+  const base = state.observation.kind === 'present' ? state.observation.lease : undefined
+  const isHidden = base === undefined || isEarly(state.memory, at)
+  const acquired = acquireRecord({
+    config: isHidden ? withoutProcessRef(config) : config,
+    previous: base?.record,
+    wallTime: at.wallTime,
+  })
+  const record = withGreaterEpoch(acquired, base, state.memory.highestEpoch)
+  const memory = nextRequest(state.memory)
+  const write: LeaseWrite = { purpose: 'acquire', ...(base && { base }), record }
+  const acquiring: Acquiring = {
+    kind: 'acquiring',
+    memory,
+    observation: state.observation,
+    outstanding: state.outstanding,
+    write: { ...write, request: memory.requests, sentAt: at.now },
+    freeSince,
+    afterwards: 'lead',
+  }
+  return { state: acquiring, effects: [{ kind: 'write', request: memory.requests, write }] }
+}
+
+function stop(state: Following): Step {
+  return { state: { kind: 'stopped', memory: state.memory }, effects: [{ kind: 'stopped' }] }
+}

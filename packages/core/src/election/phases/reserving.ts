@@ -1,0 +1,21 @@
+import type { TransitionContext } from '../machine/config.ts'
+import type { Reserving, Step } from '../machine/state.ts'
+import { observationOf } from '../rules/observation.ts'
+import { beginTerm } from './acquiring.ts'
+import { follow } from './follow.ts'
+import { type HoldStep, withEpochChecked } from './hold.ts'
+
+export function reservingStep(state: Reserving, checked: HoldStep, context: TransitionContext): Step {
+  const step = withEpochChecked(state.epoch, checked)
+  const { at } = context
+  if (step.kind === 'lost') {
+    const observation = observationOf(step.snapshot, state.hold, at)
+    return { state: follow(step.memory, observation, at, { notBefore: at.now }), effects: step.effects }
+  }
+  const { memory, hold } = step
+  const isExpired = at.now >= hold.deadlineAt
+  if (at.now < state.actAt || isExpired) return { state: { ...state, memory, hold }, effects: step.effects }
+  const { epoch } = state
+  const begin = beginTerm(epoch, hold.validUntil, at.now - state.freeSince)
+  return { state: { kind: 'leading', memory, hold, epoch }, effects: [...step.effects, begin] }
+}

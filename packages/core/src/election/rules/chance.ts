@@ -1,0 +1,41 @@
+import type { ElectorConfig } from '../machine/config.ts'
+import type { Following, View } from '../machine/state.ts'
+import { isOwn } from './memory.ts'
+import { durationMs } from './observation.ts'
+import { waitForStandbysMs } from './standby.ts'
+import { isTermOf } from './term-key.ts'
+import { readTransferNonce } from './transfer-notes.ts'
+
+/** When the lease becomes free by what was seen of it, and when to take it. */
+export interface Chance {
+  readonly freeSince: number
+  readonly takeAt: number
+}
+
+/** The next chance to take the lease; undefined when only a change can bring one. */
+export function nextChance(state: Following, { identity, timing }: ElectorConfig): Chance | undefined {
+  const { observation, memory, notBefore } = state
+  if (state.leaveBy !== undefined || observation.kind === 'unknown' || observation.kind === 'outdated') return undefined
+  const chance = (freeSince: number, holdBackMs: number): Chance => ({
+    freeSince,
+    takeAt: Math.max(freeSince + holdBackMs, notBefore),
+  })
+  if (observation.kind === 'absent') return chance(observation.since, memory.existed ? state.holdBackMs : 0)
+  const { changedAt, lease } = observation
+  if (lease.deleting) return undefined
+  const { record } = lease
+  const isTransferred = record.holderIdentity === identity && readTransferNonce(record) !== undefined
+  if (isTransferred || isOwn(memory, record)) return chance(changedAt, 0)
+  const patience = { holdBackMs: state.holdBackMs, retryPeriodMs: timing.retryPeriodMs }
+  return chance(freeSince(state, observation), waitForStandbysMs(record, identity, patience))
+}
+
+/** When the lease becomes free: at once when nobody holds it or the holder is dead, else when it was not renewed in time. */
+function freeSince(
+  { memory }: Following,
+  { lease, changedAt, guardedUntil }: Extract<View, { kind: 'present' }>,
+): number {
+  const { deadHolder } = memory
+  if (deadHolder !== undefined && isTermOf(lease.record, deadHolder)) return deadHolder.since
+  return Math.max(guardedUntil, lease.record.holderIdentity === '' ? changedAt : changedAt + durationMs(lease))
+}

@@ -1,0 +1,5 @@
+/** The earliest of the times that are set. */
+export function earliest(times: readonly (number | undefined)[]): number | undefined {
+  const set = times.filter((time) => time !== undefined)
+  return set.length === 0 ? undefined : Math.min(...set)
+}

@@ -1,0 +1,22 @@
+import type { LeaseRecord } from '../../lock/lease-record.ts'
+import type { Instant } from '../machine/event.ts'
+import type { Memory } from '../machine/state.ts'
+import { isWrittenAs } from './records.ts'
+
+/** Allocates the number of the next request. */
+export function nextRequest(memory: Memory): Memory {
+  return { ...memory, requests: memory.requests + 1 }
+}
+
+/** Whether a leader may still act who has not seen that the lease was deleted. */
+export function isEarly({ actNotBefore }: Memory, at: Instant): boolean {
+  return actNotBefore !== undefined && at.now < actNotBefore
+}
+
+export function isOwn(memory: Memory, record: LeaseRecord): boolean {
+  return memory.own !== undefined && isWrittenAs(record, memory.own)
+}
+
+export function withWatch(memory: Memory, watch: Memory['watch'], at: Instant): Memory {
+  return memory.watch === watch ? memory : { ...memory, watch, watchSince: at.now }
+}

@@ -1,0 +1,130 @@
+import type { LeaseRecord } from '../../lock/lease-record.ts'
+import { type LockSnapshot, type PresentLease, epochOf } from '../../lock/lock.ts'
+import type { ElectorConfig } from '../machine/config.ts'
+import type { ElectorEffect } from '../machine/effect.ts'
+import type { Instant } from '../machine/event.ts'
+import type { Acquiring, Following, Hold, Memory, Observation, SentWrite, View } from '../machine/state.ts'
+import { isSameRecord, isWrittenAs, statedMs } from './records.ts'
+import { isTermOf, termOf } from './term-key.ts'
+
+/*
+ * What a replica knows of the lease while it does not hold it.
+ *
+ * 1. Views older than the last one are dropped, unless the store went back.
+ * 2. What was seen before says since when the lease is as it is, and how long its holder is guarded.
+ */
+
+/** Takes in a view of the lease while not holding it. Views older than the present one are dropped. */
+export function observe<S extends Following | Acquiring>(
+  state: S,
+  snapshot: LockSnapshot,
+  at: Instant,
+  config: ElectorConfig,
+): { readonly state: S; readonly effects: readonly ElectorEffect[] } {
+  const { observation, memory } = state
+  if (isStale(observation, snapshot)) return { state, effects: [] }
+  const last = lastView(observation)
+  const next: View =
+    snapshot.kind === 'absent'
+      ? { kind: 'absent', since: last?.kind === 'absent' ? last.since : at.now }
+      : viewOf(last, snapshot, at, config)
+  const leader = snapshot.kind === 'present' ? snapshot.record.holderIdentity : ''
+  const outstanding = state.outstanding.filter((write) => !isSettledBy(write, snapshot))
+  const observedMemory = {
+    ...memory,
+    observedLeader: leader,
+    existed: memory.existed || snapshot.kind === 'present',
+    highestEpoch: highestEpoch(memory, last, snapshot),
+  }
+  const effects: ElectorEffect[] =
+    leader === memory.observedLeader ? [] : [{ kind: 'leader-observed', identity: leader }]
+  return { state: { ...state, memory: observedMemory, observation: next, outstanding }, effects }
+}
+
+/** A view of the lease: what was seen of it before says since when it is so, and how long its holder is guarded. */
+function viewOf(last: View | undefined, lease: PresentLease, at: Instant, { timing }: ElectorConfig): View {
+  const before = last?.kind === 'present' ? last : undefined
+  if (before !== undefined && isSameRecord(before.lease.record, lease.record)) return { ...before, lease }
+  const isFree = lease.record.holderIdentity === ''
+  const grantedUntil = isFree ? at.now : at.now + Math.min(durationMs(lease), timing.leaseDurationMs)
+  const wasEdited = before !== undefined && isEdited(before.lease.record, lease.record)
+  const guardedUntil = wasEdited ? Math.max(before.guardedUntil, grantedUntil) : grantedUntil
+  return { kind: 'present', lease, changedAt: at.now, guardedUntil }
+}
+
+/** Whether a record was changed within its term, by whoever it was. An acquisition, a transfer and a release have a new acquire time. */
+function isEdited(before: LeaseRecord, { acquireTime }: LeaseRecord): boolean {
+  return before.acquireTime === acquireTime
+}
+
+/** The term of a record that was not there before began with its version at the latest. */
+function highestEpoch({ highestEpoch }: Memory, last: View | undefined, snapshot: LockSnapshot): bigint {
+  if (snapshot.kind === 'absent') return highestEpoch
+  const { record } = snapshot
+  const before = last?.kind === 'present' ? last.lease.record : undefined
+  const isKnown = before !== undefined && (record.holderIdentity === '' || isTermOf(before, termOf(record)))
+  const epoch = epochOf(snapshot)
+  return isKnown || epoch < highestEpoch ? highestEpoch : epoch
+}
+
+export function isStale(observation: Observation, snapshot: LockSnapshot): boolean {
+  const last = lastView(observation)
+  if (last?.kind !== 'present' || snapshot.version === undefined) return false
+  return snapshot.version <= last.lease.version
+}
+
+/** A compare-and-swap on an older version can no longer succeed once a newer one was seen. */
+function isSettledBy(write: SentWrite, snapshot: LockSnapshot): boolean {
+  if (snapshot.kind === 'absent') return write.base !== undefined
+  return write.base === undefined || snapshot.version > write.base.version
+}
+
+/** Whether a view is older than the last one. A watch that lags shows that, and so does a store that went back. */
+export function isOutOfDate({ observation }: Following, snapshot: LockSnapshot): boolean {
+  const newest = newestVersion(observation)
+  return newest !== undefined && snapshot.version !== undefined && snapshot.version < newest
+}
+
+/** Whether the answer to the read that is under way shows that the store went back: a read is never behind. */
+export function isRestored({ readingAfter }: Following, snapshot: LockSnapshot): boolean {
+  return readingAfter !== undefined && snapshot.kind === 'present' && snapshot.version < readingAfter
+}
+
+/** Whether a view has the version of the last one and another record: the store went back, and uses its versions again. */
+export function isReused({ observation }: Following, snapshot: LockSnapshot): snapshot is PresentLease {
+  const last = lastView(observation)
+  if (last?.kind !== 'present' || snapshot.version !== last.lease.version) return false
+  return snapshot.kind === 'present' && !isSameRecord(snapshot.record, last.lease.record)
+}
+
+export function lastView(observation: Observation): View | undefined {
+  if (observation.kind === 'unknown') return undefined
+  return observation.kind === 'outdated' ? observation.last : observation
+}
+
+export function newestVersion(observation: Observation): bigint | undefined {
+  const last = lastView(observation)
+  return last?.kind === 'present' ? last.lease.version : undefined
+}
+
+/** What is known of a lease that is not held any more. */
+export function observationOf(snapshot: LockSnapshot | undefined, hold: Hold, at: Instant): Observation {
+  if (snapshot === undefined) return { kind: 'present', lease: hold.lease, changedAt: at.now, guardedUntil: at.now }
+  if (snapshot.kind === 'absent') return { kind: 'absent', since: at.now }
+  return { kind: 'present', lease: snapshot, changedAt: at.now, guardedUntil: at.now }
+}
+
+/** The acquiring write of this process that a view of the lease shows to have happened. */
+export function landedWrite(state: Following | Acquiring, snapshot: LockSnapshot): SentWrite | undefined {
+  if (snapshot.kind === 'absent' || isStale(state.observation, snapshot)) return undefined
+  const writes = state.kind === 'acquiring' ? [...state.outstanding, state.write] : state.outstanding
+  return writes.find((write) => isWrittenAs(snapshot.record, write.record))
+}
+
+/** A record without a usable duration protects its holder for the longest time that other clients use by default. */
+const DURATION_OF_UNREADABLE_RECORD_MS = 15_000
+
+/** For how long others leave a lease alone after they last saw it change. */
+export function durationMs({ record }: PresentLease): number {
+  return statedMs(record) || DURATION_OF_UNREADABLE_RECORD_MS
+}
