@@ -78,6 +78,7 @@ const WITHOUT_OPTIONS: ReadonlySet<string> = new Set([
   'HealthProbe',
   'HealthRegistry',
   'isA',
+  'jittered',
   'isWriteMethod',
   'MemoryLeaseStore',
   'metrics',
