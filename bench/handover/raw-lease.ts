@@ -19,6 +19,11 @@ export class RawLeaseClient {
     this.#agent = new Agent({ keepAlive: true, ca: access.caCert, cert: access.cert, key: access.key })
   }
 
+  /** Reads the lease. */
+  get(name: string): Promise<RawLease> {
+    return this.#send('GET', `/${name}`)
+  }
+
   /** Creates the lease. */
   create(name: string): Promise<RawLease> {
     return this.#send('POST', '', { ...lease(name, ''), metadata: { name } })
@@ -55,9 +60,9 @@ export class RawLeaseClient {
     this.#agent.destroy()
   }
 
-  #send(method: string, path: string, body: unknown): Promise<RawLease> {
+  #send(method: string, path: string, body?: unknown): Promise<RawLease> {
     const { promise, resolve, reject } = Promise.withResolvers<RawLease>()
-    const text = JSON.stringify(body)
+    const text = body === undefined ? '' : JSON.stringify(body)
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }
     const url = new URL(this.#path + path, this.#access.url)
     const started = request(url, { method, agent: this.#agent, headers }, (response) => {

@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type LeaseHistory, LeaseJournal } from './lease-journal.ts'
+import { type FleetPlace, type Program, type Replica, startReplica } from './replica.ts'
+
+/** How a fleet is rolled out. */
+export interface RolloutOptions {
+  /** `surge`: a Deployment with `maxSurge: 1` and `maxUnavailable: 0`. `ordered`: a StatefulSet. */
+  readonly order: 'surge' | 'ordered'
+  /** From the start of a process until it counts as ready, in milliseconds. */
+  readonly readyAfterMs: number
+}
+
+/** What one rollout did to the lease. */
+export interface Rollout extends LeaseHistory {
+  /** Whether the leader at the end is a replica of the new revision. */
+  readonly endsWithNew: boolean
+}
+
+/** How long the lease may stay without a leader after a rollout before the bench gives up. */
+const MAX_SETTLE_MS = 30_000
+/** Time for a change that a rollout has caused late. */
+const SETTLE_MS = 1500
+
+/** Replicas of one program that stand for one lease, and are replaced as a rollout replaces Pods. */
+export class Fleet implements AsyncDisposable {
+  readonly #program: Program
+  readonly #place: FleetPlace
+  readonly #random: () => number
+  #replicas: readonly Replica[] = []
+  #journal: LeaseJournal | undefined
+  #revision = 0
+
+  private constructor(program: Program, place: FleetPlace, random: () => number) {
+    this.#program = program
+    this.#place = place
+    this.#random = random
+  }
+
+  /** Starts `size` replicas and waits until one of them leads. */
+  static async start(program: Program, place: FleetPlace, setup: FleetSetup): Promise<Fleet> {
+    const fleet = new Fleet(program, place, setup.random)
+    const [first, ...others] = Array.from({ length: setup.size }, (_, index) => index)
+    fleet.#replicas = [await fleet.#create(first ?? 0)]
+    fleet.#journal = await fleet.#openJournal()
+    fleet.#replicas = [...fleet.#replicas, ...(await Promise.all(others.map((index) => fleet.#create(index))))]
+    await fleet.#isLed()
+    return fleet
+  }
+
+  /** Replaces every replica. */
+  async rollOut(options: RolloutOptions): Promise<Rollout> {
+    this.#revision++
+    this.#opened.restart()
+    const replaced = options.order === 'surge' ? await this.#surge(options) : await this.#inOrder(options)
+    await Promise.all(replaced.map(({ ended }) => ended))
+    await this.#isLed()
+    await sleep(SETTLE_MS)
+    const history = this.#opened.history()
+    const endsWithNew = this.#replicas.some(({ identity }) => identity === this.#opened.holder)
+    return { ...history, endsWithNew }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const replica of this.#replicas) replica.stop()
+    await Promise.all(this.#replicas.map(({ ended }) => ended))
+    this.#journal?.[Symbol.dispose]()
+  }
+
+  /** A new replica at a time, and an old one less as soon as it is ready. Nobody waits for the old one to end. */
+  async #surge({ readyAfterMs }: RolloutOptions): Promise<readonly Replica[]> {
+    const old = this.#shuffled(this.#replicas)
+    const fresh: Replica[] = []
+    for (const [index, replica] of old.entries()) {
+      fresh.push(await this.#create(index))
+      await sleep(readyAfterMs)
+      replica.stop()
+    }
+    this.#replicas = fresh
+    return old
+  }
+
+  /** From the last to the first: ends one, and starts its successor when it has ended. */
+  async #inOrder({ readyAfterMs }: RolloutOptions): Promise<readonly Replica[]> {
+    const old = this.#replicas
+    const fresh: Replica[] = []
+    for (const [index, replica] of [...old.entries()].toReversed()) {
+      replica.stop()
+      await replica.ended
+      fresh.unshift(await this.#create(index))
+      await sleep(readyAfterMs)
+    }
+    this.#replicas = fresh
+    return old
+  }
+
+  #create(index: number): Promise<Replica> {
+    const identity = `${this.#place.lease}-r${this.#revision}-${index}`
+    return startReplica(this.#program, identity, this.#place)
+  }
+
+  async #isLed(): Promise<void> {
+    const deadline = performance.now() + MAX_SETTLE_MS
+    while (this.#opened.holder === '') {
+      if (performance.now() > deadline) throw new Error(`Nobody leads \`${this.#place.lease}\``)
+      await sleep(20)
+    }
+  }
+
+  /** The lease exists as soon as the first replica has acquired it. */
+  async #openJournal(): Promise<LeaseJournal> {
+    const { server, namespace, lease } = this.#place
+    const access = server.access({ name: 'bench', groups: ['system:masters'] })
+    const deadline = performance.now() + MAX_SETTLE_MS
+    for (;;) {
+      try {
+        return await LeaseJournal.open(access, namespace, lease)
+      } catch (error) {
+        if (performance.now() > deadline) throw error
+        await sleep(50)
+      }
+    }
+  }
+
+  get #opened(): LeaseJournal {
+    if (this.#journal === undefined) throw new Error('The fleet has not started')
+    return this.#journal
+  }
+
+  #shuffled<T>(items: readonly T[]): readonly T[] {
+    return items
+      .map((item) => [this.#random(), item] as const)
+      .toSorted(([a], [b]) => a - b)
+      .map(([, item]) => item)
+  }
+}
+
+/** How large a fleet is. */
+export interface FleetSetup {
+  readonly size: number
+  /** Decides which old replica a rollout stops next. */
+  readonly random: () => number
+}

@@ -1,0 +1,68 @@
+import type { Access } from '@tenure/test-control-plane'
+import { type RawLease, RawLeaseClient } from '../handover/raw-lease.ts'
+
+/** Who held the lease from when on, in milliseconds on the monotonic clock; `''` for nobody. */
+interface Holding {
+  readonly holder: string
+  readonly since: number
+}
+
+/** What happened to a lease in some time. */
+export interface LeaseHistory {
+  /** How often another holder followed, with or without a pause. */
+  readonly changes: number
+  /** For how long nobody held the lease. */
+  readonly leaderlessMs: number
+  /** The holders in order. */
+  readonly holders: readonly string[]
+}
+
+/** An independent witness: a watch of a lease that belongs to no replica. */
+export class LeaseJournal implements Disposable {
+  readonly #client: RawLeaseClient
+  #holdings: Holding[] = []
+
+  private constructor(client: RawLeaseClient) {
+    this.#client = client
+  }
+
+  /** Opens the watch; the lease has to exist. */
+  static async open(access: Access, namespace: string, name: string): Promise<LeaseJournal> {
+    const client = new RawLeaseClient(access, namespace)
+    const journal = new LeaseJournal(client)
+    const lease = await client.get(name)
+    journal.#note(lease)
+    await client.watch(lease, (seen) => journal.#note(seen))
+    return journal
+  }
+
+  /** Who holds the lease now; `''` for nobody. */
+  get holder(): string {
+    return this.#holdings.at(-1)?.holder ?? ''
+  }
+
+  /** Forgets all but the present holder. */
+  restart(): void {
+    this.#holdings = this.#holdings.slice(-1)
+  }
+
+  /** What happened since the last restart. */
+  history(): LeaseHistory {
+    const holders = this.#holdings.map(({ holder }) => holder).filter((holder) => holder !== '')
+    const changes = holders.filter((holder, index) => index > 0 && holder !== holders[index - 1]).length
+    const leaderlessMs = this.#holdings.reduce((total, { holder, since }, index) => {
+      const until = this.#holdings[index + 1]?.since ?? performance.now()
+      return holder === '' ? total + until - since : total
+    }, 0)
+    return { changes, leaderlessMs, holders }
+  }
+
+  [Symbol.dispose](): void {
+    this.#client.close()
+  }
+
+  #note(lease: RawLease): void {
+    const { holderIdentity: holder = '' } = lease.spec
+    if (holder !== this.#holdings.at(-1)?.holder) this.#holdings.push({ holder, since: performance.now() })
+  }
+}

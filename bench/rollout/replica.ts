@@ -1,0 +1,37 @@
+import type { ControlPlane, PeerOptions } from '@tenure/test-control-plane'
+import { startPeer } from '@tenure/test-control-plane'
+import { ReplicaProcess } from '../handover/replica-process.ts'
+
+/** Which program the replicas of a fleet run. */
+export type Program = 'tenure' | PeerOptions['program']
+
+/** A replica in a process of its own, as a kubelet sees it: it starts it and stops it. */
+export interface Replica {
+  readonly identity: string
+  /** Sends SIGTERM. */
+  stop(): void
+  /** Fulfils when the process has ended. */
+  readonly ended: Promise<unknown>
+}
+
+/** Where the replicas of a fleet stand for election. */
+export interface FleetPlace {
+  readonly server: ControlPlane
+  readonly kubeConfigPath: string
+  readonly namespace: string
+  readonly lease: string
+}
+
+/** Starts a replica; fulfils as soon as its process runs. */
+export async function startReplica(program: Program, identity: string, place: FleetPlace): Promise<Replica> {
+  const { server, kubeConfigPath, namespace, lease } = place
+  if (program === 'tenure') {
+    const replica = new ReplicaProcess({ identity, lease: { name: lease, namespace } }, kubeConfigPath)
+    return { identity, stop: () => void replica.end('SIGTERM'), ended: replica.exited() }
+  }
+  const kubeConfig = server.adminKubeConfig()
+  const peer = await startPeer({ program, kubeConfig, namespace, lease, id: identity, release: true })
+  const ended = Promise.withResolvers<void>()
+  void peer.process.exited.then(() => ended.resolve())
+  return { identity, stop: () => void peer.terminate(), ended: ended.promise }
+}
