@@ -62,7 +62,7 @@ export class LeaseJournal implements Disposable {
   }
 
   #note(lease: RawLease): void {
-    const { holderIdentity: holder = '' } = lease.spec
+    const { holderIdentity: holder } = lease.spec
     if (holder !== this.#holdings.at(-1)?.holder) this.#holdings.push({ holder, since: performance.now() })
   }
 }
