@@ -68,6 +68,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
   {
     text: 'Contribute',
     items: [
+      page('Architecture', 'architecture'),
       page('Contributing', 'project/CONTRIBUTING'),
       page('Specification', 'SPEC'),
       page('Model', 'project/spec/README'),

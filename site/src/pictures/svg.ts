@@ -61,7 +61,7 @@ export function arrow(from: number, to: number, y: number): string {
   return line('line', { x1: from, y1: y, x2: to, y2: y }) + tip
 }
 
-export function escaped(content: string): string {
+function escaped(content: string): string {
   return content.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
