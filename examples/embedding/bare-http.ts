@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { register } from 'prom-client'
-import { createManager, type Service } from 'tenure'
+import { createManager, type Extension } from 'tenure'
 import { health } from './health.ts'
 import { Sweeper } from './sweeper.ts'
 
@@ -18,7 +18,7 @@ async function answer({ url }: IncomingMessage, response: ServerResponse): Promi
 }
 const server = createServer((request, response) => void answer(request, response))
 
-const web: Service = {
+const web: Extension = {
   name: 'web',
   start: async () => {
     server.listen(Number(process.env['PORT'] ?? 8080))
@@ -31,7 +31,7 @@ const web: Service = {
   },
 }
 
-const manager = createManager({ ops: { port: false, registries: [register] }, services: [web] })
+const manager = createManager({ ops: { port: false, registries: [register] } }).use(web)
 manager.register(() => new Sweeper())
 await manager.start()
 console.log('stopped')

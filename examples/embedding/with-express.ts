@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import express from 'express'
 import { register } from 'prom-client'
-import { createManager, type Service } from 'tenure'
+import { createManager, type Extension } from 'tenure'
 import { health } from './health.ts'
 import { Sweeper } from './sweeper.ts'
 
 const app = express()
 let server: Server | undefined
 
-const web: Service = {
+const web: Extension = {
   name: 'web',
   start: async () => {
     server = app.listen(Number(process.env['PORT'] ?? 8080))
@@ -23,7 +23,7 @@ const web: Service = {
   },
 }
 
-const manager = createManager({ ops: { port: false, registries: [register] }, services: [web] })
+const manager = createManager({ ops: { port: false, registries: [register] } }).use(web)
 manager.register(() => new Sweeper())
 
 app.get('/', (_request, response) => void response.json({ state: manager.state }))

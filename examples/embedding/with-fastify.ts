@@ -1,12 +1,12 @@
 import { fastify } from 'fastify'
 import { register } from 'prom-client'
-import { createManager, type Service } from 'tenure'
+import { createManager, type Extension } from 'tenure'
 import { health } from './health.ts'
 import { Sweeper } from './sweeper.ts'
 
 const app = fastify({ forceCloseConnections: true })
 
-const web: Service = {
+const web: Extension = {
   name: 'web',
   start: async () => {
     await app.listen({ port: Number(process.env['PORT'] ?? 8080) })
@@ -15,7 +15,7 @@ const web: Service = {
   stop: () => app.close(),
 }
 
-const manager = createManager({ ops: { port: false, registries: [register] }, services: [web] })
+const manager = createManager({ ops: { port: false, registries: [register] } }).use(web)
 manager.register(() => new Sweeper())
 
 app.get('/', () => ({ state: manager.state }))

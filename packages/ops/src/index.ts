@@ -1,6 +1,6 @@
 import '@tenure/core/supported-node'
 
-export { createOps, type ObservedManager, type Ops } from './ops.ts'
+export { createOps, type Ops } from './ops.ts'
 export type { OpsOptions } from './ops-options.ts'
 export type { MetricsPage, OpsAddress } from './server/ops-server.ts'
 export { PortInUseError } from './server/port-in-use-error.ts'

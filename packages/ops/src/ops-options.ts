@@ -3,8 +3,11 @@ import type { MetricsSource } from './metrics/metrics-source.ts'
 
 /** Options of the operations port. */
 export interface OpsOptions {
-  /** The port to listen on; 0 takes any that is free, `false` none: then a server of your own serves {@link Ops.metrics}. */
-  readonly port: number | false
+  /**
+   * The TCP port to listen on. 0 takes any free port. With `false` there is no port: a server of your own serves {@link Ops.metrics}, and
+   * `livez` and `readyz` of the manager. @default 8080; with `createManager()`, the flag `--ops-port` and `TENURE_OPS_PORT` come first
+   */
+  readonly port?: number | false
   /** The address to listen on; `::` listens on IPv6 and, where the system allows it, on IPv4. @default '0.0.0.0' */
   readonly host?: string
   /** Registries of your own whose metrics are served as well, such as the global one of prom-client. @default none */
@@ -50,13 +53,14 @@ export function resolveOpsOptions(options: OpsOptions): ResolvedOpsOptions {
   if (typeof processMetrics !== 'boolean') {
     throw OptionsError.expected(`\`ops.processMetrics\` to be true or false`, processMetrics)
   }
-  const { port, clock = systemClock, logger = silentLogger } = options
+  const { port = 8080, clock = systemClock, logger = silentLogger } = options
   return { port, host, registries, checkTimeoutMs, processMetrics, clock, logger }
 }
 
 function assertPort(port: unknown): void {
-  if (port === false || (Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535)) return
-  throw OptionsError.expected(`\`ops.port\` to be a whole number from 0 to 65535 or false`, port)
+  if (port === undefined || port === false || (Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535))
+    return
+  throw OptionsError.expected(`\`ops.port\` to be a whole number from 0 to 65535, or false`, port)
 }
 
 function assertRegistries(registries: unknown): void {

@@ -1,7 +1,7 @@
-import type { Manager, Service, Term, TermExtension } from '@tenure/core'
+import type { CandidacyEvent, Extension, ExtensionHost, Term } from '@tenure/core'
 import { register, type Registry } from 'prom-client'
 import { TermLeaks } from './leaks/term-leaks.ts'
-import { defineFeatureGateMetrics } from './metrics/feature-gate-metrics.ts'
+import { showFeatureGates } from './metrics/feature-gate-metrics.ts'
 import { GateMetrics } from './metrics/gate-metrics.ts'
 import { LeaseMetrics } from './metrics/lease-metrics.ts'
 import { createMetricsPage } from './metrics/metrics-page.ts'
@@ -15,29 +15,23 @@ import { type OpsOptions, type ResolvedOpsOptions, resolveOpsOptions } from './o
 import { BoundedWaits } from './server/bounded-waits.ts'
 import { type MetricsPage, type OpsAddress, OpsServer } from './server/ops-server.ts'
 
-/** What the operations port shows of a manager. */
-export type ObservedManager = Pick<Manager, 'livez' | 'readyz' | 'candidacies' | 'featureGates' | 'on'>
-
-/** The operations port of one manager, or what a server of your own serves in its place. */
-export interface Ops {
-  /** Listens from its start to its stop. Goes first among the services, so that probes are answered while the others start. */
-  readonly service: Service
-  /** Gives every run of a controller the registry that `metrics(term)` returns. */
-  readonly extension: TermExtension
-  /** Metrics that live as long as the process. What is defined here is served; prom-client's global registry is not. */
+/**
+ * The operations port of one manager: an extension for `manager.use()`. Use it first, so that probes get answers while the other
+ * extensions start.
+ */
+export interface Ops extends Required<Extension> {
+  /**
+   * The registry for metrics that live as long as the process. The page serves what you define here. It does not serve prom-client's
+   * global registry: use the option `registries`.
+   */
   readonly registry: Registry
   /**
-   * The page that `/metrics` serves: the metrics of Tenure, of all terms, of the process and of `registries`. For a server of your
-   * own. Never rejects for a metric that fails: that one is left out.
+   * Makes the page that `/metrics` serves: the metrics of Tenure, of all terms, of the process and of `registries`. For a server of your
+   * own. A metric that fails is left out; this never rejects for it.
    */
   metrics(): Promise<MetricsPage>
-  /** Where the port is; undefined while the service is not running, and with `port: false`. */
+  /** Where the port listens; undefined while the manager does not run, and with `port: false`. */
   readonly address: OpsAddress | undefined
-  /**
-   * Serves the health checks and the metrics of a manager. Has to be called before the manager starts. Returns the function that
-   * ends the counting.
-   */
-  observe(manager: ObservedManager): () => void
 }
 
 /**
@@ -45,19 +39,17 @@ export interface Ops {
  *
  * @example
  * ```ts
- * const ops = createOps({ port: 8080 })
- * const manager = new Manager({ identity, lease, createLock, services: [ops.service], extensions: [ops.extension] })
- * ops.observe(manager)
+ * const manager = new Manager({ identity, lease, createLock }).use(createOps({ port: 8080 }))
  * ```
  * @throws OptionsError naming the option that is wrong.
  */
-export function createOps(options: OpsOptions): Ops {
+export function createOps(options: OpsOptions = {}): Ops {
   return new OpsPort(resolveOpsOptions(options))
 }
 
 class OpsPort implements Ops {
-  readonly service: Service
-  readonly extension: TermExtension
+  readonly name = 'ops'
+  readonly group = 'servers'
   readonly registry: ServedRegistry = new ServedRegistry()
   readonly #options: ResolvedOpsOptions
   readonly #server: OpsServer | undefined
@@ -67,14 +59,13 @@ class OpsPort implements Ops {
   readonly #termMetrics: TermMetrics
   readonly #gateMetrics: GateMetrics
   readonly #leaks: TermLeaks
-  readonly #showGates: (gates: Manager['featureGates']) => void
   readonly #stalls: StallMonitor
-  #manager: ObservedManager | undefined
+  #host: ExtensionHost | undefined
 
   constructor(options: ResolvedOpsOptions) {
     const { registry } = this
     this.#options = options
-    const candidacies = () => this.#manager?.candidacies ?? []
+    const candidacies = () => this.#host?.candidacies ?? []
     this.#leaseMetrics = new LeaseMetrics(registry, candidacies)
     this.#termMetrics = new TermMetrics({
       registry,
@@ -87,15 +78,12 @@ class OpsPort implements Ops {
       registry,
       terms: () => this.#runs.terms,
       metricNames: () => [registry, register].flatMap(namesIn),
-      healthCheckNames: () => [...(this.#manager?.livez.names ?? []), ...(this.#manager?.readyz.names ?? [])],
+      healthCheckNames: () => [...(this.#host?.livez.names ?? []), ...(this.#host?.readyz.names ?? [])],
     })
-    this.#showGates = defineFeatureGateMetrics(registry)
     this.#stalls = new StallMonitor(registry, options.clock, options.logger)
     this.#page = createMetricsPage({ collect: (waits) => this.#collect(waits), logger: options.logger })
     const { port } = options
     this.#server = port === false ? undefined : new OpsServer({ ...options, port, metricsPage: this.#page })
-    this.service = { name: 'ops', start: () => this.#start(), stop: () => this.#stop() }
-    this.extension = { attach: (term) => this.#attach(term) }
   }
 
   get address(): OpsAddress | undefined {
@@ -111,39 +99,36 @@ class OpsPort implements Ops {
     }
   }
 
-  observe(manager: ObservedManager): () => void {
-    this.#manager = manager
-    this.#server?.attach(manager)
-    this.#showGates(manager.featureGates)
-    return manager.on((event) => {
-      this.#leaseMetrics.observe(event)
-      this.#termMetrics.observe(event)
-      this.#leaks.observe(event)
-    })
-  }
-
   /** By now every candidacy is known. */
-  async #start(): Promise<void> {
-    await this.#server?.start()
+  async start(host: ExtensionHost): Promise<void> {
+    this.#host = host
+    await this.#server?.start(host)
     if (this.#ownsProcessMetrics) processMetrics()
+    showFeatureGates(this.registry, host.featureGates)
     this.#leaseMetrics.initialise()
     this.#termMetrics.initialise()
     this.#gateMetrics.start()
     this.#stalls.start()
   }
 
-  #attach(term: Term): () => void {
-    const detachments = [this.#leaks.attach(term), this.#runs.attach(term)]
-    return () => {
-      for (const detach of detachments) detach()
-    }
-  }
-
-  async #stop(): Promise<void> {
+  async stop(): Promise<void> {
     this.#stalls.stop()
     this.#leaks.stop()
     this.#gateMetrics.stop()
     await this.#server?.stop()
+  }
+
+  onEvent(event: CandidacyEvent): void {
+    this.#leaseMetrics.observe(event)
+    this.#termMetrics.observe(event)
+    this.#leaks.observe(event)
+  }
+
+  onTerm(term: Term): () => void {
+    const detachments = [this.#leaks.onTerm(term), this.#runs.onTerm(term)]
+    return () => {
+      for (const detach of detachments) detach()
+    }
   }
 
   async #collect(waits: BoundedWaits): Promise<readonly CollectedMetric[]> {

@@ -26,9 +26,8 @@ async function serve(fill: (checks: Checks) => void, clock?: Clock, logger: Logg
     GracefulLeaderTransition: { enabled: true, stage: 'BETA' },
     ReleaseLockOnExit: { enabled: true, stage: 'BETA' },
   } as const
-  ops.observe({ livez, readyz, candidacies: [], featureGates, on: () => () => {} })
-  await ops.service.start()
-  stops.push(() => ops.service.stop())
+  await ops.start({ identity: 'a', livez, readyz, candidacies: [], featureGates, stop: async () => {} })
+  stops.push(async () => ops.stop())
   return ops
 }
 

@@ -49,12 +49,10 @@ export function manage(options: ManagedOptions = {}): ManagedOps {
     identity: options.identity ?? 'replica-a',
     lease: { name: 'janitor' },
     createLock: ({ name }) => store.lock(name),
-    services: [ops.service],
-    extensions: [ops.extension],
     ...options.manager,
   })
   const events: CandidacyEvent[] = []
-  ops.observe(manager)
+  manager.use(ops)
   manager.on((event) => events.push(event))
   for (const controller of options.controllers ?? []) manager.register(controller)
   let running = Promise.resolve()

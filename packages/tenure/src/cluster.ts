@@ -1,5 +1,5 @@
 import type { KubeConfig } from '@kubernetes/client-node'
-import type { LeaseOptions, Lock, Logger, Service } from '@tenure/core'
+import type { Extension, LeaseOptions, Lock, Logger } from '@tenure/core'
 import {
   inClusterNamespace,
   KubeConfigError,
@@ -25,7 +25,7 @@ export interface ClusterOptions {
  *
  * Owns the connections of the lease traffic, which all leases share and nothing else uses.
  */
-export class Cluster implements Service {
+export class Cluster implements Extension {
   readonly name = 'cluster'
   readonly #options: ClusterOptions
   #kubeConfig: KubeConfig | undefined

@@ -1,28 +1,14 @@
 import type { KubeConfig } from '@kubernetes/client-node'
-import {
-  type Candidacy,
-  type LeaseOptions,
-  type Logger,
-  Manager,
-  type ManagerOptions,
-  safeLogger,
-  type Service,
-} from '@tenure/core'
-import { createOps, type Ops, TermRegistries } from '@tenure/ops'
+import { type Candidacy, type LeaseOptions, type Logger, Manager, type ManagerOptions, safeLogger } from '@tenure/core'
+import { createOps, type Ops, type OpsOptions, TermRegistries } from '@tenure/ops'
 import pino from 'pino'
 import { KubeConfigError } from '@tenure/kubernetes'
 import { Cluster } from './cluster.ts'
 import { exitCodeOf, exitProcess, exitWithCodeUnlessHandled } from './exit-code.ts'
-import { leaseEventService } from './lease-event-service.ts'
-import {
-  assertKubernetesNames,
-  type CreateManagerOptions,
-  type OpsOptions,
-  type ResolvedOptions,
-  resolveOptions,
-} from './options.ts'
+import { leaseEvents } from './lease-event-extension.ts'
+import { assertKubernetesNames, type CreateManagerOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import { standsTwice, watchExit } from './running-managers.ts'
-import { signalService } from './signals.ts'
+import { signalExtension } from './signals.ts'
 
 /**
  * Makes the manager of this process, with everything wired: Kubernetes, the operations port, signals, exit codes, logs.
@@ -64,7 +50,6 @@ export class ProcessManager extends Manager {
     super(options)
     this.ops = ops
     this.#cluster = cluster
-    ops?.observe(this)
   }
 
   /**
@@ -79,8 +64,7 @@ export class ProcessManager extends Manager {
 
   /** Also checks what Kubernetes takes for names and labels, where the leases are kept there. */
   override candidacy(lease: LeaseOptions): Candidacy {
-    // The lease of the manager itself, which comes before there are fields, was checked with all other options.
-    if (#cluster in this && this.#cluster !== undefined) assertKubernetesNames(lease)
+    if (this.#cluster !== undefined) assertKubernetesNames(lease)
     return super.candidacy(lease)
   }
 
@@ -104,32 +88,25 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
     if (standsTwice(manager, `${cluster?.server} ${lock.description}`)) warnOfSecond(logger, leaseOptions.name)
     return lock
   }
-  const theManager = (): Manager => manager
-  const ops = resolved.ops && createOps({ ...resolved.ops, logger })
-  const services: Service[] = []
-  if (options.signals !== false) services.push(signalService({ logger, stop: () => void manager.stop() }))
-  if (ops !== undefined) services.push(ops.service)
-  if (cluster !== undefined) services.push(cluster)
-  if (cluster !== undefined && options.events !== false) {
-    services.push(leaseEventService({ cluster, manager: theManager, identity, logger }))
-  }
-  services.push(...(options.services ?? []))
+  const ops = resolved.ops && createOps({ logger, ...resolved.ops })
   const manager: ProcessManager = new ProcessManager(
     {
       identity,
       lease,
       featureGates,
-      services,
       // The manager adds the identity to its lines by itself.
       logger: bareLogger,
       createLock,
-      // Controllers are the same with and without a port.
-      extensions: [ops === undefined ? new TermRegistries() : ops.extension],
       terminate: (error) => exitProcess(exitCodeOf(error)),
       ...supervision(options),
     },
     { ops, cluster },
   )
+  if (options.signals !== false) manager.use(signalExtension(logger))
+  // Controllers are the same with and without a port.
+  manager.use(ops ?? new TermRegistries())
+  if (cluster !== undefined) manager.use(cluster)
+  if (cluster !== undefined && options.events !== false) manager.use(leaseEvents({ cluster, identity, logger }))
   return manager
 }
 

@@ -6,6 +6,7 @@ export {
   Controller,
   ControllerFailedError,
   ControllerReturnedError,
+  ExtensionOverdueError,
   gatedFetch,
   IdentityTakenError,
   LeadershipEndedError,
@@ -19,7 +20,6 @@ export {
   OwnedExitError,
   ScopeClosedError,
   SelfWaitError,
-  ServiceOverdueError,
   TenureError,
   TermEndedError,
   TerminalError,
@@ -34,6 +34,7 @@ export {
   type ControllerFactory,
   type DrainOutcome,
   type EndReason,
+  type Extension,
   type FeatureGateSettings,
   type GroupOptions,
   type HealthCheck,
@@ -45,7 +46,6 @@ export {
   type Logger,
   type RegisterOptions,
   type RestartOptions,
-  type Service,
   type SpawnOptions,
   type StepDownOptions,
   type StepDownResult,
@@ -83,8 +83,9 @@ export {
   type MetricsPage,
   type MetricsSource,
   type Ops,
+  type OpsOptions,
 } from '@tenure/ops'
 export { createManager, ProcessManager } from './create-manager.ts'
 export { EXIT_CODE, exitCodeOf } from './exit-code.ts'
 export { lead } from './lead.ts'
-export type { CreateManagerOptions, OpsOptions } from './options.ts'
+export type { CreateManagerOptions } from './options.ts'

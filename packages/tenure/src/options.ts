@@ -9,7 +9,6 @@ import {
   type ManagerOptions,
   OptionsError,
   parseFeatureGates,
-  type Service,
 } from '@tenure/core'
 import {
   assertDnsLabel,
@@ -18,28 +17,13 @@ import {
   type KubeConfigLike,
   supportedKubeConfig,
 } from '@tenure/kubernetes'
-import type { MetricsSource } from '@tenure/ops'
+import type { OpsOptions } from '@tenure/ops'
 import { readEnvironment, readFlags, type TextSettings } from './environment.ts'
-
-/** Options of the operations port. */
-export interface OpsOptions {
-  /**
-   * TCP port; 0 takes any that is free, `false` none: then a server of your own serves `manager.ops.metrics()`, `manager.livez` and
-   * `manager.readyz`. @default flag `--ops-port`, `TENURE_OPS_PORT`, 8080
-   */
-  readonly port?: number | false
-  /** Address to listen on. @default '0.0.0.0', so that probes of the kubelet reach it */
-  readonly host?: string
-  /** Registries of your own whose metrics are served as well, such as the global one of prom-client. @default none */
-  readonly registries?: readonly MetricsSource[]
-}
 
 /**
  * Options of `createManager()`. Each beats the flag of the same meaning, which beats the environment, which beats the default.
  */
 export interface CreateManagerOptions extends Pick<ManagerOptions, 'onWedged' | 'restart' | 'groups' | 'watchdog'> {
-  /** Services of your own. Of each group, they start after those of Tenure. @default none */
-  readonly services?: readonly Service[]
   /** The lease to stand for. `name` may also come from `--lease` or `TENURE_LEASE`, `namespace` from `--namespace` or `TENURE_NAMESPACE`. */
   readonly lease?: Partial<LeaseOptions>
   /** Unique to this start of this process. @default `--identity`, `TENURE_IDENTITY`, `<POD_NAME or hostname>_<uuid>` */
@@ -75,7 +59,7 @@ export interface ResolvedOptions {
   readonly identity: string
   readonly kubeConfigPath: string | undefined
   readonly featureGates: FeatureGateSettings
-  readonly ops: Required<OpsOptions> | undefined
+  readonly ops: OpsOptions | undefined
   readonly logLevel: (typeof LOG_LEVELS)[number]
   readonly env: NodeJS.ProcessEnv
 }
@@ -99,11 +83,18 @@ const OPTION_NAMES = [
   'onWedged',
   'restart',
   'groups',
-  'services',
   'watchdog',
 ] as const satisfies (keyof CreateManagerOptions)[]
 
-const OPS_OPTION_NAMES = ['port', 'host', 'registries'] as const satisfies (keyof OpsOptions)[]
+const OPS_OPTION_NAMES = [
+  'port',
+  'host',
+  'registries',
+  'checkTimeoutMs',
+  'processMetrics',
+  'clock',
+  'logger',
+] as const satisfies (keyof OpsOptions)[]
 
 /** Fills in flags, environment and defaults, and checks every value. Does no I/O. @throws OptionsError naming what is wrong. */
 export function resolveOptions(options: CreateManagerOptions): ResolvedOptions {
@@ -131,7 +122,7 @@ export function resolveOptions(options: CreateManagerOptions): ResolvedOptions {
 }
 
 /** Checks what nothing else checks. */
-function assertTypes({ events, signals, ops, lease, featureGates, services, env, argv }: CreateManagerOptions): void {
+function assertTypes({ events, signals, ops, lease, featureGates, env, argv }: CreateManagerOptions): void {
   for (const [name, value] of Object.entries({ events, signals, 'lease.proveDeath': lease?.proveDeath })) {
     if (value === undefined || typeof value === 'boolean') continue
     throw OptionsError.expected(`\`${name}\` to be true or false`, value)
@@ -140,10 +131,7 @@ function assertTypes({ events, signals, ops, lease, featureGates, services, env,
     if (value === undefined || (typeof value === 'object' && value !== null)) continue
     throw OptionsError.expected(`\`${name}\` to be an object`, value)
   }
-  for (const [name, value] of Object.entries({ services, argv })) {
-    if (value === undefined || Array.isArray(value)) continue
-    throw OptionsError.expected(`\`${name}\` to be an array`, value)
-  }
+  if (argv !== undefined && !Array.isArray(argv)) throw OptionsError.expected('`argv` to be an array', argv)
   if (ops !== undefined && ops !== false && (typeof ops !== 'object' || ops === null)) {
     throw OptionsError.expected('`ops` to be an object such as `{ port: 8080 }`, or false', ops)
   }
@@ -193,15 +181,11 @@ function resolveIdentity(identity: string | undefined, env: NodeJS.ProcessEnv): 
   throw OptionsError.expected(`\`identity\` to be a text that is not empty`, resolved)
 }
 
-function resolveOps(ops: OpsOptions, text: string | undefined): Required<OpsOptions> {
-  assertKnownKeys('`ops`', ops, OPS_OPTION_NAMES)
-  const given: unknown = ops.port ?? text ?? 8080
-  const port = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given
-  const isPort = typeof port === 'number' && Number.isInteger(port) && port >= 0 && port <= 65_535
-  if (!isPort && port !== false) {
-    throw OptionsError.expected(`\`ops.port\` to be a TCP port between 0 and 65535`, given)
-  }
-  return { port, host: ops.host ?? '0.0.0.0', registries: ops.registries ?? [] }
+/** The operations port itself checks everything else. */
+function resolveOps(ops: OpsOptions, text: string | undefined): OpsOptions {
+  if (ops.port !== undefined || text === undefined) return ops
+  if (/^\d+$/.test(text)) return { ...ops, port: Number(text) }
+  throw OptionsError.expected(`\`ops.port\` to be a TCP port between 0 and 65535`, text)
 }
 
 function resolveLogLevel(level: string): (typeof LOG_LEVELS)[number] {

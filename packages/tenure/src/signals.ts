@@ -1,14 +1,7 @@
-import type { Logger, Service } from '@tenure/core'
+import type { Extension, Logger } from '@tenure/core'
 import { EXIT_CODE, exitProcess } from './exit-code.ts'
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
-
-/** What the signal handlers act on. */
-export interface SignalOptions {
-  readonly logger: Logger
-  /** Called at the first signal. */
-  readonly stop: () => void
-}
 
 /**
  * SIGTERM and SIGINT stop the manager; a second one ends the process at once. Handlers are there only while the manager runs.
@@ -16,7 +9,8 @@ export interface SignalOptions {
  * A framework that handles signals as well, such as NestJS, removes its listener once it has shut down and sends the signal to the
  * process again. So one signal is ignored for each listener that was there at the first signal and has gone since.
  */
-export function signalService({ logger, stop }: SignalOptions): Service {
+export function signalExtension(logger: Logger): Extension {
+  let stop = () => {}
   let excess = 0
   let first: { readonly signal: NodeJS.Signals; readonly others: readonly unknown[] } | undefined
   const onSignal = (signal: NodeJS.Signals) => {
@@ -38,11 +32,12 @@ export function signalService({ logger, stop }: SignalOptions): Service {
   }
   return {
     name: 'signals',
-    start: async () => {
+    start: (host) => {
+      stop = () => void host.stop()
       // Before the others: a listener for one signal only is taken out as it is called.
       for (const signal of SIGNALS) process.prependListener(signal, onSignal)
     },
-    stop: async () => {
+    stop: () => {
       for (const signal of SIGNALS) process.removeListener(signal, onSignal)
     },
   }

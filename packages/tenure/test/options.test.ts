@@ -56,7 +56,6 @@ describe('the options of createManager', () => {
     ['a bad namespace', { lease: { name: 'x', namespace: 'a.b' } }, /`lease.namespace`.*`a.b`/],
     ['a bad label', { lease: { name: 'x', labels: { team: 'a b' } } }, /`lease.labels\['team'\]`.*`a b`/],
     ['an empty identity', { identity: ' ' }, /`identity`/],
-    ['a port out of range', { ops: { port: 70_000 } }, /`ops.port`.*`70000`/],
     ['a port that is no number', { env: { TENURE_OPS_PORT: 'http' } }, /`ops.port`.*`http`/],
     ['an unknown log level', { logLevel: 'loud' }, /`logLevel`.*`loud`/],
   ])('refuse %s', (_what, options, message) => {

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { silentLogger } from '@tenure/core'
-import { signalService } from '../src/signals.ts'
+import { HealthProbe, resolveFeatureGates, silentLogger } from '@tenure/core'
+import { signalExtension } from '../src/signals.ts'
 
-const stop = vi.fn<() => void>()
+const stop = vi.fn<() => Promise<void>>()
 const exit = vi.spyOn(process, 'exit').mockImplementation((() => {}) as never)
 
 /** What Node does when the signal comes. */
@@ -61,7 +61,16 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('A second %s', (signal) => {
 })
 
 async function started() {
-  const service = signalService({ logger: silentLogger, stop })
-  await service.start()
-  return service
+  const extension = signalExtension(silentLogger)
+  const probe = new HealthProbe()
+  const host = {
+    identity: 'a',
+    livez: probe,
+    readyz: probe,
+    candidacies: [],
+    featureGates: resolveFeatureGates(),
+    stop,
+  }
+  await extension.start?.(host)
+  return { stop: async () => extension.stop?.() }
 }

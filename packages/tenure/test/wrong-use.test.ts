@@ -169,9 +169,29 @@ describe('a wrong use', () => {
       'Expected `needsLeadership` to be true or false',
     ],
     [
-      '`services` that is one service',
-      () => manager({ services: {} }),
-      'Expected `services` to be an array, got `{}` (object)',
+      'a port out of range',
+      () => manager({ ops: { port: 70_000 } }),
+      'Expected `ops.port` to be a whole number from 0 to 65535, or false, got `70000` (number)',
+    ],
+    [
+      'an extension that does nothing',
+      () => manager({}).use({ name: 'web' }),
+      'Expected extension `web` to have one of start, stop, onEvent, onTerm, got none',
+    ],
+    [
+      'an extension without a name',
+      () => manager({}).use({ start: () => {} } as never),
+      'Expected the `name` of an extension to be a text that is not empty, got `undefined`',
+    ],
+    [
+      'an extension whose method is no function',
+      () => manager({}).use({ name: 'web', stop: true as never }),
+      'Expected `stop` of extension `web` to be a function, got `true` (boolean)',
+    ],
+    [
+      'an array of extensions',
+      () => manager({}).use('web' as never),
+      'Expected `use()` to be given an extension, got `web` (string)',
     ],
     [
       'the console as the logger',

@@ -1,119 +1,53 @@
 import { AlreadyStartedError } from '../already-started-error.ts'
 import { Candidacy, type StepDownResult } from '../candidacy/candidacy.ts'
-import type { WedgedPolicy } from '../candidacy/candidacy-options.ts'
 import type { CandidacyEvent, CandidacyState } from '../candidacy/events.ts'
 import { LEASE_OPTION_NAMES, type LeaseOptions, resolveCleanupTimeoutMs } from '../candidacy/lease-options.ts'
 import type { LeadershipLostError, WedgedError } from '../candidacy/wedged-error.ts'
 import type { ControllerFactory } from '../controller/controller.ts'
 import { REGISTER_OPTION_NAMES, type RegisterOptions } from '../controller/registration.ts'
-import { resolveRestartOptions, type RestartOptions } from '../controller/restart-options.ts'
 import { resolveTimingOptions } from '../election/timing-options.ts'
 import { errorOf } from '../error-of.ts'
-import { type FeatureGates, type FeatureGateSettings, resolveFeatureGates } from '../feature-gates.ts'
+import type { FeatureGates } from '../feature-gates.ts'
 import { HealthProbe } from '../health/health-probe.ts'
 import { HealthRegistry } from '../health/health-registry.ts'
-import type { Lock } from '../lock/lock.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
 import { assertBoolean, assertOneOf } from '../options/one-of.ts'
 import { OptionsError } from '../options/options-error.ts'
-import { type Clock, systemClock } from '../ports/clock.ts'
-import { type Logger, silentLogger } from '../ports/logger.ts'
-import { type Random, systemRandom } from '../ports/random.ts'
-import { safeLogger } from '../ports/safe-logger.ts'
 import type { TaskScope } from '../term/task-scope.ts'
-import type { TermExtension } from '../term/term-extension.ts'
 import type { StepDownOptions } from '../term/term.ts'
 import { textOf } from '../text-of.ts'
 import { Watchdog, type WatchdogOptions } from '../watchdog/watchdog.ts'
 import { AlwaysOn } from './always-on.ts'
-import { type GroupOptions, type ResolvedGroupOptions, resolveGroupOptions } from './group-options.ts'
-import { RunningServices } from './running-services.ts'
-import { type Service, SERVICE_GROUPS } from './service.ts'
+import type { Extension, ExtensionHost } from './extension.ts'
+import { Extensions } from './extensions.ts'
+import { type ManagerOptions, type ResolvedManagerOptions, resolveManagerOptions } from './manager-options.ts'
+import { readinessChecks } from './readiness.ts'
 
 /** How many candidacies are started in one go, and how long the next ones wait. */
 const STARTED_AT_ONCE = 10
 const START_PAUSE_MS = 20
 
-/** Options of a {@link Manager}. */
-export interface ManagerOptions {
-  /** Unique to this start of this process. */
-  readonly identity: string
-  /** The lease that `register()` is about. Others are added with `candidacy()`. */
-  readonly lease: LeaseOptions
-  /** Makes the lock of a lease. Called once for each lease, after the services have started. */
-  readonly createLock: (lease: LeaseOptions) => Lock
-  /** @default every gate at its default */
-  readonly featureGates?: FeatureGateSettings
-  /** What to do about a drain that does not end in time. @default 'exit' */
-  readonly onWedged?: WedgedPolicy
-  /**
-   * A thread that ends the process when a term was not confirmed by `validUntil`, as when the event loop is blocked. It needs
-   * worker threads. With it, a wedged term may end by SIGKILL instead of with an exit code. @default false
-   */
-  readonly watchdog?: boolean | WatchdogOptions
-  /** How often failed controllers are restarted. */
-  readonly restart?: RestartOptions
-  /** Started in order before anything stands for election, stopped in reverse after everything else. @default none */
-  readonly services?: readonly Service[]
-  /** How long each group may take to stop. */
-  readonly groups?: GroupOptions
-  /** @default none */
-  readonly extensions?: readonly TermExtension[]
-  /**
-   * Ends the process at once. Called when that is the only way left to keep two leaders apart. Where none is given, `start()`
-   * rejects and the caller must see to it.
-   */
-  readonly terminate?: (error: LeadershipLostError | WedgedError) => void
-  /** @default a logger that drops every line */
-  readonly logger?: Logger
-  /** @default that of this machine */
-  readonly clock?: Clock
-  /** @default that of this process */
-  readonly random?: Random
-}
-
-const MANAGER_OPTION_NAMES = [
-  'identity',
-  'lease',
-  'createLock',
-  'featureGates',
-  'onWedged',
-  'watchdog',
-  'restart',
-  'services',
-  'groups',
-  'extensions',
-  'terminate',
-  'logger',
-  'clock',
-  'random',
-] as const satisfies (keyof ManagerOptions)[]
-
 /**
- * One per process: its candidacies, its controllers that need no leadership, its services, and their order of start and stop.
+ * One per process: its candidacies, its always-on controllers, its extensions, and their order of start and stop.
  *
- * Starts services, then always-on controllers, then stands for election; stops in reverse, so that a term drains while all that
- * it relies on is still there.
+ * Starts extensions, then always-on controllers, then stands for election. Stops in reverse, so that a term drains while everything it
+ * uses still runs.
  */
-export class Manager implements AsyncDisposable {
+export class Manager implements ExtensionHost, AsyncDisposable {
   readonly identity: string
   readonly featureGates: FeatureGates
   /** What `/livez` serves: fails only for what a restart of the process would mend. */
   readonly livez: HealthProbe = new HealthProbe()
   /** What `/readyz` serves. Never depends on leading. */
   readonly readyz: HealthProbe = new HealthProbe()
-  readonly #options: ManagerOptions
-  readonly #clock: Clock
-  readonly #logger: Logger
+  readonly #options: ResolvedManagerOptions
   readonly #candidacies: Candidacy[] = []
   readonly #listeners = new Set<(event: CandidacyEvent) => void>()
+  readonly #extensions: Extensions
   readonly #alwaysOn: AlwaysOn
-  readonly #groups: ResolvedGroupOptions
-  readonly #services: RunningServices
   readonly #stopRequested = Promise.withResolvers<void>()
   readonly #beyondStopping = Promise.withResolvers<void>()
   readonly #failures: Error[] = []
-  readonly #watchdogOptions: WatchdogOptions | undefined
   #watchdog: Watchdog | undefined
   #running: Promise<void> | undefined
   #stopping: Promise<void> | undefined
@@ -121,42 +55,21 @@ export class Manager implements AsyncDisposable {
 
   /** Checks all options; does no I/O and starts nothing. @throws OptionsError naming the option that is wrong. */
   constructor(options: ManagerOptions) {
-    assertKnownKeys('the options of a Manager', options, MANAGER_OPTION_NAMES, { lease: LEASE_OPTION_NAMES })
-    if (typeof options.identity !== 'string' || options.identity.trim() === '') {
-      throw OptionsError.expected(`\`identity\` to be a text that is not empty`, options.identity)
-    }
-    if (typeof options.createLock !== 'function') {
-      throw OptionsError.expected('`createLock` to be a function that makes the lock of a lease', options.createLock)
-    }
-    this.#options = options
-    this.identity = options.identity
-    this.featureGates = resolveFeatureGates(options.featureGates)
-    assertOneOf('onWedged', options.onWedged, ['exit', 'hold', 'abandon'])
-    this.#watchdogOptions = resolveWatchdogOptions(options.watchdog)
-    this.#clock = options.clock ?? systemClock
-    this.#logger = safeLogger(options.logger ?? silentLogger).child({ identity: options.identity })
-    this.#groups = resolveGroupOptions(options.groups)
-    const { services = [] } = options
-    if (!Array.isArray(services)) throw OptionsError.expected('`services` to be an array', services)
-    for (const service of services) assertOneOf('group', service.group, SERVICE_GROUPS)
-    this.#services = new RunningServices({
-      services,
-      groups: this.#groups,
-      clock: this.#clock,
-      onFailure: (error) => this.#fail(error),
-    })
+    const resolved = resolveManagerOptions(options)
+    const { identity, featureGates, groups } = resolved
+    const onFailure = (error: unknown) => this.#fail(error)
+    this.#options = resolved
+    this.identity = identity
+    this.featureGates = featureGates
+    this.#extensions = new Extensions({ groups, clock: resolved.clock, onFailure })
     this.#alwaysOn = new AlwaysOn({
-      timing: this.#groups.alwaysOn,
-      identity: options.identity,
-      clock: this.#clock,
-      random: options.random ?? systemRandom,
-      logger: this.#logger,
-      restart: resolveRestartOptions(options.restart),
-      extensions: options.extensions ?? [],
-      onFailure: (error) => this.#fail(error),
+      ...resolved,
+      timing: groups.alwaysOn,
+      extensions: this.#extensions.termExtensions,
+      onFailure,
       onWedged: (error) => this.#fatal(error),
     })
-    this.candidacy(options.lease)
+    this.#addCandidacy(options.lease)
     this.#registerChecks()
   }
 
@@ -185,23 +98,22 @@ export class Manager implements AsyncDisposable {
   }
 
   /**
+   * Adds an extension, before `start()`: a server, a cache, an observer, or what every term gets.
+   * @throws AlreadyStartedError after the start. @throws OptionsError for a value that is no extension, or that was added before.
+   */
+  use(extension: Extension): this {
+    this.#assertNotStarted('use()')
+    this.#extensions.use(extension)
+    return this
+  }
+
+  /**
    * Stands for another lease, with controllers of its own.
-   * @throws OptionsError when the lease is stood for already or an option is wrong. @throws AlreadyStartedError after the start.
+   * @throws OptionsError when the manager stands for the lease already or an option is wrong. @throws AlreadyStartedError after the start.
    */
   candidacy(lease: LeaseOptions): Candidacy {
     this.#assertNotStarted('candidacy()')
-    assertKnownKeys('`lease`', lease, LEASE_OPTION_NAMES)
-    assertBoolean('proveDeath', lease.proveDeath)
-    assertOneOf('missingLease', lease.missingLease, ['create', 'wait'])
-    if (typeof lease.name !== 'string' || lease.name === '') {
-      throw OptionsError.expected(`\`lease.name\` to be a text that is not empty`, lease.name)
-    }
-    if (this.#candidacies.some((other) => other.lease === lease.name)) {
-      throw new OptionsError(`Expected every lease to be stood for once, got \`${lease.name}\` twice`)
-    }
-    const candidacy = this.#createCandidacy(lease)
-    this.#candidacies.push(candidacy)
-    return candidacy
+    return this.#addCandidacy(lease)
   }
 
   /**
@@ -279,8 +191,8 @@ export class Manager implements AsyncDisposable {
 
   async #run(): Promise<void> {
     try {
-      if (this.#watchdogOptions !== undefined) this.#watchdog = await this.#startWatchdog(this.#watchdogOptions)
-      await this.#services.start(() => this.#isStopping)
+      if (this.#options.watchdog !== undefined) this.#watchdog = await this.#startWatchdog(this.#options.watchdog)
+      await this.#extensions.start(this, () => this.#isStopping)
       if (!this.#isStopping) {
         this.#alwaysOn.start()
         this.#startCandidacies().catch((error: unknown) => this.#fail(error))
@@ -295,7 +207,7 @@ export class Manager implements AsyncDisposable {
       this.#stopWork().then(() => true),
       this.#beyondStopping.promise.then(() => false),
     ])
-    await this.#services.stop()
+    await this.#extensions.stop()
     // Over tasks that are beyond stopping the watchdog goes on.
     if (isStopped) await this.#watchdog?.stop()
     this.#listeners.clear()
@@ -316,7 +228,7 @@ export class Manager implements AsyncDisposable {
 
   async #pauseUnlessStopping(delayMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = this.#clock.setTimer(delayMs, resolve)
+    const timer = this.#options.clock.setTimer(delayMs, resolve)
     await Promise.race([promise, this.#stopRequested.promise])
     timer.cancel()
   }
@@ -331,19 +243,19 @@ export class Manager implements AsyncDisposable {
     return Watchdog.start({
       ...options,
       names: this.#candidacies.map(({ lease }) => lease),
-      clock: this.#clock,
-      logger: this.#logger,
+      clock: this.#options.clock,
+      logger: this.#options.logger,
       onDied: (error) => this.#fail(error),
     })
   }
 
   /** A listener that fails keeps nobody else from hearing. */
   #tell(event: CandidacyEvent): void {
-    for (const listener of this.#listeners) {
+    for (const listener of [...this.#extensions.listeners, ...this.#listeners]) {
       try {
         listener(event)
       } catch (err) {
-        this.#logger.error({ lease: event.lease, event: event.kind, err }, `a listener failed: ${textOf(err)}`)
+        this.#options.logger.error({ lease: event.lease, event: event.kind, err }, `a listener failed: ${textOf(err)}`)
       }
     }
   }
@@ -351,13 +263,13 @@ export class Manager implements AsyncDisposable {
   /** The manager stops in order, and `start()` rejects with what has failed. */
   #fail(cause: unknown): void {
     const error = errorOf(cause)
-    this.#logger.error({ event: 'failed', err: error }, textOf(error))
+    this.#options.logger.error({ event: 'failed', err: error }, textOf(error))
     this.#failures.push(error)
     this.#stopRequested.resolve()
   }
 
   #fatal(error: LeadershipLostError | WedgedError): void {
-    this.#logger.error({ event: 'fatal', err: error }, error.message)
+    this.#options.logger.error({ event: 'fatal', err: error }, error.message)
     try {
       if (this.#options.terminate !== undefined) return this.#options.terminate(error)
     } catch (cause) {
@@ -367,25 +279,37 @@ export class Manager implements AsyncDisposable {
     this.#beyondStopping.resolve()
   }
 
+  #addCandidacy(lease: LeaseOptions): Candidacy {
+    assertKnownKeys('`lease`', lease, LEASE_OPTION_NAMES)
+    assertBoolean('proveDeath', lease.proveDeath)
+    assertOneOf('missingLease', lease.missingLease, ['create', 'wait'])
+    if (typeof lease.name !== 'string' || lease.name === '') {
+      throw OptionsError.expected(`\`lease.name\` to be a text that is not empty`, lease.name)
+    }
+    if (this.#candidacies.some((other) => other.lease === lease.name)) {
+      throw new OptionsError(`Expected every lease to be stood for once, got \`${lease.name}\` twice`)
+    }
+    const candidacy = this.#createCandidacy(lease)
+    this.#candidacies.push(candidacy)
+    return candidacy
+  }
+
   #createCandidacy(lease: LeaseOptions): Candidacy {
+    const { identity, featureGates, groups, createLock, ...shared } = this.#options
     const candidacy = new Candidacy({
+      ...shared,
       lease,
-      createLock: () => this.#options.createLock(lease),
+      createLock: () => createLock(lease),
       config: {
-        identity: this.identity,
+        identity,
         timing: resolveTimingOptions(lease),
-        releaseOnExit: this.featureGates.ReleaseLockOnExit.enabled,
+        releaseOnExit: featureGates.ReleaseLockOnExit.enabled,
         missingLease: lease.missingLease ?? 'create',
       },
       cleanupTimeoutMs: resolveCleanupTimeoutMs(lease),
-      warmUpStopTimeoutMs: this.#groups.warmUp.stopTimeoutMs,
-      gates: this.featureGates,
-      onWedged: this.#options.onWedged ?? 'exit',
-      clock: this.#clock,
-      random: this.#options.random ?? systemRandom,
-      logger: this.#logger,
-      restart: resolveRestartOptions(this.#options.restart),
-      extensions: this.#options.extensions ?? [],
+      warmUpStopTimeoutMs: groups.warmUp.stopTimeoutMs,
+      gates: featureGates,
+      extensions: this.#extensions.termExtensions,
       guard: () => this.#watchdog?.guard(lease.name),
       onEvent: (event) => this.#tell(event),
       onFailure: (error) => this.#fail(error),
@@ -400,26 +324,7 @@ export class Manager implements AsyncDisposable {
     live.register('ping', () => {})
     this.livez.add(live)
     this.livez.add(this.#alwaysOn.health)
-    const ready = new HealthRegistry()
-    ready.register('lease-observed', () => this.#assertLeasesObserved())
-    ready.register('lease-writable', () => this.#assertLeasesWritable())
-    ready.register('shutdown', () => {
-      if (this.#isStopping) throw new Error('the process is shutting down')
-    })
-    this.readyz.add(ready)
-  }
-
-  #assertLeasesWritable(): void {
-    const refused = this.#candidacies.find((candidacy) => candidacy.refusal !== undefined)
-    if (refused?.refusal === undefined) return
-    throw new Error(`the lease \`${refused.lease}\` cannot be acquired: ${refused.refusal.message}`)
-  }
-
-  #assertLeasesObserved(): void {
-    const waiting = this.#candidacies.find((candidacy) => !candidacy.hasObservedLease)
-    if (waiting === undefined) return
-    const cause = waiting.lastProblem === undefined ? '' : `: ${textOf(waiting.lastProblem)}`
-    throw new Error(`the lease \`${waiting.lease}\` has not been seen yet${cause}`)
+    this.readyz.add(readinessChecks({ candidacies: this.#candidacies, isStopping: () => this.#isStopping }))
   }
 }
 
@@ -429,15 +334,4 @@ function oneOf(failures: readonly Error[]): Error {
   if (first !== undefined && failures.length === 1) return first
   const messages = failures.map(textOf).join('; ')
   return new AggregateError(failures, `${failures.length} failures: ${messages}`, { cause: first })
-}
-
-function resolveWatchdogOptions(value: boolean | WatchdogOptions = false): WatchdogOptions | undefined {
-  if (typeof value === 'boolean') return value ? {} : undefined
-  if (typeof value !== 'object' || value === null) {
-    throw OptionsError.expected(`\`watchdog\` to be true, false or options`, value)
-  }
-  assertKnownKeys('`watchdog`', value, ['markerFile'])
-  const { markerFile } = value
-  if (markerFile === undefined || (typeof markerFile === 'string' && markerFile !== '')) return value
-  throw OptionsError.expected(`\`watchdog.markerFile\` to be the path of a file`, markerFile)
 }

@@ -6,7 +6,7 @@ import type { Controller } from '../../src/controller/controller.ts'
 import { MemoryLeaseStore } from '../../src/lock/memory-lock.ts'
 import { Manager } from '../../src/manager/manager.ts'
 import type { Logger } from '../../src/ports/logger.ts'
-import type { TermExtension } from '../../src/term/term-extension.ts'
+import type { Extension } from '../../src/manager/extension.ts'
 import type { Term } from '../../src/term/term.ts'
 import { BreakableLock } from '../support/breakable-lock.ts'
 import { HOSTILE_VALUES } from '../support/hostile-values.ts'
@@ -18,6 +18,7 @@ const PLACES = [
   'run',
   'cleanup',
   'listener of the manager',
+  'listener of the extension',
   'logger',
   'extension at the start',
   'extension at the end',
@@ -27,7 +28,7 @@ const PLACES = [
   'health check',
   'thenable',
   'then of a promise',
-  'service at the end',
+  'stop of the extension',
 ] as const
 type Place = (typeof PLACES)[number]
 
@@ -59,10 +60,9 @@ class HostileReplica {
       random: () => 0,
       createLock: () => this.lock,
       logger: this.#logger(),
-      extensions: [this.#extension()],
-      services: [{ name: 'service', start: async () => {}, stop: async () => this.throwAt('service at the end') }],
       terminate: () => {},
     })
+    this.manager.use(this.#extension())
     this.manager.on(() => this.throwAt('listener of the manager'))
     this.manager.on((event) => this.events.push(event))
     this.manager.register(() => this.#controller(), { warmUp: 'following' })
@@ -126,9 +126,12 @@ class HostileReplica {
     return value as Promise<void>
   }
 
-  #extension(): TermExtension {
+  #extension(): Extension {
     return {
-      attach: () => {
+      name: 'hostile',
+      stop: () => this.throwAt('stop of the extension'),
+      onEvent: () => this.throwAt('listener of the extension'),
+      onTerm: () => {
         this.throwAt('extension at the start')
         return () => this.throwAt('extension at the end')
       },

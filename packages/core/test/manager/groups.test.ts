@@ -1,13 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { untilEnd } from '../support/replica.ts'
-import { createManager, janitor, service } from '../support/virtual-manager.ts'
+import { createManager, extension, janitor } from '../support/virtual-manager.ts'
 import { never } from '../support/never.ts'
 
 describe('The groups of a manager', () => {
   test('start in order, servers, caches, always-on, warm-up, leaders, and stop in reverse', async () => {
     const log: string[] = []
     const { manager, clock, store } = createManager({
-      services: [service('cache', log, { group: 'caches' }), service('server', log), service('second server', log)],
+      extensions: [
+        extension('cache', log, { group: 'caches' }),
+        extension('server', log),
+        extension('second server', log),
+      ],
     })
     const logged = (name: string) => async (term: Parameters<typeof untilEnd>[0]) => {
       log.push(`start ${name}`)
@@ -67,9 +71,9 @@ describe('The groups of a manager', () => {
         caches: { stopTimeoutMs: 1000 },
         alwaysOn: { drainTimeoutMs: 1000, abortGraceMs: 1000 },
       },
-      services: [
-        service('server', [], slow('server', 900)),
-        service('cache', [], { group: 'caches', ...slow('cache', 900) }),
+      extensions: [
+        extension('server', [], slow('server', 900)),
+        extension('cache', [], { group: 'caches', ...slow('cache', 900) }),
       ],
     })
     const lingering = () =>
@@ -88,16 +92,16 @@ describe('The groups of a manager', () => {
     expect(log).toEqual(['stopped cache at 4700', 'stopped server at 5600'])
   })
 
-  test('do not wait for a service that is overdue: the rest is told to stop, and the start rejects with its name', async () => {
+  test('do not wait for an extension that is overdue: the rest is told to stop, and the start rejects with its name', async () => {
     const log: string[] = []
     const { manager, clock } = createManager({
       groups: { servers: { stopTimeoutMs: 1000 } },
-      services: [service('first', log), service('stuck', log, { stop: never })],
+      extensions: [extension('first', log), extension('stuck', log, { stop: never })],
     })
     const running = manager.start()
     const rejection = expect(running).rejects.toMatchObject({
-      code: 'SERVICE_OVERDUE',
-      message: 'Service `stuck` did not stop within the 1000 ms of the group `servers`',
+      code: 'EXTENSION_OVERDUE',
+      message: 'Extension `stuck` did not stop within the 1000 ms of the group `servers`',
     })
     await clock.runAllMicrotasks()
     void manager.stop()
@@ -107,8 +111,8 @@ describe('The groups of a manager', () => {
   })
 
   test('that fail more than once have all of it told, the first as the cause', async () => {
-    const failing = (name: string) => service(name, [], { stop: () => Promise.reject(new Error(name)) })
-    const { manager, clock } = createManager({ services: [failing('a'), failing('b')] })
+    const failing = (name: string) => extension(name, [], { stop: () => Promise.reject(new Error(name)) })
+    const { manager, clock } = createManager({ extensions: [failing('a'), failing('b')] })
     const running = manager.start()
     const rejection = expect(running).rejects.toMatchObject({
       message: '2 failures: b; a',

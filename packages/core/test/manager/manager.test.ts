@@ -1,16 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { Controller } from '../../src/controller/controller.ts'
 import { MemoryLeaseStore } from '../../src/lock/memory-lock.ts'
-import type { ManagerOptions } from '../../src/manager/manager.ts'
 import { BreakableLock } from '../support/breakable-lock.ts'
 import { untilEnd } from '../support/replica.ts'
-import { createManager, janitor, service } from '../support/virtual-manager.ts'
+import { createManager, extension, janitor } from '../support/virtual-manager.ts'
 import { never } from '../support/never.ts'
 
 describe('A manager', () => {
   test('does nothing before it is started', async () => {
     const log: string[] = []
-    const { clock, locks, manager } = createManager({ services: [service('a', log)] })
+    const { clock, locks, manager } = createManager({ extensions: [extension('a', log)] })
     manager.register(() => janitor())
     await clock.advance(60_000)
     expect([log, locks, clock.pendingTimers]).toEqual([[], [], 0])
@@ -45,9 +44,9 @@ describe('A manager', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  test('starts services in order, then always-on controllers, then stands; and stops in reverse', async () => {
+  test('starts extensions in order, then always-on controllers, then stands; and stops in reverse', async () => {
     const log: string[] = []
-    const { manager, clock } = createManager({ services: [service('a', log), service('b', log)] })
+    const { manager, clock } = createManager({ extensions: [extension('a', log), extension('b', log)] })
     const logging = (name: string): Controller => ({
       name,
       run: async (term) => {
@@ -83,7 +82,7 @@ describe('A manager', () => {
 
   test('gives the same promise to all who stop it, and that never rejects', async () => {
     const { manager } = createManager({
-      services: [service('bad', [], { start: () => Promise.reject(new Error('port in use')) })],
+      extensions: [extension('bad', [], { start: () => Promise.reject(new Error('port in use')) })],
     })
     const running = manager.start()
     const stops = [manager.stop(), manager.stop()]
@@ -117,13 +116,13 @@ describe('A manager', () => {
     await running
   })
 
-  test('rejects with the cause and leaves nothing when a service cannot start', async () => {
+  test('rejects with the cause and leaves nothing when an extension cannot start', async () => {
     const log: string[] = []
     const { manager, clock, locks } = createManager({
-      services: [
-        service('a', log),
-        service('bad', log, { start: () => Promise.reject(new Error('port in use')) }),
-        service('c', log),
+      extensions: [
+        extension('a', log),
+        extension('bad', log, { start: () => Promise.reject(new Error('port in use')) }),
+        extension('c', log),
       ],
     })
     manager.register(() => janitor()).register(() => janitor(), { needsLeadership: false })
@@ -132,10 +131,13 @@ describe('A manager', () => {
     expect([locks, clock.pendingTimers]).toEqual([[], 0])
   })
 
-  test('stops the other services when one fails to stop, and rejects with that', async () => {
+  test('stops the other extensions when one fails to stop, and rejects with that', async () => {
     const log: string[] = []
     const { manager, clock } = createManager({
-      services: [service('a', log), service('bad', log, { stop: () => Promise.reject(new Error('stuck socket')) })],
+      extensions: [
+        extension('a', log),
+        extension('bad', log, { stop: () => Promise.reject(new Error('stuck socket')) }),
+      ],
     })
     const running = manager.start()
     await clock.runAllMicrotasks()
@@ -323,9 +325,9 @@ describe('A manager', () => {
     expect(errors).toMatchObject([{ code: 'WEDGED', tasks: [{ name: 'run', controller: 'janitor', ageMs: 24_000 }] }])
   })
 
-  test('starts no controller when it was stopped while its services start', async () => {
+  test('starts no controller when it was stopped while its extensions start', async () => {
     const ready = Promise.withResolvers<void>()
-    const { manager, locks } = createManager({ services: [service('slow', [], { start: () => ready.promise })] })
+    const { manager, locks } = createManager({ extensions: [extension('slow', [], { start: () => ready.promise })] })
     let built = 0
     manager.register(() => (built++, janitor()), { needsLeadership: false }).register(() => (built++, janitor()))
     const running = manager.start()
@@ -342,7 +344,7 @@ describe('A manager', () => {
         close: () => Promise.reject(new Error('stuck socket')),
       })
     const { manager, clock } = createManager({
-      services: [service('a', log)],
+      extensions: [extension('a', log)],
       createLock: (lease) => failing(lease.name),
     })
     const running = manager.start()
@@ -366,7 +368,7 @@ describe('A manager', () => {
 })
 
 describe('The options of a manager', () => {
-  test.each<[Partial<ManagerOptions>, string]>([
+  test.each<[Parameters<typeof createManager>[0], string]>([
     [{ identity: '' }, 'Expected `identity` to be a text that is not empty, got ``'],
     [{ identity: ' ' }, 'Expected `identity` to be a text that is not empty'],
     [{ lease: { name: '' } }, 'Expected `lease.name` to be a text that is not empty'],
@@ -381,7 +383,7 @@ describe('The options of a manager', () => {
     [{ groups: { caches: { stopTimeoutMs: Number.NaN } } }, 'Expected `groups.caches.stopTimeoutMs`'],
     [{ groups: { alwaysOn: { drainTimeoutMs: -1 } } }, 'Expected `groups.alwaysOn.drainTimeoutMs`'],
     [
-      { services: [{ ...service('a', []), group: 'webhooks' as never }] },
+      { extensions: [{ ...extension('a', []), group: 'webhooks' as never }] },
       'Expected `group` to be one of servers, caches',
     ],
     [{ featureGates: { Graceful: true } as never }, 'Unknown feature gate `Graceful`'],

@@ -2,13 +2,17 @@ import { onTestFinished } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import type { Controller } from '../../src/controller/controller.ts'
 import { MemoryLeaseStore } from '../../src/lock/memory-lock.ts'
-import { Manager, type ManagerOptions } from '../../src/manager/manager.ts'
-import type { Service } from '../../src/manager/service.ts'
+import type { Extension } from '../../src/manager/extension.ts'
+import { Manager } from '../../src/manager/manager.ts'
+import type { ManagerOptions } from '../../src/manager/manager-options.ts'
 import { BreakableLock } from './breakable-lock.ts'
 import { untilEnd } from './replica.ts'
 
 /** A manager for the lease `lease` on virtual time and leases in memory. */
-export function createManager(options: Partial<ManagerOptions> = {}) {
+export function createManager({
+  extensions = [],
+  ...options
+}: Partial<ManagerOptions> & { readonly extensions?: readonly Extension[] } = {}) {
   const clock = new VirtualClock()
   const store = new MemoryLeaseStore()
   const locks: BreakableLock[] = []
@@ -24,6 +28,7 @@ export function createManager(options: Partial<ManagerOptions> = {}) {
     },
     ...options,
   })
+  for (const extension of extensions) manager.use(extension)
   onTestFinished(async () => {
     void manager.stop()
     await clock.advance(60_000)
@@ -34,8 +39,8 @@ export function createManager(options: Partial<ManagerOptions> = {}) {
 /** A controller that works until its term ends, unless it is told otherwise. */
 export const janitor = (run: Controller['run'] = untilEnd, name = 'janitor'): Controller => ({ name, run })
 
-/** A service that writes down when it starts and stops. */
-export function service(name: string, log: string[], fault: Partial<Service> = {}): Service {
+/** An extension that writes down when it starts and stops. */
+export function extension(name: string, log: string[], fault: Partial<Extension> = {}): Extension {
   return {
     name,
     start: async () => void log.push(`start ${name}`),

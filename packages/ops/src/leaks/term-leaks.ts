@@ -1,4 +1,4 @@
-import type { CandidacyEvent, Clock, Logger, Term, TermExtension, Timer } from '@tenure/core'
+import type { CandidacyEvent, Clock, Logger, Term, Timer } from '@tenure/core'
 import { Counter, type Registry } from 'prom-client'
 import { type Counted, HighWaterMarks } from './high-water-marks.ts'
 import { Reachability } from './reachability.ts'
@@ -37,7 +37,7 @@ const SETTLE_MS = 1000
  *    process keeps.
  * 4. Nothing is counted while another term of this process lasts, because it cannot be told apart.
  */
-export class TermLeaks implements TermExtension {
+export class TermLeaks {
   readonly #options: TermLeaksOptions
   readonly #leaks: Counter<'kind'>
   readonly #reachability = new Reachability<TermFacts>()
@@ -55,7 +55,8 @@ export class TermLeaks implements TermExtension {
     for (const kind of KINDS) this.#leaks.inc({ kind }, 0)
   }
 
-  attach(term: Term): () => void {
+  /** Watches the run until the returned function is called. */
+  onTerm(term: Term): () => void {
     const { lease, epoch, controller } = term
     return this.#reachability.begin(term, { lease, epoch, controller })
   }

@@ -1,4 +1,4 @@
-import type { Term, TermExtension } from '@tenure/core'
+import type { Extension, Term } from '@tenure/core'
 import type { Registry } from 'prom-client'
 import { ServedRegistry } from './served-registry.ts'
 import { NoTermMetricsError, TermMetricsEndedError } from './term-metrics-error.ts'
@@ -22,15 +22,16 @@ export function metrics(term: Term): Registry {
   if (registryOf.has(term)) throw new TermMetricsEndedError(term)
   throw new NoTermMetricsError(
     `Expected the manager of controller \`${term.controller}\` to have registries for its terms: give it ` +
-      '`extensions: [ops.extension]` of `createOps()`, or `[new TermRegistries()]`',
+      '`use(createOps())`, or `use(new TermRegistries())`',
   )
 }
 
 /**
- * Gives every run of every controller a registry of its own, and takes it away when the run has ended. {@link createOps} has one; as
- * the only extension of a manager, it lets controllers use `metrics(term)` although nothing serves their metrics.
+ * Gives every run of every controller a registry of its own, and takes it away when the run has ended. {@link createOps} contains
+ * it. Alone, it lets controllers use `metrics(term)` although nothing serves their metrics.
  */
-export class TermRegistries implements TermExtension {
+export class TermRegistries implements Extension {
+  readonly name = 'term-registries'
   readonly #live = new Map<Term, ServedRegistry>()
   readonly #attached = new WeakMap<object, Term>()
 
@@ -49,7 +50,7 @@ export class TermRegistries implements TermExtension {
     return this.#attached.get(term)
   }
 
-  attach(term: Term): () => void {
+  onTerm(term: Term): () => void {
     const registry = new ServedRegistry()
     registryOf.set(term, registry)
     this.#live.set(term, registry)

@@ -1,12 +1,5 @@
 import type { AddressInfo } from 'node:net'
-import {
-  AlreadyStartedError,
-  type Clock,
-  type HealthProbe,
-  type Logger,
-  OptionsError,
-  type Service,
-} from '@tenure/core'
+import { AlreadyStartedError, type Clock, type HealthProbe, type Logger, OptionsError } from '@tenure/core'
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { BoundedWaits } from './bounded-waits.ts'
 import { type HealthAnswer, HealthEndpoint } from './health-endpoint.ts'
@@ -50,10 +43,8 @@ export interface OpsAddress {
  * 1. Nothing listens before `start()` has been called, nor after it has rejected or `stop()` has resolved.
  * 2. `stop()` waits for no client: connections that are open are closed.
  */
-export class OpsServer implements Service {
-  readonly name = 'ops'
+export class OpsServer {
   readonly #options: OpsServerOptions
-  #probes: HealthProbes | undefined
   #running: { readonly app: FastifyInstance; readonly waits: BoundedWaits } | undefined
 
   constructor(options: OpsServerOptions) {
@@ -66,21 +57,15 @@ export class OpsServer implements Service {
     return address ? { host: address.address, port: address.port } : undefined
   }
 
-  /** Sets what is served. Has to be called before the start. */
-  attach(probes: HealthProbes): void {
-    this.#probes = probes
-  }
-
   /**
-   * Listens.
-   * @throws PortInUseError when the port is taken. @throws OptionsError when it may not be used, or there are no probes to serve.
+   * Listens, and serves these checks.
+   * @throws PortInUseError when the port is taken. @throws OptionsError when this process may not listen on it.
    */
-  async start(): Promise<void> {
+  async start(probes: HealthProbes): Promise<void> {
     if (this.#running !== undefined) throw new AlreadyStartedError('Expected the operations port to be started once')
-    if (this.#probes === undefined) throw new OptionsError('Expected `observe()` to be called before the start')
     const { host, port, logger, clock, checkTimeoutMs } = this.#options
     const waits = new BoundedWaits(clock, checkTimeoutMs)
-    const app = this.#createApp(this.#probes, waits)
+    const app = this.#createApp(probes, waits)
     this.#running = { app, waits }
     try {
       await app.listen({ host, port })

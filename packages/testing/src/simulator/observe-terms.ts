@@ -1,4 +1,4 @@
-import type { SpawnOptions, StepDownOptions, Term, TermExtension } from '@tenure/core'
+import type { Extension, SpawnOptions, StepDownOptions, Term } from '@tenure/core'
 import { type Actor, actors } from './actors.ts'
 import type { SimulatedProcess } from './cluster/simulated-process.ts'
 import type { Simulation } from './simulation.ts'
@@ -12,9 +12,10 @@ export function observeTerms(
   simulation: Simulation,
   process: SimulatedProcess,
   lives: ReadonlyMap<string, TermLife>,
-): TermExtension {
+): Extension {
   return {
-    attach(term: Term) {
+    name: 'observer',
+    onTerm(term: Term) {
       const life = lives.get(term.lease)
       if (life !== undefined && life.epoch === term.epoch) observe(simulation, { process, term: life }, term)
       return () => {}

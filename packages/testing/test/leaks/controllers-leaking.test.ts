@@ -174,10 +174,7 @@ describe('the terms that are driven', () => {
 
   it('hand on why the manager failed', async () => {
     const broken = (kit: LeakTestKit) =>
-      new Manager({
-        ...kit,
-        services: [{ name: 'broken', start: () => Promise.reject(new Error('no port')), stop: async () => {} }],
-      })
+      new Manager(kit).use({ name: 'broken', start: () => Promise.reject(new Error('no port')) })
     await expect(expectNoLeaks(broken, QUICK)).rejects.toThrow('no port')
   })
 })

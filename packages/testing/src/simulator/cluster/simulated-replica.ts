@@ -99,12 +99,11 @@ export class SimulatedReplica {
       identity: process.identity,
       lease: options.lease,
       createLock: ({ name }) => new SimulatedLock(simulation, process, name),
-      extensions: [observeTerms(simulation, process, lives)],
       terminate: (error) => this.#ended(process, `is terminated: ${error.message}`),
       clock: process,
       random: simulation.random,
     })
-    this.#manager = manager
+    this.#manager = manager.use(observeTerms(simulation, process, lives))
     manager.on((event) => this.#heard(process, lives, event))
     const world = new SimulatedWorld(simulation, process)
     for (const factory of options.controllers) manager.register(() => factory(world))

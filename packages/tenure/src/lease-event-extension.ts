@@ -1,21 +1,18 @@
-import type { LeaseOptions, Logger, Manager, Service } from '@tenure/core'
+import type { Extension, LeaseOptions, Logger } from '@tenure/core'
 import { ApiTransport, LeaseEvents } from '@tenure/kubernetes'
 import type { Cluster } from './cluster.ts'
 
-/** What the service writes Events with, and about what. */
-export interface LeaseEventServiceOptions {
+/** What the extension writes Events with. */
+export interface LeaseEventsOptions {
   readonly cluster: Cluster
-  readonly manager: () => Manager
   readonly identity: string
   readonly logger: Logger
 }
 
 /** Writes an Event on each lease when this replica becomes or stops being its leader. */
-export function leaseEventService(options: LeaseEventServiceOptions): Service {
-  const { cluster, identity, logger } = options
+export function leaseEvents({ cluster, identity, logger }: LeaseEventsOptions): Extension {
   const recorders = new Map<string, LeaseEvents>()
   let transport: ApiTransport | undefined
-  let unsubscribe = () => {}
   const recorderOf = (lease: LeaseOptions): LeaseEvents =>
     new LeaseEvents({
       kubeConfig: cluster.kubeConfig,
@@ -27,17 +24,15 @@ export function leaseEventService(options: LeaseEventServiceOptions): Service {
     })
   return {
     name: 'lease-events',
-    start: async () => {
-      const manager = options.manager()
+    start: ({ candidacies }) => {
       transport = new ApiTransport({ kubeConfig: cluster.kubeConfig })
-      for (const { leaseOptions } of manager.candidacies) recorders.set(leaseOptions.name, recorderOf(leaseOptions))
-      unsubscribe = manager.on((event) => {
-        if (event.kind === 'term-began') recorders.get(event.lease)?.becameLeader()
-        if (event.kind === 'term-over') recorders.get(event.lease)?.stoppedLeading()
-      })
+      for (const { leaseOptions } of candidacies) recorders.set(leaseOptions.name, recorderOf(leaseOptions))
+    },
+    onEvent: (event) => {
+      if (event.kind === 'term-began') recorders.get(event.lease)?.becameLeader()
+      if (event.kind === 'term-over') recorders.get(event.lease)?.stoppedLeading()
     },
     stop: async () => {
-      unsubscribe()
       await Promise.all([...recorders.values()].map((recorder) => recorder.close()))
       recorders.clear()
       await transport?.close()

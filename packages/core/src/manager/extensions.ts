@@ -1,0 +1,137 @@
+import type { CandidacyEvent } from '../candidacy/events.ts'
+import { assertOneOf } from '../options/one-of.ts'
+import { OptionsError } from '../options/options-error.ts'
+import type { Clock } from '../ports/clock.ts'
+import { TenureError } from '../tenure-error.ts'
+import type { TermExtension } from '../term/term-extension.ts'
+import { EXTENSION_GROUPS, type Extension, type ExtensionGroup, type ExtensionHost } from './extension.ts'
+import type { ResolvedGroupOptions } from './group-options.ts'
+
+/** An extension did not stop within the time of its group. The manager no longer waits for it. */
+export class ExtensionOverdueError extends TenureError {
+  override readonly code = 'EXTENSION_OVERDUE'
+
+  constructor(extension: string, group: ExtensionGroup, stopTimeoutMs: number) {
+    super(`Extension \`${extension}\` did not stop within the ${stopTimeoutMs} ms of the group \`${group}\``)
+  }
+}
+
+/** What {@link Extensions} need. */
+export interface ExtensionsOptions {
+  readonly groups: ResolvedGroupOptions
+  readonly clock: Clock
+  readonly onFailure: (error: unknown) => void
+}
+
+/** The extensions of a manager: start and stop in order, each group within a time of its own, and forward events and terms. */
+export class Extensions {
+  readonly #options: ExtensionsOptions
+  readonly #used: UsedExtension[] = []
+  readonly #started: UsedExtension[] = []
+  readonly #termExtensions: TermExtension[] = []
+  readonly #listeners: ((event: CandidacyEvent) => void)[] = []
+
+  constructor(options: ExtensionsOptions) {
+    this.#options = options
+  }
+
+  /** What every run of a controller gets, in the order of `use()`. Grows until the start. */
+  get termExtensions(): readonly TermExtension[] {
+    return this.#termExtensions
+  }
+
+  /** Adds an extension. @throws OptionsError for a value that is no extension, and for one that was added before. */
+  use(extension: Extension): void {
+    assertExtension(extension)
+    if (this.#used.some((other) => other.extension === extension)) {
+      throw new OptionsError(`Expected \`use()\` to be called once for each extension, got \`${extension.name}\` twice`)
+    }
+    // Read once: a getter that fails later would keep the others from stopping.
+    this.#used.push({ extension, group: extension.group ?? 'servers' })
+    if (extension.onEvent !== undefined) this.#listeners.push((event) => extension.onEvent?.(event))
+    if (extension.onTerm !== undefined) {
+      this.#termExtensions.push({ attach: (term) => extension.onTerm?.(term) ?? (() => {}) })
+    }
+  }
+
+  /** Starts them until `isStopping`. Rejects when one fails to start; those before it keep running. */
+  async start(host: ExtensionHost, isStopping: () => boolean): Promise<void> {
+    for (const group of EXTENSION_GROUPS) {
+      for (const candidate of this.#used.filter((candidate) => candidate.group === group)) {
+        if (isStopping()) return
+        await candidate.extension.start?.(host)
+        this.#started.push(candidate)
+      }
+    }
+  }
+
+  /** Receive every event, in the order of `use()`. */
+  get listeners(): readonly ((event: CandidacyEvent) => void)[] {
+    return this.#listeners
+  }
+
+  /** Stops what has started. Resolves when all have stopped or timed out; then none receives events. Never rejects. */
+  async stop(): Promise<void> {
+    const started = this.#started.splice(0).toReversed()
+    for (const group of EXTENSION_GROUPS.toReversed()) {
+      await this.#stopGroup(
+        group,
+        started.flatMap((candidate) => (candidate.group === group ? [candidate.extension] : [])),
+      )
+    }
+    this.#listeners.length = 0
+  }
+
+  /** After the time of the group, the rest of it is stopped without waiting. */
+  async #stopGroup(group: ExtensionGroup, extensions: readonly Extension[]): Promise<void> {
+    if (extensions.length === 0) return
+    const { clock, groups, onFailure } = this.#options
+    const { stopTimeoutMs } = groups[group]
+    const over = Promise.withResolvers<'overdue'>()
+    const timer = clock.setTimer(stopTimeoutMs, () => over.resolve('overdue'))
+    let isOverdue = false
+    for (const extension of extensions) {
+      const stopped = stop(extension)
+      // An overdue extension may still fail.
+      stopped.catch(() => {})
+      if (isOverdue) continue
+      try {
+        isOverdue = (await Promise.race([stopped, over.promise])) === 'overdue'
+        if (isOverdue) onFailure(new ExtensionOverdueError(extension.name, group, stopTimeoutMs))
+      } catch (error) {
+        onFailure(error)
+      }
+    }
+    timer.cancel()
+  }
+}
+
+interface UsedExtension {
+  readonly extension: Extension
+  readonly group: ExtensionGroup
+}
+
+async function stop(extension: Extension): Promise<'stopped'> {
+  await extension.stop?.()
+  return 'stopped'
+}
+
+const METHODS = ['start', 'stop', 'onEvent', 'onTerm'] as const satisfies (keyof Extension)[]
+
+function assertExtension(extension: Extension): void {
+  if (typeof extension !== 'object' || extension === null) {
+    throw OptionsError.expected('`use()` to be given an extension', extension)
+  }
+  if (typeof extension.name !== 'string' || extension.name === '') {
+    throw OptionsError.expected('the `name` of an extension to be a text that is not empty', extension.name)
+  }
+  assertOneOf('group', extension.group, EXTENSION_GROUPS)
+  const given = METHODS.filter((method) => extension[method] !== undefined)
+  const [wrong] = given.filter((method) => typeof extension[method] !== 'function')
+  if (wrong !== undefined) {
+    throw OptionsError.expected(`\`${wrong}\` of extension \`${extension.name}\` to be a function`, extension[wrong])
+  }
+  if (given.length === 0) {
+    throw new OptionsError(`Expected extension \`${extension.name}\` to have one of ${METHODS.join(', ')}, got none`)
+  }
+}

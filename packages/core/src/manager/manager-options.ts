@@ -1,0 +1,121 @@
+import type { WedgedPolicy } from '../candidacy/candidacy-options.ts'
+import { LEASE_OPTION_NAMES, type LeaseOptions } from '../candidacy/lease-options.ts'
+import type { LeadershipLostError, WedgedError } from '../candidacy/wedged-error.ts'
+import {
+  type ResolvedRestartOptions,
+  resolveRestartOptions,
+  type RestartOptions,
+} from '../controller/restart-options.ts'
+import { type FeatureGates, type FeatureGateSettings, resolveFeatureGates } from '../feature-gates.ts'
+import type { Lock } from '../lock/lock.ts'
+import { assertKnownKeys } from '../options/known-keys.ts'
+import { assertOneOf } from '../options/one-of.ts'
+import { OptionsError } from '../options/options-error.ts'
+import { type Clock, systemClock } from '../ports/clock.ts'
+import { type Logger, silentLogger } from '../ports/logger.ts'
+import { type Random, systemRandom } from '../ports/random.ts'
+import { safeLogger } from '../ports/safe-logger.ts'
+import type { WatchdogOptions } from '../watchdog/watchdog.ts'
+import { type GroupOptions, type ResolvedGroupOptions, resolveGroupOptions } from './group-options.ts'
+
+/** Options of a {@link Manager}. */
+export interface ManagerOptions {
+  /** Names this replica in the lease. Must be unique to this start of this process. */
+  readonly identity: string
+  /** The lease of the controllers that `register()` adds. `candidacy()` adds further leases. */
+  readonly lease: LeaseOptions
+  /** Makes the lock of a lease. Called once for each lease, after the extensions have started. */
+  readonly createLock: (lease: LeaseOptions) => Lock
+  /** @default every gate at its default */
+  readonly featureGates?: FeatureGateSettings
+  /** What to do when a drain misses its deadline. @default 'exit' */
+  readonly onWedged?: WedgedPolicy
+  /**
+   * A thread that ends the process when a term is not confirmed by `validUntil`, for example because the event loop is blocked.
+   * Needs worker threads. With it, a wedged term may end by SIGKILL instead of with an exit code. @default false
+   */
+  readonly watchdog?: boolean | WatchdogOptions
+  /** How often failed controllers are restarted. */
+  readonly restart?: RestartOptions
+  /** How long each group may take to stop. */
+  readonly groups?: GroupOptions
+  /**
+   * Ends the process immediately. The manager calls it when nothing else can keep two leaders apart. @default none: `start()`
+   * rejects, and you must end the process
+   */
+  readonly terminate?: (error: LeadershipLostError | WedgedError) => void
+  /** @default a logger that drops every line */
+  readonly logger?: Logger
+  /** @default the clock of this machine */
+  readonly clock?: Clock
+  /** @default `Math.random` */
+  readonly random?: Random
+}
+
+const MANAGER_OPTION_NAMES = [
+  'identity',
+  'lease',
+  'createLock',
+  'featureGates',
+  'onWedged',
+  'watchdog',
+  'restart',
+  'groups',
+  'terminate',
+  'logger',
+  'clock',
+  'random',
+] as const satisfies (keyof ManagerOptions)[]
+
+/** {@link ManagerOptions} with every default filled in. */
+export interface ResolvedManagerOptions {
+  readonly identity: string
+  readonly createLock: (lease: LeaseOptions) => Lock
+  readonly featureGates: FeatureGates
+  readonly onWedged: WedgedPolicy
+  readonly watchdog: WatchdogOptions | undefined
+  readonly restart: ResolvedRestartOptions
+  readonly groups: ResolvedGroupOptions
+  readonly terminate: ((error: LeadershipLostError | WedgedError) => void) | undefined
+  /** Adds the identity to every line. */
+  readonly logger: Logger
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** Fills in defaults. @throws OptionsError naming the option that is wrong. */
+export function resolveManagerOptions(options: ManagerOptions): ResolvedManagerOptions {
+  assertKnownKeys('the options of a Manager', options, MANAGER_OPTION_NAMES, { lease: LEASE_OPTION_NAMES })
+  const { identity, createLock, onWedged = 'exit', terminate } = options
+  if (typeof identity !== 'string' || identity.trim() === '') {
+    throw OptionsError.expected(`\`identity\` to be a text that is not empty`, identity)
+  }
+  if (typeof createLock !== 'function') {
+    throw OptionsError.expected('`createLock` to be a function that makes the lock of a lease', createLock)
+  }
+  assertOneOf('onWedged', onWedged, ['exit', 'hold', 'abandon'])
+  return {
+    identity,
+    createLock,
+    featureGates: resolveFeatureGates(options.featureGates),
+    onWedged,
+    watchdog: resolveWatchdogOptions(options.watchdog),
+    restart: resolveRestartOptions(options.restart),
+    groups: resolveGroupOptions(options.groups),
+    terminate,
+    logger: safeLogger(options.logger ?? silentLogger).child({ identity }),
+    clock: options.clock ?? systemClock,
+    random: options.random ?? systemRandom,
+  }
+}
+
+function resolveWatchdogOptions(value: boolean | WatchdogOptions = false): WatchdogOptions | undefined {
+  if (typeof value === 'boolean') return value ? {} : undefined
+  if (typeof value !== 'object' || value === null) {
+    throw OptionsError.expected(`\`watchdog\` to be true, false or options`, value)
+  }
+  assertKnownKeys('`watchdog`', value, ['markerFile'])
+  const { markerFile } = value
+  if (markerFile === undefined || (typeof markerFile === 'string' && markerFile !== '')) return value
+  throw OptionsError.expected(`\`watchdog.markerFile\` to be the path of a file`, markerFile)
+}

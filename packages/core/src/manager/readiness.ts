@@ -1,0 +1,33 @@
+import type { Candidacy } from '../candidacy/candidacy.ts'
+import { HealthRegistry } from '../health/health-registry.ts'
+import { textOf } from '../text-of.ts'
+
+/** What the readiness checks look at. */
+export interface ReadinessSubject {
+  readonly candidacies: readonly Candidacy[]
+  readonly isStopping: () => boolean
+}
+
+/** The checks that `/readyz` serves. None depends on leading: otherwise a rolling update could wait forever. */
+export function readinessChecks({ candidacies, isStopping }: ReadinessSubject): HealthRegistry {
+  const ready = new HealthRegistry()
+  ready.register('lease-observed', () => assertLeasesObserved(candidacies))
+  ready.register('lease-writable', () => assertLeasesWritable(candidacies))
+  ready.register('shutdown', () => {
+    if (isStopping()) throw new Error('the process is shutting down')
+  })
+  return ready
+}
+
+function assertLeasesWritable(candidacies: readonly Candidacy[]): void {
+  const refused = candidacies.find((candidacy) => candidacy.refusal !== undefined)
+  if (refused?.refusal === undefined) return
+  throw new Error(`the lease \`${refused.lease}\` cannot be acquired: ${refused.refusal.message}`)
+}
+
+function assertLeasesObserved(candidacies: readonly Candidacy[]): void {
+  const waiting = candidacies.find((candidacy) => !candidacy.hasObservedLease)
+  if (waiting === undefined) return
+  const cause = waiting.lastProblem === undefined ? '' : `: ${textOf(waiting.lastProblem)}`
+  throw new Error(`the lease \`${waiting.lease}\` has not been seen yet${cause}`)
+}
