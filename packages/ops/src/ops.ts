@@ -1,7 +1,7 @@
-import type { CandidacyEvent, Extension, ExtensionHost, Term } from '@tenure/core'
+import type { CandidacyEvent, Extension, ExtensionHost, FeatureGates, Term } from '@tenure/core'
 import { register, type Registry } from 'prom-client'
 import { TermLeaks } from './leaks/term-leaks.ts'
-import { showFeatureGates } from './metrics/feature-gate-metrics.ts'
+import { defineFeatureGateMetrics } from './metrics/feature-gate-metrics.ts'
 import { GateMetrics } from './metrics/gate-metrics.ts'
 import { LeaseMetrics } from './metrics/lease-metrics.ts'
 import { createMetricsPage } from './metrics/metrics-page.ts'
@@ -59,6 +59,7 @@ class OpsPort implements Ops {
   readonly #termMetrics: TermMetrics
   readonly #gateMetrics: GateMetrics
   readonly #leaks: TermLeaks
+  readonly #showFeatureGates: (gates: FeatureGates) => void
   readonly #stalls: StallMonitor
   #host: ExtensionHost | undefined
 
@@ -80,6 +81,7 @@ class OpsPort implements Ops {
       metricNames: () => [registry, register].flatMap(namesIn),
       healthCheckNames: () => [...(this.#host?.livez.names ?? []), ...(this.#host?.readyz.names ?? [])],
     })
+    this.#showFeatureGates = defineFeatureGateMetrics(registry)
     this.#stalls = new StallMonitor(registry, options.clock, options.logger)
     this.#page = createMetricsPage({ collect: (waits) => this.#collect(waits), logger: options.logger })
     const { port } = options
@@ -104,7 +106,7 @@ class OpsPort implements Ops {
     this.#host = host
     await this.#server?.start(host)
     if (this.#ownsProcessMetrics) processMetrics()
-    showFeatureGates(this.registry, host.featureGates)
+    this.#showFeatureGates(host.featureGates)
     this.#leaseMetrics.initialise()
     this.#termMetrics.initialise()
     this.#gateMetrics.start()
