@@ -19,7 +19,7 @@ const THOROUGH = [
   'packages/kubernetes/test/isolation.test.ts',
   'packages/ops/test/{term-leaks,transition-blockers}.test.ts',
   'packages/testing/test/leaks/{controllers-leaking,planted-leaks,test-runners}.test.ts',
-  'packages/testing/test/simulator/{simulate,oracles}.test.ts',
+  'packages/simulator/test/{simulate,oracles}.test.ts',
 ]
 
 /** What changes when every unit test is repeated, to see whether the leak detector ever cries wolf: nothing watches its own tests. */

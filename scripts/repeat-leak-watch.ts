@@ -11,7 +11,7 @@ import { writeFigures } from '../bench/figures.ts'
  * the ones that fail. `--runs N` says how often, `--packages A,B` of which packages; of all that are watched by default. With
  * `--in-process N`, every process runs each of its tests so many times, its hooks included, which takes half the time.
  */
-const WATCHED = ['cli', 'core', 'kubernetes', 'ops', 'tenure', 'testing']
+const WATCHED = ['api-server', 'cli', 'core', 'file-lock', 'kubernetes', 'ops', 'simulator', 'tenure', 'testing']
 const ROOT = join(import.meta.dirname, '..')
 const VITEST = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs')
 

@@ -26,7 +26,7 @@ import {
 import { gatedFetch, LeadershipEndedError } from '@tenure/core'
 import { gated } from '@tenure/kubernetes'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { CertificateAuthority } from '../../packages/testing/src/api-server/certificate-authority.ts'
+import { CertificateAuthority } from '../../packages/api-server/src/certificate-authority.ts'
 
 type Call = (...values: readonly unknown[]) => Promise<unknown>
 /** Those of client-node, whose dispatchers the gate sits in. */

@@ -12,7 +12,7 @@ import { ApiTransport, gated, informer, loadKubeConfig } from '@tenure/kubernete
 import { type ControlPlane, startControlPlane } from '@tenure/test-control-plane'
 import { Controller, createManager, type Term } from 'tenure'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { CertificateAuthority } from '../../packages/testing/src/api-server/certificate-authority.ts'
+import { CertificateAuthority } from '../../packages/api-server/src/certificate-authority.ts'
 
 /** Leading again takes no longer than this after the credentials were replaced. */
 const BOUND_MS = 5000

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { startApiServer } from '@tenure/testing'
+import { startApiServer } from '@tenure/api-server'
 import { startControlPlane } from '@tenure/test-control-plane'
 import { ContractClient, type Credentials } from './contract-client.ts'
 

@@ -1,5 +1,5 @@
-import type { CertificateAuthority } from '../../packages/testing/src/api-server/certificate-authority.ts'
-import { formatKubeConfig } from '../../packages/testing/src/api-server/kube-config.ts'
+import type { CertificateAuthority } from '../../packages/api-server/src/certificate-authority.ts'
+import { formatKubeConfig } from '../../packages/api-server/src/kube-config.ts'
 
 /** Who a client is to the API server: the name and the groups that its certificate carries. */
 export interface User {

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { CertificateAuthority } from '../../packages/testing/src/api-server/certificate-authority.ts'
+import type { CertificateAuthority } from '../../packages/api-server/src/certificate-authority.ts'
 import { type AuditLevel, auditPolicy } from './audit-log.ts'
 
 /** What goes into the files that kube-apiserver reads when it starts. */

@@ -7,7 +7,7 @@
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { CertificateAuthority } from '../../packages/testing/src/api-server/certificate-authority.ts'
+import { CertificateAuthority } from '../../packages/api-server/src/certificate-authority.ts'
 import { type Access, AccessBook, admin, prober, type User } from './access.ts'
 import { ApiClient, type ApiRequest, type ApiResponse, type KubernetesObject } from './api-client.ts'
 import { startApiServer } from './api-server.ts'

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { KubeConfig } from '@kubernetes/client-node'
 import { Manager } from '@tenure/core'
 import { LeaseLock } from '@tenure/kubernetes'
-import type { ApiServer } from '@tenure/testing'
+import type { ApiServer } from '@tenure/api-server'
 import { seededRandom } from '../../packages/core/test/drain/adversary.ts'
 import { DRAIN_MS, GRACE_MS, leaseOptions, type ProcessSetup } from './process-setup.ts'
 

@@ -1,5 +1,5 @@
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node'
-import { type ApiServer, startApiServer } from '@tenure/testing'
+import { type ApiServer, startApiServer } from '@tenure/api-server'
 
 /** What the program of the README works on. */
 const NAMESPACE = 'ops'

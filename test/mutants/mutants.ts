@@ -290,7 +290,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     file: CANDIDACY,
     find: '    run.end(reason, voluntary)\n    if (isFirst) {',
     replace: '    if (voluntary) this.#elector?.drained()\n    run.end(reason, voluntary)\n    if (isFirst) {',
-    checks: [CANDIDACY_TEST, 'packages/testing/test/simulator/oracles.test.ts'],
+    checks: [CANDIDACY_TEST, 'packages/simulator/test/oracles.test.ts'],
   },
   {
     id: 'B29',

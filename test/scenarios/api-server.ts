@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startApiServer } from '@tenure/testing'
+import { startApiServer } from '@tenure/api-server'
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from '@tenure/test-control-plane'
 import { AdminClient } from './admin-client.ts'
 import { withServer } from './kube-config-text.ts'

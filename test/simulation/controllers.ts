@@ -1,5 +1,5 @@
 import { Controller, type Term } from '@tenure/core'
-import { StaleEpochError, type SimulatedWorld, StaleVersionError } from '@tenure/testing/simulator'
+import { StaleEpochError, type SimulatedWorld, StaleVersionError } from '@tenure/simulator'
 
 /** Keeps a list in the database, now and then, as a sound controller does: behind the fence, over the version that it has read. */
 export class Ledger extends Controller {

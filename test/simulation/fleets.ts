@@ -1,5 +1,5 @@
 import { resolveTimingOptions } from '@tenure/core'
-import type { SimulationOptions } from '@tenure/testing/simulator'
+import type { SimulationOptions } from '@tenure/simulator'
 import { Chore, Ledger } from './controllers.ts'
 
 /** A kind of fleet that seeds are run with. */

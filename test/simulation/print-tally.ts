@@ -1,4 +1,4 @@
-import { FAULT_KINDS } from '@tenure/testing/simulator'
+import { FAULT_KINDS } from '@tenure/simulator'
 import { simulatedMs, type Tally } from './tally.ts'
 
 const STATES = ['following', 'acquiring', 'leading', 'draining', 'releasing', 'wedged'] as const

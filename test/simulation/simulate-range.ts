@@ -1,6 +1,6 @@
 import { argv } from 'node:process'
-import { describeReport, simulate, type SimulationReport } from '@tenure/testing/simulator'
-import { watchRealWorld } from '../../packages/testing/src/simulator/real-world/watch-real-world.ts'
+import { describeReport, simulate, type SimulationReport } from '@tenure/simulator'
+import { watchRealWorld } from '../../packages/simulator/src/real-world/watch-real-world.ts'
 import { fleetOf } from './fleets.ts'
 import type { SeedRange } from './simulate.ts'
 import { count, emptyTally } from './tally.ts'

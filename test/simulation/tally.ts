@@ -1,4 +1,4 @@
-import type { FaultKind, SimulationReport } from '@tenure/testing/simulator'
+import type { FaultKind, SimulationReport } from '@tenure/simulator'
 
 /** What many runs came to, in a form that can be sent from one process to another. */
 export interface Tally {

@@ -1,7 +1,7 @@
 /** The API server of a soak, in a process of its own so that nothing of it counts. Ends when the process that started it does. */
 import { CoordinationV1Api, KubeConfig, V1MicroTime } from '@kubernetes/client-node'
 import { startControlPlane } from '@tenure/test-control-plane'
-import { startApiServer } from '@tenure/testing'
+import { startApiServer } from '@tenure/api-server'
 import { type HolderCommand, REPLICA } from './api-server.ts'
 
 process.once('disconnect', () => void close())

@@ -1,5 +1,5 @@
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node'
-import { startApiServer } from '@tenure/testing'
+import { startApiServer } from '@tenure/api-server'
 import type { DemoCluster } from './demo-cluster.ts'
 import { allowJanitor } from './janitor-role.ts'
 

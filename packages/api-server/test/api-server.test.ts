@@ -8,8 +8,8 @@ import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { connect as tlsConnect } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startApiServer } from '../../src/index.ts'
-import { VirtualClock } from '../../src/virtual-clock/index.ts'
+import { startApiServer } from '../src/index.ts'
+import { VirtualClock } from '@tenure/testing/virtual-clock'
 import { leases, TestClient } from './test-client.ts'
 
 /** The sockets and timers that keep this process alive. */

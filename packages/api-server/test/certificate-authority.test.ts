@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { CertificateAuthority } from '../../src/api-server/certificate-authority.ts'
+import { CertificateAuthority } from '../src/certificate-authority.ts'
 
 const authority = CertificateAuthority.create('test-ca')
 const root = new X509Certificate(authority.root.cert)

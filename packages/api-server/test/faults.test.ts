@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { startApiServer, type ApiServer } from '../../src/index.ts'
-import { VirtualClock } from '../../src/virtual-clock/index.ts'
+import { startApiServer, type ApiServer } from '../src/index.ts'
+import { VirtualClock } from '@tenure/testing/virtual-clock'
 import { leases, TestClient } from './test-client.ts'
 
 let clock: VirtualClock

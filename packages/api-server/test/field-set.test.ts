@@ -12,7 +12,7 @@ import {
   setOfPaths,
   union,
   type FieldSet,
-} from '../../src/api-server/patches/field-set.ts'
+} from '../src/patches/field-set.ts'
 
 const element = fc.constantFrom('f:a', 'f:b', 'k:{"name":"x"}', 'v:"y"')
 const paths = fc.array(fc.array(element, { minLength: 1, maxLength: 3 }), { maxLength: 6 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonValue } from '../../src/index.ts'
-import { applyJsonPatch, JsonPatchError } from '../../src/api-server/patches/json-patch.ts'
-import { applyMergePatch } from '../../src/api-server/patches/merge-patch.ts'
+import type { JsonValue } from '../src/index.ts'
+import { applyJsonPatch, JsonPatchError } from '../src/patches/json-patch.ts'
+import { applyMergePatch } from '../src/patches/merge-patch.ts'
 
 describe('a JSON patch', () => {
   it.each<[string, JsonValue, JsonValue, JsonValue]>([

@@ -2,8 +2,8 @@ import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { startApiServer } from '../../src/index.ts'
-import { StateFileError } from '../../src/api-server/storage/state-file.ts'
+import { startApiServer } from '../src/index.ts'
+import { StateFileError } from '../src/storage/state-file.ts'
 import { leases, TestClient } from './test-client.ts'
 
 let folder: string

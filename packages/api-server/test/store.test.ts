@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Store, StoreConflictError, type KubeObject, type ObjectRef, type StoreEvent } from '../../src/index.ts'
+import { Store, StoreConflictError, type KubeObject, type ObjectRef, type StoreEvent } from '../src/storage/index.ts'
 
 const COLLECTION = 'things'
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFile, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { OptionsError } from '@tenure/core'
-import { startApiServer } from '@tenure/testing'
+import { startApiServer } from '@tenure/api-server'
 
 /** Flags of `tenure dev`, as given. */
 export interface DevFlags {

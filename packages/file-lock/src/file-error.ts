@@ -1,5 +1,4 @@
-import { textOf } from '../../text-of.ts'
-import { type LockFailure, LockRequestError } from '../lock-request-error.ts'
+import { type LockFailure, LockRequestError, textOf } from '@tenure/core'
 
 /** The code of a failed system call, such as `ENOENT`. */
 export function errorCode(error: unknown): string | undefined {

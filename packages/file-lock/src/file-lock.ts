@@ -1,11 +1,19 @@
 import { isAbsolute } from 'node:path'
-import { resolveDurationMs } from '../../options/duration.ts'
-import { assertKnownKeys } from '../../options/known-keys.ts'
-import { OptionsError } from '../../options/options-error.ts'
-import { type Clock, systemClock } from '../../ports/clock.ts'
-import type { LeaseRecord } from '../lease-record.ts'
-import { LockRequestError } from '../lock-request-error.ts'
-import type { Lock, LockObserver, LockRequestOptions, LockSnapshot, LockWatch, PresentLease } from '../lock.ts'
+import {
+  assertKnownKeys,
+  type Clock,
+  type LeaseRecord,
+  type Lock,
+  type LockObserver,
+  LockRequestError,
+  type LockRequestOptions,
+  type LockSnapshot,
+  type LockWatch,
+  OptionsError,
+  type PresentLease,
+  systemClock,
+} from '@tenure/core'
+import { resolveDurationMs } from '@tenure/core/internal'
 import { FileWatch } from './file-watch.ts'
 import { LeaseDirectory, type StoredVersion } from './lease-directory.ts'
 import type { LeaseFile } from './lease-file.ts'

@@ -1,9 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import { errorOf } from '../../error-of.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { LockObserver, LockSnapshot, LockWatch } from '../lock.ts'
+import { type Clock, errorOf, type LockObserver, type LockSnapshot, type LockWatch } from '@tenure/core'
 
 /** What a {@link FileWatch} needs. */
 export interface FileWatchOptions {

@@ -1,1 +1,3 @@
+import '@tenure/core/supported-node'
+
 export { FileLock, type FileLockOptions } from './file-lock.ts'

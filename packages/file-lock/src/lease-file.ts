@@ -1,5 +1,4 @@
-import { ANNOTATION_PREFIX, type LeaseRecord } from '../lease-record.ts'
-import { LockRequestError } from '../lock-request-error.ts'
+import { ANNOTATION_PREFIX, type LeaseRecord, LockRequestError } from '@tenure/core'
 
 /** One version of a lease, as its file holds it. */
 export interface LeaseFile {

@@ -3,11 +3,8 @@ import * as fs from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { FileLock } from '../../../src/lock/file/file-lock.ts'
-import type { LeaseRecord } from '../../../src/lock/lease-record.ts'
-import type { LockSnapshot, PresentLease } from '../../../src/lock/lock.ts'
-import { OptionsError } from '../../../src/options/options-error.ts'
-import { systemClock } from '../../../src/ports/clock.ts'
+import { type LeaseRecord, type LockSnapshot, OptionsError, type PresentLease, systemClock } from '@tenure/core'
+import { FileLock } from '../src/file-lock.ts'
 
 vi.mock('node:fs/promises', async (original) => ({ ...(await original<typeof fs>()) }))
 

@@ -2,9 +2,9 @@ import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Lock } from '@tenure/core'
-import { FileLock } from '@tenure/core/file-lock'
 import { describe, test } from 'vitest'
-import { lockConformance, type LockFixture } from '../src/lock-conformance/index.ts'
+import { lockConformance, type LockFixture } from '@tenure/testing/lock-conformance'
+import { FileLock } from '../src/file-lock.ts'
 
 interface FileFixture extends LockFixture {
   readonly path: string
@@ -48,7 +48,7 @@ describe('a file lock', () => {
     },
   }
   const otherProcess = ({ path }: FileFixture) => ({
-    module: new URL('open-file-lock.ts', import.meta.url),
+    module: new URL('open-lock.ts', import.meta.url),
     argument: path,
     execArgv: ['--conditions=@tenure/source'],
   })

@@ -1,4 +1,4 @@
-import { FileLock } from '@tenure/core/file-lock'
+import { FileLock } from '../src/file-lock.ts'
 
 /** For the conformance suite: the same lease in another process. */
 export function openLock(path: string): FileLock {

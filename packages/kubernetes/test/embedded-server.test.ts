@@ -1,6 +1,6 @@
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node'
 import { LeadershipEndedError, WriteGateClosedError } from '@tenure/core'
-import type { ApiServer } from '@tenure/testing'
+import type { ApiServer } from '@tenure/api-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { lockConformance } from '../../testing/src/lock-conformance/index.ts'
 import { withServer } from '../../../test/scenarios/kube-config-text.ts'

@@ -1,5 +1,5 @@
 import { silentLogger, type Logger } from '@tenure/core'
-import type { ApiServer } from '@tenure/testing'
+import type { ApiServer } from '@tenure/api-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LeaseClient, type LeaseClientOptions } from '../src/lease/lease-client.ts'
 import { LeaseLock } from '../src/lease/lease-lock.ts'

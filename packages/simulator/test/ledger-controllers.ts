@@ -1,5 +1,5 @@
 import { Controller, type Term } from '@tenure/core'
-import { StaleEpochError, StaleVersionError, type SimulatedWorld } from '../../src/simulator/index.ts'
+import { StaleEpochError, StaleVersionError, type SimulatedWorld } from '../src/index.ts'
 
 /** Adds an item to a list every now and then, as the one leader that may. */
 abstract class Ledger extends Controller {

@@ -1,9 +1,9 @@
 import { Controller, type Term } from '@tenure/core'
-import { TermRun } from '../../../core/src/candidacy/term-run.ts'
-import { Elector } from '../../../core/src/election/elector.ts'
-import { Store } from '../../src/api-server/storage/store.ts'
-import { SimulatedLock } from '../../src/simulator/cluster/simulated-lock.ts'
-import type { OracleId, SimulateSeedsOptions } from '../../src/simulator/index.ts'
+import { TermRun } from '../../core/src/candidacy/term-run.ts'
+import { Elector } from '../../core/src/election/elector.ts'
+import { Store } from '@tenure/api-server/store'
+import { SimulatedLock } from '../src/cluster/simulated-lock.ts'
+import type { OracleId, SimulateSeedsOptions } from '../src/index.ts'
 import { DetachedLoop, FencedLedger, UnfencedLedger, WriteAfterSignal } from './ledger-controllers.ts'
 
 /** A defect that an oracle has to find. */

@@ -12,7 +12,7 @@ import {
   simulateSeeds,
   type SimulatedWorld,
   type SimulateOptions,
-} from '../../src/simulator/index.ts'
+} from '../src/index.ts'
 import { FencedLedger, WriteAfterSignal } from './ledger-controllers.ts'
 
 const ledger = (world: SimulatedWorld) => new FencedLedger(world)
@@ -137,7 +137,7 @@ describe('A controller that leaves the simulation is told so, with the call and 
     const error: unknown = await simulate({ controllers, faults: {} }).catch((cause: unknown) => cause)
     expect(error).toBeInstanceOf(RealWorldError)
     expect((error as RealWorldError).calls.map((made) => made.call)).toContain(call)
-    expect((error as RealWorldError).calls[0]?.place).toMatch(/simulator\/simulate\.test\.ts:\d+:\d+$/)
+    expect((error as RealWorldError).calls[0]?.place).toMatch(/simulator\/test\/simulate\.test\.ts:\d+:\d+$/)
   })
 
   test('even if it swallows the error, and after the term, where nobody tracks it', async () => {

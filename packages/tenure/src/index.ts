@@ -59,7 +59,6 @@ export {
   type WorkerOptions,
   type WorkScope,
 } from '@tenure/core'
-export { FileLock, type FileLockOptions } from '@tenure/core/file-lock'
 export {
   gated,
   informer,

@@ -1,4 +1,5 @@
 import { KubeConfig } from '@kubernetes/client-node'
+import { FileLock } from '@tenure/file-lock'
 import { Counter } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -7,7 +8,6 @@ import { join } from 'node:path'
 import {
   createManager,
   type CreateManagerOptions,
-  FileLock,
   KubeConfigError,
   MemoryLeaseStore,
   metrics,

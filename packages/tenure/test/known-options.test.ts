@@ -1,12 +1,13 @@
 import { KubeConfig } from '@kubernetes/client-node'
+import * as apiServer from '@tenure/api-server'
+import * as apiServerStore from '@tenure/api-server/store'
 import * as core from '@tenure/core'
-import * as fileLock from '@tenure/core/file-lock'
+import * as fileLock from '@tenure/file-lock'
 import * as kubernetes from '@tenure/kubernetes'
 import * as ops from '@tenure/ops'
-import * as testing from '@tenure/testing'
+import * as simulator from '@tenure/simulator'
 import * as leaks from '@tenure/testing/leaks'
 import * as lockConformance from '@tenure/testing/lock-conformance'
-import * as simulator from '@tenure/testing/simulator'
 import * as virtualClock from '@tenure/testing/virtual-clock'
 import * as tenure from 'tenure'
 import { describe, expect, it } from 'vitest'
@@ -106,10 +107,11 @@ const MODULES = {
   fileLock,
   kubernetes,
   ops,
-  testing,
+  apiServer,
+  apiServerStore,
+  simulator,
   leaks,
   lockConformance,
-  simulator,
   virtualClock,
   tenure,
 }

@@ -1,5 +1,5 @@
 import * as core from '@tenure/core'
-import * as fileLock from '@tenure/core/file-lock'
+import * as fileLock from '@tenure/file-lock'
 import * as kubernetes from '@tenure/kubernetes'
 import * as ops from '@tenure/ops'
 import * as tenure from 'tenure'
@@ -10,7 +10,7 @@ describe('the public API', () => {
     Object.entries({
       tenure,
       '@tenure/core': core,
-      '@tenure/core/file-lock': fileLock,
+      '@tenure/file-lock': fileLock,
       '@tenure/kubernetes': kubernetes,
       '@tenure/ops': ops,
     }),

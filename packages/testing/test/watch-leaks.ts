@@ -2,7 +2,8 @@ import { beforeEach, expect } from 'vitest'
 import { failTestsOnLeaks, type LeakKind } from '../src/leaks/index.ts'
 
 /** Whose tests must leave nothing behind. */
-const WATCHED = /[\\/]packages[\\/](?:cli|core|kubernetes|ops|tenure|testing)[\\/]test[\\/]/
+const WATCHED =
+  /[\\/]packages[\\/](?:api-server|cli|core|file-lock|kubernetes|ops|simulator|tenure|testing)[\\/]test[\\/]/
 
 /** What is about the watch itself, and must see it begin. */
 const UNWATCHED = /[\\/]testing[\\/]test[\\/]leaks[\\/](?!replace-property)[\w-]+\.test\.ts$/
@@ -12,7 +13,7 @@ const EXCEPTIONS: readonly (readonly [file: RegExp, kind: LeakKind])[] = [
   // Tasks that never end, and replicas that crash in the middle of theirs, on a virtual clock that stops.
   [/[\\/]core[\\/]test[\\/]drain[\\/]adversarial-drain\.test\.ts$/, 'task'],
   [/[\\/]core[\\/]test[\\/]lock[\\/]multi[\\/]migration\.test\.ts$/, 'task'],
-  [/[\\/]testing[\\/]test[\\/]simulator[\\/](?:oracles|simulate)\.test\.ts$/, 'task'],
+  [/[\\/]simulator[\\/]test[\\/](?:oracles|simulate)\.test\.ts$/, 'task'],
   // The pools of client-node cannot be closed.
   [/[\\/]kubernetes[\\/]test[\\/]embedded-server\.test\.ts$/, 'keep-alive-socket'],
 ]

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type LeaseRecord, type Lock, LockRequestError, type LockSnapshot, type PresentLease } from '@tenure/core'
-import { FileLock } from '@tenure/core/file-lock'
+import { FileLock } from '@tenure/file-lock'
 
 /** A lock that breaks its contract: by the name of what is wrong with it. */
 export interface WrongLock {

@@ -1,7 +1,8 @@
 /** A replica whose controller starts processes that start more. Every one of them writes its pid into a file of its own. */
 import { spawn } from 'node:child_process'
 import { Worker } from 'node:worker_threads'
-import { createManager, FileLock, type Term } from 'tenure'
+import { FileLock } from '@tenure/file-lock'
+import { createManager, type Term } from 'tenure'
 
 const [path = '', folder = '', shape = ''] = process.argv.slice(2)
 

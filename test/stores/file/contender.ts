@@ -3,7 +3,7 @@
  * `unknown VERSION` for every one that it may have won.
  */
 import { LockRequestError, type LeaseRecord, type Lock, type PresentLease } from '@tenure/core'
-import { FileLock } from '@tenure/core/file-lock'
+import { FileLock } from '@tenure/file-lock'
 import { carelessLock } from './careless-lock.ts'
 
 const [path = '', kind = '', holderIdentity = ''] = process.argv.slice(2)

@@ -1,5 +1,6 @@
 /** A replica on one machine without a cluster, as a user would write it. Says when its work begins, with the epoch, and when it ends. */
-import { createManager, FileLock, type Term } from 'tenure'
+import { FileLock } from '@tenure/file-lock'
+import { createManager, type Term } from 'tenure'
 
 const [path = ''] = process.argv.slice(2)
 

@@ -1,5 +1,5 @@
 import { KubeConfig } from '@kubernetes/client-node'
-import { startApiServer, type ApiServer } from '@tenure/testing'
+import { startApiServer, type ApiServer } from '@tenure/api-server'
 import { ApiTransport } from '../../src/transport/api-transport.ts'
 
 /** The embedded API server, and somebody who may do everything there. */

@@ -1,6 +1,5 @@
+import { type KubeObject, type ObjectRef, Store, StoreConflictError } from '@tenure/api-server/store'
 import { type LeaseRecord, LockRequestError, type LockSnapshot, type PresentLease } from '@tenure/core'
-import { Store, StoreConflictError, type ObjectRef } from '../../api-server/storage/store.ts'
-import type { KubeObject } from '../../api-server/objects/kube-object.ts'
 import type { Simulation } from '../simulation.ts'
 import type { ServerState } from './network.ts'
 import type { SimulatedProcess } from './simulated-process.ts'

@@ -1,6 +1,5 @@
+import type { JsonObject, JsonValue, KubeObject } from '@tenure/api-server/store'
 import { ANNOTATION_PREFIX, type LeaseRecord, type PresentLease } from '@tenure/core'
-import type { JsonObject, JsonValue } from '../../api-server/objects/json-value.ts'
-import type { KubeObject } from '../../api-server/objects/kube-object.ts'
 
 /** The Lease that a record is stored as; `stored` is what it replaces, whose other fields are kept. */
 export function storedLease(name: string, record: LeaseRecord, stored: KubeObject | undefined): KubeObject {

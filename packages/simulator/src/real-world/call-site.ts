@@ -1,10 +1,13 @@
 import { fileURLToPath } from 'node:url'
-import { parseStack, placeOf } from '../../leaks/frame.ts'
+import { parseStack, placeOf } from '@tenure/testing/internal'
 
-/** The folders of what may be between a call and the code that made it. */
-const OWN: readonly string[] = ['../', '../../leaks/'].map((folder) => fileURLToPath(new URL(folder, import.meta.url)))
+/** The folders of the code that runs between a call and its caller. */
+const OWN: readonly string[] = [
+  new URL('../', import.meta.url),
+  new URL('.', import.meta.resolve('@tenure/testing/internal')),
+].map((url) => fileURLToPath(url))
 
-/** The place of the innermost frame that belongs neither to Node nor to this package. */
+/** The place of the innermost frame that belongs to neither Node nor Tenure's test packages. */
 export function callSiteOf(stack: string): string {
   const frame = parseStack(stack).find(({ file }) => !file.startsWith('node:') && !OWN.some((own) => isIn(own, file)))
   return frame === undefined ? 'an unknown place' : placeOf(frame)

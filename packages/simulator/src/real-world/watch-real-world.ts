@@ -1,5 +1,5 @@
 import { syncBuiltinESMExports } from 'node:module'
-import { replaceProperty, type Undo, undoAll } from '../../leaks/replace-property.ts'
+import { replaceProperty, type Undo, undoAll } from '@tenure/testing/internal'
 import { actors } from '../actors.ts'
 import { callSiteOf } from './call-site.ts'
 import { type RealWorldCall, RealWorldError } from './real-world-error.ts'

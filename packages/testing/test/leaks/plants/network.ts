@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tls from 'node:tls'
 import { Agent, EnvHttpProxyAgent, fetch as undiciFetch, request } from 'undici'
-import { CertificateAuthority } from '../../../src/api-server/certificate-authority.ts'
+import { CertificateAuthority } from '../../../../api-server/src/certificate-authority.ts'
 import { close, destroy, listen, portOf } from './loopback.ts'
 import { kept, letGo, type Plant } from './plant.ts'
 

@@ -1,0 +1,12 @@
+import '@tenure/core/supported-node'
+
+export {
+  Store,
+  StoreConflictError,
+  type ObjectRef,
+  type StoreEvent,
+  type StoreOptions,
+  type StoreWatcher,
+} from './store.ts'
+export type { JsonObject, JsonValue } from '../objects/json-value.ts'
+export type { KubeObject, ManagedFieldsEntry, ObjectMeta } from '../objects/kube-object.ts'
