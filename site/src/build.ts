@@ -4,6 +4,8 @@ import { build } from 'vitepress'
 import { writeFigures } from '../../bench/figures.ts'
 import { brokenLinks } from './check-links.ts'
 import { writePlainText } from './plain-text.ts'
+import { apiPages } from './reference/api.ts'
+import { Declarations } from './reference/declarations.ts'
 import { ROOT, stagedPages, stageTo } from './stage.ts'
 
 /*
@@ -13,7 +15,7 @@ import { ROOT, stagedPages, stageTo } from './stage.ts'
 const SITE = join(ROOT, 'site')
 const { values } = parseArgs({ options: { json: { type: 'string' } } })
 
-const pages = await stagedPages()
+const pages = [...(await stagedPages()), ...apiPages(new Declarations())]
 await stageTo(join(SITE, '.cache/pages'), pages)
 await build(SITE)
 const dist = join(SITE, 'dist')

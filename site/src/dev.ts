@@ -1,11 +1,14 @@
 import { watch } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createServer } from 'vitepress'
+import { apiPages } from './reference/api.ts'
+import { Declarations } from './reference/declarations.ts'
 import { ROOT, stagedPages, stageTo } from './stage.ts'
 
 /* Serves the site on this machine and shows changes of `docs/` at once. */
 const SITE = join(ROOT, 'site')
-const stage = async () => stageTo(join(SITE, '.cache/pages'), await stagedPages())
+const api = apiPages(new Declarations())
+const stage = async () => stageTo(join(SITE, '.cache/pages'), [...(await stagedPages()), ...api])
 
 await stage()
 const server = await createServer(SITE, { host: '127.0.0.1' })

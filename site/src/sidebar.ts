@@ -54,7 +54,15 @@ export const SIDEBAR: readonly SidebarGroup[] = [
     items: [
       page('Options', 'reference/options'),
       page('Exit codes', 'reference/exit-codes'),
+      page('Environment', 'reference/environment'),
       page('Metrics', 'reference/metrics'),
+      page('Errors', 'reference/errors'),
+      page('API', 'reference/api/index'),
+      page('API of tenure', 'reference/api/tenure'),
+      page('API of core', 'reference/api/tenure-core'),
+      page('API of kubernetes', 'reference/api/tenure-kubernetes'),
+      page('API of ops', 'reference/api/tenure-ops'),
+      page('API of testing', 'reference/api/tenure-testing'),
     ],
   },
   {

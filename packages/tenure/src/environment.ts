@@ -13,7 +13,7 @@ export interface TextSettings {
 }
 
 /** The name of each setting as a flag and as a variable. */
-const NAMES = {
+export const SETTING_NAMES = {
   lease: { flag: 'lease', variable: 'TENURE_LEASE' },
   namespace: { flag: 'namespace', variable: 'TENURE_NAMESPACE' },
   identity: { flag: 'identity', variable: 'TENURE_IDENTITY' },
@@ -35,7 +35,7 @@ function isServiceLink(name: string, value: string | undefined): boolean {
  * @throws OptionsError for a `TENURE_` variable that does not exist, with the nearest one that does.
  */
 export function readEnvironment(env: NodeJS.ProcessEnv): TextSettings {
-  const known = Object.values(NAMES).map(({ variable }) => variable)
+  const known = Object.values(SETTING_NAMES).map(({ variable }) => variable)
   const given = Object.keys(env).filter(
     (key) => key.startsWith('TENURE_') && (known.some((name) => name === key) || !SERVICE_VARIABLE.test(key)),
   )
@@ -47,7 +47,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): TextSettings {
 
 /** Reads the flags that are Tenure's own and leaves all others to the program. @throws OptionsError for a flag without a value. */
 export function readFlags(argv: readonly string[]): TextSettings {
-  const flags = [...Object.values(NAMES).map(({ flag }) => flag), 'kubeconfig']
+  const flags = [...Object.values(SETTING_NAMES).map(({ flag }) => flag), 'kubeconfig']
   const { values } = parseArgs({
     args: [...argv],
     options: Object.fromEntries(flags.map((flag) => [flag, { type: 'string' as const }])),
@@ -65,6 +65,6 @@ export function readFlags(argv: readonly string[]): TextSettings {
 function collect(
   read: (name: { readonly flag: string; readonly variable: string }) => string | undefined,
 ): TextSettings {
-  const entries = Object.entries(NAMES).map(([key, name]) => [key, read(name)] as const)
+  const entries = Object.entries(SETTING_NAMES).map(([key, name]) => [key, read(name)] as const)
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== ''))
 }

@@ -1,0 +1,74 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { SETTING_NAMES } from '../../../packages/tenure/src/environment.ts'
+import { ROOT } from '../stage.ts'
+import { table } from './declarations.ts'
+
+const SETTINGS: Readonly<Record<keyof typeof SETTING_NAMES, string>> = {
+  lease: 'Name of the lease.',
+  namespace: 'Namespace of the lease. Takes precedence over `POD_NAMESPACE`.',
+  identity: 'Identity of the replica. Must be unique to each start.',
+  featureGates: 'Feature gates as `A=true,B=false`.',
+  opsPort:
+    'Port of the operations server. The address that Kubernetes sets for a Service named `tenure-ops` is ignored.',
+  logLevel: 'Level of the default logger: `debug`, `info`, `warn`, `error`, `silent`.',
+}
+
+/** Variables that are no settings of Tenure. */
+const OTHERS: Readonly<Record<string, string>> = {
+  POD_NAME: 'First part of the default identity; the Pod of the replica for proved death and the holder check.',
+  POD_NAMESPACE: 'Namespace of the lease if nothing else names one; the namespace of the Pod.',
+  CONTAINER_NAME: 'Container of the replica in a Pod with several, for proved death.',
+  KUBECONFIG: 'Kubeconfig files, separated as in kubectl.',
+  HOME: 'Folder of `.kube/config`.',
+  KUBERNETES_SERVICE_HOST: 'Address of the API server, which Kubernetes sets in a Pod.',
+  KUBERNETES_SERVICE_PORT: 'Port of the API server, which Kubernetes sets in a Pod.',
+  HTTPS_PROXY: 'Proxy for the API server. A `proxy-url` in the kubeconfig takes precedence. Lower case works as well.',
+  HTTP_PROXY: 'Proxy for an API server without TLS. Lower case works as well.',
+  NO_PROXY: 'Names, domains, addresses and ranges that need no proxy. Lower case works as well.',
+  NODE_TLS_REJECT_UNAUTHORIZED: 'Read as Node reads it.',
+}
+
+/** Set by Tenure itself, for processes that a term starts. */
+const OWN = ['_TENURE_TERM']
+
+/** The page of all environment variables. @throws when the sources read one that is missing here, or none that is listed. */
+export function environmentPage(): string {
+  const read = variablesInSources()
+  const unknown = [...read].filter((name) => !(name in OTHERS) && !OWN.includes(name))
+  if (unknown.length > 0) throw new Error(`environment.ts does not describe ${unknown.join(', ')}`)
+  const settings = Object.entries(SETTING_NAMES).map(([key, { flag, variable }]) => [
+    `\`${variable}\``,
+    `\`--${flag}\``,
+    SETTINGS[key as keyof typeof SETTING_NAMES],
+  ])
+  const others = Object.entries(OTHERS).filter(([name]) => read.has(name))
+  return (
+    [
+      '# Environment',
+      '## Settings',
+      'A variable that begins with `TENURE_` and is not in this table is an error. `--kubeconfig` is a flag without a variable of its own.',
+      table(['variable', 'flag', 'meaning'], settings),
+      '## Other variables',
+      table(
+        ['variable', 'meaning'],
+        others.map(([name, meaning]) => [`\`${name}\``, meaning]),
+      ),
+      '## Set by Tenure',
+      '`_TENURE_TERM` marks the processes that a term starts, so that their descendants can be found.',
+    ].join('\n\n') + '\n'
+  )
+}
+
+/** Names that the sources read from an environment: `env['NAME']`, and names in lists of proxies. */
+function variablesInSources(): ReadonlySet<string> {
+  const files = globSync('packages/{core,kubernetes,ops,tenure}/src/**/*.ts', { cwd: ROOT })
+  const texts = files.map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n')
+  const patterns = [
+    /\benv\??\.?\[?'?\[?'([A-Z_]{3,})'\]/g,
+    /\benv\.([A-Z_]{3,})\b/g,
+    /'([A-Z]+_PROXY)'/g,
+    /const VARIABLE = '([A-Z_]+)'/g,
+  ]
+  return new Set(patterns.flatMap((pattern) => [...texts.matchAll(pattern)].map(([, name = '']) => name)))
+}

@@ -1,0 +1,72 @@
+import ts from 'typescript-api'
+import { exitCodeOf } from 'tenure'
+import { type Declarations, docOf, type Exported, table } from './declarations.ts'
+import { REMEDIES } from './remedies.ts'
+
+/** An error class that users can meet. */
+interface ErrorClass {
+  readonly name: string
+  readonly code: string
+  readonly specifier: string
+  readonly doc: string
+}
+
+/** Every exported subclass of `TenureError`, with the entry point that users import it from. */
+function errorClasses(declarations: Declarations): readonly ErrorClass[] {
+  const found = new Map<ts.Symbol, ErrorClass>()
+  for (const { specifier } of importOrder(declarations)) {
+    const entry = declarations.entries.find((one) => one.specifier === specifier)
+    for (const one of entry === undefined ? [] : declarations.exportsOf(entry)) {
+      const code = codeOf(one, declarations.checker)
+      if (code === undefined || found.has(one.symbol)) continue
+      found.set(one.symbol, { name: one.name, code, specifier, doc: docOf(one.symbol, declarations.checker) })
+    }
+  }
+  return [...found.values()].toSorted((a, b) => a.code.localeCompare(b.code))
+}
+
+/** `tenure` first: most users import errors from there. */
+function importOrder({ entries }: Declarations): Declarations['entries'] {
+  return entries.toSorted((a, b) => Number(b.specifier === 'tenure') - Number(a.specifier === 'tenure'))
+}
+
+function codeOf({ kind, symbol }: Exported, checker: ts.TypeChecker): string | undefined {
+  if (kind !== 'class') return undefined
+  const type = checker.getDeclaredTypeOfSymbol(symbol)
+  const isError = ['name', 'stack', 'toJSON'].every((name) => type.getProperty(name) !== undefined)
+  const code = type.getProperty('code')
+  const codeType = isError && code !== undefined ? checker.getTypeOfSymbol(code) : undefined
+  return codeType?.isStringLiteral() ? codeType.value : undefined
+}
+
+/** The page of all errors. @throws when an error has no remedy, or a remedy no error. */
+export async function errorsPage(declarations: Declarations): Promise<string> {
+  const classes = errorClasses(declarations)
+  const codes = new Set(classes.map(({ code }) => code))
+  const missing = [...codes].filter((code) => REMEDIES[code] === undefined)
+  const stale = Object.keys(REMEDIES).filter((code) => !codes.has(code))
+  if (missing.length + stale.length > 0) {
+    throw new Error(
+      `remedies.ts: no remedy for ${missing.join(', ') || 'none'}; no error for ${stale.join(', ') || 'none'}`,
+    )
+  }
+  const rows = await Promise.all(
+    classes.map(async (one) => [
+      `\`${one.code}\``,
+      `\`${one.name}\``,
+      `\`${one.specifier}\``,
+      String(await exitCodeFor(one)),
+      one.doc,
+      REMEDIES[one.code] ?? '',
+    ]),
+  )
+  const intro =
+    'Every error of Tenure is a `TenureError` with a stable `code`. The exit code is that of a process which does not catch the error.'
+  return `# Errors\n\n${intro}\n\n${table(['code', 'class', 'import', 'exit code', 'meaning', 'remedy'], rows)}\n`
+}
+
+async function exitCodeFor({ name, specifier }: ErrorClass): Promise<number> {
+  const module: Readonly<Record<string, { readonly prototype: object }>> = await import(specifier)
+  const { prototype } = module[name] ?? Error
+  return exitCodeOf(Object.create(prototype))
+}
