@@ -37,6 +37,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
       page('Use a metrics registry', 'how-to/use-your-registry'),
       page('Probe health', 'how-to/probe-health'),
       page('Explain a replica', 'how-to/explain-a-replica'),
+      page('Debug a stuck drain', 'how-to/debug-a-stuck-drain'),
       page('Deploy', 'how-to/deploy'),
       page('Authenticate', 'how-to/authenticate'),
       page('Hold many leases', 'how-to/hold-many-leases'),

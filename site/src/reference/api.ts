@@ -41,7 +41,7 @@ function apiPage(entry: EntryPoint, declarations: Declarations): StagedPage {
 }
 
 function anchorOf({ name }: Exported): string {
-  return name.toLowerCase()
+  return name.toLowerCase().replaceAll('_', '-')
 }
 
 /** The entry point that describes a name: of the package that declares it, or the first that exports it. */
