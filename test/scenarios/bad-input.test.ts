@@ -54,7 +54,7 @@ describe.concurrent('a replica ends with code 2 and a clear message, and writes 
     const exit = await replica.exited
 
     expect(exit.code).toBe(2)
-    expect(replica.stderr).toMatch(new RegExp(`PortInUseError: Expected \`ops\\.port\` to be a free port.* ${port}`))
+    expect(replica.stderr).toMatch(new RegExp(`OptionsError: Expected \`ops\\.port\` to be a free port.* ${port}`))
     expect(await scenario.storedLease()).toBeUndefined()
   })
 })
@@ -69,7 +69,7 @@ describe.concurrent('a replica ends with code 2 and a clear message', () => {
     const exit = await double.exited
 
     expect(exit.code).toBe(2)
-    expect(double.stderr).toMatch(/IdentityTakenError: Expected `identity` to be unique.*`janitor` as `alpha`/)
+    expect(double.stderr).toMatch(/OptionsError: Expected `identity` to be unique.*`janitor` as `alpha`/)
     expect(double.all('built')).toEqual([])
     expect(leader.all('term-ending')).toEqual([])
     expect((await scenario.lease.changes(1)).map(({ holder }) => holder)).toEqual(['alpha'])

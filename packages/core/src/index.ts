@@ -22,12 +22,7 @@ export type {
   PresentLease,
 } from './lock/lock.ts'
 export { LockRequestError, type LockFailure } from './lock/lock-request-error.ts'
-export {
-  HealthCheckNameError,
-  HealthRegistry,
-  type HealthCheck,
-  type HealthCheckResult,
-} from './health/health-registry.ts'
+export { HealthRegistry, type HealthCheck, type HealthCheckResult } from './health/health-registry.ts'
 export { MemoryLeaseStore } from './lock/memory-lock.ts'
 export { MultiLock } from './lock/multi/multi-lock.ts'
 export { UNKNOWN_LEADER } from './lock/multi/combined-lease.ts'
@@ -67,7 +62,7 @@ export {
 export { WriteGateClosedError, type RefusedWrite } from './gate/write-gate-closed-error.ts'
 export type { StepDownOptions, Term } from './term/term.ts'
 export type { SpawnOptions, WorkScope } from './term/work-scope.ts'
-export { TermEndedError } from './term/term-ended-error.ts'
+export { TermEndedError } from './term-ended-error.ts'
 export { CleanupTimeoutError } from './term/cleanup-deadline.ts'
 export type { ChildOptions } from './term/owned/child-process.ts'
 export type { Listener } from './term/owned/listener.ts'
@@ -92,11 +87,11 @@ export type { RunMessage } from './candidacy/channels.ts'
 export type { WedgedPolicy } from './candidacy/candidacy-options.ts'
 export type { RegisterOptions } from './controller/registration.ts'
 export type { CandidacyEvent, CandidacyState, DrainOutcome, TermOverEvent } from './candidacy/events.ts'
-export { describeTasks, IdentityTakenError, LeadershipLostError, WedgedError } from './candidacy/wedged-error.ts'
+export { describeTasks, LeadershipLostError, WedgedError } from './candidacy/wedged-error.ts'
 export { LEASE_OPTION_NAMES, type LeaseOptions } from './candidacy/lease-options.ts'
 export type { Extension, ExtensionGroup, ExtensionHost } from './manager/extension.ts'
 export { Manager } from './manager/manager.ts'
 export type { ManagerOptions } from './manager/manager-options.ts'
 export type { AlwaysOnOptions, GroupOptions, StopOptions } from './manager/group-options.ts'
 export { ExtensionOverdueError } from './manager/extensions.ts'
-export { WatchdogDiedError, WatchdogUnavailableError, type WatchdogOptions } from './watchdog/watchdog.ts'
+export { WatchdogDiedError, type WatchdogOptions } from './watchdog/watchdog.ts'

@@ -1,6 +1,15 @@
 import perfHooks from 'node:perf_hooks'
-import { Controller, type Logger, Manager, MemoryLeaseStore, silentLogger, type Term } from '@tenure/core'
-import { metrics, NoTermMetricsError, TermMetricsEndedError } from '@tenure/ops'
+import {
+  Controller,
+  type Logger,
+  Manager,
+  MemoryLeaseStore,
+  OptionsError,
+  silentLogger,
+  type Term,
+  TermEndedError,
+} from '@tenure/core'
+import { metrics } from '@tenure/ops'
 import { Counter, Gauge, Histogram, register, Registry, Summary } from 'prom-client'
 import { expect, test, vi } from 'vitest'
 import { controller, manage, samples, untilAborted } from './managed-ops.ts'
@@ -64,7 +73,7 @@ function unbound<T>(handle: T, use: (handle: T) => unknown): () => unknown {
 
 test.each(uses)('%s throws after the end of its run, naming controller, lease and epoch', async (_name, define) => {
   const { made: use, term } = await afterTerm(define)
-  expect(use).toThrow(TermMetricsEndedError)
+  expect(use).toThrow(TermEndedError)
   expect(use).toThrow(
     `Metric \`swept\` belongs to a run of controller \`sweeper\` that has ended (lease \`janitor\`, epoch ${term.epoch})`,
   )
@@ -97,7 +106,7 @@ test('a metric still works in the cleanups of its run', async () => {
 
 test('asking for the registry of a run that has ended throws', async () => {
   const { term } = await afterTerm(() => {})
-  expect(() => metrics(term)).toThrow(TermMetricsEndedError)
+  expect(() => metrics(term)).toThrow(TermEndedError)
   expect(() => metrics(term)).toThrow('The metrics registry belongs to a run of controller `sweeper` that has ended')
 })
 
@@ -118,8 +127,8 @@ test('without an operations port, asking for metrics throws an error that says s
   })
   manager.register(controller('sweeper', (term) => outcome.resolve(run(() => metrics(term)))))
   void manager.start()
-  expect(await outcome.promise).toBeInstanceOf(NoTermMetricsError)
-  expect(await outcome.promise).toMatchObject({ code: 'NO_TERM_METRICS', message: expect.stringContaining('sweeper') })
+  expect(await outcome.promise).toBeInstanceOf(OptionsError)
+  expect(await outcome.promise).toMatchObject({ code: 'BAD_OPTIONS', message: expect.stringContaining('sweeper') })
 })
 
 test('a controller that restarts within its term gets a fresh registry, and the old one is gone', async () => {

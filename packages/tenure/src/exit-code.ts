@@ -1,12 +1,5 @@
-import {
-  IdentityTakenError,
-  LeadershipLostError,
-  OptionsError,
-  WatchdogUnavailableError,
-  WedgedError,
-} from '@tenure/core'
+import { LeadershipLostError, OptionsError, WedgedError } from '@tenure/core'
 import { KubeConfigError } from '@tenure/kubernetes'
-import { PortInUseError } from '@tenure/ops'
 
 /**
  * With what code the process ends, by what ended it.
@@ -26,12 +19,7 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof AggregateError) return Math.max(EXIT_CODE.failed, ...error.errors.map(exitCodeOf))
   if (error instanceof LeadershipLostError) return EXIT_CODE.leadershipLost
   if (error instanceof WedgedError) return EXIT_CODE.wedged
-  const isBadInput =
-    error instanceof OptionsError ||
-    error instanceof KubeConfigError ||
-    error instanceof PortInUseError ||
-    error instanceof WatchdogUnavailableError ||
-    error instanceof IdentityTakenError
+  const isBadInput = error instanceof OptionsError || error instanceof KubeConfigError
   return isBadInput ? EXIT_CODE.badOptions : EXIT_CODE.failed
 }
 

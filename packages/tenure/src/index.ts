@@ -8,7 +8,6 @@ export {
   ControllerReturnedError,
   ExtensionOverdueError,
   gatedFetch,
-  IdentityTakenError,
   LeadershipEndedError,
   LeadershipLostError,
   Manager,
@@ -24,7 +23,6 @@ export {
   TermEndedError,
   TerminalError,
   WarmUpOverError,
-  WatchdogUnavailableError,
   WedgedError,
   WriteGateClosedError,
   type Candidacy,
@@ -74,16 +72,7 @@ export {
   type KubeConfigLike,
   type ObjectChange,
 } from '@tenure/kubernetes'
-export {
-  metrics,
-  NoTermMetricsError,
-  PortInUseError,
-  TermMetricsEndedError,
-  type MetricsPage,
-  type MetricsSource,
-  type Ops,
-  type OpsOptions,
-} from '@tenure/ops'
+export { metrics, type MetricsPage, type MetricsSource, type Ops, type OpsOptions } from '@tenure/ops'
 export { createManager, ProcessManager } from './create-manager.ts'
 export { EXIT_CODE, exitCodeOf } from './exit-code.ts'
 export { lead } from './lead.ts'

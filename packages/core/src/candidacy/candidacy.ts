@@ -35,7 +35,7 @@ import type { CandidacyEvent, CandidacyState, DrainOutcome, TermOverEvent } from
 import { TermRun, type TermRunOptions } from './term-run.ts'
 import type { LeaseOptions } from './lease-options.ts'
 import { WarmUps } from './warm-ups.ts'
-import { describeTasks, IdentityTakenError, LeadershipLostError, WedgedError } from './wedged-error.ts'
+import { describeTasks, LeadershipLostError, WedgedError } from './wedged-error.ts'
 
 /** What a step-down came to. `JSON.stringify()` takes it: the epoch becomes a decimal string. */
 export type StepDownResult =
@@ -300,7 +300,7 @@ export class Candidacy {
         this.#emit(effect)
         break
       case 'identity-taken':
-        this.#options.onFailure(new IdentityTakenError(this.lease, effect.identity))
+        this.#options.onFailure(identityTaken(this.lease, effect.identity))
         this.#stopped.resolve()
         break
       case 'stopped':
@@ -558,4 +558,11 @@ const REFUSALS: ReadonlySet<LockFailure> = new Set(['not-found', 'unauthenticate
 
 function isRefusal(error: Error): boolean {
   return error instanceof LockRequestError && REFUSALS.has(error.failure)
+}
+
+function identityTaken(lease: string, identity: string): OptionsError {
+  return new OptionsError(
+    `Expected \`identity\` to be unique to this process, but another live replica holds \`${lease}\` as \`${identity}\`. ` +
+      'Leave `identity` out to get a unique one',
+  )
 }

@@ -18,18 +18,6 @@ export class LeadershipLostError extends TenureError {
   override readonly code = 'LEADERSHIP_LOST'
 }
 
-/** Another live replica stands under the same identity. */
-export class IdentityTakenError extends TenureError {
-  override readonly code = 'IDENTITY_TAKEN'
-
-  constructor(lease: string, identity: string) {
-    super(
-      `Expected \`identity\` to be unique to this process, but another live replica holds \`${lease}\` as \`${identity}\`. ` +
-        'Leave `identity` out to get a unique one',
-    )
-  }
-}
-
 /** Names each task with its controller, age, where it was started, and what it waited on last where that is known. */
 export function describeTasks(tasks: readonly LiveTask[]): string {
   return tasks.map(describeTask).join(', ')

@@ -1,4 +1,5 @@
 import { TenureError } from '../tenure-error.ts'
+import { TermEndedError } from '../term-ended-error.ts'
 import { textOf } from '../text-of.ts'
 
 /** Thrown by a controller to say that a restart would not help: the replica gives up its term at once. */
@@ -29,7 +30,7 @@ export class ControllerFailedError extends TenureError {
 }
 
 /** The reason with which the signals of a controller abort that is to be restarted. */
-export class ControllerRestartError extends TenureError {
+export class ControllerRestartError extends TermEndedError {
   override readonly code = 'CONTROLLER_RESTART'
 
   constructor(controller: string, cause: unknown) {

@@ -1,7 +1,7 @@
 import type { HealthRegistry } from '../health/health-registry.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
-import { TenureError } from '../tenure-error.ts'
+import { TermEndedError } from '../term-ended-error.ts'
 import { ControllerTerm } from '../term/controller-term.ts'
 import type { Leadership } from '../term/leadership.ts'
 import { onAbort } from '../term/owned/owner.ts'
@@ -33,7 +33,7 @@ export const WARM_UP_MODES = ['never', 'successor', 'following'] as const
 export type WarmUpMode = (typeof WARM_UP_MODES)[number]
 
 /** The reason with which the signals of a warm-up abort. */
-export class WarmUpOverError extends TenureError {
+export class WarmUpOverError extends TermEndedError {
   override readonly code = 'WARM_UP_OVER'
 
   constructor(controller: string, why: string) {

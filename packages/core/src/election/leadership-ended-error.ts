@@ -1,4 +1,4 @@
-import { TenureError } from '../tenure-error.ts'
+import { TermEndedError } from '../term-ended-error.ts'
 
 /**
  * Why a replica gives up a term of its own accord. Renewals go on until the term is empty. `transferred`: to be handed to a replica
@@ -13,7 +13,7 @@ export type InvoluntaryEndReason = 'renew-deadline' | 'superseded' | 'lease-dele
 export type EndReason = VoluntaryEndReason | InvoluntaryEndReason
 
 /** The reason of every abort signal of a term, and what refused work of an ended term rejects with. */
-export class LeadershipEndedError extends TenureError {
+export class LeadershipEndedError extends TermEndedError {
   override readonly code = 'LEADERSHIP_ENDED'
   readonly reason: EndReason
   /** The epoch of the term that ended; 0 for work that needs no leadership. */

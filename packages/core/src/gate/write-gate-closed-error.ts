@@ -1,4 +1,4 @@
-import { TenureError } from '../tenure-error.ts'
+import { TermEndedError } from '../term-ended-error.ts'
 
 /** What the write gate did to which request. */
 export interface RefusedWrite {
@@ -9,7 +9,7 @@ export interface RefusedWrite {
 }
 
 /** A write was attempted, or was under way, when its term no longer held the lease. */
-export class WriteGateClosedError extends TenureError {
+export class WriteGateClosedError extends TermEndedError {
   override readonly code = 'WRITE_GATE_CLOSED'
   /** The epoch of the term that the write belongs to. */
   readonly epoch: bigint

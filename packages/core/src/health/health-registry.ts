@@ -1,7 +1,5 @@
 import { errorOf } from '../error-of.ts'
-import { TenureError } from '../tenure-error.ts'
 import { OptionsError } from '../options/options-error.ts'
-import { textOf } from '../text-of.ts'
 
 /** A health check: returns (or resolves) when healthy, throws (or rejects) with the reason when not. */
 export type HealthCheck = () => void | Promise<void>
@@ -11,11 +9,6 @@ export interface HealthCheckResult {
   readonly name: string
   /** Why the check failed; absent when it passed. */
   readonly failure?: Error
-}
-
-/** A health check was registered under a name that is taken or is not a path segment. */
-export class HealthCheckNameError extends TenureError {
-  override readonly code = 'HEALTH_CHECK_NAME'
 }
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
@@ -28,23 +21,20 @@ export class HealthRegistry {
   #closed: Error | undefined
 
   /**
-   * Adds a check and returns the function that takes it out again.
-   * @throws HealthCheckNameError when the name is taken or cannot be a path segment (`[A-Za-z0-9._-]+`).
-   * @throws OptionsError when `check` is not a function.
-   * @throws TermEndedError when the registry is that of a run of a controller that has ended.
+   * Adds a check and returns the function that removes it.
+   * @throws OptionsError when the name is taken or cannot be a path segment (`[A-Za-z0-9._-]+`), or `check` is not a function.
+   * @throws TermEndedError when the registry belongs to a run of a controller that has ended.
    */
   register(name: string, check: HealthCheck): () => void {
     if (this.#closed !== undefined) throw this.#closed
     if (typeof name !== 'string' || !NAME.test(name)) {
-      throw new HealthCheckNameError(
-        `Expected the name of a health check to be a path segment such as \`cache-synced\`, got \`${textOf(name)}\``,
-      )
+      throw OptionsError.expected('the name of a health check to be a path segment such as `cache-synced`', name)
     }
     if (typeof check !== 'function') {
       throw OptionsError.expected(`the health check \`${name}\` to be a function`, check)
     }
     if (this.#checks.has(name)) {
-      throw new HealthCheckNameError(`Expected the name of a health check to be unique, got \`${name}\` twice`)
+      throw new OptionsError(`Expected the name of a health check to be unique, got \`${name}\` twice`)
     }
     this.#checks.set(name, check)
     return () => {

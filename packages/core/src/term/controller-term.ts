@@ -21,7 +21,7 @@ import { serve } from './owned/server.ts'
 import { timeout } from './owned/timeout.ts'
 import { worker, type WorkerOptions } from './owned/worker-thread.ts'
 import { ScopeClosedError, type TaskNote, TaskScope } from './task-scope.ts'
-import { TermEndedError } from './term-ended-error.ts'
+import { TermEndedError } from '../term-ended-error.ts'
 import type { StepDownOptions, Term } from './term.ts'
 import type { SpawnOptions } from './work-scope.ts'
 
@@ -283,8 +283,15 @@ export class ControllerTerm implements Term, Owner {
 
   /** Nothing of the run is left. */
   over(): void {
-    this.health.close(new TermEndedError(this))
+    this.health.close(checksEnded(this))
   }
+}
+
+function checksEnded({ controller, lease, epoch }: Pick<Term, 'controller' | 'lease' | 'epoch'>): TermEndedError {
+  return new TermEndedError(
+    `The health checks belong to a run of controller \`${controller}\` that has ended (lease \`${lease}\`, epoch ${epoch}): ` +
+      'register them in every run with `term.health`',
+  )
 }
 
 function notHeld(term: { readonly lease: string; readonly epoch: bigint; readonly controller: string }): NotHeldError {

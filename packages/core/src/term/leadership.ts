@@ -2,10 +2,10 @@ import { setMaxListeners } from 'node:events'
 import type { EndReason } from '../election/leadership-ended-error.ts'
 import { LeadershipEndedError } from '../election/leadership-ended-error.ts'
 import type { Clock, Timer } from '../ports/clock.ts'
-import { TenureError } from '../tenure-error.ts'
+import { TermEndedError } from '../term-ended-error.ts'
 
 /** An act was attempted that only the holder of the lease may do, outside of the time for which it is held. */
-export class NotHeldError extends TenureError {
+export class NotHeldError extends TermEndedError {
   override readonly code = 'NOT_HELD'
 }
 

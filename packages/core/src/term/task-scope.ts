@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from '../ports/clock.ts'
-import { TenureError } from '../tenure-error.ts'
+import { TermEndedError } from '../term-ended-error.ts'
 import { CleanupDeadline } from './cleanup-deadline.ts'
 import { LinkedList, type LinkedListNode } from './linked-list.ts'
 
@@ -23,7 +23,7 @@ export interface TaskNote {
 }
 
 /** Work was started in a scope that takes no more. */
-export class ScopeClosedError extends TenureError {
+export class ScopeClosedError extends TermEndedError {
   override readonly code = 'SCOPE_CLOSED'
 
   constructor(task: string, controller: string, options?: ErrorOptions) {

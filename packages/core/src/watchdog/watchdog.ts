@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
+import { OptionsError } from '../options/options-error.ts'
 import { TenureError } from '../tenure-error.ts'
 import { textOf } from '../text-of.ts'
 import { DeadlineBoard } from './deadline-board.ts'
@@ -16,11 +17,6 @@ export interface WatchdogOptions {
    * removes. Of this replica alone. @default none
    */
   readonly markerFile?: string
-}
-
-/** The watchdog cannot be started on this host. */
-export class WatchdogUnavailableError extends TenureError {
-  override readonly code = 'WATCHDOG_UNAVAILABLE'
 }
 
 /** The watchdog thread ended by itself: nothing would end a process whose event loop stands still. */
@@ -78,7 +74,7 @@ export class Watchdog {
 
   /**
    * Starts the thread, and logs whether the one before ended its process.
-   * @throws WatchdogUnavailableError (as a rejection) when the host allows no worker threads, or the marker file cannot be written.
+   * @throws OptionsError (as a rejection) when the host allows no worker threads, or the marker file cannot be written.
    */
   static async start(options: WatchdogStart): Promise<Watchdog> {
     const { markerFile, names, logger } = options
@@ -88,7 +84,7 @@ export class Watchdog {
     try {
       await once(worker, 'message')
     } catch (cause) {
-      throw new WatchdogUnavailableError(`The watchdog thread could not be started: ${textOf(cause)}`, { cause })
+      throw new OptionsError(`The watchdog thread could not be started: ${textOf(cause)}`, { cause })
     }
     return new Watchdog(options, board, worker)
   }
@@ -135,7 +131,7 @@ function createWorker(workerData: WatchdogTask): Worker {
   try {
     return new Worker(program, { workerData, execArgv: [], resourceLimits: RESOURCE_LIMITS, name: 'tenure-watchdog' })
   } catch (cause) {
-    throw new WatchdogUnavailableError(
+    throw new OptionsError(
       'The option `watchdog` needs a worker thread, which this host does not allow (with `node --permission`, add ' +
         `\`--allow-worker\`): ${textOf(cause)}`,
       { cause },

@@ -214,7 +214,9 @@ describe('A candidacy', () => {
     const first = await new Replica({ identity: 'twin' }).runs(untilEnd).start()
     const second = await new Replica({ identity: 'twin', store: first.store, clock: first.clock }).start()
     await first.clock.advance(4000)
-    expect(second.failures).toMatchObject([{ code: 'IDENTITY_TAKEN' }])
+    expect(second.failures).toMatchObject([
+      { code: 'BAD_OPTIONS', message: expect.stringContaining('`identity` to be unique') },
+    ])
     await second.candidacy.stop()
     expect(first.candidacy.state.kind).toBe('leading')
   })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { CandidacyEvent } from '../../src/candidacy/events.ts'
 import { jsonForm } from '../../src/json-form.ts'
 import { WriteGateClosedError } from '../../src/gate/write-gate-closed-error.ts'
-import { TermEndedError } from '../../src/term/term-ended-error.ts'
+import { LeadershipEndedError } from '../../src/election/leadership-ended-error.ts'
 import { Replica, untilEnd } from '../support/replica.ts'
 
 const parsed = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
@@ -42,14 +42,14 @@ describe('JSON.stringify()', () => {
   })
 
   test('takes every error of Tenure that has an epoch', () => {
-    const cause = new TermEndedError({ controller: 'janitor', lease: 'ops', epoch: 7n })
+    const cause = new LeadershipEndedError('shutdown', 7n)
     const error = new WriteGateClosedError(7n, { method: 'PUT', url: '/', outcome: 'not-sent' }, { cause })
     expect(parsed(error)).toMatchObject({
       name: 'WriteGateClosedError',
       code: 'WRITE_GATE_CLOSED',
       message: error.message,
       epoch: '7',
-      cause: { name: 'TermEndedError', epoch: '7' },
+      cause: { name: 'LeadershipEndedError', epoch: '7' },
     })
   })
 

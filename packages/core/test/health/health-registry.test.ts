@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { HealthCheckNameError, HealthRegistry } from '../../src/health/health-registry.ts'
+import { HealthRegistry } from '../../src/health/health-registry.ts'
+import { OptionsError } from '../../src/options/options-error.ts'
 
 describe('HealthRegistry', () => {
   test('reports every check in the order of registration, with the reason where one fails', async () => {
@@ -55,13 +56,13 @@ describe('HealthRegistry', () => {
   test('that is closed has no check, and takes none', () => {
     const registry = new HealthRegistry()
     registry.register('a', () => {})
-    registry.close(new HealthCheckNameError('over'))
+    registry.close(new OptionsError('over'))
     expect(registry.names).toEqual([])
     expect(() => registry.register('b', () => {})).toThrow('over')
   })
 
   test.each(['', 'a/b', 'with space', '.hidden', 'ä'])('refuses the name `%s`, which is no path segment', (name) => {
-    expect(() => new HealthRegistry().register(name, () => {})).toThrow(HealthCheckNameError)
+    expect(() => new HealthRegistry().register(name, () => {})).toThrow(OptionsError)
   })
 
   test('refuses a name that is taken', () => {

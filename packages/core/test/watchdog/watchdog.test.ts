@@ -75,13 +75,13 @@ describe('a process with a watchdog', () => {
   test('fails at the start where the host forbids worker threads', async () => {
     const { code, stderr, events } = await lead({ nodeOptions: ['--permission', '--allow-fs-read=*'] })
     expect([code, events.filter(({ event }) => event === 'blocking')]).toEqual([1, []])
-    expect(stderr).toMatch(/WatchdogUnavailableError: The option `watchdog` needs a worker thread.*--allow-worker/)
+    expect(stderr).toMatch(/OptionsError: The option `watchdog` needs a worker thread.*--allow-worker/)
   })
 
   test('fails at the start where the marker file cannot be written', async () => {
     const { code, stderr } = await lead({ marker: join(folder, 'nowhere', 'marker') })
     expect(code).toBe(1)
-    expect(stderr).toMatch(/WatchdogUnavailableError: The watchdog thread could not be started.*ENOENT/)
+    expect(stderr).toMatch(/OptionsError: The watchdog thread could not be started.*ENOENT/)
   })
 
   test('starts over a marker file that was cut short', async () => {

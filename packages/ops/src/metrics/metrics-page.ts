@@ -1,10 +1,9 @@
-import { isA, type Logger } from '@tenure/core'
+import { isA, type Logger, TermEndedError } from '@tenure/core'
 import { Gauge, Registry } from 'prom-client'
 import type { BoundedWaits } from '../server/bounded-waits.ts'
 import type { MetricsPage } from '../server/ops-server.ts'
 import { mergeFamilies, type MetricFamily, type RefusedFamily } from './metric-family.ts'
 import type { CollectedMetric, FailedMetric } from './served-registry.ts'
-import { TermMetricsEndedError } from './term-metrics-error.ts'
 
 /** What {@link createMetricsPage} is made of. */
 export interface MetricsPageOptions {
@@ -63,7 +62,7 @@ function familyIn(collected: CollectedMetric): readonly MetricFamily[] {
 
 /** A metric whose run ended while the page was being made is no failure. */
 function failureIn(collected: CollectedMetric): readonly SkippedMetric[] {
-  if (collected.kind === 'family' || isA(collected.error, TermMetricsEndedError)) return []
+  if (collected.kind === 'family' || isA(collected.error, TermEndedError)) return []
   const { name, error }: FailedMetric = collected
   return [{ name, reason: 'collect-failed', error }]
 }

@@ -1,7 +1,6 @@
-import type { Extension, Term } from '@tenure/core'
+import { type Extension, OptionsError, type Term, TermEndedError } from '@tenure/core'
 import type { Registry } from 'prom-client'
 import { ServedRegistry } from './served-registry.ts'
-import { NoTermMetricsError, TermMetricsEndedError } from './term-metrics-error.ts'
 
 /** The registry of every run; undefined for one that has ended. */
 const registryOf = new WeakMap<Term, ServedRegistry | undefined>()
@@ -14,13 +13,13 @@ const registryOf = new WeakMap<Term, ServedRegistry | undefined>()
  * ```ts
  * const swept = new Counter({ name: 'janitor_swept_total', help: 'Swept.', registers: [metrics(term)] })
  * ```
- * @throws NoTermMetricsError when the manager has no registries for its terms. @throws TermMetricsEndedError when the run has ended.
+ * @throws OptionsError when the manager uses neither {@link createOps} nor {@link TermRegistries}. @throws TermEndedError when the run has ended.
  */
 export function metrics(term: Term): Registry {
   const registry = registryOf.get(term)
   if (registry !== undefined) return registry
-  if (registryOf.has(term)) throw new TermMetricsEndedError(term)
-  throw new NoTermMetricsError(
+  if (registryOf.has(term)) throw registryEnded(term)
+  throw new OptionsError(
     `Expected the manager of controller \`${term.controller}\` to have registries for its terms: give it ` +
       '`use(createOps())`, or `use(new TermRegistries())`',
   )
@@ -59,7 +58,18 @@ export class TermRegistries implements Extension {
       this.#live.delete(term)
       registryOf.set(term, undefined)
       const { controller, lease, epoch } = term
-      registry.end((metric) => new TermMetricsEndedError({ controller, lease, epoch }, metric))
+      registry.end((metric) => registryEnded({ controller, lease, epoch }, metric))
     }
   }
+}
+
+function registryEnded(
+  { controller, lease, epoch }: Pick<Term, 'controller' | 'lease' | 'epoch'>,
+  metric?: string,
+): TermEndedError {
+  const subject = metric === undefined ? 'The metrics registry' : `Metric \`${metric}\``
+  return new TermEndedError(
+    `${subject} belongs to a run of controller \`${controller}\` that has ended (lease \`${lease}\`, epoch ${epoch}): ` +
+      'define metrics in every run with `metrics(term)` and use them in that run only',
+  )
 }

@@ -3,7 +3,6 @@ import { AlreadyStartedError, type Clock, type HealthProbe, type Logger, Options
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { BoundedWaits } from './bounded-waits.ts'
 import { type HealthAnswer, HealthEndpoint } from './health-endpoint.ts'
-import { PortInUseError } from './port-in-use-error.ts'
 
 /** What an {@link OpsServer} is made of. */
 export interface OpsServerOptions {
@@ -59,7 +58,7 @@ export class OpsServer {
 
   /**
    * Listens, and serves these checks.
-   * @throws PortInUseError when the port is taken. @throws OptionsError when this process may not listen on it.
+   * @throws OptionsError when the port is taken, or this process may not listen on it.
    */
   async start(probes: HealthProbes): Promise<void> {
     if (this.#running !== undefined) throw new AlreadyStartedError('Expected the operations port to be started once')
@@ -151,7 +150,11 @@ function listenError({ host, port }: OpsServerOptions, cause: unknown): unknown 
   const code: unknown = cause instanceof Error ? Reflect.get(cause, 'code') : undefined
   switch (code) {
     case 'EADDRINUSE':
-      return new PortInUseError(host, port, { cause })
+      return new OptionsError(
+        `Expected \`ops.port\` to be a free port, but something listens on ${host} port ${port} already; ` +
+          'choose another one, or 0 for any that is free',
+        { cause },
+      )
     case 'EACCES':
       return new OptionsError(`Expected \`ops.port\` to be a port that this process may listen on, got \`${port}\``, {
         cause,
