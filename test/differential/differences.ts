@@ -30,21 +30,21 @@ const RENEW_DEADLINE_MS = 10_000
 export const DIFFERENCES: readonly Difference[] = [
   {
     name: 'taken for free by the whole second',
-    reason: 'client-go compares times by the second, and misses a renewal within the second of the last one.',
+    reason: 'client-go compares whole seconds and misses a second renewal within one second.',
     explains: (d) =>
       isUndisturbed(d) && theyTake(d) && isOthers(d.ours.found) && hasExpired(d).theirs && !hasExpired(d).found,
   },
   {
     name: 'prolonged by a strategy',
     reason:
-      'client-go takes an edit of the strategy of coordinated election for a renewal; it says nothing of the holder.',
+      'client-go takes an edit of the strategy of coordinated election for a renewal. The edit says nothing about the holder.',
     explains: (d) =>
       isFollower(d) && weTake(d) && isOthers(d.ours.found) && hasExpired(d).found && !hasExpired(d).theirs,
   },
   {
     name: 'read after a conflict',
     reason:
-      'After a conflict Tenure reads the lease at once, and counts from there; client-go reads it at its next poll.',
+      'After a conflict Tenure reads the lease at once and counts from that read. client-go reads it at its next poll.',
     explains: (d) =>
       isUndisturbed(d) &&
       isOthers(d.ours.found) &&
@@ -53,8 +53,7 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     name: 'edited within a term',
-    reason:
-      'An edit takes nothing from a holder who may not know of it: the duration that was stated before counts as well.',
+    reason: 'A holder may not know of an edit. Tenure also waits for the duration that was stated before.',
     explains: (d) =>
       isFollower(d) &&
       theyTake(d) &&
@@ -65,80 +64,78 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     name: 'no duration',
-    reason: 'client-go takes a record without a usable duration for expired; Tenure leaves it alone for 15 seconds.',
+    reason: 'client-go takes a record without a usable duration for expired. Tenure leaves it alone for 15 seconds.',
     explains: (d) =>
       isUndisturbed(d) && theyTake(d) && isOthers(d.ours.found) && !hasDuration(d.ours.found) && !hasExpired(d).ours,
   },
   {
     name: 'own name, not own record',
     reason:
-      'client-go goes on with a term that bears its name; Tenure did not write it, so that somebody else may lead.',
+      'client-go continues a term that has its name. If Tenure did not write the record, another process may lead.',
     explains: (d) => isFollower(d) && d.theirs.leads && holderOf(d.ours.found) === ME && !d.ours.reserves,
   },
   {
-    name: 'created anew after a deletion',
-    reason: 'A leader may not have seen the deletion: Tenure holds the new lease for its duration before it acts.',
+    name: 'created again after a deletion',
+    reason: 'A leader may not have seen the deletion. Tenure holds the new lease for its duration before it acts.',
     explains: (d) => d.ours.reserves && d.theirs.leads,
   },
   {
     name: 'being deleted',
-    reason: 'A lease that is being deleted is about to vanish; Tenure does not take it.',
+    reason: 'Tenure does not acquire a lease that is being deleted.',
     explains: (d) => isFollower(d) && theyTake(d) && isDeleting(d.ours.found) && holderOf(d.ours.found) !== ME,
   },
   {
     name: 'answer lost',
-    reason:
-      'Tenure reads back a write whose outcome it does not know, and leads on from what it finds; client-go polls later.',
+    reason: 'Tenure reads back a write of unknown outcome and continues from what it finds. client-go polls later.',
     explains: (d) =>
       isFollower(d) && d.step.lost === 'after' && d.ours.leads && d.theirs.wrote !== '' && !d.theirs.leads,
   },
   {
     name: 'tried again at once',
-    reason:
-      'A write of a follower that failed is followed by a read, and by another write where the lease is still free.',
+    reason: 'After a failed write, a Tenure follower reads the lease, and writes again if it is still free.',
     explains: (d) => isFollower(d) && isDisturbed(d) && weTake(d) && isFreeForBoth(d),
   },
   {
     name: 'renew deadline',
     reason:
-      'A term ends this long after its last renewal was sent; client-go measures the deadline elsewhere, from other moments.',
+      'A term ends this long after its last renewal was sent. client-go measures the deadline from other moments.',
     explains: (d) => isLost(d) && isPastDeadline(d),
   },
   {
     name: 'emptied under the leader',
-    reason: 'Whoever empties the lease ends the term; client-go takes it again and never notices.',
+    reason: 'A client that clears the holder ends the term. client-go acquires the lease again and does not notice.',
     explains: (d) => holderOf(lostTo(d)) === '',
   },
   {
     name: 'own name under the leader',
-    reason: 'A record that the term did not write is not its own, whatever the name; client-go goes on.',
+    reason: 'A record that the term did not write belongs to another term, even with its name. client-go continues.',
     explains: (d) => holderOf(lostTo(d)) === ME,
   },
   {
     name: 'deleted under the leader',
-    reason: 'Deleting the lease ends the term; client-go creates it again and goes on.',
+    reason: 'A deletion of the lease ends the term. client-go creates it again and continues.',
     explains: (d) => lostTo(d)?.kind === 'absent',
   },
   {
     name: 'taken without a duration',
-    reason: 'Another holder ends the term, with whatever duration; client-go takes the lease back where there is none.',
+    reason: 'Another holder ends the term, with any duration. client-go takes the lease back if there is no duration.',
     explains: (d) => isOthers(lostTo(d)) && !hasDuration(lostTo(d)),
   },
   {
     name: 'restored under the leader',
     reason:
-      'client-go compares with the record that it last read, not with the one that it wrote, and overlooks a return to it.',
+      'client-go compares with the record that it last read instead of the record that it wrote, and misses a return to it.',
     explains: (d) => isOthers(lostTo(d)) && hasDuration(lostTo(d)) && d.isRestored,
   },
   {
     name: 'replaced before client-go looked',
-    reason: 'Another holder ends the term, even one that is gone again; client-go only sees what its own read finds.',
+    reason: 'Another holder ends the term, even if that holder has gone. client-go only sees what its own read finds.',
     explains: (d) =>
       d.ours.found === lostTo(d) && isOthers(lostTo(d)) && hasDuration(lostTo(d)) && !d.isRestored && isRaced(d),
   },
   {
     name: 'renewed again after a pause',
-    reason: 'A renewal that failed is read back, and repeated a little later; client-go repeats it in the same call.',
+    reason: 'Tenure reads a failed renewal back and repeats it a little later. client-go repeats it in the same call.',
     explains: (d) => d.ours.led && d.ours.leads && isDisturbed(d) && d.ours.wrote === '' && d.theirs.wrote !== '',
   },
 ]

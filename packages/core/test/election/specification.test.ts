@@ -50,12 +50,12 @@ const transitions = new Map(
 describe('The specification', () => {
   test('names for every invariant something that enforces it', () => {
     const invariants = rows('Invariants', 'id').map(([id]) => id)
-    const enforced = new Set(rows('What enforces them', 'id').map(([id]) => id))
+    const enforced = new Set(rows('Evidence', 'id').map(([id]) => id))
     expect(invariants).toEqual(['S1', 'S2', 'S3', 'S4', 'S5', 'S6', 'S7', 'L1', 'L2'])
     expect(enforced).toEqual(new Set(invariants))
   })
 
-  test.each(rows('What enforces them', 'id'))(
+  test.each(rows('Evidence', 'id'))(
     'says of %s that it is enforced by a %s that exists: %s, %s',
     (...row) => {
       const [, by, path = '', name = ''] = row
