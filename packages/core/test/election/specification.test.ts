@@ -55,18 +55,15 @@ describe('The specification', () => {
     expect(enforced).toEqual(new Set(invariants))
   })
 
-  test.each(rows('Evidence', 'id'))(
-    'says of %s that it is enforced by a %s that exists: %s, %s',
-    (...row) => {
-      const [, by, path = '', name = ''] = row
-      expect(['type', 'assertion', 'test', 'model', 'search', 'policy']).toContain(by)
-      expect(name).not.toBe('')
-      if (by === 'model') expect(MODELS.map((model) => model.name)).toContain(name)
-      else if (by === 'test' || by === 'policy') expect(read(path)).toMatch(quoted(name))
-      else if (path === 'package.json') expect(JSON.parse(read(path))).toHaveProperty(['scripts', name])
-      else expect(read(path)).toContain(name)
-    },
-  )
+  test.each(rows('Evidence', 'id'))('says of %s that it is enforced by a %s that exists: %s, %s', (...row) => {
+    const [, by, path = '', name = ''] = row
+    expect(['type', 'assertion', 'test', 'model', 'search', 'policy']).toContain(by)
+    expect(name).not.toBe('')
+    if (by === 'model') expect(MODELS.map((model) => model.name)).toContain(name)
+    else if (by === 'test' || by === 'policy') expect(read(path)).toMatch(quoted(name))
+    else if (path === 'package.json') expect(JSON.parse(read(path))).toHaveProperty(['scripts', name])
+    else expect(read(path)).toContain(name)
+  })
 
   test('has a row for every cell of the machine that does something, and for no other', () => {
     expect([...transitions.keys()].toSorted()).toEqual(handledCells())
