@@ -1,8 +1,8 @@
 import type { LeaseRecord } from '@tenure/core'
 import { describe, expect, test } from 'vitest'
-import { ConfigMapLock } from '../src/annotation/config-map-lock.ts'
-import { EndpointsLock } from '../src/annotation/endpoints-lock.ts'
-import { annotationCodec, LEADER_ANNOTATION } from '../src/annotation/leader-annotation.ts'
+import { ConfigMapLock } from '../src/locks/legacy/config-map-lock.ts'
+import { EndpointsLock } from '../src/locks/legacy/endpoints-lock.ts'
+import { annotationCodec, LEADER_ANNOTATION } from '../src/locks/legacy/leader-annotation.ts'
 import { answer, kubeConfigFor, LoopbackServer } from './support/loopback-server.ts'
 import { WatchLog } from './support/watch-log.ts'
 

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { formatContainerRef, parseContainerRef, type ContainerRef } from '../src/death/container-ref.ts'
-import { containerOf, hasTerminated, isRefuted } from '../src/death/container-status.ts'
-import { kernelContainerId } from '../src/death/kernel-container-id.ts'
+import { formatContainerRef, parseContainerRef, type ContainerRef } from '../src/locks/death/container-ref.ts'
+import { containerOf, hasTerminated, isRefuted } from '../src/locks/death/container-status.ts'
+import { kernelContainerId } from '../src/locks/death/kernel-container-id.ts'
 
 const STARTED = '2026-01-02T03:04:05Z'
 const startedAt = Date.parse(STARTED)

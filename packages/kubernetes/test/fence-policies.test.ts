@@ -1,7 +1,7 @@
 import { OptionsError } from '@tenure/core'
 import { describe, expect, test } from 'vitest'
-import { holderCheck } from '../src/policies/holder-check.ts'
-import { termCheck } from '../src/policies/term-check.ts'
+import { holderCheck } from '../src/fences/holder-check.ts'
+import { termCheck } from '../src/fences/term-check.ts'
 
 const GUARD = {
   lease: { name: 'janitor', namespace: 'ops' },

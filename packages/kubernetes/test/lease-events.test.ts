@@ -1,7 +1,7 @@
 import { silentLogger, type Logger, type PresentLease } from '@tenure/core'
 import { describe, expect, test } from 'vitest'
 import { LeaseEvents, type LeaseEventsOptions } from '../src/events/lease-events.ts'
-import { parseLease } from '../src/lease/lease-object.ts'
+import { parseLease } from '../src/locks/lease/lease-object.ts'
 import { answer, kubeConfigFor, LoopbackServer } from './support/loopback-server.ts'
 import { ManualClock } from './support/manual-clock.ts'
 

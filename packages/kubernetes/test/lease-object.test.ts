@@ -1,7 +1,7 @@
 import type { LeaseRecord, PresentLease } from '@tenure/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { leaseBody, parseLease, updatedBody, type LockMetadata } from '../src/lease/lease-object.ts'
+import { leaseBody, parseLease, updatedBody, type LockMetadata } from '../src/locks/lease/lease-object.ts'
 
 const metadata = { name: 'janitor', namespace: 'ops', labels: {}, annotations: {} }
 

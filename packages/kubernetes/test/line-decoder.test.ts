@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { LineDecoder } from '../src/watch/line-decoder.ts'
-import { WatchInterruptedError } from '../src/watch/watch-interrupted-error.ts'
+import { LineDecoder } from '../src/reflector/line-decoder.ts'
+import { WatchInterruptedError } from '../src/reflector/watch-interrupted-error.ts'
 
 /** Cuts bytes at the given positions. */
 function cut(bytes: Buffer, positions: readonly number[]): Buffer[] {

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { KubeConfigError } from '../src/config/kube-config-error.ts'
-import { loadKubeConfig } from '../src/config/load-kube-config.ts'
-import { inClusterNamespace } from '../src/config/service-account.ts'
+import { KubeConfigError } from '../src/client/kubeconfig/kube-config-error.ts'
+import { loadKubeConfig } from '../src/client/kubeconfig/load-kube-config.ts'
+import { inClusterNamespace } from '../src/client/kubeconfig/service-account.ts'
 
 /** A fresh folder with these files in it. */
 function folderWith(files: Record<string, string> = {}): string {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { missingResources } from '../src/policies/missing-resources.ts'
+import { missingResources } from '../src/fences/missing-resources.ts'
 import { LoopbackServer } from './support/loopback-server.ts'
 
 const DOCUMENTS: Readonly<Record<string, unknown>> = {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import type { ObservedObject } from '../src/watch/observed-object.ts'
-import { OrderedObserver } from '../src/watch/ordered-observer.ts'
+import type { ObservedObject } from '../src/reflector/observed-object.ts'
+import { OrderedObserver } from '../src/reflector/ordered-observer.ts'
 
 const present = (version: bigint): ObservedObject => ({ kind: 'present', version, object: {} })
 const absent = (version: bigint): ObservedObject => ({ kind: 'absent', version })

@@ -1,8 +1,8 @@
 import { EventEmitter, once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { PodDeathProof } from '../src/death/pod-death-proof.ts'
-import { LeaseClient } from '../src/lease/lease-client.ts'
-import { LeaseLock } from '../src/lease/lease-lock.ts'
+import { PodDeathProof } from '../src/locks/death/pod-death-proof.ts'
+import { LeaseClient } from '../src/locks/lease/lease-client.ts'
+import { LeaseLock } from '../src/locks/lease/lease-lock.ts'
 import { leaseRole } from '../src/manifests/lease-role.ts'
 import { EmbeddedCluster } from './support/embedded-cluster.ts'
 

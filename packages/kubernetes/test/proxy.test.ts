@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { proxyFromEnvironment } from '../src/config/proxy.ts'
+import { proxyFromEnvironment } from '../src/client/kubeconfig/proxy.ts'
 
 const PROXY = 'http://proxy.test:3128'
 

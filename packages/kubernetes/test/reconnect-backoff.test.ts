@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ReconnectBackoff } from '../src/watch/reconnect-backoff.ts'
+import { ReconnectBackoff } from '../src/reflector/reconnect-backoff.ts'
 
 describe('the backoff of reconnects', () => {
   test('is nothing the first time, then grows from 100 ms to 5 s', () => {

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { RequestSlots } from '../src/transport/request-slots.ts'
+import { RequestSlots } from '../src/client/request-slots.ts'
 
 const unaborted = () => new AbortController().signal
 const settled = () => new Promise((resolve) => setImmediate(resolve))

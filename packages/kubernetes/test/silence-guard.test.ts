@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { SilenceGuard } from '../src/watch/silence-guard.ts'
+import { SilenceGuard } from '../src/reflector/silence-guard.ts'
 import { ManualClock } from './support/manual-clock.ts'
 
 /** Lets everything that is waiting on settled promises run. */

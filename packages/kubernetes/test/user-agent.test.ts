@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { defaultUserAgent } from '../src/transport/user-agent.ts'
+import { defaultUserAgent } from '../src/client/user-agent.ts'
 
 test('the user agent names the version', () => {
   expect(defaultUserAgent()).toMatch(/^tenure\/\d+\.\d+\.\d+\S* leader-election$/)
@@ -13,7 +13,7 @@ test('the user agent of a program that was bundled, without the package beside i
   const folder = await mkdtemp(join(tmpdir(), 'tenure-user-agent-'))
   try {
     for (const name of ['user-agent.ts', 'json-object.ts']) {
-      await cp(new URL(`../src/transport/${name}`, import.meta.url), join(folder, name))
+      await cp(new URL(`../src/client/${name}`, import.meta.url), join(folder, name))
     }
     await writeFile(join(folder, 'package.json'), '{"type":"module"}')
     const { href } = pathToFileURL(join(folder, 'user-agent.ts'))

@@ -8,12 +8,12 @@ import {
   type PresentLease,
   type Random,
 } from '@tenure/core'
-import { ApiRequestError } from '../transport/api-request-error.ts'
-import type { ApiRequest } from '../transport/api-request.ts'
-import { ApiTransport } from '../transport/api-transport.ts'
-import type { KubeConfigSource } from '../transport/current-settings.ts'
-import { withDeadline } from '../transport/deadline.ts'
-import { defaultUserAgent } from '../transport/user-agent.ts'
+import { ApiRequestError } from '../client/api-request-error.ts'
+import type { ApiRequest } from '../client/api-request.ts'
+import { ApiTransport } from '../client/api-transport.ts'
+import type { KubeConfigSource } from '../client/current-settings.ts'
+import { withDeadline } from '../client/deadline.ts'
+import { defaultUserAgent } from '../client/user-agent.ts'
 import { eventTime, leaseEvent } from './event-object.ts'
 
 /** Events that wait to be written; more than this are dropped, so that a dead API server costs no memory. */

@@ -1,5 +1,5 @@
 import type { RequestContext } from '@kubernetes/client-node'
-import { withoutOptions } from '../transport/without-options.ts'
+import { withoutOptions } from '../client/without-options.ts'
 import { isWriteMethod, type WriteGate, type WriteGateClosedError } from '@tenure/core'
 
 /** What sends the requests of client-node: a dispatcher of undici. */

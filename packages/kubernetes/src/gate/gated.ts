@@ -8,7 +8,7 @@ import {
   type GatedTerm,
   type RefusalListener,
 } from '@tenure/core'
-import { type KubeConfigLike, supportedKubeConfig } from '../config/kube-config-like.ts'
+import { type KubeConfigLike, supportedKubeConfig } from '../client/kubeconfig/kube-config-like.ts'
 import { createStamp, EPOCH_ANNOTATION, HOLDER_ANNOTATION, LEASE_ANNOTATION, type Stamp } from './epoch-stamp.ts'
 import { gatedHttpLibrary } from './gated-http-library.ts'
 import { endWithGate } from './gated-session.ts'

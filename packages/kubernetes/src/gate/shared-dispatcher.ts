@@ -1,9 +1,9 @@
 import { HttpMethod, RequestContext, type KubeConfig } from '@kubernetes/client-node'
 import { systemClock, type WriteGate } from '@tenure/core'
 import type { Agent } from 'node:http'
-import { KubeConfigError } from '../config/kube-config-error.ts'
-import { sameConnection, type ConnectionSettings } from '../transport/connection-settings.ts'
-import { CurrentSettings } from '../transport/current-settings.ts'
+import { KubeConfigError } from '../client/kubeconfig/kube-config-error.ts'
+import { sameConnection, type ConnectionSettings } from '../client/connection-settings.ts'
+import { CurrentSettings } from '../client/current-settings.ts'
 import { gatedAgent } from './gated-agent.ts'
 import { discreetDispatch, gatedDispatch, type Dispatcher } from './gated-dispatch.ts'
 

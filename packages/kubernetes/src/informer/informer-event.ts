@@ -1,8 +1,8 @@
 import { textOf } from '@tenure/core'
-import type { ApiTarget } from '../transport/api-request.ts'
-import { integerAt, isJsonObject, type JsonObject, objectAt, stringAt } from '../transport/json-object.ts'
-import { statusError } from '../transport/status-error.ts'
-import { WatchInterruptedError } from '../watch/watch-interrupted-error.ts'
+import type { ApiTarget } from '../client/api-request.ts'
+import { integerAt, isJsonObject, type JsonObject, objectAt, stringAt } from '../client/json-object.ts'
+import { statusError } from '../client/status-error.ts'
+import { WatchInterruptedError } from '../reflector/watch-interrupted-error.ts'
 
 /** What one line of a watch says of a collection. */
 export type InformerEvent =

@@ -7,7 +7,7 @@ import {
   systemRandom,
   type WorkScope,
 } from '@tenure/core'
-import type { KubeConfigSource } from '../transport/current-settings.ts'
+import type { KubeConfigSource } from '../client/current-settings.ts'
 
 /** What an informer asks of the term, or the warm-up, that owns it. It logs and has a health check where the owner offers that. */
 export type InformerOwner = Pick<WorkScope, 'spawn' | 'signal' | 'controller'> &

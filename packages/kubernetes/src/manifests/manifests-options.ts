@@ -1,5 +1,5 @@
 import { assertKnownKeys, OptionsError } from '@tenure/core'
-import { assertDnsLabel, assertDnsSubdomain } from '../config/dns-name.ts'
+import { assertDnsLabel, assertDnsSubdomain } from '../client/dns-name.ts'
 
 /** Options of {@link manifests}. */
 export interface ManifestsOptions {

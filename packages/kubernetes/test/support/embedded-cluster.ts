@@ -1,6 +1,6 @@
 import { KubeConfig } from '@kubernetes/client-node'
 import { startApiServer, type ApiServer } from '@tenure/api-server'
-import { ApiTransport } from '../../src/transport/api-transport.ts'
+import { ApiTransport } from '../../src/client/api-transport.ts'
 
 /** The embedded API server, and somebody who may do everything there. */
 export class EmbeddedCluster {

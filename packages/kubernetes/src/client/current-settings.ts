@@ -1,6 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { Clock } from '@tenure/core'
-import { type KubeConfigLike, supportedKubeConfig } from '../config/kube-config-like.ts'
+import { type KubeConfigLike, supportedKubeConfig } from './kubeconfig/kube-config-like.ts'
 import { type ConnectionSettings, resolveConnectionSettings } from './connection-settings.ts'
 import { withdraw } from './credentials.ts'
 

@@ -2,8 +2,8 @@ import { Agent, validateHeaderValue } from 'node:http'
 import type { RequestOptions } from 'node:https'
 import type { Cluster, KubeConfig } from '@kubernetes/client-node'
 import type { Clock } from '@tenure/core'
-import { assertServer } from '../config/assert-server.ts'
-import { KubeConfigError } from '../config/kube-config-error.ts'
+import { assertServer } from './kubeconfig/assert-server.ts'
+import { KubeConfigError } from './kubeconfig/kube-config-error.ts'
 import { currentUser, reload, type CurrentUser, type IssuedCredential } from './credentials.ts'
 
 /** Where and how to connect: what a kubeconfig says at one moment. Tokens and certificates may differ the next time. */

@@ -1,7 +1,7 @@
 import { ANNOTATION_PREFIX, type LeaseRecord, type PresentLease } from '@tenure/core'
-import { integerAt, isJsonObject, objectAt, stringAt, type JsonObject } from '../transport/json-object.ts'
-import { parseVersion } from '../transport/object-metadata.ts'
-import type { Resource } from '../transport/resource.ts'
+import { integerAt, isJsonObject, objectAt, stringAt, type JsonObject } from '../../client/json-object.ts'
+import { parseVersion } from '../../client/object-metadata.ts'
+import type { Resource } from '../../client/resource.ts'
 
 /** The resource that leases are. */
 export const LEASES: Resource = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' }

@@ -1,7 +1,7 @@
-import type { ApiTarget } from '../transport/api-request.ts'
-import { integerAt, isJsonObject } from '../transport/json-object.ts'
-import { nameOf, parseVersion } from '../transport/object-metadata.ts'
-import { statusError } from '../transport/status-error.ts'
+import type { ApiTarget } from '../client/api-request.ts'
+import { integerAt, isJsonObject } from '../client/json-object.ts'
+import { nameOf, parseVersion } from '../client/object-metadata.ts'
+import { statusError } from '../client/status-error.ts'
 import type { ObservedObject } from './observed-object.ts'
 import { WatchInterruptedError } from './watch-interrupted-error.ts'
 

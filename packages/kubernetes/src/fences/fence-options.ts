@@ -1,6 +1,6 @@
 import type { V1NamedRuleWithOperations } from '@kubernetes/client-node'
 import { assertKnownKeys, OptionsError } from '@tenure/core'
-import { assertDnsLabel, assertDnsSubdomain } from '../config/dns-name.ts'
+import { assertDnsLabel, assertDnsSubdomain } from '../client/dns-name.ts'
 
 /** Resources of one API group that a policy guards, their subresources included. */
 export interface GuardedResources {

@@ -7,12 +7,12 @@ import {
   type Logger,
   type Random,
 } from '@tenure/core'
-import { ApiTransport } from '../transport/api-transport.ts'
-import type { KubeConfigSource } from '../transport/current-settings.ts'
-import type { ObjectReference } from '../transport/resource.ts'
-import { defaultUserAgent } from '../transport/user-agent.ts'
-import { NamespaceWatches, type ObjectSubscription } from '../watch/namespace-watches.ts'
-import type { WatchSubscriptionOptions } from '../watch/watch-subscription.ts'
+import { ApiTransport } from '../../client/api-transport.ts'
+import type { KubeConfigSource } from '../../client/current-settings.ts'
+import type { ObjectReference } from '../../client/resource.ts'
+import { defaultUserAgent } from '../../client/user-agent.ts'
+import { NamespaceWatches, type ObjectSubscription } from '../../reflector/namespace-watches.ts'
+import type { WatchSubscriptionOptions } from '../../reflector/watch-subscription.ts'
 
 /** Options of a {@link LeaseClient}. */
 export interface LeaseClientOptions {

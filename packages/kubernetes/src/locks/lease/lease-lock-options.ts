@@ -1,7 +1,7 @@
 import { ANNOTATION_PREFIX, assertKnownKeys, OptionsError } from '@tenure/core'
-import { assertDnsLabel, assertDnsSubdomain } from '../config/dns-name.ts'
-import type { DeathProof } from '../death/death-proof.ts'
-import { assertLabels } from '../config/labels.ts'
+import { assertDnsLabel, assertDnsSubdomain } from '../../client/dns-name.ts'
+import type { DeathProof } from '../death-proof.ts'
+import { assertLabels } from '../../client/labels.ts'
 import { LEASE_CLIENT_KEYS, LeaseClient, type LeaseClientOptions } from './lease-client.ts'
 
 /** Options of a LeaseLock. Either `client` or `kubeConfig` is required; whatever else concerns the client goes with `kubeConfig`. */

@@ -7,12 +7,12 @@ import {
   type Logger,
 } from '@tenure/core'
 import type { LeaseClient } from '../lease/lease-client.ts'
-import { isJsonObject, type JsonObject } from '../transport/json-object.ts'
-import type { Resource } from '../transport/resource.ts'
-import type { ObjectSubscription } from '../watch/namespace-watches.ts'
+import { isJsonObject, type JsonObject } from '../../client/json-object.ts'
+import type { Resource } from '../../client/resource.ts'
+import type { ObjectSubscription } from '../../reflector/namespace-watches.ts'
 import { formatContainerRef, parseContainerRef, type ContainerRef } from './container-ref.ts'
 import { containerOf, hasTerminated, isRefuted, type ContainerQuery } from './container-status.ts'
-import type { DeathProof } from './death-proof.ts'
+import type { DeathProof } from '../death-proof.ts'
 import { readKernelContainerId } from './kernel-container-id.ts'
 
 const PODS: Resource = { group: '', version: 'v1', resource: 'pods' }

@@ -1,5 +1,5 @@
-import { isJsonObject } from '../transport/json-object.ts'
-import { nameOf, parseVersion } from '../transport/object-metadata.ts'
+import { isJsonObject } from '../client/json-object.ts'
+import { nameOf, parseVersion } from '../client/object-metadata.ts'
 import type { ObservedObject } from './observed-object.ts'
 import { WatchInterruptedError } from './watch-interrupted-error.ts'
 
