@@ -23,6 +23,7 @@ import { trackPendingWaits } from './kinds/pending-waits.ts'
 import { trackPerformanceEntries } from './kinds/performance-entries.ts'
 import { trackProcessSetters } from './kinds/process-setters.ts'
 import { trackPromiseHooks } from './kinds/promise-hooks.ts'
+import { trackNewGlobals } from './kinds/new-globals.ts'
 import { trackStreamLocks } from './kinds/stream-locks.ts'
 import { trackTemporaryDirectories } from './kinds/temporary-directories.ts'
 import { trackUnreadableSettings } from './kinds/unreadable-settings.ts'
@@ -50,6 +51,7 @@ const TRACKERS: readonly Tracker[] = [
   trackPendingWaits,
   trackPerformanceEntries,
   trackProcessSetters,
+  trackNewGlobals,
   trackUnreadableSettings,
   trackMaxListeners,
   trackPromiseHooks,
@@ -65,45 +67,45 @@ interface Installation {
   readonly ledger: Ledger
   readonly pools: Pools
   readonly undo: Undo
-  readonly watchers: Set<Attention>
+  readonly watchers: Set<Recording>
 }
 
-/** The interest of one watch in what is created from its beginning on. */
-export interface Attention {
+/** The record that one watch uses: what is created after it began. */
+export interface Recording {
   readonly ledger: Ledger
   readonly pools: Pools
-  /** The first serial number that it is about. */
+  /** The first serial number that belongs to this watch. */
   readonly since: number
-  /** Ends it. The last one to end takes every patch out. */
+  /** Ends the recording. The last one to end removes every patch. */
   readonly end: () => void
 }
 
-// There is one process to patch, so there is one installation, shared by all who watch at the same time.
+// There is one process to patch. All watches that run at the same time share one installation.
 let installation: Installation | undefined
 
-/** Begins to record what is created in this process. */
-export function payAttention(): Attention {
+/** Starts to record what is created in this process. */
+export function startRecording(): Recording {
   const { ledger, pools, watchers } = (installation ??= install())
-  const attention: Attention = {
+  const recording: Recording = {
     ledger,
     pools,
     since: ledger.nextSerial(),
     end() {
-      if (!watchers.delete(attention)) return
+      if (!watchers.delete(recording)) return
       ledger.newestWatch = newestOf(watchers)
       if (watchers.size === 0) uninstall()
     },
   }
-  watchers.add(attention)
+  watchers.add(recording)
   ledger.newestWatch = newestOf(watchers)
-  return attention
+  return recording
 }
 
-function newestOf(watchers: ReadonlySet<Attention>): number {
+function newestOf(watchers: ReadonlySet<Recording>): number {
   return Math.max(...[...watchers].map(({ since }) => since))
 }
 
-/** ES modules hold the exports of Node's modules by name: they are brought up to date with what was put in their place. */
+/** ES modules import the functions of Node by name. `syncBuiltinESMExports()` shows them the wrapped ones. */
 function install(): Installation {
   const ledger = new Ledger()
   const pools = new Pools()

@@ -8,10 +8,12 @@ import {
   MemoryLeaseStore,
   OptionsError,
 } from '@tenure/core'
-import { payAttention } from './detector.ts'
+import { startRecording } from './detector.ts'
 import { LeakError } from './leak-error.ts'
 import { LeakFinder } from './leak-finder.ts'
 import { LEAK_WATCH_OPTION_NAMES, type LeakWatchOptions, resolveLeakWatchOptions, resolveNumber } from './options.ts'
+import { takeTrace } from './trace.ts'
+import { placeOfCall } from './watch-place.ts'
 import { driveTerms, type TermDriverOptions } from './term-driver.ts'
 
 /** Options of {@link expectNoLeaks}. */
@@ -54,9 +56,10 @@ const OPTION_NAMES = [...LEAK_WATCH_OPTION_NAMES, 'terms', 'termMs', 'termTimeou
 export async function expectNoLeaks(subject: LeakTestSubject, options: ExpectNoLeaksOptions = {}): Promise<void> {
   const { driver, warmUp, watch } = resolve(options)
   assertSubject(subject, warmUp.terms)
+  const trace = takeTrace()
   if (warmUp.terms > 0) await driveOrThrow(subject, warmUp)
-  const attention = payAttention()
-  const finder = new LeakFinder(attention, watch)
+  const recording = startRecording()
+  const finder = new LeakFinder(recording, watch, () => placeOfCall(trace))
   try {
     const outcome = await driveTerms(await managerOf(subject), driver)
     const isStuck = outcome.kind === 'failed'
@@ -65,7 +68,7 @@ export async function expectNoLeaks(subject: LeakTestSubject, options: ExpectNoL
     if (leaks.length > 0) throw new LeakError(headline(report, cause), leaks, { cause })
     if (cause !== undefined) throw cause
   } finally {
-    attention.end()
+    recording.end()
   }
 }
 

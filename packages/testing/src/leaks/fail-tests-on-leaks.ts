@@ -1,18 +1,36 @@
+import { relative } from 'node:path'
 import { assertKnownKeys } from '@tenure/core'
 import { LEAK_WATCH_OPTION_NAMES, type LeakWatchOptions, resolveLeakWatchOptions } from './options.ts'
-import { type LeakWatch, watchForLeaks } from './watch-for-leaks.ts'
+import { beginWatch, type LeakWatch } from './watch-for-leaks.ts'
+import type { WatchPlace } from './watch-place.ts'
 
-/** What is asked of a test runner: the hooks of vitest fit as they are. */
+/** A test as its runner describes it. */
+interface RunningTest {
+  readonly name: string
+  /** With the names of its suites. */
+  readonly fullTestName?: string
+  readonly file?: { readonly filepath: string }
+}
+
+/** The hooks that a test runner has to offer. Those of vitest fit as they are. */
 export interface TestHooks {
   readonly beforeEach: (
-    hook: (context: { readonly onTestFinished: (callback: () => Promise<void>) => void }) => void,
+    hook: (context: {
+      readonly onTestFinished: (callback: () => Promise<void>) => void
+      readonly task?: RunningTest
+    }) => void,
   ) => void
 }
 
+interface SharedWatch {
+  readonly leaks: LeakWatch
+  readonly tests: RunningTest[]
+}
+
 /**
- * Makes every test fail that leaves something behind, once all of its own hooks have run. Meant for a setup file.
+ * Makes every test fail that leaves something behind, after all of its own hooks have run. Call it in a setup file.
  *
- * Tests that run at the same time in one process are checked together, when the last of them is over.
+ * Tests that run at the same time in one process are checked together when the last of them ends.
  *
  * @example
  * ```ts
@@ -23,17 +41,28 @@ export interface TestHooks {
  */
 export function failTestsOnLeaks({ beforeEach }: TestHooks, options: LeakWatchOptions = {}): void {
   assertKnownKeys('`failTestsOnLeaks()`', options, LEAK_WATCH_OPTION_NAMES)
-  resolveLeakWatchOptions(options)
-  let watch: LeakWatch | undefined
+  const resolved = resolveLeakWatchOptions(options)
+  let watch: SharedWatch | undefined
   let running = 0
-  beforeEach(({ onTestFinished }) => {
+  const begin = (): SharedWatch => {
+    const tests: RunningTest[] = []
+    return { tests, leaks: beginWatch(resolved, () => placeOfTests(tests)) }
+  }
+  beforeEach(({ onTestFinished, task }) => {
     running++
-    const shared = (watch ??= watchForLeaks(options))
+    const shared = (watch ??= begin())
+    if (task !== undefined) shared.tests.push(task)
     onTestFinished(async () => {
       running--
       if (running > 0) return
       watch = undefined
-      await shared.assertNone()
+      await shared.leaks.assertNone()
     })
   })
+}
+
+function placeOfTests(tests: readonly RunningTest[]): WatchPlace {
+  const files = tests.flatMap(({ file }) => (file === undefined ? [] : [relative(process.cwd(), file.filepath)]))
+  const names = tests.map(({ name, fullTestName }) => fullTestName ?? name)
+  return { site: [...new Set(files)].join(', '), test: names.join('`, `') }
 }

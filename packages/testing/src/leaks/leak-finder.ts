@@ -1,5 +1,5 @@
 import { collectGarbage } from './collect-garbage.ts'
-import type { Attention } from './detector.ts'
+import type { Recording } from './detector.ts'
 import { type Group, groupsOf, leakOf } from './leak-summary.ts'
 import type { Leak } from './leak.ts'
 import type { Description, Entry } from './ledger.ts'
@@ -11,6 +11,7 @@ import { whatKeepsTheProcessAlive } from './process-report.ts'
 import { reportOf } from './report.ts'
 import { retainersOf } from './retainers.ts'
 import { roughSiteOf, type Sighting, sightingOf } from './sighting.ts'
+import type { WatchPlace } from './watch-place.ts'
 import { nextTurn, realDelay, realNow, unobserved } from './unobserved.ts'
 
 /** What was found. */
@@ -32,14 +33,17 @@ const LONGEST_WAIT_MS = 200
 
 /** Looks for what was created since the beginning of a watch and is still there. */
 export class LeakFinder {
-  readonly #attention: Attention
+  readonly #recording: Recording
   readonly #options: ResolvedLeakWatchOptions
+  readonly #place: () => WatchPlace
   readonly #filesBefore: ReadonlyMap<number, string> = listOpenFiles()
   readonly #stateBefore: ProcessState = readProcessState()
 
-  constructor(attention: Attention, options: ResolvedLeakWatchOptions) {
-    this.#attention = attention
+  /** `place` is asked for when something was found that nobody saw being made. */
+  constructor(recording: Recording, options: ResolvedLeakWatchOptions, place: () => WatchPlace) {
+    this.#recording = recording
     this.#options = options
+    this.#place = place
   }
 
   /**
@@ -56,7 +60,7 @@ export class LeakFinder {
    * fail a second time with the same leaks.
    */
   async findUnreported(graceMs: number = this.#options.graceMs): Promise<Findings> {
-    const { ledger } = this.#attention
+    const { ledger } = this.#recording
     const { findings, sightings } = await this.#search(graceMs, (sighting) => !ledger.reported.has(idOf(sighting)))
     for (const sighting of sightings) ledger.reported.add(idOf(sighting))
     return findings
@@ -83,7 +87,7 @@ export class LeakFinder {
 
   #look(seen: Map<string, Set<number>>): readonly Sighting[] {
     return unobserved(() => {
-      const { ledger, since } = this.#attention
+      const { ledger, since } = this.#recording
       const entries = ledger.aliveSince(since)
       const sightings = entries.flatMap((entry) => sightingOf(entry, this.#options) ?? [])
       for (const { entry } of sightings) {
@@ -106,12 +110,13 @@ export class LeakFinder {
 
   /** What there is once per process and is not as it was. */
   #changedState(): readonly Sighting[] {
-    const { ledger, pools } = this.#attention
-    return changesBetween(this.#stateBefore, readProcessState()).flatMap(({ kind, name, value }) => {
+    const { ledger, pools } = this.#recording
+    return changesBetween(this.#stateBefore, readProcessState(this.#stateBefore)).flatMap(({ kind, name, value }) => {
       const maker = typeof value === 'object' && value !== null ? pools.makerOf(value) : undefined
-      const { trace = placeOfValue(value), origin = {} } = ledger.setterOf(name) ?? maker ?? {}
-      const thing = { isAlive: () => true, describe: () => ({ kind, detail: `\`${name}\`` }) }
-      return sightingOf({ serial: -1, thing, trace, origin }, this.#options) ?? []
+      const { trace, origin = {} } = ledger.setterOf(name) ?? maker ?? {}
+      const description = { kind, detail: `\`${name}\``, isValue: trace === undefined }
+      const thing = { isAlive: () => true, describe: () => description }
+      return sightingOf({ serial: -1, thing, trace: trace ?? placeOfValue(value), origin }, this.#options) ?? []
     })
   }
 
@@ -126,7 +131,9 @@ export class LeakFinder {
     const groups = groupsOf(sightings, rearmed)
     if (groups.length === 0) return NOTHING
     const holders = this.#options.retainers ? await holdersOf(groups) : []
-    const leaks = groups.map((group, index) => leakOf(group, rearmed, holders[index]))
+    const leaks = groups.map((group, index) =>
+      leakOf(group, { rearmed, heldBy: holders[index] ?? '', place: this.#place }),
+    )
     const report = reportOf(leaks, waitedMs, await whatKeepsTheProcessAlive(sightings.flatMap(handleOf)))
     return { leaks, report }
   }
@@ -165,7 +172,7 @@ function unexplained(fd: number, path: string): Sighting {
     entry,
     description: { kind: 'file-descriptor', detail: `${fd} of ${path}` },
     frames: [],
-    site: 'an unknown place',
+    site: '',
   }
 }
 

@@ -1,5 +1,6 @@
 import { fixOf, type LeakKind, titleOf } from './leak-kind.ts'
 import type { Leak } from './leak.ts'
+import type { WatchPlace } from './watch-place.ts'
 import { readableStack, roughSiteOf, type Sighting } from './sighting.ts'
 
 /** How often things were created anew in each place while they were waited for. */
@@ -38,8 +39,16 @@ export function groupsOf(sightings: readonly Sighting[], rearmed: Rearmed): read
   return [...groups.values()]
 }
 
-/** What there is to say about a group; `heldBy` is what holds its first object, where somebody has looked for it. */
-export function leakOf(group: Group, rearmed: Rearmed, heldBy = ''): Leak {
+/** What a leak is described with besides its group. */
+export interface LeakContext {
+  readonly rearmed: Rearmed
+  /** What holds the first object of the group; empty where nobody has looked for it. */
+  readonly heldBy: string
+  readonly place: () => WatchPlace
+}
+
+/** What there is to say about a group. */
+export function leakOf(group: Group, { rearmed, heldBy, place }: LeakContext): Leak {
   const [first] = group
   const { origin } = first.entry
   const kind = kindOf(first, rearmed)
@@ -50,7 +59,7 @@ export function leakOf(group: Group, rearmed: Rearmed, heldBy = ''): Leak {
     title: titleOf(kind),
     detail: first.description.detail ?? '',
     count: group.length,
-    site: first.site,
+    ...siteOfLeak(first, place),
     stack: readableStack(first.frames),
     isRef: refs.includes(true) ? true : refs.includes(false) ? false : undefined,
     controller: origin.controller,
@@ -61,6 +70,14 @@ export function leakOf(group: Group, rearmed: Rearmed, heldBy = ''): Leak {
     heldBy,
     fix: first.entry.thing.retained === undefined || heldBy !== '' ? fixOf(kind) : `${fixOf(kind)}; ${HINT}`,
   }
+}
+
+function siteOfLeak(
+  { site, description }: Sighting,
+  place: () => WatchPlace,
+): Pick<Leak, 'site' | 'siteKind' | 'test'> {
+  if (site === '') return { ...place(), siteKind: 'watch' }
+  return { site, siteKind: description.isValue === true ? 'value' : 'creation', test: undefined }
 }
 
 /** A sleep or a request that is there anew every time somebody looks is a loop that nobody ends. */

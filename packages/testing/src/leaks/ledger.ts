@@ -11,6 +11,8 @@ export interface Description {
   readonly isRef?: boolean | undefined
   /** A part of something of this kind that was made in the same place: says nothing where the whole is there as well. */
   readonly isPart?: boolean
+  /** Whether the trace shows where a value was written rather than who assigned it. @default false */
+  readonly isValue?: boolean
 }
 
 /** A thing that somebody created and that should be gone at some time. */
@@ -93,9 +95,9 @@ export class Ledger {
     return entry
   }
 
-  /** Remembers who has changed a state of the process last. */
-  noteSetter(state: string, context: EntryContext): void {
-    this.#setters.set(state, context)
+  /** Remembers that the present caller changes a state of the process. */
+  noteSetter(state: string): void {
+    this.#setters.set(state, { trace: takeTrace(), origin: currentOrigin() })
   }
 
   /** Who has changed a state of the process last, where that could be seen. */

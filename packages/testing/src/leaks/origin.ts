@@ -11,6 +11,8 @@ export interface Origin {
   readonly run?: number
   /** Where the call was made that leads here, for what a library creates later on its own. */
   readonly call?: Trace
+  /** Where the manager was started, for what it creates on its own. */
+  readonly start?: Trace
 }
 
 const NOBODY: Origin = {}

@@ -9,6 +9,7 @@ import module from 'node:module'
 import net from 'node:net'
 import os from 'node:os'
 import stream from 'node:stream'
+import tls from 'node:tls'
 import { inspect } from 'node:util'
 import { globalDispatcher } from './pools.ts'
 
@@ -20,8 +21,8 @@ export interface ProcessSetting {
   readonly read: () => unknown
   /** The functions that change it, for the place of the last change. */
   readonly calls?: readonly (readonly [owner: object, method: string])[]
-  /** The accessor that changes it when somebody assigns to it. */
-  readonly accessor?: readonly [owner: object, key: string]
+  /** The property that changes it when somebody assigns to it. Not one that Node implements natively: see {@link watchAssignments}. */
+  readonly property?: () => readonly [owner: object, key: string]
 }
 
 /** Functions that a release of Node, or a platform, may not have. */
@@ -40,6 +41,7 @@ const DEPRECATIONS = [
 ] as const
 const REPORT = ['directory', 'filename', 'compact', 'signal', 'excludeNetwork'] as const
 const REPORT_ON = ['reportOnFatalError', 'reportOnSignal', 'reportOnUncaughtException'] as const
+const TLS = ['DEFAULT_MIN_VERSION', 'DEFAULT_MAX_VERSION', 'DEFAULT_CIPHERS', 'DEFAULT_ECDH_CURVE'] as const
 const AGENT = ['maxSockets', 'maxFreeSockets', 'maxTotalSockets', 'keepAlive', 'keepAliveMsecs', 'scheduling'] as const
 
 /** Every setting of the process that can be read cheaply. */
@@ -49,7 +51,7 @@ export const PROCESS_SETTINGS: readonly ProcessSetting[] = [
   { name: 'process.title', read: () => process.title },
   { name: 'process.argv', read: () => process.argv.join('\0') },
   { name: 'process.execArgv', read: () => process.execArgv.join('\0') },
-  ...DEPRECATIONS.map((key) => ({ name: `process.${key}`, read: () => Reflect.get(process, key) })),
+  ...DEPRECATIONS.map((key) => assigned('process', () => process, key)),
   ...identities(),
   {
     name: 'process.hasUncaughtExceptionCaptureCallback()',
@@ -64,10 +66,7 @@ export const PROCESS_SETTINGS: readonly ProcessSetting[] = [
       [module, 'setSourceMapsSupport'],
     ],
   },
-  ...[...REPORT, ...REPORT_ON].map((key) => ({
-    name: `process.report.${key}`,
-    read: () => Reflect.get(process.report, key),
-  })),
+  ...[...REPORT, ...REPORT_ON].map((key) => assigned('process.report', () => process.report, key)),
   {
     name: 'dns.getServers()',
     read: () => dns.getServers().join(' '),
@@ -108,12 +107,14 @@ export const PROCESS_SETTINGS: readonly ProcessSetting[] = [
   { name: 'process.stderr.write', read: () => Reflect.get(process.stderr, 'write') },
   { name: 'undici.getGlobalDispatcher()', read: () => globalDispatcher(2) },
   { name: 'undici.getGlobalDispatcher() of fetch()', read: () => globalDispatcher(1) },
-  { name: 'http.globalAgent', read: () => http.globalAgent, accessor: [http, 'globalAgent'] },
-  { name: 'https.globalAgent', read: () => https.globalAgent, accessor: [https, 'globalAgent'] },
+  { name: 'http.globalAgent', read: () => http.globalAgent, property: () => [http, 'globalAgent'] },
+  { name: 'https.globalAgent', read: () => https.globalAgent, property: () => [https, 'globalAgent'] },
   ...AGENT.flatMap((key) => [
-    { name: `http.globalAgent.${key}`, read: () => Reflect.get(http.globalAgent, key) },
-    { name: `https.globalAgent.${key}`, read: () => Reflect.get(https.globalAgent, key) },
+    assigned('http.globalAgent', () => http.globalAgent, key),
+    assigned('https.globalAgent', () => https.globalAgent, key),
   ]),
+  ...TLS.map((key) => assigned('tls', () => tls, key)),
+  assigned('Buffer', () => Buffer, 'poolSize'),
   ...[false, true].map((isObject) => ({
     name: `stream.getDefaultHighWaterMark(${isObject})`,
     read: () => optional.getDefaultHighWaterMark?.(isObject),
@@ -128,7 +129,7 @@ export const PROCESS_SETTINGS: readonly ProcessSetting[] = [
     name: 'crypto.getFips()',
     read: () => crypto.getFips(),
     calls: [[crypto, 'setFips']],
-    accessor: [crypto, 'fips'],
+    property: () => [crypto, 'fips'],
   },
   {
     name: 'cluster.settings',
@@ -138,9 +139,21 @@ export const PROCESS_SETTINGS: readonly ProcessSetting[] = [
       [cluster, 'setupMaster'],
     ],
   },
-  { name: 'trace_events.getEnabledCategories()', read: traceCategories },
-  { name: 'cluster.schedulingPolicy', read: () => cluster.schedulingPolicy },
+  {
+    name: 'trace_events.getEnabledCategories()',
+    read: traceCategories,
+    calls: tracingPrototypes().flatMap((prototype) => [
+      [prototype, 'enable'],
+      [prototype, 'disable'],
+    ]),
+  },
+  assigned('cluster', () => cluster, 'schedulingPolicy'),
 ]
+
+/** A property that anybody may assign to. */
+function assigned(ownerName: string, owner: () => object, key: string): ProcessSetting {
+  return { name: `${ownerName}.${key}`, read: () => Reflect.get(owner(), key), property: () => [owner(), key] }
+}
 
 /** Who the process runs as. Windows knows none of them. */
 function identities(): readonly ProcessSetting[] {
@@ -179,6 +192,16 @@ function traceCategories(): string | undefined {
     return process.getBuiltinModule('node:trace_events').getEnabledCategories()
   } catch {
     return undefined // A Node that was built without them, or a worker.
+  }
+}
+
+/** That of the class of `createTracing()`, which Node does not export. */
+function tracingPrototypes(): readonly object[] {
+  try {
+    const tracing = process.getBuiltinModule('node:trace_events').createTracing({ categories: ['node'] })
+    return [Object.getPrototypeOf(tracing) as object]
+  } catch {
+    return []
   }
 }
 

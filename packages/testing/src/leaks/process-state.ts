@@ -124,26 +124,41 @@ class Accessor {
 
 const accessors = new WeakMap<object, Accessor>()
 
-/** What all of it is now. */
-export function readProcessState(): ProcessState {
-  const env = { ...process.env }
-  return [
-    ...SHARED.map(([name, object]) => readShared(name, object)),
-    { owner: 'process.env', keys: Object.keys(env), values: Object.values(env) },
-    { owner: '', keys: SETTING_NAMES, values: PROCESS_SETTINGS.map(({ read }) => read()) },
-  ]
+/** What all of it is now. What has not changed since the state `before` is taken from there. */
+export function readProcessState(before?: ProcessState): ProcessState {
+  const last = SHARED.length
+  const state: Values[] = SHARED.map(([owner, object], index) => readShared(owner, object, before?.[index]))
+  state.push(readEnvironment(before?.[last]), readSettings(before?.[last + 1]))
+  return state
+}
+
+/** Every read of a variable asks the system, so each is read once. */
+function readEnvironment(before: Values | undefined): Values {
+  const { env } = process
+  const keys = Reflect.ownKeys(env) as string[]
+  return unlessSame(before, { owner: 'process.env', keys, values: keys.map((key) => env[key]) })
+}
+
+function readSettings(before: Values | undefined): Values {
+  return unlessSame(before, { owner: '', keys: SETTING_NAMES, values: PROCESS_SETTINGS.map(({ read }) => read()) })
+}
+
+function unlessSame(before: Values | undefined, present: Values): Values {
+  return before !== undefined && haveSameValues(before, present) ? before : present
 }
 
 /** What differs between two states, but for what a test runner does for the time of a test. */
 export function changesBetween(before: ProcessState, after: ProcessState): readonly StateChange[] {
-  return after.flatMap((values, index) => {
+  const changes = after.flatMap((values, index) => {
     const was = before[index]
     return was === undefined ? [] : changesOf(was, values)
   })
+  // An agent that was replaced has other options, too.
+  return changes.filter(({ name }) => !changes.some((other) => name.startsWith(`${other.name}.`)))
 }
 
 function changesOf(was: Values, is: Values): readonly StateChange[] {
-  if (haveSameValues(was, is)) return []
+  if (was === is || haveSameValues(was, is)) return []
   const before = new Map(was.keys.map((key, index) => [key, was.values[index]]))
   const after = new Map(is.keys.map((key, index) => [key, is.values[index]]))
   const keys = new Set([...after.keys(), ...before.keys()])
@@ -187,19 +202,28 @@ interface Shape {
 
 const shapes = new WeakMap<object, Shape>()
 
-/** Reads the values of an object; as long as it has the same properties, it need not be asked what they are. */
-function readShared(owner: string, object: object): Values {
+/** Reads the values of an object. As long as it has the same properties, nobody asks what they are. */
+function readShared(owner: string, object: object, before: Values | undefined): Values {
   const names = Object.getOwnPropertyNames(object)
   const known = shapes.get(object)
   const shape = known !== undefined && haveSameItems(known.names, names) ? known : shapeOf(object, names)
   if (shape !== known) shapes.set(object, shape)
-  const { keys, accessors } = shape
-  const source = object as Record<string, unknown>
-  const values =
-    accessors.size === 0
-      ? keys.map((key) => source[key])
-      : keys.map((key) => (accessors.has(key) ? readAccessor(object, key) : source[key]))
-  return { owner, keys, values }
+  if (before?.keys === shape.keys && isUnchanged(object, shape, before.values)) return before
+  const { keys } = shape
+  return { owner, keys, values: keys.map((key) => valueOf(object, shape, key)) }
+}
+
+/** The usual case, without a list of the values. */
+function isUnchanged(object: object, shape: Shape, values: readonly unknown[]): boolean {
+  const { keys } = shape
+  for (let index = 0; index < keys.length; index++) {
+    if (!Object.is(valueOf(object, shape, keys[index] as string), values[index])) return false
+  }
+  return true
+}
+
+function valueOf(object: object, { accessors }: Shape, key: string): unknown {
+  return accessors.has(key) ? readAccessor(object, key) : (object as Record<string, unknown>)[key]
 }
 
 /** Text keys only: libraries keep under symbols what they have once per process. */
@@ -218,7 +242,7 @@ function shapeOf(object: object, names: readonly string[]): Shape {
   return { names, keys, accessors }
 }
 
-/** It may have become a value since: Node makes some of its properties when they are first read. */
+/** It may have become a value since then: Node creates some of its properties when they are first read. */
 function readAccessor(object: object, key: string): unknown {
   const descriptor = Object.getOwnPropertyDescriptor(object, key) ?? {}
   const get: unknown = Reflect.get(descriptor, 'get') ?? Reflect.get(descriptor, 'set')

@@ -15,7 +15,7 @@ export function reportOf(leaks: readonly Leak[], waitedMs: number, processReport
 function describe(leak: Leak, number: number): string {
   const lines = [
     `${number}. ${headOf(leak)}`,
-    `   created at ${leak.site}`,
+    `   ${siteLine(leak)}`,
     ...leak.stack.slice(0, STACK_LINES).flatMap((line) => (line.includes(leak.site) ? [] : [`           ${line}`])),
     ...ownerOf(leak),
     ...(leak.heldBy === '' ? [] : [`   held by ${leak.heldBy}`]),
@@ -24,11 +24,18 @@ function describe(leak: Leak, number: number): string {
   return lines.join('\n')
 }
 
+function siteLine({ site, siteKind, test }: Leak): string {
+  if (siteKind === 'creation') return `created at ${site}`
+  if (siteKind === 'value') return `its value was written at ${site}; Node does not show who assigned it`
+  const since = test === undefined ? `after the watch began at ${site}` : `in the test \`${test}\` of ${site}`
+  return `created ${since}; Node does not show the place`
+}
+
 function headOf({ kind, title, detail, count, isRef, rearmed }: Leak): string {
   const facts = [
     detail,
     isRef === false ? "unref'd" : '',
-    rearmed > 0 ? `created anew ${rearmed} times while it was waited for` : '',
+    rearmed > 0 ? `created again ${rearmed} times during the grace` : '',
   ].filter((fact) => fact !== '')
   const times = count > 1 ? ` × ${count}` : ''
   return `${title}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}${times} [${kind}]`

@@ -10,6 +10,7 @@ export interface Sighting {
   readonly entry: Entry
   readonly description: Description
   readonly frames: readonly Frame[]
+  /** Empty where no frame shows the place. */
   readonly site: string
 }
 
@@ -55,7 +56,7 @@ export function sightingOf(entry: Entry, options: ResolvedLeakWatchOptions): Sig
   const lines = frames.map((frame) => `${frame.name} ${placeOf(frame)}`)
   if (lines.some((line) => isIgnored(line, options.ignoredSites))) return undefined
   const site = siteOf(frames)
-  return { entry, description, frames, site: site === undefined ? 'an unknown place' : placeOf(site) }
+  return { entry, description, frames, site: site === undefined ? '' : placeOf(site) }
 }
 
 /** Where it was created, roughly but cheaply: two things of the same place have the same one. */
@@ -93,7 +94,7 @@ function isIgnored(line: string, sites: readonly (string | RegExp)[]): boolean {
 
 /** What a library creates later shows nothing of the user on its own stack, but perhaps on that of the call that led there. */
 function bestFrames({ trace, origin }: Entry): readonly Frame[] {
-  const best = hasUserFrame(trace) || origin.call === undefined ? trace : origin.call
+  const best = hasUserFrame(trace) ? trace : (origin.call ?? origin.start ?? trace)
   return framesOf(best).filter((frame) => !isOwnFrame(frame) && !isTestRunnerFrame(frame))
 }
 

@@ -1,9 +1,16 @@
 import { assertKnownKeys } from '@tenure/core'
-import { payAttention } from './detector.ts'
+import { startRecording } from './detector.ts'
 import { LeakError } from './leak-error.ts'
 import { LeakFinder } from './leak-finder.ts'
 import type { Leak } from './leak.ts'
-import { LEAK_WATCH_OPTION_NAMES, type LeakWatchOptions, resolveLeakWatchOptions } from './options.ts'
+import {
+  LEAK_WATCH_OPTION_NAMES,
+  type LeakWatchOptions,
+  resolveLeakWatchOptions,
+  type ResolvedLeakWatchOptions,
+} from './options.ts'
+import { takeTrace } from './trace.ts'
+import { placeOfCall, type WatchPlace } from './watch-place.ts'
 
 /** A watch over everything that this process creates from its beginning on. */
 export interface LeakWatch {
@@ -39,12 +46,17 @@ export interface LeakWatch {
  */
 export function watchForLeaks(options: LeakWatchOptions = {}): LeakWatch {
   assertKnownKeys('`watchForLeaks()`', options, LEAK_WATCH_OPTION_NAMES)
-  const resolved = resolveLeakWatchOptions(options)
-  const attention = payAttention()
-  const finder = new LeakFinder(attention, resolved)
+  const trace = takeTrace()
+  return beginWatch(resolveLeakWatchOptions(options), () => placeOfCall(trace))
+}
+
+/** The same for a watch whose place somebody else knows. */
+export function beginWatch(resolved: ResolvedLeakWatchOptions, place: () => WatchPlace): LeakWatch {
+  const recording = startRecording()
+  const finder = new LeakFinder(recording, resolved, place)
   return {
     async assertNone() {
-      const { leaks, report } = await finder.findUnreported().finally(attention.end)
+      const { leaks, report } = await finder.findUnreported().finally(recording.end)
       if (leaks.length > 0) throw new LeakError(report, leaks)
     },
     async find() {
@@ -52,14 +64,14 @@ export function watchForLeaks(options: LeakWatchOptions = {}): LeakWatch {
     },
     expectCollected(object, name) {
       const ref = new WeakRef(object)
-      attention.ledger.add({
+      recording.ledger.add({
         retained: ref,
         isAlive: () => ref.deref() !== undefined,
         describe: () => ({ kind: 'kept-object', detail: name }),
       })
     },
-    end: attention.end,
-    [Symbol.dispose]: attention.end,
+    end: recording.end,
+    [Symbol.dispose]: recording.end,
   }
 }
 
@@ -69,8 +81,10 @@ export function leakFree<T extends unknown[]>(
   options: LeakWatchOptions = {},
 ): (...args: T) => Promise<void> {
   assertKnownKeys('`leakFree()`', options, LEAK_WATCH_OPTION_NAMES)
+  const resolved = resolveLeakWatchOptions(options)
+  const trace = takeTrace()
   return async (...args) => {
-    const leaks = watchForLeaks(options)
+    const leaks = beginWatch(resolved, () => placeOfCall(trace))
     try {
       await body(...args)
     } catch (error) {

@@ -46,7 +46,7 @@ async function runOnce(build: () => Controller): Promise<void> {
 
 /** What a controller can plant in each of its terms: everything that does not bring a manager of its own, and has a place and a maker. */
 const everyTerm = plants.filter(
-  (plant) => !tenurePlants.includes(plant) && plant.isUnplaced !== true && plant.isAssigned !== true,
+  (plant) => !tenurePlants.includes(plant) && plant.unplaced === undefined && plant.isAssigned !== true,
 )
 /** The epoch of the second term: 3, or 4 where the drain of the first lasted long enough for an offer of the lease. */
 const LATER: unknown = expect.toBeOneOf([3n, 4n])

@@ -1,12 +1,17 @@
 import asyncHooks, { type AsyncHook } from 'node:async_hooks'
 import { generateKeyPairSync, pbkdf2, subtle } from 'node:crypto'
 import { Channel, channel } from 'node:diagnostics_channel'
+import cluster from 'node:cluster'
 import { EventEmitter, getEventListeners, setMaxListeners } from 'node:events'
 import fs, { Dir } from 'node:fs'
 import fsPromises from 'node:fs/promises'
+import http from 'node:http'
+import https from 'node:https'
 import { connect, Server } from 'node:net'
 import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks'
-import { promisify } from 'node:util'
+import tls from 'node:tls'
+import { createTracing } from 'node:trace_events'
+import util, { promisify } from 'node:util'
 import { HealthProbe, HealthRegistry, Manager, OptionsError, TaskScope } from '@tenure/core'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { LEAK_KINDS, leakFree, LeakError, watchForLeaks } from '../../src/leaks/index.ts'
@@ -45,6 +50,16 @@ function patchable(): readonly (readonly [object, string])[] {
     TaskScope.prototype,
     asyncHooks,
     Error,
+    process.report,
+    http,
+    http.globalAgent,
+    https,
+    https.globalAgent,
+    tls,
+    util,
+    Buffer,
+    cluster,
+    Object.getPrototypeOf(createTracing({ categories: ['node'] })) as object,
   ]
   return owners.flatMap((owner) => Object.getOwnPropertyNames(owner).map((name) => [owner, name] as const))
 }
@@ -68,6 +83,33 @@ describe('a watch', () => {
     const after = snapshot()
     expect(after).toHaveLength(before.length)
     for (const [index, descriptor] of after.entries()) expect(descriptor).toEqual(before[index])
+  })
+
+  it('leaves the prototypes of the global object as they were', () => {
+    const prototypesOf = (object: object | null): readonly object[] =>
+      object === null ? [] : [object, ...prototypesOf(Object.getPrototypeOf(object) as object | null)]
+    const before = prototypesOf(globalThis)
+    const leaks = watchForLeaks()
+    expect(globalThis instanceof Object).toBe(true)
+    leaks.end()
+    expect(prototypesOf(globalThis)).toEqual(before)
+  })
+
+  it('keeps the value of a setting that was changed while it watched, as a plain property', () => {
+    const before = Object.getOwnPropertyDescriptors(tls)
+    const leaks = watchForLeaks()
+    tls.DEFAULT_MIN_VERSION = 'TLSv1.3'
+    leaks.end()
+    const after = Object.getOwnPropertyDescriptors(tls)
+    tls.DEFAULT_MIN_VERSION = before.DEFAULT_MIN_VERSION.value ?? 'TLSv1.2'
+    expect(after).toEqual({ ...before, DEFAULT_MIN_VERSION: { ...before.DEFAULT_MIN_VERSION, value: 'TLSv1.3' } })
+  })
+
+  it('adds no property for a setting that nobody makes', () => {
+    const leaks = watchForLeaks()
+    expect(Reflect.get(process, 'noDeprecation')).toBeUndefined()
+    leaks.end()
+    expect('noDeprecation' in process).toBe(false)
   })
 
   it('keeps the patches in place until the last of several watches ends', async () => {
@@ -226,7 +268,8 @@ describe('a watch', () => {
     leaks.expectCollected({ garbage: true }, 'garbage')
     const [leak, ...others] = await leaks.find()
     leaks.end()
-    expect(leak).toMatchObject({ kind: 'kept-object', detail: 'the cache of the janitor' })
+    expect(leak).toMatchObject({ kind: 'kept-object', detail: 'the cache of the janitor', siteKind: 'creation' })
+    expect(leak?.site).toMatch(/watching\.test\.ts:\d+:\d+$/)
     expect(others).toEqual([])
     expect(cache.size).toBe(0)
   })

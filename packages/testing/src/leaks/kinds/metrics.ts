@@ -21,20 +21,35 @@ interface RegistryClass {
   readonly globalRegistry?: object
 }
 
+const { cache } = createRequire(import.meta.url)
 const REGISTRY_MODULE = /[\\/]prom-client[\\/]lib[\\/]registry\.js$/
 
 /** Metrics in registries of prom-client, in every copy of it that the project has loaded. Not a dependency: without it, nothing. */
 export const trackMetrics: Tracker = (context) =>
   undoAll(unobserved(loadedRegistries).map((registry) => watchRegistry(context, registry)))
 
+/** The last search, which is repeated only in another folder or when more modules are loaded. */
+let search:
+  { readonly folder: string; readonly modules: number; readonly registries: readonly RegistryClass[] } | undefined
+
 function loadedRegistries(): readonly RegistryClass[] {
-  const require = createRequire(join(process.cwd(), 'package.json'))
+  const folder = process.cwd()
+  if (search?.folder !== folder) loadFrom(folder)
+  const modules = Object.keys(cache).length
+  if (search?.folder !== folder || search.modules !== modules) search = { folder, modules, registries: registries() }
+  return search.registries
+}
+
+function loadFrom(folder: string): void {
   try {
-    void require('prom-client')
+    void createRequire(join(folder, 'package.json'))('prom-client')
   } catch {
-    // The project does without it; one of its dependencies may have a copy all the same.
+    // The project does not use it. One of its dependencies may still have a copy.
   }
-  return Object.values(require.cache).flatMap((module) =>
+}
+
+function registries(): readonly RegistryClass[] {
+  return Object.values(cache).flatMap((module) =>
     module !== undefined && REGISTRY_MODULE.test(module.filename) ? [module.exports as RegistryClass] : [],
   )
 }

@@ -1,21 +1,33 @@
-import type { EntryContext, Ledger } from '../ledger.ts'
-import { currentOrigin } from '../origin.ts'
+import util, { inspect } from 'node:util'
+import type { Ledger } from '../ledger.ts'
 import { PROCESS_SETTINGS } from '../process-settings.ts'
-import { replaceProperty, setterOf, type Undo, undoAll } from '../replace-property.ts'
-import { takeTrace } from '../trace.ts'
+import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'
 import type { Tracker } from '../tracker.ts'
 import { isUnobserved } from '../unobserved.ts'
+import { watchAssignments } from '../watch-assignments.ts'
 
 type Call = (this: unknown, ...args: unknown[]) => unknown
 
-/** Who has changed what there is once in a process, as far as that takes a call or an assignment that can be seen. */
+/** Who has changed what exists once in a process, where that takes a call or an assignment that can be seen. */
 export const trackProcessSetters: Tracker = ({ ledger }) =>
   undoAll([
-    ...PROCESS_SETTINGS.flatMap(({ name, calls = [], accessor }) => [
+    ...PROCESS_SETTINGS.flatMap(({ name, calls = [], property }) => [
       ...calls.map(([owner, method]) => noteCalls(ledger, owner, method, name)),
-      ...(accessor === undefined ? [] : [noteAssignments(ledger, accessor, name)]),
+      ...(property === undefined ? [] : [noteAssignments(ledger, property(), name)]),
     ]),
-    noteEnvironment(ledger),
+    replaceObject(
+      process,
+      'env',
+      noting(ledger, process.env, (name) => `process.env.${name}`),
+    ),
+    ...(['argv', 'execArgv'] as const).map((list) =>
+      replaceObject(
+        process,
+        list,
+        noting(ledger, process[list], () => `process.${list}`),
+      ),
+    ),
+    noteInspectOptions(ledger),
   ])
 
 /** A function that this release of Node does not have changes nothing. */
@@ -27,35 +39,22 @@ function noteCalls(ledger: Ledger, owner: object, method: string, state: string)
     method,
     (original) =>
       function noted(...args) {
-        if (args.length > 0) ledger.noteSetter(state, present())
+        if (args.length > 0 || method.endsWith('able')) ledger.noteSetter(state)
         return original.apply(this, args)
       },
   )
 }
 
 function noteAssignments(ledger: Ledger, [owner, key]: readonly [object, string], state: string): Undo {
-  const own = Object.getOwnPropertyDescriptor(owner, key)
-  const set = setterOf(own)
-  if (own?.configurable !== true || set === undefined) return () => {}
-  const noted: PropertyDescriptor = {
-    ...own,
-    set(value) {
-      if (!isUnobserved()) ledger.noteSetter(state, present())
-      set.call(this, value)
-    },
-  }
-  Object.defineProperty(owner, key, noted)
-  return () => {
-    if (Object.getOwnPropertyDescriptor(owner, key)?.set === noted.set) Object.defineProperty(owner, key, own)
-  }
+  return watchAssignments(owner, key, () => {
+    if (!isUnobserved()) ledger.noteSetter(state)
+  })
 }
 
-/** Code that has taken `process.env` before goes on with the original, which is the same variables. */
-function noteEnvironment(ledger: Ledger): Undo {
-  const own = Object.getOwnPropertyDescriptor(process, 'env')
-  const original = process.env
-  const note = (name: string | symbol) => ledger.noteSetter(`process.env.${String(name)}`, present())
-  const env = new Proxy(original, {
+/** The same object, but it notes who changes it. Code that has taken the original before goes on with that. */
+function noting<T extends object>(ledger: Ledger, original: T, stateOf: (name: string) => string): T {
+  const note = (name: string | symbol) => ledger.noteSetter(stateOf(String(name)))
+  return new Proxy(original, {
     set(target, name, value) {
       note(name)
       return Reflect.set(target, name, value)
@@ -69,13 +68,27 @@ function noteEnvironment(ledger: Ledger): Undo {
       return Reflect.deleteProperty(target, name)
     },
   })
+}
+
+function replaceObject<T extends object, K extends keyof T>(owner: T, key: K, value: T[K]): Undo {
+  const own = Object.getOwnPropertyDescriptor(owner, key)
   if (own?.configurable !== true || !('value' in own)) return () => {}
-  Object.defineProperty(process, 'env', { ...own, value: env })
+  Object.defineProperty(owner, key, { ...own, value })
   return () => {
-    if (process.env === env) Object.defineProperty(process, 'env', own)
+    if (owner[key] === value) Object.defineProperty(owner, key, own)
   }
 }
 
-function present(): EntryContext {
-  return { trace: takeTrace(), origin: currentOrigin() }
+/** Neither the property `defaultOptions` nor the options can be redefined, but the function that they belong to can be replaced. */
+function noteInspectOptions(ledger: Ledger): Undo {
+  const state = 'util.inspect.defaultOptions'
+  const options = noting(ledger, inspect.defaultOptions, () => state)
+  const watched = new Proxy(inspect, {
+    get: (target, key) => (key === 'defaultOptions' ? options : (Reflect.get(target, key) as unknown)),
+    set(target, key, value) {
+      if (key === 'defaultOptions') ledger.noteSetter(state)
+      return Reflect.set(target, key, value)
+    },
+  })
+  return replaceObject(util, 'inspect', watched)
 }

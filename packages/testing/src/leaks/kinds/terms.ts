@@ -1,6 +1,6 @@
 import { Controller, Manager, MemoryLeaseStore, type TaskNote, TaskScope } from '@tenure/core'
 import type { Ledger } from '../ledger.ts'
-import { type Origin, runWithOrigin } from '../origin.ts'
+import { currentOrigin, type Origin, runWithOrigin } from '../origin.ts'
 import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'
 import { takeTrace, type Trace } from '../trace.ts'
 import type { Tracker } from '../tracker.ts'
@@ -39,7 +39,7 @@ function watchManagers(book: RunBook): Undo {
         const stop = this.on((event) => {
           if (event.kind === 'term-began') book.termBegan(event.lease, event.epoch)
         })
-        const running = original.call(this)
+        const running = runWithOrigin({ ...currentOrigin(), start: takeTrace() }, () => original.call(this))
         running.then(stop, stop)
         return running
       },

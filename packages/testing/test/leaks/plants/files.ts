@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import { mkdir, open, opendir, rename, symlink, writeFile } from 'node:fs/promises'
@@ -56,8 +57,29 @@ const leftPlants: readonly Plant[] = [
   making('symbolic link', (path) => symlink(HERE, path)),
 ]
 
+const pipe = join(tmpdir(), `leaks-pipe-${process.pid}`)
+
+/** Reads what nobody has written yet. */
+function readPipe(): () => Promise<unknown> {
+  const read = promisify(fs.readFile)(pipe)
+  return () => Promise.all([read, writeFile(pipe, 'done')])
+}
+
+/** A pipe with a name: to open it waits for the other end. */
+const pipePlant: Plant = {
+  name: 'read that waits',
+  kind: 'request',
+  prepare: async () => {
+    await promisify(execFile)('mkfifo', [pipe])
+    return () => fs.rmSync(pipe)
+  },
+  leak: readPipe,
+  clean: () => readPipe()(),
+}
+
 export const filePlants: readonly Plant[] = [
   ...leftPlants,
+  ...(process.platform === 'win32' ? [] : [pipePlant]),
   {
     name: 'file system watcher',
     kind: 'fs-watcher',

@@ -31,7 +31,6 @@ const statePlants: readonly Plant[] = [
   {
     name: 'new global with methods',
     kind: 'global',
-    isAssigned: true,
     leak: () => {
       globals['leakedMethods'] = { leaked: () => true }
       return () => delete globals['leakedMethods']
@@ -98,14 +97,13 @@ const statePlants: readonly Plant[] = [
   {
     name: 'rejections captured by every EventEmitter',
     kind: 'global',
-    isUnplaced: true,
+    unplaced: 'Node does not let the property be redefined',
     leak: () => replace(EventEmitter, 'captureRejections', true),
     clean: () => replace(EventEmitter, 'captureRejections', true)(),
   },
   {
     name: 'new global',
     kind: 'global',
-    isUnplaced: true,
     leak: () => {
       globals['leaked'] = {}
       return () => delete globals['leaked']
@@ -132,7 +130,7 @@ const statePlants: readonly Plant[] = [
   {
     name: 'default of EventEmitter',
     kind: 'global',
-    isUnplaced: true,
+    unplaced: 'Node does not let the property be redefined',
     leak: () => replace(EventEmitter, 'defaultMaxListeners', 99),
     clean: () => replace(EventEmitter, 'defaultMaxListeners', 99)(),
   },

@@ -74,7 +74,26 @@ const leakServer = (create: () => net.Server) => async () => {
 
 const closeServer = (create: () => net.Server) => async () => close(await listen(create()))
 
+/** A server that takes no more connections, and keeps the one that it has. */
+async function acceptOnce(): Promise<net.Socket> {
+  const server = await listen(net.createServer((socket) => socket.on('error', () => {})))
+  const accepted = once(server, 'connection')
+  const socket = await connect({ host: HOST, port: portOf(server) })
+  await accepted
+  server.close()
+  return socket
+}
+
 export const networkPlants: readonly Plant[] = [
+  {
+    name: 'connection of a server that was closed',
+    kind: 'accepted-socket',
+    leak: async () => {
+      const socket = await acceptOnce()
+      return () => destroy(socket)
+    },
+    clean: async () => destroy(await acceptOnce()),
+  },
   {
     name: 'HTTP server',
     kind: 'http-server',

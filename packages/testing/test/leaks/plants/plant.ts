@@ -6,9 +6,9 @@ export interface Plant {
   readonly name: string
   /** What the detector is to call it. */
   readonly kind: string
-  /** Whether nobody can see where it was done: an assignment to an object of the process shows afterwards only. */
-  readonly isUnplaced?: boolean
-  /** Whether what was assigned shows where it was written, but not who has assigned it. */
+  /** Why nobody can see where it was done. The report then names the watch or the test. */
+  readonly unplaced?: string
+  /** Whether the report shows where the assigned value was written, but not who assigned it. */
   readonly isAssigned?: boolean
   /** What has to be there before anybody watches. */
   readonly prepare?: () => Promise<CleanUp>

@@ -53,8 +53,6 @@ function called<T>(get: () => T, set: (value: T) => unknown, value: T): Change {
   }
 }
 
-const unplaced = { isUnplaced: true }
-
 /** Settings of the process: see `process-wide.test.ts` for which of them is about which. */
 export const settingPlants: readonly Plant[] = [
   changing('global dispatcher of undici', () => {
@@ -77,9 +75,8 @@ export const settingPlants: readonly Plant[] = [
       (options) => (util.inspect.defaultOptions = options),
       { depth: 9 },
     ),
-    unplaced,
   ),
-  changing('a default of util.inspect', assigned(util.inspect.defaultOptions, 'depth', 8), unplaced),
+  changing('a default of util.inspect', () => assigned(util.inspect.defaultOptions, 'depth', 8)()),
   changing(
     'high water mark of streams',
     called(
@@ -187,26 +184,23 @@ export const settingPlants: readonly Plant[] = [
     return () => http.setMaxIdleHTTPParsers(1000)
   }),
   changing('global agent of HTTP', assigned(http, 'globalAgent', new http.Agent()), { kind: 'global' }),
-  changing('global agent of HTTPS', assigned(https, 'globalAgent', new https.Agent()), { kind: 'global', ...unplaced }),
-  changing('option of the global agent', assigned(http.globalAgent, 'maxSockets', 3), unplaced),
+  changing('global agent of HTTPS', assigned(https, 'globalAgent', new https.Agent()), { kind: 'global' }),
+  changing('option of the global agent', assigned(http.globalAgent, 'maxSockets', 3)),
   changing(
     'lowest version of TLS',
     assigned(tls as { DEFAULT_MIN_VERSION: string }, 'DEFAULT_MIN_VERSION', 'TLSv1.3'),
     {
       kind: 'global',
-      ...unplaced,
     },
   ),
-  changing('title of the process', assigned(process, 'title', 'leaked'), unplaced),
-  changing(
-    'arguments of the process',
-    () => {
-      process.argv.push('leaked')
-      return () => process.argv.pop()
-    },
-    unplaced,
-  ),
-  changing('silenced deprecations', assigned(process, 'noDeprecation' as never, true as never), unplaced),
+  changing('title of the process', assigned(process, 'title', 'leaked'), {
+    unplaced: 'Node implements the property natively, and redefining it would break it',
+  }),
+  changing('arguments of the process', () => {
+    process.argv.push('leaked')
+    return () => process.argv.pop()
+  }),
+  changing('silenced deprecations', assigned(process, 'noDeprecation' as never, true as never)),
   changing(
     'source maps',
     called(
@@ -215,12 +209,14 @@ export const settingPlants: readonly Plant[] = [
       !process.sourceMapsEnabled,
     ),
   ),
-  changing('folder of reports', assigned(process.report, 'directory', '/tmp/leaked'), unplaced),
-  changing('depth of stacks', assigned(Error, 'stackTraceLimit', 3), unplaced),
+  changing('folder of reports', assigned(process.report, 'directory', '/tmp/leaked')),
+  changing('depth of stacks', assigned(Error, 'stackTraceLimit', 3), {
+    unplaced: 'V8 takes no stacks when the property has a setter',
+  }),
   changing(
     'formatter of stacks',
     assigned(Error as { prepareStackTrace?: unknown }, 'prepareStackTrace', () => 'leaked'),
-    { kind: 'global', ...unplaced },
+    { kind: 'global', isAssigned: true },
   ),
   changing('signal that shows a trace', () => {
     util.setTraceSigInt(true)
@@ -241,15 +237,11 @@ export const settingPlants: readonly Plant[] = [
     },
     { kind: 'handle' },
   ),
-  changing(
-    'trace of events',
-    () => {
-      const tracing = createTracing({ categories: ['node.perf'] })
-      tracing.enable()
-      return () => tracing.disable()
-    },
-    unplaced,
-  ),
+  changing('trace of events', () => {
+    const tracing = createTracing({ categories: ['node.perf'] })
+    tracing.enable()
+    return () => tracing.disable()
+  }),
   changing(
     'loader of modules',
     assigned(module as unknown as { _load: (...args: unknown[]) => unknown }, '_load', () => ({})),
@@ -264,7 +256,7 @@ export const settingPlants: readonly Plant[] = [
     },
     { kind: 'global', isAssigned: true },
   ),
-  changing('size of the pool of buffers', assigned(Buffer, 'poolSize', 1), { kind: 'global', ...unplaced }),
+  changing('size of the pool of buffers', assigned(Buffer, 'poolSize', 1), { kind: 'global' }),
   changing(
     'getter on a prototype',
     () => {

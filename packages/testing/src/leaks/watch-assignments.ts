@@ -1,0 +1,58 @@
+import { setterOf, type Undo } from './replace-property.ts'
+
+/**
+ * Calls `note` before every assignment to a property. Returns what puts the property back, with the value that it has by then.
+ *
+ * Does nothing where the property cannot be redefined. Not for properties that Node implements natively and shows as values, such
+ * as `process.title`: redefining them breaks them.
+ */
+export function watchAssignments(owner: object, key: string, note: () => void): Undo {
+  const own = Object.getOwnPropertyDescriptor(owner, key)
+  if (own?.configurable === false || own?.writable === false) return () => {}
+  const watched = own !== undefined && !('value' in own) ? watchedAccessor(own, note) : watchedValue(owner, key, note)
+  if (watched === undefined) return () => {}
+  Object.defineProperty(owner, key, watched.descriptor)
+  return () => {
+    const present = Object.getOwnPropertyDescriptor(owner, key)
+    if (present === undefined || setterOf(present) !== setterOf(watched.descriptor)) return
+    const original = watched.original()
+    if (original === undefined) Reflect.deleteProperty(owner, key)
+    else Object.defineProperty(owner, key, original)
+  }
+}
+
+interface Watched {
+  readonly descriptor: PropertyDescriptor
+  /** What to put back; nothing for a property that was not there and was not assigned. */
+  readonly original: () => PropertyDescriptor | undefined
+}
+
+function watchedAccessor(own: PropertyDescriptor, note: () => void): Watched | undefined {
+  const set = setterOf(own)
+  if (set === undefined) return undefined
+  const descriptor: PropertyDescriptor = {
+    ...own,
+    set(value) {
+      note()
+      set.call(this, value)
+    },
+  }
+  return { descriptor, original: () => own }
+}
+
+function watchedValue(owner: object, key: string, note: () => void): Watched {
+  const own = Object.getOwnPropertyDescriptor(owner, key)
+  let original = own
+  const descriptor: PropertyDescriptor = {
+    configurable: true,
+    enumerable: own?.enumerable ?? false,
+    get: () => original?.value as unknown,
+    set(value) {
+      const assigned = { enumerable: true, ...own, configurable: true, writable: true, value: value as unknown }
+      if (this !== owner) return void Object.defineProperty(this, key, assigned) // Of an object that inherits from it.
+      note()
+      original = assigned
+    },
+  }
+  return { descriptor, original: () => original }
+}
