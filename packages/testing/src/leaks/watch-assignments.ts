@@ -49,9 +49,12 @@ function watchedValue(owner: object, key: string, note: () => void): Watched {
     get: () => original?.value as unknown,
     set(value) {
       const assigned = { enumerable: true, ...own, configurable: true, writable: true, value: value as unknown }
-      if (this !== owner) return void Object.defineProperty(this, key, assigned) // Of an object that inherits from it.
-      note()
-      original = assigned
+      if (this === owner) {
+        note()
+        original = assigned
+      } else {
+        Object.defineProperty(this, key, assigned) // Of an object that inherits from it.
+      }
     },
   }
   return { descriptor, original: () => original }
