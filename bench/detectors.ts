@@ -10,7 +10,12 @@ import { type Figures, writeFigures } from './figures.ts'
  * the plant do that. `--readme` puts the table into the README of the package.
  */
 const { values } = parseArgs({
-  options: { json: { type: 'string' }, only: { type: 'string' }, readme: { type: 'boolean' } },
+  options: {
+    json: { type: 'string' },
+    only: { type: 'string' },
+    detector: { type: 'string' },
+    readme: { type: 'boolean' },
+  },
 })
 const chosen = plants.filter(({ name }) => values.only === undefined || name.includes(values.only))
 if (chosen.length === 0) {
@@ -23,7 +28,11 @@ interface Row {
   readonly clean: Verdict
 }
 
-const detectors = allDetectors()
+const detectors = allDetectors().filter(({ id }) => values.detector === undefined || id === values.detector)
+if (detectors.length === 0) {
+  console.error(`Expected \`--detector\` to be the id of a detector, got \`${values.detector}\``)
+  process.exit(2)
+}
 const figures: Record<string, number> = {
   kinds: new Set(chosen.map(({ kind }) => kind)).size,
   plants: chosen.length,

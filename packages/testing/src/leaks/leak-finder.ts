@@ -1,6 +1,6 @@
 import { collectGarbage } from './collect-garbage.ts'
 import type { Recording } from './detector.ts'
-import { type Group, groupsOf, leakOf } from './leak-summary.ts'
+import { type Group, groupsOf, leakOf, type Rearmed } from './leak-summary.ts'
 import type { Leak } from './leak.ts'
 import type { Description, Entry } from './ledger.ts'
 import { listOpenFiles } from './open-files.ts'
@@ -24,6 +24,7 @@ export interface Findings {
 interface Search {
   readonly findings: Findings
   readonly sightings: readonly Sighting[]
+  readonly rearmed: Rearmed
 }
 
 const NOTHING: Findings = { leaks: [], report: '' }
@@ -60,9 +61,13 @@ export class LeakFinder {
    * fail a second time with the same leaks.
    */
   async findUnreported(graceMs: number = this.#options.graceMs): Promise<Findings> {
-    const { ledger } = this.#recording
-    const { findings, sightings } = await this.#search(graceMs, (sighting) => !ledger.reported.has(idOf(sighting)))
-    for (const sighting of sightings) ledger.reported.add(idOf(sighting))
+    const { reported } = this.#recording.ledger
+    const isReported = (sighting: Sighting) => reported.has(idOf(sighting)) || reported.has(loopOf(sighting))
+    const { findings, sightings, rearmed } = await this.#search(graceMs, (sighting) => !isReported(sighting))
+    for (const sighting of sightings) {
+      reported.add(idOf(sighting))
+      if ((rearmed.get(roughSiteOf(sighting.entry)) ?? 0) > 0) reported.add(loopOf(sighting))
+    }
     return findings
   }
 
@@ -82,7 +87,8 @@ export class LeakFinder {
       sightings = look()
       if (leftMs <= 0) break
     }
-    return { findings: await this.#summarize(sightings, seen, realNow() - start), sightings }
+    const rearmed = rearmedOf(sightings, seen)
+    return { findings: await this.#summarize(sightings, rearmed, realNow() - start), sightings, rearmed }
   }
 
   #look(seen: Map<string, Set<number>>): readonly Sighting[] {
@@ -120,14 +126,7 @@ export class LeakFinder {
     })
   }
 
-  async #summarize(
-    sightings: readonly Sighting[],
-    seen: ReadonlyMap<string, ReadonlySet<number>>,
-    waitedMs: number,
-  ): Promise<Findings> {
-    const there = new Map<string, number>()
-    for (const { entry } of sightings) there.set(roughSiteOf(entry), (there.get(roughSiteOf(entry)) ?? 0) + 1)
-    const rearmed = new Map([...there].map(([site, count]) => [site, (seen.get(site)?.size ?? count) - count]))
+  async #summarize(sightings: readonly Sighting[], rearmed: Rearmed, waitedMs: number): Promise<Findings> {
     const groups = groupsOf(sightings, rearmed)
     if (groups.length === 0) return NOTHING
     const holders = this.#options.retainers ? await holdersOf(groups) : []
@@ -137,6 +136,13 @@ export class LeakFinder {
     const report = reportOf(leaks, waitedMs, await whatKeepsTheProcessAlive(sightings.flatMap(handleOf)))
     return { leaks, report }
   }
+}
+
+/** How many things were seen in each place that are gone by now. */
+function rearmedOf(sightings: readonly Sighting[], seen: ReadonlyMap<string, ReadonlySet<number>>): Rearmed {
+  const there = new Map<string, number>()
+  for (const { entry } of sightings) there.set(roughSiteOf(entry), (there.get(roughSiteOf(entry)) ?? 0) + 1)
+  return new Map([...there].map(([site, count]) => [site, (seen.get(site)?.size ?? count) - count]))
 }
 
 /** What holds the first object of each group; empty for what is open rather than reachable. */
@@ -156,7 +162,12 @@ function nameOf({ origin: { controller, epoch } }: Entry, { kind, detail }: Desc
   return kind === 'controller' ? `Controller \`${controller}\`` : (detail ?? kind)
 }
 
-/** What is the same for whoever sees it: an entry of the ledger, or a state of the process by its name. */
+/** A loop has another timer each time that somebody looks, always of the same place. */
+function loopOf({ entry, description }: Sighting): string {
+  return `loop of ${description.kind} ${roughSiteOf(entry)}`
+}
+
+/** The same for every watch: an entry of the ledger, or a state of the process by its name. */
 function idOf({ entry, description }: Sighting): Entry | string {
   return entry.serial < 0 ? `${description.kind} ${description.detail}` : entry
 }

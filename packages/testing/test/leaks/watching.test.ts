@@ -167,6 +167,17 @@ describe('a watch', () => {
     expect(message).toMatch(/^1 leak, .*\s+1\. timeout/)
   })
 
+  it('does not throw again a loop that a nested watch has thrown', async () => {
+    const outer = watchForLeaks({ graceMs: GRACE_MS })
+    const inner = watchForLeaks({ graceMs: GRACE_MS })
+    let timer: NodeJS.Timeout | undefined
+    const next = () => (timer = setTimeout(next, 1))
+    next()
+    expect(await messageOf(inner.assertNone())).toMatch(/timeout .*created again \d+ times during the grace/)
+    await outer.assertNone()
+    clearTimeout(timer)
+  })
+
   it('counts jobs of node:crypto that go on, and none that was done at once', async () => {
     const key = await subtle.importKey('raw', new Uint8Array(8), 'PBKDF2', false, ['deriveBits'])
     const leaks = watchForLeaks({ graceMs: GRACE_MS })
