@@ -13,7 +13,7 @@ const THOROUGH = [
   'packages/cli/test/main.test.ts',
   'packages/core/test/election/fleet.test.ts',
   'packages/core/test/explore/**/*.test.ts',
-  'packages/core/test/lock/multi/migration.test.ts',
+  'packages/kubernetes/test/multi-lock/migration.test.ts',
   'packages/core/test/term/owned/descendants.test.ts',
   'packages/core/test/watchdog/**/*.test.ts',
   'packages/kubernetes/test/isolation.test.ts',

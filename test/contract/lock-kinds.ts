@@ -1,6 +1,7 @@
 import { KubeConfig } from '@kubernetes/client-node'
-import { type Lock, MultiLock } from '@tenure/core'
-import { ConfigMapLock, EndpointsLock, LeaseClient, LeaseLock } from '@tenure/kubernetes'
+import type { Lock } from '@tenure/core'
+import { LeaseClient, LeaseLock } from '@tenure/kubernetes'
+import { ConfigMapLock, EndpointsLock, MultiLock } from '@tenure/kubernetes/legacy-locks'
 
 interface LockOptions {
   readonly client: LeaseClient

@@ -24,8 +24,6 @@ export type {
 export { LockRequestError, type LockFailure } from './lock/lock-request-error.ts'
 export { HealthRegistry, type HealthCheck, type HealthCheckResult } from './health/health-registry.ts'
 export { MemoryLeaseStore } from './lock/memory-lock.ts'
-export { MultiLock } from './lock/multi/multi-lock.ts'
-export { UNKNOWN_LEADER } from './lock/multi/combined-lease.ts'
 export { HealthProbe, type HealthSource } from './health/health-probe.ts'
 export { OptionsError } from './options/options-error.ts'
 export { assertKnownKeys } from './options/known-keys.ts'

@@ -2,8 +2,6 @@ import '@tenure/core/supported-node'
 
 export { LeaseClient, type LeaseClientOptions } from './locks/lease/lease-client.ts'
 export { LeaseLock } from './locks/lease/lease-lock.ts'
-export { ConfigMapLock } from './locks/legacy/config-map-lock.ts'
-export { EndpointsLock } from './locks/legacy/endpoints-lock.ts'
 export type { LeaseLockOptions } from './locks/lease/lease-lock-options.ts'
 export { ApiRequestError, type ApiRequestErrorOptions } from './client/api-request-error.ts'
 export { ApiTransport, type ApiTransportOptions } from './client/api-transport.ts'

@@ -12,7 +12,6 @@ export {
   LeadershipLostError,
   Manager,
   MemoryLeaseStore,
-  MultiLock,
   NoProgressError,
   NotHeldError,
   OptionsError,

@@ -4,6 +4,7 @@ import * as apiServerStore from '@tenure/api-server/store'
 import * as core from '@tenure/core'
 import * as fileLock from '@tenure/file-lock'
 import * as kubernetes from '@tenure/kubernetes'
+import * as legacyLocks from '@tenure/kubernetes/legacy-locks'
 import * as ops from '@tenure/ops'
 import * as simulator from '@tenure/simulator'
 import * as leaks from '@tenure/testing/leaks'
@@ -106,6 +107,7 @@ const MODULES = {
   core,
   fileLock,
   kubernetes,
+  legacyLocks,
   ops,
   apiServer,
   apiServerStore,

@@ -12,7 +12,7 @@ import { statusError } from './status-error.ts'
 import { defaultUserAgent } from './user-agent.ts'
 
 /** As many requests, streams apart, as are under way at once; further ones wait. */
-const MOST_REQUESTS = 24
+const MAX_REQUESTS = 24
 
 /** Options of an {@link ApiTransport}. */
 export interface ApiTransportOptions {
@@ -48,7 +48,7 @@ export class ApiTransport {
   readonly #current: CurrentSettings
   readonly #userAgent: string
   readonly #pool = new ConnectionPool()
-  readonly #slots = new RequestSlots(MOST_REQUESTS)
+  readonly #slots = new RequestSlots(MAX_REQUESTS)
   #closed = false
 
   constructor(options: ApiTransportOptions) {

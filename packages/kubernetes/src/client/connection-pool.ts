@@ -7,10 +7,10 @@ import { sameConnection, type ConnectionSettings } from './connection-settings.t
 const TCP_KEEP_ALIVE_MS = 1000
 
 /** As many connections as lie idle at most. One that is not needed for a while is closed by the server. */
-const MOST_IDLE_SOCKETS = 32
+const MAX_IDLE_SOCKETS = 32
 
 /** As many connections as there are at most. */
-const MOST_SOCKETS = 32
+const MAX_SOCKETS = 32
 
 /** A place to send requests to. Held for as long as a request lasts. */
 export interface PooledAgent {
@@ -91,8 +91,8 @@ function createAgent(settings: ConnectionSettings): http.Agent {
   const options = {
     keepAlive: true,
     keepAliveMsecs: TCP_KEEP_ALIVE_MS,
-    maxFreeSockets: MOST_IDLE_SOCKETS,
-    maxSockets: MOST_SOCKETS,
+    maxFreeSockets: MAX_IDLE_SOCKETS,
+    maxSockets: MAX_SOCKETS,
     noDelay: true,
   }
   return settings.server.protocol === 'http:'
@@ -112,8 +112,8 @@ function keptAlive(agent: http.Agent): http.Agent {
   return Object.assign(agent, {
     keepAlive: true,
     keepAliveMsecs: TCP_KEEP_ALIVE_MS,
-    maxFreeSockets: MOST_IDLE_SOCKETS,
-    maxSockets: MOST_SOCKETS,
+    maxFreeSockets: MAX_IDLE_SOCKETS,
+    maxSockets: MAX_SOCKETS,
   })
 }
 

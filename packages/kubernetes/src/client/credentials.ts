@@ -8,7 +8,7 @@ import { runExecPlugin, type ExecCredential } from './exec-credential.ts'
 import { isJsonObject, objectAt, stringAt, type JsonObject } from './json-object.ts'
 
 /** A plugin is not run again sooner: a server that refuses everything must not start processes without end. */
-const SHORTEST_USE_MS = 1000
+const MIN_USE_MS = 1000
 
 type Authenticator = Parameters<KubeConfig['addAuthenticator']>[0]
 type AuthenticatedOptions = Parameters<Authenticator['applyAuthentication']>[1]
@@ -60,7 +60,7 @@ export function reload(kubeConfig: KubeConfig): void {
 export function withdraw(kubeConfig: KubeConfig, issued: IssuedCredential | undefined, clock: Clock): boolean {
   if (issued === undefined) return false
   if (issuedFor.get(kubeConfig.users) !== issued) return true
-  if (clock.now() - issued.since < SHORTEST_USE_MS) return false
+  if (clock.now() - issued.since < MIN_USE_MS) return false
   issuedFor.delete(kubeConfig.users)
   return true
 }

@@ -5,7 +5,7 @@ import { isJsonObject, objectAt, stringAt, type JsonObject } from './json-object
 
 /** How long a plugin may take, and how much it may print. */
 const TIMEOUT_MS = 60_000
-const MOST_OUTPUT = 1024 * 1024
+const MAX_OUTPUT = 1024 * 1024
 
 /** What a plugin gave. Certificates and keys are PEM. */
 export interface ExecCredential {
@@ -38,7 +38,7 @@ export async function runExecPlugin({ user, exec, cluster }: ExecPlugin): Promis
   }
   const args = Array.isArray(exec['args']) ? exec['args'].map(String) : []
   const output = await new Promise<string>((resolve, reject) => {
-    const options = { env: environmentOf(exec, cluster), timeout: TIMEOUT_MS, maxBuffer: MOST_OUTPUT }
+    const options = { env: environmentOf(exec, cluster), timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT }
     const child = execFile(command, args, options, (error, stdout) => {
       if (error === null) resolve(stdout)
       else reject(new KubeConfigError(`${what} failed: ${explain(error)}; run it by hand to see what it prints`))

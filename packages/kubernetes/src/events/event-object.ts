@@ -3,7 +3,7 @@ import { isJsonObject, objectAt, stringAt, type JsonObject } from '../client/jso
 
 /** An Event name ends in a dot and up to this many hexadecimal digits of the time. */
 const SUFFIX_LENGTH = 17
-const LONGEST_NAME = 253
+const MAX_NAME = 253
 
 /** What an event says about which lease. */
 export interface EventContent {
@@ -58,7 +58,7 @@ export function eventTime(wallTime: number): string {
 /** As client-go names events: the object and the time in nanoseconds, of which we know milliseconds. */
 function eventName({ leaseName, wallTime, random }: EventContent): string {
   const nanoseconds = BigInt(Math.floor(wallTime)) * 1_000_000n + BigInt(Math.floor(random * 1_000_000))
-  const prefix = leaseName.slice(0, LONGEST_NAME - SUFFIX_LENGTH).replace(/[-.]+$/, '')
+  const prefix = leaseName.slice(0, MAX_NAME - SUFFIX_LENGTH).replace(/[-.]+$/, '')
   return `${prefix}.${nanoseconds.toString(16)}`
 }
 

@@ -17,7 +17,7 @@ import { defaultUserAgent } from '../client/user-agent.ts'
 import { eventTime, leaseEvent } from './event-object.ts'
 
 /** Events that wait to be written; more than this are dropped, so that a dead API server costs no memory. */
-const LONGEST_QUEUE = 16
+const MAX_QUEUE = 16
 
 /** Options of {@link LeaseEvents}. */
 export interface LeaseEventsOptions {
@@ -122,7 +122,7 @@ export class LeaseEvents {
   }
 
   #enqueue(what: string, lease: PresentLease | undefined): void {
-    if (this.#closing !== undefined || this.#queued >= LONGEST_QUEUE) return
+    if (this.#closing !== undefined || this.#queued >= MAX_QUEUE) return
     const { clock, identity } = this.#options
     const wallTime = clock.wallTime()
     this.#queued++

@@ -27,7 +27,7 @@ const WATCH_SECONDS = { least: 240, most: 480 }
 const WATCH_SLACK_MS = 30_000
 
 /** A watch that ends sooner counts as a failure, so that a server that ends every one is not asked at full speed. */
-const SHORTEST_WATCH_MS = 1000
+const MIN_WATCH_MS = 1000
 
 /**
  * One informer at work. Owns its transport, and one list or watch at a time.
@@ -171,8 +171,7 @@ export class InformerRun<T extends ApiObject> {
     await withDeadline({ clock, timeoutMs: seconds * 1000 + WATCH_SLACK_MS, signal }, (bounded) =>
       this.#follow(this.#request('watch', query, bounded)),
     )
-    if (clock.now() - openedAt < SHORTEST_WATCH_MS)
-      return new WatchInterruptedError('The server ended the watch at once')
+    if (clock.now() - openedAt < MIN_WATCH_MS) return new WatchInterruptedError('The server ended the watch at once')
     this.#backoff.reset()
     return undefined
   }
@@ -180,7 +179,7 @@ export class InformerRun<T extends ApiObject> {
   async #follow(request: ApiRequest): Promise<void> {
     const stream = await this.#transport.open(request)
     const decoder = new LineDecoder()
-    const settled = this.#options.clock.setTimer(SHORTEST_WATCH_MS, () => this.#status.sees())
+    const settled = this.#options.clock.setTimer(MIN_WATCH_MS, () => this.#status.sees())
     try {
       await stream.read((chunk) => {
         for (const line of decoder.push(chunk)) {

@@ -3,7 +3,7 @@ import { WatchInterruptedError } from './watch-interrupted-error.ts'
 const NEWLINE = 0x0a
 
 /** etcd keeps no object of more than 1.5 MB; a line far beyond that is not an event. */
-const LONGEST_LINE_BYTES = 16 * 1024 * 1024
+const MAX_LINE_BYTES = 16 * 1024 * 1024
 
 /** Cuts a stream of bytes into lines. A chunk may end anywhere, also inside a character. */
 export class LineDecoder {
@@ -27,8 +27,8 @@ export class LineDecoder {
     if (part.byteLength === 0) return
     this.#pending.push(part)
     this.#pendingBytes += part.byteLength
-    if (this.#pendingBytes > LONGEST_LINE_BYTES) {
-      throw new WatchInterruptedError(`The watch sent a line of more than ${LONGEST_LINE_BYTES} bytes`)
+    if (this.#pendingBytes > MAX_LINE_BYTES) {
+      throw new WatchInterruptedError(`The watch sent a line of more than ${MAX_LINE_BYTES} bytes`)
     }
   }
 

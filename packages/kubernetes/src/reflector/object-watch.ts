@@ -18,7 +18,7 @@ import { WatchInterruptedError } from './watch-interrupted-error.ts'
 import type { WatchSubscription } from './watch-subscription.ts'
 
 /** A stream that ends sooner is taken for a failure, so that a server that ends every watch is not asked again at full speed. */
-const SHORTEST_STREAM_MS = 1000
+const MIN_STREAM_MS = 1000
 
 /** What an {@link ObjectWatch} needs. */
 export interface ObjectWatchOptions {
@@ -247,7 +247,7 @@ export class ObjectWatch {
     const decoder = new LineDecoder()
     this.#isFollowing = true
     const isRecovering = this.#downBecause !== undefined
-    const settled = isRecovering ? clock.setTimer(SHORTEST_STREAM_MS, () => this.#settled()) : undefined
+    const settled = isRecovering ? clock.setTimer(MIN_STREAM_MS, () => this.#settled()) : undefined
     for (const subscription of this.subscriptions) subscription.up()
     if (this.#isInDoubt) guard.startWithPoll()
     else guard.start()
@@ -262,7 +262,7 @@ export class ObjectWatch {
       settled?.cancel()
       guard.stop()
       stream.close()
-      routine = clock.now() - openedAt >= SHORTEST_STREAM_MS
+      routine = clock.now() - openedAt >= MIN_STREAM_MS
       if (routine) this.#backoff.reset()
     }
     return routine ? undefined : new WatchInterruptedError('The server ended the watch at once')

@@ -1,7 +1,7 @@
 import type { Random } from '@tenure/core'
 
-const SHORTEST_MS = 100
-const LONGEST_MS = 5000
+const MIN_MS = 100
+const MAX_MS = 5000
 
 /** How long to wait before the next attempt to connect: not at all the first time, then longer and longer, and jittered. */
 export class ReconnectBackoff {
@@ -21,7 +21,7 @@ export class ReconnectBackoff {
   next(): number {
     const failures = this.#failures++
     if (failures === 0) return 0
-    const delay = Math.min(SHORTEST_MS * 2 ** (failures - 1), LONGEST_MS)
+    const delay = Math.min(MIN_MS * 2 ** (failures - 1), MAX_MS)
     return delay * (0.5 + this.#random() / 2)
   }
 

@@ -1,7 +1,7 @@
 import { type Clock, type Timer, errorOf } from '@tenure/core'
 
 /** While a lease stays as it is, polls become rarer, up to one in this time. */
-const LONGEST_INTERVAL_MS = 30_000
+const MAX_INTERVAL_MS = 30_000
 
 /** Of the time in which silence must be noticed, this share passes before the poll, which may take what is left. */
 const QUIET_SHARE = 5 / 8
@@ -86,7 +86,7 @@ export class SilenceGuard {
   }
 
   #listenLonger(): void {
-    this.#intervalMs = Math.min(this.#intervalMs * 2, Math.max(LONGEST_INTERVAL_MS, this.#quietMs))
+    this.#intervalMs = Math.min(this.#intervalMs * 2, Math.max(MAX_INTERVAL_MS, this.#quietMs))
     this.start()
   }
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { LeaseRecord } from '../../../src/lock/lease-record.ts'
-import type { LockSnapshot } from '../../../src/lock/lock.ts'
-import { combine, type LeasePair, UNKNOWN_LEADER } from '../../../src/lock/multi/combined-lease.ts'
+import type { LeaseRecord, LockSnapshot } from '@tenure/core'
+import { combine, type LeasePair, UNKNOWN_LEADER } from '../../src/locks/legacy/combined-lease.ts'
 
 function record(holderIdentity: string, second = 5, changes: Partial<LeaseRecord> = {}): LeaseRecord {
   return {

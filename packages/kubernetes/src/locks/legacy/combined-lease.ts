@@ -1,5 +1,4 @@
-import type { LeaseRecord } from '../lease-record.ts'
-import type { LockSnapshot, PresentLease } from '../lock.ts'
+import type { LeaseRecord, LockSnapshot, PresentLease } from '@tenure/core'
 
 /** Who leads by two locks that do not agree on it; the name that client-go gave it. */
 export const UNKNOWN_LEADER = 'leaderelection.k8s.io/unknown'
@@ -102,7 +101,7 @@ function joined(first: LeaseRecord | undefined, second: LeaseRecord | undefined)
   return {
     holderIdentity: UNKNOWN_LEADER,
     leaseDurationSeconds: Math.max(
-      ...records.map(({ leaseDurationSeconds }) => leaseDurationSeconds ?? LONGEST_DEFAULT_SECONDS),
+      ...records.map(({ leaseDurationSeconds }) => leaseDurationSeconds ?? DEFAULT_DURATION_SECONDS),
     ),
     acquireTime: join('acquireTime'),
     renewTime: join('renewTime'),
@@ -112,7 +111,7 @@ function joined(first: LeaseRecord | undefined, second: LeaseRecord | undefined)
 }
 
 /** How long a record without a duration protects its holder. */
-const LONGEST_DEFAULT_SECONDS = 15
+const DEFAULT_DURATION_SECONDS = 15
 
 /** The primary names this process, but the secondary does not: the other half of the write is missing. */
 function isHalfWritten(primary: LeaseRecord, own: readonly LeaseRecord[]): boolean {

@@ -1,14 +1,14 @@
-import type { VirtualClock } from '../../../../testing/src/virtual-clock/virtual-clock.ts'
-import type { LeaseRecord } from '../../../src/lock/lease-record.ts'
-import { LockRequestError } from '../../../src/lock/lock-request-error.ts'
-import type {
-  Lock,
-  LockObserver,
-  LockRequestOptions,
-  LockSnapshot,
-  LockWatch,
-  PresentLease,
-} from '../../../src/lock/lock.ts'
+import type { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
+import {
+  type LeaseRecord,
+  LockRequestError,
+  type Lock,
+  type LockObserver,
+  type LockRequestOptions,
+  type LockSnapshot,
+  type LockWatch,
+  type PresentLease,
+} from '@tenure/core'
 
 /** How well one replica reaches its stores. */
 export interface Network {

@@ -1,14 +1,14 @@
-import { type LeaseRecord, leastEpochOf, withLeastEpoch } from '../lease-record.ts'
-import { LockRequestError } from '../lock-request-error.ts'
 import {
-  epochOf,
+  type LeaseRecord,
+  LockRequestError,
   type Lock,
   type LockObserver,
   type LockRequestOptions,
   type LockSnapshot,
   type LockWatch,
   type PresentLease,
-} from '../lock.ts'
+} from '@tenure/core'
+import { leastEpochOf, withLeastEpoch, epochOf } from '@tenure/core/internal'
 import { combine, differInAnnotationsOnly, type LeasePair } from './combined-lease.ts'
 import { MultiLockSide } from './multi-lock-side.ts'
 
@@ -101,7 +101,7 @@ export class MultiLock implements Lock {
   #writeBoth(pair: LeasePair, record: LeaseRecord, options: LockRequestOptions): Promise<PresentLease> {
     return this.#write(async () => {
       // Any of them may still arrive late, where its outcome is not known.
-      this.#own = [...this.#own, record].slice(-MOST_OWN_RECORDS)
+      this.#own = [...this.#own, record].slice(-MAX_OWN_RECORDS)
       const least = greater(leastEpochOf(record), greater(aboveEpochOf(pair.primary), aboveEpochOf(pair.secondary)))
       const primary = await this.#primary.write(pair.primary, { record, least }, options)
       try {
@@ -193,7 +193,7 @@ export class MultiLock implements Lock {
 }
 
 /** Far more than are sent before a term ends that cannot be renewed. */
-const MOST_OWN_RECORDS = 64
+const MAX_OWN_RECORDS = 64
 
 function aboveEpochOf(lease: LockSnapshot): bigint {
   return lease.kind === 'present' ? epochOf(lease) + 1n : 0n

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { VirtualClock } from '../../../../testing/src/virtual-clock/virtual-clock.ts'
-import { type LeaseRecord, withLeastEpoch } from '../../../src/lock/lease-record.ts'
-import type { LockSnapshot, PresentLease } from '../../../src/lock/lock.ts'
-import { MemoryLeaseStore } from '../../../src/lock/memory-lock.ts'
-import { UNKNOWN_LEADER } from '../../../src/lock/multi/combined-lease.ts'
-import { MultiLock } from '../../../src/lock/multi/multi-lock.ts'
-import { BreakableLock } from '../../support/breakable-lock.ts'
+import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
+import { type LeaseRecord, type LockSnapshot, type PresentLease, MemoryLeaseStore } from '@tenure/core'
+import { withLeastEpoch } from '@tenure/core/internal'
+import { UNKNOWN_LEADER } from '../../src/locks/legacy/combined-lease.ts'
+import { MultiLock } from '../../src/locks/legacy/multi-lock.ts'
+import { BreakableLock } from '../../../core/test/support/breakable-lock.ts'
 
 const options = { signal: new AbortController().signal }
 const settle = () => new VirtualClock().runAllMicrotasks()

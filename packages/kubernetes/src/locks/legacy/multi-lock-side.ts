@@ -1,5 +1,5 @@
-import { type LeaseRecord, withLeastEpoch } from '../lease-record.ts'
-import { countedEpochOf, type Lock, type LockRequestOptions, type LockSnapshot, type PresentLease } from '../lock.ts'
+import type { LeaseRecord, Lock, LockRequestOptions, LockSnapshot, PresentLease } from '@tenure/core'
+import { withLeastEpoch, countedEpochOf } from '@tenure/core/internal'
 
 /** One of the two locks of a `MultiLock`, and the newest that was seen of its lease, whatever way that came. */
 export class MultiLockSide {

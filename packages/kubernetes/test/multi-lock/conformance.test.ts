@@ -1,6 +1,7 @@
-import { type Lock, MemoryLeaseStore, MultiLock } from '@tenure/core'
+import { type Lock, MemoryLeaseStore } from '@tenure/core'
 import { describe, test } from 'vitest'
-import { lockConformance } from '../src/lock-conformance/index.ts'
+import { lockConformance } from '../../../testing/src/lock-conformance/index.ts'
+import { MultiLock } from '../../src/locks/legacy/multi-lock.ts'
 
 function suite(stores: () => readonly [MemoryLeaseStore, MemoryLeaseStore]) {
   return lockConformance({

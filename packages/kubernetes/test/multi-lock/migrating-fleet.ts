@@ -1,9 +1,6 @@
-import { VirtualClock } from '../../../../testing/src/virtual-clock/virtual-clock.ts'
-import { MemoryLeaseStore } from '../../../src/lock/memory-lock.ts'
-import { MultiLock } from '../../../src/lock/multi/multi-lock.ts'
-import type { Lock } from '../../../src/lock/lock.ts'
-import { Manager } from '../../../src/manager/manager.ts'
-import type { Term } from '../../../src/term/term.ts'
+import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
+import { MemoryLeaseStore, type Lock, Manager, type Term } from '@tenure/core'
+import { MultiLock } from '../../src/locks/legacy/multi-lock.ts'
 import { FaultyLock } from './faulty-lock.ts'
 
 /** What a replica takes for its lock. */
