@@ -17,7 +17,7 @@ import { plotDurations } from './plot.ts'
  * acquire PUT → answer, over bare HTTPS connections), Tenure between two replicas that know each other, Tenure with an answered
  * transfer after work that writes to its end, and client-go and controller-runtime with the timing of Kubernetes components. Then
  * processes: SIGTERM to a leader, and SIGKILL, each with a successor that has led before, and step-down for a process that has just
- * begun to follow. Exits with 1 when a bound is missed, unless it is told to be `--lenient`, as on a machine that is busy with other
+ * begun to follow. Exits with 1 when a bound is missed, unless it runs with `--lenient`, as on a machine that is busy with other
  * things.
  */
 const NAMESPACE = 'default'
@@ -100,8 +100,8 @@ async function measureInterleaved() {
 }
 
 /**
- * Work that writes one object after another until it has finished, as controllers do. After a drain in which nobody asks the API server
- * for anything, the next write takes 1 to 2 ms longer, whoever sends it.
+ * Work that writes one object after another until it has finished, as controllers do. After a drain without requests to the API server
+ * the next write takes 1 to 2 ms longer, from any client.
  */
 async function createWork() {
   const client = new RawLeaseClient(controlPlane.access({ name: 'bench', groups: ['system:masters'] }), NAMESPACE)

@@ -8,7 +8,7 @@ import { type Figures, percentile, SUMMARY_HEAD, summary, writeFigures } from '.
 /*
  * What it costs that a term knows every task: `term.spawn()` of a real term beside a bare call of the same async function, in the
  * same run and interleaved; how long 1,000 tasks that listen to their signal take from the decision to step down until the term is
- * over; and whether a task costs more in a term that has 100,000 alive than in one that has 1,000. Exits with 1 when a bound is missed.
+ * over; and whether a task costs more in a term with 100,000 live tasks than in a term with 1,000. Exits with 1 when a bound is missed.
  *
  * When 100,000 tasks begin and end together, most of the time goes into the garbage collector, which copies whatever lives; beside
  * that figure stands the same with nothing but a promise and a handler for each.

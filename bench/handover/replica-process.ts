@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events'
 import { join } from 'node:path'
 import type { LeaseOptions } from 'tenure'
 
-/** What a replica process is told. */
+/** The settings of a replica process. */
 export interface ReplicaSetup {
   readonly identity: string
   readonly lease: LeaseOptions & { readonly namespace: string }

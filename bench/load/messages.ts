@@ -1,7 +1,7 @@
 import type { CandidacyState } from 'tenure'
 import type { StandingSetup } from './standing.ts'
 
-/** What a process of the bench is told at its start, as JSON in its first argument. */
+/** The settings of a process of the bench, as JSON in its first argument. */
 export interface ReplicaSetup {
   readonly identity: string
   readonly kubeConfigPath: string
@@ -9,7 +9,7 @@ export interface ReplicaSetup {
   readonly leases: readonly string[]
 }
 
-/** What a process of the bench is told. */
+/** The messages to a process of the bench. */
 export type Command =
   { readonly kind: 'step-down'; readonly lease: string } | { readonly kind: 'usage' } | { readonly kind: 'stop' }
 
@@ -26,7 +26,7 @@ export type Report =
       readonly renewals: number
     }
 
-/** What a process of a herd is told. */
+/** The messages to a process of a herd. */
 export type HerdCommand =
   { readonly kind: 'start'; readonly setup: StandingSetup } | { readonly kind: 'step-down'; readonly user: string }
 

@@ -31,7 +31,7 @@ export async function steadyState(server: ControlPlane, { seconds }: { readonly 
   const renewals = after.renewals - before.renewals
   const followed = countOf('follower', ['get', 'list', 'watch', 'create', 'update', 'patch'])
   return {
-    // After its first list and watch. Watches that it opens anew count.
+    // After its first list and watch. Watches that it opens again count.
     'P6.follower_rps': followed / (elapsedMs / 1000),
     'P6.follower_requests': followed,
     'P6.follower_requests_at_start': before.entries.filter(({ user }) => user === 'steady-follower').length,

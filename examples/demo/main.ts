@@ -50,7 +50,7 @@ function listenForEnd(demo: Demo): () => void {
   })
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   for (const signal of signals) process.on(signal, end)
-  // Whoever reads the output has gone away.
+  // The reader of the output has gone away.
   process.stdout.on('error', () => process.exit(1))
   return () => {
     stopKeys?.()

@@ -33,7 +33,7 @@ export async function write(client: ClientBase, epoch: bigint, row: { id: string
 }
 
 /**
- * A new row, too, must not be made by a term that is over: the row `fence` decides, and is locked against a term that begins.
+ * An ended term must not insert a row either. The row `fence` decides, and is locked against a term that begins.
  * @throws StaleEpochError when a later term has begun @throws MissingRowError when no term has raised the fence
  */
 export async function insert(client: ClientBase, epoch: bigint, row: { id: string; value: bigint }): Promise<void> {

@@ -14,7 +14,7 @@ interface Announcement {
   readonly tooLong?: true
 }
 
-/** Follows one lease with `LISTEN`, on a connection of its own that is made anew when it breaks. */
+/** Follows one lease with `LISTEN`, on its own connection, and reconnects when the connection breaks. */
 export class LeaseListener implements LockWatch {
   readonly #config: pg.ClientConfig
   readonly #name: string
@@ -88,7 +88,7 @@ export class LeaseListener implements LockWatch {
       this.#name,
     ])
     const [row] = rows
-    // A deletion takes a number of the sequence, too; that of one that was missed is not known, but is at least this.
+    // A deletion takes a number of the sequence, too. The number of a missed deletion is unknown, but it is at least this.
     const version = this.#last?.version === undefined ? 0n : this.#last.version + 1n
     this.#report(row === undefined ? { kind: 'absent', version } : leaseOf(row))
   }

@@ -1,4 +1,4 @@
--- One row for each lease. Every write gets a greater version than any before, whoever makes it and however, and is announced.
+-- One row for each lease. Every write, from any client, gets a greater version than all before, and is announced.
 CREATE SEQUENCE IF NOT EXISTS tenure_version AS bigint;
 
 CREATE TABLE IF NOT EXISTS tenure_leases (
@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS tenure_leases (
 
 CREATE OR REPLACE FUNCTION tenure_number() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  -- Without this, a row could be numbered before the one that it replaces was deleted, and inserted after.
+  -- Without this, a row could get its number before the deletion of the row that it replaces, and be inserted after it.
   IF TG_OP <> 'UPDATE' THEN PERFORM pg_advisory_xact_lock(hashtextextended(coalesce(NEW.name, OLD.name), 0)); END IF;
   IF TG_OP = 'DELETE' THEN RETURN OLD; END IF;
   NEW.version := nextval('tenure_version');

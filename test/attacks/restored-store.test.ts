@@ -115,7 +115,7 @@ describe('after a restore of etcd from a backup, a fleet', () => {
 })
 
 describe('after a restore of etcd from a backup, a watch', () => {
-  it('of one lease, and one that several leases share, shows the restored lease and every change from then on', async () => {
+  it('of one lease, or shared by several leases, shows the restored lease and every change from then on', async () => {
     await using scenario = await Scenario.open(server)
     await scenario.createLease('before', 15)
     const backup = await server.controlPlane.backUpEtcd()

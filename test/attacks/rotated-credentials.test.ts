@@ -208,7 +208,7 @@ const FORMS: readonly [string, (wrong: Credentials, right: Credentials) => Form]
   ],
 ]
 
-/** A replica whose only work is to be told that it leads. */
+/** A replica whose only work is to lead. */
 function replicaOf(name: string, kubeConfig: KubeConfig, run: (term: Term) => Promise<void> = async () => {}) {
   const leading = Promise.withResolvers<void>()
   class Work extends Controller {

@@ -7,7 +7,7 @@ import { STEADY } from '../scenarios/timings.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-// What the other attacks are told is no option of Tenure.
+// The settings of the other attacks are not options of Tenure.
 vi.stubEnv('TENURE_API_SERVER', undefined)
 
 interface Line {

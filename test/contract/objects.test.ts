@@ -264,7 +264,7 @@ describe('deleting an object', () => {
     expect((await admin.delete(leasesPath(namespace, 'gone'))).status).toBe(404)
   })
 
-  it('gives an object that is created anew another uid and a greater version', async () => {
+  it('gives an object that is created again another uid and a greater version', async () => {
     const { body: before } = await admin.post(leasesPath(namespace), lease('reborn'))
     await admin.delete(leasesPath(namespace, 'reborn'))
     const { body: after } = await admin.post(leasesPath(namespace), lease('reborn'))

@@ -234,7 +234,7 @@ describe('managedFields', () => {
     })
   })
 
-  it('are given up by an empty entry, and then belong to whoever was there before the first application', async () => {
+  it('are given up by an empty entry, and then belong to the manager before the first application', async () => {
     await admin.post(configMapsPath(namespace), configMap(name, { a: '1' }))
     const reset = await admin.patch(configMapsPath(namespace, name), MERGE_PATCH, { metadata: { managedFields: [{}] } })
     expect(reset.body.metadata.managedFields).toBeUndefined()

@@ -45,7 +45,7 @@ export class AccessBook {
     return formatKubeConfig({ url, caCert, user: user.name, credential: { cert, key } })
   }
 
-  /** A kubeconfig for whoever has the token. */
+  /** A kubeconfig for the owner of the token. */
   kubeConfigWithToken(token: string, url: string): string {
     return formatKubeConfig({ url, caCert: this.#authority.root.cert, user: 'token', credential: { token } })
   }

@@ -49,7 +49,7 @@ function apiServerArguments(options: ApiServerOptions, port: number): string[] {
     '--endpoint-reconciler-type=none',
     `--audit-policy-file=${file('audit-policy.json')}`,
     `--audit-log-path=${file('audit.log')}`,
-    // Never start a second file: whoever counts the requests reads one.
+    // Never start a second file: the counter of requests reads one.
     '--audit-log-maxsize=100000',
     ...listArgument('--feature-gates', options.featureGates),
     ...listArgument('--runtime-config', options.runtimeConfig),

@@ -8,7 +8,7 @@ const abandonedAfterMs = 30_000
 /**
  * Does `work` while nobody else who shares the file system does work under the same lock file.
  *
- * The holder touches the file again and again; one that was not touched for half a minute belongs to a process that
+ * The holder touches the file again and again. A file not touched for half a minute belongs to a process that
  * died. The lock saves the second of two builders the work of the first. It is not needed for safety, and does not
  * promise it: two processes may find the same lock abandoned at the same moment, and both go on.
  */
@@ -38,7 +38,7 @@ async function tryLock(path: string): Promise<boolean> {
 
 async function touch(path: string): Promise<void> {
   const now = new Date()
-  // Whoever took the lock for abandoned has removed it; there is nothing to keep alive then.
+  // Another process took the lock for abandoned and removed it. There is nothing to keep alive then.
   await utimes(path, now, now).catch(() => {})
 }
 

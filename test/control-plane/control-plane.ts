@@ -235,12 +235,12 @@ export class ControlPlane implements AsyncDisposable {
     await (kill ? this.apiServer.kill() : this.apiServer.stop())
   }
 
-  /** Starts the API server anew on the same port, with the same data. */
+  /** Starts the API server again on the same port, with the same data. */
   async startApiServer(): Promise<void> {
     this.#apiServer = await startApiServerOf(this.#parts, this.#port)
   }
 
-  /** Ends the API server and starts it anew. */
+  /** Ends the API server and starts it again. */
   async restartApiServer(options: { readonly kill?: boolean } = {}): Promise<void> {
     await this.stopApiServer(options)
     await this.startApiServer()

@@ -14,7 +14,7 @@ export interface ServerProcessOptions {
   readonly args: readonly string[]
   /** Ends the process when ours has died. */
   readonly guard: OrphanGuard
-  /** Is told every line of the standard output. Without it they are kept with those of the standard error. */
+  /** Called with every line of the standard output. Without it the lines are kept with those of the standard error. */
   readonly onLine?: (line: string) => void
 }
 

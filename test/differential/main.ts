@@ -10,8 +10,8 @@ import { decide } from './tenure-elector.ts'
 
 /*
  * Puts random histories of a lease to the machine of production and to the elector of client-go. Both decide the same at every
- * step, or the first difference is one of those that are meant. A difference that is none of them fails the run, and so does
- * one that is meant and never seen.
+ * step, or the first difference is one of those that are meant. Any other difference fails the run, and so does
+ * a meant difference that never occurs.
  */
 const { values } = parseArgs({
   options: {

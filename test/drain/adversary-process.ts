@@ -1,6 +1,6 @@
 /**
- * A replica whose tasks misbehave. It writes when each of them begins and ends to descriptor 3, at once and with the time, and is told
- * to step down by a message.
+ * A replica whose tasks misbehave. It writes the beginning and end of each task to descriptor 3, at once and with the time. A message
+ * makes it step down.
  */
 import { writeSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'

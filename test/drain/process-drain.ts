@@ -27,7 +27,7 @@ const WEDGED = 11
 const LEASES = 'coordination.k8s.io/leases'
 
 /**
- * A process leads with tasks that misbehave and is told to end its term, while another replica waits for the lease.
+ * A process leads with tasks that misbehave and must end its term, while another replica waits for the lease.
  *
  * The oracle is what the tasks wrote down, beside the writes as the API server committed them and the end of the process. A task is
  * alive from its beginning to its end, or to that of its process.

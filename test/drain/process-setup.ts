@@ -1,6 +1,6 @@
 import type { LeaseOptions } from '@tenure/core'
 
-/** What the process of an adversary is told, as JSON. */
+/** The settings of the process of an adversary, as JSON. */
 export interface ProcessSetup {
   readonly lease: string
   readonly seed: number

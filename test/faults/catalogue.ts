@@ -13,7 +13,7 @@ interface FaultSite {
   readonly cluster: FencedCluster
   readonly fleet: Fleet
   readonly leader: ReplicaProcess
-  /** How that leader, or whoever replaces it, reaches the API server. */
+  /** How that leader, or its replacement, reaches the API server. */
   readonly way: Way
 }
 

@@ -72,7 +72,7 @@ export class FencedCluster implements AsyncDisposable {
     return this.admins[0]
   }
 
-  /** For whoever observes: of two API servers the one that is not disturbed. */
+  /** For observers: of two API servers the undisturbed one. */
   get observing(): Api {
     return this.admins.at(-1) ?? this.admin
   }

@@ -59,7 +59,7 @@ interface ForgedAt {
   readonly target: Target
   readonly namespace: string
   readonly name: string
-  /** The annotations that it carries; undefined for one that takes them away. */
+  /** The annotations that it carries; undefined for a write that removes them. */
   readonly annotations: Readonly<Record<string, string>> | undefined
 }
 

@@ -3,7 +3,7 @@
  *
  * Every experiment is run with its fence and without, and the second has to show what the fence keeps out: otherwise the
  * experiment proves nothing, and the run fails. `--without FENCE` takes a fence out of the first, to see the run fail for it.
- * What is late is a failure as well, unless the run is told to be `--lenient`, as on a machine that is busy with other things.
+ * A late answer is a failure as well, unless the run has `--lenient`, as on a machine that is busy with other things.
  *
  * Some experiments run side by side, each on leases of its own, because their processes mostly wait; what strikes the whole cluster
  * comes last and alone. `--long` runs them one after another, with more fleets each. `--only EXPERIMENT` runs a part; the increments

@@ -187,7 +187,7 @@ describe('the term check', () => {
     expect((await send({ metadata: { annotations: stamp(4n) } })).status).toBe(422)
   })
 
-  test('lets a stored annotation that is no epoch be overwritten by one that is', async () => {
+  test('lets a stored annotation that is no epoch be overwritten by an epoch', async () => {
     const bare = await createNamespace()
     await create(CONFIG_MAPS, bare, 'odd', stamp('odd'))
     await cluster.apply(termCheck({ lease: { name: 'janitor', namespace: bare }, resources: RESOURCES }))

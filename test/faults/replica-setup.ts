@@ -12,7 +12,7 @@ export interface Fences {
   readonly watchdog: boolean
 }
 
-/** What a replica is told. Goes through JSON. */
+/** The settings of a replica, as JSON. */
 export interface ReplicaSetup {
   readonly identity: string
   readonly namespace: string

@@ -35,7 +35,7 @@ describe.each<PeerProgram>(['client-go-elector', 'controller-runtime-manager'])(
       await Promise.all(partsOf(ROUNDS, LEASES).map((rounds) => handToAndFro(program, rounds)))
     })
 
-    it('with no overlap at all where Tenure is told to be cautious', async () => {
+    it('with no overlap at all where Tenure has the cautious options', async () => {
       await using lease = await MixedLease.open(server, program, SHORT)
       const replica = await lease.startLeader({ acquireDelayMs: 100 })
 
@@ -161,7 +161,7 @@ async function givesToTenure(replica: ReplicaProcess, { peer }: NamedPeer): Prom
   const exitedAt = process.hrtime.bigint()
   expect(exit.code).toBe(0)
   const began = await replica.saw('loop-began', { from })
-  // One that ends in the middle of a renewal does not say that it stopped, nor does it release.
+  // A process that ends in the middle of a renewal does not report its stop and does not release.
   const stopped = peer.events.find(({ event }) => event === 'stopped-leading')
   return (stopped === undefined ? exitedAt : monotonicAt(stopped.t)) - began.at
 }

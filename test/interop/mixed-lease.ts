@@ -104,7 +104,7 @@ export class MixedLease implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // One that is stopped would not hear the order to end.
+    // A stopped process would not get the message to end.
     await Promise.all(this.#peers.map((peer) => peer.process.kill()))
     await this.scenario[Symbol.asyncDispose]()
   }

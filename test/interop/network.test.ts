@@ -76,7 +76,7 @@ describe.concurrent('A leader whose way to the API server', () => {
     await expectNoOverlap(fleet)
   })
 
-  it.each(DEADLY)('%s for a while follows once that is over', async (name, toxics) => {
+  it.each(DEADLY)('%s for a while follows afterwards', async (name, toxics) => {
     await using scenario = await Scenario.open(server)
     const fleet = await startFleet(scenario, `${name} for a while`)
     const [leader, follower] = fleet

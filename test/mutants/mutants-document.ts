@@ -28,7 +28,7 @@ export function documentOf(verdicts: readonly Verdict[]): string {
     '```sh',
     'npm run mutants                # all of them',
     'npm run mutants -- --only B2   # one',
-    'npm run mutants -- --write     # all of them, and this page anew',
+    'npm run mutants -- --write     # all of them; writes this page',
     '```',
     '',
     row(['id', 'defect', 'seen in', 'killed by', 's']),

@@ -126,7 +126,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
   },
   {
     id: 'B11',
-    defect: 'renewals are forbidden for ever and the loops go on',
+    defect: 'renewals stay forbidden and the loops continue',
     seenIn: 'Beats (issue 38543)',
     file: `${PHASES}/hold.ts`,
     find: "if (at.now >= hold.deadlineAt) return lost(context, 'renew-deadline')",
@@ -421,7 +421,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   },
   {
     id: 'E14',
-    defect: 'an answer is not sent anew before it is too old',
+    defect: 'an answer is not repeated before it is too old',
     file: `${PHASES}/answering.ts`,
     find: 'const RENEW_ANSWER_AFTER_MS = TRANSFER_DURATION_MS * 0.4',
     replace: 'const RENEW_ANSWER_AFTER_MS = TRANSFER_DURATION_MS * 40',
@@ -437,7 +437,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   },
   {
     id: 'E15',
-    defect: 'every write of unknown outcome is remembered for ever',
+    defect: 'every write of unknown outcome is remembered without limit',
     file: `${PHASES}/acquiring.ts`,
     find: '.slice(-MAX_IN_DOUBT)',
     replace: '',
@@ -533,7 +533,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   },
   {
     id: 'S4',
-    defect: 'the failure of a task is not told',
+    defect: 'the failure of a task is not reported',
     file: SCOPE,
     find: '        failed(error)\n',
     replace: '        void failed\n',

@@ -260,7 +260,7 @@ describe.concurrent('A replica that does not lead', () => {
     expect((await scenario.storedLease())?.holderIdentity).toBe('alpha')
   })
 
-  it('B21: leaves a lease in its own name to whoever wrote it, until it has expired', async () => {
+  it('B21: leaves a lease in its own name to its writer, until it has expired', async () => {
     await using scenario = await Scenario.open(server)
     await scenario.createLease('alpha', 3)
     await using replica = await standing(scenario)

@@ -33,7 +33,7 @@ export class Journal<T> {
     for (const waiter of this.#waiters) waiter.offer(entry)
   }
 
-  /** Nothing will be recorded any more: whoever waits learns why. */
+  /** The journal has ended: all waiting calls reject with the reason. */
   end(why: string): void {
     this.#endedBy ??= why
     for (const waiter of this.#waiters) waiter.end(why)

@@ -15,7 +15,7 @@ afterAll(async () => {
 })
 
 describe('lead()', () => {
-  it('runs one function while the process leads, and returns when it was told to stop, drained and released', async () => {
+  it('runs one function while the process leads, and returns after a stop, drained and released', async () => {
     await using scenario = await Scenario.open(server)
     await scenario.grant('alpha')
     const kubeConfig = await scenario.writeKubeConfig('alpha', server.kubeConfig(scenario.userOf('alpha')))

@@ -8,7 +8,7 @@ export interface LoopRun {
   readonly endedAt: bigint
 }
 
-/** The runs of all control loops of some replicas, in the order in which they began. One that was killed ended with its process. */
+/** The runs of all control loops of some replicas, in the order in which they began. A killed run ended with its process. */
 export async function loopRuns(replicas: readonly ReplicaProcess[]): Promise<LoopRun[]> {
   const runs = await Promise.all(replicas.map(runsOf))
   return runs.flat().sort((a, b) => (a.beganAt < b.beganAt ? -1 : 1))

@@ -8,7 +8,7 @@ type ControllerEvent =
   | { readonly kind: 'acted'; readonly controller: string; readonly epoch: bigint; readonly isHeld: boolean }
   /** Every task of the controller has ended. */
   | { readonly kind: 'loop-ended'; readonly controller: string; readonly epoch: bigint }
-  /** Work in flight was told to drop. */
+  /** The signal of the hard abort has aborted. */
   | { readonly kind: 'hard-aborted' }
   | { readonly kind: 'called' }
   | { readonly kind: 'answered' }
@@ -38,7 +38,7 @@ export type ReplicaReport = ControllerEvent | CandidacyEvent | ReplicaReply | { 
 /** A report with its time on the monotonic clock of this machine, in nanoseconds. */
 export type ReplicaEvent = ReplicaReport & { readonly at: bigint }
 
-/** What a replica can be told. */
+/** The messages to a replica. */
 export type ReplicaCommand =
   | { readonly id: number; readonly kind: 'step-down'; readonly cooldownMs?: number }
   | { readonly id: number; readonly kind: 'measure' }

@@ -19,7 +19,7 @@ export type ControllerSetup =
   /** Has an empty name. */
   | { readonly kind: 'nameless' }
 
-/** What a replica is told. Goes through JSON. */
+/** The settings of a replica, as JSON. */
 export interface ReplicaSetup {
   readonly options: CreateManagerOptions
   readonly controllers: readonly ControllerSetup[]

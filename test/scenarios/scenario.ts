@@ -146,7 +146,7 @@ export class Scenario implements AsyncDisposable {
     return status === 404 ? undefined : (body as { readonly spec: LeaseSpec }).spec
   }
 
-  /** Has an administrator name another holder, whoever it was. */
+  /** An administrator names another holder, in place of any holder. */
   async seizeLease(holder: string, leaseDurationSeconds = 3600): Promise<void> {
     const path = `${leasesPath(this.namespace)}/${this.leaseName}`
     for (;;) {

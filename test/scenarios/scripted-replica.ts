@@ -87,7 +87,7 @@ export class ScriptedReplica implements AsyncDisposable {
     return candidacy
   }
 
-  /** The next event of a kind, or one that has happened since `from`. */
+  /** The next event of a kind, or the first since `from`. */
   async saw<K extends CandidacyEvent['kind']>(kind: K, from = 0): Promise<Extract<TimedEvent, { kind: K }>> {
     const event = await this.events.waitFor(`\`${kind}\``, (seen) => seen.kind === kind, { from })
     return event as Extract<TimedEvent, { kind: K }>

@@ -47,7 +47,7 @@ export class Ledger extends Controller {
 /** How a piece of work takes being told to end. */
 const FATES = ['quick', 'quick', 'slow', 'slow', 'deaf', 'stuck'] as const
 
-/** Work that ends at once, after a while, at the hard abort only, or never: each term decides anew. Fails now and then. */
+/** Work that ends at once, after a while, at the hard abort only, or never: each term decides by itself. Fails sometimes. */
 export class Chore extends Controller {
   readonly name = 'chore'
   readonly #world: SimulatedWorld

@@ -94,7 +94,7 @@ export function fleetOf(seed: number): Fleet {
   return seed < FIRST_BRIEF_SEED ? fleet : briefly(fleet)
 }
 
-/** One disturbed time, and a calm one that is long enough for somebody to lead again. */
+/** One disturbed time, and a calm time long enough for a replica to lead again. */
 function briefly({ name, share, options }: Fleet): Fleet {
   const { leaseDurationMs } = resolveTimingOptions(options.lease)
   const brief = { durationMs: 6 * leaseDurationMs, stormMs: 2 * leaseDurationMs, calmMs: 4 * leaseDurationMs }

@@ -26,7 +26,7 @@ async function open(): Promise<{ readonly kubeConfig: string; readonly close: ()
   return { kubeConfig: server.kubeConfig(), close: () => server.stop() }
 }
 
-/** Makes somebody the holder of a lease, or nobody, whoever else writes at the same time. */
+/** Sets or clears the holder of a lease, also while other clients write. */
 async function setHolder({ lease: name, holder }: HolderCommand): Promise<void> {
   const namespace = 'default'
   const stored = await leases.readNamespacedLease({ name, namespace })

@@ -10,7 +10,7 @@ import { bus, root } from './controllers.ts'
 
 setFlagsFromString('--expose-gc')
 // What belongs to compiled code lies among the objects. Constants, scopes and feedback are to be there from the start and to stay;
-// and no code is to depend on shapes of objects, each of which keeps a list that grows whenever something is optimized anew.
+// and no code is to depend on shapes of objects, each of which keeps a list that grows whenever V8 optimizes again.
 for (const flag of ['no-flush-bytecode', 'no-lazy-feedback-allocation', 'no-maglev', 'no-turbofan']) {
   setFlagsFromString(`--${flag}`)
 }

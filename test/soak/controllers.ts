@@ -4,7 +4,7 @@ import { CoreV1Api, type KubeConfig } from '@kubernetes/client-node'
 import { Counter } from 'prom-client'
 import { Controller, gated, metrics, type Term } from 'tenure'
 
-/** There for the whole run, so that whoever listens to it must leave it again. */
+/** Lives for the whole run, so that every listener must be removed again. */
 export const bus: EventEmitter = new EventEmitter().setMaxListeners(0)
 
 /** The same for signals. */

@@ -31,7 +31,7 @@ export class Fleet {
     return replica
   }
 
-  /** Lets every process stand that runs, and every one that will be started. */
+  /** Lets every process stand for election, now and after later starts. */
   stand(placeOf: (name: string) => Place): void {
     this.#placeOf = placeOf
     for (const replica of this.members) replica.send({ kind: 'stand', ...placeOf(replica.name) })

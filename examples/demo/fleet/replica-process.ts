@@ -59,7 +59,7 @@ export class ReplicaProcess {
     })
   }
 
-  /** Starts a process. It does nothing before it is told to stand. */
+  /** Starts a process. It does nothing before it gets the message to stand. */
   static start(name: string, listener: ReplicaListener): ReplicaProcess {
     const child = fork(PROGRAM, [], {
       execArgv: ['--conditions=@tenure/source', '--expose-gc'],
@@ -87,7 +87,7 @@ export class ReplicaProcess {
   }
 }
 
-/** Settings of whoever runs the demo are not meant for its replicas. */
+/** The replicas ignore the settings in the environment of the demo. */
 function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([key]) => !key.startsWith('TENURE_')))
 }

@@ -47,7 +47,7 @@ export class Chronicle {
     return this.terms.flatMap(({ runs }) => runs)
   }
 
-  /** The term with that epoch, as far as it was told. */
+  /** The term with that epoch, as far as reported. */
   term(epoch: bigint): TermStory | undefined {
     return this.#terms.get(epoch)
   }

@@ -21,7 +21,7 @@ export type ReplicaReport = { readonly at: number } & (
   | { readonly kind: 'holdings'; readonly holdings: Holdings }
 )
 
-/** A kubeconfig: a file of somebody else, or the text of one that never was in a file. */
+/** A kubeconfig: an existing file, or its text. */
 type KubeConfigSource = { readonly path: string } | { readonly text: string }
 
 /** What the demo tells a replica. */

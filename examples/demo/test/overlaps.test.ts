@@ -43,7 +43,7 @@ test('A write before the lease was acquired is an overlap', () => {
   expect(findOverlaps({ ...clean, reports: [early] })).toHaveLength(1)
 })
 
-test('Two controllers that run at the same time are an overlap, and the time is told', () => {
+test('Two controllers that run at the same time are an overlap, with its duration', () => {
   const runs = [{ ...runOfA, overAt: 203.5 }, runOfB]
   expect(findOverlaps({ ...clean, runs })).toEqual([
     'the controller of replica-a (PID 1, epoch 10) and the controller of replica-b (PID 2, epoch 23) ran at the same time ' +

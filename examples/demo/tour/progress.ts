@@ -26,7 +26,7 @@ export class Progress {
     return this.#abort.signal
   }
 
-  /** Something has happened: whoever waits looks again. */
+  /** Something has happened: all waiting calls check again. */
   changed(): void {
     for (const probe of this.#probes) probe()
   }

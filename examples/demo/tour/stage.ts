@@ -44,7 +44,7 @@ export async function settle({ progress, leaks }: Stage, replica: ReplicaProcess
     })
 }
 
-/** Starts a fresh process in the place of one that is gone, and waits until it follows. */
+/** Starts a fresh process in the place of an ended process, and waits until it follows. */
 export async function replace({ fleet, progress, tell }: Stage, gone: ReplicaProcess): Promise<void> {
   const fresh = fleet.start(gone.name)
   await progress.until(`${fresh.name} follows`, () => fresh.state === 'following')

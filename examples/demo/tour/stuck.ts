@@ -12,7 +12,7 @@ const WEDGED = 11
 /** A task of the leader heeds no signal: the leader names it and ends without a release, because the task may still act. */
 export async function stuck(stage: Stage): Promise<void> {
   const { replica, term } = await leader(stage)
-  stage.tell(`${nameWithPid(replica)}, which leads, gets a task that does not stop, and is told to step down`)
+  stage.tell(`${nameWithPid(replica)}, which leads, gets a task that does not stop, and must step down`)
   replica.isLeaving = true
   replica.send({ kind: 'get-stuck' })
   replica.send({ kind: 'step-down' })

@@ -160,7 +160,7 @@ describe('a gated client, when the gate closes', () => {
 })
 
 describe('a gated write', () => {
-  test('is refused by the clock, though the signal has not been told yet', async () => {
+  test('is refused by the clock, before the signal has aborted', async () => {
     await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
     const term = openTerm()
     const client = gated(term, kubeConfigOf(server)).makeApiClient(CoordinationV1Api)

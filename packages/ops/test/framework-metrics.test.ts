@@ -100,7 +100,7 @@ test('the status of a lease stays 1 while the term drains voluntarily, and the t
   expect(await values(managed, 'tenure_lease_remaining_seconds')).toEqual({ '{name="janitor"}': 0 })
 })
 
-test('every lease has its own series, also one that was added after the port was wired', async () => {
+test('every lease has its own series, also a lease added after the port was wired', async () => {
   const store = new MemoryLeaseStore()
   await using other = manage({ store, identity: 'replica-b', manager: { lease: { name: 'reports' } } })
   await other.start()

@@ -10,7 +10,7 @@ const KINDS: Readonly<Record<Exported['kind'], string>> = {
   constant: 'Constant',
 }
 
-/** One page for each entry point, and one that lists them. */
+/** One page for each entry point, and a page that lists them. */
 export function apiPages(declarations: Declarations): readonly StagedPage[] {
   const entries = declarations.entries.filter((entry) => declarations.exportsOf(entry).length > 0)
   const rows = entries.map((entry) => [

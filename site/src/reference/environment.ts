@@ -32,7 +32,7 @@ const OTHERS: Readonly<Record<string, string>> = {
 /** Set by Tenure itself, for processes that a term starts. */
 const OWN = ['_TENURE_TERM']
 
-/** The page of all environment variables. @throws when the sources read one that is missing here, or none that is listed. */
+/** The page of all environment variables. @throws when the sources read a variable that is missing here, or do not read a listed one. */
 export function environmentPage(): string {
   const read = variablesInSources()
   const unknown = [...read].filter((name) => !(name in OTHERS) && !OWN.includes(name))

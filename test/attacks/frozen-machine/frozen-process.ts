@@ -87,7 +87,7 @@ export class FrozenProcess implements AsyncDisposable {
     this.#child.kill('SIGCONT')
   }
 
-  /** What it said since it was stopped, by its own clock, which may have stood still in between. */
+  /** What it reported since it was stopped, by its own clock, which may have stopped meanwhile. */
   get sinceStop(): readonly Saying[] {
     return this.said.filter(({ at }) => BigInt(at) > this.#stoppedAt)
   }

@@ -3,7 +3,7 @@ import { createManager, type Term } from 'tenure'
 import { STEADY } from '../../scenarios/timings.ts'
 
 /*
- * A replica with one controller, whose `run` is the one that the first argument names. Its work goes on until it gets the message
+ * A replica with one controller. The first argument names its `run`. Its work continues until it gets the message
  * `finish`, whatever the term says. It steps down on `step-down`. It tells what happens in messages.
  */
 type Message = 'finish' | 'step-down' | 'stop'

@@ -1,6 +1,6 @@
 /**
  * One of several processes that write the same lease as fast as they can. Prints `won VERSION` for every write that it won and
- * `unknown VERSION` for every one that it may have won.
+ * `unknown VERSION` for every version that it may have written.
  */
 import { LockRequestError, type LeaseRecord, type Lock, type PresentLease } from '@tenure/core'
 import { FileLock } from '@tenure/file-lock'

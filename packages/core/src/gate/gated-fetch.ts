@@ -5,21 +5,21 @@ import type { WriteGateClosedError } from './write-gate-closed-error.ts'
 
 /** Options of {@link gatedFetch}. */
 export interface GatedFetchOptions {
-  /** Told of every write that is refused or aborted. */
+  /** Called with every refused or aborted write. */
   readonly onRefusal?: RefusalListener
 }
 
 /**
  * A `fetch` whose writes stop with the term, for any HTTP service.
  *
- * Requests other than GET, HEAD, OPTIONS and TRACE reject with a {@link WriteGateClosedError} before `fetch` is called once the
- * gate is closed: by the clock, asked at the call. One that is under way when the gate closes is aborted; its error says
- * `unknown`, because it may have taken effect. Once the answer has begun, the write is left alone. Reads always pass. The gate
- * stays open while a voluntary end drains. A `Request` of any implementation is known by its `method`; what is neither a URL nor
- * a request is sent as a write of the method `UNKNOWN`.
+ * After the gate closes, requests other than GET, HEAD, OPTIONS and TRACE reject with a {@link WriteGateClosedError} before `fetch` is
+ * called. The call itself reads the clock. When the gate closes, requests in flight are aborted; their error says `unknown`, because
+ * the write may have taken effect. A write whose answer has begun is not aborted. Reads always pass. The gate stays open while a
+ * voluntary end drains. A `Request` of any implementation is recognised by its `method`. A value that is neither a URL nor a request
+ * is sent as a write with the method `UNKNOWN`.
  *
- * This keeps an honest process from writing late; it does not replace a check in the service, because a request that has left
- * may take effect at any later time. Hand the service `term.epoch` for that.
+ * This keeps an honest process from writing late. It does not replace a check in the service, because a sent request may take effect
+ * at any later time. Send `term.epoch` to the service for that check.
  *
  * @throws OptionsError for an option that does not exist.
  * @param fetch what sends the requests. @default the global `fetch`, looked up at each call

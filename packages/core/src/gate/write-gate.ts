@@ -55,7 +55,7 @@ export class WriteGate {
     return !this.#term.gateSignal.aborted && this.#term.isHeld()
   }
 
-  /** The error of a write that does not pass. It is published, and the listener has been told. */
+  /** The error of a refused write. The error is published, and the listener was called. */
   refuse(write: RefusedWrite): WriteGateClosedError {
     const refusal = new WriteGateClosedError(this.#term.epoch, write, { cause: this.#term.gateSignal.reason })
     const published: GateRefusal = withJsonForm({ term: this.#term, refusal })

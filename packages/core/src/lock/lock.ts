@@ -24,7 +24,7 @@ export interface Lock {
   /** Follows the lease until the returned handle is closed. Reconnects by itself. */
   watch(observer: LockObserver): LockWatch
   /**
-   * What the process of this replica is known by to whoever must find out whether it still runs (Kubernetes: its Pod and its
+   * Identifies the process of this replica, so that others can detect its termination (Kubernetes: its Pod and its
    * container). Written into the lease for as long as this replica holds it; opaque to electors. May become known late.
    */
   readonly processRef?: string | undefined

@@ -23,7 +23,7 @@ export interface AlwaysOnOptions {
  * the budgets of leaders are options of their leases. No group lives on the time of another.
  */
 export interface GroupOptions {
-  /** Services of the group `servers`, which is the default. One that is overdue is left to itself, and `start()` rejects. */
+  /** Extensions of the group `servers`, the default. If an extension misses its stop timeout, `start()` rejects. */
   readonly servers?: StopOptions
   /** Services of the group `caches`; as above. */
   readonly caches?: StopOptions

@@ -3,9 +3,9 @@ import { textOf } from '../text-of.ts'
 import type { Logger, LogMethod } from './logger.ts'
 
 /**
- * The given logger, as one that never throws. A line that it cannot write as it is, such as for an error whose fields throw, is written
- * with texts in the place of objects. The first line that is lost is a warning of the process.
- * @throws OptionsError for what is not a logger.
+ * Wraps the given logger so that it never throws. If it cannot write a line, for example because the fields of an error throw, the line
+ * is written with texts in the place of objects. The first lost line is a warning of the process.
+ * @throws OptionsError for a value that is not a logger.
  */
 export function safeLogger(logger: Logger): Logger {
   if (logger instanceof SafeLogger) return logger

@@ -10,7 +10,7 @@ import type { WorkerOptions } from './owned/worker-thread.ts'
 
 /** Options of {@link WorkScope.spawn}. */
 export interface SpawnOptions {
-  /** The task goes on when the term begins to end and is told only by `hardSignal`. @default false */
+  /** The task continues when the term begins to end. Only `hardSignal` aborts. @default false */
   readonly finishOnDrain?: boolean
 }
 

@@ -24,7 +24,7 @@ export class WatchdogDiedError extends TenureError {
   override readonly code = 'WATCHDOG_DIED'
 }
 
-/** Ends the process unless it is told otherwise in time. */
+/** Ends the process unless the deadline is extended in time. */
 export interface DeadlineGuard {
   /** Until when, on the clock of the manager, the process may live without calling this again. */
   hold(validUntil: number): void
@@ -48,10 +48,10 @@ const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 
 /**
  * A thread that ends the process by SIGKILL when the main thread has not confirmed a term by its `validUntil`.
  *
- * A blocked event loop, or one that was suspended with its whole process, cannot end its own term; this can, because it shares
- * nothing with the event loop but memory. A step of the wall clock changes nothing. After a pause of the process the deadline is
- * looked at before anything else of this thread; after a suspension of the machine, within 100 ms. What the main thread does at the very moment
- * of a resumption, beside it, is left to the write gate and to the fences on the server.
+ * A blocked or suspended event loop cannot end its own term. This thread can, because it shares only memory with the event loop. A
+ * step of the wall clock has no effect. After a pause of the process, the thread checks the deadline first; after a suspension of the
+ * machine, within 100 ms. The main thread may act at the moment of a resumption. The write gate and the fences on the server cover
+ * that.
  *
  * 1. A confirmation is one atomic store; nothing is sent to the thread.
  * 2. A lifted guard costs nothing and keeps nothing: any number of terms use the same memory.

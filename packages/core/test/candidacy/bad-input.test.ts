@@ -52,7 +52,7 @@ describe('A controller that returns at once', () => {
 })
 
 describe('Budgets of 0', () => {
-  test('release a term that ends at once when it is told to', async () => {
+  test('release the lease of a term that ends at once', async () => {
     const replica = new Replica({ timing: { drainTimeoutMs: 0, abortGraceMs: 0 }, cleanupTimeoutMs: 0 })
     replica.runs(untilEnd)
     await replica.start()
@@ -62,7 +62,7 @@ describe('Budgets of 0', () => {
     expect(replica.fatals).toEqual([])
   })
 
-  test('are over at once for one that does not', async () => {
+  test('wedge a term that does not end, at once', async () => {
     const replica = new Replica({ timing: { drainTimeoutMs: 0, abortGraceMs: 0 }, cleanupTimeoutMs: 0 })
     replica.runs(never)
     await replica.start()

@@ -298,7 +298,7 @@ describe('The health of a candidacy', () => {
     expect(replica.candidacy.health.names).toEqual(['leader-election'])
   })
 
-  test('keeps no registry of a run that is over', async () => {
+  test('keeps no registry of an ended run', async () => {
     const replica = new Replica().runs(untilEnd)
     const { health } = replica.candidacy
     const served = new Set<unknown>()
@@ -333,7 +333,7 @@ describe('The health of a candidacy', () => {
     expect(await replica.unhealthy()).toEqual([])
   })
 
-  test('of a follower is good, whoever leads', async () => {
+  test('of a follower is good, whichever replica leads', async () => {
     const leader = await new Replica({ identity: 'other' }).runs(untilEnd).start()
     const follower = await new Replica({ store: leader.store, clock: leader.clock }).start()
     await leader.clock.advance(60_000)

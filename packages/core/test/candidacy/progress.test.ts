@@ -53,7 +53,7 @@ describe('A controller that is to make progress', () => {
     expect(replica.all('term-began')).toHaveLength(2)
   })
 
-  test('is not blamed for a process that stood still', async () => {
+  test('does not count pauses of the whole process', async () => {
     const replica = new Replica({ timing: { leaseDurationMs: 600_000, renewDeadlineMs: 500_000 } })
     replica.registers(() => ({ name: 'janitor', run: (term) => term.every(900, () => term.progress()) }), {
       progressTimeoutMs: 1000,

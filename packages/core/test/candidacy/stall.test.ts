@@ -40,7 +40,7 @@ async function lead() {
 }
 
 describe('an event loop that stands still', () => {
-  test('beyond the term: whoever asks first ends it as stalled, before he is answered', async () => {
+  test('beyond the term: the first check ends it as stalled, before it returns', async () => {
     const { clock, term, overs, stop } = await lead()
     clock.stall(15_000)
     expect(term.signal.aborted).toBe(false)
@@ -88,7 +88,7 @@ describe('an event loop that stands still', () => {
 })
 
 describe('a machine that was suspended', () => {
-  test('beyond the term: whoever asks first ends it as stalled, before any timer', async () => {
+  test('beyond the term: the first check ends it as stalled, before any timer', async () => {
     const { clock, term, stop } = await lead()
     clock.suspend(15_000)
     expect(term.isHeld()).toBe(false)
@@ -97,7 +97,7 @@ describe('a machine that was suspended', () => {
     await stop()
   })
 
-  test('beyond the term: ends it within 100 ms though nobody asks, and aborts the writes under way', async () => {
+  test('beyond the term: ends it within 100 ms without any check, and aborts the writes in flight', async () => {
     const { clock, term, overs, stop } = await lead()
     const send = gatedFetch(term, (_url, init) => {
       const { promise, reject } = Promise.withResolvers<Response>()

@@ -52,7 +52,7 @@ describe('A step-down', () => {
     expect(c.candidacy.state.kind).toBe('leading')
   })
 
-  test('in favour of one that does not answer releases the lease after a while', async () => {
+  test('in favour of a replica that does not answer releases the lease after a while', async () => {
     const { a, clock } = await fleet()
     const result = a.candidacy.stepDown({ to: 'nobody', answerTimeoutMs: 700 })
     await clock.advance(699)

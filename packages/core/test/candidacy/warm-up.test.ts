@@ -185,7 +185,7 @@ describe('A follower', () => {
     expect(log.at(-1)).toBe('run 2')
   })
 
-  test('whose factory fails tries again later, and one that gives the same instance twice ends the manager', async () => {
+  test('whose factory fails tries again later, and a factory that returns the same instance twice ends the manager', async () => {
     const { follower, clock } = await fleet({ register: { warmUp: 'never' } })
     const broken = new Replica({ identity: 'broken', clock, store: follower.store })
     const same: Controller = { name: 'same', warmUp: () => Promise.reject(new Error('x')), run: untilEnd }

@@ -95,7 +95,7 @@ const untilEnd: Run = (term) => term.sleep(1e12)
 const fails: Run = () => Promise.reject(new Error('boom'))
 
 describe('A supervised controller', () => {
-  test('runs until it is told to end, and nothing of it is left then', async () => {
+  test('runs until its term ends, and nothing of it is left then', async () => {
     const bench = await Bench.of(untilEnd).start()
     expect(bench.supervisor.liveTasks()).toMatchObject([{ name: 'run', controller: 'janitor' }])
     bench.supervisor.end(ENDED)
@@ -146,7 +146,7 @@ describe('A supervised controller', () => {
     expect(bench.isDone).toBe(true)
   })
 
-  test('may fail for ever when it does so rarely enough', async () => {
+  test('may fail any number of times at long enough intervals', async () => {
     const bench = await Bench.of(
       async (term) => {
         await term.sleep(40_000)
@@ -176,7 +176,7 @@ describe('A supervised controller', () => {
     expect(bench.gaveUp[0]?.message).toContain('build a new instance for every run')
   })
 
-  test('whose factory throws is tried again like one that fails', async () => {
+  test('whose factory throws is tried again like a controller that fails', async () => {
     let builds = 0
     const bench = new Bench(() => {
       builds += 1
@@ -220,7 +220,7 @@ describe('A supervised controller', () => {
     expect(bench.supervisor.liveTasks()).toMatchObject([{ name: 'stuck' }])
   })
 
-  test('is not restarted once it was told to end during its pause, and leaves no timer', async () => {
+  test('is not restarted after its term ended during the pause, and leaves no timer', async () => {
     const bench = await Bench.of(fails).start()
     expect(bench.clock.pendingTimers).toBe(2)
     bench.supervisor.end(ENDED)
@@ -229,7 +229,7 @@ describe('A supervised controller', () => {
     expect(bench.terms).toHaveLength(1)
   })
 
-  test('ends quietly when what it throws only says that it was told to end', async () => {
+  test('ends without a failure when it throws the reason of its signal', async () => {
     const quiet: readonly Run[] = [
       untilEnd,
       async (term) => {
@@ -400,7 +400,7 @@ describe('A run that failed', () => {
     expect(bench.gaveUp[0]?.cause).toEqual(new Error('boom'))
   })
 
-  test('and is told to end in the same moment is noted among what failed at the end', async () => {
+  test('and must end at the same moment is reported among the failures of the end', async () => {
     const bench = Bench.of(async (term) => {
       void term.spawn('late', () => Promise.reject(new Error('boom')))
       await untilEnd(term, 1)

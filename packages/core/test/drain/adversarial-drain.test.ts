@@ -34,7 +34,7 @@ describe('the lease of a replica whose tasks misbehave', () => {
     expect(violationsIn(await reports(FEW_SEEDS)).length).toBeGreaterThan(FEW_SEEDS / 2)
   })
 
-  it('is seen to be given up too early where a task counts as over when it is told to end', async () => {
+  it('fails where a task counts as ended when its signal aborts', async () => {
     const spawn = Reflect.get(TaskScope.prototype, 'spawn')
     vi.spyOn(TaskScope.prototype, 'spawn').mockImplementation(function (this: TaskScope, name, work) {
       return spawn.call(this, name, (task) =>

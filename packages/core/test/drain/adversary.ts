@@ -84,12 +84,12 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
       deferCounted(term, book, () => wait(0.2 * budgetMs * random()))
     })
   },
-  'ends when it is told to drop everything': ({ term }) => untilAbort(term.hardSignal),
+  'ends at the hard abort': ({ term }) => untilAbort(term.hardSignal),
 }
 
 let lastTask = 0
 
-/** A controller that behaves as badly as any: a handful of tasks, each with a behaviour of its own. One in ten has one that never ends. */
+/** A controller that misbehaves: a handful of tasks, each with its own behaviour. One controller in ten has a task that never ends. */
 export async function misbehave(term: Term, options: AdversaryOptions): Promise<void> {
   const { random } = options
   const spawn = spawner(term, options)

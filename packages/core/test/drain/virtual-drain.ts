@@ -19,7 +19,7 @@ const GRACE_MS = 2000
 const BUDGET_MS = DRAIN_MS + GRACE_MS
 
 /**
- * One replica leads on virtual time with controllers that misbehave, and is told to step down at some moment; another one waits.
+ * One replica leads on virtual time with controllers that misbehave, and steps down at some moment; another replica waits.
  *
  * The oracle is in the tasks and in the lock: tasks write down when they begin and when they are over, and at every write that
  * gives the lease to somebody else, or to nobody, none may be alive, unless the process of the tasks was ended before.

@@ -263,7 +263,7 @@ describe('After a request that did not happen', () => {
   })
 })
 
-describe('A replica that is told to stop while it acquires', () => {
+describe('A replica that stops while it acquires', () => {
   test('gives the lease back when the write turns out to have happened, and no term begins', () => {
     const elector = acquiring()
     expect(elector.send({ kind: 'stop' })).toEqual([])

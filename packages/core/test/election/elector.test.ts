@@ -210,7 +210,7 @@ describe('Elector', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  test('releases after a stop while leading, once it is told that the term is empty', async () => {
+  test('releases after a stop while leading, when the term is empty', async () => {
     const { clock, lock, elector, effects } = await new Stand().lead()
     elector.stop()
     await clock.advance(2000)

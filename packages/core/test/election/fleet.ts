@@ -23,7 +23,7 @@ export interface FleetOptions {
   readonly obedient?: boolean
 }
 
-/** A machine as the fleet runs it; the replica is for those that are told more than they may know. */
+/** A machine as the fleet runs it; the replica is for planted machines that know more than production. */
 export type FleetMachine = (
   replica: FleetReplica,
   state: ElectorState,
@@ -32,7 +32,7 @@ export type FleetMachine = (
 ) => Step
 
 /**
- * Replicas of the pure machine around one stored lease, in a world of late, lost and refused requests, late watches, partitions,
+ * Replicas of the pure machine around one stored lease, in a world of delayed, lost and refused requests, late watches, partitions,
  * crashes, restarts, stuck tasks, deletions, late proofs of death and clocks that differ in rate. Throws when a rule of terms is
  * broken: one term at work at a time, nothing freed over a live task or by anybody but its holder, epochs that grow and are
  * versions at which the replica held the lease.
@@ -149,7 +149,7 @@ export class Fleet {
     else if (this.options.stalls) replica.stall(this.random() * 25_000)
   }
 
-  /** Whoever leads steps down, at times in favour of another. */
+  /** The leader steps down, at times in favour of another replica. */
   #stepDown(): void {
     const [to] = this.replicas.filter(({ state }) => state.kind === 'following').map(({ identity }) => identity)
     const named =

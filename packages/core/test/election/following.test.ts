@@ -115,7 +115,7 @@ describe('A follower', () => {
     }
   })
 
-  test("honours the record's duration whoever is named: a release that leaves the name in place frees it after one second", () => {
+  test("honours the record's duration with any holder: a release that leaves the name in place frees it after one second", () => {
     const elector = new PureElector()
     elector.follow(lease({ version: 1n, leaseDurationSeconds: 1 }))
     expect(elector.passTo(999)).toEqual([])
@@ -234,7 +234,7 @@ describe('A record that names this replica', () => {
   })
 })
 
-describe('A follower that is told to stop', () => {
+describe('A follower that stops', () => {
   test('stops at once when it wrote nothing that is in doubt', () => {
     const elector = new PureElector()
     elector.follow(renewed(1n, 0))

@@ -285,7 +285,7 @@ describe('When the lease is deleted, a leader', () => {
   })
 })
 
-describe('A leader whose event loop stood still', () => {
+describe('A leader whose event loop was blocked', () => {
   test('is stalled when it wakes after the lease was over', () => {
     const elector = leading()
     elector.stallTo(14_250)
@@ -350,7 +350,7 @@ describe('Two writes within one second of the wall clock', () => {
     expect(kinds(elector.acknowledge(4n))).toEqual(['renewed'])
   })
 
-  test('differ in what they store, so that each can be told from the other', () => {
+  test('store different records, so that each can be identified', () => {
     const elector = leading()
     elector.wallOffset -= 2000
     elector.passTo(2000)

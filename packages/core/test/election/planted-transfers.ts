@@ -86,7 +86,7 @@ export const countsEpochsByAnswers: FleetMachine = (_replica, state, event, cont
   return { state: step.state, effects }
 }
 
-/** Takes the death of a process for that of whoever bears its name now. */
+/** Takes the death of a process for the death of the process that has its name now. */
 export const trustsNames: FleetMachine = (_replica, state, event, context) => {
   if (event.kind !== 'holder-dead' || state.kind !== 'following' || state.observation.kind !== 'present') {
     return transition(state, event, context)

@@ -30,7 +30,7 @@ describe('The standbys of a lease', () => {
     },
   )
 
-  test('get a leader that follows again at their end, and not one that is leaving', () => {
+  test('get a leader that follows again at their end, and not a leader that stops', () => {
     const held = withStandbys(HELD, ['a'])
     expect(readStandbys(releaseRecord(held, { ...QUICKLY, returning: 'b' }))).toEqual(['a', 'b'])
     expect(readStandbys(releaseRecord(held, { ...QUICKLY, returning: undefined }))).toEqual(['a'])
@@ -193,7 +193,7 @@ describe('A follower that is not on the list of standbys', () => {
   })
 })
 
-describe('Whoever takes a lease', () => {
+describe('A replica that acquires a lease', () => {
   const taken = (identities: readonly string[], free: Partial<LeaseRecord>, identity = ME) =>
     remainingStandbys(withStandbys({ ...HELD, ...free }, identities), identity)
 

@@ -138,7 +138,7 @@ describe('A leader that steps down', () => {
     expect(purposes(elector.send({ kind: 'drained' }))).toEqual(['release'])
   })
 
-  test('gives up an answer that was not renewed for so long, and accepts the one that somebody else gives then', () => {
+  test('gives up an answer that was not renewed for so long, and accepts the answer of another follower', () => {
     const elector = offering()
     elector.observe(answered(elector, 4n))
     for (const [now, version] of [
@@ -272,7 +272,7 @@ describe('A follower that sees an offer', () => {
     expect(purposes(elector.passTo(9000))).toEqual([])
   })
 
-  test('answers, after holding back anew, when that answer is gone again', () => {
+  test('answers, after a new delay, when that answer has gone', () => {
     const elector = new PureElector()
     elector.random = 0.5
     const offered = withOffer(HELD, { to: undefined })
@@ -320,7 +320,7 @@ describe('A follower that sees an offer', () => {
     expect(kinds(elector.acknowledge(4n))).toEqual(['leader-observed', 'begin-term'])
   })
 
-  test('answers anew, with another nonce, well before the last answer is half as old as a transfer lasts', () => {
+  test('answers again, with another nonce, well before the last answer is half as old as a transfer lasts', () => {
     const elector = answering()
     const first = readAnswer(elector.lastWrite.write.record)
     expect(purposes(elector.passTo(1999))).toEqual([])

@@ -148,7 +148,7 @@ class Chaos {
     if (effect.kind === 'begin-term') {
       if (this.#inForce !== undefined) throw new Error(`Term ${effect.epoch} began inside term ${this.#inForce.epoch}`)
       if (effect.epoch <= this.#lastEpoch) throw new Error(`Epoch ${effect.epoch} came after ${this.#lastEpoch}`)
-      if (effect.validUntil <= this.elector.now) throw new Error('A term began that is over already')
+      if (effect.validUntil <= this.elector.now) throw new Error('A term began after its validity')
       this.#lastEpoch = effect.epoch
       this.#inForce = { epoch: effect.epoch, isEmpty: false }
     }

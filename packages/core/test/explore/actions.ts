@@ -12,7 +12,7 @@ export interface Action {
   readonly apply: () => World
 }
 
-/** Everything that can happen in a world. The order is fixed, so that a history can be told by the numbers of its actions. */
+/** Everything that can happen in a world. The order is fixed, so that the numbers of its actions identify a history. */
 export function actionsOf(world: World, lab: Laboratory): readonly Action[] {
   const actions: Action[] = []
   for (const request of world.requests) actions.push(...requestActions(world, request, lab))
@@ -32,7 +32,7 @@ export function isSettled(world: World, lab: Laboratory): boolean {
   })
 }
 
-/** One tick: what was waited for is given up, and whoever wants to be woken is, before anything else happens at that moment. */
+/** One tick: first waits time out, then wake-ups are due, before anything else happens at that moment. */
 export function pass(world: World, lab: Laboratory): World {
   let next: World = { ...world, tick: world.tick + 1 }
   for (let index = 0; index < next.replicas.length; index++) next = wakeWhatIsDue(next, index, lab)
@@ -233,7 +233,7 @@ function behindActions(world: World, index: number, lab: Laboratory): readonly A
   return actions
 }
 
-/** The states in which a candidacy has a term that it can be told to end. */
+/** The states in which a candidacy has a term that can end voluntarily. */
 const HAVE_TERM: ReadonlySet<ElectorState['kind']> = new Set(['leading', 'draining', 'aborting', 'releasing'])
 
 function orders(world: World, index: number, lab: Laboratory): readonly Action[] {
@@ -241,13 +241,13 @@ function orders(world: World, index: number, lab: Laboratory): readonly Action[]
   if (world.ordersLeft === 0) return []
   const ordered = { ...world, ordersLeft: world.ordersLeft - 1 }
   const stop: Action = {
-    name: `${identity} is told to stop`,
+    name: `${identity} stops`,
     apply: () => handle(ordered, index, { kind: 'stop' }, lab),
   }
   const actions = [stop]
   if (!HAVE_TERM.has(state.kind)) return actions
   actions.push({
-    name: `${identity} is told to step down`,
+    name: `${identity} steps down`,
     apply: () => handle(ordered, index, { kind: 'step-down', reason: 'step-down', cooldownMs: 1000 }, lab),
   })
   if (state.kind === 'releasing') return actions

@@ -57,7 +57,7 @@ const UNREACHABLE: readonly Unreachable[] = [
   { reason: 'the term is empty already', states: ['releasing'], events: ['drained', 'lost'] },
   { reason: 'it asks for no wake', states: ['acquiring', 'stopped'], events: ['wake'] },
   {
-    reason: 'an elector that has stopped has closed its watch and is told nothing more',
+    reason: 'an elector that has stopped has closed its watch and gets no more events',
     states: ['stopped'],
     events: ['stop', 'observed', 'watch-up', 'watch-down'],
   },

@@ -4,7 +4,7 @@ import { BrokenRule, type World } from './world.ts'
 
 /**
  * How many ticks until somebody leads, once nothing goes wrong any more: the lease runs out, a lease in place of a deleted one is
- * held for as long, and whoever left the lease on purpose keeps away from it for a while.
+ * held for as long, and a replica that stepped down does not acquire for a while.
  */
 const RECOVERY_TICKS = 16
 

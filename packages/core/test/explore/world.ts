@@ -60,7 +60,7 @@ export interface Replica {
   readonly isAlive: boolean
   readonly state: ElectorState
   readonly rate: number
-  /** Whether tasks run, and whether they were told to end. */
+  /** Whether tasks run, and whether their signals have aborted. */
   readonly tasks: 'none' | 'running' | 'ending'
   /** Until when, by its own clock, the term may act. */
   readonly validUntil: number

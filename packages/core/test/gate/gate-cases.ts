@@ -77,7 +77,7 @@ async function runTerm(
   for (let step = 0; step < 40; step++) {
     const dice = random()
     if (dice < 0.06) {
-      // A renewal may come too late; a term that is over stays over.
+      // A renewal may come too late. An ended term stays ended.
       if (!isOver()) {
         validUntil = Math.max(validUntil, clock.now() + random() * 1000)
         leadership.extend(validUntil)

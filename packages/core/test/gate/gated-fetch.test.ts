@@ -40,7 +40,7 @@ async function refusalOf(promise: Promise<unknown>): Promise<WriteGateClosedErro
 
 describe('gatedFetch()', () => {
   test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'delete', 'PROPFIND'])(
-    'refuses a %s on a term that is over, before anything is sent',
+    'refuses a %s on an ended term, before anything is sent',
     async (method) => {
       const term = openTerm()
       const network = heldNetwork()

@@ -33,7 +33,7 @@ describe('HealthRegistry', () => {
     expect(runs).toBe(0)
   })
 
-  test('runs checks anew each time', async () => {
+  test('runs all checks each time', async () => {
     const registry = new HealthRegistry()
     let isBroken = true
     registry.register('flaky', () => {

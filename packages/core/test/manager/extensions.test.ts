@@ -31,7 +31,7 @@ describe('An extension of a manager', () => {
     expect(log.at(-1)).toBe('stop')
   })
 
-  test('receives the events in the order of use(), and one that throws keeps no other from them', async () => {
+  test('receives the events in the order of use(), also after another extension has thrown', async () => {
     const log: string[] = []
     const observer = (name: string): Extension => ({
       name,

@@ -53,7 +53,7 @@ describe('The groups of a manager', () => {
     ])
   })
 
-  test('each have a budget of their own: one that takes all of its time takes none of the next', async () => {
+  test('each have a budget of their own: a group that uses all its time takes none from the next', async () => {
     const log: string[] = []
     const slow = (name: string, ms: number) => ({
       stop: () =>
@@ -92,7 +92,7 @@ describe('The groups of a manager', () => {
     expect(log).toEqual(['stopped cache at 4700', 'stopped server at 5600'])
   })
 
-  test('do not wait for an extension that is overdue: the rest is told to stop, and the start rejects with its name', async () => {
+  test('do not wait for an extension that is overdue: the rest stops, and the start rejects with its name', async () => {
     const log: string[] = []
     const { manager, clock } = createManager({
       groups: { servers: { stopTimeoutMs: 1000 } },

@@ -32,7 +32,7 @@ describe('A manager', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  test('starts no further candidacy once it was told to stop', async () => {
+  test('starts no further candidacy after a stop', async () => {
     const { manager, clock, locks } = createManager()
     for (let index = 1; index < 100; index++) manager.candidacy({ name: `lease-${index}` })
     const running = manager.start()

@@ -15,6 +15,6 @@ test('no name is suggested where none is known', () => {
   expect(() => assertKnownKeys('here', { a: 1 }, [])).toThrow(/^Unknown option `a` in here$/)
 })
 
-test('the nearest name is the one that is fewest edits away', () => {
+test('the nearest name is the fewest edits away', () => {
   expect(nearestName('kitten', ['sitting', 'mitten', 'bitter'])).toBe('mitten')
 })

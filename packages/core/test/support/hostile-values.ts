@@ -1,4 +1,4 @@
-/** Values that break whoever converts, reads or compares them, by what they do. Each call makes a new one. */
+/** Values that break code which converts, reads or compares them, by their effect. Each call makes a new value. */
 export const HOSTILE_VALUES: Readonly<Record<string, () => unknown>> = {
   'an object without a prototype': () => Object.assign(Object.create(null), { data: null }),
   'a Proxy that throws at everything': () => new Proxy({}, throwingTraps()),

@@ -36,7 +36,7 @@ export function createManager({
   return { manager, clock, store, locks }
 }
 
-/** A controller that works until its term ends, unless it is told otherwise. */
+/** A controller that works until its term ends, unless the options say otherwise. */
 export const janitor = (run: Controller['run'] = untilEnd, name = 'janitor'): Controller => ({ name, run })
 
 /** An extension that writes down when it starts and stops. */

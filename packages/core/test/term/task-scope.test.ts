@@ -48,7 +48,7 @@ describe('TaskScope', () => {
     expect(scope.size).toBe(0)
   })
 
-  test('reports a rejection once, and does not make the process fail for one that nobody awaits', async () => {
+  test('reports a rejection once, and does not fail the process for a rejection without a handler', async () => {
     const { scope, failures, clock } = createScope()
     const error = new Error('boom')
     void scope.spawn('bad', () => Promise.reject(error))

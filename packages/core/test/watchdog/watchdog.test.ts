@@ -59,7 +59,7 @@ describe('a process with a watchdog', () => {
     expect([signal, events.map(({ event }) => event)]).toEqual(['SIGKILL', ['blocking']])
     const [fired] = (await lead({ marker })).events
     expect(fired).toMatchObject({ event: 'watchdog-fired', killedPid: pid })
-    // It was stopped at the deadline: whoever killed it did so later.
+    // It was stopped at the deadline. The kill came later.
     expect(fired).toHaveProperty(
       'overdueMs',
       expect.toSatisfy((overdueMs: number) => overdueMs > 100),
@@ -177,7 +177,7 @@ describe('the board of deadlines', () => {
     }
   })
 
-  test('tells the earliest deadline that is set, whoever looks at it', () => {
+  test('shows the earliest deadline to every reader', () => {
     const board = new DeadlineBoard(3)
     const other = new DeadlineBoard(board.memory)
     expect(other.earliest()).toBeUndefined()

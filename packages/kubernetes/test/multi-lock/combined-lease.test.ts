@@ -32,7 +32,7 @@ describe('Two leases taken for one', () => {
     expect(combined(record(''), undefined)?.record.holderIdentity).toBe('')
   })
 
-  test('are those of the one that has a holder when the other is free', () => {
+  test('are those of the lease with a holder when the other is free', () => {
     expect(combined(record('a'), record(''))).toEqual({ deciding: 'primary', record: record('a') })
     expect(combined(record('a'), undefined)).toEqual({ deciding: 'primary', record: record('a') })
     expect(combined(record(''), record('a'))).toEqual({ deciding: 'secondary', record: record('a') })

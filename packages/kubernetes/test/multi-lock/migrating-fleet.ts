@@ -178,7 +178,7 @@ export class FleetReplica {
     try {
       await term.sleep(1e9).catch(() => {})
       if (this.#fleet.random() < 0.5) return
-      // Some work goes on until it is told a second time.
+      // Some work continues until the hard abort.
       if (!term.hardSignal.aborted) {
         await new Promise((resolve) => {
           term.hardSignal.addEventListener('abort', resolve, { once: true })

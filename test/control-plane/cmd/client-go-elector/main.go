@@ -1,4 +1,4 @@
-// Command client-go-elector stands for a Lease with the leader election of client-go and prints what it is told.
+// Command client-go-elector stands for a Lease with the leader election of client-go and prints its callbacks.
 //
 // It exits with code 0 after SIGTERM and with code 1 when it lost the lease, as the Kubernetes components do.
 package main

@@ -8,7 +8,7 @@ export interface Acquisition<T> {
 }
 
 /**
- * Opens a resource that is closed among the cleanups of the term. One that is won after the term began to end is closed at once.
+ * Opens a resource that is closed among the cleanups of the term. A resource that arrives after the term began to end is closed immediately.
  * A failure to open is the caller's: it does not fail the controller by itself.
  */
 export function acquire<T>(owner: Owner, name: string, { open, close }: Acquisition<T>): Promise<T> {

@@ -26,9 +26,9 @@ const LIFECYCLE: ReadonlySet<string | symbol> = new Set([
 ])
 
 /**
- * Puts the listeners of an emitter behind the door of the term, whoever added them: every event asks first, and one that brings news
- * from outside is dropped when the term does not admit it; a connection is destroyed then, because nobody has it. The returned
- * function takes that back.
+ * Puts all listeners of an emitter behind the clock check of the term. Every event checks first. If the term does not admit it, an
+ * event from outside is dropped, and a connection is destroyed, because no listener received it. The returned function restores the
+ * emitter.
  */
 export function guardEvents(owner: Owner, emitter: EventEmitter): () => void {
   const own = Object.getOwnPropertyDescriptor(emitter, 'emit')

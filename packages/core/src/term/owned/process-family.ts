@@ -28,7 +28,7 @@ export class ProcessFamily {
     this.#seen = this.#seen.filter(stillRuns)
     if (this.#seen.length > 0) return this.#seen.map(({ pid }) => pid)
     const found = this.search()
-    // A process that ended while the table was read may have started another one that is not in it.
+    // A process that ended during the reading of the table may have started another process that is not in the table.
     return found.length > 0 ? found : this.search()
   }
 

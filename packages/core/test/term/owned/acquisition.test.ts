@@ -16,7 +16,7 @@ describe('term.acquire', () => {
     expect(log).toEqual(['cleanup', 'close b', 'close a'])
   })
 
-  test('gives back what is won after the end: it is closed before the term is over, and not handed out', async () => {
+  test('closes a resource that arrives after the end, before the term has ended, and does not return it', async () => {
     const { term, clock, left } = freshTerm()
     const opening = Promise.withResolvers<string>()
     const closing = Promise.withResolvers<void>()

@@ -7,7 +7,7 @@ import { never } from '../../support/never.ts'
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** A source that hands out what it is told to, and tells when it is closed. */
+/** A source that yields the given values and reports when it is closed. */
 function source() {
   const asked: PromiseWithResolvers<IteratorResult<number>>[] = []
   const log: string[] = []

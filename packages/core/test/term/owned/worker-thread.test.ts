@@ -25,7 +25,7 @@ describe('term.worker', () => {
     await leaks.assertNone()
   })
 
-  test('asks a worker that is to finish, and terminates one that does not at the hard abort', async () => {
+  test('sends a worker its stop message, and terminates a worker that has not ended at the hard abort', async () => {
     const { term } = freshTerm()
     const listens = `parentPort.once('message', (m) => { parentPort.postMessage(m + ' heard'); parentPort.unref() })`
     const finishing = term.worker('finishing', script(listens), { stopMessage: 'stop' })

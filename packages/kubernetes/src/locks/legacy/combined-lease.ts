@@ -21,15 +21,15 @@ export interface Combination {
 }
 
 /**
- * Takes two leases for one; undefined when both are absent.
+ * Combines two leases; undefined when both are absent.
  *
- * 1. It is free only if none of them has a holder.
- * 2. It is held by X, in a record that X wrote, only if both say so; or if one says so and the other is free and not the one
- *    that X writes as part of `own`.
- * 3. Every other combination has a holder nobody can be, and a record that changes whenever one of the two does: so it is left
- *    alone until both have stood still for the longer of their durations.
- * 4. An absent lease counts as free, unless it was seen with a holder before it was deleted: then it counts as held for as long as
- *    that record says. A lease that is deleted under this process makes the whole absent.
+ * 1. The combination is free only if neither lease has a holder.
+ * 2. X holds it, in a record that X wrote, only if both leases name X; or if one lease names X and the other is free and not the
+ *    lease that X writes as part of `own`.
+ * 3. Every other combination has a holder that no replica can be, and a record that changes whenever either lease changes. So
+ *    followers leave it alone until neither has changed for the longer of their durations.
+ * 4. An absent lease counts as free. If it was seen with a holder before its deletion, it counts as held for the duration of
+ *    that record. If a lease is deleted under this process, the combination is absent.
  *
  * `own` are the records that this process has sent since one of them was known to have reached both, with that one. As long as
  * only one of the two has a record, it is not written yet.
@@ -78,8 +78,8 @@ function decidedBy(deciding: Deciding, { record }: PresentLease): Combination {
 }
 
 /**
- * The secondary is written last, so it has what both have. A holder who renews the primary alone, because it was started anew
- * without the secondary, must be seen to do so; one who writes both must not lose the lease over a write that came halfway.
+ * The secondary is written last, so its record is in both. A holder that renews the primary alone, because it restarted without
+ * the secondary, must be visible. A holder that writes both must not lose the lease because one write arrived first.
  */
 function agreeing(first: LeaseRecord, second: LeaseRecord, own: readonly LeaseRecord[]): Combination {
   const isInStep =

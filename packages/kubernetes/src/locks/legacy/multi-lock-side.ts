@@ -32,7 +32,7 @@ export class MultiLockSide {
     return snapshot.kind === 'present' ? rankOf(snapshot, this.#rank) : this.#rank
   }
 
-  /** Reads are never behind: one that finds an older version than was known before shows that the store went back. */
+  /** Reads are never stale. A read that finds an older version than was known before it proves a restore of the store. */
   async read(options: LockRequestOptions): Promise<void> {
     const before = this.#rank
     const snapshot = await this.lock.get(options)

@@ -13,17 +13,17 @@ import { combine, differInAnnotationsOnly, type LeasePair } from './combined-lea
 import { MultiLockSide } from './multi-lock-side.ts'
 
 /**
- * Two locks taken for one, to bring a fleet from the one to the other while it runs: first all replicas use the old lock, then a
- * `MultiLock` of both, then the new one. In every mixture of neighbouring steps there is at most one leader.
+ * Combines two locks, to move a fleet from one lock to the other while it runs. First all replicas use the old lock, then a
+ * `MultiLock` of both, then the new lock. In every mixture of neighbouring steps there is at most one leader.
  *
- * A replica leads when it holds both. The primary is written first, and a write that is refused there leaves the secondary alone;
- * what is written on either is the very version that was judged. As long as the two name different holders, the lease has a
- * holder nobody can be (`UNKNOWN_LEADER`), and is free when both have stood still for the longer of their durations. A free lease
- * beside a held one, or beside none at all, changes nothing: the other decides. Of this process's own writes, only one that has
- * reached both counts.
+ * A replica leads when it holds both leases. It writes the primary first. A refused write there leaves the secondary alone. Each write
+ * is based on the version that was judged. While the two name different holders, the combined lease has the holder
+ * `UNKNOWN_LEADER`, which no replica can be. It is free when neither has changed for the longer of their durations. A free lease
+ * beside a held or absent lease changes nothing: the other decides. Of this process's own writes, only a write that has reached both
+ * counts.
  *
- * Epochs are those of the primary. They grow over all steps, also where the two stores count versions of their own, as where
- * Leases have an etcd to themselves: each write sees to it that a term on either lease alone begins above.
+ * Epochs are those of the primary. They grow over all steps, also if the two stores count versions separately, for example if
+ * Leases have their own etcd: each write ensures that a term on either lease alone begins above.
  *
  * After client-go's `resourcelock.MultiLock`, which its `configmapsleases` and `endpointsleases` used up to v0.27.
  *
