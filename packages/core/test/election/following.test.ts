@@ -196,7 +196,7 @@ describe('Of many followers that see one release', () => {
 })
 
 describe('A record that names this replica', () => {
-  test("is somebody else's when this process did not write it, and expires like any other", () => {
+  test('belongs to another process if this process did not write it, and expires like any other', () => {
     const elector = new PureElector()
     elector.follow(lease({ version: 1n, holderIdentity: ME }))
     expect(elector.passTo(14_999)).toEqual([])
