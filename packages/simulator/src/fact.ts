@@ -1,4 +1,4 @@
-import type { SimulatedProcess } from './cluster/simulated-process.ts'
+import type { ProcessLife } from './process-life.ts'
 import type { StoreWrite } from './store/store-write.ts'
 import type { TermLife } from './term-life.ts'
 
@@ -11,8 +11,8 @@ export type Fact =
   | { readonly kind: 'acted'; readonly term: TermLife; readonly what: string }
   | { readonly kind: 'term-over'; readonly term: TermLife }
   /** A write that frees or hands on the lease leaves the process. */
-  | { readonly kind: 'lease-given-up'; readonly process: SimulatedProcess; readonly lease: string }
-  | { readonly kind: 'process-ended'; readonly process: SimulatedProcess }
+  | { readonly kind: 'lease-given-up'; readonly process: ProcessLife; readonly lease: string }
+  | { readonly kind: 'process-ended'; readonly process: ProcessLife }
   /** The store has accepted a write. */
   | { readonly kind: 'stored'; readonly write: StoreWrite }
   /** The writer knows that its write was accepted. */

@@ -1,30 +1,25 @@
 import type { Extension, SpawnOptions, StepDownOptions, Term } from '@tenure/core'
 import { type Actor, actors } from './actors.ts'
-import type { SimulatedProcess } from './cluster/simulated-process.ts'
-import type { Simulation } from './simulation.ts'
+import type { Run } from './run.ts'
 import type { TermLife } from './term-life.ts'
 
 /**
  * Sees what runs in the terms of a process, apart from what Tenure itself keeps count of: each Term gets methods of its own that
  * note what is begun through it and what of it ends.
  */
-export function observeTerms(
-  simulation: Simulation,
-  process: SimulatedProcess,
-  lives: ReadonlyMap<string, TermLife>,
-): Extension {
+export function observeTerms(run: Run, lives: ReadonlyMap<string, TermLife>): Extension {
   return {
     name: 'observer',
     onTerm(term: Term) {
       const life = lives.get(term.lease)
-      if (life !== undefined && life.epoch === term.epoch) observe(simulation, { process, term: life }, term)
+      if (life !== undefined && life.epoch === term.epoch) observe(run, life, term)
       return () => {}
     },
   }
 }
 
-function observe(simulation: Simulation, actor: Actor & { readonly term: TermLife }, term: Term): void {
-  const life = actor.term
+function observe(run: Run, life: TermLife, term: Term): void {
+  const actor: Actor = { term: life }
   const spawn = term.spawn.bind(term)
   const sleep = term.sleep.bind(term)
   const defer = term.defer.bind(term)
@@ -32,7 +27,7 @@ function observe(simulation: Simulation, actor: Actor & { readonly term: TermLif
   const tracked = (name: string, work: () => unknown) => async () => {
     const task = `${term.controller}/${name}`
     life.taskBegan(task)
-    simulation.tell({ kind: 'task-began', term: life, task })
+    run.tell({ kind: 'task-began', term: life, task })
     try {
       return await actors.run(actor, work)
     } finally {
@@ -51,11 +46,11 @@ function observe(simulation: Simulation, actor: Actor & { readonly term: TermLif
         await sleep(delayMs)
       } finally {
         life.waitEnded(wait)
-        simulation.acted(life, 'woke up')
+        run.tell({ kind: 'acted', term: life, what: 'woke up' })
       }
     },
     // What the elector does about it is no work of the term.
-    stepDown: (options?: StepDownOptions): void => actors.run({ ...actor, term: undefined }, () => stepDown(options)),
+    stepDown: (options?: StepDownOptions): void => actors.run({ term: undefined }, () => stepDown(options)),
   }
   Object.assign(term, observed)
   for (const signal of [term.signal, term.hardSignal]) bindListeners(signal, actor)

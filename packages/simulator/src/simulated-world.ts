@@ -2,7 +2,7 @@ import type { Clock, Random, Timer } from '@tenure/core'
 import { actors } from './actors.ts'
 import type { ServerState } from './cluster/network.ts'
 import type { SimulatedProcess } from './cluster/simulated-process.ts'
-import type { Simulation } from './simulation.ts'
+import type { Cluster } from './cluster/cluster.ts'
 import type { TermLife } from './term-life.ts'
 import type { Entry } from './store/simulated-store.ts'
 
@@ -26,7 +26,7 @@ export interface GetOptions {
 const OPEN: ServerState = { downUntil: 0, admit: () => {} }
 
 /**
- * What a replica of a simulation has in place of the real world: a clock, chance, and a database over a network that may be late, lose
+ * What a replica of a cluster has in place of the real world: a clock, chance, and a database over a network that may be late, lose
  * things, or say them twice. Give it to your controllers instead of your own.
  */
 export class SimulatedWorld {
@@ -36,14 +36,14 @@ export class SimulatedWorld {
   readonly random: Random
   /** The identity that this process stands for election with. */
   readonly identity: string
-  readonly #simulation: Simulation
+  readonly #cluster: Cluster
   readonly #process: SimulatedProcess
 
-  constructor(simulation: Simulation, process: SimulatedProcess) {
-    this.#simulation = simulation
+  constructor(cluster: Cluster, process: SimulatedProcess) {
+    this.#cluster = cluster
     this.#process = process
     this.identity = process.identity
-    this.random = simulation.random
+    this.random = cluster.random
     this.clock = {
       now: () => process.now(),
       wallTime: () => process.wallTime(),
@@ -53,7 +53,7 @@ export class SimulatedWorld {
 
   /** Reads a key. @throws LockRequestError when no answer came in time or the server had none to give. */
   async get(key: string, { signal }: GetOptions = {}): Promise<Entry | undefined> {
-    const { store } = this.#simulation
+    const { store } = this.#cluster
     const entry = await this.#request(`get ${key}`, () => store.get(key), signal)
     this.#term()?.sawVersion(key, entry?.version ?? 0)
     return entry
@@ -64,7 +64,7 @@ export class SimulatedWorld {
    * `StaleVersionError`, the write may have happened.
    */
   async put(key: string, value: unknown, { epoch, ifVersion, signal }: PutOptions = {}): Promise<number> {
-    const { store } = this.#simulation
+    const { store } = this.#cluster
     const term = this.#term()
     const write = {
       key,
@@ -77,7 +77,7 @@ export class SimulatedWorld {
     }
     const stored = await this.#request(`put ${key}`, () => store.put(write), signal)
     term?.sawVersion(key, stored.version)
-    this.#simulation.tell({ kind: 'acknowledged', write: stored })
+    this.#cluster.tell({ kind: 'acknowledged', write: stored })
     return stored.version
   }
 
@@ -87,14 +87,14 @@ export class SimulatedWorld {
    * @throws StaleEpochError when a newer epoch was seen.
    */
   async raiseFence(epoch: bigint, { signal }: GetOptions = {}): Promise<void> {
-    const { store } = this.#simulation
+    const { store } = this.#cluster
     await this.#request(`raise the fence to ${epoch}`, () => store.raise(epoch), signal)
   }
 
   async #request<T>(what: string, apply: () => T, given: AbortSignal | undefined): Promise<T> {
-    const { network, timing } = this.#simulation
+    const { network, timing } = this.#cluster
     const term = this.#term()
-    if (term !== undefined) this.#simulation.acted(term, what)
+    if (term !== undefined) this.#cluster.tell({ kind: 'acted', term: term, what: what })
     term?.waitBegan(`request ${what}`)
     const ending = new AbortController()
     const timeout = this.#process.setTimer(timing.requestTimeoutMs, () => ending.abort(new Error(`${what} timed out`)))
@@ -127,7 +127,7 @@ export class SimulatedWorld {
     }
     const timer = this.#process.setTimer(delayMs, () => {
       settle()
-      if (actor.term !== undefined) this.#simulation.acted(actor.term, 'a timer fired')
+      if (actor.term !== undefined) this.#cluster.tell({ kind: 'acted', term: actor.term, what: 'a timer fired' })
       actors.run(actor, callback)
     })
     return {

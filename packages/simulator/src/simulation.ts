@@ -2,17 +2,18 @@ import type { Random, ResolvedTimingOptions } from '@tenure/core'
 import { Agenda } from './agenda.ts'
 import { KnownDeaths } from './cluster/known-deaths.ts'
 import { Network } from './cluster/network.ts'
+import type { Cluster } from './cluster/cluster.ts'
 import { SimulatedApiServer } from './cluster/simulated-api-server.ts'
+import type { SimulatedProcess } from './cluster/simulated-process.ts'
 import { SimulatedReplica } from './cluster/simulated-replica.ts'
-import { Weather } from './cluster/weather.ts'
+import { FaultInjector } from './cluster/fault-injector.ts'
 import type { Fact } from './fact.ts'
 import { type FaultKind, chooseFaults } from './faults.ts'
-import { judge, ORACLES } from './oracles/index.ts'
+import { ORACLES } from './oracles/index.ts'
 import { runTurns } from './run-turns.ts'
 import { seededRandom } from './seed.ts'
 import type { ResolvedSimulationOptions } from './simulation-options.ts'
 import { SimulatedStore } from './store/simulated-store.ts'
-import type { TermLife } from './term-life.ts'
 import { Trace } from './trace.ts'
 import type { OracleId, Violation } from './violation.ts'
 
@@ -25,7 +26,7 @@ export interface RunResult {
 }
 
 /** One run: true time, chance, the cluster, and the oracles that judge it. */
-export class Simulation {
+export class Simulation implements Cluster {
   readonly options: ResolvedSimulationOptions
   readonly random: Random
   readonly agenda: Agenda = new Agenda()
@@ -35,8 +36,7 @@ export class Simulation {
   readonly store: SimulatedStore
   readonly network: Network
   readonly replicas: readonly SimulatedReplica[]
-  readonly weather: Weather
-  readonly durationMs: number
+  readonly #faults: FaultInjector
   readonly violations: Violation[] = []
   /** True time: milliseconds since the run began. */
   now = 0
@@ -47,45 +47,38 @@ export class Simulation {
     this.options = options
     this.random = seededRandom(seed)
     this.trace = new Trace(isVerbose)
-    this.durationMs = options.durationMs
     this.server = new SimulatedApiServer(this)
-    this.deaths = new KnownDeaths(this)
+    this.deaths = new KnownDeaths(this, this.server)
     this.store = new SimulatedStore(this)
-    this.network = new Network(this)
-    this.weather = new Weather(this, options.faults ?? chooseFaults(this.random))
-    this.replicas = Array.from({ length: options.replicas }, (_, index) => new SimulatedReplica(this, index))
-    this.#judges = ORACLES.filter(({ id }) => options.oracles.includes(id)).map((oracle) => judge(oracle, this))
+    this.network = new Network(this, (process) => this.#faults.requestFault(process))
+    this.replicas = Array.from({ length: options.replicas }, (_, index) => new SimulatedReplica(this, options, index))
+    this.#faults = new FaultInjector(this, this, options.faults ?? chooseFaults(this.random))
+    this.#judges = ORACLES.filter(({ id }) => options.oracles.includes(id)).map((oracle) =>
+      oracle.judge(this, (message) => this.#violated(oracle.id, message)),
+    )
   }
 
   get timing(): ResolvedTimingOptions {
     return this.options.timing
   }
 
-  get lease(): string {
-    return this.options.lease.name
+  get isCalm(): boolean {
+    return this.#faults.isCalm
   }
 
-  get clockRateTolerance(): number {
-    return this.options.timing.clockRateTolerance
-  }
-
-  get calmMs(): number {
-    return this.options.calmMs
-  }
-
-  get stormMs(): number {
-    return this.options.stormMs
+  processOf(identity: string): SimulatedProcess | undefined {
+    return this.replicas.find(({ process }) => process?.identity === identity)?.process
   }
 
   /** Runs to the end, to the first violation, or until `isOver`. */
   async run(isOver: () => boolean): Promise<RunResult> {
-    this.weather.start()
+    this.#faults.start()
     for (const replica of this.replicas) this.agenda.add(this.random() * 3000, () => replica.boot())
     await runTurns(() => (isOver() ? undefined : this.#nextTurn()))
-    if (this.violations.length === 0) this.now = this.durationMs
+    if (this.violations.length === 0) this.now = this.options.durationMs
     if (this.violations.length === 0) this.tell({ kind: 'ended' })
-    const { violations, trace, terms, weather } = this
-    return { violations, trace, terms, coverage: weather.coverage }
+    const { violations, trace, terms } = this
+    return { violations, trace, terms, coverage: this.#faults.coverage }
   }
 
   /** Notes something for the trace. */
@@ -100,13 +93,8 @@ export class Simulation {
     for (const judge of this.#judges) judge(fact)
   }
 
-  /** Code of a term did something. */
-  acted(term: TermLife, what: string): void {
-    this.tell({ kind: 'acted', term, what })
-  }
-
   /** A rule is broken. The run ends here. */
-  violated(oracle: OracleId, message: string): void {
+  #violated(oracle: OracleId, message: string): void {
     this.violations.push({ oracle, at: this.now, message })
     this.say(oracle, `VIOLATED: ${message}`)
     this.trace.close()
@@ -114,7 +102,7 @@ export class Simulation {
 
   #nextTurn(): (() => void) | undefined {
     if (this.violations.length > 0) return undefined
-    const call = this.agenda.take(this.durationMs)
+    const call = this.agenda.take(this.options.durationMs)
     if (call === undefined) return undefined
     this.now = Math.max(this.now, call.dueAt)
     return call.run

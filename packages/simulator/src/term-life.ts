@@ -1,10 +1,10 @@
-import type { SimulatedProcess } from './cluster/simulated-process.ts'
+import type { ProcessLife } from './process-life.ts'
 
 /**
- * One term as the simulator sees it, beside what Tenure itself knows: what runs in it, and what still waits.
+ * One term as the simulator sees it, independent of what Tenure tracks: what runs in it, and what still waits.
  */
 export class TermLife {
-  readonly process: SimulatedProcess
+  readonly process: ProcessLife
   readonly lease: string
   readonly epoch: bigint
   /** Whether the candidacy has said that the term is over. */
@@ -13,7 +13,7 @@ export class TermLife {
   readonly #tasks = new Map<string, number>()
   readonly #waits = new Map<string, number>()
 
-  constructor(process: SimulatedProcess, lease: string, epoch: bigint) {
+  constructor(process: ProcessLife, lease: string, epoch: bigint) {
     this.process = process
     this.lease = lease
     this.epoch = epoch

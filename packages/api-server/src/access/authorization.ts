@@ -1,28 +1,10 @@
 import { ApiStatusError, forbidden } from '../objects/api-status.ts'
+import type { Attributes, ResourceAttributes } from './attributes.ts'
 import { ADMIN_GROUP, type AuthenticatedUser } from './authentication.ts'
 import { asJsonObject, asJsonObjects, asString, asStrings, type JsonObject } from '../objects/json-value.ts'
 import type { KubeObject } from '../objects/kube-object.ts'
 import type { RequestInfo } from '../http/request-info.ts'
 import type { Store } from '../storage/store.ts'
-
-/** What a user wants to do: with a resource, or with a path that is none. */
-export interface Attributes {
-  readonly user: AuthenticatedUser
-  readonly verb: string
-  readonly resource: ResourceAttributes | undefined
-  readonly path: string
-}
-
-/** The resource that a user wants to do something with. */
-interface ResourceAttributes {
-  readonly group: string
-  readonly resource: string
-  readonly subresource: string
-  /** Empty for all namespaces and for resources of the cluster. */
-  readonly namespace: string
-  /** Empty for a collection. */
-  readonly name: string
-}
 
 const RBAC = 'rbac.authorization.k8s.io'
 

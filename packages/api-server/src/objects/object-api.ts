@@ -14,7 +14,8 @@ import { assertNamespaceTakes, lacksNamespace } from './namespace-lifecycle.ts'
 import { formatTime } from './kube-time.ts'
 import { ObjectDeletion } from './object-deletion.ts'
 import { apiVersionOf, refOf, subjectOf, type ResourceDefinition } from '../resources/resource-definition.ts'
-import { readObject, type ReadOptions } from './read-object.ts'
+import type { ObjectRequest } from './object-request.ts'
+import { readObject } from './read-object.ts'
 import { namespaceResource } from '../resources/core-resources.ts'
 import type { ObjectRef, Store } from '../storage/store.ts'
 import { assertIdentity, assertNamespaceMatches, assertUid, assertVersion } from './write-preconditions.ts'
@@ -29,20 +30,6 @@ export interface ObjectApiParts {
   readonly createUid: () => string
   /** A write into a namespace that does not exist creates the namespace. @default false */
   readonly autoProvisionNamespaces?: boolean
-}
-
-/** One request about one object. */
-export interface ObjectRequest extends ReadOptions {
-  readonly definition: ResourceDefinition
-  /** Empty for resources of the cluster. */
-  readonly namespace: string
-  /** As in the path; empty for a POST. */
-  readonly name: string
-  readonly subresource: string
-  /** Who is named as the writer in `managedFields`. */
-  readonly manager: string
-  /** Go through everything, store nothing. */
-  readonly dryRun: boolean
 }
 
 /** What a write led to. */

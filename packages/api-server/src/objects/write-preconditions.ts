@@ -1,7 +1,7 @@
 import { ApiStatusError, badRequest, conflict, invalid } from './api-status.ts'
 import { invalidValue } from './field-causes.ts'
 import type { KubeObject, ObjectMeta } from './kube-object.ts'
-import type { ObjectRequest } from './object-api.ts'
+import type { ObjectRequest } from './object-request.ts'
 import { subjectOf, type ResourceDefinition } from '../resources/resource-definition.ts'
 import type { ObjectRef } from '../storage/store.ts'
 import { failedUidPrecondition } from './uid-precondition.ts'

@@ -1,4 +1,4 @@
-import type { Attributes } from '../access/authorization.ts'
+import type { Attributes } from '../access/attributes.ts'
 import { asJsonObject, asString, asStrings, type JsonObject } from '../objects/json-value.ts'
 import type { KubeObject } from '../objects/kube-object.ts'
 import { kindSchema } from './metadata-schema.ts'

@@ -13,7 +13,6 @@ import {
 import type { KubeObject } from '../objects/kube-object.ts'
 import { kindSchema, objectMeta } from './metadata-schema.ts'
 import { openObject, type ObjectSchema } from './object-schema.ts'
-import type { ResourceCatalog } from './resource-catalog.ts'
 import { defineResource, type ResourceDefinition, type WriteTarget } from './resource-definition.ts'
 import { ageOf } from '../tables/human-duration.ts'
 import { ageColumn, nameColumn, type TableColumn } from '../tables/table-column.ts'
@@ -106,8 +105,14 @@ function validateSchemas(versions: readonly JsonObject[]): FieldCause[] {
   })
 }
 
-/** Serves the resources of all definitions in the store, now and as they come and go, until the returned function is called. */
-export function serveCustomResources(store: Store, catalog: ResourceCatalog): () => void {
+/** Where the resources of definitions are served. */
+interface ServedResources {
+  add(definition: ResourceDefinition): void
+  remove(collection: string): void
+}
+
+/** Serves the resources of all definitions in the store, and follows their changes until the returned function is called. */
+export function serveCustomResources(store: Store, catalog: ServedResources): () => void {
   for (const definition of store.list(CRD_COLLECTION)) addTo(catalog, definition)
   return store.watch(CRD_COLLECTION, (event) => {
     const { collection } = namesOf(event.object)
@@ -123,7 +128,7 @@ export function serveCustomResources(store: Store, catalog: ResourceCatalog): ()
   })
 }
 
-function addTo(catalog: ResourceCatalog, definition: KubeObject): void {
+function addTo(catalog: ServedResources, definition: KubeObject): void {
   for (const version of asJsonObjects(asJsonObject(definition['spec'])['versions'])) {
     if (version['served'] === true) catalog.add(defineVersion(definition, version))
   }

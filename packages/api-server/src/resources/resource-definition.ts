@@ -1,6 +1,6 @@
 import type { FieldCause, StatusSubject } from '../objects/api-status.ts'
 import type { AuthenticatedUser } from '../access/authentication.ts'
-import type { Attributes } from '../access/authorization.ts'
+import type { Attributes } from '../access/attributes.ts'
 import { decodeObject, type Decoded } from '../objects/decode-object.ts'
 import type { JsonObject } from '../objects/json-value.ts'
 import type { KubeObject } from '../objects/kube-object.ts'

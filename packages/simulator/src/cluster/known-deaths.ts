@@ -1,6 +1,6 @@
 import type { HolderObserver, LockWatch } from '@tenure/core'
-import type { Simulation } from '../simulation.ts'
-import { latencyMs } from './network.ts'
+import type { Run } from '../run.ts'
+import { latencyMs, type ServerState } from './network.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 
 /**
@@ -8,18 +8,20 @@ import type { SimulatedProcess } from './simulated-process.ts'
  * never. Of a process that is suspended or cannot be reached it says nothing.
  */
 export class KnownDeaths {
-  readonly #simulation: Simulation
+  readonly #run: Run
+  readonly #server: ServerState
   readonly #dead = new Set<string>()
   /** Who wants to hear of which process. */
   readonly #observers = new Map<string, Set<() => void>>()
 
-  constructor(simulation: Simulation) {
-    this.#simulation = simulation
+  constructor(run: Run, server: ServerState) {
+    this.#run = run
+    this.#server = server
   }
 
   /** A process has ended: the cluster hears of it after a while, or never. */
   ended({ identity }: SimulatedProcess): void {
-    const { agenda, now, random, timing } = this.#simulation
+    const { agenda, now, random, timing } = this.#run
     const isNeverKnown = random() < 0.5
     const afterMs = timing.leaseDurationMs * random() ** 2
     if (isNeverKnown) return
@@ -35,8 +37,8 @@ export class KnownDeaths {
     this.#observers.set(identity, observers)
     let isClosed = false
     const tell = () => {
-      const { now, random, server } = this.#simulation
-      const reachableAt = Math.max(now, process.cutOffUntil, server.downUntil)
+      const { now, random } = this.#run
+      const reachableAt = Math.max(now, process.cutOffUntil, this.#server.downUntil)
       const deliver = () => {
         if (isClosed) return
         if (process.isCutOff) tell()

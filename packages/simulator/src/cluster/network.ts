@@ -1,6 +1,6 @@
 import { LockRequestError, textOf } from '@tenure/core'
 import type { RequestFault } from '../faults.ts'
-import type { Simulation } from '../simulation.ts'
+import type { Run } from '../run.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 
 /** A request from a process to a server. */
@@ -31,15 +31,18 @@ export function latencyMs(random: () => number): number {
 
 /** Carries requests to servers and answers back, late, twice or not at all. */
 export class Network {
-  readonly #simulation: Simulation
+  readonly #run: Run
+  readonly #faultOf: (process: SimulatedProcess) => RequestFault | undefined
 
-  constructor(simulation: Simulation) {
-    this.#simulation = simulation
+  /** `faultOf` says what goes wrong with a request that a process sends now. */
+  constructor(run: Run, faultOf: (process: SimulatedProcess) => RequestFault | undefined) {
+    this.#run = run
+    this.#faultOf = faultOf
   }
 
   /** Sends a request. The promise settles with its answer, or when `signal` aborts; it may never settle. */
   request<T>({ process, server, what, apply, signal }: NetworkRequest<T>): Promise<T> {
-    const simulation = this.#simulation
+    const run = this.#run
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     if (!process.isAlive) return promise
     const onAbort = () => reject(aborted(what, signal))
@@ -55,7 +58,7 @@ export class Network {
     this.#send(process, server, what, apply, (answer) =>
       settle(answer.kind === 'value' ? () => resolve(answer.value) : () => reject(answer.error)),
     )
-    if (simulation.trace.isVerbose) simulation.trace.show(simulation.now, process.identity, `sends: ${what}`)
+    if (run.trace.isVerbose) run.trace.show(run.now, process.identity, `sends: ${what}`)
     return promise
   }
 
@@ -66,18 +69,18 @@ export class Network {
     apply: () => T,
     answered: (answer: Answer<T>) => void,
   ): void {
-    const simulation = this.#simulation
-    const { random } = simulation
-    const fault = simulation.weather.requestFault(process)
-    if (fault !== undefined) simulation.say(process.identity, `${fault}: ${what}`)
+    const run = this.#run
+    const { random } = run
+    const fault = this.#faultOf(process)
+    if (fault !== undefined) run.say(process.identity, `${fault}: ${what}`)
     if (process.isCutOff || fault === 'lost-request') return
-    const there = delayMs(fault, simulation)
-    const back = delayMs(fault, simulation)
+    const there = delayMs(fault, run)
+    const back = delayMs(fault, run)
     const arrive = (after: number) =>
-      simulation.agenda.add(simulation.now + after, () => {
+      run.agenda.add(run.now + after, () => {
         const answer = this.#perform(process, server, what, apply, fault)
         if (fault === 'lost-answer') return
-        process.post(simulation.now + back, () => process.isCutOff || answered(answer), 'network')
+        process.post(run.now + back, () => process.isCutOff || answered(answer), 'network')
       })
     arrive(there)
     if (fault === 'duplicate') arrive(random() * 3 * there)
@@ -90,12 +93,12 @@ export class Network {
     apply: () => T,
     fault: RequestFault | undefined,
   ): Answer<T> {
-    const simulation = this.#simulation
-    simulation.trace.note(simulation.now, process.replica, 3)
+    const run = this.#run
+    run.trace.note(run.now, process.replica, 3)
     try {
-      if (simulation.now < server.downUntil) {
+      if (run.now < server.downUntil) {
         throw new LockRequestError(
-          simulation.random() < 0.5 ? 'unreachable' : 'unknown-outcome',
+          run.random() < 0.5 ? 'unreachable' : 'unknown-outcome',
           `${what}: the server is not there`,
         )
       }
@@ -103,17 +106,16 @@ export class Network {
       if (fault === 'conflict') throw new LockRequestError('conflict', `${what}: 409 Conflict`)
       if (fault === 'throttled') {
         throw new LockRequestError('throttled', `${what}: 429 Too Many Requests`, {
-          retryAfterMs: 1000 * Math.floor(simulation.random() * 3),
+          retryAfterMs: 1000 * Math.floor(run.random() * 3),
         })
       }
       if (fault === 'server-error') {
-        if (simulation.random() < 0.5) apply()
+        if (run.random() < 0.5) apply()
         throw new LockRequestError('unknown-outcome', `${what}: 500 Internal Server Error`)
       }
       return { kind: 'value', value: apply() }
     } catch (error) {
-      if (simulation.trace.isVerbose)
-        simulation.trace.show(simulation.now, process.identity, `is refused: ${textOf(error)}`)
+      if (run.trace.isVerbose) run.trace.show(run.now, process.identity, `is refused: ${textOf(error)}`)
       return { kind: 'error', error }
     }
   }
@@ -121,9 +123,9 @@ export class Network {
 
 type Answer<T> = { readonly kind: 'value'; readonly value: T } | { readonly kind: 'error'; readonly error: unknown }
 
-function delayMs(fault: RequestFault | undefined, simulation: Simulation): number {
-  const { random } = simulation
-  if (fault === 'slow-request' && random() < 0.7) return random() * 2 * simulation.timing.requestTimeoutMs
+function delayMs(fault: RequestFault | undefined, run: Run): number {
+  const { random } = run
+  if (fault === 'slow-request' && random() < 0.7) return random() * 2 * run.timing.requestTimeoutMs
   return latencyMs(random)
 }
 

@@ -1,6 +1,6 @@
 import { type KubeObject, type ObjectRef, Store, StoreConflictError } from '@tenure/api-server/store'
 import { type LeaseRecord, LockRequestError, type LockSnapshot, type PresentLease } from '@tenure/core'
-import type { Simulation } from '../simulation.ts'
+import type { Run } from '../run.ts'
 import type { ServerState } from './network.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 import { NAMESPACE, presentLease, storedLease } from './stored-lease.ts'
@@ -19,14 +19,14 @@ interface Backup {
 /** The API server of a run: the storage of the embedded one, and the refusals that come before it. */
 export class SimulatedApiServer implements ServerState {
   downUntil = 0
-  readonly #simulation: Simulation
+  readonly #run: Run
   #store = new Store({ historyLimit: 1 })
   #backups: readonly Backup[] = []
   readonly #refusals = new Map<SimulatedProcess, { readonly failure: 'unauthenticated' | 'forbidden'; until: number }>()
   readonly #breakWatches = new Set<(cause: Error) => void>()
 
-  constructor(simulation: Simulation) {
-    this.#simulation = simulation
+  constructor(run: Run) {
+    this.#run = run
     this.#keepBackups()
   }
 
@@ -62,7 +62,7 @@ export class SimulatedApiServer implements ServerState {
   edit(name: string): boolean {
     const stored = this.#store.get(refOf(name))
     if (stored === undefined) return false
-    const { random } = this.#simulation
+    const { random } = this.#run
     const { record } = presentLease(stored)
     const dice = random()
     const metadata = { ...stored.metadata, labels: { ...stored.metadata.labels, edited: String(random()) } }
@@ -83,7 +83,7 @@ export class SimulatedApiServer implements ServerState {
     if (stored === undefined) return false
     const { record } = presentLease(stored)
     const changes = [{ leaseDurationSeconds: 1 }, { leaseDurationSeconds: undefined }, { holderIdentity: '' }]
-    const change = changes[Math.floor(this.#simulation.random() * changes.length)]
+    const change = changes[Math.floor(this.#run.random() * changes.length)]
     this.#store.update(refOf(name), storedLease(name, { ...record, ...change }, stored))
     return true
   }
@@ -103,7 +103,7 @@ export class SimulatedApiServer implements ServerState {
 
   /** Goes away for `ms`. What it has stored stays. */
   restart(ms: number): void {
-    this.downUntil = this.#simulation.now + ms
+    this.downUntil = this.#run.now + ms
     for (const broken of this.#breakWatches) broken(new Error('the server went away'))
   }
 
@@ -112,10 +112,10 @@ export class SimulatedApiServer implements ServerState {
    * used again for other contents. Is gone for `ms`.
    */
   restoreBackup(ms: number): void {
-    const kept = Math.floor(this.#simulation.random() * this.#backups.length)
+    const kept = Math.floor(this.#run.random() * this.#backups.length)
     const backup = this.#backups[kept]
     if (backup === undefined) return
-    this.#simulation.say('server', `is restored from version ${this.#store.version} to ${backup.version}`)
+    this.#run.say('server', `is restored from version ${this.#store.version} to ${backup.version}`)
     this.#backups = this.#backups.slice(0, kept + 1)
     this.#store = new Store({ historyLimit: 1 })
     this.#store.restore(
@@ -135,7 +135,7 @@ export class SimulatedApiServer implements ServerState {
 
   /** Answers a process with 401 or 403 for `ms`. */
   refuse(process: SimulatedProcess, failure: 'unauthenticated' | 'forbidden', ms: number): void {
-    this.#refusals.set(process, { failure, until: this.#simulation.now + ms })
+    this.#refusals.set(process, { failure, until: this.#run.now + ms })
   }
 
   /** Is there again, and refuses nobody. */
@@ -146,7 +146,7 @@ export class SimulatedApiServer implements ServerState {
 
   admit(process: SimulatedProcess): void {
     const refusal = this.#refusals.get(process)
-    if (refusal === undefined || this.#simulation.now >= refusal.until) return
+    if (refusal === undefined || this.#run.now >= refusal.until) return
     throw new LockRequestError(refusal.failure, refusal.failure)
   }
 }

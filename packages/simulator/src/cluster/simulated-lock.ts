@@ -9,7 +9,7 @@ import type {
   LockWatch,
   PresentLease,
 } from '@tenure/core'
-import type { Simulation } from '../simulation.ts'
+import type { Cluster } from './cluster.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 import { SimulatedWatch } from './simulated-watch.ts'
 
@@ -18,12 +18,12 @@ export class SimulatedLock implements Lock {
   readonly description: string
   /** No two processes have an identity in common. */
   readonly processRef: string
-  readonly #simulation: Simulation
+  readonly #cluster: Cluster
   readonly #process: SimulatedProcess
   readonly #name: string
 
-  constructor(simulation: Simulation, process: SimulatedProcess, name: string) {
-    this.#simulation = simulation
+  constructor(cluster: Cluster, process: SimulatedProcess, name: string) {
+    this.#cluster = cluster
     this.#process = process
     this.#name = name
     this.processRef = process.identity
@@ -31,7 +31,7 @@ export class SimulatedLock implements Lock {
   }
 
   get({ signal }: LockRequestOptions): Promise<LockSnapshot> {
-    return this.#request('get lease', () => this.#simulation.server.read(this.#name), signal)
+    return this.#request('get lease', () => this.#cluster.server.read(this.#name), signal)
   }
 
   create(record: LeaseRecord, { signal }: LockRequestOptions): Promise<PresentLease> {
@@ -41,17 +41,17 @@ export class SimulatedLock implements Lock {
   update(base: PresentLease, record: LeaseRecord, { signal }: LockRequestOptions): Promise<PresentLease> {
     const { identity } = this.#process
     if (base.record.holderIdentity === identity && record.holderIdentity !== identity) {
-      this.#simulation.tell({ kind: 'lease-given-up', process: this.#process, lease: this.#name })
+      this.#cluster.tell({ kind: 'lease-given-up', process: this.#process, lease: this.#name })
     }
     return this.#write('update lease', record, base, signal)
   }
 
   watch(observer: LockObserver): LockWatch {
-    return new SimulatedWatch(this.#simulation, this.#process, this.#name, observer)
+    return new SimulatedWatch(this.#cluster, this.#process, this.#name, observer)
   }
 
   watchHolder({ processRef }: LeaseHolder, observer: HolderObserver): LockWatch {
-    return this.#simulation.deaths.watch(this.#process, processRef, observer)
+    return this.#cluster.deaths.watch(this.#process, processRef, observer)
   }
 
   async close(): Promise<void> {}
@@ -62,7 +62,7 @@ export class SimulatedLock implements Lock {
     base: PresentLease | undefined,
     signal: AbortSignal,
   ): Promise<PresentLease> {
-    const { server } = this.#simulation
+    const { server } = this.#cluster
     const sentAt = this.#process.now()
     const answer = nonceOf(record, ANSWER)
     if (answer !== undefined && !this.#process.answers.has(answer)) this.#process.answers.set(answer, sentAt)
@@ -79,11 +79,11 @@ export class SimulatedLock implements Lock {
    * not entitled any more.
    */
   #entitle(record: LeaseRecord, sentAt: number, base: PresentLease | undefined): void {
-    const { replicas, timing } = this.#simulation
+    const { timing } = this.#cluster
     const { holderIdentity, leaseDurationSeconds = 0 } = record
     const { identity } = this.#process
     if (base?.record.holderIdentity === identity && holderIdentity !== identity) this.#process.disentitle()
-    const holder = replicas.find(({ process }) => process?.identity === holderIdentity)?.process
+    const holder = this.#cluster.processOf(holderIdentity ?? '')
     if (holder === undefined) return
     const from = holder === this.#process ? sentAt : holder.answers.get(nonceOf(record, TRANSFER) ?? '')
     if (from === undefined) return
@@ -91,7 +91,7 @@ export class SimulatedLock implements Lock {
   }
 
   #request<T>(what: string, apply: () => T, signal: AbortSignal): Promise<T> {
-    const { network, server } = this.#simulation
+    const { network, server } = this.#cluster
     return network.request({ process: this.#process, server, what, apply, signal })
   }
 }

@@ -1,7 +1,19 @@
 import type { Clock, Random, Timer } from '@tenure/core'
 import { type Actor, actors } from '../actors.ts'
-import type { SimulatedWatch } from './simulated-watch.ts'
-import type { Simulation } from '../simulation.ts'
+import type { ProcessLife } from '../process-life.ts'
+import type { Run } from '../run.ts'
+
+/** A watch that a process has open, as faults see it. */
+export interface ProcessWatch {
+  /** Breaks the connection; the process notices within `noticeMs`. */
+  break(cause: Error, noticeMs: number): void
+  /** Reports nothing for a while, then breaks. */
+  goDeaf(ms: number): void
+  /** Reports late until `ms` from now. */
+  delay(ms: number): void
+  /** Ends every disturbance. */
+  heal(): void
+}
 
 /** When a process was suspended, by its own clock. */
 interface Suspension {
@@ -36,18 +48,18 @@ interface PendingTimer {
  * 2. What comes while it is suspended happens when it goes on.
  * 3. Its timers are as Node's are: up to a millisecond early, and a little late.
  */
-export class SimulatedProcess implements Clock {
+export class SimulatedProcess implements Clock, ProcessLife {
   readonly replica: number
   readonly identity: string
   readonly actor: Actor
   /** The watches that the process has open. */
-  readonly watches: Set<SimulatedWatch> = new Set()
+  readonly watches: Set<ProcessWatch> = new Set()
   isAlive = true
   /** While this lies in the future, nothing of the process gets to any server, nor the other way round. */
   cutOffUntil = 0
   /** The nonces of its answers to offers, and when it first sent each of them. */
   readonly answers: Map<string, number> = new Map()
-  readonly #simulation: Simulation
+  readonly #run: Run
   readonly #missed: Missed[] = []
   readonly #timers = new Set<PendingTimer>()
   #rate: number
@@ -64,20 +76,20 @@ export class SimulatedProcess implements Clock {
   /** When it ends its term by its own account: earlier, where it has not heard of a write, or does not count it. */
   #leadsUntil = 0
 
-  constructor(simulation: Simulation, { replica, identity }: { readonly replica: number; readonly identity: string }) {
-    this.#simulation = simulation
+  constructor(run: Run, { replica, identity }: { readonly replica: number; readonly identity: string }) {
+    this.#run = run
     this.replica = replica
     this.identity = identity
-    this.actor = { process: this, term: undefined }
-    const { random } = simulation
-    this.#rate = randomRate(random, simulation.clockRateTolerance)
-    this.#baseTrue = simulation.now
+    this.actor = { term: undefined }
+    const { random } = run
+    this.#rate = randomRate(random, run.timing.clockRateTolerance)
+    this.#baseTrue = run.now
     this.#baseLocal = random() * 1e6
-    this.#wallOffset = Date.UTC(2026, 0, 1) + (random() - 0.5) * 60_000 - this.#baseLocal + simulation.now
+    this.#wallOffset = Date.UTC(2026, 0, 1) + (random() - 0.5) * 60_000 - this.#baseLocal + run.now
   }
 
   now(): number {
-    return this.#localAt(this.#simulation.now)
+    return this.#localAt(this.#run.now)
   }
 
   wallTime(): number {
@@ -85,7 +97,7 @@ export class SimulatedProcess implements Clock {
   }
 
   setTimer(delayMs: number, callback: () => void): Timer {
-    const { random } = this.#simulation
+    const { random } = this.#run
     const jitterMs = random() < 0.05 ? -random() : random() * 0.5
     const pending: PendingTimer = {
       dueAt: this.now() + Math.max(0, delayMs),
@@ -108,12 +120,12 @@ export class SimulatedProcess implements Clock {
 
   /** Whether nothing gets from or to the process now. */
   get isCutOff(): boolean {
-    return this.#simulation.now < this.cutOffUntil
+    return this.#run.now < this.cutOffUntil
   }
 
   /** Makes `run` happen in the process at a moment of true time. */
   post(dueAt: number, run: () => void, source: 'timer' | 'network'): Timer {
-    let call = this.#simulation.agenda.add(dueAt, () => turn())
+    let call = this.#run.agenda.add(dueAt, () => turn())
     let isCancelled = false
     const turn = () => {
       if (!this.isAlive || isCancelled) return
@@ -121,12 +133,12 @@ export class SimulatedProcess implements Clock {
         this.#missed.push({
           source,
           happen: () => {
-            call = this.#simulation.agenda.add(this.#simulation.now, turn)
+            call = this.#run.agenda.add(this.#run.now, turn)
           },
         })
         return
       }
-      this.#simulation.trace.note(this.#simulation.now, this.replica, source === 'timer' ? 1 : 2)
+      this.#run.trace.note(this.#run.now, this.replica, source === 'timer' ? 1 : 2)
       actors.run(this.actor, run)
     }
     return {
@@ -145,7 +157,7 @@ export class SimulatedProcess implements Clock {
 
   /** Lets the process stand still. When a stall ends, what came in is handled before the timers that are due. */
   suspend(ms: number, kind: StandstillKind): void {
-    const { now, agenda } = this.#simulation
+    const { now, agenda } = this.#run
     const until = Math.max(this.#suspendedUntil, now + ms)
     if (this.#suspendedFrom === undefined) this.#suspendedFrom = this.now()
     this.#standstill = kind
@@ -156,16 +168,16 @@ export class SimulatedProcess implements Clock {
   /** Ends the suspension now. */
   resume(): void {
     if (this.#suspendedFrom === undefined) return
-    this.#suspendedUntil = this.#simulation.now
+    this.#suspendedUntil = this.#run.now
     this.#goOn(this.#suspendedUntil)
   }
 
   /** Lets the clock go at another rate from now on; timers follow the clock. */
   changeRate(): void {
     const local = this.now()
-    this.#baseTrue = this.#simulation.now
+    this.#baseTrue = this.#run.now
     this.#baseLocal = local
-    this.#rate = randomRate(this.#simulation.random, this.#simulation.clockRateTolerance)
+    this.#rate = randomRate(this.#run.random, this.#run.timing.clockRateTolerance)
     for (const pending of this.#timers) {
       pending.timer?.cancel()
       this.#schedule(pending)
@@ -204,7 +216,7 @@ export class SimulatedProcess implements Clock {
 
   /** Until when a process that went on after a suspension may still be ending what should have ended within it. */
   get #graceUntil(): number {
-    return this.#excusedUntil + this.#simulation.timing.abortGraceMs
+    return this.#excusedUntil + this.#run.timing.abortGraceMs
   }
 
   #goOn(until: number): void {
@@ -230,7 +242,7 @@ export class SimulatedProcess implements Clock {
       pending.dueAt += ms
       this.#schedule(pending)
     }
-    const { now, random } = this.#simulation
+    const { now, random } = this.#run
     const tell = (): void => {
       for (const listener of this.#suspensionListeners) listener()
     }
@@ -238,7 +250,7 @@ export class SimulatedProcess implements Clock {
   }
 
   #schedule(pending: PendingTimer): void {
-    const { now } = this.#simulation
+    const { now } = this.#run
     const dueAt = now + Math.max(0, (pending.dueAt - this.now()) / this.#rate + pending.jitterMs)
     pending.timer = this.post(dueAt, pending.fire, 'timer')
   }

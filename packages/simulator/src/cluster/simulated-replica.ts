@@ -1,5 +1,6 @@
 import { type CandidacyEvent, Manager, type StepDownOptions, textOf } from '@tenure/core'
-import type { Simulation } from '../simulation.ts'
+import type { Cluster } from './cluster.ts'
+import type { ResolvedSimulationOptions } from '../simulation-options.ts'
 import { TermLife } from '../term-life.ts'
 import { observeTerms } from '../observe-terms.ts'
 import { SimulatedLock } from './simulated-lock.ts'
@@ -13,13 +14,15 @@ const LONGEST_ABSENCE_MS = 10_000
 export class SimulatedReplica {
   readonly index: number
   process: SimulatedProcess | undefined
-  readonly #simulation: Simulation
+  readonly #cluster: Cluster
+  readonly #options: ResolvedSimulationOptions
   #manager: Manager | undefined
   #starts = 0
   #isReturning = false
 
-  constructor(simulation: Simulation, index: number) {
-    this.#simulation = simulation
+  constructor(cluster: Cluster, options: ResolvedSimulationOptions, index: number) {
+    this.#cluster = cluster
+    this.#options = options
     this.index = index
   }
 
@@ -34,29 +37,29 @@ export class SimulatedReplica {
 
   /** Starts a process, under an identity that was never used. */
   boot(): void {
-    const simulation = this.#simulation
+    const cluster = this.#cluster
     this.#isReturning = false
     this.#starts += 1
-    const process = new SimulatedProcess(simulation, {
+    const process = new SimulatedProcess(cluster, {
       replica: this.index,
       identity: `${this.name}-${this.#starts}`,
     })
     this.process = process
-    simulation.say(process.identity, 'starts')
-    process.post(simulation.now, () => this.#startManager(process), 'network')
+    cluster.say(process.identity, 'starts')
+    process.post(cluster.now, () => this.#startManager(process), 'network')
   }
 
   /** Ends the process as it is. Another one starts after a while. */
   crash(why: string): void {
     const { process } = this
     if (process === undefined) return
-    this.#simulation.say(process.identity, why)
+    this.#cluster.say(process.identity, why)
     process.isAlive = false
     this.process = undefined
     this.#manager = undefined
-    this.#simulation.tell({ kind: 'process-ended', process })
-    this.#simulation.deaths.ended(process)
-    this.#returnIn(this.#simulation.random() * LONGEST_ABSENCE_MS)
+    this.#cluster.tell({ kind: 'process-ended', process })
+    this.#cluster.deaths.ended(process)
+    this.#returnIn(this.#cluster.random() * LONGEST_ABSENCE_MS)
   }
 
   /** Tells the replica to stop; it ends when it has, and starts again. */
@@ -80,32 +83,32 @@ export class SimulatedReplica {
   }
 
   #post(run: () => void): void {
-    this.process?.post(this.#simulation.now, run, 'network')
+    this.process?.post(this.#cluster.now, run, 'network')
   }
 
   #returnIn(ms: number): void {
     if (this.#isReturning) return
     this.#isReturning = true
-    const { agenda, now } = this.#simulation
+    const { agenda, now } = this.#cluster
     agenda.add(now + ms, () => this.boot())
   }
 
   #startManager(process: SimulatedProcess): void {
-    const simulation = this.#simulation
-    const { options } = simulation
+    const cluster = this.#cluster
+    const options = this.#options
     const lives = new Map<string, TermLife>()
     const manager = new Manager({
       ...options.manager,
       identity: process.identity,
       lease: options.lease,
-      createLock: ({ name }) => new SimulatedLock(simulation, process, name),
+      createLock: ({ name }) => new SimulatedLock(cluster, process, name),
       terminate: (error) => this.#ended(process, `is terminated: ${error.message}`),
       clock: process,
-      random: simulation.random,
+      random: cluster.random,
     })
-    this.#manager = manager.use(observeTerms(simulation, process, lives))
+    this.#manager = manager.use(observeTerms(cluster, lives))
     manager.on((event) => this.#heard(process, lives, event))
-    const world = new SimulatedWorld(simulation, process)
+    const world = new SimulatedWorld(cluster, process)
     for (const factory of options.controllers) manager.register(() => factory(world))
     manager.start().then(
       () => this.#ended(process, 'has stopped'),
@@ -118,35 +121,35 @@ export class SimulatedReplica {
   }
 
   #heard(process: SimulatedProcess, lives: Map<string, TermLife>, event: CandidacyEvent): void {
-    const simulation = this.#simulation
+    const cluster = this.#cluster
     switch (event.kind) {
       case 'term-began': {
         const term = new TermLife(process, event.lease, event.epoch)
         lives.set(event.lease, term)
         process.leadsFor(0)
-        simulation.say(process.identity, `begins term ${event.epoch}`)
-        simulation.tell({ kind: 'term-began', term })
+        cluster.say(process.identity, `begins term ${event.epoch}`)
+        cluster.tell({ kind: 'term-began', term })
         break
       }
       case 'term-ending':
-        simulation.say(process.identity, `ends term ${event.epoch}: ${event.reason}`)
+        cluster.say(process.identity, `ends term ${event.epoch}: ${event.reason}`)
         break
       case 'term-over': {
         const term = lives.get(event.lease)
-        simulation.say(process.identity, `term ${event.epoch} is over: ${event.outcome}`)
+        cluster.say(process.identity, `term ${event.epoch} is over: ${event.outcome}`)
         if (term === undefined || term.epoch !== event.epoch) break
         term.isOver = true
-        simulation.tell({ kind: 'term-over', term })
+        cluster.tell({ kind: 'term-over', term })
         break
       }
       case 'state':
-        if (simulation.trace.isVerbose) simulation.trace.show(simulation.now, process.identity, `is ${event.to.kind}`)
+        if (cluster.trace.isVerbose) cluster.trace.show(cluster.now, process.identity, `is ${event.to.kind}`)
         break
       case 'controller-failed':
-        simulation.say(process.identity, `controller ${event.controller} failed: ${textOf(event.error)}`)
+        cluster.say(process.identity, `controller ${event.controller} failed: ${textOf(event.error)}`)
         break
       case 'wedged':
-        simulation.say(process.identity, `is wedged: ${event.tasks.map((task) => task.name).join(', ')}`)
+        cluster.say(process.identity, `is wedged: ${event.tasks.map((task) => task.name).join(', ')}`)
         break
       case 'renewed':
         process.leadsFor(event.remainingMs)

@@ -1,5 +1,5 @@
 import type { LockObserver, LockSnapshot, LockWatch } from '@tenure/core'
-import type { Simulation } from '../simulation.ts'
+import type { Cluster } from './cluster.ts'
 import { latencyMs } from './network.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 
@@ -14,7 +14,7 @@ const RECONNECT_MS = 1000
  * breaks; then connects again.
  */
 export class SimulatedWatch implements LockWatch {
-  readonly #simulation: Simulation
+  readonly #cluster: Cluster
   readonly #process: SimulatedProcess
   readonly #lease: string
   readonly #observer: LockObserver
@@ -26,8 +26,8 @@ export class SimulatedWatch implements LockWatch {
   #lateUntil = 0
   #isDeaf = false
 
-  constructor(simulation: Simulation, process: SimulatedProcess, lease: string, observer: LockObserver) {
-    this.#simulation = simulation
+  constructor(cluster: Cluster, process: SimulatedProcess, lease: string, observer: LockObserver) {
+    this.#cluster = cluster
     this.#process = process
     this.#lease = lease
     this.#observer = observer
@@ -50,7 +50,7 @@ export class SimulatedWatch implements LockWatch {
     this.#later(noticeMs, () => {
       if (connection !== this.#connection) return
       this.#observer.down(cause)
-      this.#connectIn(this.#simulation.random() * RECONNECT_MS)
+      this.#connectIn(this.#cluster.random() * RECONNECT_MS)
     })
   }
 
@@ -65,7 +65,7 @@ export class SimulatedWatch implements LockWatch {
 
   /** Reports late until `ms` from now. */
   delay(ms: number): void {
-    this.#lateUntil = this.#simulation.now + ms
+    this.#lateUntil = this.#cluster.now + ms
   }
 
   /** The connection works again; one that is broken by now stays broken. */
@@ -75,10 +75,10 @@ export class SimulatedWatch implements LockWatch {
 
   #connectIn(ms: number): void {
     const connection = ++this.#connection
-    const { random } = this.#simulation
+    const { random } = this.#cluster
     this.#later(ms + latencyMs(random), () => {
       if (connection !== this.#connection || this.#isClosed) return
-      if (this.#process.isCutOff || this.#simulation.now < this.#simulation.server.downUntil) {
+      if (this.#process.isCutOff || this.#cluster.now < this.#cluster.server.downUntil) {
         this.#connectIn((0.5 + random()) * RECONNECT_MS)
         return
       }
@@ -87,10 +87,10 @@ export class SimulatedWatch implements LockWatch {
   }
 
   #connect(connection: number): void {
-    const { server, random } = this.#simulation
+    const { server, random } = this.#cluster
     this.#isDeaf = false
     this.#report(server.read(this.#lease), connection)
-    this.#later(this.#deliveredAt - this.#simulation.now, () => {
+    this.#later(this.#deliveredAt - this.#cluster.now, () => {
       if (connection === this.#connection && !this.#isClosed) this.#observer.up()
     })
     this.#disconnect = server.watch(
@@ -102,7 +102,7 @@ export class SimulatedWatch implements LockWatch {
 
   /** Events of one connection arrive in order. */
   #report(snapshot: LockSnapshot, connection: number): void {
-    const { now, random } = this.#simulation
+    const { now, random } = this.#cluster
     if (this.#isDeaf) return
     const lateMs = now < this.#lateUntil ? random() * (this.#lateUntil - now) : 0
     this.#deliveredAt = Math.max(this.#deliveredAt, now + lateMs + latencyMs(random))
@@ -114,13 +114,13 @@ export class SimulatedWatch implements LockWatch {
   #receive(snapshot: LockSnapshot): void {
     if (this.#process.isCutOff) {
       // What a cut connection loses is never seen on it: it is found broken, and what was missed comes with the next one.
-      this.goDeaf(this.#simulation.random() * LONGEST_SILENCE_MS)
+      this.goDeaf(this.#cluster.random() * LONGEST_SILENCE_MS)
       return
     }
     this.#observer.changed(snapshot)
   }
 
   #later(ms: number, run: () => void): void {
-    this.#process.post(this.#simulation.now + ms, run, 'network')
+    this.#process.post(this.#cluster.now + ms, run, 'network')
   }
 }

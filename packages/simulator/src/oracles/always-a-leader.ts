@@ -1,4 +1,4 @@
-import type { Simulation } from '../simulation.ts'
+import type { Run } from '../run.ts'
 import type { TermLife } from '../term-life.ts'
 import type { Oracle } from './oracle.ts'
 
@@ -6,42 +6,42 @@ import type { Oracle } from './oracle.ts'
 export const alwaysALeader: Oracle = {
   id: 'O5',
   rule: 'In undisturbed time there is a leader at work within a bounded time.',
-  sit(simulation, violated) {
+  judge(run, violated) {
     const terms = new Set<TermLife>()
     /** Since when nobody leads although nothing disturbs. */
     let since: number | undefined
-    const boundMs = longestVacancyMs(simulation)
-    const judge = () => {
-      if (since === undefined || simulation.now - since <= boundMs) return
-      violated(`nobody has led for ${Math.round(simulation.now - since)} ms of undisturbed time, more than ${boundMs}`)
+    const boundMs = longestVacancyMs(run)
+    const judgeVacancy = () => {
+      if (since === undefined || run.now - since <= boundMs) return
+      violated(`nobody has led for ${Math.round(run.now - since)} ms of undisturbed time, more than ${boundMs}`)
       since = undefined
     }
     return (fact) => {
       switch (fact.kind) {
         case 'calm':
-          since = isLed(terms) ? undefined : simulation.now
+          since = isLed(terms) ? undefined : run.now
           break
         case 'disturbed':
-          judge()
+          judgeVacancy()
           since = undefined
           break
         case 'term-began':
           terms.add(fact.term)
           break
         case 'task-began':
-          judge()
+          judgeVacancy()
           since = undefined
           break
         case 'term-over':
           terms.delete(fact.term)
-          if (simulation.weather.isCalm && !isLed(terms)) since = simulation.now
+          if (run.isCalm && !isLed(terms)) since = run.now
           break
         case 'process-ended':
           for (const term of terms) if (term.process === fact.process) terms.delete(term)
-          if (simulation.weather.isCalm && !isLed(terms)) since ??= simulation.now
+          if (run.isCalm && !isLed(terms)) since ??= run.now
           break
         case 'ended':
-          judge()
+          judgeVacancy()
           break
         default:
       }
@@ -58,7 +58,7 @@ function isLed(terms: ReadonlySet<TermLife>): boolean {
  * The lease has to run out, twice where it was deleted (its successor is held for as long before anybody acts); a request may have
  * just been sent; and whoever left the lease on purpose keeps away from it for a while. All of it on the slowest clock.
  */
-function longestVacancyMs({ timing }: Simulation): number {
+function longestVacancyMs({ timing }: Run): number {
   const { leaseDurationMs, requestTimeoutMs, retryPeriodMs, clockRateTolerance } = timing
   const ms = 2 * leaseDurationMs + 2 * requestTimeoutMs + 6 * retryPeriodMs
   return Math.round(ms * (1 + clockRateTolerance))

@@ -5,7 +5,7 @@ import type { Oracle } from './oracle.ts'
 export const epochsGrow: Oracle = {
   id: 'O6',
   rule: 'Every term of a lease has a greater epoch than all before it.',
-  sit(_simulation, violated) {
+  judge(_run, violated) {
     let last: TermLife | undefined
     return (fact) => {
       if (fact.kind !== 'term-began') return

@@ -1,5 +1,3 @@
-import type { Fact } from '../fact.ts'
-import type { Simulation } from '../simulation.ts'
 import { alwaysALeader } from './always-a-leader.ts'
 import { epochsGrow } from './epochs-grow.ts'
 import { nothingLeft } from './nothing-left.ts'
@@ -19,8 +17,3 @@ export const ORACLES: readonly Oracle[] = [
   epochsGrow,
   nothingLeft,
 ]
-
-/** Lets an oracle judge a run. */
-export function judge(oracle: Oracle, simulation: Simulation): (fact: Fact) => void {
-  return oracle.sit(simulation, (message) => simulation.violated(oracle.id, message))
-}

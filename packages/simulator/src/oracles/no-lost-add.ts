@@ -8,7 +8,7 @@ import type { Oracle } from './oracle.ts'
 export const noLostAdd: Oracle = {
   id: 'O4',
   rule: 'No acknowledged write is lost to a writer that has read an older version.',
-  sit(_simulation, violated) {
+  judge(_run, violated) {
     const keys = new Map<string, Ledger>()
     const ledgerOf = (key: string) => {
       const ledger = keys.get(key) ?? { unsettled: new Map(), acknowledged: new Set(), last: undefined }

@@ -1,4 +1,4 @@
-import type { SimulatedProcess } from '../cluster/simulated-process.ts'
+import type { ProcessLife } from '../process-life.ts'
 import type { TermLife } from '../term-life.ts'
 import type { Oracle } from './oracle.ts'
 
@@ -6,8 +6,8 @@ import type { Oracle } from './oracle.ts'
 export const nothingLeft: Oracle = {
   id: 'O7',
   rule: 'Nothing of a term is left when it is over and the next one begins.',
-  sit(_simulation, violated) {
-    const past = new Map<SimulatedProcess, Set<TermLife>>()
+  judge(_run, violated) {
+    const past = new Map<ProcessLife, Set<TermLife>>()
     return (fact) => {
       switch (fact.kind) {
         case 'term-began': {

@@ -8,7 +8,7 @@ import type { Oracle } from './oracle.ts'
 export const oneTermAtATime: Oracle = {
   id: 'O1',
   rule: 'No two terms of a lease run at one instant.',
-  sit(simulation, violated) {
+  judge(_run, violated) {
     const running = new Set<TermLife>()
     const overlaps = (term: TermLife, what: string) => {
       for (const other of running) {

@@ -1,5 +1,5 @@
 import type { Fact } from '../fact.ts'
-import type { Simulation } from '../simulation.ts'
+import type { Run } from '../run.ts'
 import type { OracleId } from '../violation.ts'
 
 /** A rule that every run is judged by. */
@@ -8,5 +8,5 @@ export interface Oracle {
   /** What has to be true, in one sentence. */
   readonly rule: string
   /** Begins to judge a run; `violated` tells that the rule is broken. */
-  readonly sit: (simulation: Simulation, violated: (message: string) => void) => (fact: Fact) => void
+  readonly judge: (run: Run, violated: (message: string) => void) => (fact: Fact) => void
 }

@@ -5,7 +5,7 @@ import type { Oracle } from './oracle.ts'
 export const releaseWhenEmpty: Oracle = {
   id: 'O3',
   rule: 'A lease is released or handed on only when no task of the term is left.',
-  sit(_simulation, violated) {
+  judge(_run, violated) {
     const terms = new Set<TermLife>()
     return (fact) => {
       switch (fact.kind) {

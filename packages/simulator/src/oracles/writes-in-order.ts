@@ -5,7 +5,7 @@ import type { Oracle } from './oracle.ts'
 export const writesInOrder: Oracle = {
   id: 'O2',
   rule: 'Once a term has written a key, no write of an earlier term is accepted for it.',
-  sit(_simulation, violated) {
+  judge(_run, violated) {
     const newest = new Map<string, StoreWrite>()
     return (fact) => {
       if (fact.kind !== 'stored' || fact.write.term === undefined) return

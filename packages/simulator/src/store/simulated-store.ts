@@ -1,5 +1,5 @@
 import { TenureError } from '@tenure/core'
-import type { Simulation } from '../simulation.ts'
+import type { Run } from '../run.ts'
 import type { StoreWrite } from './store-write.ts'
 
 /** A write was refused because the store has seen a newer epoch. */
@@ -29,13 +29,13 @@ export interface Entry {
 
 /** The database of a run: keys and values, one version counter, and one fence that only rises. */
 export class SimulatedStore {
-  readonly #simulation: Simulation
+  readonly #run: Run
   readonly #entries = new Map<string, Entry>()
   #version = 0
   #fence = 0n
 
-  constructor(simulation: Simulation) {
-    this.#simulation = simulation
+  constructor(run: Run) {
+    this.#run = run
   }
 
   /** The value of a key. Values are frozen copies. */
@@ -58,7 +58,7 @@ export class SimulatedStore {
     this.#version += 1
     this.#entries.set(key, { value, version: this.#version })
     const stored: StoreWrite = { ...write, version: this.#version, replaced }
-    this.#simulation.tell({ kind: 'stored', write: stored })
+    this.#run.tell({ kind: 'stored', write: stored })
     return stored
   }
 }

@@ -6,28 +6,37 @@ import {
   type Incident,
   type RequestFault,
 } from '../faults.ts'
-import type { Simulation } from '../simulation.ts'
+import type { Cluster } from './cluster.ts'
+import type { ResolvedSimulationOptions } from '../simulation-options.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 import type { SimulatedReplica } from './simulated-replica.ts'
+
+/** Whom the faults happen to, and for how long. */
+interface Fleet {
+  readonly replicas: readonly SimulatedReplica[]
+  readonly options: ResolvedSimulationOptions
+}
 
 const HOUR_MS = 3_600_000
 
 /**
  * What goes wrong, and when: disturbed times take turns with calm ones, in which everything is whole again. A run ends calm.
  */
-export class Weather {
+export class FaultInjector {
   /** How often each fault happened to a replica in each state. */
   readonly coverage: Map<FaultKind, Map<string, number>> = new Map()
   isCalm = true
-  readonly #simulation: Simulation
+  readonly #cluster: Cluster
+  readonly #fleet: Fleet
   readonly #requestFaults: readonly (readonly [RequestFault, number])[]
   readonly #requestFaultRate: number
   /** The incidents that can happen, and how many there are in a disturbed millisecond. */
   readonly #incidents: readonly (readonly [Incident, number])[]
   readonly #incidentRate: number
 
-  constructor(simulation: Simulation, rates: FaultRates) {
-    this.#simulation = simulation
+  constructor(cluster: Cluster, fleet: Fleet, rates: FaultRates) {
+    this.#cluster = cluster
+    this.#fleet = fleet
     this.#requestFaults = ratesOf(REQUEST_FAULTS, rates)
     this.#requestFaultRate = Math.min(1, total(this.#requestFaults))
     this.#incidents = ratesOf(INCIDENTS, rates)
@@ -36,7 +45,8 @@ export class Weather {
 
   /** Plans disturbed and calm times until the end. */
   start(): void {
-    const { durationMs, calmMs, stormMs, random, agenda } = this.#simulation
+    const { random, agenda } = this.#cluster
+    const { durationMs, calmMs, stormMs } = this.#fleet.options
     if (this.#requestFaultRate === 0 && this.#incidentRate === 0) {
       this.#clear()
       return
@@ -53,13 +63,13 @@ export class Weather {
 
   /** What goes wrong with a request that is sent now. */
   requestFault(process: SimulatedProcess): RequestFault | undefined {
-    const { random } = this.#simulation
+    const { random } = this.#cluster
     if (this.isCalm || this.#requestFaultRate === 0) return undefined
     let dice = random()
     if (dice >= this.#requestFaultRate) return undefined
     for (const [kind, rate] of this.#requestFaults) {
       if (dice < rate) {
-        this.#count(kind, this.#simulation.replicas[process.replica])
+        this.#count(kind, this.#fleet.replicas[process.replica])
         return kind
       }
       dice -= rate
@@ -69,22 +79,22 @@ export class Weather {
 
   #disturb(until: number): void {
     this.isCalm = false
-    this.#simulation.say('weather', 'disturbed')
-    this.#simulation.tell({ kind: 'disturbed' })
+    this.#cluster.say('weather', 'disturbed')
+    this.#cluster.tell({ kind: 'disturbed' })
     this.#planIncident(until)
   }
 
   #clear(): void {
-    const simulation = this.#simulation
+    const cluster = this.#cluster
     this.isCalm = true
-    simulation.say('weather', 'calm')
-    simulation.server.heal()
-    for (const replica of simulation.replicas) replica.heal()
-    simulation.tell({ kind: 'calm' })
+    cluster.say('weather', 'calm')
+    cluster.server.heal()
+    for (const replica of this.#fleet.replicas) replica.heal()
+    cluster.tell({ kind: 'calm' })
   }
 
   #planIncident(until: number): void {
-    const { agenda, now, random } = this.#simulation
+    const { agenda, now, random } = this.#cluster
     if (this.#incidentRate === 0) return
     const at = now - Math.log(1 - random()) / this.#incidentRate
     if (at >= until) return
@@ -95,7 +105,7 @@ export class Weather {
   }
 
   #pickIncident(): Incident {
-    let dice = this.#simulation.random() * total(this.#incidents)
+    let dice = this.#cluster.random() * total(this.#incidents)
     for (const [kind, rate] of this.#incidents) {
       if (dice < rate) return kind
       dice -= rate
@@ -104,21 +114,23 @@ export class Weather {
   }
 
   #happen(kind: Incident): void {
-    const simulation = this.#simulation
-    const { random, replicas, server, lease } = simulation
+    const cluster = this.#cluster
+    const { random, server } = cluster
+    const { replicas, options } = this.#fleet
+    const lease = options.lease.name
     const replica = replicas[Math.floor(random() * replicas.length)]
     const process = replica?.process
     if (replica === undefined || process === undefined) return
     this.#count(kind, replica)
     const ms = random()
-    simulation.say(process.identity, kind)
+    cluster.say(process.identity, kind)
     switch (kind) {
       case 'unauthenticated':
       case 'forbidden':
         server.refuse(process, kind, ms * 30_000)
         break
       case 'partition':
-        process.cutOffUntil = Math.max(process.cutOffUntil, simulation.now + ms * 40_000)
+        process.cutOffUntil = Math.max(process.cutOffUntil, cluster.now + ms * 40_000)
         break
       case 'watch-reset':
         for (const watch of process.watches) watch.break(new Error('reset'), ms * 100)
@@ -178,8 +190,8 @@ export class Weather {
 
   /** To another replica, as it is now: it may be down, or its process may end before it could take over. */
   #handOver(replica: SimulatedReplica, chance: number): void {
-    const { replicas, timing } = this.#simulation
-    const others = replicas.filter((other) => other !== replica)
+    const { timing } = this.#cluster
+    const others = this.#fleet.replicas.filter((other) => other !== replica)
     const to = others[Math.floor(chance * others.length)]?.process?.identity ?? 'a replica that is down'
     replica.stepDown({ to, answerTimeoutMs: chance * timing.leaseDurationMs })
   }

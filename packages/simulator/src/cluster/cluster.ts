@@ -1,0 +1,16 @@
+import type { Run } from '../run.ts'
+import type { SimulatedStore } from '../store/simulated-store.ts'
+import type { KnownDeaths } from './known-deaths.ts'
+import type { Network } from './network.ts'
+import type { SimulatedApiServer } from './simulated-api-server.ts'
+import type { SimulatedProcess } from './simulated-process.ts'
+
+/** A run with everything that a replica can reach. */
+export interface Cluster extends Run {
+  readonly server: SimulatedApiServer
+  readonly deaths: KnownDeaths
+  readonly store: SimulatedStore
+  readonly network: Network
+  /** The live process with this identity. */
+  processOf(identity: string): SimulatedProcess | undefined
+}

@@ -1,0 +1,10 @@
+/** One start of one replica, as the oracles see it. */
+export interface ProcessLife {
+  readonly identity: string
+  readonly isAlive: boolean
+  /**
+   * Whether work that continues after the lease has expired is excused: the process was suspended when it should have stopped, and has
+   * had no time since. No process can stop itself while it is suspended.
+   */
+  readonly isExcused: boolean
+}

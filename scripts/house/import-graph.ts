@@ -1,0 +1,95 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { parseSync } from 'oxc-parser'
+
+/** The files that each source file of a package imports, types included. */
+export type ImportGraph = ReadonlyMap<string, readonly string[]>
+
+/** Source files of all packages, relative to the root. */
+export function sourceFiles(root: string): readonly string[] {
+  return globSync('packages/*/src/**/*.ts', { cwd: root }).sort()
+}
+
+/** Reads the imports of all source files. Modules of Node and of other projects are left out. */
+export function readImportGraph(root: string): ImportGraph {
+  const packages = readPackages(root)
+  const graph = new Map<string, readonly string[]>()
+  for (const file of sourceFiles(root)) {
+    const targets = specifiersOf(file, readFileSync(join(root, file), 'utf8')).flatMap((specifier) => {
+      if (specifier.startsWith('.')) return [normalize(join(dirname(file), specifier))]
+      const entry = packages.get(specifier)
+      return entry === undefined ? [] : [entry]
+    })
+    graph.set(file, [...new Set(targets)])
+  }
+  return graph
+}
+
+/** The modules that a file imports, exports from, or loads with `import()`. */
+function specifiersOf(file: string, source: string): readonly string[] {
+  const { module, errors } = parseSync(file, source)
+  if (errors.length > 0) throw new Error(`Could not parse ${file}: ${errors[0]?.message}`)
+  const dynamic = module.dynamicImports.map(({ moduleRequest }) =>
+    source.slice(moduleRequest.start + 1, moduleRequest.end - 1),
+  )
+  const exported = module.staticExports.flatMap(({ entries }) =>
+    entries.flatMap(({ moduleRequest }) => (moduleRequest === null ? [] : [moduleRequest.value])),
+  )
+  return [...module.staticImports.map(({ moduleRequest }) => moduleRequest.value), ...exported, ...dynamic]
+}
+
+/** The source file behind each entry of each package, by what an import of it is written as. */
+export function readPackages(root: string): ReadonlyMap<string, string> {
+  return new Map(
+    globSync('packages/*/package.json', { cwd: root }).flatMap((path) => {
+      const { name, exports = {} } = JSON.parse(readFileSync(join(root, path), 'utf8')) as Manifest
+      return Object.entries(exports).flatMap(([entry, target]) =>
+        typeof target === 'string'
+          ? []
+          : [[join(name, entry), normalize(join(dirname(path), target['@tenure/source']))] as const],
+      )
+    }),
+  )
+}
+
+interface Manifest {
+  readonly name: string
+  readonly exports?: Readonly<Record<string, string | { readonly '@tenure/source': string }>>
+}
+
+/** The cycles of a graph: each group of files of which every one imports every other, directly or not. */
+export function findCycles(graph: ImportGraph): readonly (readonly string[])[] {
+  const search = new CycleSearch(graph)
+  for (const file of graph.keys()) search.visit(file)
+  return search.cycles
+}
+
+/** The algorithm of Tarjan for strongly connected components. */
+class CycleSearch {
+  readonly cycles: string[][] = []
+  readonly #graph: ImportGraph
+  readonly #order = new Map<string, number>()
+  readonly #open: string[] = []
+
+  constructor(graph: ImportGraph) {
+    this.#graph = graph
+  }
+
+  /** Returns the lowest number of an open file that this one leads to. */
+  visit(file: string): number {
+    const known = this.#order.get(file)
+    if (known !== undefined) return known
+    const own = this.#order.size
+    this.#order.set(file, own)
+    this.#open.push(file)
+    const lowest = Math.min(own, ...(this.#graph.get(file) ?? []).map((target) => this.visit(target)))
+    if (lowest === own) this.#close(file)
+    return lowest
+  }
+
+  #close(file: string): void {
+    const group = this.#open.splice(this.#open.indexOf(file))
+    for (const member of group) this.#order.set(member, Infinity)
+    if (group.length > 1) this.cycles.push(group)
+  }
+}
