@@ -56,7 +56,7 @@ export default defineConfig({
         ...source,
         test: {
           name: 'unit',
-          include: ['{packages,examples}/*/test/**/*.test.ts', 'test/docs/**/*.test.ts'],
+          include: ['{packages,examples}/*/test/**/*.test.ts', 'test/docs/**/*.test.ts', 'scripts/**/*.test.ts'],
           exclude: THOROUGH,
           setupFiles: ['packages/testing/test/watch-leaks.ts'],
           maxWorkers: 4,

@@ -6,7 +6,7 @@ import { parseSync } from 'oxc-parser'
 export type ImportGraph = ReadonlyMap<string, readonly string[]>
 
 /** Source files of all packages, relative to the root. */
-export function sourceFiles(root: string): readonly string[] {
+function sourceFiles(root: string): readonly string[] {
   return globSync('packages/*/src/**/*.ts', { cwd: root }).sort()
 }
 
@@ -39,7 +39,7 @@ function specifiersOf(file: string, source: string): readonly string[] {
 }
 
 /** The source file behind each entry of each package, by what an import of it is written as. */
-export function readPackages(root: string): ReadonlyMap<string, string> {
+function readPackages(root: string): ReadonlyMap<string, string> {
   return new Map(
     globSync('packages/*/package.json', { cwd: root }).flatMap((path) => {
       const { name, exports = {} } = JSON.parse(readFileSync(join(root, path), 'utf8')) as Manifest

@@ -69,7 +69,7 @@ export { OwnedExitError } from './term/owned/owned-exit-error.ts'
 export type { TermExtension } from './term/term-extension.ts'
 export { NotHeldError } from './term/leadership.ts'
 export { ScopeClosedError, TaskScope, type LiveTask, type TaskNote, type TaskScopeOptions } from './term/task-scope.ts'
-export { Controller, type ControllerFactory } from './controller/controller.ts'
+export { Controller, type ControllerFactory, type WarmUp } from './controller/controller.ts'
 export {
   ControllerFailedError,
   ControllerRestartError,
@@ -77,15 +77,16 @@ export {
   TerminalError,
 } from './controller/terminal-error.ts'
 export { NoProgressError } from './controller/progress-watch.ts'
-export { WarmUpOverError, type WarmUp, type WarmUpMode, type WarmUpOutcome } from './controller/warm-up.ts'
+export { WarmUpOverError, type WarmUpMode, type WarmUpOutcome } from './controller/warm-up.ts'
 export type { RestartOptions } from './controller/restart-options.ts'
 export { AlreadyStartedError } from './already-started-error.ts'
 export type { Candidacy, StepDownResult } from './candidacy/candidacy.ts'
-export type { RunMessage } from './candidacy/channels.ts'
+export type { RunMessage } from './controller/run-channels.ts'
 export type { WedgedPolicy } from './candidacy/candidacy-options.ts'
 export type { RegisterOptions } from './controller/registration.ts'
 export type { CandidacyEvent, CandidacyState, DrainOutcome, TermOverEvent } from './candidacy/events.ts'
-export { describeTasks, LeadershipLostError, WedgedError } from './candidacy/wedged-error.ts'
+export { LeadershipLostError, WedgedError } from './candidacy/wedged-error.ts'
+export { describeTasks } from './term/describe-tasks.ts'
 export { LEASE_OPTION_NAMES, type LeaseOptions } from './candidacy/lease-options.ts'
 export type { Extension, ExtensionGroup, ExtensionHost } from './manager/extension.ts'
 export { Manager } from './manager/manager.ts'

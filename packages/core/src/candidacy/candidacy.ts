@@ -35,7 +35,8 @@ import type { CandidacyEvent, CandidacyState, DrainOutcome, TermOverEvent } from
 import { TermRun, type TermRunOptions } from './term-run.ts'
 import type { LeaseOptions } from './lease-options.ts'
 import { WarmUps } from './warm-ups.ts'
-import { describeTasks, LeadershipLostError, WedgedError } from './wedged-error.ts'
+import { describeTasks } from '../term/describe-tasks.ts'
+import { LeadershipLostError, WedgedError } from './wedged-error.ts'
 
 /** What a step-down came to. `JSON.stringify()` takes it: the epoch becomes a decimal string. */
 export type StepDownResult =

@@ -4,7 +4,7 @@ import { remedyFor } from '../controller/remedy.ts'
 import { textOf } from '../text-of.ts'
 import type { CandidacyEvent } from './events.ts'
 import { RequestFailures } from './request-failures.ts'
-import { describeTasks } from './wedged-error.ts'
+import { describeTasks } from '../term/describe-tasks.ts'
 
 /**
  * Writes one line for every event that an operator cares about: to which lease and term, what happened, and why. The identity of the

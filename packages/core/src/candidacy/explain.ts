@@ -4,7 +4,7 @@ import type { Draining, ElectorState, Following } from '../election/machine/stat
 import { textOf } from '../text-of.ts'
 import type { LiveTask } from '../term/task-scope.ts'
 import { longDurationMs } from './lease-notices.ts'
-import { describeTasks } from './wedged-error.ts'
+import { describeTasks } from '../term/describe-tasks.ts'
 
 /** What an explanation is made of besides the state. */
 export interface ExplainContext {

@@ -7,7 +7,7 @@ import { OptionsError } from '../options/options-error.ts'
 import type { Timer } from '../ports/clock.ts'
 import type { LiveTask, TaskScope } from '../term/task-scope.ts'
 import type { CandidacyOptions } from './candidacy-options.ts'
-import { describeTasks } from './wedged-error.ts'
+import { describeTasks } from '../term/describe-tasks.ts'
 
 /** What {@link WarmUps} are made of. */
 export interface WarmUpsOptions extends Pick<

@@ -1,4 +1,5 @@
 import { TenureError } from '../tenure-error.ts'
+import { describeTasks } from '../term/describe-tasks.ts'
 import type { LiveTask } from '../term/task-scope.ts'
 
 /** A drain did not end in time. The lease was not released. */
@@ -16,14 +17,4 @@ export class WedgedError extends TenureError {
 /** The lease was lost while the gate `GracefulLeaderTransition` is off. */
 export class LeadershipLostError extends TenureError {
   override readonly code = 'LEADERSHIP_LOST'
-}
-
-/** Names each task with its controller, age, where it was started, and what it waited on last where that is known. */
-export function describeTasks(tasks: readonly LiveTask[]): string {
-  return tasks.map(describeTask).join(', ')
-}
-
-function describeTask({ controller, name, ageMs, spawnedAt, waitsOn }: LiveTask): string {
-  const wait = waitsOn === undefined ? '' : `, last waited on ${waitsOn}`
-  return `${controller}/${name} (${Math.round(ageMs)} ms, started at ${spawnedAt}${wait})`
 }

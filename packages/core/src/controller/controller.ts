@@ -1,5 +1,5 @@
 import type { Term } from '../term/term.ts'
-import type { WarmUp } from './warm-up.ts'
+import type { WorkScope } from '../term/work-scope.ts'
 
 /**
  * The unit of work of an application. A factory builds a new one for every term, so a controller may keep state in its fields
@@ -22,6 +22,17 @@ export abstract class Controller {
    * through `warm` goes on until the run for which it was done is over.
    */
   warmUp?(warm: WarmUp): Promise<void>
+}
+
+/**
+ * What `warmUp()` works with: all that a term offers for starting work, and a write gate that is closed. It is over with the run
+ * of the controller for which it was done, after the tasks of that run; or when nothing comes of it.
+ */
+export interface WarmUp extends WorkScope {
+  /** 0: nothing may be written. */
+  readonly epoch: bigint
+  /** False: nothing may be written. */
+  isHeld(): boolean
 }
 
 /** Builds a controller. Must return a new instance at every call. */

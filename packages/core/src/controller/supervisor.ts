@@ -1,5 +1,5 @@
-import { publishRun } from '../candidacy/channels.ts'
-import { describeTasks } from '../candidacy/wedged-error.ts'
+import { publishRun } from './run-channels.ts'
+import { describeTasks } from '../term/describe-tasks.ts'
 import { isA } from '../error-of.ts'
 import { jittered } from '../jitter.ts'
 import { OptionsError } from '../options/options-error.ts'

@@ -6,19 +6,7 @@ import { ControllerTerm } from '../term/controller-term.ts'
 import type { Leadership } from '../term/leadership.ts'
 import { onAbort } from '../term/owned/owner.ts'
 import type { LiveTask, TaskScope } from '../term/task-scope.ts'
-import type { WorkScope } from '../term/work-scope.ts'
 import type { Controller } from './controller.ts'
-
-/**
- * What `warmUp()` works with: all that a term offers for starting work, and a write gate that is closed. It is over with the run
- * of the controller for which it was done, after the tasks of that run; or when nothing comes of it.
- */
-export interface WarmUp extends WorkScope {
-  /** 0: nothing may be written. */
-  readonly epoch: bigint
-  /** False: nothing may be written. */
-  isHeld(): boolean
-}
 
 /** When a controller that can warm up does so. */
 export const WARM_UP_MODES = ['never', 'successor', 'following'] as const

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { RunMessage } from '../../src/candidacy/channels.ts'
+import type { RunMessage } from '../../src/controller/run-channels.ts'
 import type { CandidacyEvent } from '../../src/candidacy/events.ts'
 import { Controller } from '../../src/controller/controller.ts'
 import type { Term } from '../../src/term/term.ts'

@@ -1,6 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import type { Owner } from './owner.ts'
 import { markChildren } from './marked-children.ts'
 import { ProcessFamily } from './process-family.ts'
 import { ProcessGuard } from './process-guard.ts'
@@ -15,6 +14,11 @@ export interface StartedFamily<T> {
   readonly forget: () => void
 }
 
+/** Runs a cleanup when the run ends. */
+interface Deferring {
+  defer(cleanup: () => unknown): void
+}
+
 interface Guarded {
   readonly token: string
   readonly guard: ProcessGuard
@@ -22,11 +26,11 @@ interface Guarded {
 
 /** The processes that one run of a controller owns, and the guard that kills them if this process dies. */
 export class OwnedProcesses {
-  readonly #owner: Pick<Owner, 'defer'>
+  readonly #owner: Deferring
   #guarded: Guarded | undefined
   #families = 0
 
-  constructor(owner: Pick<Owner, 'defer'>) {
+  constructor(owner: Deferring) {
     this.#owner = owner
   }
 

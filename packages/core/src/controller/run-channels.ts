@@ -1,0 +1,21 @@
+import { channel } from 'node:diagnostics_channel'
+import type { Term } from '../term/term.ts'
+import type { Controller } from './controller.ts'
+
+/** The message of `tenure:run-began` and `tenure:run-over`: the same object both times, so that it can be the key of a WeakMap. */
+export interface RunMessage {
+  readonly term: Term
+  readonly controller: Controller
+}
+
+const RUN_BEGAN = channel('tenure:run-began')
+const RUN_OVER = channel('tenure:run-over')
+
+/** Publishes that a run has begun. The returned function publishes that it is over. */
+export function publishRun(term: Term, controller: Controller): () => void {
+  const message: RunMessage = { term, controller }
+  if (RUN_BEGAN.hasSubscribers) RUN_BEGAN.publish(message)
+  return () => {
+    if (RUN_OVER.hasSubscribers) RUN_OVER.publish(message)
+  }
+}
