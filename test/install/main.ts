@@ -7,12 +7,15 @@ import { Cluster } from './cluster.ts'
 import { succeed } from './command.ts'
 import { npm, type PackageManager, pnpm, yarnClassic, yarnPnp } from './package-manager.ts'
 import { Project } from './project.ts'
+import { checkOwnCopies, OWN_COPIES } from './own-copies.ts'
 import { readmeInstall } from './readme-example.ts'
+import { checkRuntimes, RUNTIMES } from './runtimes.ts'
 import { packAll, type Tarballs } from './tarballs.ts'
 
 /*
  * Installs the packages as they would be published into new projects, type-checks the program of the README there and runs it
- * against an embedded API server: on every supported Node, with every package manager, on both ends of the range of client-node.
+ * against an embedded API server: on every supported Node, on Bun and Deno, with every package manager, on both ends of the range of
+ * every dependency.
  * `--long` tries all combinations and the bundlers; without it, every Node, manager and version is tried once.
  */
 const { values } = parseArgs({ options: { long: { type: 'boolean', default: false }, only: { type: 'string' } } })
@@ -131,6 +134,16 @@ try {
     'npm, the oldest of all dependencies',
     async () => void (await works({ manager: npm, ...oldest }, context)),
   )
+  await check('Bun and Deno', async () => {
+    const project = await install({ manager: npm, clientNode: NEWEST, more: RUNTIMES }, tarballs)
+    await checkRuntimes(project, cluster)
+  })
+  for (const more of OWN_COPIES) {
+    const copies = Object.entries(more).map(([name, version]) => `${name} ${version}`)
+    await check(`${copies.join(' and ')} of the project's own`, async () => {
+      await checkOwnCopies(await install({ manager: npm, clientNode: NEWEST, more }, tarballs))
+    })
+  }
   await check('npm refuses client-node 1.4', () => refusesVersion1(tarballs))
   for (const manager of [pnpm, yarnClassic, yarnPnp]) {
     await check(`${manager.name}, the newest client-node`, async () => {

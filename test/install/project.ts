@@ -29,6 +29,9 @@ const TSCONFIG = {
   include: ['*.ts'],
 }
 
+/** A command, with the arguments that come before a file. */
+export type Runtime = string | readonly string[]
+
 /** A program of somebody who has just installed Tenure: that of the README, as `main.ts`. */
 export class Project {
   readonly folder: string
@@ -58,22 +61,28 @@ export class Project {
     await succeed(join(ROOT, 'node_modules/.bin/tsc'), ['-p', this.folder], { cwd: this.folder })
   }
 
-  /** Runs a file, to its end. */
-  run(node: string, file: string, env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+  /** Runs a file to its end, with Node or with another runtime and its arguments. */
+  run(runtime: Runtime, file: string, env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
     const signal = AbortSignal.timeout(PATIENCE_MS)
-    return run(node, this.#args(file), { cwd: this.folder, env: plainEnvironment(env), signal })
+    const [command = '', ...args] = [runtime].flat()
+    return run(command, [...args, ...this.#args(file)], { cwd: this.folder, env: plainEnvironment(env), signal })
   }
 
   /**
    * Runs the program until it has done its work, then stops it.
    * @throws Error when it does not lead, does not end with code 0, or does not release the lease
    */
-  async lead(node: string, cluster: Cluster, file = 'main.ts'): Promise<void> {
+  async lead(runtime: Runtime, cluster: Cluster, file = 'main.ts'): Promise<void> {
+    const [command = '', ...args] = [runtime].flat()
     const kubeConfig = join(this.folder, 'kubeconfig')
     await cluster.server.writeKubeConfig(kubeConfig)
     const { gone } = await cluster.bait()
     const env = plainEnvironment({ KUBECONFIG: kubeConfig, TENURE_OPS_PORT: '0' })
-    const child = spawn(node, this.#args(file), { cwd: this.folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(command, [...args, ...this.#args(file)], {
+      cwd: this.folder,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
     const ended = new Promise<string>((resolve) =>

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type LeaseRecord, type Lock, LockRequestError, type LockSnapshot, type PresentLease } from '@tenure/core'
 import { FileLock } from '@tenure/file-lock'
@@ -121,6 +121,8 @@ export function openLock({ path, flaw }: WrongLock): Lock {
   })
 }
 
+const WRITE_MS = 30
+
 /** Compares and swaps under a mutex of this process: nobody else is kept out. */
 class OneProcessLock {
   static #turn: Promise<unknown> = Promise.resolve()
@@ -159,20 +161,17 @@ class OneProcessLock {
 
   async #read(): Promise<LockSnapshot> {
     if (!existsSync(this.#path)) return { kind: 'absent' }
-    try {
-      const { record, version } = JSON.parse(readFileSync(this.#path, 'utf8')) as {
-        record: LeaseRecord
-        version: string
-      }
-      return { kind: 'present', version: BigInt(version), record, deleting: false }
-    } catch {
-      return this.#read() // Half written by another process.
-    }
+    const text = readFileSync(this.#path, 'utf8')
+    const { record, version } = JSON.parse(text) as { record: LeaseRecord; version: string }
+    return { kind: 'present', version: BigInt(version), record, deleting: false }
   }
 
+  /** Long after the version was read, so that others read it as well; in one step, so that nobody reads half of it. */
   async #write(record: LeaseRecord, version: bigint): Promise<PresentLease> {
-    await delay(1)
-    writeFileSync(this.#path, JSON.stringify({ record, version: String(version) }))
+    await delay(WRITE_MS)
+    const next = `${this.#path}.${process.pid}`
+    writeFileSync(next, JSON.stringify({ record, version: String(version) }))
+    renameSync(next, this.#path)
     return { kind: 'present', version, record, deleting: false }
   }
 }
