@@ -47,7 +47,7 @@ console.log('seen: ' + [...seen, 'holder "' + record.holderIdentity + '"'].join(
 const SEEN = 'seen: held true, written, aborted, drained, WRITE_GATE_CLOSED, holder ""'
 
 /** What Bun says of a client with a gate: its undici has no dispatchers, where the gate sits. */
-const REFUSED = /Expected `gated()` to run on Node or Deno, got Bun, .* Write with `gatedFetch/
+const REFUSED = 'Expected `gated()` to run on Node or Deno, got Bun'
 
 /** @throws Error when Bun or Deno does not do what the documentation says of it */
 export async function checkRuntimes(project: Project, cluster: Cluster): Promise<void> {
@@ -69,5 +69,6 @@ async function refusesGate(project: Project, runtime: Runtime, cluster: Cluster)
   const KUBECONFIG = join(project.folder, 'kubeconfig')
   await cluster.server.writeKubeConfig(KUBECONFIG)
   const { code, output } = await project.run(runtime, 'main.ts', { KUBECONFIG, TENURE_OPS_PORT: '0' })
-  if (code === 0 || !REFUSED.test(output)) throw new Error(`Expected Bun to refuse the gate, got ${code}:\n${output}`)
+  if (code === 0 || !output.includes(REFUSED))
+    throw new Error(`Expected Bun to refuse the gate, got ${code}:\n${output}`)
 }
