@@ -39,7 +39,7 @@ function specifiersOf(file: string, source: string): readonly string[] {
 }
 
 /** The source file behind each entry of each package, by what an import of it is written as. */
-function readPackages(root: string): ReadonlyMap<string, string> {
+export function readPackages(root: string): ReadonlyMap<string, string> {
   return new Map(
     globSync('packages/*/package.json', { cwd: root }).flatMap((path) => {
       const { name, exports = {} } = JSON.parse(readFileSync(join(root, path), 'utf8')) as Manifest
