@@ -129,7 +129,7 @@ test('terms are counted by how they ended, and their durations by how they drain
   managed.store.delete('janitor')
   await deleted
   const terms = await values(managed, 'tenure_terms_total')
-  expect(Object.keys(terms)).toHaveLength(8)
+  expect(Object.keys(terms)).toHaveLength(9)
   expect(Object.entries(terms).filter(([, count]) => count > 0)).toEqual([
     ['{name="janitor",end="step-down"}', 1],
     ['{name="janitor",end="lease-deleted"}', 1],

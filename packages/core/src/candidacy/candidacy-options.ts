@@ -18,12 +18,9 @@ export interface CandidacyOptions {
   /** Called once, at the start. */
   readonly createLock: () => Lock
   readonly config: ElectorConfig
-  /** How long the cleanups of a controller may take. */
-  readonly cleanupTimeoutMs: number
   /** How long warm-ups may take to end. */
   readonly warmUpStopTimeoutMs: number
   readonly gates: FeatureGates
-  readonly onWedged: WedgedPolicy
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
@@ -38,12 +35,3 @@ export interface CandidacyOptions {
   /** The process has to end now, before anybody else may lead. */
   readonly onFatal: (error: LeadershipLostError | WedgedError) => void
 }
-
-/**
- * What to do about a drain that did not end in time.
- *
- * - `exit`: end the process before anybody else may lead.
- * - `hold`: after a voluntary end, keep renewing so that nobody else leads, and stay unhealthy. An involuntary one exits.
- * - `abandon`: go on. **Unsafe**: the tasks that are left run beside the next leader's; only server-side fences help.
- */
-export type WedgedPolicy = 'exit' | 'hold' | 'abandon'

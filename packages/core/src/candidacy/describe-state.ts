@@ -1,13 +1,9 @@
 import type { ElectorState } from '../election/machine/state.ts'
 import type { CandidacyState } from './events.ts'
 import type { TermRun } from './term-run.ts'
-import type { WedgedError } from './wedged-error.ts'
 
 /** What a candidacy does in terms of its users, given what its elector and its term do. */
-export function describeState(
-  state: ElectorState,
-  { run, wedged }: { readonly run: TermRun | undefined; readonly wedged: WedgedError | undefined },
-): CandidacyState {
+export function describeState(state: ElectorState, run: TermRun | undefined): CandidacyState {
   switch (state.kind) {
     case 'idle':
     case 'acquiring':
@@ -21,8 +17,8 @@ export function describeState(
       return { kind: 'leading', epoch: state.epoch }
     case 'draining':
     case 'aborting':
-      if (wedged !== undefined) return { kind: 'wedged', epoch: state.epoch, tasks: wedged.tasks }
-      return { kind: 'draining', epoch: state.epoch, reason: run?.reason ?? 'step-down' }
+      if (run?.wedged !== undefined) return { kind: 'wedged', epoch: state.epoch, tasks: run.wedged.tasks }
+      return { kind: 'draining', epoch: state.epoch, reason: run?.endReason ?? 'step-down' }
     case 'releasing':
       return { kind: 'releasing', epoch: state.epoch }
     default:

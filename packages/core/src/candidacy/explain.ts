@@ -1,3 +1,4 @@
+import type { DrainState } from '../drain/machine.ts'
 import { nextChance } from '../election/rules/chance.ts'
 import type { ElectorConfig } from '../election/machine/config.ts'
 import type { Draining, ElectorState, Following } from '../election/machine/state.ts'
@@ -34,7 +35,7 @@ export function explain(state: ElectorState, context: ExplainContext): string {
     case 'draining':
       return `Its term is ending (${state.stepDown.reason}): ${explainDrain(state, context)}.`
     case 'aborting':
-      return `It has lost its term (${state.reason}) and ${left(state.stage, context)}.`
+      return `It has lost its term (${state.reason}) and ${left(state.drain.kind, context)}.`
     case 'releasing':
       return `Its term is over, and it frees the lease${because(context)}.`
     case 'stopped':
@@ -73,7 +74,7 @@ function explainFollowing(state: Following, context: ExplainContext): string {
 }
 
 function explainDrain(state: Draining, context: ExplainContext): string {
-  if (state.stage !== 'empty') return `it ${left(state.stage, context)}`
+  if (state.drain.kind !== 'empty') return `it ${left(state.drain.kind, context)}`
   const { to } = state.stepDown
   const isWaiting = to !== undefined && context.now < state.answerBy
   return isWaiting
@@ -81,13 +82,16 @@ function explainDrain(state: Draining, context: ExplainContext): string {
     : 'it waits for its last renewal'
 }
 
-function left(stage: 'asked' | 'aborted' | 'wedged' | 'empty', { tasks }: ExplainContext): string {
+function left(stage: DrainState['kind'], { tasks }: ExplainContext): string {
   const names = tasks.length === 0 ? 'its cleanups' : describeTasks(tasks)
   switch (stage) {
+    case 'open':
     case 'asked':
       return `waits for ${names}`
     case 'aborted':
       return `has aborted, and waits for ${names}`
+    case 'cleaning':
+      return `waits for ${names}`
     case 'wedged':
       return `is wedged on ${names}`
     case 'empty':

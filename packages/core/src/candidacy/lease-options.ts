@@ -1,5 +1,5 @@
 import { resolveDurationMs } from '../options/duration.ts'
-import { TIMING_OPTION_NAMES, type TimingOptions } from '../election/timing-options.ts'
+import { DEFAULT_CLEANUP_TIMEOUT_MS, TIMING_OPTION_NAMES, type TimingOptions } from '../election/timing-options.ts'
 
 /** One lease to stand for. */
 export interface LeaseOptions extends TimingOptions {
@@ -37,9 +37,6 @@ export const LEASE_OPTION_NAMES: readonly (keyof LeaseOptions)[] = [
   'proveDeath',
   ...TIMING_OPTION_NAMES,
 ]
-
-/** How long the cleanups of a controller may take unless anything else is said. */
-export const DEFAULT_CLEANUP_TIMEOUT_MS = 4000
 
 /** Fills in the default. @throws OptionsError when it is no duration. */
 export function resolveCleanupTimeoutMs({ cleanupTimeoutMs }: Pick<LeaseOptions, 'cleanupTimeoutMs'>): number {

@@ -6,7 +6,8 @@ import type { EndReason } from '../election/leadership-ended-error.ts'
 import { LeadershipEndedError } from '../election/leadership-ended-error.ts'
 import type { Leadership } from '../term/leadership.ts'
 import type { LiveTask, TaskScope } from '../term/task-scope.ts'
-import type { DrainOutcome } from './events.ts'
+import type { DrainOutcome, TermOverEvent } from './events.ts'
+import { WedgedError } from './wedged-error.ts'
 
 /** How long the end of a term may take. */
 export interface DrainTiming {
@@ -36,6 +37,8 @@ export interface TermRunOptions extends Omit<
   /** Every controller that was ever built for this lease. */
   readonly seen: WeakSet<Controller>
   readonly observe: (controller: string) => SupervisorObserver
+  /** Called once nothing but cleanups is left of a term that ends, and again when more of them begin. */
+  readonly onCleaning: () => void
 }
 
 /**
@@ -51,11 +54,13 @@ export class TermRun {
   readonly #options: TermRunOptions
   readonly #supervisors: readonly ControllerSupervisor[]
   readonly #builds: readonly FirstBuild[]
+  readonly #over = Promise.withResolvers<TermOverEvent>()
   #endingSince: number | undefined
   #endedAt: number | undefined
   #reason: EndReason | undefined
   #isVoluntary = true
   #drain: DrainOutcome = 'clean'
+  #wedged: WedgedError | undefined
 
   /** Builds the controllers; runs none. @throws OptionsError when one of them can never run. */
   constructor(options: TermRunOptions) {
@@ -64,6 +69,27 @@ export class TermRun {
     this.startedAt = options.clock.now()
     this.#builds = buildAll(options.registrations, options.seen, options.warmRuns)
     this.#supervisors = this.#builds.map((build) => this.#supervisorOf(build))
+  }
+
+  /** Resolves when the term is over, with what became of it. */
+  get over(): Promise<TermOverEvent> {
+    return this.#over.promise
+  }
+
+  /** The term is over: closes its gate, and tells who waits for it. */
+  close({ outcome, successor }: Pick<TermOverEvent, 'outcome' | 'successor'>): TermOverEvent {
+    const { leadership, drain, drainMs, errors, endReason: reason } = this
+    leadership.closeGate(reason)
+    const durationMs = this.#options.clock.now() - this.startedAt
+    const { epoch } = leadership
+    const over = { kind: 'term-over', epoch, reason, outcome, successor, drain, durationMs, drainMs, errors } as const
+    this.#over.resolve(over)
+    return over
+  }
+
+  /** Why the term ends. */
+  get endReason(): EndReason {
+    return this.#reason ?? 'step-down'
   }
 
   /** Why the term ends; undefined while it lasts. */
@@ -96,11 +122,6 @@ export class TermRun {
     this.#endedAt = this.#options.clock.now()
   }
 
-  /** Whether nothing but cleanups is left, which still have time of their own. */
-  get isWithinCleanupBudget(): boolean {
-    return this.#supervisors.every((supervisor) => supervisor.isWithinCleanupBudget)
-  }
-
   /** Tells the controllers to take no new work. The first reason stands. */
   end(reason: EndReason, voluntary: boolean): void {
     this.#reason ??= reason
@@ -108,6 +129,13 @@ export class TermRun {
     this.#endingSince ??= this.#options.clock.now()
     const error = this.#error()
     for (const supervisor of this.#supervisors.toReversed()) supervisor.end(error)
+    this.noteCleaning()
+  }
+
+  /** Cleanups of a controller begin. */
+  noteCleaning(): void {
+    const isEnding = this.#reason !== undefined
+    if (isEnding && this.#supervisors.every((supervisor) => supervisor.isCleaning)) this.#options.onCleaning()
   }
 
   /** Tells the controllers to drop what is in flight. */
@@ -117,10 +145,17 @@ export class TermRun {
     for (const supervisor of this.#supervisors.toReversed()) supervisor.hardAbort(error)
   }
 
-  /** Notes that the drain did not end in time and returns what is left. */
-  wedge(): readonly LiveTask[] {
+  /** Notes that the drain did not end in time, and what is left. */
+  wedge(): WedgedError {
     this.#drain = 'wedged'
-    return this.liveTasks()
+    const { epoch, lease } = this.leadership
+    this.#wedged = new WedgedError(`The term with epoch ${epoch} on \`${lease}\``, this.liveTasks())
+    return this.#wedged
+  }
+
+  /** What the drain did not end for; undefined as long as it is in time. */
+  get wedged(): WedgedError | undefined {
+    return this.#wedged
   }
 
   /** The tasks that have not settled. */
@@ -134,7 +169,7 @@ export class TermRun {
   }
 
   #error(): LeadershipEndedError {
-    return new LeadershipEndedError(this.#reason ?? 'step-down', this.leadership.epoch)
+    return new LeadershipEndedError(this.endReason, this.leadership.epoch)
   }
 
   /** After an involuntary end, cleanups have no more time than the lease. */
@@ -161,7 +196,11 @@ export class TermRun {
       build: next,
       ...supervision(build.registration, this.#options.timing),
       cleanupBudgetMs: () => this.#cleanupBudgetMs(),
-      observer: { ...observer, failedWhileEnding: (error, task) => this.#note(observer, error, task) },
+      observer: {
+        ...observer,
+        cleaning: () => this.noteCleaning(),
+        failedWhileEnding: (error, task) => this.#note(observer, error, task),
+      },
     })
   }
 

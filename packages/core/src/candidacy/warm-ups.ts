@@ -1,5 +1,7 @@
 import { buildNamed, type Registration } from '../controller/registration.ts'
 import type { Controller } from '../controller/controller.ts'
+import { Drain } from '../drain/drain.ts'
+import type { DrainEffect } from '../drain/machine.ts'
 import { isA } from '../error-of.ts'
 import { MAX_BACKOFF_MS } from '../controller/restart-options.ts'
 import { WarmRun, type WarmUpMode, type WarmUpOutcome } from '../controller/warm-up.ts'
@@ -10,10 +12,8 @@ import type { CandidacyOptions } from './candidacy-options.ts'
 import { describeTasks } from '../term/describe-tasks.ts'
 
 /** What {@link WarmUps} are made of. */
-export interface WarmUpsOptions extends Pick<
-  CandidacyOptions,
-  'clock' | 'logger' | 'cleanupTimeoutMs' | 'warmUpStopTimeoutMs'
-> {
+export interface WarmUpsOptions extends Pick<CandidacyOptions, 'clock' | 'logger' | 'warmUpStopTimeoutMs'> {
+  readonly cleanupTimeoutMs: number
   readonly lease: string
   readonly registrations: readonly Registration[]
   readonly seen: WeakSet<Controller>
@@ -21,6 +21,8 @@ export interface WarmUpsOptions extends Pick<
   readonly onOver: (controller: string, outcome: WarmUpOutcome) => void
   /** A controller can never run. */
   readonly onUnusable: (error: OptionsError) => void
+  /** Every task of a warm-up has settled; its cleanups begin. */
+  readonly onCleaning: () => void
   /** Cleanups did not end in time. */
   readonly onCleanupOverdue: () => void
   /** Tasks are left when the time to stop is over. */
@@ -76,13 +78,18 @@ export class WarmUps {
   /** Ends all of them, and begins none any more. Resolves when nothing of them is left; tells when that takes too long. */
   async stop(): Promise<void> {
     this.#isStopped = true
-    const { clock, warmUpStopTimeoutMs, onWedged } = this.#options
-    const overdue = clock.setTimer(warmUpStopTimeoutMs, () => {
-      const tasks = [...this.runs.values()].flatMap((run) => run.liveTasks())
-      if (tasks.length > 0) onWedged(tasks)
+    let ended = Promise.resolve()
+    const drain = drainAtOnce(this.#options, (effect) => {
+      if (effect === 'hard-abort') ended = this.end('the replica stops')
+      if (effect === 'wedged') this.#reportWedged()
     })
-    await this.end('the replica stops')
-    overdue.cancel()
+    await ended
+    drain.empty()
+  }
+
+  #reportWedged(): void {
+    const tasks = [...this.runs.values()].flatMap((run) => run.liveTasks())
+    if (tasks.length > 0) this.#options.onWedged(tasks)
   }
 
   #slotOf(registration: Registration): Slot {
@@ -141,7 +148,7 @@ class Slot {
 
   #next(): void {
     if (!this.#wanted || this.#leaving !== undefined) return
-    const { lease, clock, logger, cleanupTimeoutMs, onCleanupOverdue, onOver } = this.#options
+    const { lease, clock, logger, cleanupTimeoutMs, onCleaning, onCleanupOverdue, onOver } = this.#options
     const built = this.#build()
     if (built === undefined) return
     const { name } = built
@@ -151,6 +158,7 @@ class Slot {
       clock,
       logger,
       cleanupBudgetMs: () => cleanupTimeoutMs,
+      onCleaning,
       onCleanupOverdue,
       onLateFailure: (error, task) => this.#lateFailure(run, error, task),
     })
@@ -207,10 +215,12 @@ class Slot {
   #discard(why: string): void {
     const run = this.#run
     if (run === undefined || this.#leaving !== undefined) return
-    run.end(why)
-    const overdue = this.#warnOfStuck(run)
+    const drain = drainAtOnce(this.#options, (effect) => {
+      if (effect === 'hard-abort') run.end(why)
+      if (effect === 'wedged') this.#warnOfStuck(run)
+    })
     const leaving = run.join().then(() => {
-      overdue.cancel()
+      drain.empty()
       if (this.#leaving !== leaving) return
       this.#run = undefined
       this.#leaving = undefined
@@ -220,12 +230,23 @@ class Slot {
   }
 
   /** The next warm-up waits for it, so somebody should know. */
-  #warnOfStuck(run: WarmRun): Timer {
-    const { clock, lease, logger, warmUpStopTimeoutMs } = this.#options
-    return clock.setTimer(warmUpStopTimeoutMs, () => {
-      const tasks = run.liveTasks()
-      const message = `warm-up of ${run.name} does not end, still running: ${describeTasks(tasks)}`
-      logger.warn({ lease, event: 'warm-up-stuck', controller: run.name, tasks }, message)
-    })
+  #warnOfStuck(run: WarmRun): void {
+    const { lease, logger } = this.#options
+    const tasks = run.liveTasks()
+    const message = `warm-up of ${run.name} does not end, still running: ${describeTasks(tasks)}`
+    logger.warn({ lease, event: 'warm-up-stuck', controller: run.name, tasks }, message)
   }
+}
+
+/** A warm-up that nobody needs gets no time to finish. */
+function drainAtOnce({ clock, warmUpStopTimeoutMs }: WarmUpsOptions, onEffect: (effect: DrainEffect) => void): Drain {
+  const drain = new Drain({ clock, onEffect })
+  const now = clock.now()
+  drain.ask({
+    voluntary: false,
+    abortAt: now,
+    wedgedAt: now + warmUpStopTimeoutMs,
+    cleanups: { timeoutMs: Infinity },
+  })
+  return drain
 }

@@ -8,8 +8,9 @@ export class WedgedError extends TenureError {
   /** What did not end. */
   readonly tasks: readonly LiveTask[]
 
-  constructor(lease: string, epoch: bigint, tasks: readonly LiveTask[]) {
-    super(`The term with epoch ${epoch} on \`${lease}\` did not drain in time; still running: ${describeTasks(tasks)}`)
+  /** @param work what did not end, as the beginning of a sentence */
+  constructor(work: string, tasks: readonly LiveTask[]) {
+    super(`${work} did not drain in time; still running: ${describeTasks(tasks)}`)
     this.tasks = tasks
   }
 }

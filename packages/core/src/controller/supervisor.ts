@@ -2,6 +2,7 @@ import { publishRun } from './run-channels.ts'
 import { describeTasks } from '../term/describe-tasks.ts'
 import { isA } from '../error-of.ts'
 import { jittered } from '../jitter.ts'
+import { Drain } from '../drain/drain.ts'
 import { OptionsError } from '../options/options-error.ts'
 import type { Clock, Timer } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
@@ -57,6 +58,8 @@ export interface SupervisorObserver {
   readonly failedWhileEnding: (error: unknown, task: string) => void
   /** The controller is beyond repair; others should have the lease for as long as its restarts were counted. */
   readonly gaveUp: (error: ControllerFailedError, cooldownMs: number) => void
+  /** Every task of a run or warm-up has settled; its cleanups begin. */
+  readonly cleaning: () => void
   /** The cleanups of a run did not end in time. */
   readonly cleanupOverdue: () => void
   readonly stepDown: (options: StepDownOptions) => void
@@ -101,7 +104,7 @@ export class ControllerSupervisor {
   }
 
   /** Whether only cleanups are left, and they still have time. */
-  get isWithinCleanupBudget(): boolean {
+  get isCleaning(): boolean {
     if (this.#isCleanupOverdue) return false
     const tasks = this.#run === undefined || this.#run.scope.isCleaning ? 0 : this.#run.scope.size
     return tasks === 0 && (this.#warmRun?.isCleaning ?? true)
@@ -192,11 +195,11 @@ export class ControllerSupervisor {
   }
 
   /** Waits for everything that the run and its warm-up have started. There is no other way out of a run. */
-  async #join({ term, detach, progress, overdue }: Run): Promise<void> {
+  async #join({ term, detach, progress, drain }: Run): Promise<void> {
     progress?.end()
     await term.scope.join()
     await this.#endWarmRun('its run has ended')
-    overdue?.cancel()
+    drain?.empty()
     this.#run = undefined
     for (const dispose of detach.toReversed()) this.#detach(dispose)
     term.over()
@@ -234,20 +237,20 @@ export class ControllerSupervisor {
       },
       onStepDown: observer.stepDown,
       cleanupBudgetMs: this.#options.cleanupBudgetMs,
-      onCleanupOverdue: () => this.cleanupOverdue(),
+      onCleaning: observer.cleaning,
+      onCleanupOverdue: () => this.#cleanupOverdue(),
     })
     return term
   }
 
-  /** Notes that cleanups, also those of a warm-up, did not end in time. */
-  cleanupOverdue(): void {
+  #cleanupOverdue(): void {
     this.#isCleanupOverdue = true
     this.#options.observer.cleanupOverdue()
   }
 
   /** Reports a failure before anything waits for the run to end, which may take long or never come. */
   #endFailedRun(run: Run, { error, task }: Failure): ReportedFailure | undefined {
-    const { name, clock, restartDrainMs, observer } = this.#options
+    const { observer } = this.#options
     // Its end has begun in the meantime.
     if (this.#ending !== undefined) {
       observer.failedWhileEnding(error, task)
@@ -255,9 +258,23 @@ export class ControllerSupervisor {
     }
     const backoffMs = this.#nextBackoffMs(error)
     observer.failed(error, backoffMs)
-    run.term.hardAbort(new ControllerRestartError(name, error))
-    run.overdue = clock.setTimer(restartDrainMs, () => this.#onOverdue(error))
+    run.drain = this.#drainFailedRun(run.term, error)
     return { error, backoffMs }
+  }
+
+  /** Nothing that a failed run does is of use to anybody, so that it gets no time to finish. */
+  #drainFailedRun(term: ControllerTerm, error: unknown): Drain {
+    const { name, clock, restartDrainMs } = this.#options
+    const drain = new Drain({
+      clock,
+      onEffect: (effect) => {
+        if (effect === 'hard-abort') term.hardAbort(new ControllerRestartError(name, error))
+        if (effect === 'wedged') this.#onOverdue(error)
+      },
+    })
+    const now = clock.now()
+    drain.ask({ voluntary: false, abortAt: now, wedgedAt: now + restartDrainMs, cleanups: { timeoutMs: Infinity } })
+    return drain
   }
 
   /** A run that does not end in time is never restarted, so the controller has failed for good. */
@@ -344,8 +361,8 @@ interface Run {
   /** Called in reverse order once nothing of the run is left. */
   readonly detach: (() => void)[]
   progress?: ProgressWatch | undefined
-  /** Pending while a run that has failed ends. */
-  overdue?: Timer
+  /** That of a run that has failed. */
+  drain?: Drain
 }
 
 interface Failure {

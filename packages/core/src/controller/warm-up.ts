@@ -43,6 +43,7 @@ export interface WarmRunOptions {
   /** For the lines of the controller. @default a logger that drops every line */
   readonly logger?: Logger
   readonly cleanupBudgetMs: () => number
+  readonly onCleaning: () => void
   readonly onCleanupOverdue: () => void
   /** Something failed after the warm-up was ready, or while it ended. */
   readonly onLateFailure: (error: unknown, task: string) => void

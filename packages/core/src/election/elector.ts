@@ -19,6 +19,8 @@ export type TermEffect = Exclude<ElectorEffect, { readonly kind: 'read' | 'write
 
 /** What an {@link Elector} is made of. */
 export interface ElectorOptions {
+  /** The name of the lease, for messages. */
+  readonly lease: string
   readonly lock: Lock
   readonly config: ElectorConfig
   readonly clock: Clock
@@ -28,7 +30,7 @@ export interface ElectorOptions {
   /** Called after every event, once its effects are carried out. */
   readonly onState: (state: ElectorState) => void
   /** The driver itself failed and stands no more. Called at most once. */
-  readonly onDied: (cause: unknown) => void
+  readonly onDied: (error: Error) => void
 }
 
 /**
@@ -46,7 +48,7 @@ export class Elector {
   readonly #requests = new Set<AbortController>()
   #state: ElectorState = INITIAL_STATE
   #handling = false
-  #isDead = false
+  #death: Error | undefined
   #watch: LockWatch | undefined
   #timer: Timer | undefined
   #wakeAt: number | undefined
@@ -91,13 +93,29 @@ export class Elector {
     this.#handle({ kind: 'lost', reason })
   }
 
+  /** Tells that nothing but cleanups is left of the term which is ending, or that more of them begin. */
+  cleaning(): void {
+    this.#handle({ kind: 'cleaning' })
+  }
+
+  /** Tells that the cleanups of a controller did not end in their own time. */
+  cleanupOverdue(): void {
+    this.#handle({ kind: 'cleanup-overdue' })
+  }
+
   /** Tells that the term which is ending is empty. */
   drained(): void {
     this.#handle({ kind: 'drained' })
   }
 
-  /** Throws when the loop should have acted long ago and has not. */
+  /** The error with which the driver itself failed. */
+  get death(): Error | undefined {
+    return this.#death
+  }
+
+  /** @throws an error when the driver has failed, or the loop should have acted long ago and has not. */
   assertAlive(): void {
+    if (this.#death !== undefined) throw this.#death
     const { clock, config } = this.#options
     const overdueMs = this.#wakeAt === undefined ? 0 : clock.now() - this.#wakeAt
     if (overdueMs > config.timing.retryPeriodMs) throw new Error(`the elector is ${Math.round(overdueMs)} ms overdue`)
@@ -109,7 +127,7 @@ export class Elector {
   }
 
   #handle(event: ElectorEvent): void {
-    if (this.#isDead) return
+    if (this.#death !== undefined) return
     if (this.#handling) return void this.#queue.push(event)
     this.#handling = true
     try {
@@ -117,10 +135,10 @@ export class Elector {
       this.#queue.push(event)
       for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) this.#step(next)
     } catch (cause) {
-      this.#isDead = true
+      this.#death = new Error(`The elector of \`${this.#options.lease}\` died`, { cause })
       this.#state = { kind: 'stopped', memory: this.#state.memory }
       this.#tearDown()
-      this.#options.onDied(cause)
+      this.#options.onDied(this.#death)
     } finally {
       this.#handling = false
     }

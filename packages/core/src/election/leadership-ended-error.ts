@@ -6,8 +6,11 @@ import { TermEndedError } from '../term-ended-error.ts'
  */
 export type VoluntaryEndReason = 'shutdown' | 'step-down' | 'transferred' | 'controller-failed'
 
-/** Why a term ends against the replica's will. Renewals stop and everything must be gone before anybody else may lead. */
-export type InvoluntaryEndReason = 'renew-deadline' | 'superseded' | 'lease-deleted' | 'stalled'
+/**
+ * Why a term ends against the replica's will. Renewals stop and everything must be gone before anybody else may lead. `stalled`: the
+ * process stood still for too long. `elector-failed`: an error of the elector or of the lock that it drives.
+ */
+export type InvoluntaryEndReason = 'renew-deadline' | 'superseded' | 'lease-deleted' | 'stalled' | 'elector-failed'
 
 /** Why a term ended. */
 export type EndReason = VoluntaryEndReason | InvoluntaryEndReason
@@ -16,11 +19,11 @@ export type EndReason = VoluntaryEndReason | InvoluntaryEndReason
 export class LeadershipEndedError extends TermEndedError {
   override readonly code = 'LEADERSHIP_ENDED'
   readonly reason: EndReason
-  /** The epoch of the term that ended; 0 for work that needs no leadership. */
-  readonly epoch: bigint
+  /** The epoch of the term that ended; undefined for always-on controllers. */
+  readonly epoch: bigint | undefined
 
-  constructor(reason: EndReason, epoch: bigint, options?: ErrorOptions) {
-    super(`The term with epoch ${epoch} has ended: ${reason}`, options)
+  constructor(reason: EndReason, epoch: bigint | undefined, options?: ErrorOptions) {
+    super(`${epoch === undefined ? 'The controller' : `The term with epoch ${epoch}`} has ended: ${reason}`, options)
     this.reason = reason
     this.epoch = epoch
   }

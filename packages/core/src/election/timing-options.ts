@@ -38,6 +38,9 @@ export interface ResolvedTimingOptions extends Required<TimingOptions> {
   readonly wholeSecondPeers: boolean
 }
 
+/** The default time of the cleanups of a controller. */
+export const DEFAULT_CLEANUP_TIMEOUT_MS = 4000
+
 /** The names of all {@link TimingOptions}. */
 export const TIMING_OPTION_NAMES: readonly (keyof TimingOptions)[] = [
   'leaseDurationMs',

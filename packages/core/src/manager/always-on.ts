@@ -11,6 +11,8 @@ import type { Controller, ControllerFactory } from '../controller/controller.ts'
 import type { ResolvedRestartOptions } from '../controller/restart-options.ts'
 import { remedyFor } from '../controller/remedy.ts'
 import { ControllerSupervisor, type SupervisorObserver } from '../controller/supervisor.ts'
+import { Drain } from '../drain/drain.ts'
+import type { DrainEffect } from '../drain/machine.ts'
 import { LeadershipEndedError } from '../election/leadership-ended-error.ts'
 import { HealthProbe } from '../health/health-probe.ts'
 import { OptionsError } from '../options/options-error.ts'
@@ -22,7 +24,6 @@ import type { TermExtension } from '../term/term-extension.ts'
 
 /** What {@link AlwaysOn} is made of. */
 export interface AlwaysOnRunOptions {
-  readonly identity: string
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
@@ -34,6 +35,13 @@ export interface AlwaysOnRunOptions {
   readonly onWedged: (error: WedgedError) => void
 }
 
+/** What always-on controllers have in the place of the name of a lease. */
+const ALWAYS_ON = 'always-on'
+
+function shutdown(): LeadershipEndedError {
+  return new LeadershipEndedError('shutdown', undefined)
+}
+
 /** The controllers that run from start to stop of the manager, whoever leads. */
 export class AlwaysOn {
   /** The health checks of the controllers. */
@@ -41,12 +49,12 @@ export class AlwaysOn {
   readonly #options: AlwaysOnRunOptions
   readonly #registrations: Registration[] = []
   readonly #seen = new WeakSet<Controller>()
-  #isStopping = false
-  #isWedged = false
+  readonly #drain: Drain
   #supervisors: readonly ControllerSupervisor[] = []
 
   constructor(options: AlwaysOnRunOptions) {
     this.#options = options
+    this.#drain = new Drain({ clock: options.clock, onEffect: (effect) => this.#onEffect(effect) })
   }
 
   /** Adds a controller. @throws OptionsError for a factory that is not a function, or bad options. */
@@ -66,7 +74,7 @@ export class AlwaysOn {
       const supervisor = new ControllerSupervisor({
         ...this.#options,
         name,
-        lease: this.#options.identity,
+        lease: ALWAYS_ON,
         leadership: undefined,
         build: () => buildNext(build.registration, this.#seen),
         ...supervision(build.registration, this.#options.timing),
@@ -87,28 +95,28 @@ export class AlwaysOn {
 
   /** Ends them; resolves when nothing of them is left. */
   async stop(): Promise<void> {
-    const reason = new LeadershipEndedError('shutdown', 0n)
-    for (const supervisor of this.#supervisors) supervisor.end(reason)
     const { clock, timing } = this.#options
-    const abort = clock.setTimer(timing.drainTimeoutMs, () => {
-      for (const supervisor of this.#supervisors) supervisor.hardAbort(reason)
-    })
-    // What is left then may be cleanups, which have a time of their own.
-    const wedge = clock.setTimer(timing.drainTimeoutMs + timing.abortGraceMs, () => {
-      if (!this.#supervisors.every((supervisor) => supervisor.isWithinCleanupBudget)) this.#reportWedged()
-    })
-    this.#isStopping = true
+    const abortAt = clock.now() + timing.drainTimeoutMs
+    const wedgedAt = abortAt + timing.abortGraceMs
+    this.#drain.ask({ voluntary: true, abortAt, wedgedAt, cleanups: { timeoutMs: timing.cleanupTimeoutMs } })
+    for (const supervisor of this.#supervisors) supervisor.end(shutdown())
+    this.#noteCleaning()
     await Promise.all(this.#supervisors.map((supervisor) => supervisor.done))
-    abort.cancel()
-    wedge.cancel()
+    this.#drain.empty()
+  }
+
+  #onEffect(effect: DrainEffect): void {
+    if (effect === 'wedged') this.#reportWedged()
+    if (effect === 'hard-abort') for (const supervisor of this.#supervisors) supervisor.hardAbort(shutdown())
+  }
+
+  #noteCleaning(): void {
+    if (this.#supervisors.every((supervisor) => supervisor.isCleaning)) this.#drain.cleaning()
   }
 
   #reportWedged(): void {
-    if (this.#isWedged) return
-    this.#isWedged = true
-    const { identity, onWedged } = this.#options
     const tasks = this.#supervisors.flatMap((supervisor) => supervisor.liveTasks())
-    onWedged(new WedgedError(identity, 0n, tasks))
+    this.#options.onWedged(new WedgedError('The always-on controllers', tasks))
   }
 
   #observerOf(controller: string): SupervisorObserver {
@@ -125,9 +133,8 @@ export class AlwaysOn {
       failedWhileEnding: (error, task) =>
         logger.error({ controller, task, err: error }, 'task failed while its controller ended'),
       gaveUp: onFailure,
-      cleanupOverdue: () => {
-        if (this.#isStopping) this.#reportWedged()
-      },
+      cleaning: () => this.#noteCleaning(),
+      cleanupOverdue: () => this.#drain.cleanupOverdue(),
       stepDown: () => {},
     }
   }

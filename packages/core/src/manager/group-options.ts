@@ -1,4 +1,4 @@
-import { DEFAULT_CLEANUP_TIMEOUT_MS } from '../candidacy/lease-options.ts'
+import { DEFAULT_CLEANUP_TIMEOUT_MS } from '../election/timing-options.ts'
 import { resolveDurationMs } from '../options/duration.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
 

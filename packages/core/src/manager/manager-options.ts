@@ -1,4 +1,4 @@
-import type { WedgedPolicy } from '../candidacy/candidacy-options.ts'
+import type { WedgedPolicy } from '../election/machine/config.ts'
 import { LEASE_OPTION_NAMES, type LeaseOptions } from '../candidacy/lease-options.ts'
 import type { LeadershipLostError, WedgedError } from '../candidacy/wedged-error.ts'
 import {

@@ -1,5 +1,6 @@
 import { AlreadyStartedError } from '../already-started-error.ts'
-import { Candidacy, type StepDownResult } from '../candidacy/candidacy.ts'
+import { Candidacy } from '../candidacy/candidacy.ts'
+import type { StepDownResult } from '../candidacy/step-down.ts'
 import type { CandidacyEvent, CandidacyState } from '../candidacy/events.ts'
 import { LEASE_OPTION_NAMES, type LeaseOptions, resolveCleanupTimeoutMs } from '../candidacy/lease-options.ts'
 import type { LeadershipLostError, WedgedError } from '../candidacy/wedged-error.ts'
@@ -305,8 +306,9 @@ export class Manager implements ExtensionHost, AsyncDisposable {
         timing: resolveTimingOptions(lease),
         releaseOnExit: featureGates.ReleaseLockOnExit.enabled,
         missingLease: lease.missingLease ?? 'create',
+        cleanupTimeoutMs: resolveCleanupTimeoutMs(lease),
+        onWedged: this.#options.onWedged ?? 'exit',
       },
-      cleanupTimeoutMs: resolveCleanupTimeoutMs(lease),
       warmUpStopTimeoutMs: groups.warmUp.stopTimeoutMs,
       gates: featureGates,
       extensions: this.#extensions.termExtensions,

@@ -42,6 +42,8 @@ export interface ControllerTermOptions {
   readonly health?: HealthRegistry
   /** For how long the cleanups may run. @default for ever */
   readonly cleanupBudgetMs?: () => number
+  /** Called when every task has settled and the cleanups begin. */
+  readonly onCleaning?: () => void
   /** Called when they have not ended by then. */
   readonly onCleanupOverdue?: () => void
 }

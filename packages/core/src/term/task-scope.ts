@@ -1,7 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { setMaxListeners } from 'node:events'
+import { Drain } from '../drain/drain.ts'
 import type { Clock } from '../ports/clock.ts'
 import { TermEndedError } from '../term-ended-error.ts'
-import { CleanupDeadline } from './cleanup-deadline.ts'
+import { CleanupTimeoutError } from './cleanup-timeout-error.ts'
 import { LinkedList, type LinkedListNode } from './linked-list.ts'
 
 /** A task that has not settled. */
@@ -41,6 +43,8 @@ export interface TaskScopeOptions {
   readonly onIdle?: () => void
   /** For how long the cleanups may run, asked when they begin. @default for ever */
   readonly cleanupBudgetMs?: () => number
+  /** Called when every task has settled and the cleanups begin. */
+  readonly onCleaning?: () => void
   /** Called when the cleanups have not ended within their budget. */
   readonly onCleanupOverdue?: () => void
 }
@@ -227,23 +231,36 @@ export class TaskScope {
 
   async #cleanUp(): Promise<void> {
     this.#phase = 'cleaning'
-    const deadline = this.#createDeadline()
+    this.#options.onCleaning?.()
+    const { signal, end } = this.#limitCleanups()
     for (let cleanup = this.#cleanups.pop(); cleanup !== undefined; cleanup = this.#cleanups.pop()) {
       const { run, site } = cleanup
-      await this.#track('cleanup', () => this.enter(() => run(deadline.signal)), site).catch(() => {})
+      await this.#track('cleanup', () => this.enter(() => run(signal)), site).catch(() => {})
     }
     this.#phase = 'over'
     this.#membership.scope = undefined
-    deadline.end()
+    end()
   }
 
-  #createDeadline(): Pick<CleanupDeadline, 'signal' | 'end'> {
+  /** The cleanups' own, fresh signal, which aborts at half of their time. `end` leaves no timer. */
+  #limitCleanups(): { readonly signal: AbortSignal; readonly end: () => void } {
     const { controller, clock, cleanupBudgetMs, onCleanupOverdue } = this.#options
-    if (this.#cleanups.length === 0 || cleanupBudgetMs === undefined) {
-      return { signal: new AbortController().signal, end: () => {} }
-    }
-    const onOverdue = (): void => onCleanupOverdue?.()
-    return new CleanupDeadline({ controller, clock, budgetMs: cleanupBudgetMs(), onOverdue })
+    const aborter = new AbortController()
+    const { signal } = aborter
+    setMaxListeners(0, signal)
+    if (this.#cleanups.length === 0 || cleanupBudgetMs === undefined) return { signal, end: () => {} }
+    const timeoutMs = cleanupBudgetMs()
+    const drain = new Drain({
+      clock,
+      onEffect: (effect) => {
+        if (effect === 'abort-cleanups') aborter.abort(new CleanupTimeoutError(controller, timeoutMs))
+        if (effect === 'wedged') onCleanupOverdue?.()
+      },
+    })
+    const cleanups = { timeoutMs, abortAfterMs: timeoutMs / 2 }
+    drain.ask({ voluntary: true, abortAt: Infinity, wedgedAt: Infinity, cleanups })
+    drain.cleaning()
+    return { signal, end: () => drain.empty() }
   }
 
   /** Where tasks of this name come from: the place of the first call. */

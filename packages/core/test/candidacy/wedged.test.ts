@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { WedgedPolicy } from '../../src/candidacy/candidacy-options.ts'
+import type { WedgedPolicy } from '../../src/election/machine/config.ts'
 import type { WedgedError } from '../../src/candidacy/wedged-error.ts'
 import { Replica, type ReplicaOptions, untilEnd } from '../support/replica.ts'
 import { never } from '../support/never.ts'

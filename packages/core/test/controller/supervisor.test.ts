@@ -47,6 +47,7 @@ class Bench {
       failed: (error, restartInMs) => this.failures.push({ error, restartInMs }),
       failedWhileEnding: (error) => this.whileEnding.push(error),
       gaveUp: (error) => this.gaveUp.push(error),
+      cleaning: () => {},
       cleanupOverdue: () => (this.overdueAt = this.clock.now()),
       stepDown: () => this.supervisor.end(ENDED),
     }

@@ -53,7 +53,7 @@ describe('A leader whose lease is edited', () => {
     elector.passTo(1900)
     elector.observe(edit(elector, 3n, { leaseDurationSeconds: 1 }))
     const effects = elector.passTo(1900 + 950)
-    expect(kinds(effects)).toEqual(['write', 'end-term', 'hard-abort', 'wedged'])
+    expect(kinds(effects)).toEqual(['write', 'end-term', 'hard-abort', 'wedged', 'exit'])
     expect(elector.all('end-term')).toMatchObject([{ reason: 'renew-deadline' }])
   })
 
@@ -132,7 +132,7 @@ describe('A leader whose lease is edited', () => {
       record: { ...held, leaseDurationSeconds: 1 },
     })
     expect(effects).toEqual([{ kind: 'shorten-validity', validUntil: 10_950 }, { kind: 'hard-abort' }])
-    expect(kinds(elector.passTo(10_950))).toEqual(['wedged'])
+    expect(kinds(elector.passTo(10_950))).toEqual(['wedged', 'exit'])
   })
 
   test('has no other answer to a duration than a shorter validity, a renewal, or an end in time, whatever it is', () => {

@@ -18,6 +18,7 @@ class Stand {
   constructor(lock = new ScriptedLock(), onEffect: (effect: TermEffect) => void = () => {}) {
     this.lock = lock
     this.elector = new Elector({
+      lease: 'lease',
       lock,
       config: CONFIG,
       clock: this.clock,
@@ -257,7 +258,7 @@ describe('Elector', () => {
     lock.store(2n)
     await clock.runAllMicrotasks()
     await clock.advance(60_000)
-    expect(deaths).toEqual([new Error('broken driver')])
+    expect(deaths).toMatchObject([{ cause: new Error('broken driver') }])
     expect(elector.state.kind).toBe('stopped')
     expect(lock.watchesClosed).toBe(1)
     expect(clock.pendingTimers).toBe(0)

@@ -297,14 +297,14 @@ describe('An involuntary end', () => {
     expect(kinds(elector.passTo(10_249))).toEqual([])
     expect(kinds(elector.passTo(10_250))).toEqual(['hard-abort'])
     expect(kinds(elector.passTo(14_249))).toEqual([])
-    expect(kinds(elector.passTo(14_250))).toEqual(['wedged'])
+    expect(kinds(elector.passTo(14_250))).toEqual(['wedged', 'exit'])
   })
 
   test('of a superseded leader is wedged after the grace', () => {
     const elector = leading()
     elector.observe(lease({ version: 3n }))
     expect(kinds(elector.passTo(3999))).toEqual([])
-    expect(kinds(elector.passTo(4000))).toEqual(['wedged'])
+    expect(kinds(elector.passTo(4000))).toEqual(['wedged', 'exit'])
   })
 
   test('of a superseded leader is wedged when its lease is over, if that is before the grace is', () => {
@@ -314,7 +314,7 @@ describe('An involuntary end', () => {
     elector.stallTo(12_000)
     elector.observe(lease({ version: 3n }))
     expect(kinds(elector.passTo(14_249))).toEqual([])
-    expect(kinds(elector.passTo(14_250))).toEqual(['wedged'])
+    expect(kinds(elector.passTo(14_250))).toEqual(['wedged', 'exit'])
   })
 
   test('of a replica that slept past its lease aborts at once, and gives the tasks the grace to react', () => {
@@ -322,7 +322,7 @@ describe('An involuntary end', () => {
     elector.stallTo(20_000)
     expect(kinds(elector.send({ kind: 'wake' }))).toEqual(['end-term', 'hard-abort'])
     expect(kinds(elector.passTo(23_999))).toEqual([])
-    expect(kinds(elector.passTo(24_000))).toEqual(['wedged'])
+    expect(kinds(elector.passTo(24_000))).toEqual(['wedged', 'exit'])
   })
 
   test('becomes one of a superseded leader when another holder shows up: the gate closes and everything is aborted at once', () => {
@@ -331,7 +331,7 @@ describe('An involuntary end', () => {
     elector.now = 100
     expect(elector.observe(lease({ version: 4n }))).toEqual([{ kind: 'close-gate' }, { kind: 'hard-abort' }])
     expect(kinds(elector.passTo(4099))).toEqual([])
-    expect(kinds(elector.passTo(4100))).toEqual(['wedged'])
+    expect(kinds(elector.passTo(4100))).toEqual(['wedged', 'exit'])
     expect(elector.send({ kind: 'drained' })).toContainEqual({ kind: 'term-over', outcome: 'lost' })
   })
 

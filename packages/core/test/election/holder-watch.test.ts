@@ -35,6 +35,7 @@ function stand() {
   const effects: TermEffect[] = []
   const clock = new VirtualClock()
   const elector = new Elector({
+    lease: 'lease',
     lock,
     config: CONFIG,
     clock,

@@ -198,13 +198,7 @@ function replicaActions(world: World, index: number, lab: Laboratory): readonly 
   }
   if (replica.watch === 'broken' && !replica.isCutOff)
     actions.push(named('watches again', () => watchAgain(world, index, lab)))
-  if (replica.tasks === 'ending') {
-    actions.push(
-      named('has ended its tasks', () =>
-        handle(withReplica(world, index, { tasks: 'none' }), index, { kind: 'drained' }, lab),
-      ),
-    )
-  }
+  actions.push(...workActions(world, index, lab))
   const holder = watchedHolder(state)
   if (
     holder !== undefined &&
@@ -218,6 +212,20 @@ function replicaActions(world: World, index: number, lab: Laboratory): readonly 
   actions.push(...orders(world, index, lab))
   if (world.faultsLeft > 0) actions.push(...replicaFaults(world, index, lab))
   return actions
+}
+
+/** What may become of the work of a term that ends. */
+function workActions(world: World, index: number, lab: Laboratory): readonly Action[] {
+  const { identity, tasks } = replicaAt(world, index)
+  if (tasks !== 'ending' && tasks !== 'cleaning') return []
+  const becomes = (what: string, next: Replica['tasks'], kind: 'cleaning' | 'cleanup-overdue' | 'drained'): Action => ({
+    name: `${identity} ${what}`,
+    apply: () => handle(withReplica(world, index, { tasks: next }), index, { kind }, lab),
+  })
+  const ended = becomes('has ended its tasks', 'none', 'drained')
+  return tasks === 'ending'
+    ? [ended, becomes('has nothing but cleanups left', 'cleaning', 'cleaning')]
+    : [ended, becomes('has cleanups that take too long', 'cleaning', 'cleanup-overdue')]
 }
 
 /** After a pause either the clock or what came in meanwhile is looked at first. */

@@ -27,6 +27,8 @@ const EVENTS = Object.keys({
   'watch-down': 0,
   'write-answer': 0,
   'read-answer': 0,
+  cleaning: 0,
+  'cleanup-overdue': 0,
   drained: 0,
   'holder-dead': 0,
   wake: 0,
@@ -51,10 +53,18 @@ const UNREACHABLE: readonly Unreachable[] = [
   {
     reason: 'a term is ended only while there is one',
     states: ['following', 'acquiring', 'reserving', 'stopped'],
-    events: ['step-down', 'lost', 'drained'],
+    events: ['step-down', 'lost', 'cleaning', 'cleanup-overdue', 'drained'],
   },
-  { reason: 'tasks are waited for only once the term ends', states: ['leading'], events: ['drained'] },
-  { reason: 'the term is empty already', states: ['releasing'], events: ['drained', 'lost'] },
+  {
+    reason: 'tasks are waited for only once the term ends',
+    states: ['leading'],
+    events: ['cleaning', 'cleanup-overdue', 'drained'],
+  },
+  {
+    reason: 'the term is empty already',
+    states: ['releasing'],
+    events: ['cleaning', 'cleanup-overdue', 'drained', 'lost'],
+  },
   { reason: 'it asks for no wake', states: ['acquiring', 'stopped'], events: ['wake'] },
   {
     reason: 'an elector that has stopped has closed its watch and gets no more events',

@@ -110,7 +110,7 @@ function localKey(world: World, replica: Replica): number {
 function mixFlags(replica: Replica): void {
   mix(Math.round(replica.rate * 1000))
   mix(replica.isAlive ? 1 : 0)
-  mix(replica.tasks === 'none' ? 0 : replica.tasks === 'running' ? 1 : 2)
+  mix(['none', 'running', 'ending', 'cleaning'].indexOf(replica.tasks))
   mix((replica.isPaused ? 1 : 0) + (replica.isBehind ? 2 : 0) + (replica.isCutOff ? 4 : 0))
   mix(replica.watch === 'up' ? 0 : replica.watch === 'late' ? 1 : 2)
   mix(replica.unseen.length)

@@ -105,7 +105,7 @@ function carryOut(world: World, index: number, effect: Effect): World {
       return extendValidity(world, index, effect.validUntil)
     case 'end-term':
       return replica.tasks === 'running' ? withReplica(world, index, { tasks: 'ending' }) : world
-    case 'wedged':
+    case 'exit':
     case 'identity-taken':
       return endProcess(world, index)
     case 'term-over':

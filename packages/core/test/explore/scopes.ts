@@ -7,7 +7,13 @@ export interface ExploredScope {
   readonly scope: Scope
 }
 
-const config: Scope['config'] = { timing: TIMING, releaseOnExit: true, missingLease: 'create', announceAfterMs: 0 }
+const config: Scope['config'] = {
+  timing: TIMING,
+  cleanupTimeoutMs: 1000,
+  releaseOnExit: true,
+  missingLease: 'create',
+  announceAfterMs: 0,
+}
 
 /** A clock that is as slow beside the others as the tolerance has room for. */
 const SLOW = 0.8

@@ -60,8 +60,8 @@ export interface Replica {
   readonly isAlive: boolean
   readonly state: ElectorState
   readonly rate: number
-  /** Whether tasks run, and whether their signals have aborted. */
-  readonly tasks: 'none' | 'running' | 'ending'
+  /** Whether tasks run, whether their signals have aborted, and whether only cleanups are left. */
+  readonly tasks: 'none' | 'running' | 'ending' | 'cleaning'
   /** Until when, by its own clock, the term may act. */
   readonly validUntil: number
   readonly isPaused: boolean

@@ -1,11 +1,11 @@
 import { onTestFinished } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import { Candidacy } from '../../src/candidacy/candidacy.ts'
-import type { WedgedPolicy } from '../../src/candidacy/candidacy-options.ts'
 import type { CandidacyEvent } from '../../src/candidacy/events.ts'
 import type { ControllerFactory } from '../../src/controller/controller.ts'
 import type { RegisterOptions } from '../../src/controller/registration.ts'
 import { type RestartOptions, resolveRestartOptions } from '../../src/controller/restart-options.ts'
+import type { WedgedPolicy } from '../../src/election/machine/config.ts'
 import { resolveTimingOptions, type TimingOptions } from '../../src/election/timing-options.ts'
 import { type FeatureGateSettings, resolveFeatureGates } from '../../src/feature-gates.ts'
 import { MemoryLeaseStore } from '../../src/lock/memory-lock.ts'
@@ -54,11 +54,11 @@ export class Replica {
         timing: resolveTimingOptions(options.timing),
         releaseOnExit: gates.ReleaseLockOnExit.enabled,
         missingLease: 'create',
+        cleanupTimeoutMs: options.cleanupTimeoutMs ?? 4000,
+        onWedged: options.onWedged ?? 'exit',
       },
-      cleanupTimeoutMs: options.cleanupTimeoutMs ?? 4000,
       warmUpStopTimeoutMs: 5000,
       gates,
-      onWedged: options.onWedged ?? 'exit',
       clock: this.clock,
       random: () => 0,
       logger: options.logger ?? silentLogger,

@@ -27,6 +27,7 @@ const END_REASONS: Readonly<Record<EndReason, true>> = {
   superseded: true,
   'lease-deleted': true,
   stalled: true,
+  'elector-failed': true,
 }
 
 const DRAIN_OUTCOMES: Readonly<Record<DrainOutcome, true>> = { clean: true, aborted: true, wedged: true }

@@ -1,7 +1,18 @@
 import type { ResolvedTimingOptions } from '../timing-options.ts'
+import { DEFAULT_CLEANUP_TIMEOUT_MS } from '../timing-options.ts'
+import type { CleanupBudget } from '../../drain/machine.ts'
 import type { Instant } from './event.ts'
 
-/** What a machine is told once and for all. */
+/**
+ * What to do about a drain that did not end in time.
+ *
+ * - `exit`: end the process before anybody else may lead.
+ * - `hold`: after a voluntary end, keep renewing so that nobody else leads, and stay unhealthy. An involuntary one exits.
+ * - `abandon`: go on. **Unsafe**: the tasks that are left run beside the next leader's; only server-side fences help.
+ */
+export type WedgedPolicy = 'exit' | 'hold' | 'abandon'
+
+/** The settings of an elector. */
 export interface ElectorConfig {
   /** Unique to this replica and this start of its process. */
   readonly identity: string
@@ -18,8 +29,17 @@ export interface ElectorConfig {
    * that it gets there. @default 30 s, or two lease durations where they are longer
    */
   readonly announceAfterMs?: number
+  /** How long the cleanups of a controller may take. @default 4000 */
+  readonly cleanupTimeoutMs?: number
+  /** What to do about a drain that did not end in time. @default 'exit' */
+  readonly onWedged?: WedgedPolicy
   /** What the process of this replica is known by to the lock, where that can prove it dead. */
   readonly processRef?: string | undefined
+}
+
+/** How long the cleanups of a term may take. Their signal is the business of each controller. */
+export function cleanupBudget({ cleanupTimeoutMs = DEFAULT_CLEANUP_TIMEOUT_MS }: ElectorConfig): CleanupBudget {
+  return { timeoutMs: cleanupTimeoutMs }
 }
 
 /** The moment of an event and the settings of the elector. */

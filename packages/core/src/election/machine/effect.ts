@@ -33,6 +33,8 @@ export type ElectorEffect =
   | { readonly kind: 'hard-abort' }
   /** The drain did not end in time. */
   | { readonly kind: 'wedged' }
+  /** End the process: the drain is wedged, and nothing keeps others from leading. */
+  | { readonly kind: 'exit' }
   | {
       readonly kind: 'term-over'
       readonly outcome: TermOutcome

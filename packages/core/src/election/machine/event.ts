@@ -59,6 +59,10 @@ export type ElectorEvent =
   | { readonly kind: 'watch-down' }
   | { readonly kind: 'write-answer'; readonly request: number; readonly result: WriteResult }
   | { readonly kind: 'read-answer'; readonly request: number; readonly result: ReadResult }
+  /** Every task of the term has settled, and cleanups run. */
+  | { readonly kind: 'cleaning' }
+  /** The cleanups of a controller did not end in their own time. */
+  | { readonly kind: 'cleanup-overdue' }
   /** Every task of the term has settled and every cleanup has run. */
   | { readonly kind: 'drained' }
   /** The process that ran this holder has ended and never runs again. */

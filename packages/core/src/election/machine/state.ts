@@ -1,3 +1,4 @@
+import type { DrainState, Empty } from '../../drain/machine.ts'
 import type { LeaseRecord } from '../../lock/lease-record.ts'
 import type { PresentLease } from '../../lock/lock.ts'
 import type { InvoluntaryEndReason } from '../leadership-ended-error.ts'
@@ -102,18 +103,14 @@ export interface Leading {
   readonly epoch: bigint
 }
 
-/** How far a drain has come. `empty`: every task is gone, and a renewal under way is waited for. */
-type DrainStage = 'asked' | 'aborted' | 'wedged' | 'empty'
-
 /** A voluntary end: the lease is renewed until the term is empty. */
 export interface Draining {
   readonly kind: 'draining'
   readonly memory: Memory
   readonly hold: Hold
   readonly epoch: bigint
-  readonly stage: DrainStage
-  readonly hardAbortAt: number
-  readonly wedgedAt: number
+  /** How far it has come. `empty`: a renewal under way, or an answer, is waited for. */
+  readonly drain: DrainState
   readonly stepDown: StepDown
   readonly offer: OfferMade
   /** The answer that was seen last, and since when. */
@@ -135,9 +132,7 @@ export interface Aborting {
   readonly epoch: bigint
   readonly reason: InvoluntaryEndReason
   readonly validUntil: number
-  readonly stage: Exclude<DrainStage, 'empty'>
-  readonly hardAbortAt: number
-  readonly wedgedAt: number
+  readonly drain: DrainState
   /** Set when the term was ending voluntarily before. */
   readonly stepDown: StepDown | undefined
   readonly afterwards: 'follow' | 'stop'
@@ -148,6 +143,8 @@ export interface Releasing {
   readonly kind: 'releasing'
   readonly memory: Memory
   readonly hold: Hold
+  /** The proof that nothing of the term is left. */
+  readonly drain: Empty
   /** Undefined when the lease is given back before any term began. */
   readonly epoch: bigint | undefined
   readonly giveUpAt: number

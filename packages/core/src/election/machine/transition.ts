@@ -1,15 +1,8 @@
+import { type DrainEvent, drainWakesAt } from '../../drain/machine.ts'
+import { abortingObserved, abortingOn } from '../phases/aborting.ts'
 import { acquireAnswered, acquiringObserved, giveBack } from '../phases/acquiring.ts'
 import { advance, followingWakesAt } from '../phases/advancing.ts'
-import {
-  abort,
-  abortingObserved,
-  drain,
-  drainedAborting,
-  drainedVoluntarily,
-  endingWakesAt,
-  escalate,
-  stopDraining,
-} from '../phases/ending.ts'
+import { drain, drainingOn, drainingStep, drainingWakesAt, stopDraining } from '../phases/draining.ts'
 import { follow } from '../phases/follow.ts'
 import {
   followingAnswered,
@@ -28,7 +21,7 @@ import {
   holdWriteAnswered,
 } from '../phases/hold.ts'
 import { leadingStep } from '../phases/leading.ts'
-import { renewalWithOffer, withOfferFollowed } from '../phases/offering.ts'
+import { renewalWithOffer } from '../phases/offering.ts'
 import { afterReleaseStep, releasingHold, releasingWakesAt } from '../phases/releasing.ts'
 import { reservingStep } from '../phases/reserving.ts'
 import { after } from '../rules/after.ts'
@@ -97,8 +90,9 @@ export function nextWakeAt(state: ElectorState, config: ElectorConfig): number |
     case 'leading':
       return holdWakesAt(state.hold)
     case 'draining':
+      return drainingWakesAt(state, drainWakesAt(state.drain))
     case 'aborting':
-      return endingWakesAt(state)
+      return drainWakesAt(state.drain)
     case 'releasing':
       return releasingWakesAt(state)
     default:
@@ -132,6 +126,8 @@ const nothing: Readonly<Record<ElectorEvent['kind'], Handler<ElectorState, unkno
   'watch-down': ignore,
   'write-answer': ignore,
   'read-answer': ignore,
+  cleaning: ignore,
+  'cleanup-overdue': ignore,
   drained: ignore,
   'holder-dead': ignore,
   wake: ignore,
@@ -209,14 +205,18 @@ const TABLE: Table = {
     ...whileHolding(drainingStep, heldOnOffer),
     lost: (state, event, context) => drainingStep(state, lossOf(state, event), context),
     stop: (state, _event, context) => stopDraining(state, context),
-    drained: (state, _event, context) => drainedVoluntarily(state, context),
+    cleaning: (state, event, context) => drainingOn(state, told(event, context), context),
+    'cleanup-overdue': (state, event, context) => drainingOn(state, told(event, context), context),
+    drained: (state, _event, context) => drainingOn(state, { kind: 'empty', now: context.at.now }, context),
   },
   aborting: {
     ...unlessOverridden,
     stop: (state) => ({ state: { ...state, afterwards: 'stop' }, effects: [] }),
     observed: (state, event, context) => abortingObserved(state, event.snapshot, context),
-    drained: (state, _event, context) => drainedAborting(state, context),
-    wake: (state, _event, { at }) => escalate(state, at),
+    cleaning: (state, event, context) => abortingOn(state, told(event, context), context),
+    'cleanup-overdue': (state, event, context) => abortingOn(state, told(event, context), context),
+    drained: (state, _event, context) => abortingOn(state, { kind: 'empty', now: context.at.now }, context),
+    wake: (state, event, context) => abortingOn(state, told(event, context), context),
   },
   releasing: {
     ...unlessOverridden,
@@ -243,9 +243,10 @@ function lossOf(state: Reserving | Leading | Draining, event: EventOf<'lost'>): 
   return { kind: 'lost', memory: state.memory, reason: event.reason, snapshot: undefined, effects: [] }
 }
 
-function drainingStep(state: Draining, step: HoldStep, context: TransitionContext): Step {
-  if (step.kind === 'lost') return after(step.effects, abort(state, step, context))
-  const next = withOfferFollowed({ ...state, memory: step.memory, hold: step.hold }, context.at)
-  if (next.stage === 'empty') return after(step.effects, drainedVoluntarily(next, context))
-  return after(step.effects, escalate(next, context.at))
+/** What happened to the work of a term, as the drain is told. */
+function told<E extends { readonly kind: DrainEvent['kind'] }>(
+  event: E,
+  { at }: TransitionContext,
+): E & { readonly now: number } {
+  return { ...event, now: at.now }
 }

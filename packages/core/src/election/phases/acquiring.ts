@@ -1,3 +1,4 @@
+import { EMPTY } from '../../drain/machine.ts'
 import { jittered } from '../../jitter.ts'
 import { type PresentLease, epochOf } from '../../lock/lock.ts'
 import type { ElectorConfig, TransitionContext } from '../machine/config.ts'
@@ -7,6 +8,7 @@ import type { Acquiring, Following, Hold, Memory, Observation, SentWrite, Step }
 import { landedWrite, observationOf, observe } from '../rules/observation.ts'
 import { isRenewalInWholeSeconds } from '../rules/records.ts'
 import { pauseAfterFailureMs } from '../rules/retry-after.ts'
+import { drain } from './draining.ts'
 import { follow } from './follow.ts'
 import { holdFrom } from './hold.ts'
 import { endTerm, release } from './releasing.ts'
@@ -59,7 +61,7 @@ export function giveBack(
   at: Instant,
   config: ElectorConfig,
 ): Step {
-  const end = { memory, epoch: undefined, cooldownMs: 0, accepts: undefined, afterwards: 'stop' } as const
+  const end = { memory, drain: EMPTY, epoch: undefined, cooldownMs: 0, accepts: undefined, afterwards: 'stop' } as const
   const isReserved = memory.actNotBefore !== undefined && at.now < memory.actNotBefore
   if (config.releaseOnExit && !isReserved) return release({ ...end, hold }, at, config)
   return endTerm(end, { outcome: 'expired', observation: observationOf(hold.lease, hold, at), at, config })

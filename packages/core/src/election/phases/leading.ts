@@ -1,7 +1,7 @@
 import type { TransitionContext } from '../machine/config.ts'
 import type { Leading, Step } from '../machine/state.ts'
 import { after } from '../rules/after.ts'
-import { abort } from './ending.ts'
+import { abort } from './aborting.ts'
 import { type HoldStep, withEpochChecked } from './hold.ts'
 
 export function leadingStep(state: Leading, checked: HoldStep, context: TransitionContext): Step {

@@ -18,7 +18,10 @@ import { acceptedAnswer } from './offering.ts'
  */
 
 /** What a release starts from. */
-export type ReleaseOrder = Pick<Releasing, 'memory' | 'hold' | 'epoch' | 'cooldownMs' | 'accepts' | 'afterwards'>
+export type ReleaseOrder = Pick<
+  Releasing,
+  'memory' | 'hold' | 'drain' | 'epoch' | 'cooldownMs' | 'accepts' | 'afterwards'
+>
 
 /** Sends the release. */
 export function release(order: ReleaseOrder, at: Instant, config: ElectorConfig): Step {

@@ -1,0 +1,197 @@
+import type { Controller } from '../controller/controller.ts'
+import type { Registration } from '../controller/registration.ts'
+import type { SupervisorObserver } from '../controller/supervisor.ts'
+import type { WarmRun } from '../controller/warm-up.ts'
+import { Drain } from '../drain/drain.ts'
+import type { Elector, TermEffect } from '../election/elector.ts'
+import type { EndReason } from '../election/leadership-ended-error.ts'
+import { cleanupBudget } from '../election/machine/config.ts'
+import { errorOf, isA } from '../error-of.ts'
+import type { HealthProbe } from '../health/health-probe.ts'
+import { OptionsError } from '../options/options-error.ts'
+import { Leadership } from '../term/leadership.ts'
+import type { StepDownOptions } from '../term/term.ts'
+import type { DeadlineGuard } from '../watchdog/watchdog.ts'
+import type { CandidacyOptions } from './candidacy-options.ts'
+import type { CandidacyEvent, TermOverEvent } from './events.ts'
+import { TermRun, type TermRunOptions } from './term-run.ts'
+import type { WarmUps } from './warm-ups.ts'
+import { LeadershipLostError } from './wedged-error.ts'
+
+/** What a {@link PresentTerm} is made of. */
+export interface PresentTermOptions extends CandidacyOptions {
+  readonly registrations: readonly Registration[]
+  /** Every controller that was ever built for the lease. */
+  readonly seen: WeakSet<Controller>
+  /** Where the health checks of the controllers are served. */
+  readonly health: HealthProbe
+  readonly elector: Pick<Elector, 'cleaning' | 'cleanupOverdue' | 'drained' | 'lose' | 'stepDown'>
+  readonly warmUps: Pick<WarmUps, 'runs' | 'handOver'>
+  readonly emit: (event: DistributiveOmit<CandidacyEvent, 'lease'>) => void
+  readonly stepDown: (options: StepDownOptions) => void
+}
+
+/** An event before the name of its lease is added. */
+export type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
+
+/**
+ * The term that this replica has, if it has one: carries out what the machine decided about it, and tells the machine what becomes of
+ * its work.
+ *
+ * Owns the controllers of the term, its validity and the guard of its deadline. Decides nothing.
+ */
+export class PresentTerm {
+  readonly #options: PresentTermOptions
+  #run: TermRun | undefined
+  #guard: DeadlineGuard | undefined
+
+  constructor(options: PresentTermOptions) {
+    this.#options = options
+  }
+
+  /** The controllers of the term; undefined outside of terms. */
+  get run(): TermRun | undefined {
+    return this.#run
+  }
+
+  /** Acts until `validUntil`. */
+  setValidity(validUntil: number, change: 'extend' | 'shorten'): void {
+    this.#run?.leadership[change](validUntil)
+    this.#guard?.hold(validUntil)
+  }
+
+  /** Builds the controllers and runs them. */
+  begin({ epoch, validUntil, handoverMs }: Extract<TermEffect, { kind: 'begin-term' }>): void {
+    const { clock, elector, guard, lease, onFailure, registrations, warmUps } = this.#options
+    this.#guard = guard?.()
+    this.#guard?.hold(validUntil)
+    const onExpired = () => elector.lose('stalled')
+    const leadership = new Leadership({ epoch, lease: lease.name, validUntil, clock, onExpired })
+    try {
+      this.#run = this.#createRun(leadership, { registrations, warmRuns: warmUps.runs })
+      warmUps.handOver()
+    } catch (error) {
+      // A controller that can never run: the term is empty, and the manager stops.
+      this.#run = this.#createRun(leadership, { registrations: [], warmRuns: new Map<Registration, WarmRun>() })
+      onFailure(errorOf(error))
+    }
+    this.#options.emit({ kind: 'term-began', epoch, handoverMs })
+    this.#run.start()
+  }
+
+  #createRun(leadership: Leadership, controllers: Pick<TermRunOptions, 'registrations' | 'warmRuns'>): TermRun {
+    const { config, elector, lease } = this.#options
+    return new TermRun({
+      ...this.#options,
+      ...controllers,
+      lease: lease.name,
+      leadership,
+      timing: { ...config.timing, cleanupTimeoutMs: cleanupBudget(config).timeoutMs },
+      observe: (controller) => this.#observerOf(controller),
+      onCleaning: () => elector.cleaning(),
+    })
+  }
+
+  /** Tells the controllers to end. */
+  end(reason: EndReason, voluntary: boolean): void {
+    const run = this.#run
+    if (run === undefined) return
+    const isFirst = run.reason === undefined
+    run.end(reason, voluntary)
+    if (isFirst) {
+      this.#options.emit({ kind: 'term-ending', epoch: run.leadership.epoch, reason })
+      void run.done().then(() => this.#onDrained(run))
+    }
+    if (!voluntary) this.#endUnlessGraceful(`The lease \`${this.#options.lease.name}\` was lost: ${reason}`)
+  }
+
+  /** Untracked work of the user must not write beside the next leader either, so the gate closes before the release is sent. */
+  #onDrained(run: TermRun): void {
+    if (this.#run !== run) return
+    run.leadership.closeGate(run.endReason)
+    this.#options.elector.drained()
+  }
+
+  /** Notes and tells what the drain did not end for. */
+  wedge(): void {
+    const run = this.#run
+    if (run === undefined) return
+    const { tasks } = run.wedge()
+    this.#options.emit({ kind: 'wedged', epoch: run.leadership.epoch, tasks })
+  }
+
+  /** The process ends before anybody else may lead. */
+  exit(): void {
+    const run = this.#run
+    if (run?.wedged === undefined) return
+    run.leadership.closeGate(run.endReason)
+    this.#options.onFatal(run.wedged)
+  }
+
+  /** The term is over: nothing of it is left, or what is left is abandoned. */
+  over(end: Pick<TermOverEvent, 'outcome' | 'successor'>): void {
+    const run = this.#run
+    if (run === undefined) return
+    this.#guard?.lift()
+    this.#guard = undefined
+    this.#run = undefined
+    this.#options.emit(run.close(end))
+    if (run.endReason !== 'shutdown')
+      this.#endUnlessGraceful(`The term on \`${this.#options.lease.name}\` is over: ${run.endReason}`)
+  }
+
+  #endUnlessGraceful(message: string): void {
+    const { gates, onFatal } = this.#options
+    if (!gates.GracefulLeaderTransition.enabled) onFatal(new LeadershipLostError(message))
+  }
+
+  #observerOf(controller: string): SupervisorObserver {
+    let removeHealth = () => {}
+    return {
+      runBegan: (term) => (removeHealth = this.#options.health.add(term.health, `${controller}.`)),
+      runOver: () => removeHealth(),
+      failed: (error, restartInMs) => this.#options.emit({ kind: 'controller-failed', controller, error, restartInMs }),
+      failedWhileEnding: (error, task) =>
+        this.#options.logger.error(
+          { lease: this.#options.lease.name, controller, task, err: error },
+          'task failed while its term ended',
+        ),
+      gaveUp: (error, cooldownMs) => this.#giveUp(error, cooldownMs),
+      cleaning: () => {},
+      cleanupOverdue: () => this.#options.elector.cleanupOverdue(),
+      stepDown: this.#options.stepDown,
+    }
+  }
+
+  /** A replica whose controller is beyond repair leaves the lease to a healthier one for as long as restarts were counted. */
+  #giveUp(error: Error, cooldownMs: number): void {
+    if (isA(error.cause, OptionsError)) this.#options.onFailure(error.cause)
+    this.#options.elector.stepDown({ reason: 'controller-failed', cooldownMs })
+  }
+
+  /** The elector has failed and nobody renews the lease any more: what is left must be gone before it is over. Resolves when it is. */
+  async endAlone(): Promise<void> {
+    const { clock } = this.#options
+    const run = this.#run
+    if (run === undefined) return
+    const drain = new Drain({
+      clock,
+      onEffect: (effect) => {
+        if (effect === 'hard-abort') run.hardAbort()
+        if (effect === 'wedged') this.#wedgedAlone()
+      },
+    })
+    const now = clock.now()
+    const wedgedAt = now + run.leadership.remainingMs()
+    this.end('elector-failed', false)
+    drain.ask({ voluntary: false, abortAt: now, wedgedAt, cleanups: { timeoutMs: Infinity } })
+    await run.done()
+    drain.empty()
+    if (this.#run === run) this.over({ outcome: 'expired', successor: undefined })
+  }
+
+  #wedgedAlone(): void {
+    this.wedge()
+    if (this.#options.config.onWedged !== 'abandon') this.exit()
+  }
+}

@@ -1,0 +1,47 @@
+import type { ElectorConfig } from '../election/machine/config.ts'
+import type { TermOutcome } from '../election/machine/effect.ts'
+import type { StepDown } from '../election/machine/event.ts'
+import { withJsonForm } from '../json-form.ts'
+import { JITTER_FACTOR } from '../jitter.ts'
+import { resolveDurationMs } from '../options/duration.ts'
+import { assertKnownKeys } from '../options/known-keys.ts'
+import { OptionsError } from '../options/options-error.ts'
+import type { StepDownOptions } from '../term/term.ts'
+import type { DrainOutcome, TermOverEvent } from './events.ts'
+
+/** What a step-down came to. `JSON.stringify()` takes it: the epoch becomes a decimal string. */
+export type StepDownResult =
+  | { readonly kind: 'not-leading' }
+  | {
+      readonly kind: 'stepped-down'
+      readonly epoch: bigint
+      /** What became of the lease. */
+      readonly outcome: TermOutcome
+      /** The identity of the replica that the lease was handed to; undefined unless `outcome` is `transferred`. */
+      readonly successor: string | undefined
+      readonly drain: DrainOutcome
+      readonly drainMs: number
+      /** What failed while the term ended. */
+      readonly errors: readonly unknown[]
+    }
+
+/** Checks and fills in how a term is to end. @throws OptionsError when `to` is empty or this replica itself, or an option is wrong. */
+export function resolveStepDown(options: StepDownOptions, { identity, timing }: ElectorConfig): StepDown {
+  assertKnownKeys('`stepDown()`', options, ['cooldownMs', 'to', 'answerTimeoutMs'])
+  const slowestPollMs = JITTER_FACTOR * timing.retryPeriodMs
+  const { to, cooldownMs, answerTimeoutMs } = options
+  if (to !== undefined && (typeof to !== 'string' || to === '' || to === identity)) {
+    throw OptionsError.expected(`\`to\` to be the identity of another replica`, to)
+  }
+  return {
+    reason: to === undefined ? 'step-down' : 'transferred',
+    cooldownMs: resolveDurationMs('cooldownMs', cooldownMs, { fallback: 2 * slowestPollMs, min: 0 }),
+    ...(to !== undefined && { to }),
+    answerTimeoutMs: resolveDurationMs('answerTimeoutMs', answerTimeoutMs, { fallback: slowestPollMs, min: 0 }),
+  }
+}
+
+/** What a caller of `stepDown()` hears of the term. */
+export function steppedDown({ epoch, outcome, successor, drain, drainMs, errors }: TermOverEvent): StepDownResult {
+  return withJsonForm({ kind: 'stepped-down', epoch, outcome, successor, drain, drainMs, errors })
+}
