@@ -18,6 +18,7 @@ const PHASES = 'packages/core/src/election/phases'
 const RULES = 'packages/core/src/election/rules'
 const ELECTION = 'packages/core/test/election'
 const CANDIDACY = 'packages/core/src/candidacy/candidacy.ts'
+const PRESENT_TERM = 'packages/core/src/candidacy/present-term.ts'
 const CANDIDACY_TEST = 'packages/core/test/candidacy/candidacy.test.ts'
 const SCOPE = 'packages/core/src/term/task-scope.ts'
 const SCOPE_TEST = 'packages/core/test/term/task-scope.test.ts'
@@ -83,8 +84,8 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     id: 'B6',
     defect: 'renews although every controller is dead',
     seenIn: 'Cilium (issue 48385)',
-    file: CANDIDACY,
-    find: "void this.#endTerm({ reason: 'controller-failed', cooldownMs })",
+    file: PRESENT_TERM,
+    find: "this.#options.elector.stepDown({ reason: 'controller-failed', cooldownMs })",
     replace: '',
     checks: [CANDIDACY_TEST],
   },
@@ -101,9 +102,9 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     id: 'B8',
     defect: 'releases before it has stopped taking itself for the leader',
     seenIn: 'Pinniped (pull request 800), client-go',
-    file: CANDIDACY,
-    find: "run.leadership.closeGate(run.reason ?? 'step-down')\n    this.#elector?.drained()\n  }\n\n  #onWedged",
-    replace: 'this.#elector?.drained()\n  }\n\n  #onWedged',
+    file: PRESENT_TERM,
+    find: 'run.leadership.closeGate(run.endReason)\n    this.#options.elector.drained()',
+    replace: 'this.#options.elector.drained()',
     checks: [CANDIDACY_TEST],
   },
   {
@@ -184,8 +185,8 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'two step-downs at once run the stop path twice',
     seenIn: 'Ray (issue 63773)',
     file: CANDIDACY,
-    find: 'for (const waiter of this.#termWaiters.splice(0)) waiter(over)',
-    replace: 'for (const waiter of this.#termWaiters.splice(0, 1)) waiter(over)',
+    find: 'const over = this.#term?.run?.over',
+    replace: 'const over = this.#term?.run?.reason === undefined ? this.#term?.run?.over : undefined',
     checks: [CANDIDACY_TEST],
   },
   {
@@ -251,9 +252,9 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     id: 'B24',
     defect: 'the drain timed out and the lease is released while tasks run',
     seenIn: 'controller-runtime (issue 1132)',
-    file: CANDIDACY,
-    find: "this.#emit({ kind: 'wedged', epoch, tasks })",
-    replace: "this.#emit({ kind: 'wedged', epoch, tasks })\n    this.#elector?.drained()",
+    file: PRESENT_TERM,
+    find: "this.#options.emit({ kind: 'wedged', epoch: run.leadership.epoch, tasks })",
+    replace: "this.#options.emit({ kind: 'wedged', epoch: run.leadership.epoch, tasks })\n    this.#options.elector.drained()",
     checks: ['packages/core/test/candidacy/wedged.test.ts'],
   },
   {
@@ -287,9 +288,9 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     id: 'B28',
     defect: 'releases before it calls the stop callback',
     seenIn: 'fabric8, Spring Integration',
-    file: CANDIDACY,
+    file: PRESENT_TERM,
     find: '    run.end(reason, voluntary)\n    if (isFirst) {',
-    replace: '    if (voluntary) this.#elector?.drained()\n    run.end(reason, voluntary)\n    if (isFirst) {',
+    replace: '    if (voluntary) this.#options.elector.drained()\n    run.end(reason, voluntary)\n    if (isFirst) {',
     checks: [CANDIDACY_TEST, 'packages/simulator/test/oracles.test.ts'],
   },
   {
@@ -381,10 +382,10 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   },
   {
     id: 'E9',
-    defect: 'the hard abort of a drain never comes',
-    file: `${PHASES}/ending.ts`,
-    find: "if (stage === 'aborted' && at.now >= state.wedgedAt) {",
-    replace: "if (stage === 'aborted' && at.now >= Number.MAX_VALUE) {",
+    defect: 'a drain whose tasks ignore the hard abort is never reported as wedged',
+    file: 'packages/core/src/drain/machine.ts',
+    find: "if (next.kind === 'aborted' && now >= next.wedgedAt) return",
+    replace: "if (next.kind === 'aborted' && now >= Number.MAX_VALUE) return",
     checks: [`${ELECTION}/ending.test.ts`],
   },
   {

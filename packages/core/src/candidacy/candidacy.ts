@@ -1,34 +1,27 @@
 import { AlreadyStartedError } from '../already-started-error.ts'
 import type { Controller, ControllerFactory } from '../controller/controller.ts'
 import { createRegistration, type RegisterOptions, type Registration } from '../controller/registration.ts'
-import type { SupervisorObserver } from '../controller/supervisor.ts'
-import type { WarmRun } from '../controller/warm-up.ts'
-import { Drain } from '../drain/drain.ts'
 import { Elector, type TermEffect } from '../election/elector.ts'
-import type { EndReason } from '../election/leadership-ended-error.ts'
 import { cleanupBudget } from '../election/machine/config.ts'
 import type { StepDown } from '../election/machine/event.ts'
 import type { ElectorState } from '../election/machine/state.ts'
 import { INITIAL_STATE } from '../election/machine/transition.ts'
-import { errorOf, isA } from '../error-of.ts'
 import { HealthProbe } from '../health/health-probe.ts'
 import { HealthRegistry } from '../health/health-registry.ts'
 import { withJsonForm } from '../json-form.ts'
 import type { Lock } from '../lock/lock.ts'
-import { OptionsError } from '../options/options-error.ts'
-import { Leadership } from '../term/leadership.ts'
 import { OutsideWait, type OutsideWaitOptions, type SelfWaitError } from '../term/self-wait.ts'
 import type { LiveTask, TaskScope } from '../term/task-scope.ts'
 import type { StepDownOptions } from '../term/term.ts'
 import { textOf } from '../text-of.ts'
-import type { DeadlineGuard } from '../watchdog/watchdog.ts'
 import { assertHealthy } from './assert-healthy.ts'
 import type { CandidacyOptions } from './candidacy-options.ts'
 import { publishEvent } from './channels.ts'
 import { describeState, isSameState } from './describe-state.ts'
 import { EventLog } from './event-log.ts'
-import type { CandidacyEvent, CandidacyState, TermOverEvent } from './events.ts'
+import type { CandidacyEvent, CandidacyState } from './events.ts'
 import { explain } from './explain.ts'
+import { identityTaken } from './identity-taken.ts'
 import { LeaseNotices } from './lease-notices.ts'
 import type { LeaseOptions } from './lease-options.ts'
 import { LockProblems } from './lock-problems.ts'
@@ -137,7 +130,7 @@ export class Candidacy {
 
   /** Stands for election. */
   start(): void {
-    this.#warnUnlessRegistered()
+    if (this.#registrations.length === 0) this.#notices.noControllers()
     this.#lock = this.#options.createLock()
     this.#warmUps = this.#createWarmUps()
     this.#elector = new Elector({
@@ -150,15 +143,6 @@ export class Candidacy {
     })
     this.#term = this.#createTerm(this.#elector, this.#warmUps)
     this.#elector.start()
-  }
-
-  #warnUnlessRegistered(): void {
-    if (this.#registrations.length > 0) return
-    this.#options.logger.warn(
-      { lease: this.lease, event: 'no-controllers' },
-      `no controller is registered for the lease ${this.lease}: this replica will lead and do nothing. Call ` +
-        '`register(() => new MyController())` before `start()`',
-    )
   }
 
   /** Drains, releases and stands no more. Resolves when nothing is left. */
@@ -309,11 +293,4 @@ function once<T>(call: (value: T) => void): (value: T) => void {
     if (!isCalled) call(value)
     isCalled = true
   }
-}
-
-function identityTaken(lease: string, identity: string): OptionsError {
-  return new OptionsError(
-    `Expected \`identity\` to be unique to this process, but another live replica holds \`${lease}\` as \`${identity}\`. ` +
-      'Leave `identity` out to get a unique one',
-  )
 }

@@ -7,13 +7,23 @@ import type { Logger } from '../ports/logger.ts'
 /** A stated duration of more than so many own lease durations is worth a warning. */
 const LONG_FACTOR = 4
 
-/** Warns of a lease that will leave the fleet without a leader, once for as long as it lasts. */
+/** Warns of what will leave a lease without work or without a leader, once for as long as it lasts. */
 export class LeaseNotices {
   readonly #log: { readonly logger: Logger; readonly lease: string }
   #last: string | undefined
 
   constructor(log: { readonly logger: Logger; readonly lease: string }) {
     this.#log = log
+  }
+
+  /** Tells that a term would have nothing to do. */
+  noControllers(): void {
+    const { logger, lease } = this.#log
+    logger.warn(
+      { lease, event: 'no-controllers' },
+      `no controller is registered for the lease ${lease}: this replica will lead and do nothing. Call ` +
+        '`register(() => new MyController())` before `start()`',
+    )
   }
 
   /** Looks at the lease as the elector sees it now. */

@@ -307,7 +307,7 @@ export class Manager implements ExtensionHost, AsyncDisposable {
         releaseOnExit: featureGates.ReleaseLockOnExit.enabled,
         missingLease: lease.missingLease ?? 'create',
         cleanupTimeoutMs: resolveCleanupTimeoutMs(lease),
-        onWedged: this.#options.onWedged ?? 'exit',
+        onWedged: this.#options.onWedged,
       },
       warmUpStopTimeoutMs: groups.warmUp.stopTimeoutMs,
       gates: featureGates,

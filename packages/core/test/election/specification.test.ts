@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { MODELS, WRONG_MODELS } from '../../../../spec/models.ts'
 import { DIFFERENCES } from '../../../../test/differential/differences.ts'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
+import { drainCells, drainStates } from '../drain/drain-cells.ts'
 import { ObservedTransitions } from './observed-transitions.ts'
 
 const root = join(import.meta.dirname, '../../../..')
@@ -80,6 +81,14 @@ describe('The specification', () => {
     for (const cell of seen.cells)
       expect(known(cell), cell.join(' on ')).toEqual(expect.arrayContaining([...seen.after(...cell)]))
     expect(seen.cells.length).toBeGreaterThan(40)
+  })
+
+  test('lists what every event does to a drain, and nothing else', () => {
+    const listed = rows('Drain', 'from').map(([from, event, next = '']) => [`${from} ${event}`, next.split(', ')])
+    expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(drainCells()))
+    expect(new Set(rows('Drain', 'stage').map(([stage]) => stage))).toEqual(
+      new Set(drainStates().map(({ kind }) => kind)),
+    )
   })
 
   test('lists the differences from client-go that the differential test knows', () => {

@@ -1,4 +1,4 @@
-import { type DrainEvent, type DrainPlan, OPEN, transition as drainTransition } from '../../drain/machine.ts'
+import { type DrainEvent, type DrainPlan, OPEN } from '../../drain/machine.ts'
 import type { LockSnapshot, PresentLease } from '../../lock/lock.ts'
 import type { InvoluntaryEndReason } from '../leadership-ended-error.ts'
 import { cleanupBudget, type ElectorConfig, type TransitionContext } from '../machine/config.ts'

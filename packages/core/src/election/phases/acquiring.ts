@@ -8,7 +8,6 @@ import type { Acquiring, Following, Hold, Memory, Observation, SentWrite, Step }
 import { landedWrite, observationOf, observe } from '../rules/observation.ts'
 import { isRenewalInWholeSeconds } from '../rules/records.ts'
 import { pauseAfterFailureMs } from '../rules/retry-after.ts'
-import { drain } from './draining.ts'
 import { follow } from './follow.ts'
 import { holdFrom } from './hold.ts'
 import { endTerm, release } from './releasing.ts'
