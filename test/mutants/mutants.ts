@@ -254,7 +254,8 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     seenIn: 'controller-runtime (issue 1132)',
     file: PRESENT_TERM,
     find: "this.#options.emit({ kind: 'wedged', epoch: run.leadership.epoch, tasks })",
-    replace: "this.#options.emit({ kind: 'wedged', epoch: run.leadership.epoch, tasks })\n    this.#options.elector.drained()",
+    replace:
+      "this.#options.emit({ kind: 'wedged', epoch: run.leadership.epoch, tasks })\n    this.#options.elector.drained()",
     checks: ['packages/core/test/candidacy/wedged.test.ts'],
   },
   {
