@@ -7,7 +7,8 @@ import {
   wrapHttpLibrary,
   type HttpLibrary,
 } from '@kubernetes/client-node'
-import { gatedFetch, systemClock, WriteGate } from '@tenure/core'
+import { gatedFetch } from '@tenure/core'
+import { systemClock, WriteGate } from '@tenure/core/internal'
 import { runGateCases, seededRandom } from '../packages/core/test/gate/gate-cases.ts'
 import { Leadership } from '../packages/core/src/term/leadership.ts'
 import { createStamp } from '../packages/kubernetes/src/gate/epoch-stamp.ts'

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ControlPlane } from '@tenure/test-control-plane'
-import { leaseRole } from 'tenure'
+import { leaseRole } from '@tenure/kubernetes'
 import type { Report } from './messages.ts'
 import { ReplicaProcess } from './replica-process.ts'
 

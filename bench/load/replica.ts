@@ -1,5 +1,6 @@
 /** A process with many candidacies, as a user would write it, but for what it tells the bench. */
-import { Controller, createManager, type Manager, type Term } from 'tenure'
+import { type Manager } from '@tenure/core'
+import { Controller, createManager, type Term } from 'tenure'
 import type { Command, ReplicaSetup, Report } from './messages.ts'
 
 const setup = JSON.parse(process.argv[2] ?? '{}') as ReplicaSetup

@@ -1,6 +1,7 @@
 import { KubeConfig } from '@kubernetes/client-node'
 import type { ControlPlane } from '@tenure/test-control-plane'
-import { type CandidacyState, Controller, createManager, leaseRole, type Term } from 'tenure'
+import { leaseRole } from '@tenure/kubernetes'
+import { type CandidacyState, Controller, createManager, type Term } from 'tenure'
 
 /** Where the leases are that one process stands for alone. */
 const NAMESPACE = 'default'

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { LockRequestError, type TimingOptions } from '@tenure/core'
+import { LockRequestError } from '@tenure/core'
+import { type TimingOptions } from '@tenure/core/internal'
 import { type ApiServer, openApiServer } from '../scenarios/api-server.ts'
 import { type LeaseSpec, leasesPath } from '../scenarios/lease-journal.ts'
 import { Scenario } from '../scenarios/scenario.ts'

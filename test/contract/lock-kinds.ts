@@ -1,6 +1,7 @@
 import { KubeConfig } from '@kubernetes/client-node'
 import type { Lock } from '@tenure/core'
-import { LeaseClient, LeaseLock } from '@tenure/kubernetes'
+import { LeaseLock } from '@tenure/kubernetes'
+import { LeaseClient } from '@tenure/kubernetes/internal'
 import { ConfigMapLock, EndpointsLock, MultiLock } from '@tenure/kubernetes/legacy-locks'
 
 interface LockOptions {

@@ -1,6 +1,6 @@
 import { KubeConfig } from '@kubernetes/client-node'
 import type { Lock } from '@tenure/core'
-import { LeaseClient } from '@tenure/kubernetes'
+import { LeaseClient } from '@tenure/kubernetes/internal'
 import { lockConformance } from '@tenure/testing/lock-conformance'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ApiServerUnderTest, startApiServerUnderTest } from './api-server-under-test.ts'

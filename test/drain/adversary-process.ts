@@ -4,7 +4,7 @@
  */
 import { writeSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
-import { silentLogger } from '@tenure/core'
+import { silentLogger } from '@tenure/core/internal'
 import { createManager } from 'tenure'
 import { misbehave, seededRandom } from '../../packages/core/test/drain/adversary.ts'
 import { GRACE_MS, DRAIN_MS, leaseOptions, type ProcessSetup } from './process-setup.ts'

@@ -1,6 +1,7 @@
 /** The fences on the server, on a real kube-apiserver: two of them over one etcd, each with caches of its own. */
 import { KubeConfig } from '@kubernetes/client-node'
-import { holderCheck, missingResources, termCheck, type FencePolicy } from '@tenure/kubernetes'
+import { holderCheck, termCheck, type FencePolicy } from '@tenure/kubernetes'
+import { missingResources } from '@tenure/kubernetes/internal'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH, type Api } from './api.ts'
 import { FencedCluster, until, type Writer } from './fenced-cluster.ts'

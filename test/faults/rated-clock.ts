@@ -1,4 +1,5 @@
-import { systemClock, type Clock, type Timer } from '@tenure/core'
+import { type Clock } from '@tenure/core'
+import { systemClock, type Timer } from '@tenure/core/internal'
 
 /** A clock that can be made to run at another rate than time does, and whose wall clock can be stepped. */
 export class RatedClock implements Clock {

@@ -1,4 +1,4 @@
-import type { TimingOptions } from '@tenure/core'
+import type { TimingOptions } from '@tenure/core/internal'
 
 /** What keeps the writes of a former leader out. */
 export interface Fences {

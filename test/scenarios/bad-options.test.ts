@@ -1,7 +1,8 @@
 /** Wrong options are refused by `createManager()` itself, before anything is started. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { KubeConfig } from '@kubernetes/client-node'
-import { AlreadyStartedError, Controller, createManager, type CreateManagerOptions, OptionsError } from 'tenure'
+import { AlreadyStartedError } from '@tenure/core/internal'
+import { Controller, createManager, type CreateManagerOptions, OptionsError } from 'tenure'
 import { afterEach, describe, expect, it } from 'vitest'
 
 class Idle extends Controller {

@@ -1,4 +1,5 @@
-import { leaseRole, type LeaseOptions } from 'tenure'
+import { leaseRole } from '@tenure/kubernetes'
+import { type LeaseOptions } from 'tenure'
 import type { ApiServer } from './api-server.ts'
 import type { ReplicaProcess } from './replica-process.ts'
 import type { Scenario } from './scenario.ts'

@@ -1,6 +1,6 @@
 import type { V1Role } from '@kubernetes/client-node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { manifests } from 'tenure'
+import { manifests } from '@tenure/kubernetes'
 import { type ApiServer, openApiServer } from './api-server.ts'
 import type { LogLine, ReplicaProcess } from './replica-process.ts'
 import { Scenario } from './scenario.ts'

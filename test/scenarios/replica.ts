@@ -1,5 +1,6 @@
 /** A replica as a user would write it, but for what it tells the driver. Uses nothing but the public API. */
-import { createManager, type Manager } from 'tenure'
+import { type Manager } from '@tenure/core'
+import { createManager } from 'tenure'
 import { createController } from './replica-controllers.ts'
 import type { ReplicaCommand, ReplicaReply } from './replica-event.ts'
 import { measureFootprint } from './replica-footprint.ts'

@@ -9,7 +9,7 @@ import {
   type Term,
 } from '@tenure/core'
 import { LeaseLock, type LeaseLockOptions } from '@tenure/kubernetes'
-import type { TimingOptions } from 'tenure'
+import type { TimingOptions } from '@tenure/core/internal'
 import { Journal } from './journal.ts'
 import type { Scenario } from './scenario.ts'
 import { STEADY } from './timings.ts'

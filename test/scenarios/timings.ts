@@ -1,4 +1,4 @@
-import type { TimingOptions } from 'tenure'
+import type { TimingOptions } from '@tenure/core/internal'
 
 /** Long enough that a busy machine costs no term. For whatever does not wait for a lease to run out. */
 export const PATIENT = {

@@ -1,4 +1,4 @@
-import { resolveTimingOptions } from '@tenure/core'
+import { resolveTimingOptions } from '@tenure/core/internal'
 import type { SimulationOptions } from '@tenure/simulator'
 import { Chore, Ledger } from './controllers.ts'
 

@@ -1,4 +1,4 @@
-import type { Manager } from 'tenure'
+import type { Manager } from '@tenure/core'
 import type { EndedTerms } from './ended-terms.ts'
 import type { Holdings } from './messages.ts'
 

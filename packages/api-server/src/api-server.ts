@@ -14,15 +14,8 @@
  *   CustomResourceDefinitions, and bodies in YAML are not read.
  * - Descriptions in OpenAPI documents, which are made of the kinds that are served. The expiry of events.
  */
-import {
-  assertKnownKeys,
-  silentLogger,
-  systemClock,
-  systemRandom,
-  type Clock,
-  type Logger,
-  type Random,
-} from '@tenure/core'
+import { type Clock, type Logger } from '@tenure/core'
+import { assertKnownKeys, silentLogger, systemClock, systemRandom, type Random } from '@tenure/core/internal'
 import { randomUUID } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { createServer, type Server } from 'node:https'

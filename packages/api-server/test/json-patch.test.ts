@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonValue } from '../src/index.ts'
+import type { JsonValue } from '../src/objects/json-value.ts'
 import { applyJsonPatch, JsonPatchError } from '../src/patches/json-patch.ts'
 import { applyMergePatch } from '../src/patches/merge-patch.ts'
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Store, StoreConflictError, type KubeObject, type ObjectRef, type StoreEvent } from '../src/storage/index.ts'
+import type { KubeObject } from '../src/objects/kube-object.ts'
+import { Store, StoreConflictError, type ObjectRef, type StoreEvent } from '../src/storage/store.ts'
 
 const COLLECTION = 'things'
 

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { Agent, request, type AgentOptions } from 'node:https'
-import type { ApiServer, ApiUser, KubeObject } from '../src/index.ts'
+import type { ApiServer, KubeObject } from '../src/index.ts'
+import type { ApiUser } from '../src/access/authentication.ts'
 
 /** An answer with its body as JSON. */
 export interface Answer {

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 import '@tenure/core/supported-node'
 import { parseArgs } from 'node:util'
-import { OptionsError, textOf } from '@tenure/core'
+import { OptionsError } from '@tenure/core'
+import { textOf } from '@tenure/core/internal'
 import { dev } from './dev.ts'
 import { manifestsText } from './manifests.ts'
 import { policies } from './policies.ts'

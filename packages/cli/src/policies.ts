@@ -1,13 +1,6 @@
 import { OptionsError } from '@tenure/core'
-import {
-  type FenceMode,
-  type FencePolicy,
-  holderCheck,
-  loadKubeConfig,
-  missingResources,
-  termCheck,
-  toYaml,
-} from '@tenure/kubernetes'
+import { type FencePolicy, holderCheck, loadKubeConfig, termCheck, toYaml } from '@tenure/kubernetes'
+import { type FenceMode, missingResources } from '@tenure/kubernetes/internal'
 
 /** Flags of `tenure policies`, as given. */
 export interface PoliciesFlags {

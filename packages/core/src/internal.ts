@@ -1,4 +1,67 @@
-// For the other packages of this project. It may change in any release.
+// For the other packages of this project. Not part of the public API: it may change in any release.
+import './supported-node.ts'
+
 export { resolveDurationMs, type DurationRule } from './options/duration.ts'
 export { countedEpochOf, epochOf } from './lock/lock.ts'
 export { leastEpochOf, withLeastEpoch } from './lock/lease-record.ts'
+export { systemClock, type Timer } from './ports/clock.ts'
+export { systemRandom, type Random } from './ports/random.ts'
+export { jittered } from './jitter.ts'
+export { silentLogger, type LogMethod } from './ports/logger.ts'
+export { errorOf, isA } from './error-of.ts'
+export { textOf } from './text-of.ts'
+export { safeLogger } from './ports/safe-logger.ts'
+export { SelfWaitError } from './term/self-wait.ts'
+export { formatMicroTime, withoutHints } from './lock/lease-record.ts'
+export type { AbsentLease, HolderObserver, LeaseHolder } from './lock/lock.ts'
+export { type HealthSource } from './health/health-probe.ts'
+export { assertKnownKeys } from './options/known-keys.ts'
+export {
+  parseFeatureGates,
+  resolveFeatureGates,
+  type FeatureGate,
+  type FeatureGateName,
+  type FeatureGates,
+  type FeatureGateSettings,
+} from './feature-gates.ts'
+export { type InvoluntaryEndReason, type VoluntaryEndReason } from './election/leadership-ended-error.ts'
+export {
+  resolveTimingOptions,
+  TIMING_OPTION_NAMES,
+  type ResolvedTimingOptions,
+  type TimingOptions,
+} from './election/timing-options.ts'
+export type { TermOutcome } from './election/machine/effect.ts'
+export { type GatedFetchOptions } from './gate/gated-fetch.ts'
+export {
+  GATE_REFUSAL_CHANNEL,
+  isWriteMethod,
+  WriteGate,
+  type GatedTerm,
+  type GateRefusal,
+  type RefusalListener,
+} from './gate/write-gate.ts'
+export { type RefusedWrite } from './gate/write-gate-closed-error.ts'
+export type { SpawnOptions } from './term/work-scope.ts'
+export { CleanupTimeoutError } from './term/cleanup-timeout-error.ts'
+export type { ChildOptions } from './term/owned/child-process.ts'
+export type { Listener } from './term/owned/listener.ts'
+export type { WorkerOptions } from './term/owned/worker-thread.ts'
+export { OwnedExitError } from './term/owned/owned-exit-error.ts'
+export type { TermExtension } from './term/term-extension.ts'
+export { NotHeldError } from './term/leadership.ts'
+export { ScopeClosedError, TaskScope, type TaskNote, type TaskScopeOptions } from './term/task-scope.ts'
+export { ControllerRestartError, ControllerReturnedError } from './controller/terminal-error.ts'
+export { NoProgressError } from './controller/progress-watch.ts'
+export { WarmUpOverError, type WarmUpMode, type WarmUpOutcome } from './controller/warm-up.ts'
+export type { RestartOptions } from './controller/restart-options.ts'
+export { AlreadyStartedError } from './already-started-error.ts'
+export type { RunMessage } from './controller/run-channels.ts'
+export type { WedgedPolicy } from './election/machine/config.ts'
+export type { DrainOutcome, TermOverEvent } from './candidacy/events.ts'
+export { describeTasks } from './term/describe-tasks.ts'
+export { LEASE_OPTION_NAMES } from './candidacy/lease-options.ts'
+export type { ExtensionGroup } from './manager/extension.ts'
+export type { AlwaysOnOptions, GroupOptions, StopOptions } from './manager/group-options.ts'
+export { ExtensionOverdueError } from './manager/extensions.ts'
+export { WatchdogDiedError, type WatchdogOptions } from './watchdog/watchdog.ts'

@@ -1,4 +1,5 @@
-import { type LockFailure, LockRequestError, textOf } from '@tenure/core'
+import { type LockFailure, LockRequestError } from '@tenure/core'
+import { textOf } from '@tenure/core/internal'
 
 /** The code of a failed system call, such as `ENOENT`. */
 export function errorCode(error: unknown): string | undefined {

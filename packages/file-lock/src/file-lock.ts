@@ -1,6 +1,5 @@
 import { isAbsolute } from 'node:path'
 import {
-  assertKnownKeys,
   type Clock,
   type LeaseRecord,
   type Lock,
@@ -11,8 +10,8 @@ import {
   type LockWatch,
   OptionsError,
   type PresentLease,
-  systemClock,
 } from '@tenure/core'
+import { assertKnownKeys, systemClock } from '@tenure/core/internal'
 import { resolveDurationMs } from '@tenure/core/internal'
 import { FileWatch } from './file-watch.ts'
 import { LeaseDirectory, type StoredVersion } from './lease-directory.ts'

@@ -1,7 +1,8 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import { type Clock, errorOf, type LockObserver, type LockSnapshot, type LockWatch } from '@tenure/core'
+import { type Clock, type LockObserver, type LockSnapshot, type LockWatch } from '@tenure/core'
+import { errorOf } from '@tenure/core/internal'
 
 /** What a {@link FileWatch} needs. */
 export interface FileWatchOptions {

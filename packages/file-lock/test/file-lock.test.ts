@@ -3,7 +3,8 @@ import * as fs from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type LeaseRecord, type LockSnapshot, OptionsError, type PresentLease, systemClock } from '@tenure/core'
+import { type LeaseRecord, type LockSnapshot, OptionsError, type PresentLease } from '@tenure/core'
+import { systemClock } from '@tenure/core/internal'
 import { FileLock } from '../src/file-lock.ts'
 
 vi.mock('node:fs/promises', async (original) => ({ ...(await original<typeof fs>()) }))

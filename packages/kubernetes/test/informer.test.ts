@@ -1,5 +1,6 @@
 import { KubeConfig, type V1ConfigMap } from '@kubernetes/client-node'
-import { type Controller, type Logger, Manager, MemoryLeaseStore, silentLogger, type Term } from '@tenure/core'
+import { type Controller, type Logger, Manager, MemoryLeaseStore, type Term } from '@tenure/core'
+import { silentLogger } from '@tenure/core/internal'
 import type { ApiServer } from '@tenure/api-server'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { watchForLeaks } from '../../testing/src/leaks/watch-for-leaks.ts'

@@ -1,5 +1,5 @@
 import { CoreV1Api } from '@kubernetes/client-node'
-import { systemClock } from '@tenure/core'
+import { systemClock } from '@tenure/core/internal'
 import { describe, expect, test } from 'vitest'
 import { gated } from '../src/gate/gated.ts'
 import { LeaseClient } from '../src/locks/lease/lease-client.ts'

@@ -1,4 +1,5 @@
-import { silentLogger, type Logger } from '@tenure/core'
+import { type Logger } from '@tenure/core'
+import { silentLogger } from '@tenure/core/internal'
 import type { ApiServer } from '@tenure/api-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LeaseClient, type LeaseClientOptions } from '../src/locks/lease/lease-client.ts'

@@ -1,4 +1,5 @@
-import { silentLogger, type Logger, type PresentLease } from '@tenure/core'
+import { type Logger, type PresentLease } from '@tenure/core'
+import { silentLogger } from '@tenure/core/internal'
 import { describe, expect, test } from 'vitest'
 import { LeaseEvents, type LeaseEventsOptions } from '../src/events/lease-events.ts'
 import { parseLease } from '../src/locks/lease/lease-object.ts'

@@ -1,4 +1,5 @@
-import { assertKnownKeys, type Clock, type Logger, OptionsError, silentLogger, systemClock } from '@tenure/core'
+import { type Clock, type Logger, OptionsError } from '@tenure/core'
+import { assertKnownKeys, silentLogger, systemClock } from '@tenure/core/internal'
 import type { MetricsSource } from './metrics/metrics-source.ts'
 
 /** Options of the operations port. */

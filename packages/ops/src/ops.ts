@@ -1,4 +1,5 @@
-import type { CandidacyEvent, Extension, ExtensionHost, FeatureGates, Term } from '@tenure/core'
+import type { CandidacyEvent, Extension, ExtensionHost, Term } from '@tenure/core'
+import type { FeatureGates } from '@tenure/core/internal'
 import { register, type Registry } from 'prom-client'
 import { TermLeaks } from './leaks/term-leaks.ts'
 import { defineFeatureGateMetrics } from './metrics/feature-gate-metrics.ts'

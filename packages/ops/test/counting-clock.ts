@@ -1,4 +1,5 @@
-import { type Clock, systemClock } from '@tenure/core'
+import { type Clock } from '@tenure/core'
+import { systemClock } from '@tenure/core/internal'
 
 /** The clock of this machine, and how many of its timers are pending. */
 export function countingClock(): { readonly clock: Clock; readonly pending: () => number } {

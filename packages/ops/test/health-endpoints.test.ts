@@ -1,4 +1,5 @@
-import { type Clock, HealthProbe, HealthRegistry, type Logger, silentLogger } from '@tenure/core'
+import { type Clock, HealthProbe, HealthRegistry, type Logger } from '@tenure/core'
+import { silentLogger } from '@tenure/core/internal'
 import { createOps, type Ops } from '@tenure/ops'
 import { afterEach, expect, test } from 'vitest'
 import { get } from './managed-ops.ts'

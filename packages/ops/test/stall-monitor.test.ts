@@ -1,4 +1,5 @@
-import { type Clock, silentLogger } from '@tenure/core'
+import { type Clock } from '@tenure/core'
+import { silentLogger } from '@tenure/core/internal'
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { StallMonitor } from '../src/metrics/stall-monitor.ts'

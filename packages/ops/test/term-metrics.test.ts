@@ -5,10 +5,10 @@ import {
   Manager,
   MemoryLeaseStore,
   OptionsError,
-  silentLogger,
   type Term,
   TermEndedError,
 } from '@tenure/core'
+import { silentLogger } from '@tenure/core/internal'
 import { metrics } from '@tenure/ops'
 import { Counter, Gauge, Histogram, register, Registry, Summary } from 'prom-client'
 import { expect, test, vi } from 'vitest'

@@ -1,4 +1,5 @@
-import { assertKnownKeys, OptionsError, type Random } from '@tenure/core'
+import { OptionsError } from '@tenure/core'
+import { assertKnownKeys, type Random } from '@tenure/core/internal'
 
 /**
  * What can go wrong with a single request, whether to the API server or to the store of the application. Its rate is the share of

@@ -1,4 +1,5 @@
-import type { Extension, SpawnOptions, StepDownOptions, Term } from '@tenure/core'
+import type { Extension, StepDownOptions, Term } from '@tenure/core'
+import type { SpawnOptions } from '@tenure/core/internal'
 import { type Actor, actors } from './actors.ts'
 import type { Run } from './run.ts'
 import type { TermLife } from './term-life.ts'

@@ -1,4 +1,4 @@
-import type { Random, ResolvedTimingOptions } from '@tenure/core'
+import type { Random, ResolvedTimingOptions } from '@tenure/core/internal'
 import type { Agenda } from './agenda.ts'
 import type { Fact } from './fact.ts'
 import type { Trace } from './trace.ts'

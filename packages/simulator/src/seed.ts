@@ -1,4 +1,5 @@
-import { OptionsError, type Random } from '@tenure/core'
+import { OptionsError } from '@tenure/core'
+import { type Random } from '@tenure/core/internal'
 
 /**
  * The version of the simulator's behaviour. Grows whenever the same seed would give another run: with it a seed from elsewhere is

@@ -1,4 +1,5 @@
-import type { Clock, Random, Timer } from '@tenure/core'
+import type { Clock } from '@tenure/core'
+import type { Random, Timer } from '@tenure/core/internal'
 import { actors } from './actors.ts'
 import type { ServerState } from './cluster/network.ts'
 import type { SimulatedProcess } from './cluster/simulated-process.ts'

@@ -1,14 +1,11 @@
+import { type Controller, type LeaseOptions, type ManagerOptions, OptionsError } from '@tenure/core'
 import {
   assertKnownKeys,
-  type Controller,
-  type LeaseOptions,
-  type ManagerOptions,
-  OptionsError,
   type ResolvedTimingOptions,
   resolveTimingOptions,
   TIMING_OPTION_NAMES,
   type TimingOptions,
-} from '@tenure/core'
+} from '@tenure/core/internal'
 import { type FaultRates, resolveFaults } from './faults.ts'
 import { ORACLE_IDS, type OracleId } from './violation.ts'
 import type { SimulatedWorld } from './simulated-world.ts'

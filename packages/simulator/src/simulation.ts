@@ -1,4 +1,4 @@
-import type { Random, ResolvedTimingOptions } from '@tenure/core'
+import type { Random, ResolvedTimingOptions } from '@tenure/core/internal'
 import { Agenda } from './agenda.ts'
 import { KnownDeaths } from './cluster/known-deaths.ts'
 import { Network } from './cluster/network.ts'

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { describeReport, type OracleId, simulateSeeds, type SimulatedWorld } from '../src/index.ts'
+import { describeReport, simulateSeeds, type SimulatedWorld } from '../src/index.ts'
+import type { OracleId } from '../src/violation.ts'
 import { ORACLES } from '../src/oracles/index.ts'
 import type { LockSnapshot } from '@tenure/core'
 import { SimulatedLock } from '../src/cluster/simulated-lock.ts'

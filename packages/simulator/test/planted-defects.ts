@@ -1,9 +1,10 @@
 import { Controller, type Term } from '@tenure/core'
 import { TermRun } from '../../core/src/candidacy/term-run.ts'
 import { Elector } from '../../core/src/election/elector.ts'
-import { Store } from '@tenure/api-server/store'
+import { Store } from '@tenure/api-server/internal'
 import { SimulatedLock } from '../src/cluster/simulated-lock.ts'
-import type { OracleId, SimulateSeedsOptions } from '../src/index.ts'
+import type { SimulateSeedsOptions } from '../src/index.ts'
+import type { OracleId } from '../src/violation.ts'
 import { DetachedLoop, FencedLedger, UnfencedLedger, WriteAfterSignal } from './ledger-controllers.ts'
 
 /** A defect that an oracle has to find. */

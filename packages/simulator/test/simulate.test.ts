@@ -4,15 +4,9 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Controller, OptionsError, type Term } from '@tenure/core'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import {
-  FAULT_KINDS,
-  RealWorldError,
-  SEED_VARIABLE,
-  simulate,
-  simulateSeeds,
-  type SimulatedWorld,
-  type SimulateOptions,
-} from '../src/index.ts'
+import { FAULT_KINDS, simulate, simulateSeeds, type SimulatedWorld, type SimulateOptions } from '../src/index.ts'
+import { SEED_VARIABLE } from '../src/simulate.ts'
+import { RealWorldError } from '../src/real-world/real-world-error.ts'
 import { FencedLedger, WriteAfterSignal } from './ledger-controllers.ts'
 
 const ledger = (world: SimulatedWorld) => new FencedLedger(world)

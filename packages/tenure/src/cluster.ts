@@ -1,15 +1,7 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { Extension, LeaseOptions, Lock, Logger } from '@tenure/core'
-import {
-  inClusterNamespace,
-  KubeConfigError,
-  type KubeConfigLike,
-  LeaseClient,
-  LeaseLock,
-  loadKubeConfig,
-  PodDeathProof,
-  supportedKubeConfig,
-} from '@tenure/kubernetes'
+import { KubeConfigError, type KubeConfigLike, LeaseLock, loadKubeConfig } from '@tenure/kubernetes'
+import { inClusterNamespace, LeaseClient, PodDeathProof, supportedKubeConfig } from '@tenure/kubernetes/internal'
 
 /** Where a {@link Cluster} is to be found. */
 export interface ClusterOptions {

@@ -1,5 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node'
-import { type Candidacy, type LeaseOptions, type Logger, Manager, type ManagerOptions, safeLogger } from '@tenure/core'
+import { type Candidacy, type LeaseOptions, type Logger, Manager, type ManagerOptions } from '@tenure/core'
+import { safeLogger } from '@tenure/core/internal'
 import { createOps, type Ops, type OpsOptions, TermRegistries } from '@tenure/ops'
 import pino from 'pino'
 import { KubeConfigError } from '@tenure/kubernetes'

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
-import { assertKnownKeys, OptionsError } from '@tenure/core'
+import { OptionsError } from '@tenure/core'
+import { assertKnownKeys } from '@tenure/core/internal'
 
 /** Settings that flags and the environment can give. All are text, and absent when not given. */
 export interface TextSettings {

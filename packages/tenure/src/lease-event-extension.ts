@@ -1,5 +1,5 @@
 import type { Extension, LeaseOptions, Logger } from '@tenure/core'
-import { ApiTransport, LeaseEvents } from '@tenure/kubernetes'
+import { ApiTransport, LeaseEvents } from '@tenure/kubernetes/internal'
 import type { Cluster } from './cluster.ts'
 
 /** What the extension writes Events with. */

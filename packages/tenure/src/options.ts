@@ -1,22 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import {
-  assertKnownKeys,
-  type FeatureGateSettings,
-  LEASE_OPTION_NAMES,
-  type LeaseOptions,
-  type Logger,
-  type ManagerOptions,
-  OptionsError,
-  parseFeatureGates,
-} from '@tenure/core'
-import {
-  assertDnsLabel,
-  assertDnsSubdomain,
-  assertLabels,
-  type KubeConfigLike,
-  supportedKubeConfig,
-} from '@tenure/kubernetes'
+import { type LeaseOptions, type Logger, type ManagerOptions, OptionsError } from '@tenure/core'
+import { assertKnownKeys, type FeatureGateSettings, LEASE_OPTION_NAMES, parseFeatureGates } from '@tenure/core/internal'
+import { type KubeConfigLike } from '@tenure/kubernetes'
+import { assertDnsLabel, assertDnsSubdomain, assertLabels, supportedKubeConfig } from '@tenure/kubernetes/internal'
 import type { OpsOptions } from '@tenure/ops'
 import { readEnvironment, readFlags, type TextSettings } from './environment.ts'
 

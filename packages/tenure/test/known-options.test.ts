@@ -1,9 +1,11 @@
 import { KubeConfig } from '@kubernetes/client-node'
 import * as apiServer from '@tenure/api-server'
-import * as apiServerStore from '@tenure/api-server/store'
+import * as apiServerStore from '@tenure/api-server/internal'
 import * as core from '@tenure/core'
+import * as coreInternal from '@tenure/core/internal'
 import * as fileLock from '@tenure/file-lock'
 import * as kubernetes from '@tenure/kubernetes'
+import * as kubernetesInternal from '@tenure/kubernetes/internal'
 import * as legacyLocks from '@tenure/kubernetes/legacy-locks'
 import * as ops from '@tenure/ops'
 import * as simulator from '@tenure/simulator'
@@ -73,7 +75,8 @@ const WITHOUT_OPTIONS: ReadonlySet<string> = new Set([
   'assertLabels',
   'Controller',
   'describeReport',
-  'describeTasks',
+  'countedEpochOf',
+  'epochOf',
   'errorOf',
   'exitCodeOf',
   'formatMicroTime',
@@ -82,13 +85,13 @@ const WITHOUT_OPTIONS: ReadonlySet<string> = new Set([
   'isA',
   'jittered',
   'isWriteMethod',
+  'leastEpochOf',
   'MemoryLeaseStore',
   'metrics',
   'missingResources',
   'MultiLock',
   'parseFeatureGates',
-  // Made by `createManager()`.
-  'ProcessManager',
+  'resolveDurationMs',
   // Takes all options of a lease, which the manager has checked.
   'resolveTimingOptions',
   'safeLogger',
@@ -99,14 +102,17 @@ const WITHOUT_OPTIONS: ReadonlySet<string> = new Set([
   'TermRegistries',
   'textOf',
   'toYaml',
+  'withLeastEpoch',
   'withoutHints',
   'WriteGate',
 ])
 
 const MODULES = {
   core,
+  coreInternal,
   fileLock,
   kubernetes,
+  kubernetesInternal,
   legacyLocks,
   ops,
   apiServer,

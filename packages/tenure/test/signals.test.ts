@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { HealthProbe, resolveFeatureGates, silentLogger } from '@tenure/core'
+import { HealthProbe } from '@tenure/core'
+import { resolveFeatureGates, silentLogger } from '@tenure/core/internal'
 import { signalExtension } from '../src/signals.ts'
 
 const stop = vi.fn<() => Promise<void>>()

@@ -1,11 +1,11 @@
 import { Counter, register } from 'prom-client'
+import { Manager } from '@tenure/core'
 import {
   Controller,
   createManager,
   type CreateManagerOptions,
   lead,
   loadKubeConfig,
-  Manager,
   MemoryLeaseStore,
   OptionsError,
   type ProcessManager,

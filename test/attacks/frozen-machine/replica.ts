@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process'
 import { EventEmitter, on } from 'node:events'
 import { createServer } from 'node:http'
 import { Worker } from 'node:worker_threads'
-import { silentLogger } from '@tenure/core'
+import { silentLogger } from '@tenure/core/internal'
 import { createManager, gatedFetch, type Term } from 'tenure'
 
 const TELL_TALE = `const { parentPort } = require('node:worker_threads')

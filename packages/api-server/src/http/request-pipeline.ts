@@ -3,7 +3,8 @@
  *
  * Owns the delays of faults; everything else belongs to the parts it is given.
  */
-import { type Clock, type Logger, type Timer, textOf } from '@tenure/core'
+import { type Clock, type Logger } from '@tenure/core'
+import { type Timer, textOf } from '@tenure/core/internal'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ApiStatusError } from '../objects/api-status.ts'

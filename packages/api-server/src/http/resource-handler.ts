@@ -1,4 +1,4 @@
-import { textOf } from '@tenure/core'
+import { textOf } from '@tenure/core/internal'
 import { ApiStatusError, badRequest, invalid, methodNotAllowed, unsupportedMediaType } from '../objects/api-status.ts'
 import { encodeAnswer, encodeAnswerList, type AnswerForm } from '../objects/answer-encoding.ts'
 import type { AuthenticatedUser } from '../access/authentication.ts'

@@ -5,7 +5,8 @@
  * 1. A committed change is written in the same tick as the commit.
  * 2. After the end nothing is written, and neither a timer nor a subscription is left.
  */
-import type { Clock, Timer } from '@tenure/core'
+import type { Clock } from '@tenure/core'
+import type { Timer } from '@tenure/core/internal'
 import type { ServerResponse } from 'node:http'
 import { tooOldVersion, type ApiStatusError } from '../objects/api-status.ts'
 import type { JsonObject } from '../objects/json-value.ts'

@@ -4,7 +4,8 @@
  *
  * Owns no state. Objects go in and come out in their stored form.
  */
-import type { Clock, Random } from '@tenure/core'
+import type { Clock } from '@tenure/core'
+import type { Random } from '@tenure/core/internal'
 import { alreadyExists, ApiStatusError, invalid, notFound } from './api-status.ts'
 import { changedMetadata, isSame, versionOf, withGeneration, withManagedFields } from './changed-object.ts'
 import type { JsonValue } from './json-value.ts'

@@ -11,7 +11,8 @@
  *    watcher is delivered after the event that the watcher is handling.
  * 4. Stored objects and events are shared and never changed afterwards.
  */
-import { assertKnownKeys, TenureError } from '@tenure/core'
+import { TenureError } from '@tenure/core'
+import { assertKnownKeys } from '@tenure/core/internal'
 import type { KubeObject } from '../objects/kube-object.ts'
 
 /** Where an object is kept. */

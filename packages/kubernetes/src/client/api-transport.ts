@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { assertKnownKeys, systemClock, type Clock, textOf } from '@tenure/core'
+import { type Clock } from '@tenure/core'
+import { assertKnownKeys, systemClock, textOf } from '@tenure/core/internal'
 import { abortable } from './abortable.ts'
 import { ApiRequestError } from './api-request-error.ts'
 import { describeTarget, isWrite, type ApiRequest } from './api-request.ts'

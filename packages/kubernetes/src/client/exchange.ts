@@ -1,4 +1,4 @@
-import { isA, textOf } from '@tenure/core'
+import { isA, textOf } from '@tenure/core/internal'
 import http, { type ClientRequest, type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import type { Socket } from 'node:net'

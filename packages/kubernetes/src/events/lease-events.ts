@@ -1,13 +1,5 @@
-import {
-  assertKnownKeys,
-  silentLogger,
-  systemClock,
-  systemRandom,
-  type Clock,
-  type Logger,
-  type PresentLease,
-  type Random,
-} from '@tenure/core'
+import { type Clock, type Logger, type PresentLease } from '@tenure/core'
+import { assertKnownKeys, silentLogger, systemClock, systemRandom, type Random } from '@tenure/core/internal'
 import { ApiRequestError } from '../client/api-request-error.ts'
 import type { ApiRequest } from '../client/api-request.ts'
 import { ApiTransport } from '../client/api-transport.ts'

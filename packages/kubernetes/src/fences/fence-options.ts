@@ -1,5 +1,6 @@
 import type { V1NamedRuleWithOperations } from '@kubernetes/client-node'
-import { assertKnownKeys, OptionsError } from '@tenure/core'
+import { OptionsError } from '@tenure/core'
+import { assertKnownKeys } from '@tenure/core/internal'
 import { assertDnsLabel, assertDnsSubdomain } from '../client/dns-name.ts'
 
 /** Resources of one API group that a policy guards, their subresources included. */

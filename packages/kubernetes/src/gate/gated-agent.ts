@@ -1,6 +1,6 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { isWriteMethod, type WriteGate } from '@tenure/core'
+import { isWriteMethod, type WriteGate } from '@tenure/core/internal'
 import { isSession } from './gated-session.ts'
 
 /** What a {@link gatedAgent} is made of. */

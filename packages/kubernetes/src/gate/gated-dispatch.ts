@@ -1,6 +1,7 @@
 import type { RequestContext } from '@kubernetes/client-node'
 import { withoutOptions } from '../client/without-options.ts'
-import { isWriteMethod, type WriteGate, type WriteGateClosedError } from '@tenure/core'
+import { type WriteGateClosedError } from '@tenure/core'
+import { isWriteMethod, type WriteGate } from '@tenure/core/internal'
 
 /** What sends the requests of client-node: a dispatcher of undici. */
 export type Dispatcher = NonNullable<ReturnType<RequestContext['getDispatcher']>>

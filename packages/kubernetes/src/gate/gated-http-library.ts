@@ -5,7 +5,8 @@ import {
   type RequestContext,
   type ResponseContext,
 } from '@kubernetes/client-node'
-import { isWriteMethod, type WriteGate, type WriteGateClosedError } from '@tenure/core'
+import { type WriteGateClosedError } from '@tenure/core'
+import { isWriteMethod, type WriteGate } from '@tenure/core/internal'
 import { stampBody, type Stamp, type StampedBody } from './epoch-stamp.ts'
 import { checkedDispatch } from './gated-dispatch.ts'
 import type { SharedDispatcher } from './shared-dispatcher.ts'

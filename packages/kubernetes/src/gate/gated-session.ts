@@ -1,5 +1,5 @@
 import type { ClientRequest } from 'node:http'
-import type { WriteGate } from '@tenure/core'
+import type { WriteGate } from '@tenure/core/internal'
 
 /** What is used of a WebSocket of `ws`, on which client-node runs exec, attach, port-forward and copy. */
 interface Session {

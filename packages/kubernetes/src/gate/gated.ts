@@ -1,13 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ApiConstructor, ApiType, Configuration, KubeConfig, RequestContext } from '@kubernetes/client-node'
-import {
-  assertKnownKeys,
-  isWriteMethod,
-  OptionsError,
-  WriteGate,
-  type GatedTerm,
-  type RefusalListener,
-} from '@tenure/core'
+import { OptionsError } from '@tenure/core'
+import { assertKnownKeys, isWriteMethod, WriteGate, type GatedTerm, type RefusalListener } from '@tenure/core/internal'
 import { type KubeConfigLike, supportedKubeConfig } from '../client/kubeconfig/kube-config-like.ts'
 import { createStamp, EPOCH_ANNOTATION, HOLDER_ANNOTATION, LEASE_ANNOTATION, type Stamp } from './epoch-stamp.ts'
 import { gatedHttpLibrary } from './gated-http-library.ts'

@@ -1,5 +1,5 @@
 import { HttpMethod, RequestContext, type KubeConfig } from '@kubernetes/client-node'
-import { systemClock, type WriteGate } from '@tenure/core'
+import { systemClock, type WriteGate } from '@tenure/core/internal'
 import type { Agent } from 'node:http'
 import { KubeConfigError } from '../client/kubeconfig/kube-config-error.ts'
 import { sameConnection, type ConnectionSettings } from '../client/connection-settings.ts'

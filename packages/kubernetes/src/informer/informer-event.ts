@@ -1,4 +1,4 @@
-import { textOf } from '@tenure/core'
+import { textOf } from '@tenure/core/internal'
 import type { ApiTarget } from '../client/api-request.ts'
 import { integerAt, isJsonObject, type JsonObject, objectAt, stringAt } from '../client/json-object.ts'
 import { statusError } from '../client/status-error.ts'

@@ -1,12 +1,5 @@
-import {
-  assertKnownKeys,
-  type Clock,
-  OptionsError,
-  type Random,
-  systemClock,
-  systemRandom,
-  type WorkScope,
-} from '@tenure/core'
+import { type Clock, OptionsError, type WorkScope } from '@tenure/core'
+import { assertKnownKeys, type Random, systemClock, systemRandom } from '@tenure/core/internal'
 import type { KubeConfigSource } from '../client/current-settings.ts'
 
 /** What an informer asks of the term, or the warm-up, that owns it. It logs and has a health check where the owner offers that. */

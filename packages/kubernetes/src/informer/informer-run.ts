@@ -1,4 +1,5 @@
-import { LockRequestError, errorOf } from '@tenure/core'
+import { LockRequestError } from '@tenure/core'
+import { errorOf } from '@tenure/core/internal'
 import { ApiRequestError } from '../client/api-request-error.ts'
 import type { ApiRequest } from '../client/api-request.ts'
 import { ApiTransport } from '../client/api-transport.ts'

@@ -1,4 +1,5 @@
-import { type Clock, type HealthRegistry, type Logger, silentLogger, TenureError } from '@tenure/core'
+import { type Clock, type HealthRegistry, type Logger, TenureError } from '@tenure/core'
+import { silentLogger } from '@tenure/core/internal'
 import type { InformerOwner } from './informer-options.ts'
 
 /** How long an informer that has listed its collection may fail before its health check does, in milliseconds. */

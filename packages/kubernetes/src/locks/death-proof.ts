@@ -1,4 +1,5 @@
-import type { HolderObserver, LeaseHolder, LockWatch } from '@tenure/core'
+import type { LockWatch } from '@tenure/core'
+import type { HolderObserver, LeaseHolder } from '@tenure/core/internal'
 
 /** Finds out whether the process of a holder has ended. Several locks may share one. */
 export interface DeathProof {

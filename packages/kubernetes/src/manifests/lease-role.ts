@@ -1,4 +1,4 @@
-import { assertKnownKeys } from '@tenure/core'
+import { assertKnownKeys } from '@tenure/core/internal'
 import type { RbacV1Subject, V1PolicyRule, V1Role, V1RoleBinding } from '@kubernetes/client-node'
 
 /** Options of {@link leaseRole}. */

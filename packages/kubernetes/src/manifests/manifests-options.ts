@@ -1,4 +1,5 @@
-import { assertKnownKeys, OptionsError } from '@tenure/core'
+import { OptionsError } from '@tenure/core'
+import { assertKnownKeys } from '@tenure/core/internal'
 import { assertDnsLabel, assertDnsSubdomain } from '../client/dns-name.ts'
 
 /** Options of {@link manifests}. */

@@ -1,4 +1,5 @@
-import { type LockObserver, type LockSnapshot, errorOf } from '@tenure/core'
+import { type LockObserver, type LockSnapshot } from '@tenure/core'
+import { errorOf } from '@tenure/core/internal'
 import type { ObjectObserver, ObservedObject } from './observed-object.ts'
 
 /**

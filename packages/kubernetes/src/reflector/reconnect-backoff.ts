@@ -1,4 +1,4 @@
-import type { Random } from '@tenure/core'
+import type { Random } from '@tenure/core/internal'
 
 const MIN_MS = 100
 const MAX_MS = 5000

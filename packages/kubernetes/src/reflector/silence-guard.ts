@@ -1,4 +1,5 @@
-import { type Clock, type Timer, errorOf } from '@tenure/core'
+import { type Clock } from '@tenure/core'
+import { type Timer, errorOf } from '@tenure/core/internal'
 
 /** While a lease stays as it is, polls become rarer, up to one in this time. */
 const MAX_INTERVAL_MS = 30_000

@@ -1,4 +1,5 @@
-import type { Clock, Timer } from '@tenure/core'
+import type { Clock } from '@tenure/core'
+import type { Timer } from '@tenure/core/internal'
 
 interface PendingTimer {
   readonly dueAt: number

@@ -1,4 +1,5 @@
-import type { CandidacyEvent, Clock, Logger, Term, Timer } from '@tenure/core'
+import type { CandidacyEvent, Clock, Logger, Term } from '@tenure/core'
+import type { Timer } from '@tenure/core/internal'
 import { Counter, type Registry } from 'prom-client'
 import { type Counted, HighWaterMarks } from './high-water-marks.ts'
 import { Reachability } from './reachability.ts'

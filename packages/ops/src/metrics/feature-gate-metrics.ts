@@ -1,4 +1,4 @@
-import type { FeatureGates } from '@tenure/core'
+import type { FeatureGates } from '@tenure/core/internal'
 import { Gauge, type Registry } from 'prom-client'
 
 /** Defines the metric that shows which feature gates are enabled, and returns the function that sets it. */

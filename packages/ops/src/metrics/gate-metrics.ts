@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { GATE_REFUSAL_CHANNEL, type GateRefusal, type Term } from '@tenure/core'
+import { type Term } from '@tenure/core'
+import { GATE_REFUSAL_CHANNEL, type GateRefusal } from '@tenure/core/internal'
 import { Counter, type Registry } from 'prom-client'
 
 /** What {@link GateMetrics} are made of. */

@@ -1,4 +1,5 @@
-import { isA, type Logger, TermEndedError } from '@tenure/core'
+import { type Logger, TermEndedError } from '@tenure/core'
+import { isA } from '@tenure/core/internal'
 import { Gauge, Registry } from 'prom-client'
 import type { BoundedWaits } from '../server/bounded-waits.ts'
 import type { MetricsPage } from '../server/ops-server.ts'

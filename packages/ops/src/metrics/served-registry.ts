@@ -1,4 +1,4 @@
-import { textOf } from '@tenure/core'
+import { textOf } from '@tenure/core/internal'
 import { type Metric, Registry } from 'prom-client'
 import { type BoundedWaits, TIMED_OUT } from '../server/bounded-waits.ts'
 import type { Labels, MetricFamily } from './metric-family.ts'

@@ -1,4 +1,5 @@
-import type { Clock, Logger, Timer } from '@tenure/core'
+import type { Clock, Logger } from '@tenure/core'
+import type { Timer } from '@tenure/core/internal'
 import { Histogram, type Registry } from 'prom-client'
 
 /** How often the event loop is tried. What is measured of a stall may be too short by this much. */

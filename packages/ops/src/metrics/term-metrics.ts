@@ -1,12 +1,5 @@
-import type {
-  Candidacy,
-  CandidacyEvent,
-  DrainOutcome,
-  EndReason,
-  Term,
-  TermOverEvent,
-  WarmUpOutcome,
-} from '@tenure/core'
+import type { Candidacy, CandidacyEvent, EndReason, Term } from '@tenure/core'
+import type { DrainOutcome, TermOverEvent, WarmUpOutcome } from '@tenure/core/internal'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 /** What {@link TermMetrics} are made of. */

@@ -1,4 +1,5 @@
-import { type HealthCheckResult, type HealthProbe, type Logger, textOf } from '@tenure/core'
+import { type HealthCheckResult, type HealthProbe, type Logger } from '@tenure/core'
+import { textOf } from '@tenure/core/internal'
 import { runCheck, runChecks } from './bounded-checks.ts'
 import type { BoundedWaits } from './bounded-waits.ts'
 

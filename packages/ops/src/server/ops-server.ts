@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
-import { AlreadyStartedError, type Clock, type HealthProbe, type Logger, OptionsError } from '@tenure/core'
+import { type Clock, type HealthProbe, type Logger, OptionsError } from '@tenure/core'
+import { AlreadyStartedError } from '@tenure/core/internal'
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { BoundedWaits } from './bounded-waits.ts'
 import { type HealthAnswer, HealthEndpoint } from './health-endpoint.ts'

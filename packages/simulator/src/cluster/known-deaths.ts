@@ -1,4 +1,5 @@
-import type { HolderObserver, LockWatch } from '@tenure/core'
+import type { LockWatch } from '@tenure/core'
+import type { HolderObserver } from '@tenure/core/internal'
 import type { Run } from '../run.ts'
 import { latencyMs, type ServerState } from './network.ts'
 import type { SimulatedProcess } from './simulated-process.ts'

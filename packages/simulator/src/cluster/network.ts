@@ -1,4 +1,5 @@
-import { LockRequestError, textOf } from '@tenure/core'
+import { LockRequestError } from '@tenure/core'
+import { textOf } from '@tenure/core/internal'
 import type { RequestFault } from '../faults.ts'
 import type { Run } from '../run.ts'
 import type { SimulatedProcess } from './simulated-process.ts'

@@ -1,4 +1,4 @@
-import { type KubeObject, type ObjectRef, Store, StoreConflictError } from '@tenure/api-server/store'
+import { type KubeObject, type ObjectRef, Store, StoreConflictError } from '@tenure/api-server/internal'
 import { type LeaseRecord, LockRequestError, type LockSnapshot, type PresentLease } from '@tenure/core'
 import type { Run } from '../run.ts'
 import type { ServerState } from './network.ts'

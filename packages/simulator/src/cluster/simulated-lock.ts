@@ -1,6 +1,4 @@
 import type {
-  HolderObserver,
-  LeaseHolder,
   LeaseRecord,
   Lock,
   LockObserver,
@@ -9,6 +7,7 @@ import type {
   LockWatch,
   PresentLease,
 } from '@tenure/core'
+import type { HolderObserver, LeaseHolder } from '@tenure/core/internal'
 import type { Cluster } from './cluster.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 import { SimulatedWatch } from './simulated-watch.ts'

@@ -1,4 +1,5 @@
-import type { Clock, Random, Timer } from '@tenure/core'
+import type { Clock } from '@tenure/core'
+import type { Random, Timer } from '@tenure/core/internal'
 import { type Actor, actors } from '../actors.ts'
 import type { ProcessLife } from '../process-life.ts'
 import type { Run } from '../run.ts'

@@ -1,4 +1,5 @@
-import { type CandidacyEvent, Manager, type StepDownOptions, textOf } from '@tenure/core'
+import { type CandidacyEvent, Manager, type StepDownOptions } from '@tenure/core'
+import { textOf } from '@tenure/core/internal'
 import type { Cluster } from './cluster.ts'
 import type { ResolvedSimulationOptions } from '../simulation-options.ts'
 import { TermLife } from '../term-life.ts'

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue, KubeObject } from '@tenure/api-server/store'
+import type { JsonObject, JsonValue, KubeObject } from '@tenure/api-server/internal'
 import { ANNOTATION_PREFIX, type LeaseRecord, type PresentLease } from '@tenure/core'
 
 /** The Lease that a record is stored as; `stored` is what it replaces, whose other fields are kept. */

@@ -1,5 +1,4 @@
 import {
-  assertKnownKeys,
   type Controller,
   type ControllerFactory,
   type LeaseOptions,
@@ -8,6 +7,7 @@ import {
   MemoryLeaseStore,
   OptionsError,
 } from '@tenure/core'
+import { assertKnownKeys } from '@tenure/core/internal'
 import { startRecording } from './detector.ts'
 import { LeakError } from './leak-error.ts'
 import { LeakFinder } from './leak-finder.ts'

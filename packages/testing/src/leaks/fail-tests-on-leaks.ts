@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import { assertKnownKeys } from '@tenure/core'
+import { assertKnownKeys } from '@tenure/core/internal'
 import { LEAK_WATCH_OPTION_NAMES, type LeakWatchOptions, resolveLeakWatchOptions } from './options.ts'
 import { beginWatch, type LeakWatch } from './watch-for-leaks.ts'
 import type { WatchPlace } from './watch-place.ts'

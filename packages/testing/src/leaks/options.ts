@@ -1,8 +1,9 @@
-import { assertKnownKeys, OptionsError, textOf } from '@tenure/core'
+import { OptionsError } from '@tenure/core'
+import { assertKnownKeys, textOf } from '@tenure/core/internal'
 import { LEAK_KINDS, type LeakKind } from './leak-kind.ts'
 
 /** What is not to be reported. */
-export interface LeakIgnoreList {
+interface LeakIgnoreList {
   /** Kinds that do not count. @default none */
   readonly kinds?: readonly LeakKind[]
   /**

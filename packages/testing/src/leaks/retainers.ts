@@ -1,4 +1,4 @@
-import { textOf } from '@tenure/core'
+import { textOf } from '@tenure/core/internal'
 import { type HeapGraph, OF_WEAK_MAP, takeHeapGraph } from './heap-graph.ts'
 import { pathText } from './retainer-path.ts'
 import { nextTurn } from './unobserved.ts'

@@ -1,11 +1,5 @@
-import {
-  AlreadyStartedError,
-  type Candidacy,
-  type Manager,
-  OptionsError,
-  type StepDownResult,
-  errorOf,
-} from '@tenure/core'
+import { type Candidacy, type Manager, OptionsError, type StepDownResult } from '@tenure/core'
+import { AlreadyStartedError, errorOf } from '@tenure/core/internal'
 import { realDelay, realNow } from './unobserved.ts'
 
 /** How to drive a manager through its terms. */

@@ -1,4 +1,4 @@
-import { assertKnownKeys } from '@tenure/core'
+import { assertKnownKeys } from '@tenure/core/internal'
 import { startRecording } from './detector.ts'
 import { LeakError } from './leak-error.ts'
 import { LeakFinder } from './leak-finder.ts'

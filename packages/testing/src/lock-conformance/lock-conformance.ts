@@ -1,4 +1,4 @@
-import { assertKnownKeys } from '@tenure/core'
+import { assertKnownKeys } from '@tenure/core/internal'
 import assert from 'node:assert/strict'
 import { cancellationCases } from './cancellation-cases.ts'
 import type { LockConformanceCase, LockConformanceOptions, LockFixture, LockRequirement } from './lock-fixture.ts'

@@ -9,7 +9,7 @@ export interface LockFixture extends AsyncDisposable {
 }
 
 /** Means to see whether writes keep what other clients have put on a lease. */
-export interface ForeignData<Fixture extends LockFixture> {
+interface ForeignData<Fixture extends LockFixture> {
   /** Puts labels, annotations or fields on the stored lease that no lock writes. */
   put(fixture: Fixture): Promise<void>
   /** Returns what is left of them, in a form that can be compared. */

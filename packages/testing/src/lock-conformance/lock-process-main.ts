@@ -1,11 +1,5 @@
-import {
-  LockRequestError,
-  textOf,
-  type Lock,
-  type LockFailure,
-  type LockSnapshot,
-  type PresentLease,
-} from '@tenure/core'
+import { LockRequestError, type Lock, type LockFailure, type LockSnapshot, type PresentLease } from '@tenure/core'
+import { textOf } from '@tenure/core/internal'
 import type { Answer, Contest, ProcessRequest, StoredLease, Win } from './lock-process.ts'
 import { sampleRecord, unaborted } from './sample-records.ts'
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { LockRequestError, type Lock, type LockFailure, type PresentLease, textOf } from '@tenure/core'
+import { LockRequestError, type Lock, type LockFailure, type PresentLease } from '@tenure/core'
+import { textOf } from '@tenure/core/internal'
 import type { LockRequirement } from './lock-fixture.ts'
 import { sampleRecord, unaborted } from './sample-records.ts'
 

@@ -1,3 +1,3 @@
 import '@tenure/core/supported-node'
 
-export { VirtualClock, type VirtualClockOptions } from './virtual-clock.ts'
+export { VirtualClock } from './virtual-clock.ts'

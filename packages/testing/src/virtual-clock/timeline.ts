@@ -1,4 +1,4 @@
-import type { Timer } from '@tenure/core'
+import type { Timer } from '@tenure/core/internal'
 import { settleMicrotasks } from './settle-microtasks.ts'
 
 interface PendingCall {

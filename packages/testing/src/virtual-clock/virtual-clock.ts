@@ -1,5 +1,6 @@
-import { assertKnownKeys } from '@tenure/core'
-import type { Clock, Timer } from '@tenure/core'
+import { assertKnownKeys } from '@tenure/core/internal'
+import type { Clock } from '@tenure/core'
+import type { Timer } from '@tenure/core/internal'
 import { settleMicrotasks } from './settle-microtasks.ts'
 import { Timeline } from './timeline.ts'
 

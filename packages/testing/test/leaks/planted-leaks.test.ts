@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { LEAK_KINDS, LeakError, type LeakKind, watchForLeaks } from '../../src/leaks/index.ts'
+import { LeakError, type LeakKind, watchForLeaks } from '../../src/leaks/index.ts'
+import { LEAK_KINDS } from '../../src/leaks/leak-kind.ts'
 import { type Plant, plants } from './plants/index.ts'
 
 const IN_PLANT = /^packages\/testing\/test\/leaks\/plants\/\w+\.ts:\d+:\d+$/

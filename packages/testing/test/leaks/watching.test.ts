@@ -12,9 +12,11 @@ import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks'
 import tls from 'node:tls'
 import { createTracing } from 'node:trace_events'
 import util, { promisify } from 'node:util'
-import { HealthProbe, HealthRegistry, Manager, OptionsError, TaskScope } from '@tenure/core'
+import { HealthProbe, HealthRegistry, Manager, OptionsError } from '@tenure/core'
+import { TaskScope } from '@tenure/core/internal'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { LEAK_KINDS, leakFree, LeakError, watchForLeaks } from '../../src/leaks/index.ts'
+import { leakFree, LeakError, watchForLeaks } from '../../src/leaks/index.ts'
+import { LEAK_KINDS } from '../../src/leaks/leak-kind.ts'
 
 const GRACE_MS = 30
 

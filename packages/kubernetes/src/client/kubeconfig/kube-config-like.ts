@@ -1,5 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node'
-import { OptionsError, textOf } from '@tenure/core'
+import { OptionsError } from '@tenure/core'
+import { textOf } from '@tenure/core/internal'
 
 /**
  * What Tenure uses of a `KubeConfig` of `@kubernetes/client-node` 2. Any copy of that package fits, because the private members of

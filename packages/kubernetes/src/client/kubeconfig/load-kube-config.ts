@@ -1,4 +1,4 @@
-import { assertKnownKeys } from '@tenure/core'
+import { assertKnownKeys } from '@tenure/core/internal'
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'

@@ -1,4 +1,4 @@
-import { assertKnownKeys } from '@tenure/core'
+import { assertKnownKeys } from '@tenure/core/internal'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KubeConfigParts } from './loaded-kube-config.ts'

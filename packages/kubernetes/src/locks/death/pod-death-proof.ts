@@ -1,11 +1,5 @@
-import {
-  assertKnownKeys,
-  silentLogger,
-  type HolderObserver,
-  type LeaseHolder,
-  type LockWatch,
-  type Logger,
-} from '@tenure/core'
+import { type LockWatch, type Logger } from '@tenure/core'
+import { assertKnownKeys, silentLogger, type HolderObserver, type LeaseHolder } from '@tenure/core/internal'
 import type { LeaseClient } from '../lease/lease-client.ts'
 import { isJsonObject, type JsonObject } from '../../client/json-object.ts'
 import type { Resource } from '../../client/resource.ts'

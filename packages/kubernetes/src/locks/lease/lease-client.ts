@@ -1,12 +1,5 @@
-import {
-  assertKnownKeys,
-  silentLogger,
-  systemClock,
-  systemRandom,
-  type Clock,
-  type Logger,
-  type Random,
-} from '@tenure/core'
+import { type Clock, type Logger } from '@tenure/core'
+import { assertKnownKeys, silentLogger, systemClock, systemRandom, type Random } from '@tenure/core/internal'
 import { ApiTransport } from '../../client/api-transport.ts'
 import type { KubeConfigSource } from '../../client/current-settings.ts'
 import type { ObjectReference } from '../../client/resource.ts'

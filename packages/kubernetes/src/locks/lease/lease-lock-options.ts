@@ -1,4 +1,5 @@
-import { ANNOTATION_PREFIX, assertKnownKeys, OptionsError } from '@tenure/core'
+import { ANNOTATION_PREFIX, OptionsError } from '@tenure/core'
+import { assertKnownKeys } from '@tenure/core/internal'
 import { assertDnsLabel, assertDnsSubdomain } from '../../client/dns-name.ts'
 import type { DeathProof } from '../death-proof.ts'
 import { assertLabels } from '../../client/labels.ts'

@@ -1,6 +1,5 @@
 import {
   LockRequestError,
-  withoutHints,
   type LeaseRecord,
   type Lock,
   type LockObserver,
@@ -9,6 +8,7 @@ import {
   type LockWatch,
   type PresentLease,
 } from '@tenure/core'
+import { withoutHints } from '@tenure/core/internal'
 import type { DeathProof } from '../death-proof.ts'
 import { ApiRequestError } from '../../client/api-request-error.ts'
 import type { ApiRequest } from '../../client/api-request.ts'

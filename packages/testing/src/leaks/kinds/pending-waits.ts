@@ -1,4 +1,4 @@
-import { textOf } from '@tenure/core'
+import { textOf } from '@tenure/core/internal'
 import type { Ledger } from '../ledger.ts'
 import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'
 import type { Tracker } from '../tracker.ts'

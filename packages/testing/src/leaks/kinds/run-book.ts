@@ -1,4 +1,5 @@
-import type { TaskScope, Term } from '@tenure/core'
+import type { Term } from '@tenure/core'
+import type { TaskScope } from '@tenure/core/internal'
 import type { Description, Ledger } from '../ledger.ts'
 import type { Origin } from '../origin.ts'
 import { takeTrace, type Trace } from '../trace.ts'

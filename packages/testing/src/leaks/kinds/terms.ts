@@ -1,4 +1,5 @@
-import { Controller, Manager, MemoryLeaseStore, type TaskNote, TaskScope } from '@tenure/core'
+import { Controller, Manager, MemoryLeaseStore } from '@tenure/core'
+import { type TaskNote, TaskScope } from '@tenure/core/internal'
 import type { Ledger } from '../ledger.ts'
 import { currentOrigin, type Origin, runWithOrigin } from '../origin.ts'
 import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'

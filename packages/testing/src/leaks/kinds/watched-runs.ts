@@ -1,4 +1,5 @@
-import { TaskScope, type Term } from '@tenure/core'
+import { type Term } from '@tenure/core'
+import { TaskScope } from '@tenure/core/internal'
 import { replaceProperty, type Undo } from '../replace-property.ts'
 import type { RunBook } from './run-book.ts'
 
