@@ -50,7 +50,10 @@ function brokenScripts(markdown: string, root: string): string[] {
   return named.filter((name) => !(name in scripts)).map((name) => `There is no script \`npm run ${name}\``)
 }
 
-export function brokenLinks({ path, markdown }: { readonly path: string; readonly markdown: string }, root: string): string[] {
+export function brokenLinks(
+  { path, markdown }: { readonly path: string; readonly markdown: string },
+  root: string,
+): string[] {
   const targets = [...markdown.matchAll(/\]\(([^)\s]+)[^)]*\)/g)].map(([, target = '']) => target)
   return targets
     .filter((target) => !/^[a-z]+:/.test(target))
