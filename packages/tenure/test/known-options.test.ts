@@ -77,6 +77,7 @@ const WITHOUT_OPTIONS: ReadonlySet<string> = new Set([
   'describeReport',
   'countedEpochOf',
   'epochOf',
+  'describeTasks',
   'errorOf',
   'exitCodeOf',
   'formatMicroTime',
