@@ -568,7 +568,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'S8',
     defect: 'a controller is restarted without end',
-    file: SUPERVISOR,
+    file: 'packages/core/src/controller/restart-backoff.ts',
     find: 'if (recent.length >= restart.maxRestarts) return undefined',
     replace: '',
     checks: [SUPERVISOR_TEST],

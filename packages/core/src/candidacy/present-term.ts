@@ -1,6 +1,6 @@
 import type { Controller } from '../controller/controller.ts'
 import type { Registration } from '../controller/registration.ts'
-import type { SupervisorObserver } from '../controller/supervisor.ts'
+import type { SupervisorObserver } from '../controller/supervisor-observer.ts'
 import type { WarmRun } from '../controller/warm-up.ts'
 import { Drain } from '../drain/drain.ts'
 import type { Elector, TermEffect } from '../election/elector.ts'

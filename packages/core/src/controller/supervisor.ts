@@ -1,9 +1,6 @@
 import { publishRun } from './run-channels.ts'
 import { describeTasks } from '../term/describe-tasks.ts'
-import { isA } from '../error-of.ts'
-import { jittered } from '../jitter.ts'
 import { Drain } from '../drain/drain.ts'
-import { OptionsError } from '../options/options-error.ts'
 import type { Clock, Timer } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Random } from '../ports/random.ts'
@@ -12,21 +9,13 @@ import type { Leadership } from '../term/leadership.ts'
 import { onAbort } from '../term/owned/owner.ts'
 import type { LiveTask, TaskScope } from '../term/task-scope.ts'
 import type { TermExtension } from '../term/term-extension.ts'
-import type { StepDownOptions, Term } from '../term/term.ts'
 import type { Controller, ControllerFactory } from './controller.ts'
 import { NoProgressError, ProgressWatch } from './progress-watch.ts'
 import type { Registration } from './registration.ts'
-import { MAX_BACKOFF_MS } from './restart-options.ts'
-import {
-  ControllerFailedError,
-  ControllerRestartError,
-  ControllerReturnedError,
-  TerminalError,
-} from './terminal-error.ts'
+import { RestartBackoff } from './restart-backoff.ts'
+import type { SupervisorObserver } from './supervisor-observer.ts'
+import { ControllerFailedError, ControllerRestartError, ControllerReturnedError } from './terminal-error.ts'
 import type { WarmRun } from './warm-up.ts'
-
-/** Beyond that the pause is {@link MAX_BACKOFF_MS} anyway; without a bound, 0 ms would end up as 0 × Infinity. */
-const MAX_DOUBLINGS = 40
 
 /** What a {@link ControllerSupervisor} is made of. */
 export interface SupervisorOptions extends Pick<Registration, 'restart' | 'progressTimeoutMs' | 'warmUpTimeoutMs'> {
@@ -48,23 +37,6 @@ export interface SupervisorOptions extends Pick<Registration, 'restart' | 'progr
   readonly observer: SupervisorObserver
 }
 
-/** Hears of what happens to one controller. */
-export interface SupervisorObserver {
-  readonly runBegan: (term: Term) => void
-  readonly runOver: (term: Term) => void
-  /** A run failed; it is restarted after `restartInMs`, or not at all. */
-  readonly failed: (error: unknown, restartInMs: number | undefined) => void
-  /** Something failed while the run was ending. Nothing follows from it. */
-  readonly failedWhileEnding: (error: unknown, task: string) => void
-  /** The controller is beyond repair; others should have the lease for as long as its restarts were counted. */
-  readonly gaveUp: (error: ControllerFailedError, cooldownMs: number) => void
-  /** Every task of a run or warm-up has settled; its cleanups begin. */
-  readonly cleaning: () => void
-  /** The cleanups of a run did not end in time. */
-  readonly cleanupOverdue: () => void
-  readonly stepDown: (options: StepDownOptions) => void
-}
-
 /**
  * Runs one controller for as long as it is told to: restarts it when it fails, within limits, and tells when it is gone.
  *
@@ -76,7 +48,7 @@ export class ControllerSupervisor {
   readonly done: Promise<void>
   readonly #options: SupervisorOptions
   readonly #done = Promise.withResolvers<void>()
-  readonly #failures: number[] = []
+  readonly #backoffs: RestartBackoff
   #first: Controller | undefined
   #warmRun: WarmRun | undefined
   #run: ControllerTerm | undefined
@@ -86,6 +58,7 @@ export class ControllerSupervisor {
 
   constructor(options: SupervisorOptions) {
     this.#options = options
+    this.#backoffs = new RestartBackoff(options)
     this.done = this.#done.promise
   }
 
@@ -256,7 +229,7 @@ export class ControllerSupervisor {
       observer.failedWhileEnding(error, task)
       return undefined
     }
-    const backoffMs = this.#nextBackoffMs(error)
+    const backoffMs = this.#backoffs.next(error)
     observer.failed(error, backoffMs)
     run.drain = this.#drainFailedRun(run.term, error)
     return { error, backoffMs }
@@ -334,17 +307,6 @@ export class ControllerSupervisor {
     const first = this.#first
     this.#first = undefined
     return first ?? this.#options.build()
-  }
-
-  /** How long to wait before the next run; undefined when there must be none. */
-  #nextBackoffMs(error: unknown): number | undefined {
-    const { restart, clock, random } = this.#options
-    if (isA(error, TerminalError) || isA(error, OptionsError)) return undefined
-    const now = clock.now()
-    const recent = this.#failures.filter((time) => now - time < restart.withinMs)
-    this.#failures.splice(0, this.#failures.length, ...recent, now)
-    if (recent.length >= restart.maxRestarts) return undefined
-    return jittered(Math.min(restart.backoffMs * 2 ** Math.min(recent.length, MAX_DOUBLINGS), MAX_BACKOFF_MS), random())
   }
 
   async #pause(backoffMs: number): Promise<void> {

@@ -297,9 +297,11 @@ function checksEnded({ controller, lease, epoch }: Pick<Term, 'controller' | 'le
 }
 
 function notHeld(term: { readonly lease: string; readonly epoch: bigint; readonly controller: string }): NotHeldError {
-  return new NotHeldError(
-    `Controller \`${term.controller}\` may not act: \`${term.lease}\` is not held by the term with epoch ${term.epoch}`,
-  )
+  const why =
+    term.epoch === 0n
+      ? 'it runs outside of a term'
+      : `\`${term.lease}\` is not held by the term with epoch ${term.epoch}`
+  return new NotHeldError(`Controller \`${term.controller}\` may not act: ${why}`)
 }
 
 function rethrowUnless(signal: AbortSignal): (error: unknown) => void {

@@ -19,7 +19,7 @@ export interface SpawnOptions {
  * it is left, and takes its own listeners and timers with it.
  */
 export interface WorkScope {
-  /** The lease that the work is about, or the name of the manager where the controller needs no leadership. */
+  /** The name of the lease, or `always-on` for a controller that needs no leadership. */
   readonly lease: string
   /** The name of the controller. */
   readonly controller: string

@@ -242,6 +242,7 @@ describe('A candidacy', () => {
     const stopped = replica.candidacy.stop()
     stuck.resolve()
     await stopped
+    expect(replica.all('term-over')).toMatchObject([{ reason: 'elector-failed', outcome: 'expired', drain: 'aborted' }])
     expect(replica.clock.pendingTimers).toBe(0)
   })
 })

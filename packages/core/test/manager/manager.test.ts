@@ -323,6 +323,7 @@ describe('A manager', () => {
     expect(errors).toEqual([])
     await clock.advance(1)
     expect(errors).toMatchObject([{ code: 'WEDGED', tasks: [{ name: 'run', controller: 'janitor', ageMs: 24_000 }] }])
+    expect(errors[0]?.message).toMatch(/^The always-on controllers did not drain in time; still running: janitor\/run /)
   })
 
   test('starts no controller when it was stopped while its extensions start', async () => {
