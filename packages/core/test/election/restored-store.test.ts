@@ -94,14 +94,28 @@ describe('A follower of a store that was restored', () => {
     expect(elector.as('leading').epoch).toBe(1001n)
   })
 
-  test('creates a lease that the restore has lost with an epoch above all that it knows', () => {
-    const elector = behind()
+  test('leads with an epoch above that of a term of which it saw only the release', () => {
+    const elector = new PureElector()
+    elector.follow(lease({ version: 10n }))
+    elector.observe(lease({ version: 500n, holderIdentity: '', leaseTransitions: 4, renewTime: LATER }))
     elector.send({ kind: 'watch-down' })
-    elector.answerRead({ kind: 'absent' })
-    elector.passTo(4700)
-    elector.acknowledge(7n)
-    expect(elector.as('reserving').epoch).toBe(1001n)
+    elector.answerRead(lease({ version: 10n }))
+    elector.passTo(1500)
+    const annotations = { 'tenure.dev/least-epoch': '500' }
+    expect(elector.lastWrite.write).toMatchObject({ purpose: 'announce', record: { annotations } })
   })
+
+  test.each([undefined, 0n, 1000n])(
+    'creates a lease that the restore has lost with an epoch above all that it knows, read at version %s',
+    (version) => {
+      const elector = behind()
+      elector.send({ kind: 'watch-down' })
+      elector.answerRead({ kind: 'absent', ...(version !== undefined && { version }) })
+      elector.passTo(4700)
+      elector.acknowledge(7n)
+      expect(elector.as('reserving').epoch).toBe(1001n)
+    },
+  )
 })
 
 describe('A leader in a store that was restored', () => {

@@ -4,6 +4,7 @@ import type { LeaseRecord } from '../../src/lock/lease-record.ts'
 import type { LockSnapshot, PresentLease } from '../../src/lock/lock.ts'
 import { failed } from '../election/pure-elector.ts'
 import { endProcess, handle, isDue, type Laboratory, replicaAt, store, wakeWhatIsDue, withReplica } from './handle.ts'
+import { wentBack, withMixNoted } from './restoring.ts'
 import { BrokenRule, newProcess, type Replica, type Request, type World } from './world.ts'
 
 /** Something that can happen. */
@@ -17,7 +18,7 @@ export function actionsOf(world: World, lab: Laboratory): readonly Action[] {
   const actions: Action[] = []
   for (const request of world.requests) actions.push(...requestActions(world, request, lab))
   for (let index = 0; index < world.replicas.length; index++) actions.push(...replicaActions(world, index, lab))
-  if (world.faultsLeft > 0) actions.push(...leaseFaults(world, lab))
+  if (world.faultsLeft > 0) actions.push(...leaseFaults(world, lab), ...restorations(world, lab))
   if (isSettled(world, lab)) actions.push({ name: 'time passes', apply: () => pass(world, lab) })
   return actions
 }
@@ -129,10 +130,18 @@ function perform(
   }
   const refusal = refusalOf(next, write.base?.version)
   if (refusal !== undefined) return { world: next, answer: (done) => answerWith(done, request, failed(refusal), lab) }
-  assertOwnRelease(next, request)
-  const lease: LockSnapshot = { kind: 'present', version: next.version + 1n, record: write.record, deleting: false }
+  const noted = withMixNoted(next, request)
+  assertOwnRelease(noted, request)
+  const { era } = next.restores
+  const lease = {
+    kind: 'present',
+    version: next.version + 1n,
+    record: write.record,
+    deleting: false,
+    native: era,
+  } as const
   return {
-    world: store(next, lease, lab),
+    world: store(noted, lease, lab),
     answer: (done) => answerWith(done, request, { kind: 'written', lease }, lab),
   }
 }
@@ -146,6 +155,7 @@ function refusalOf(world: World, base: bigint | undefined): 'conflict' | 'not-fo
 /** S4. */
 function assertOwnRelease(world: World, { identity, write }: Request): void {
   if ((write?.purpose !== 'release' && write?.purpose !== 'transfer') || world.lease.kind !== 'present') return
+  if (world.restores.isMixed) return
   const { holderIdentity } = world.lease.record
   if (holderIdentity !== identity) throw new BrokenRule('S4', `${identity} gives up the lease of ${holderIdentity}`)
 }
@@ -182,7 +192,7 @@ function replicaActions(world: World, index: number, lab: Laboratory): readonly 
   const named = (what: string, apply: () => World): Action => ({ name: `${identity} ${what}`, apply })
   const actions: Action[] = []
   if (!replica.isAlive || state.kind === 'stopped') {
-    if (lab.scope.canShorten === true) return []
+    if (lab.scope.canShorten === true || lab.scope.canRestore === 'known') return []
     return [named('starts again', () => restart(world, index))]
   }
   if (replica.isPaused) return [named('goes on', () => withReplica(world, index, { isPaused: false, isBehind: true }))]
@@ -315,6 +325,20 @@ function shortenings(faulty: World, lease: PresentLease, lab: Laboratory): reado
     changed('the duration is removed', { leaseDurationSeconds: undefined }),
     changed('the holder is emptied', { holderIdentity: '' }),
   ]
+}
+
+/** The store goes back to an earlier state. */
+function restorations(world: World, lab: Laboratory): readonly Action[] {
+  const { lease, replicas, restores } = world
+  const isKnown =
+    lease.kind === 'present' && replicas.every((replica) => !replica.isAlive || knows(replica, lease.record))
+  const isWriting = world.requests.some((request) => request.write !== undefined)
+  if (lab.scope.canRestore === 'known' && (!isKnown || isWriting)) return []
+  const faulty = { ...world, faultsLeft: world.faultsLeft - 1 }
+  return restores.backups.map((backup) => ({
+    name: `the store goes back from version ${world.version} to ${backup.version}`,
+    apply: () => store(wentBack(faulty, backup), backup, lab),
+  }))
 }
 
 /** Whether a replica has seen the term of this record. */

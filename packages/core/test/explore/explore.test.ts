@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { transition } from '../../src/election/machine/transition.ts'
+import { lastView } from '../../src/election/rules/observation.ts'
+import { withLeastEpoch } from '../../src/lock/lease-record.ts'
 import { coverageOf } from './cells.ts'
 import { explore, type ExploreOptions } from './explore.ts'
 import type { Machine } from './handle.ts'
@@ -18,6 +20,9 @@ const SCOPE: Scope = {
 /** An edit of the lease and one more fault. */
 const SHORTENED = { faults: 2, orders: 0, canShorten: true } as const
 
+/** The store goes back while every replica knows the term in force. */
+const RESTORED = { ...SCOPE, canRestore: 'known' } as const
+
 /** Judges every lease as if it ran out after a second. */
 const impatient: Machine = (state, event, context) => {
   if (event.kind !== 'observed' || event.snapshot.kind === 'absent') return transition(state, event, context)
@@ -32,6 +37,36 @@ const obedient: Machine = (state, event, context) => {
   const step = transition(state, event, context)
   if (step.state.kind !== 'following' || step.state.observation.kind !== 'present') return step
   return { ...step, state: { ...step.state, observation: { ...step.state.observation, guardedUntil: 0 } } }
+}
+
+/** Judges a restored store by what it shows, as if no leader could be missing from it. */
+const trusting: Machine = (state, event, context) => {
+  const step = transition(state, event, context)
+  if (step.state.kind !== 'following' || step.state.observation.kind !== 'present') return step
+  const { lease } = step.state.observation
+  const guardedUntil = lease.record.holderIdentity === '' ? 0 : step.state.observation.guardedUntil
+  return { ...step, state: { ...step.state, observation: { ...step.state.observation, guardedUntil } } }
+}
+
+/** Takes every older version for that of a watch or a cache that lags. */
+const steadfast: Machine = (state, event, context) => {
+  if (event.kind !== 'read-answer' || event.result.kind !== 'read') return transition(state, event, context)
+  const last = state.kind === 'following' ? lastView(state.observation) : undefined
+  const known = last?.kind === 'present' ? last.lease : undefined
+  const isOlder = known !== undefined && (event.result.snapshot.version ?? 0n) < known.version
+  const snapshot = isOlder ? known : event.result.snapshot
+  return transition(state, { ...event, result: { kind: 'read', snapshot } }, context)
+}
+
+/** Takes the version of the store for the epoch, and writes no least epoch. */
+const counting: Machine = (state, event, context) => {
+  const { state: next, effects } = transition(state, event, context)
+  const counted = effects.map((effect) => {
+    if (effect.kind === 'begin-term' && 'hold' in next) return { ...effect, epoch: next.hold.lease.version }
+    if (effect.kind !== 'write') return effect
+    return { ...effect, write: { ...effect.write, record: withLeastEpoch(effect.write.record, 0n) } }
+  })
+  return { state: next, effects: counted }
 }
 
 /** Takes a term for empty as soon as it begins to end. */
@@ -57,6 +92,9 @@ describe('An exploration of a machine with a planted defect tells the shortest h
     ['a follower that is impatient', { machine: impatient }, 'S1'],
     ['a clock that is slower than the tolerance', { scope: { ...SCOPE, orders: 0, rates: [0.6] } }, 'S1'],
     ['a follower that obeys every edit', { machine: obedient, scope: { ...SCOPE, ...SHORTENED } }, 'S1'],
+    ['a follower that trusts a backup', { machine: trusting, scope: RESTORED }, 'S1'],
+    ['a follower that drops older versions for good', { machine: steadfast, scope: RESTORED, recoveryShare: 1 }, 'L1'],
+    ['an epoch that the store alone counts', { machine: counting, scope: RESTORED }, 'S6'],
     ['a release before the tasks have ended', { machine: hasty }, 'S3'],
     ['an epoch that is used twice', { machine: forgetful }, 'S6'],
     ['a follower that does not wake up', { machine: deaf, recoveryShare: 1 }, 'L'],
@@ -77,6 +115,12 @@ test('One fault and no order is explored to the end, and breaks no rule', () => 
 
 test('A lease that is shortened under a leader who is cut off breaks no rule', () => {
   expect(explore({ scope: { ...SCOPE, ...SHORTENED }, states: 20_000 }).findings).toEqual([])
+})
+
+test.each(['known', 'any'] as const)('A store that goes back breaks no rule: %s', (canRestore) => {
+  const scope: Scope = { ...SCOPE, canRestore, orders: canRestore === 'known' ? 1 : 0 }
+  const { findings } = explore({ scope, states: 20_000, recoveryShare: 64 })
+  expect(findings).toEqual([])
 })
 
 test('The same exploration finds the same worlds', () => {

@@ -1,4 +1,4 @@
-import { CLOCK_AT_START, clockOf, TIMING, type Replica, type World } from './world.ts'
+import { CLOCK_AT_START, clockOf, TICK_MS, TIMING, type Replica, type World } from './world.ts'
 
 /*
  * Two worlds are the same when they differ only in what nothing depends on: how late it is, how large versions have grown, what
@@ -30,6 +30,8 @@ const REQUEST_FIELDS = new Set(['request', 'requests', 'reading'])
 /** What says nothing about what happens next. */
 const IRRELEVANT_FIELDS = new Set(['error', 'native', 'freeSince'])
 
+const LEAST_EPOCH = 'tenure.dev/least-epoch'
+
 const NAMED = /^(?:r\d+\.\d+|\d{4}-\d\d-\d\dT.*Z)$/
 
 /** Two words of 32 bits that stand for a world. */
@@ -52,11 +54,17 @@ export function fingerprintOf(world: World): Fingerprint {
   hash.low = 0x811c9dc5
   mix(world.faultsLeft * 64 + world.ordersLeft * 2 + (world.hasPaused ? 1 : 0))
   mix(rankOf(Number(world.lastEpoch)))
+  mixRestores(world)
   for (const { replica } of order) mixReplica(world, replica)
   mixParts(partsOf(world.lease), 0)
   const places = new Map(order.map(({ index }, place) => [index, place]))
   for (const request of world.requests) {
-    mix((places.get(request.from) ?? 0) * 8 + (request.isDone ? 4 : 0) + (request.isGhost ? 2 : 0))
+    mix(
+      (places.get(request.from) ?? 0) * 8 +
+        (request.isDone ? 4 : 0) +
+        (request.isGhost ? 2 : 0) +
+        (request.isOld ? 1 : 0),
+    )
     mix(world.tick - request.sentTick > 1 ? 2 : world.tick - request.sentTick)
     mix(rename(nameOf(request.identity)))
     if (!request.isGhost) mix(request.request - requestsOf(world.replicas[request.from]))
@@ -116,11 +124,20 @@ function mixFlags(replica: Replica): void {
   mix(replica.unseen.length)
 }
 
+function mixRestores({ tick, version, restores }: World): void {
+  const { backups, era, lastEra, sinceTick, isMixed } = restores
+  if (!isCounted) return
+  mix(era * 64 + lastEra * 8 + backups.length * 2 + (isMixed ? 1 : 0))
+  mix(rankOf(Number(version)))
+  mix(Math.min(-LONG_AGO, (tick - sinceTick) * TICK_MS))
+  for (const backup of backups) mixParts(partsOf(backup), 0)
+}
+
 function mixReplica(world: World, replica: Replica): void {
   mixFlags(replica)
   const now = clockOf(world, replica)
   if (!replica.isAlive) return
-  if (replica.tasks !== 'none') mix(age(replica.validUntil, now))
+  if (replica.tasks !== 'none') mix(age(replica.validUntil, now) * 4 + replica.era)
   mixParts(partsOf(replica.state), now, requestsOf(replica))
   for (const snapshot of replica.unseen) mixParts(partsOf(snapshot), now)
 }
@@ -163,9 +180,13 @@ function age(time: number, now: number): number {
 
 const ranked: number[] = []
 
+/** Whether versions are taken by their distance: a store that goes back uses them again after so many writes. */
+let isCounted = false
+
 /** Puts all versions of a world in order. */
 function ranks(world: World): void {
   ranked.length = 0
+  isCounted = world.restores.backups.length > 0 || world.restores.era > 0
   const note = (parts: Parts) => {
     for (let index = 0; index < parts.length; index += 2) {
       if (parts[index] === VERSION) ranked.push(parts[index + 1] ?? 0)
@@ -178,6 +199,7 @@ function ranks(world: World): void {
     note(partsOf(replica.state))
     for (const snapshot of replica.unseen) note(partsOf(snapshot))
   }
+  for (const backup of world.restores.backups) note(partsOf(backup))
   for (const { write } of world.requests) if (write !== undefined) note(partsOf(write))
   ranked.sort((a, b) => a - b)
   let kept = 0
@@ -186,7 +208,7 @@ function ranks(world: World): void {
 }
 
 function rankOf(version: number): number {
-  return ranked.indexOf(version)
+  return isCounted ? version - (ranked[0] ?? 0) : ranked.indexOf(version)
 }
 
 let named = new Int32Array(1024)
@@ -252,7 +274,8 @@ function takeNumber(value: number, parts: number[], field: string): void {
 }
 
 function takeText(value: string, parts: number[], field = ''): void {
-  if (value === '' || field === 'nonce' || NAMED.test(value)) parts.push(NAME, nameOf(value))
+  if (field === LEAST_EPOCH) parts.push(VERSION, Number(value))
+  else if (value === '' || field === 'nonce' || NAMED.test(value)) parts.push(NAME, nameOf(value))
   else if (value.startsWith('{') || value.startsWith('[')) takeApart(JSON.parse(value), parts, '')
   else {
     const word = words.get(value) ?? words.size

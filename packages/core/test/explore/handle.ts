@@ -3,6 +3,7 @@ import type { ElectorEvent } from '../../src/election/machine/event.ts'
 import { nextWakeAt } from '../../src/election/machine/transition.ts'
 import type { ElectorState, Step } from '../../src/election/machine/state.ts'
 import type { LockSnapshot } from '../../src/lock/lock.ts'
+import { eraOf, excusesEpoch, excusesOverlap, withBackup } from './restoring.ts'
 import { BrokenRule, clockOf, type Effect, type Replica, type Scope, TICK_MS, type World } from './world.ts'
 
 /** The machine that is explored: that of production, or one with a planted defect. */
@@ -87,11 +88,11 @@ function deliver(world: World, index: number, event: ElectorEvent, lab: Laborato
     config: configOf(replica, lab),
   })
   let next = withReplica(world, index, { state })
-  for (const effect of effects) next = carryOut(next, index, effect)
+  for (const effect of effects) next = carryOut(next, index, effect, lab)
   return next
 }
 
-function carryOut(world: World, index: number, effect: Effect): World {
+function carryOut(world: World, index: number, effect: Effect, lab: Laboratory): World {
   const replica = replicaAt(world, index)
   if (!replica.isAlive) return world
   switch (effect.kind) {
@@ -99,10 +100,10 @@ function carryOut(world: World, index: number, effect: Effect): World {
     case 'write':
       return send(world, index, effect)
     case 'begin-term':
-      return beginTerm(world, index, effect.epoch, effect.validUntil)
+      return beginTerm(world, index, effect, lab)
     case 'extend-validity':
     case 'shorten-validity':
-      return extendValidity(world, index, effect.validUntil)
+      return extendValidity(world, index, effect.validUntil, lab)
     case 'end-term':
       return replica.tasks === 'running' ? withReplica(world, index, { tasks: 'ending' }) : world
     case 'exit':
@@ -127,43 +128,52 @@ function send(world: World, index: number, effect: Extract<Effect, { kind: 'read
     request: effect.request,
     write,
     sentTick: world.tick,
+    isOld: false,
     isDone: false,
     isGhost: false,
   }
   return { ...world, requests: [...world.requests, request] }
 }
 
-function beginTerm(world: World, index: number, epoch: bigint, validUntil: number): World {
+function beginTerm(
+  world: World,
+  index: number,
+  { epoch, validUntil }: Extract<Effect, { kind: 'begin-term' }>,
+  lab: Laboratory,
+): World {
   const replica = replicaAt(world, index)
   if (replica.tasks !== 'none') throw new BrokenRule('S5', `${replica.identity} begins a term over its tasks`)
-  if (epoch <= world.lastEpoch) {
+  const era = eraOf(replica.state)
+  if (epoch <= world.lastEpoch && !excusesEpoch(world, era, lab.scope)) {
     throw new BrokenRule('S6', `${replica.identity} begins a term with epoch ${epoch} after ${world.lastEpoch}`)
   }
-  const next = withReplica({ ...world, lastEpoch: epoch }, index, { tasks: 'running', validUntil })
-  assertAlone(next)
+  const isLast = era >= world.restores.lastEra
+  const known = isLast ? { lastEpoch: epoch, restores: { ...world.restores, lastEra: era } } : {}
+  const next = withReplica({ ...world, ...known }, index, { tasks: 'running', era, validUntil })
+  assertAlone(next, lab)
   return next
 }
 
-function extendValidity(world: World, index: number, validUntil: number): World {
+function extendValidity(world: World, index: number, validUntil: number, lab: Laboratory): World {
   const next = withReplica(world, index, { validUntil })
-  assertAlone(next)
+  assertAlone(next, lab)
   return next
 }
 
 /** S1. A process that was suspended may have tasks beyond its lease; what it then asks of its clock has to stop them. */
-function assertAlone(world: World): void {
+function assertAlone(world: World, lab: Laboratory): void {
   const working = world.replicas.filter(
     (replica) =>
       replica.isAlive && replica.tasks !== 'none' && (!world.hasPaused || clockOf(world, replica) < replica.validUntil),
   )
-  if (working.length > 1) {
+  if (working.length > 1 && !excusesOverlap(world, working, lab.scope)) {
     throw new BrokenRule('S1', `${working.map(({ identity }) => identity).join(' and ')} are at work at once`)
   }
 }
 
 /** The world with a lease that was written or deleted: every watch that is up reports it at once, a late one some time. */
 export function store(world: World, lease: LockSnapshot, lab: Laboratory): World {
-  let next: World = { ...world, lease, version: world.version + 1n }
+  let next: World = withBackup({ ...world, lease, version: world.version + 1n }, world.lease, lab.scope)
   for (let index = 0; index < world.replicas.length; index++) {
     const { isAlive, isPaused, isBehind, isCutOff, watch, unseen, state } = replicaAt(next, index)
     if (!isAlive || watch === 'broken' || state.kind === 'idle' || state.kind === 'stopped') continue

@@ -19,7 +19,9 @@ export function assertRecovers(world: World, lab: Laboratory): void {
   let next: World = { ...world, faultsLeft: 0, ordersLeft: 0 }
   const ticks = RECOVERY_TICKS + (lab.scope.canShorten ? TICKS_WITHOUT_DURATION : 0)
   const deadline = world.tick + ticks
-  const calm: Laboratory = { ...lab, scope: { ...lab.scope, canShorten: false } }
+  // Processes start again, and know nothing of what the store has forgotten.
+  const { canRestore, ...scope } = lab.scope
+  const calm: Laboratory = { ...lab, scope: { ...scope, canShorten: false, ...(canRestore && { canRestore: 'any' }) } }
   for (let steps = 0; next.tick < deadline; steps++) {
     if (steps > MAX_STEPS) throw new BrokenRule('L1', 'time does not pass any more')
     if (isLed(next)) return

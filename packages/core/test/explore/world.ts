@@ -34,6 +34,12 @@ export interface Scope {
    * @default false
    */
   readonly canShorten?: boolean
+  /**
+   * Whether the store may go back to an earlier state. `known`: only while every replica knows the term in force and no write is
+   * under way; none starts after that, and every rule holds. `any`: at any time; S1 and S6 then hold within what the store remembers.
+   * @default never
+   */
+  readonly canRestore?: 'known' | 'any'
   /** The rate of each replica's clock. */
   readonly rates: readonly number[]
   readonly config: Omit<ElectorConfig, 'identity'>
@@ -47,6 +53,8 @@ export interface Request {
   /** Undefined for a read. */
   readonly write: LeaseWrite | undefined
   readonly sentTick: number
+  /** The store went back after it was sent. */
+  readonly isOld: boolean
   /** It has taken effect; the answer waits for a process that is suspended. */
   readonly isDone: boolean
   /** Nobody waits for the answer any more; a write may still take effect at any time. */
@@ -62,6 +70,8 @@ export interface Replica {
   readonly rate: number
   /** Whether tasks run, whether their signals have aborted, and whether only cleanups are left. */
   readonly tasks: 'none' | 'running' | 'ending' | 'cleaning'
+  /** How often the store had gone back when the lease of its term was acquired. */
+  readonly era: number
   /** Until when, by its own clock, the term may act. */
   readonly validUntil: number
   readonly isPaused: boolean
@@ -82,10 +92,24 @@ export interface World {
   readonly version: bigint
   readonly requests: readonly Request[]
   readonly lastEpoch: bigint
+  readonly restores: Restores
   readonly faultsLeft: number
   readonly ordersLeft: number
   /** Whether some process was ever suspended: it may then work beyond its lease without knowing. */
   readonly hasPaused: boolean
+}
+
+/** What became of the store. */
+export interface Restores {
+  /** The states to which it may go back, oldest first. */
+  readonly backups: readonly LockSnapshot[]
+  /** How often it has gone back. */
+  readonly era: number
+  readonly sinceTick: number
+  /** The era of the last term. */
+  readonly lastEra: number
+  /** Whether a write from before has replaced a record that it was not based on: its version was used again. */
+  readonly isMixed: boolean
 }
 
 /** A rule was broken. */
@@ -107,6 +131,7 @@ export function initialWorld({ replicas, faults, orders, rates }: Scope): World 
     version: 0n,
     requests: [],
     lastEpoch: 0n,
+    restores: { backups: [], era: 0, sinceTick: 0, lastEra: 0, isMixed: false },
     faultsLeft: faults,
     ordersLeft: orders,
     hasPaused: false,
@@ -122,6 +147,7 @@ export function newProcess(index: number, life: number, rate: number): Replica {
     state: INITIAL_STATE,
     rate,
     tasks: 'none',
+    era: 0,
     validUntil: 0,
     isPaused: false,
     isBehind: false,

@@ -63,7 +63,7 @@ export function followingRead(state: Following, event: EventOf<'read-answer'>, c
     return { state: afterRead(state, event.result, at, config), effects }
   }
   const { snapshot } = event.result
-  if (snapshot.kind === 'present' && isRestored(state, snapshot)) {
+  if (isRestored(state, snapshot)) {
     const restored = withRestored(state, snapshot, at, config)
     return { state: afterRead(restored, event.result, at, config), effects: [] }
   }
@@ -130,10 +130,13 @@ function withReadSoon(state: Following, at: Instant, { timing }: ElectorConfig):
 }
 
 /** Begins to observe again in a store that went back. Nothing that was written or promised before counts in it. */
-function withRestored(state: Following, lease: PresentLease, at: Instant, config: ElectorConfig): Following {
+function withRestored(state: Following, snapshot: LockSnapshot, at: Instant, config: ElectorConfig): Following {
   const memory: Memory = { ...state.memory, own: undefined, candidate: undefined }
   const guardedUntil = at.now + config.timing.leaseDurationMs
-  const observation: Observation = { kind: 'present', lease, changedAt: at.now, guardedUntil }
+  const observation: Observation =
+    snapshot.kind === 'absent'
+      ? { kind: 'absent', since: at.now }
+      : { kind: 'present', lease: snapshot, changedAt: at.now, guardedUntil }
   return { ...state, memory, observation, outstanding: [], offer: undefined, announcement: undefined }
 }
 

@@ -62,9 +62,15 @@ function highestEpoch({ highestEpoch }: Memory, last: View | undefined, snapshot
   if (snapshot.kind === 'absent') return highestEpoch
   const { record } = snapshot
   const before = last?.kind === 'present' ? last.lease.record : undefined
-  const isKnown = before !== undefined && (record.holderIdentity === '' || isTermOf(before, termOf(record)))
+  const isKnown = before !== undefined && isOfSeenTerm(before, record)
   const epoch = epochOf(snapshot)
   return isKnown || epoch < highestEpoch ? highestEpoch : epoch
+}
+
+/** Whether a record is of the term that was seen before, or its release. Other transitions show that a term in between was missed. */
+function isOfSeenTerm(before: LeaseRecord, record: LeaseRecord): boolean {
+  if (record.holderIdentity !== '') return isTermOf(before, termOf(record))
+  return record.leaseTransitions === before.leaseTransitions
 }
 
 export function isStale(observation: Observation, snapshot: LockSnapshot): boolean {
@@ -87,14 +93,14 @@ export function isOutOfDate({ observation }: Following, snapshot: LockSnapshot):
 
 /** Whether the answer to the read that is under way shows that the store went back: a read is never behind. */
 export function isRestored({ readingAfter }: Following, snapshot: LockSnapshot): boolean {
-  return readingAfter !== undefined && snapshot.kind === 'present' && snapshot.version < readingAfter
+  return readingAfter !== undefined && snapshot.version !== undefined && snapshot.version < readingAfter
 }
 
-/** Whether a view has the version of the last one and another record: the store went back, and uses its versions again. */
-export function isReused({ observation }: Following, snapshot: LockSnapshot): snapshot is PresentLease {
+/** Whether a view has the version of the last one and another record, or none: the store went back, and uses its versions again. */
+export function isReused({ observation }: Following, snapshot: LockSnapshot): boolean {
   const last = lastView(observation)
   if (last?.kind !== 'present' || snapshot.version !== last.lease.version) return false
-  return snapshot.kind === 'present' && !isSameRecord(snapshot.record, last.lease.record)
+  return snapshot.kind === 'absent' || !isSameRecord(snapshot.record, last.lease.record)
 }
 
 export function lastView(observation: Observation): View | undefined {
