@@ -74,7 +74,7 @@ SameFields(a, b) == WrittenAs(a, b) /\ a.dur = b.dur
 (***************************************************************************)
 (* Clocks. In every DriftPeriod ticks a slow clock misses one, so that     *)
 (* LeaseTicks of a fast clock are LeaseTicks - 1 of a slow one. Seconds of *)
-(* the wall clock are told apart modulo 2: whoever writes takes an even    *)
+(* the wall clock are told apart modulo 2: every writer takes an even      *)
 (* number of seconds later for the same second, and is only more cautious. *)
 (***************************************************************************)
 DriftPeriod == 3
@@ -166,14 +166,14 @@ Shorten ==
 (***************************************************************************)
 (* Processes                                                               *)
 (***************************************************************************)
-(* A process that starts reads the lease; one that reads it later is one that starts later. *)
+(* A process that starts reads the lease. A later read is a later start. *)
 Fresh(inc, version, rec) ==
   [mode |-> "follow", \* follow, reserve, lead, drain, empty, ending
    view |-> version,  \* the version seen last
    wait |-> WaitOn(rec), \* until the record seen last counts as expired
    valid |-> 0,       \* until validUntil
    tasks |-> FALSE,   \* whether tasks of a term run
-   hold |-> 0,        \* how long not to act, after a deleted lease was created anew
+   hold |-> 0,        \* how long not to act, after a deleted lease was created again
    nonce |-> 0, nonceLeft |-> 0, nonceUsed |-> FALSE, \* of the last answer; counted from its send
    poll |-> 0,        \* a lease duration, counted from the send of the last poll
    podGone |-> FALSE, \* whether somebody force-deleted the Pod of the running process

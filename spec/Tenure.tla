@@ -2,7 +2,7 @@
 (***************************************************************************)
 (* What a replica does: its rules, the wrong variants of them that the     *)
 (* protocol rules out, and the invariants. A process that does nothing for *)
-(* any time is one that is paused, so that pauses need no rule.            *)
+(* any time is a paused process, so that pauses need no rule.              *)
 (***************************************************************************)
 EXTENDS Lease, TLC
 

@@ -8,7 +8,7 @@ interface AvoidedPhrase {
 const AVOIDED: readonly AvoidedPhrase[] = [
   { pattern: /\bwhoever\b/gi, instead: 'name the replica, client or caller' },
   {
-    pattern: /\b(?:am|is|are|was|were|be|been) told\b/gi,
+    pattern: /\b(?:am|is|are|was|were|be|been) told\b(?! apart)/gi,
     instead: 'name the event or call',
   },
   { pattern: /\banew\b/gi, instead: 'again' },

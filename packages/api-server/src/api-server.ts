@@ -9,7 +9,7 @@
  * - Priority and fairness: FlowSchemas and PriorityLevelConfigurations are stored, and no request is queued.
  * - Defaults and validation of kinds that it only stores: pods, services, endpoints, deployments, disruption budgets, quotas,
  *   flow schemas, admission policies. Deployments have no subresource `scale`.
- * - RBAC: whoever may write roles may grant anything; roles are not aggregated.
+ * - RBAC: a user that may write roles may grant anything; roles are not aggregated.
  * - Answers in protobuf: a client that takes nothing else gets 406. Bodies in protobuf are read for built-in kinds but
  *   CustomResourceDefinitions, and bodies in YAML are not read.
  * - Descriptions in OpenAPI documents, which are made of the kinds that are served. The expiry of events.

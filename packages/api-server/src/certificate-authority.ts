@@ -50,7 +50,7 @@ interface CertificateRequest {
 
 /** Issues certificates that its own root certificate vouches for. */
 export class CertificateAuthority {
-  /** The root certificate and its key. Whoever has the key can be any user of the server. */
+  /** The root certificate and its key. With the key, a client can be any user of the server. */
   readonly root: KeyPair
   readonly #privateKey: KeyObject
   readonly #subject: CertificateSubject

@@ -64,7 +64,7 @@ describe('an embedded API server', () => {
     await Promise.all([ended, cut])
     expect(await Promise.all(unanswered)).toEqual(['lost', 'lost'])
     client[Symbol.dispose]()
-    // The client side of a connection is gone some turns of the event loop after its end was told.
+    // The client side of a connection is gone some turns of the event loop after its end.
     for (let turn = 0; turn < 1000 && beyond(before).length > 0; turn += 1) await setImmediate()
     expect(beyond(before)).toEqual([])
   })

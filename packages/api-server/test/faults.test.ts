@@ -101,7 +101,7 @@ describe('a fault', () => {
     expect(fault.hits).toBe(2)
   })
 
-  it('ends after as many requests as it was told, or when it is removed', async () => {
+  it('ends after the given number of requests, or when it is removed', async () => {
     server.faults.add({ effect: { kind: 'answer', status: 500 }, times: 2 })
     const lasting = server.faults.add({ effect: { kind: 'answer', status: 503 } })
     const statuses = [(await create('a')).status, (await create('b')).status, (await create('c')).status]

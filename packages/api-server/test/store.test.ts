@@ -84,7 +84,7 @@ describe('a store', () => {
     expect(store.eventsSince(COLLECTION, 3)?.map((event) => event.ref.name)).toEqual(['c'])
   })
 
-  it('keeps at least as many events as it was told to, and not many more', () => {
+  it('keeps at least the given number of events, and not many more', () => {
     const store = new Store({ historyLimit: 10 })
     store.create(ref('a'), thing('a'))
     for (let value = 0; value < 1000; value += 1) store.update(ref('a'), thing('a', value))

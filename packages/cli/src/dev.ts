@@ -29,7 +29,7 @@ export async function dev(flags: DevFlags): Promise<void> {
   try {
     await server.writeKubeConfig(kubeConfigPath)
     written = await readFile(kubeConfigPath, 'utf8')
-    // Whoever reads the last line may act on it at once.
+    // A reader of the last line may act on it at once.
     const end = interrupted()
     console.log(
       `API server: ${server.url}\n\n  export KUBECONFIG=${kubeConfigPath}\n\n` +

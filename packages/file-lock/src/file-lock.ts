@@ -20,7 +20,7 @@ import type { LeaseFile } from './lease-file.ts'
 /** Options of a {@link FileLock}. */
 export interface FileLockOptions {
   /**
-   * Absolute path of the lease: a directory that the lock makes, in one that exists and that all replicas may write to. It must be
+   * Absolute path of the lease: a directory that the lock makes, in an existing directory that all replicas may write to. It must be
    * on a file system of this machine that has hard links; NFS, SMB and the like do not do.
    */
   readonly path: string

@@ -163,7 +163,7 @@ describe('A file lock', () => {
     })
   })
 
-  test('refuses a path that is a file, and one that holds other things', async () => {
+  test('refuses a path that is a file, and a directory with other files', async () => {
     await writeFile(path, 'x')
     await expect(open().get({ signal })).rejects.toMatchObject({ failure: 'rejected' })
     await unlink(path)

@@ -162,7 +162,7 @@ describe('a watch of a LeaseLock, on a network with faults', () => {
     expect(server.requests.count({ user: fixture.user, verb: 'list' })).toBe(1)
   })
 
-  test('notices that it went silent while the lease changed, reports the change, and is made anew', async () => {
+  test('notices that it went silent while the lease changed, reports the change, and reconnects', async () => {
     await using fixture = await createFixture()
     const clock = new ManualClock()
     const lock = fixture.openLock({ silenceMs: 200, clock })

@@ -10,7 +10,7 @@ import { answer, LoopbackServer } from './support/loopback-server.ts'
 
 const SLOW_REQUESTS = 1000
 
-/** A server that answers writes of the lease at once, and everything else not before it is told to. */
+/** A server that answers writes of the lease at once, and everything else only on command. */
 async function slowServer() {
   const held: (() => void)[] = []
   let version = 10

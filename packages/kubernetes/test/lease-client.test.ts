@@ -79,7 +79,7 @@ describe('the leases of a LeaseClient in one namespace', () => {
     expect([run.count('list'), run.count('watch')]).toEqual([1, 1])
   })
 
-  test('are not affected by one that is closed', async () => {
+  test('are not affected when another is closed', async () => {
     await using run = await opened(['north', 'south'])
     const [north, south] = [follow(run.lock('north')), follow(run.lock('south'))]
     await Promise.all([north.log.until(2), south.log.until(2)])

@@ -113,7 +113,7 @@ describe('an event on the lease', () => {
     expect(server.requests[2]?.message.headers['content-type']).toBe('application/merge-patch+json')
   })
 
-  test('is written anew when the first of its kind is no longer kept', async () => {
+  test('is written again when the first of its kind is no longer kept', async () => {
     await using server = await LoopbackServer.start((message, response) => {
       answer(response, message.method === 'PATCH' ? 404 : 201, {})
     })

@@ -37,7 +37,7 @@ describe('the options of a LeaseLock', () => {
     expect(() => new LeaseLock({ ...options, ...change })).not.toThrow()
   })
 
-  test('refuse a key that is not known, and name the nearest one that is', () => {
+  test('refuse an unknown key and name the nearest known key', () => {
     const mistyped = { ...options, namespaces: 'ops' }
     expect(() => new LeaseLock(mistyped)).toThrow('did you mean `namespace`?')
   })

@@ -289,7 +289,7 @@ describe('silence of a watch', () => {
     expect(run.log.lines).toEqual(['present@11 a', 'up'])
   })
 
-  test('is a dead watch when the lease has changed: the change is reported and the watch made anew', async () => {
+  test('is a dead watch when the lease has changed: it reports the change and reconnects', async () => {
     await using run = await watching((server) => server.put('a'))
     await run.log.until(2)
     run.server.put('b')

@@ -27,7 +27,7 @@ describe('the slots for requests', () => {
     expect(log).toEqual(['a', 'b', 'd', 'c'])
   })
 
-  test('are not given to one that has given up, which leaves no listener behind', async () => {
+  test('are not given to a caller that has given up, which leaves no listener behind', async () => {
     const slots = new RequestSlots(1)
     const log: string[] = []
     const impatient = new AbortController()

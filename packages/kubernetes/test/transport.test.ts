@@ -32,7 +32,7 @@ async function failureOf(promise: Promise<unknown>): Promise<ApiRequestError> {
   throw new Error(`Expected an ApiRequestError, got ${JSON.stringify(outcome)}`)
 }
 
-/** A TCP server that does with each connection what it is told. */
+/** A TCP server with a handler for each connection. */
 async function rawServer(onConnection: (socket: Socket) => void) {
   const sockets: Socket[] = []
   const server = net.createServer((socket) => {
@@ -258,7 +258,7 @@ describe('connections', () => {
     await Promise.all(transports.map((transport) => transport.close()))
   })
 
-  test('are made anew, and the old ones closed, when the TLS material of the kubeconfig changes', async () => {
+  test('are replaced, and the old ones closed, when the TLS material of the kubeconfig changes', async () => {
     await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
     const kubeConfig = server.kubeConfig()
     const clock = new ManualClock()

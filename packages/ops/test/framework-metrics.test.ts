@@ -143,7 +143,7 @@ test('terms are counted by how they ended, and their durations by how they drain
   })
 })
 
-test('a term that was handed over is counted as transferred, and one that was to be and was not as a step-down', async () => {
+test('a transferred term is counted as transferred, and a term whose transfer failed as a step-down', async () => {
   await using managed = manage({ controllers: [controller('sweeper')] })
   await managed.start()
   await managed.state('leading')
@@ -193,7 +193,7 @@ function failingLock(store: MemoryLeaseStore, failures: LockRequestError[]): Loc
   }
 }
 
-test('renewals are timed; one that had to be sent again counts as the slow path and by its failure', async () => {
+test('renewals are timed; a repeated renewal counts as the slow path and by its failure', async () => {
   const store = new MemoryLeaseStore()
   const failures = [new LockRequestError('throttled', 'later'), new LockRequestError('unknown-outcome', 'timeout')]
   await using managed = manage({

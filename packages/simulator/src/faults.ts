@@ -40,9 +40,9 @@ export const REQUEST_FAULTS = [
  * | `stall` | the event loop of a replica is blocked for up to 5 s; what came in is handled before the timers that are due |
  * | `suspend` | the machine of a replica is suspended for up to 40 s: its clock goes on, its timers stand still |
  * | `crash` | a replica dies and starts again under a new identity; the cluster may report the death, at once or late |
- * | `restart` | a replica is told to stop, does, and starts again |
- * | `step-down` | a replica is told to step down |
- * | `hand-over` | a replica is told to step down in favour of another one |
+ * | `restart` | a replica stops and starts again |
+ * | `step-down` | a replica steps down |
+ * | `hand-over` | a replica steps down in favour of another replica |
  * | `clock-rate` | the clock of a replica goes at another rate, within the tolerance |
  * | `wall-clock-step` | the wall clock of a replica is set, forwards or backwards |
  * | `lease-edited` | somebody edits the lease: labels, annotations, a longer duration, the transitions |

@@ -60,7 +60,7 @@ function observe(run: Run, life: TermLife, term: Term): void {
 type Listener = (event: Event) => void
 type Listening = Listener | { readonly handleEvent: Listener }
 
-/** What listens to a signal of the term belongs to the term, whoever aborts it. */
+/** Listeners to a signal of the term belong to the term, whichever code aborts it. */
 function bindListeners(signal: AbortSignal, actor: Actor): void {
   const bound = new WeakMap<object, Listener>()
   const add = signal.addEventListener.bind(signal)

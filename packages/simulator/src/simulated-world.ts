@@ -23,7 +23,7 @@ export interface GetOptions {
   readonly signal?: AbortSignal
 }
 
-/** The store takes every request, whoever sends it. */
+/** The store takes every request, from every client. */
 const OPEN: ServerState = { downUntil: 0, admit: () => {} }
 
 /**

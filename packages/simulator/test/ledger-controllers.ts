@@ -89,7 +89,7 @@ export class DetachedLoop extends Controller {
   }
 }
 
-/** The race: says goodbye when it is told to end, and does not wait until that has arrived. */
+/** The race: sends a last write when its signal aborts, and does not wait for the answer. */
 export class WriteAfterSignal extends Controller {
   readonly name = 'status'
   readonly #world: SimulatedWorld

@@ -55,7 +55,7 @@ export const PLANTED_DEFECTS: Readonly<Record<OracleId, PlantedDefect>> = {
       ),
   },
   O2: {
-    what: 'a controller that writes when it is told to end and does not wait',
+    what: 'a controller that writes when its signal aborts and does not wait',
     options: { controllers: [(world) => new WriteAfterSignal(world)] },
   },
   O3: {

@@ -109,7 +109,7 @@ describe('Bad input of a simulation is refused:', () => {
   })
 })
 
-describe('A controller that leaves the simulation is told so, with the call and the place:', () => {
+describe('A controller that leaves the simulation gets an error with the call and the place:', () => {
   test.each<readonly [string, (term: Term) => unknown]>([
     ['Date.now()', () => Date.now()],
     ['new Date()', () => new Date()],
@@ -141,7 +141,7 @@ describe('A controller that leaves the simulation is told so, with the call and 
           try {
             Math.random()
           } catch {
-            // Nobody is told.
+            // No error is reported.
           }
         })
       }),

@@ -13,7 +13,7 @@ export interface ClusterOptions {
 }
 
 /**
- * The cluster that leases are kept in. Finds out which one that is when it starts.
+ * The cluster that keeps the leases. Identified at the start.
  *
  * Owns the connections of the lease traffic, which all leases share and nothing else uses.
  */

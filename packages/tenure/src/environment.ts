@@ -33,7 +33,7 @@ function isServiceLink(name: string, value: string | undefined): boolean {
 
 /**
  * Reads the `TENURE_` variables, and `POD_NAMESPACE` where no namespace is given.
- * @throws OptionsError for a `TENURE_` variable that does not exist, with the nearest one that does.
+ * @throws OptionsError for an unknown `TENURE_` variable, with the nearest known name.
  */
 export function readEnvironment(env: NodeJS.ProcessEnv): TextSettings {
   const known = Object.values(SETTING_NAMES).map(({ variable }) => variable)

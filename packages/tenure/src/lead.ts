@@ -19,7 +19,7 @@ class Work extends Controller {
 }
 
 /**
- * Runs `work` whenever this process leads, one term after the other, until the process is told to stop: {@link createManager} for
+ * Runs `work` whenever this process leads, one term after the other, until the process stops: {@link createManager} for
  * programs with a single controller, which is called `work`. Resolves after a clean stop; rejects with the cause otherwise.
  *
  * `work` is a controller like any other: it is restarted when it returns or fails while the term lasts.

@@ -164,7 +164,7 @@ export class WatchStream {
   }
 }
 
-/** What a watcher that no longer selects the object is told: its last state that it did select, at the new version. */
+/** The event for a watcher that no longer selects the object: its last selected state, at the new version. */
 function lastMatching(event: StoreEvent): KubeObject {
   if (event.type === 'DELETED' || event.previous === undefined) return event.object
   const metadata = { ...event.previous.metadata, resourceVersion: String(event.version) }

@@ -105,7 +105,7 @@ export function trackUpdate(
   return writeManagers(others, { writer, fields: union(difference(own, removed), changed) }, before)
 }
 
-/** Somebody who sends an empty list wants to start anew. */
+/** A client that sends an empty list resets the field managers. */
 function isReset(object: KubeObject): boolean {
   const entries = object.metadata.managedFields
   return entries !== undefined && entries.every((entry) => Object.keys(entry).length === 0)

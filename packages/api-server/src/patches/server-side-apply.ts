@@ -96,7 +96,7 @@ function sortedKeys(_key: string, value: unknown): unknown {
   return isJsonObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
 }
 
-/** An object that nobody is known to have written belongs to whoever was there before the first application. */
+/** An object without known writers belongs to the manager `before-first-apply`. */
 function presentManagers({ before, schema, writer, ignored }: Application): ManagedSet[] {
   const managers = readManagers(before)
   if (managers.length > 0 || before.metadata.uid === undefined) return managers

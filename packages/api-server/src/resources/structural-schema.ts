@@ -138,7 +138,7 @@ function validateNumber(value: number, props: JsonObject, path: string): FieldCa
 function validateText(value: string, props: JsonObject, path: string): FieldCause[] {
   const { minLength, maxLength, pattern } = props
   const length = Array.from(value).length
-  // Only the first of these is told.
+  // Only the first of these is reported.
   if (typeof maxLength === 'number' && length > maxLength) return [tooLongValue(path, maxLength)]
   if (typeof minLength === 'number' && length < minLength) {
     return [invalidValue(path, value, `${path} in body should be at least ${minLength} chars long`)]

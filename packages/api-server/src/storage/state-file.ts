@@ -13,7 +13,7 @@ import type { ObjectRef, Store, StoreEvent } from './store.ts'
 
 const FORMAT = 'tenure-api-server/1'
 
-/** A file is not one that a server wrote. */
+/** The file was not written by a server. */
 export class StateFileError extends TenureError {
   override readonly code = 'STATE_FILE_UNREADABLE'
 }

@@ -156,7 +156,7 @@ export class Candidacy {
 
   /**
    * Ends the present term voluntarily, and follows again. Resolves with what became of it, once nothing of it is left. A term that
-   * is ending already goes on ending as it was told to.
+   * is already ending continues as requested before.
    * @throws OptionsError when `to` is empty or this replica itself, or an option is wrong.
    */
   stepDown(options: StepDownOptions = {}): Promise<StepDownResult> {

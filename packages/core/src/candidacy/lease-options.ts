@@ -20,9 +20,9 @@ export interface LeaseOptions extends TimingOptions {
    */
   readonly cleanupTimeoutMs?: number
   /**
-   * Whether this replica tells the others by what its death can be proved, and takes the lease without waiting when that of the
-   * leader is, for locks that can. On Kubernetes: by the status of the leader's container; needs the right to read Pods, and
-   * `POD_NAME` and `POD_NAMESPACE` in the environment. @default false
+   * Publishes the container that runs this replica, so that others can detect its termination, and acquires the lease without
+   * waiting when the leader's container has terminated, for locks that support it. On Kubernetes it uses
+   * the status of the leader's container, and needs the right to read Pods, and `POD_NAME` and `POD_NAMESPACE` in the environment. @default false
    */
   readonly proveDeath?: boolean
 }

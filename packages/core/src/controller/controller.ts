@@ -11,7 +11,7 @@ export abstract class Controller {
 
   /**
    * Does the work for as long as the term lasts. May also start tasks with `term.spawn` and return: the controller is at work
-   * until this has returned *and* all its tasks have settled. One that ends or throws before the term does is restarted.
+   * until this has returned *and* all its tasks have settled. A controller that ends or throws before its term is restarted.
    */
   abstract run(term: Term): Promise<void>
 

@@ -21,7 +21,7 @@ export interface ProgressWatchOptions {
 /**
  * Calls `onStalled`, once, when there was no progress for too long.
  *
- * A timer that is late by more than the whole time says that the process stood still, and nothing about the controller, which
+ * A timer that is late by more than the whole time shows a pause of the process. It says nothing about the controller, which
  * then has its time again.
  */
 export class ProgressWatch {

@@ -12,7 +12,7 @@ import { WARM_UP_MODES, type WarmRun, type WarmUpMode } from './warm-up.ts'
 export interface Registration {
   readonly factory: ControllerFactory
   readonly restart: ResolvedRestartOptions
-  /** Infinity where nobody asks for progress. */
+  /** Infinity if disabled. */
   readonly progressTimeoutMs: number
   readonly warmUp: WarmUpMode
   readonly warmUpTimeoutMs: number
@@ -23,8 +23,8 @@ export interface RegisterOptions {
   /** How often this controller is restarted when it fails. @default that of the manager */
   readonly restart?: RestartOptions
   /**
-   * The controller calls `term.progress()` more often than this. One that does not is unhealthy, and the term is given up.
-   * @default nobody asks
+   * A controller that does not call `term.progress()` within this time is unhealthy and ends the term.
+   * @default disabled
    */
   readonly progressTimeoutMs?: number
   /** When the controller warms up, if it has a `warmUp`. @default 'never' */

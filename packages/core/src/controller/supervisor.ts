@@ -38,7 +38,7 @@ export interface SupervisorOptions extends Pick<Registration, 'restart' | 'progr
 }
 
 /**
- * Runs one controller for as long as it is told to: restarts it when it fails, within limits, and tells when it is gone.
+ * Runs one controller until it is stopped. Restarts it when it fails, within limits, and reports when nothing of it is left.
  *
  * 1. At most one run at a time: the next begins when the last task and cleanup of the one before have ended.
  * 2. `done` resolves when no run is left and none will follow.
@@ -135,7 +135,7 @@ export class ControllerSupervisor {
     }
   }
 
-  /** One run, to the end of its last task and cleanup. Resolves with why it failed, or nothing when it was told to end. */
+  /** One run, to the end of its last task and cleanup. Resolves with the failure, or with nothing after a requested end. */
   async #runOnce(): Promise<ReportedFailure | undefined> {
     const failed = Promise.withResolvers<Failure | undefined>()
     const term = this.#createTerm(failed.resolve)
@@ -332,7 +332,7 @@ interface Failure {
   readonly task: string
 }
 
-/** A failure that was told to the observer. */
+/** A failure that was reported to the observer. */
 interface ReportedFailure {
   readonly error: unknown
   /** How long to wait before the next run; undefined when there must be none. */

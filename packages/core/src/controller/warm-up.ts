@@ -129,7 +129,7 @@ export class WarmRun {
     return this.#term.scope.isCleaning || this.#term.taskCount === 0
   }
 
-  /** From now on failures of what it has started are told to somebody else. */
+  /** From now on failures of its tasks are reported to another listener. */
   adopt(leadership: Leadership | undefined, onLateFailure: WarmRunOptions['onLateFailure']): void {
     this.#term.follow(leadership)
     this.#onLateFailure = onLateFailure
@@ -169,7 +169,7 @@ export class WarmRun {
   }
 }
 
-/** One that cannot say fails when it is called. */
+/** A controller whose property cannot be read fails when it is called. */
 function canWarmUp(controller: Controller): boolean {
   try {
     return controller.warmUp !== undefined

@@ -145,7 +145,7 @@ export class Elector {
   }
 
   /**
-   * An event loop that stood still runs what came in meanwhile before the timers that are overdue. The time is looked at first, so
+   * After a pause the event loop runs received events before overdue timers. The elector checks the time first, so
    * that nothing is done in a term that should have ended in between.
    */
   #noticeStall(): void {
@@ -228,7 +228,7 @@ export class Elector {
     )
   }
 
-  /** Sends a request that is over, one way or the other, when the request timeout is. */
+  /** Sends a request that ends at the request timeout at the latest. */
   #request<T>(send: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { clock, config } = this.#options
     const { requestTimeoutMs } = config.timing

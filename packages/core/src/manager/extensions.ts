@@ -40,7 +40,7 @@ export class Extensions {
     return this.#termExtensions
   }
 
-  /** Adds an extension. @throws OptionsError for a value that is no extension, and for one that was added before. */
+  /** Adds an extension. @throws OptionsError for a value that is no extension, or an extension that was added before. */
   use(extension: Extension): void {
     assertExtension(extension)
     if (this.#used.some((other) => other.extension === extension)) {

@@ -2,7 +2,7 @@ import { DEFAULT_CLEANUP_TIMEOUT_MS } from '../election/timing-options.ts'
 import { resolveDurationMs } from '../options/duration.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
 
-/** The budget of a group that is told to stop. */
+/** The budget of a group for its stop. */
 export interface StopOptions {
   /** How long the group may take to stop, in milliseconds. @default 5000 */
   readonly stopTimeoutMs?: number

@@ -40,7 +40,7 @@ export interface ControllerTermOptions {
   readonly logger?: Logger
   /** The health checks of a warm-up that this run goes on with. @default checks of its own */
   readonly health?: HealthRegistry
-  /** For how long the cleanups may run. @default for ever */
+  /** For how long the cleanups may run. @default unlimited */
   readonly cleanupBudgetMs?: () => number
   /** Called when every task has settled and the cleanups begin. */
   readonly onCleaning?: () => void
@@ -260,7 +260,7 @@ export class ControllerTerm implements Term, Owner {
     this.#options.onTaskFailure(error, task)
   }
 
-  /** Whether an error only says that the work was told to end. */
+  /** Whether an error only repeats the reason of the end. */
   isEchoOfEnd(error: unknown): boolean {
     const { aborted, reason } = this.signal
     if (!aborted) return false

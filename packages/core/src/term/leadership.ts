@@ -42,7 +42,7 @@ export class Leadership {
     this.#validUntil = validUntil
     setMaxListeners(0, this.gateSignal)
     this.#watchExpiry()
-    // The timer stood still, too.
+    // The timer was paused, too.
     this.#forgetSuspension = clock.watchSuspension?.(() => void this.isHeld())
   }
 

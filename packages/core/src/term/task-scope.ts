@@ -41,7 +41,7 @@ export interface TaskScopeOptions {
   readonly onFailure: (error: unknown, task: string) => void
   /** Called when the last task of an open scope has settled. */
   readonly onIdle?: () => void
-  /** For how long the cleanups may run, asked when they begin. @default for ever */
+  /** For how long the cleanups may run, asked when they begin. @default unlimited */
   readonly cleanupBudgetMs?: () => number
   /** Called when every task has settled and the cleanups begin. */
   readonly onCleaning?: () => void

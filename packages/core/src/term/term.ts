@@ -8,7 +8,7 @@ export interface StepDownOptions {
   readonly to?: string
   /**
    * How long to wait for the answer of `to` once the term is empty, counted from the call, in milliseconds. Then the lease is
-   * released to whoever takes it. @default 1.2 × `retryPeriodMs`
+   * released, and any replica may acquire it. @default 1.2 × `retryPeriodMs`
    */
   readonly answerTimeoutMs?: number
 }
@@ -29,7 +29,7 @@ export interface Term extends WorkScope {
   /** Ends the term voluntarily. Returns at once; `signal` aborts. Does nothing once the term has ended. */
   stepDown(options?: StepDownOptions): void
   /**
-   * Tells that the controller gets on with its work. One that was registered with `progressTimeoutMs` and does not tell so for
+   * Reports progress. A controller that was registered with `progressTimeoutMs` and does not report for
    * that long has failed: the term is given up.
    */
   progress(): void

@@ -10,7 +10,7 @@ import type { WorkerOptions } from './owned/worker-thread.ts'
 
 /** Options of {@link WorkScope.spawn}. */
 export interface SpawnOptions {
-  /** The task continues when the term begins to end. Only `hardSignal` aborts. @default false */
+  /** The task continues when the term begins to end. Only `hardSignal` aborts it. @default false */
   readonly finishOnDrain?: boolean
 }
 
@@ -71,7 +71,7 @@ export interface WorkScope {
    */
   iterate<T>(source: AsyncIterable<T>): AsyncIterable<T>
   /**
-   * Opens a resource, and closes it among the cleanups. One that is won after `signal` has aborted is closed at once, and the
+   * Opens a resource, and closes it among the cleanups. A resource that arrives after `signal` has aborted is closed immediately, and the
    * promise rejects with the reason. A failure to open rejects the promise and does nothing else.
    * @throws ScopeClosedError once `signal` has aborted.
    */
@@ -87,8 +87,8 @@ export interface WorkScope {
    * SIGTERM for the descendants that it leaves behind, SIGKILL for all at the hard abort at the latest. The child gets a process group
    * and a session of its own. If this process dies, a guard kills all of them.
    *
-   * Tracked until the child has exited, its standard streams have closed and no descendant runs. One that exits with another code
-   * than 0 before it was told to has failed the controller. On Linux a descendant is not found when it has left the session and has
+   * Tracked until the child has exited, its standard streams have closed and no descendant runs. A child that exits with a code
+   * other than 0 before the term begins to end fails the controller. On Linux a descendant is not found when it has left the session and has
    * dropped the variable `_TENURE_TERM`; on macOS when it has left the process group; on Windows never.
    * @throws ScopeClosedError once `signal` has aborted; nothing is started then.
    * @throws OptionsError when an option is wrong, and nothing is started then, or when `start` returns a process that was started
@@ -97,7 +97,7 @@ export interface WorkScope {
   child<C extends ChildProcess>(name: string, start: () => C, options?: ChildOptions): C
   /**
    * Starts a worker thread, and ends it with the work, and then the processes that it has started: SIGTERM when it has exited, SIGKILL
-   * at the hard abort. Tracked until it has exited and none of its processes runs. One that fails before it was told to end has
+   * at the hard abort. Tracked until it has exited and none of its processes runs. A worker that fails before the term begins to end has
    * failed the controller. Its processes are found on Linux only, by the variable `_TENURE_TERM`, which the worker gets with the
    * environment of this process.
    * @throws ScopeClosedError once `signal` has aborted. @throws OptionsError when `stopMessage` cannot be posted. Nothing is started

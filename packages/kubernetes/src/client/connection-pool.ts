@@ -6,7 +6,7 @@ import { sameConnection, type ConnectionSettings } from './connection-settings.t
 /** How long an idle connection is quiet before the kernel probes it; ten unanswered probes, one a second, end it. */
 const TCP_KEEP_ALIVE_MS = 1000
 
-/** As many connections as lie idle at most. One that is not needed for a while is closed by the server. */
+/** As many connections as lie idle at most. The server closes a connection that is idle for a while. */
 const MAX_IDLE_SOCKETS = 32
 
 /** As many connections as there are at most. */

@@ -19,9 +19,9 @@ interface Asked {
 /**
  * How to connect, as a kubeconfig says, no more than 5 s ago.
  *
- * A token or certificate that changes is used that much later. Of credentials that the server refuses, and of an address that
- * cannot be reached, {@link CurrentSettings.renew} and {@link CurrentSettings.forget} should be told, so that the next request has
- * those of that moment.
+ * A token or certificate that changes is used that much later. When the server refuses credentials,
+ * or an address cannot be reached, call {@link CurrentSettings.renew} and {@link CurrentSettings.forget}, so that the next request
+ * has the present ones.
  */
 export class CurrentSettings {
   readonly #source: KubeConfigSource

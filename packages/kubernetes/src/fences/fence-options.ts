@@ -74,7 +74,7 @@ export function guardedRules(
   }))
 }
 
-/** The rule that leaves the Lease itself out: whoever stands for election has to write it. */
+/** The rule that leaves the Lease itself out: every candidate must write it. */
 export function leaseRule({ lease }: FenceOptions): V1NamedRuleWithOperations {
   return {
     apiGroups: ['coordination.k8s.io'],

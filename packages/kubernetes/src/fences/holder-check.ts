@@ -105,7 +105,7 @@ const RECOGNITION: Readonly<Record<string, Recognition>> = {
     known: [
       {
         expression: "variables.writer != ''",
-        message: 'the token of the writer is not bound to a Pod, so whether it belongs to the holder cannot be told',
+        message: 'the token of the writer is not bound to a Pod, so it cannot be compared with the holder',
       },
     ],
     matches: "variables.holder == variables.writer || variables.holder.startsWith(variables.writer + '_')",

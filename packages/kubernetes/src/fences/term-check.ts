@@ -31,7 +31,7 @@ export interface TermCheckOptions extends FenceOptions {
  *
  * An object without the annotation is adopted by the first write that carries it. After that, the annotation cannot be removed,
  * nor can `tenure.dev/lease` be changed, so that two leases that guard one object show as a refusal that names both. An epoch
- * that is not a number of at most 64 bits is refused; a stored one that is none may be overwritten.
+ * that is not a number of at most 64 bits is refused; such a stored value may be overwritten.
  *
  * @throws OptionsError naming the option that is wrong.
  */

@@ -15,7 +15,7 @@ export interface GatedAgentOptions {
 const UNAUTHORIZED = 401
 
 /**
- * An agent for requests of `node:http` and `node:https` whose writes stop with the gate, whoever keeps the options that it is in.
+ * An agent for requests of `node:http` and `node:https` whose writes stop with the gate, also if the program keeps the options.
  * A request that asks for another protocol, as sessions in containers do, is a write.
  */
 export function gatedAgent(agent: Agent, options: GatedAgentOptions): Agent {

@@ -23,7 +23,7 @@ export function isSession(request: ClientRequest): boolean {
 export type FinishRequest = (request: ClientRequest, session: Session) => void
 
 /**
- * Ends sessions with the gate: one that is still being opened fails, one that is open gets an `error` with the refusal and is
+ * Ends sessions with the gate: a session that is being opened fails, and an open session gets an `error` with the refusal and is
  * closed. What a command in a container does after that is beyond any client.
  */
 export function endWithGate(gate: WriteGate, url: string): FinishRequest {

@@ -1,5 +1,5 @@
 /*
- * Adding members to JSON text without parsing the rest of it: a write would otherwise be parsed and written anew for the sake of two
+ * Adding members to JSON text without parsing the rest of it: a write would otherwise be parsed and written again for two
  * annotations. Knows text as `JSON.stringify()` writes it, without whitespace; anything else is left to a parser.
  */
 

@@ -72,7 +72,7 @@ export class SharedDispatcher {
     })
   }
 
-  /** The dispatcher under one that was handed out, for who asks the gate himself; any other as it is. */
+  /** The dispatcher under a gated dispatcher, for callers that check the gate themselves; any other dispatcher as it is. */
   plain(dispatcher: Dispatcher | undefined): Dispatcher | undefined {
     return dispatcher && (this.#plain.get(dispatcher) ?? dispatcher)
   }

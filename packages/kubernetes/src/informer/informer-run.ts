@@ -35,7 +35,7 @@ const MIN_WATCH_MS = 1000
  *
  * 1. A watch resumes after the last version that was seen; only a version that the server no longer keeps, or a store that went back,
  *    makes it list again.
- * 2. Once the signal has aborted no change is told; `run` resolves when no connection is left.
+ * 2. After the signal has aborted, no change is reported; `run` resolves when no connection is left.
  */
 export class InformerRun<T extends ApiObject> {
   readonly cache: ObjectCache<T> = new ObjectCache()
@@ -46,7 +46,7 @@ export class InformerRun<T extends ApiObject> {
   readonly #status: InformerStatus
   readonly #synced = Promise.withResolvers<void>()
   #version: string | undefined
-  /** The object that changed last, as it was then; also one that was deleted. */
+  /** The object that changed last, as it was then; also a deleted object. */
   #last: ApiObject | undefined
   /** Whether the connection was lost: the store may have been restored meanwhile, and a watch from a later version reports nothing. */
   #isInDoubt = false

@@ -8,7 +8,7 @@ const PRECEDENCE = 250
  * Puts the lease traffic of the program into the priority level that Kubernetes has for elections. Without it, leases outside of
  * `kube-system` queue up with all other requests of service accounts, and an overloaded API server delays renewals.
  *
- * Belongs to the cluster, not to the namespace: whoever applies it must be allowed to.
+ * Belongs to the cluster, not to the namespace: the user that applies it needs the permission.
  */
 export function flowSchema({ name, namespace }: ResolvedManifestsOptions): V1FlowSchema {
   return {

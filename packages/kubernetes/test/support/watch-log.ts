@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import type { LockObserver, LockSnapshot } from '@tenure/core'
 
-/** An observer that writes down what it is told, in short. */
+/** An observer that records its calls, in short. */
 export class WatchLog implements LockObserver {
   readonly lines: string[] = []
   readonly causes: Error[] = []

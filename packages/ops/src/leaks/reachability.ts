@@ -1,4 +1,4 @@
-/** How many terms that ended later must be garbage before one that is not counts as kept. */
+/** How many later terms must be garbage before a reachable term counts as kept. */
 const EVIDENCE = 3
 
 /** So many at most are watched: what does not fit is forgotten, oldest first. */

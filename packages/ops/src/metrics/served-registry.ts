@@ -14,8 +14,8 @@ export type CollectedMetric =
   { readonly kind: 'family'; readonly family: MetricFamily } | ({ readonly kind: 'failed' } & FailedMetric)
 
 /**
- * A prom-client registry that can be ended, and whose metrics are collected one by one, so that one that fails takes no other
- * with it.
+ * A prom-client registry that can be ended, and whose metrics are collected one by one, so that a failing metric does not
+ * affect others.
  */
 export class ServedRegistry extends Registry {
   #defaultLabels: Labels = {}

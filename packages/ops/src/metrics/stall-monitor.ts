@@ -8,7 +8,7 @@ const PERIOD_MS = 100
 /** From when on a stall is worth a line of the log: about the shortest that can cost a renewal. */
 const LOGGED_MS = 1000
 
-const MESSAGE = 'the event loop stood still; nothing was renewed meanwhile'
+const MESSAGE = 'the event loop was blocked; nothing was renewed meanwhile'
 
 /**
  * Measures by how much the event loop is late, and logs when that is much. Owns one timer between `start()` and `stop()`.

@@ -41,7 +41,7 @@ export class TermMetrics {
     this.#options = options
     this.#terms = new Counter({
       name: 'tenure_terms_total',
-      help: 'Terms that are over, by why they ended.',
+      help: 'Ended terms, by reason.',
       labelNames: ['name', 'end'],
       registers,
     })
@@ -94,7 +94,7 @@ export class TermMetrics {
   }
 }
 
-/** A term that was handed over counts as such, whatever the occasion; one that was to be and was not has merely stepped down. */
+/** A transferred term counts as transferred, for any reason. A term whose transfer failed counts as a step-down. */
 function endOf({ reason, outcome }: TermOverEvent): EndReason {
   if (outcome === 'transferred') return 'transferred'
   return reason === 'transferred' ? 'step-down' : reason

@@ -2,12 +2,12 @@ import { type Extension, OptionsError, type Term, TermEndedError } from '@tenure
 import type { Registry } from 'prom-client'
 import { ServedRegistry } from './served-registry.ts'
 
-/** The registry of every run; undefined for one that has ended. */
+/** The registry of every run; undefined after its end. */
 const registryOf = new WeakMap<Term, ServedRegistry | undefined>()
 
 /**
  * The metrics registry of a run of a controller. What is defined in it is served until the run has ended, and then no more:
- * the next run defines its metrics anew.
+ * the next run defines its metrics again.
  *
  * @example
  * ```ts

@@ -67,7 +67,7 @@ export class HealthEndpoint {
 
   /**
    * Logs a change of what fails, so that a restart by a probe can be explained later. A check that was excluded keeps what is known
-   * of it: whoever may ask could otherwise fill the log.
+   * of it. Otherwise any client could fill the log.
    */
   #report(results: readonly HealthCheckResult[]): void {
     const before = [...this.#failing].join(', ')

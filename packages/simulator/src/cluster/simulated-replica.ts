@@ -74,7 +74,7 @@ export class SimulatedReplica {
     this.#post(() => void manager?.stepDown(options))
   }
 
-  /** Everything that was done to the process is undone. One that is down comes back soon. */
+  /** Ends all faults of the process. A stopped process starts again soon. */
   heal(): void {
     const { process } = this
     if (process === undefined) return

@@ -68,7 +68,7 @@ export class SimulatedWatch implements LockWatch {
     this.#lateUntil = this.#cluster.now + ms
   }
 
-  /** The connection works again; one that is broken by now stays broken. */
+  /** The connection works again. A broken connection stays broken. */
   heal(): void {
     this.#lateUntil = 0
   }

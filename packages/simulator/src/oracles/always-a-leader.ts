@@ -56,7 +56,7 @@ function isLed(terms: ReadonlySet<TermLife>): boolean {
 
 /**
  * The lease has to run out, twice where it was deleted (its successor is held for as long before anybody acts); a request may have
- * just been sent; and whoever left the lease on purpose keeps away from it for a while. All of it on the slowest clock.
+ * just been sent; and a replica that stepped down does not acquire for a while. All of it on the slowest clock.
  */
 function longestVacancyMs({ timing }: Run): number {
   const { leaseDurationMs, requestTimeoutMs, retryPeriodMs, clockRateTolerance } = timing

@@ -2,7 +2,7 @@ import type { ProcessLife } from '../process-life.ts'
 import type { TermLife } from '../term-life.ts'
 import type { Oracle } from './oracle.ts'
 
-/** O7. Judged when the next term of the process begins, and whenever code of a term that is over does something. */
+/** O7. Judged when the next term of the process begins, and whenever code of an ended term acts. */
 export const nothingLeft: Oracle = {
   id: 'O7',
   rule: 'Nothing of a term is left when it is over and the next one begins.',

@@ -3,7 +3,7 @@ import type { Leak } from './leak.ts'
 import type { WatchPlace } from './watch-place.ts'
 import { readableStack, roughSiteOf, type Sighting } from './sighting.ts'
 
-/** How often things were created anew in each place while they were waited for. */
+/** How often things were created again in each place during the wait. */
 export type Rearmed = ReadonlyMap<string, number>
 
 const HINT = '`retainers: true` shows what holds it'
@@ -80,7 +80,7 @@ function siteOfLeak(
   return { site, siteKind: description.isValue === true ? 'value' : 'creation', test: undefined }
 }
 
-/** A sleep or a request that is there anew every time somebody looks is a loop that nobody ends. */
+/** A sleep or a request that is new at every check is a loop without an end. */
 function kindOf({ entry, description }: Sighting, rearmed: Rearmed): LeakKind {
   const isAnew = (rearmed.get(roughSiteOf(entry)) ?? 0) > 0
   return isAnew && (description.kind === 'sleep' || description.kind === 'request') ? 'async-loop' : description.kind

@@ -25,7 +25,7 @@ export interface TrackedThing {
    * Whether it counts for a watch that began at `serial` though nobody's term has created it. @default counts
    */
   countsSince?(serial: number): boolean
-  /** Whether it is there for the whole process, whoever needed it first, for a watch that began at `serial`. @default is not */
+  /** Whether it lives for the whole process, for any first user, for a watch that began at `serial`. @default is not */
   isSharedSince?(serial: number): boolean
   /** Memory that something still reaches, rather than a thing that is open: only a garbage collection can tell. */
   readonly retained?: WeakRef<object>
@@ -55,7 +55,7 @@ const PRUNE_EVERY = 5000
 /**
  * All things that were created while anybody watches, until they are gone.
  *
- * Serial numbers are shared with births (see {@link Births}), so that before and after can be told across both.
+ * Serial numbers are shared with births (see {@link Births}), so that the order is known across both.
  */
 export class Ledger {
   /** The serial number at which the last of those who watch began. What only concerns things made since need not be entered. */
@@ -72,7 +72,7 @@ export class Ledger {
     return this.#serial
   }
 
-  /** Changes whenever all things are asked anew, so that a tracker can ask what many of them share only once. */
+  /** Changes with every check of all things, so that a tracker can ask what many of them share only once. */
   get pass(): number {
     return this.#pass
   }

@@ -36,7 +36,7 @@ export async function whatKeepsTheProcessAlive(handles: readonly ReportedHandle[
   return lines.join('\n')
 }
 
-/** Imports an instance of its own, whoever else uses the package, and takes its hook instead of enabling it. */
+/** Imports a separate instance, for this module alone, and takes its hook instead of enabling it. */
 async function load(): Promise<WhyIsNodeRunning> {
   const { promise, resolve } = Promise.withResolvers<WhyIsNodeRunning['hook']>()
   const undo = replaceProperty(asyncHooks, 'createHook', (original) => (callbacks) => {

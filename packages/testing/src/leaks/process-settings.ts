@@ -21,7 +21,7 @@ export interface ProcessSetting {
   readonly read: () => unknown
   /** The functions that change it, for the place of the last change. */
   readonly calls?: readonly (readonly [owner: object, method: string])[]
-  /** The property that changes it when somebody assigns to it. Not one that Node implements natively: see {@link watchAssignments}. */
+  /** The property that changes it when somebody assigns to it. Not a property that Node implements natively: see {@link watchAssignments}. */
   readonly property?: () => readonly [owner: object, key: string]
 }
 

@@ -202,7 +202,7 @@ interface Shape {
 
 const shapes = new WeakMap<object, Shape>()
 
-/** Reads the values of an object. As long as it has the same properties, nobody asks what they are. */
+/** Reads the values of an object. While its property names stay the same, the known shape is reused. */
 function readShared(owner: string, object: object, before: Values | undefined): Values {
   const names = Object.getOwnPropertyNames(object)
   const known = shapes.get(object)

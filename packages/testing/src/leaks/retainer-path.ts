@@ -57,7 +57,7 @@ function endWords(graph: HeapGraph, { target, steps, all }: End): readonly strin
   return reached === last ? [target] : [className(reached), target]
 }
 
-/** A variable of a module that a function of it uses, or one that it exports. */
+/** A variable of a module that a function of it uses, or a variable that it exports. */
 function isOfModule(graph: HeapGraph, { holder, kind, name }: Step, before: Step | undefined): boolean {
   if (isVariable(graph, holder, kind)) return isModuleScope(graph, holder)
   return graph.nameOf(holder) === 'system / Cell' && name === 'value' && graph.kindOf(before?.holder ?? 0) === 'array'

@@ -14,7 +14,7 @@ export interface Sighting {
   readonly site: string
 }
 
-/** What is there once per process by design, whoever happens to need it first. */
+/** What exists once per process by design, for any first user. */
 const PROCESS_WIDE = [
   /[\\/]undici[\\/]lib[\\/]util[\\/]timers\.js/,
   /[\\/]on-exit-leak-free[\\/]/,

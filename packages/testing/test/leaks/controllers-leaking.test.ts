@@ -138,7 +138,7 @@ describe('objects of a term', () => {
     await watch.assertNone()
   })
 
-  it('do not count when they are left to whoever asks for that', async () => {
+  it('do not count when the caller asks to ignore them', async () => {
     const kept: Term[] = []
     await expectNoLeaks(() => new Gardener((term) => kept.push(term)), { terms: 2, retained: false })
     expect(kept).toHaveLength(2)

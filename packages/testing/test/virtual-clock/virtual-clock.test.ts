@@ -85,7 +85,7 @@ describe('VirtualClock', () => {
     expect(seen).toEqual([50])
   })
 
-  test('a timer that rearms itself for the same moment for ever is an error and not a hang', async () => {
+  test('a timer that rearms itself for the same moment without end is an error and not a hang', async () => {
     const clock = new VirtualClock()
     const rearm = () => void clock.setTimer(0, rearm)
     rearm()

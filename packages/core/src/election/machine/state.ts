@@ -44,7 +44,7 @@ export interface Following {
   readonly announcement: Announcement | undefined
   /** How long to hold back before a lease that others see become free at the same moment. */
   readonly holdBackMs: number
-  /** Set once the elector was told to stop while an acquiring write was in doubt: give up finding out at this time. */
+  /** Set after a stop while an acquiring write is in doubt: the elector stops reading back at this time. */
   readonly leaveBy: number | undefined
 }
 
@@ -177,7 +177,7 @@ export interface Memory {
   readonly watchSince: number
   /** Who was last seen to lead. */
   readonly observedLeader: string | undefined
-  /** Whether the lease was ever seen to exist. Creating it anew after that is not proof that nobody acts. */
+  /** Whether the lease was ever seen to exist. Creating it again after that does not prove that no leader acts. */
   readonly existed: boolean
   /** The record that this process wrote last and has not given up since. */
   readonly own: LeaseRecord | undefined

@@ -52,8 +52,8 @@ export function beginTerm(epoch: bigint, validUntil: number, handoverMs: number)
 }
 
 /**
- * Gives up a lease before any term began. One that replaces a deleted lease is not freed before its time: whoever took it would
- * act at once, beside a leader who has not seen the deletion.
+ * Gives up a lease before any term began. A lease that replaces a deleted lease is not freed before its time: the next
+ * holder would act at once, beside a leader that has not seen the deletion.
  */
 export function giveBack(
   { memory, hold }: { readonly memory: Memory; readonly hold: Hold },
@@ -67,7 +67,7 @@ export function giveBack(
 }
 
 /**
- * A lease that was deleted and created anew says nothing about a leader who has not seen the deletion; only holding the new one
+ * A lease that was deleted and created again says nothing about a leader that has not seen the deletion. Only holding the new lease
  * for a lease duration does. That counts from when the creation is known: the old lease may have been renewed after its send.
  */
 function replacesDeleted(state: Acquiring | Following, write: SentWrite, config: ElectorConfig): boolean {
@@ -98,8 +98,8 @@ function failed(state: Acquiring, result: RequestFailure, at: Instant, config: E
 }
 
 /**
- * How many writes of unknown outcome are kept in mind. They replace one version, so that one of them at most takes effect; one that
- * is that late is taken for somebody else's, and has to expire.
+ * How many writes of unknown outcome are kept in mind. They replace one version, so at most one of them takes effect. A later
+ * write counts as the record of another replica and must expire.
  */
 const MAX_IN_DOUBT = 4
 

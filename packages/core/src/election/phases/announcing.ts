@@ -13,9 +13,9 @@ import { readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
  * Announcing: a follower puts itself on the list of standbys, so that the next handover does not have to hold back for it.
  *
  * 1. Only on a list that the present leader keeps, while it has room and nobody passes the lease on: otherwise nothing is written.
- * 2. Once: whoever is on the list stays on it until it leads, or lets a lease go that it should have taken.
+ * 2. Once: a replica stays on the list until it leads, or misses its turn.
  * 3. It changes the annotation only, so it prolongs nothing, and it is no matter whether it succeeds.
- * 4. A lease that has forgotten an epoch is reminded of it in the same way, without waiting, whoever holds it.
+ * 4. If a restored lease has a lower epoch, the replica writes the known epoch in the same way, without waiting, under any holder.
  */
 
 /** Who has followed one term for so long is likely to be there when it ends; who comes and goes writes nothing. */

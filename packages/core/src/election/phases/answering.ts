@@ -13,11 +13,11 @@ import { type Answer, TRANSFER_DURATION_MS, readAnswer, readOffer, withAnswer } 
 /*
  * Answering the offer of a leader that drains.
  *
- * 1. The first answer stands. Whoever sees one stays quiet, and all hold back, for twice as long as before a released lease. Should
- *    it be taken back, or given up by the leader because it has grown old, the others begin anew.
+ * 1. The first answer stands. Followers that see it do not answer, and all delay twice as long as before a released lease. Should
+ *    it be taken back, or given up by the leader because it has grown old, the others begin again.
  * 2. A standing answer is replaced by a fresh one before half of the time for which it is good has passed.
  * 3. Answers change annotations only, so they prolong nothing.
- * 4. A replica that leaves the lease to others, or stops, does not answer; one that stops takes its answer back.
+ * 4. A replica that leaves the lease to others, or stops, does not answer. A stopping replica takes its answer back.
  */
 
 /** A fresh answer is sent this long after the last one: well before a transfer that echoes the last one would come too late. */
@@ -49,7 +49,7 @@ export function withOfferSeen(state: Following, at: Instant, { identity, timing 
   return { ...next, offer: seen }
 }
 
-/** Notes whether somebody else has answered an offer that was seen before; one that is open again is answered from `answerAt` on. */
+/** Notes whether another replica has answered a known offer. An offer that is open again is answered from `answerAt` on. */
 function withTaken(state: Following, isTaken: boolean, answerAt: number): Following {
   const { offer } = state
   if (offer === undefined || offer.isTaken === isTaken) return state
@@ -78,7 +78,7 @@ export function answerDueAt(state: Following, { identity }: ElectorConfig): numb
   return offer.isTaken ? undefined : Math.max(offer.answerAt, state.notBefore)
 }
 
-/** Answers, answers anew, or takes the answer back. */
+/** Answers, answers again, or takes the answer back. */
 export function answerIfDue(state: Following, at: Instant, config: ElectorConfig): Step {
   const { offer, observation } = state
   const dueAt = answerDueAt(state, config)

@@ -22,8 +22,8 @@ import { answerWritten } from './answering.ts'
  *    before counts as well, up to this replica's own.
  * 2. An acquiring write is based on the very version on which the judgement was made.
  * 3. A record naming this identity that this process did not write is somebody else's.
- * 4. A watch may lag, a read may not: one that finds an older version than was known when it was sent shows a restored store. What is
- *    in it counts from then, and is guarded for a whole lease: the holder may be one that the store has forgotten.
+ * 4. A watch may lag, a read may not: a read that finds an older version than was known at its send shows a restored store. What is
+ *    in it counts from then, and is guarded for a whole lease: the store may have lost the actual holder.
  */
 
 export function followingObserved(state: Following, event: EventOf<'observed'>, context: TransitionContext): Step {
@@ -48,7 +48,7 @@ export function followingObserved(state: Following, event: EventOf<'observed'>, 
   return { state: following, effects: seen.effects }
 }
 
-/** Whether the lease was seen to change in a field that electors compare: whoever it names was alive a moment ago. */
+/** Whether the lease changed in a field that electors compare: its holder was alive a moment ago. */
 function isRenewed(before: Following, { observation }: Following): boolean {
   if (observation.kind !== 'present') return false
   const last = before.observation.kind === 'outdated' ? before.observation.last : before.observation
@@ -89,7 +89,7 @@ export function followingAnswered(state: Following, event: EventOf<'write-answer
   return { state: answered, effects }
 }
 
-/** What a follower wrote with this request; undefined for one that it no longer waits for. */
+/** What a follower wrote with this request; undefined if it no longer waits for it. */
 function purposeOf({ offer, announcement }: Following, request: number): 'answer' | 'announce' | undefined {
   if (offer?.request?.number === request) return 'answer'
   return announcement?.request === request ? 'announce' : undefined
@@ -111,7 +111,7 @@ export function withoutNeedlessPoll(state: Following): Following {
   return memory.watch === 'up' && !inDoubt ? { ...state, pollAt: undefined } : state
 }
 
-/** The holder whose process is worth watching: one that this replica follows, and that said where it runs. */
+/** The holder whose process this replica watches: a holder that it follows and that published where it runs. */
 export function watchedHolder(state: ElectorState): LeaseHolder | undefined {
   if (state.kind !== 'following' || state.leaveBy !== undefined || state.observation.kind !== 'present')
     return undefined

@@ -14,7 +14,7 @@ import { type ResolvedTimingOptions, validityMs } from '../timing-options.ts'
 /*
  * Holding a lease: what leading, draining, reserving and releasing have in common.
  *
- * 1. Validity counts from the send of a write that is known to have happened, and only of one that others see as a renewal.
+ * 1. Validity counts from the send of a write that is known to have happened and that others see as a renewal.
  * 2. A failed or late answer never shortens the hold by itself; only time, another holder, or deletion end it.
  * 3. An edit of the record by somebody else shortens it to what the record now grants, until a renewal is acknowledged.
  * 4. At most one request is under way.

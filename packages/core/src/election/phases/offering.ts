@@ -16,9 +16,9 @@ import {
 /*
  * Offering the lease while its term drains, and accepting an answer.
  *
- * 1. The offer travels with a renewal, which is sent early for it. A drain that is over by then is spared the write.
+ * 1. The offer travels with a renewal, which is sent early for it. A drain that has ended by then needs no such write.
  * 2. An answer counts while it is fresh: its replica sends another one long before this one is as old as a transfer is good for.
- *    One that has grown as old as that is left out of the next renewal, so that somebody else may answer.
+ *    An answer of that age is left out of the next renewal, so that another replica may answer.
  */
 
 /** How long a drain has to last before an offer is worth a write. */

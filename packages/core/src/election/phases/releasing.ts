@@ -12,8 +12,8 @@ import { acceptedAnswer } from './offering.ts'
 /*
  * Releasing: the term is empty, so the lease may be freed.
  *
- * 1. A release is a compare-and-swap on a version that this replica wrote, never on one that was merely read.
- * 2. One that names its successor is the same write: the record says whether it answered, at the version that is written.
+ * 1. A release is a compare-and-swap on a version that this replica wrote, never on a version that it only read.
+ * 2. A transfer is the same write with a successor: the record says whether the successor answered, at the version that is written.
  * 3. A release or transfer of unknown outcome is never taken for failed: the term stays over, whatever the read-back says.
  */
 

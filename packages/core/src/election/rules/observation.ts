@@ -52,7 +52,7 @@ function viewOf(last: View | undefined, lease: PresentLease, at: Instant, { timi
   return { kind: 'present', lease, changedAt: at.now, guardedUntil }
 }
 
-/** Whether a record was changed within its term, by whoever it was. An acquisition, a transfer and a release have a new acquire time. */
+/** Whether any client changed a record within its term. An acquisition, a transfer and a release have a new acquire time. */
 function isEdited(before: LeaseRecord, { acquireTime }: LeaseRecord): boolean {
   return before.acquireTime === acquireTime
 }

@@ -53,7 +53,7 @@ export function renewRecord(held: LeaseRecord, { timing, processRef }: ElectorCo
 
 /**
  * The record that frees a lease, as client-go writes it: no holder, one second, times of now, transitions kept. `returning` is
- * this replica where it follows again and may be asked to lead again, after the others; `writeMs` how long its writes took of late.
+ * this replica where it follows again and may be asked to lead again, after the others; `writeMs` its recent write latency.
  */
 export function releaseRecord(
   held: LeaseRecord,
@@ -114,7 +114,7 @@ export function isSameRecord(a: LeaseRecord, b: LeaseRecord): boolean {
   )
 }
 
-/** Whether a record is one that this process wrote, possibly with its duration or transitions edited since. */
+/** Whether this process wrote a record, possibly with its duration or transitions edited since. */
 export function isWrittenAs(record: LeaseRecord, written: LeaseRecord): boolean {
   return (
     record.holderIdentity === written.holderIdentity &&

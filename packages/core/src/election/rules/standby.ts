@@ -3,8 +3,8 @@ import { MAX_HOLD_BACK_MS } from './hold-back.ts'
 
 /*
  * Standbys: who should try first when a lease is released. A list in an annotation of the lease. A leader that steps down and
- * follows again puts itself at its end; so does a follower while there is room, with a write of its own. Whoever takes the lease is
- * taken off it, and so are those who should have taken it before.
+ * follows again puts itself at its end; so does a follower while there is room, with a write of its own. The new leader removes
+ * itself and every standby that missed its turn.
  *
  * Where writes take long, so does the news of them: a leader that releases says how long its own took, and all are spread by as much more.
  *
@@ -47,9 +47,9 @@ export function withStandby(record: LeaseRecord, identity: string): LeaseRecord 
 }
 
 /**
- * Who is left on the list when this replica takes the lease: those whose turn had not come. One that is not on it let all of them
- * try, but for a leader that has just released and waits until somebody else leads; one that takes its own lease again, or one
- * that was passed to it, let nobody try.
+ * The list after this replica acquires the lease: the standbys whose turn had not come. A replica that is not on the list let all of
+ * them try, except for a leader that has just released and waits until another replica leads. A replica that acquires its own lease
+ * again, or a lease that was transferred to it, let nobody try.
  */
 export function remainingStandbys(previous: LeaseRecord, identity: string): readonly string[] {
   const standbys = readStandbys(previous)
@@ -66,8 +66,8 @@ export function withStandbys(record: LeaseRecord, identities: readonly string[],
 }
 
 /**
- * How long this replica lets others try before it takes a free lease. `holdBackMs` is for one that is not on the list. However slow
- * a leader says its writes were, attempts are spread over a retry period at most: a client that polls would take no longer.
+ * How long this replica lets others try before it acquires a free lease. `holdBackMs` is for a replica that is not on the list. Attempts
+ * are spread over a retry period at most, for any published write latency: a polling client would take no longer.
  */
 export function waitForStandbysMs(
   free: LeaseRecord,

@@ -5,7 +5,7 @@ import { ANNOTATION_PREFIX, type LeaseRecord } from '../../lock/lease-record.ts'
  * the nonce of that answer in the transfer itself, and the process that the holder runs in.
  *
  * Other clients keep annotations through their own terms, and anybody who may write the lease can write these. So each counts only
- * together with the holder and the acquire time that it names, and one that is malformed counts for nothing.
+ * together with the holder and the acquire time that it names, and a malformed note counts for nothing.
  */
 const OFFER = `${ANNOTATION_PREFIX}transfer-offer`
 const ANSWER = `${ANNOTATION_PREFIX}transfer-answer`

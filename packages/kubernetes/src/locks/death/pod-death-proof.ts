@@ -18,7 +18,7 @@ const SILENCE_MS = 10_000
 export interface PodDeathProofOptions {
   /** What sends the requests. Not closed with this. */
   readonly client: LeaseClient
-  /** The Pod of this process. Where there is none, others cannot be told of its death; it may still learn of theirs. */
+  /** The Pod of this process. Without a Pod, others cannot detect its termination; it may still detect theirs. */
   readonly pod?: { readonly name: string; readonly namespace: string } | undefined
   /** The container of this process. May be left out where the Pod has one only. */
   readonly container?: string | undefined
@@ -43,7 +43,7 @@ const OPTION_NAMES = [
  * Proves the death of a holder by the status of its container in the API server, which the kubelet of its node writes.
  *
  * Proof is that the very start of the container which the holder named has terminated, after the process of the holder started. A Pod
- * that is missing proves nothing: one that was deleted by force may run on. A node that is cut off proves nothing: its kubelet writes
+ * that is missing proves nothing: a Pod that was deleted by force may run on. A node that is cut off proves nothing: its kubelet writes
  * no status. Takes the right to get, list and watch Pods in the namespace of the replicas. Needs a cluster whose kubelets and Pod
  * statuses can be trusted: a client that may write the status of the leader's Pod can end its lease early, as can a client that may
  * write the lease.

@@ -90,7 +90,7 @@ function handleOf(resource: object): object {
   return typeof handle === 'object' && handle !== null ? handle : resource
 }
 
-/** A connection is accepted on behalf of whoever made the server, with nobody on the stack. */
+/** An accepted connection belongs to the creator of the server. The stack is empty. */
 function originOf(type: string, parent: Entry | undefined): Origin {
   const origin = currentOrigin()
   const isAccepted = type === 'TCPWRAP' || type === 'PIPEWRAP'

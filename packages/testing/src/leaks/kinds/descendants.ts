@@ -18,7 +18,7 @@ let marks = 0
 
 /**
  * Processes that children have started and that outlive them: children of a child that was ended, and what a shell left in the
- * background. Whoever their parent is by now, they have the environment of the child. Seen where the system shows it (Linux).
+ * background. With any later parent, they keep the environment of the child. Seen where the system shows it (Linux).
  */
 export const trackDescendants: Tracker = ({ ledger }) =>
   undoAll([

@@ -29,7 +29,7 @@ export function isZlibGone(resource: object): boolean {
 }
 
 /**
- * A job of `node:crypto` that was done at once stays there until it is collected. One that goes on has a function to call, or a
+ * A job of `node:crypto` that was done at once stays there until it is collected. A running job has a function to call, or a
  * promise of web crypto.
  */
 export function isJobOver({ type, resource, trace }: ResourceFacts): boolean {

@@ -34,7 +34,7 @@ export function trackRegistration({ ledger, births }: TrackerContext, of: Regist
   ledger.add(thing, { trace })
 }
 
-/** A registry that is empty when it is first seen is new; one that holds something was there before anybody watched. */
+/** A registry that is empty when it is first seen is new; a registry with content was there before the watch. */
 export function noteFirstSight({ births }: TrackerContext, registry: object, isEmpty: boolean): void {
   if (isEmpty && !births.isKnown(registry)) births.note(registry)
 }

@@ -86,7 +86,7 @@ function watchFactories(built: Built): Undo {
 
 /**
  * The factories of a manager that was made before anybody watched cannot be seen any more. What they make can: Tenure notes every
- * controller in a WeakSet, so as to refuse one that it is given twice.
+ * controller in a WeakSet, so as to refuse an instance that it gets twice.
  */
 function watchAdmissions(built: Built): Undo {
   return replaceProperty(

@@ -1,7 +1,7 @@
 import type { LeakKind } from '../leak-kind.ts'
 import { type Described, isRefOf, nodeModulesOf, type ResourceFacts } from './resource-facts.ts'
 
-/** Through these a timer is set by whoever calls them. Any other module of Node that sets one cleans it up itself. */
+/** Through these the caller sets a timer. Any other module of Node that sets one cleans it up itself. */
 const PUBLIC = new Set(['node:timers/promises', 'node:internal/abort_controller'])
 const PLUMBING = new Set([
   '',

@@ -10,7 +10,7 @@ interface Runnable {
 /**
  * Shows the book each Term as it is handed to a controller: nobody else knows which signals belong to it.
  *
- * Holds no class: one that was declared in a test holds all that the test has in variables.
+ * Holds no class: a class declared in a test holds all variables of the test.
  */
 export class WatchedRuns {
   readonly #book: RunBook

@@ -1,7 +1,7 @@
 import { EventEmitter, on, once } from 'node:events'
 import type { Plant } from './plant.ts'
 
-/** There before anybody watches, and for ever after. */
+/** Exists before the watch and stays. */
 const bus = new EventEmitter()
 const target = new EventTarget()
 const root = new AbortController()

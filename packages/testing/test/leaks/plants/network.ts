@@ -43,7 +43,7 @@ async function prepareUnix(): Promise<() => unknown> {
   return () => close(unixEcho)
 }
 
-/** There before anybody watches: whoever has made it shares it. */
+/** Exists before the watch: its creator shares it. */
 const olderAgent = new http.Agent({ keepAlive: true })
 
 const url = () => `http://${HOST}:${portOf(web)}/`

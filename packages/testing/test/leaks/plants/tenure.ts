@@ -38,7 +38,7 @@ async function twoTerms(work: (term: Term, controller: Worker) => unknown): Prom
   await running
 }
 
-/** A manager that leads and cannot end its term, because a task does not settle until it is told to. */
+/** A manager that leads and cannot end its term, because a task settles only on command. */
 async function startWithTask(untilDone: Promise<void>): Promise<Manager> {
   const store = new MemoryLeaseStore()
   const manager = new Manager({ identity: 'a', lease: { name: 'plants' }, createLock: ({ name }) => store.lock(name) })
