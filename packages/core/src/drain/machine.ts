@@ -2,7 +2,7 @@
  * The end of work as a pure function: tasks finish by themselves, then they are aborted, then cleanups run. What follows is decided
  * by the state, the event and its time, and by nothing else.
  *
- * 1. A drain is `empty` only when it was told so: no time, abort or overdue cleanup makes it empty.
+ * 1. A drain is `empty` only after the event that says so: no time, abort or overdue cleanup makes it empty.
  * 2. Cleanups have a time of their own. A voluntary end grants all of it, even after `wedgedAt`; an involuntary one ends with `wedgedAt`.
  * 3. A drain that is wedged stays so until it is empty.
  */
@@ -24,7 +24,7 @@ interface Asked extends Schedule {
   readonly kind: 'asked'
 }
 
-/** What was in flight was told to drop. */
+/** The hard abort: tasks must drop what is in flight. */
 interface Aborted extends Schedule {
   readonly kind: 'aborted'
 }

@@ -8,7 +8,7 @@ export type VoluntaryEndReason = 'shutdown' | 'step-down' | 'transferred' | 'con
 
 /**
  * Why a term ends against the replica's will. Renewals stop and everything must be gone before anybody else may lead. `stalled`: the
- * process stood still for too long. `elector-failed`: an error of the elector or of the lock that it drives.
+ * process was paused for too long. `elector-failed`: an error of the elector or of the lock that it drives.
  */
 export type InvoluntaryEndReason = 'renew-deadline' | 'superseded' | 'lease-deleted' | 'stalled' | 'elector-failed'
 

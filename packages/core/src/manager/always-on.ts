@@ -43,7 +43,7 @@ function shutdown(): LeadershipEndedError {
   return new LeadershipEndedError('shutdown', undefined)
 }
 
-/** The controllers that run from start to stop of the manager, whoever leads. */
+/** The controllers that run from start to stop of the manager, with or without leadership. */
 export class AlwaysOn {
   /** The health checks of the controllers. */
   readonly health: HealthProbe = new HealthProbe()

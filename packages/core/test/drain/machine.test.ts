@@ -176,7 +176,7 @@ test('The signal of cleanups aborts in time where that is the business of the dr
   expect(after(...half, at('wake', 45)).effects).toEqual(['abort-cleanups', 'wedged'])
 })
 
-test('Whatever happens in whatever order, a drain is empty only after it was told so', () => {
+test('Whatever happens in whatever order, a drain is empty only after the event that says so', () => {
   const told = drainStates().map(({ kind }) => kind)
   const untold = drainStates(DRAIN_EVENTS.filter(({ kind }) => kind !== 'empty')).map(({ kind }) => kind)
   expect(told).toContain('empty')

@@ -243,7 +243,7 @@ function lossOf(state: Reserving | Leading | Draining, event: EventOf<'lost'>): 
   return { kind: 'lost', memory: state.memory, reason: event.reason, snapshot: undefined, effects: [] }
 }
 
-/** What happened to the work of a term, as the drain is told. */
+/** What happened to the work of a term, as an event of the drain. */
 function told<E extends { readonly kind: DrainEvent['kind'] }>(
   event: E,
   { at }: TransitionContext,

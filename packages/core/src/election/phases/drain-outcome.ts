@@ -11,7 +11,7 @@ interface DrainOutcome {
   readonly isAbandoned: boolean
 }
 
-/** Gives the drain an event; what to do about one that is wedged depends on the policy, and on whether the lease is still renewed. */
+/** Gives the drain an event. The policy, and whether the lease is still renewed, decide what follows a wedged drain. */
 export function drainOutcome(
   state: Draining | Aborting,
   event: DrainEvent,
