@@ -100,7 +100,7 @@ export interface World {
 }
 
 /** What became of the store. */
-export interface Restores {
+interface Restores {
   /** The states to which it may go back, oldest first. */
   readonly backups: readonly LockSnapshot[]
   /** How often it has gone back. */
