@@ -8,8 +8,6 @@ export const REMEDIES: Readonly<Record<string, string>> = {
   CONTROLLER_RESTART: 'Nothing: the run ends because the controller restarts.',
   CONTROLLER_RETURNED: 'Keep `run()` pending while the term lasts, for example with `await term.every(…)`.',
   EXTENSION_OVERDUE: 'Make `stop()` of the extension end in time, or raise the `stopTimeoutMs` of its group.',
-  HEALTH_CHECK_NAME: 'Give each health check a name of its own that can be a segment of a path.',
-  IDENTITY_TAKEN: 'Leave `identity` out, or make it unique to each start of the process.',
   LEADERSHIP_ENDED: 'Nothing: this is the reason of `term.signal`. Take no new work and let the term end.',
   LEADERSHIP_LOST: 'Nothing if you turned `GracefulLeaderTransition` off: the process exits when it loses the lease.',
   LEAKS_FOUND: 'Apply the fix that the report names for each leak.',
@@ -17,11 +15,8 @@ export const REMEDIES: Readonly<Record<string, string>> = {
     'Look at `failure`: `rejected` needs a correction of rights or names; `unknown-outcome` and `conflict` resolve themselves.',
   NOT_HELD: 'Stop the write. The term is no longer held.',
   NO_PROGRESS: 'Call `term.progress()` more often than `progressTimeoutMs`, or find what blocks the controller.',
-  NO_TERM_METRICS:
-    'Call `metrics(term)` with the term that `run()` received, and do not set `ops: false` in tests that need it.',
   OWNED_EXIT:
     'Look at the exit code of the child or worker. Handle the failure in the child, or let the controller restart.',
-  PORT_IN_USE: 'Free the port, or set `ops.port`, `--ops-port` or `TENURE_OPS_PORT`.',
   REAL_WORLD: 'Replace the call by what `world` offers: a simulated controller must not use real time or I/O.',
   SCOPE_CLOSED: 'Nothing: the term has begun to end. Start no new work.',
   SELF_WAIT: 'Call `term.stepDown()` in a task, or do not await `manager.stop()` there.',
@@ -29,11 +24,8 @@ export const REMEDIES: Readonly<Record<string, string>> = {
   STALE_VERSION: 'Read the object again and repeat the write.',
   STORE_CONFLICT: 'Read the object again and repeat the write.',
   TERMINAL: 'Correct the cause. A controller throws this error to give up the term without a restart.',
-  TERM_ENDED: 'Nothing: the term has ended before the call finished.',
-  TERM_METRICS_ENDED: 'Drop the handle with the term. Define the metric again in the next term.',
   WARM_UP_OVER: 'Nothing: this is the reason of `warm.signal`. End the warm-up.',
   WATCHDOG_DIED: 'Look at `cause`. The process ends, because nothing guards the term.',
-  WATCHDOG_UNAVAILABLE: 'Allow worker threads, or leave `watchdog` out.',
   WATCH_INTERRUPTED: 'Nothing: the watch reconnects. Look for a proxy that cuts idle connections if it repeats.',
   WEDGED:
     'Find the task that the message names and make it react to `term.hardSignal`. See [a stuck drain](../how-to/debug-a-stuck-drain.md).',
