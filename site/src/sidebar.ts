@@ -59,11 +59,6 @@ export const SIDEBAR: readonly SidebarGroup[] = [
       page('Metrics', 'reference/metrics'),
       page('Errors', 'reference/errors'),
       page('API', 'reference/api/index'),
-      page('API of tenure', 'reference/api/tenure'),
-      page('API of core', 'reference/api/tenure-core'),
-      page('API of kubernetes', 'reference/api/tenure-kubernetes'),
-      page('API of ops', 'reference/api/tenure-ops'),
-      page('API of testing', 'reference/api/tenure-testing'),
     ],
   },
   {

@@ -1,5 +1,8 @@
-import { DEFAULT_CLEANUP_TIMEOUT_MS } from '../../../packages/core/src/candidacy/lease-options.ts'
-import { resolveTimingOptions, validityMs } from '../../../packages/core/src/election/timing-options.ts'
+import {
+  DEFAULT_CLEANUP_TIMEOUT_MS,
+  resolveTimingOptions,
+  validityMs,
+} from '../../../packages/core/src/election/timing-options.ts'
 import { drawTimeLine } from './time-line.ts'
 
 /* The two ways in which a term ends, with the default budgets. */

@@ -21,15 +21,19 @@ export interface Exported {
 
 /** The declarations of all packages, as users see them. Needs `npm run build`. */
 export class Declarations {
+  /** The entry points that promise something. */
   readonly entries: readonly EntryPoint[]
   readonly checker: ts.TypeChecker
+  /** Those, and the internal ones: users meet their errors and options as well. */
+  readonly all: readonly EntryPoint[]
   readonly #program: ts.Program
   readonly #exports = new Map<EntryPoint, readonly Exported[]>()
 
   constructor() {
-    this.entries = readdirSync(join(ROOT, 'packages')).flatMap(entriesOf)
+    this.all = readdirSync(join(ROOT, 'packages')).flatMap(entriesOf)
+    this.entries = this.all.filter(({ specifier }) => !specifier.endsWith('/internal'))
     this.#program = ts.createProgram(
-      this.entries.map(({ types }) => types),
+      this.all.map(({ types }) => types),
       { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2023, skipLibCheck: true, types: ['node'] },
     )
     this.checker = this.#program.getTypeChecker()
@@ -50,9 +54,9 @@ export class Declarations {
     return exported.toSorted((a, b) => a.name.localeCompare(b.name))
   }
 
-  /** The class or interface of this name, wherever it is exported. */
+  /** The class or interface of this name, wherever it is exported, internals included. */
   find(name: string): Exported {
-    for (const entry of this.entries) {
+    for (const entry of this.all) {
       const found = this.exportsOf(entry).find((exported) => exported.name === name)
       if (found !== undefined) return found
     }
@@ -86,12 +90,11 @@ interface Manifest {
   readonly exports: Readonly<Record<string, { readonly types?: string } | string>>
 }
 
-/** `internal` entry points promise nothing, so nobody is to look them up. */
 function entriesOf(folder: string): readonly EntryPoint[] {
   const path = join(ROOT, 'packages', folder)
   const { name, exports }: Manifest = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
   return Object.entries(exports).flatMap(([subpath, conditions]) => {
-    if (typeof conditions === 'string' || conditions.types === undefined || subpath.includes('internal')) return []
+    if (typeof conditions === 'string' || conditions.types === undefined) return []
     return [{ specifier: name + subpath.slice(1), types: join(path, conditions.types) }]
   })
 }

@@ -1,6 +1,6 @@
 import ts from 'typescript-api'
 import { exitCodeOf } from 'tenure'
-import { type Declarations, docOf, type Exported, table } from './declarations.ts'
+import { type Declarations, docOf, type EntryPoint, type Exported, table } from './declarations.ts'
 import { REMEDIES } from './remedies.ts'
 
 /** An error class that users can meet. */
@@ -14,20 +14,21 @@ interface ErrorClass {
 /** Every exported subclass of `TenureError`, with the entry point that users import it from. */
 function errorClasses(declarations: Declarations): readonly ErrorClass[] {
   const found = new Map<ts.Symbol, ErrorClass>()
-  for (const { specifier } of importOrder(declarations)) {
-    const entry = declarations.entries.find((one) => one.specifier === specifier)
-    for (const one of entry === undefined ? [] : declarations.exportsOf(entry)) {
+  for (const entry of importOrder(declarations)) {
+    for (const one of declarations.exportsOf(entry)) {
       const code = codeOf(one, declarations.checker)
       if (code === undefined || found.has(one.symbol)) continue
-      found.set(one.symbol, { name: one.name, code, specifier, doc: docOf(one.symbol, declarations.checker) })
+      const doc = docOf(one.symbol, declarations.checker)
+      found.set(one.symbol, { name: one.name, code, specifier: entry.specifier, doc })
     }
   }
   return [...found.values()].toSorted((a, b) => a.code.localeCompare(b.code))
 }
 
-/** `tenure` first: most users import errors from there. */
-function importOrder({ entries }: Declarations): Declarations['entries'] {
-  return entries.toSorted((a, b) => Number(b.specifier === 'tenure') - Number(a.specifier === 'tenure'))
+/** `tenure` first, where most users import errors from, and internal entry points last. */
+function importOrder({ all }: Declarations): readonly EntryPoint[] {
+  const rank = ({ specifier }: EntryPoint) => (specifier === 'tenure' ? 0 : specifier.endsWith('/internal') ? 2 : 1)
+  return all.toSorted((a, b) => rank(a) - rank(b))
 }
 
 function codeOf({ kind, symbol }: Exported, checker: ts.TypeChecker): string | undefined {

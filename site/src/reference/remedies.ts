@@ -17,7 +17,6 @@ export const REMEDIES: Readonly<Record<string, string>> = {
   NO_PROGRESS: 'Call `term.progress()` more often than `progressTimeoutMs`, or find what blocks the controller.',
   OWNED_EXIT:
     'Look at the exit code of the child or worker. Handle the failure in the child, or let the controller restart.',
-  REAL_WORLD: 'Replace the call by what `world` offers: a simulated controller must not use real time or I/O.',
   SCOPE_CLOSED: 'Nothing: the term has begun to end. Start no new work.',
   SELF_WAIT: 'Call `term.stepDown()` in a task, or do not await `manager.stop()` there.',
   STALE_EPOCH: 'Stop the work: a later term has begun.',
