@@ -212,7 +212,7 @@ describe('the conformance suite', () => {
     expect(failed.filter((name) => breaks.test(name))).not.toEqual([])
   })
 
-  test('leaves the case about foreign data out where there is no way to put any on a lease', () => {
+  test('omits the case about foreign data without `foreignData`', () => {
     expect(suite().some(({ name }) => name.includes('other clients have put'))).toBe(false)
   })
 

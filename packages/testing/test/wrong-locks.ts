@@ -123,7 +123,7 @@ export function openLock({ path, flaw }: WrongLock): Lock {
 
 const WRITE_MS = 30
 
-/** Compares and swaps under a mutex of this process: nobody else is kept out. */
+/** Compares and swaps under a mutex of this process. Other processes are not excluded. */
 class OneProcessLock {
   static #turn: Promise<unknown> = Promise.resolve()
   readonly #path: string

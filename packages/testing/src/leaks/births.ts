@@ -8,10 +8,10 @@ interface Birth {
 }
 
 /**
- * When things that others attach to came into being. What nobody saw being made was there before anybody watched.
+ * Records when listener targets and similar objects were created. An object without a record existed before the first watch began.
  *
- * A listener on an emitter that a test has made itself goes with it, however long the test keeps it in a variable; one on an
- * emitter that was there before stays for good.
+ * A listener on an emitter that the test created is not a leak, even while the test keeps the emitter in a variable. A listener
+ * on an older emitter outlives the test.
  */
 export class Births {
   readonly #births = new WeakMap<object, Birth>()
@@ -21,12 +21,12 @@ export class Births {
     this.#ledger = ledger
   }
 
-  /** Notes that `object` came into being now. */
+  /** Records that `object` was created now. */
   note(object: object): void {
     this.#births.set(object, { serial: this.#ledger.nextSerial(), run: currentOrigin().run })
   }
 
-  /** Notes that `object` lives as long as the oldest of `sources`. */
+  /** Records that `object` lives as long as the oldest of `sources`. */
   noteDerived(object: object, sources: readonly object[]): void {
     const births = sources.map((source) => this.#births.get(source))
     const oldest = births.reduce(
@@ -38,18 +38,18 @@ export class Births {
     }
   }
 
-  /** Whether somebody saw `object` being made. The standard streams are made when they are first read, and there all along. */
+  /** Whether the creation of `object` was recorded. The standard streams never count: Node creates them on first read. */
   isKnown(object: object): boolean {
     return this.#births.has(object) && !isStandardStream(object)
   }
 
-  /** Whether `object` was there before `serial`. */
+  /** Whether `object` existed before `serial`. */
   isBefore(object: object, serial: number): boolean {
     const birth = isStandardStream(object) ? undefined : this.#births.get(object)
     return birth === undefined || birth.serial < serial
   }
 
-  /** Whether `object` was made by the given run of a controller, and so has to go with it anyway. */
+  /** Whether the given run of a controller created `object`, so that `object` must go when the run ends. */
   isOfRun(object: object, run: number | undefined): boolean {
     return run !== undefined && !isStandardStream(object) && this.#births.get(object)?.run === run
   }

@@ -5,10 +5,10 @@ import { nextTurn, unobserved } from './unobserved.ts'
 let gc: (() => void) | undefined
 
 /**
- * Collects all that is unreachable and lets finalizers run. Needs no `--expose-gc`.
+ * Collects every unreachable object and lets finalizers run. Needs no `--expose-gc`.
  *
- * What a WeakRef has shown during a turn of the event loop stays alive until the turn is over, so there is one before each
- * collection and one after the last.
+ * `WeakRef.deref()` keeps its object alive until the current turn of the event loop ends. So this waits one turn before each
+ * collection and one turn after the last.
  */
 export async function collectGarbage(): Promise<void> {
   await nextTurn()

@@ -70,20 +70,20 @@ interface Installation {
   readonly watchers: Set<Recording>
 }
 
-/** The record that one watch uses: what is created after it began. */
+/** The record of one watch: everything created after the watch began. */
 export interface Recording {
   readonly ledger: Ledger
   readonly pools: Pools
   /** The first serial number that belongs to this watch. */
   readonly since: number
-  /** Ends the recording. The last one to end removes every patch. */
+  /** Ends the recording. When the last recording ends, every patch is removed. */
   readonly end: () => void
 }
 
 // There is one process to patch. All watches that run at the same time share one installation.
 let installation: Installation | undefined
 
-/** Starts to record what is created in this process. */
+/** Starts to record what this process creates. */
 export function startRecording(): Recording {
   const { ledger, pools, watchers } = (installation ??= install())
   const recording: Recording = {

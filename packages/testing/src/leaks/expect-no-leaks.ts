@@ -18,40 +18,39 @@ import { driveTerms, type TermDriverOptions } from './term-driver.ts'
 
 /** Options of {@link expectNoLeaks}. */
 export interface ExpectNoLeaksOptions extends LeakWatchOptions {
-  /** How many terms to run. Two at least show whether each of them leaves something. @default 5 */
+  /** How many terms to run. At least two are needed to show that every term leaks. @default 5 */
   readonly terms?: number
   /** How long each term lasts, in milliseconds. @default 20 */
   readonly termMs?: number
-  /** How long a term may take to begin and to end, in milliseconds. @default 2000 */
+  /** Time limit for a term to begin, and again for it to end, in milliseconds. @default 2000 */
   readonly termTimeoutMs?: number
   /**
-   * Terms that are run before the watch begins, for what is made once per process when it is first needed and is meant to stay.
+   * Number of terms to run before the watch begins. Use it when the first term creates something that the process keeps.
    * @default 0
    */
   readonly warmUpTerms?: number
 }
 
-/** What a manager under test is to be made with: an identity, a lease, and a memory lock for it. */
+/** The manager options for a test: an identity, a lease, and a lock in memory. */
 export type LeakTestKit = Pick<ManagerOptions, 'identity' | 'lease' | 'createLock'>
 
-/** A manager that was not started, a function that makes one, or a factory of the controller in question. */
+/** A manager that was not started, a function that creates a manager, or a controller factory. */
 export type LeakTestSubject = Manager | ((kit: LeakTestKit) => Manager | Controller | Promise<Manager>)
 
 const OPTION_NAMES = [...LEAK_WATCH_OPTION_NAMES, 'terms', 'termMs', 'termTimeoutMs', 'warmUpTerms']
 
 /**
- * Runs real terms one after the other in this process, stops, and fails when anything is left.
+ * Runs real terms one after the other in this process, stops, and fails on every leak.
  *
- * A function is given a kit with a memory lock, and is called once (a second time where there are warm-up terms); a manager
- * that is passed as it is keeps the lock that it was made with.
+ * Calls a function once with a kit that has a lock in memory, and a second time for warm-up terms. A manager keeps its own lock.
  *
  * @example
  * ```ts
  * await expectNoLeaks(() => new Janitor(), { terms: 5 })
  * await expectNoLeaks((kit) => new Manager({ ...kit, logger }).register(() => new Janitor()))
  * ```
- * @throws LeakError (as a rejection) naming what is left. @throws OptionsError (as a rejection) for bad options, or a manager
- * that was started. @throws Error (as a rejection) when a term does not begin or end, and nothing is left that explains it.
+ * @throws LeakError (as a rejection) that names every leak. @throws OptionsError (as a rejection) for invalid options or a manager
+ * that was already started. @throws Error (as a rejection) when a term does not begin or end and no leak explains it.
  */
 export async function expectNoLeaks(subject: LeakTestSubject, options: ExpectNoLeaksOptions = {}): Promise<void> {
   const { driver, warmUp, watch } = resolve(options)
@@ -115,7 +114,7 @@ async function managerOf(subject: LeakTestSubject): Promise<Manager> {
   throw OptionsError.expected(`the function to return a Manager or a Controller`, made)
 }
 
-/** The instance that showed what the function makes is the one of the first term. */
+/** The first term uses the controller that `managerOf()` already created to inspect it. */
 function startingWith(first: Controller, factory: ControllerFactory): ControllerFactory {
   let next: Controller | undefined = first
   return () => {

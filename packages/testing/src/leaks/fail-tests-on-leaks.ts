@@ -4,15 +4,15 @@ import { LEAK_WATCH_OPTION_NAMES, type LeakWatchOptions, resolveLeakWatchOptions
 import { beginWatch, type LeakWatch } from './watch-for-leaks.ts'
 import type { WatchPlace } from './watch-place.ts'
 
-/** A test as its runner describes it. */
+/** A test, as the test runner describes it. */
 interface RunningTest {
   readonly name: string
-  /** With the names of its suites. */
+  /** The name of the test with the names of its suites. */
   readonly fullTestName?: string
   readonly file?: { readonly filepath: string }
 }
 
-/** The hooks that a test runner has to offer. Those of vitest fit as they are. */
+/** The hooks that a test runner must provide. The hooks of vitest match. */
 export interface TestHooks {
   readonly beforeEach: (
     hook: (context: {
@@ -28,7 +28,7 @@ interface SharedWatch {
 }
 
 /**
- * Makes every test fail that leaves something behind, after all of its own hooks have run. Call it in a setup file.
+ * Fails every test that leaks. The check runs after all hooks of the test. Call this function in a setup file.
  *
  * Tests that run at the same time in one process are checked together when the last of them ends.
  *
@@ -37,7 +37,7 @@ interface SharedWatch {
  * import { beforeEach } from 'vitest'
  * failTestsOnLeaks({ beforeEach }, { ignore: { kinds: ['keep-alive-socket'] } })
  * ```
- * @throws OptionsError naming the option that is wrong.
+ * @throws OptionsError that names the invalid option.
  */
 export function failTestsOnLeaks({ beforeEach }: TestHooks, options: LeakWatchOptions = {}): void {
   assertKnownKeys('`failTestsOnLeaks()`', options, LEAK_WATCH_OPTION_NAMES)

@@ -3,16 +3,16 @@ import type { Frame } from './frame.ts'
 
 type File = Pick<Frame, 'file'>
 
-/** Whose code a frame is in. */
+/** The owner of the code that a frame belongs to. */
 type Owner = 'node' | 'detector' | 'test-runner' | 'core' | 'library' | 'user'
 
-/** The folder of the detector itself, and that of `@tenure/core`, with a separator at the end. */
+/** The folders of the detector and of `@tenure/core`, each with a trailing separator. */
 const OWN = fileURLToPath(new URL('.', import.meta.url))
 const CORE = fileURLToPath(new URL('.', import.meta.resolve('@tenure/core')))
 
 const TEST_RUNNER = /[\\/]node_modules[\\/](?:vitest|@vitest|vite|vite-node|tinypool|tinybench|jest[\w-]*|@jest)[\\/]/
 
-/** Files are few and frames are many. */
+/** A cache by file: many frames share few files. */
 const owners = new Map<string, Owner>()
 
 function ownerOf({ file }: File): Owner {
@@ -42,7 +42,7 @@ export function isOwnFrame(frame: File): boolean {
   return ownerOf(frame) === 'detector'
 }
 
-/** Whether the code belongs to what runs the tests. */
+/** Whether the code belongs to a test runner. */
 export function isTestRunnerFrame(frame: File): boolean {
   return ownerOf(frame) === 'test-runner'
 }
@@ -52,13 +52,13 @@ export function isCoreFrame(frame: File): boolean {
   return ownerOf(frame) === 'core'
 }
 
-/** Whether the code is worth showing: that of the project, or of something that it uses. */
+/** Whether the report shows the code: code of the project or of its dependencies. */
 export function isLibraryFrame(frame: File): boolean {
   const owner = ownerOf(frame)
   return owner === 'user' || owner === 'library' || owner === 'core'
 }
 
-/** Whether the code is that of the project under test. */
+/** Whether the code belongs to the project under test. */
 export function isUserFrame(frame: File): boolean {
   return ownerOf(frame) === 'user'
 }

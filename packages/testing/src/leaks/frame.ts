@@ -13,7 +13,7 @@ export interface Frame {
 
 const FRAME = /^\s*at (?:async )?(?:(.*?) \()?((?:file:\/\/|node:|[A-Za-z]:[\\/]|\/)[^()]*?):(\d+):(\d+)\)?$/
 
-/** The frames of a formatted stack, innermost first. Lines that name no place are left out. */
+/** The frames of a formatted stack, innermost first. Lines without a place are omitted. */
 export function parseStack(stack: string): readonly Frame[] {
   return stack.split('\n').flatMap((text) => {
     const [, name = '', file, line, column] = FRAME.exec(text) ?? []
@@ -21,7 +21,7 @@ export function parseStack(stack: string): readonly Frame[] {
   })
 }
 
-/** The place of a frame, `file:line:column`, relative to the working directory where it lies in it. */
+/** The place of a frame, `file:line:column`, relative to the working directory if the file is inside it. */
 export function placeOf({ file, line, column }: Frame): string {
   const path = file.startsWith('file://') ? fileURLToPath(file) : file
   const short = relative(process.cwd(), path)

@@ -5,7 +5,7 @@ import { writeHeapSnapshot } from 'node:v8'
 import { unobserved } from './unobserved.ts'
 import { VariableNames } from './variable-names.ts'
 
-/** What V8 writes: rows of numbers, and in `meta` what their columns mean. */
+/** The snapshot format of V8: rows of numbers. `meta` names the columns. */
 interface Snapshot {
   readonly snapshot: {
     readonly meta: {
@@ -29,18 +29,18 @@ export const OF_WEAK_MAP: RegExp = / pair in WeakMap /
 /** A reference from one node to another. Weak ones hold nothing. */
 export interface HeapEdge {
   readonly kind: string
-  /** Of a variable or property; the position, where the reference has no name. */
+  /** The name of the variable or property, or the position of a reference without a name. */
   readonly name: string
   readonly to: number
 }
 
-/** Where a function begins in its script, counted from 0. */
+/** The start of a function in its script, counted from 0. */
 export interface HeapLocation {
   readonly line: number
   readonly column: number
 }
 
-/** Takes a snapshot of the heap. The process stands still meanwhile, and needs as much memory again as the heap has. */
+/** Takes a snapshot of the heap. The process is blocked meanwhile and needs as much additional memory as the heap. */
 export function takeHeapGraph(): HeapGraph {
   return unobserved(() => {
     const file = join(tmpdir(), `tenure-${process.pid}-${process.hrtime.bigint()}.heapsnapshot`)
@@ -52,9 +52,9 @@ export function takeHeapGraph(): HeapGraph {
   })
 }
 
-/** The objects of a heap and their references. Nodes go by their position in the snapshot; 0 is the root. */
+/** The objects of a heap and their references. A node is identified by its position in the snapshot; 0 is the root. */
 export class HeapGraph {
-  /** Holds a session of the inspector, to be ended after use. */
+  /** Holds an inspector session. End it after use. */
   readonly variables: VariableNames = new VariableNames()
   readonly #snapshot: Snapshot
   readonly #firstEdge: Uint32Array
@@ -89,7 +89,7 @@ export class HeapGraph {
     return this.#snapshot.strings[this.#snapshot.nodes[node * this.#nodeWidth + 1] ?? 0] ?? ''
   }
 
-  /** By which the inspector knows it, for as long as it lives. */
+  /** The id that the inspector uses for the node while the object is alive. */
   idOf(node: number): number {
     return this.#snapshot.nodes[node * this.#nodeWidth + this.#idColumn] ?? 0
   }
@@ -99,12 +99,12 @@ export class HeapGraph {
     return this.#nodeKinds[this.#snapshot.nodes[node * this.#nodeWidth] ?? 0] ?? ''
   }
 
-  /** The numbers of the references that a node has, for {@link edgeAt}: from the first up to the second, which is not one. */
+  /** The range of reference numbers of a node, for {@link edgeAt}: the first, and one past the last. */
   edgesOf(node: number): readonly [from: number, to: number] {
     return [this.#firstEdge[node] ?? 0, this.#firstEdge[node + 1] ?? 0]
   }
 
-  /** The node that a reference leads to, when it can keep that alive; -1 otherwise. Cheap: asked for all of them. */
+  /** The target node of a strong reference, or -1 for a weak reference. Cheap, because it is called for every reference. */
   strongTarget(edge: number): number {
     const { edges } = this.#snapshot
     const at = edge * this.#edgeWidth
@@ -120,7 +120,7 @@ export class HeapGraph {
     return { kind, name, to: (edges[at + 2] ?? 0) / this.#nodeWidth }
   }
 
-  /** The reference of this name, and of one of the kinds. */
+  /** The reference with this name and one of these kinds. */
   follow(
     node: number | undefined,
     name: string,
@@ -135,7 +135,7 @@ export class HeapGraph {
     return Array.from({ length: to - from }, (_, index) => this.edgeAt(from + index))
   }
 
-  /** The references that lead to a node, with the nodes that have them. Asks all nodes: for few questions only. */
+  /** The references to a node, with their holders. Visits every node, so call it rarely. */
   referrersOf(target: number): readonly (HeapEdge & { readonly from: number })[] {
     const found: (HeapEdge & { readonly from: number })[] = []
     for (let node = 0; node < this.size; node++) {
@@ -147,7 +147,7 @@ export class HeapGraph {
     return found
   }
 
-  /** Where a function begins. */
+  /** The start of a function. */
   locationOf(node: number): HeapLocation | undefined {
     this.#locations ??= this.#readLocations()
     return this.#locations.get(node)

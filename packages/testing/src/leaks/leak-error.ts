@@ -1,7 +1,7 @@
 import { TenureError } from '@tenure/core'
 import type { Leak } from './leak.ts'
 
-/** Something was left behind. The message names each leak, where it was created, by whom, and what to do about it. */
+/** The check found leaks. The message names each leak, where it was created, its controller, and how to fix it. */
 export class LeakError extends TenureError {
   override readonly code = 'LEAKS_FOUND'
   readonly leaks: readonly Leak[]

@@ -14,10 +14,10 @@ import { roughSiteOf, type Sighting, sightingOf } from './sighting.ts'
 import type { WatchPlace } from './watch-place.ts'
 import { nextTurn, realDelay, realNow, unobserved } from './unobserved.ts'
 
-/** What was found. */
+/** The result of a search. */
 export interface Findings {
   readonly leaks: readonly Leak[]
-  /** For people; empty when there are no leaks. */
+  /** The readable report. Empty when there are no leaks. */
   readonly report: string
 }
 
@@ -28,11 +28,11 @@ interface Search {
 }
 
 const NOTHING: Findings = { leaks: [], report: '' }
-/** A closing connection takes less; a garbage collection takes more. */
+/** Longer than a connection takes to close, shorter than a garbage collection. */
 const FIRST_WAIT_MS = 4
 const LONGEST_WAIT_MS = 200
 
-/** Looks for what was created since the beginning of a watch and is still there. */
+/** Finds what was created after a watch began and still exists. */
 export class LeakFinder {
   readonly #recording: Recording
   readonly #options: ResolvedLeakWatchOptions
@@ -40,7 +40,7 @@ export class LeakFinder {
   readonly #filesBefore: ReadonlyMap<number, string> = listOpenFiles()
   readonly #stateBefore: ProcessState = readProcessState()
 
-  /** `place` is asked for when something was found that nobody saw being made. */
+  /** Calls `place` for a leak whose creation was not recorded. */
   constructor(recording: Recording, options: ResolvedLeakWatchOptions, place: () => WatchPlace) {
     this.#recording = recording
     this.#options = options
@@ -48,8 +48,8 @@ export class LeakFinder {
   }
 
   /**
-   * Looks again and again with growing waits, for as long as something is there and the grace lasts: what is on its way out
-   * is no leak. Garbage is collected after each wait that did not help, so that what nobody can reach does not count either.
+   * Looks repeatedly, with growing waits, until nothing is left or the grace ends. Cleanup that is still under way is not a leak.
+   * Collects garbage after each wait that did not help, because unreachable objects are not leaks.
    */
   async find(graceMs: number = this.#options.graceMs): Promise<Findings> {
     const { findings } = await this.#search(graceMs, () => true)
@@ -57,8 +57,8 @@ export class LeakFinder {
   }
 
   /**
-   * The same, for an error: what another watch has thrown already is left out, so that a test whose own check has failed does not
-   * fail a second time with the same leaks.
+   * Like {@link find}, but omits leaks that another watch has thrown. So a test whose own check failed does not fail again with the
+   * same leaks.
    */
   async findUnreported(graceMs: number = this.#options.graceMs): Promise<Findings> {
     const { reported } = this.#recording.ledger
@@ -104,7 +104,7 @@ export class LeakFinder {
     })
   }
 
-  /** Descriptors that were opened past everything that is watched: by a function taken before, or by native code. */
+  /** Descriptors that no wrapped function opened: native code did, or a function that was copied before the watch. */
   #unexplainedFiles(entries: readonly Entry[]): readonly Sighting[] {
     if (this.#options.ignoredKinds.has('file-descriptor')) return []
     const explained = new Set(entries.map(({ thing }) => thing.fd))
@@ -114,7 +114,7 @@ export class LeakFinder {
     })
   }
 
-  /** What there is once per process and is not as it was. */
+  /** Changes to the state of the process. */
   #changedState(): readonly Sighting[] {
     const { ledger, pools } = this.#recording
     return changesBetween(this.#stateBefore, readProcessState(this.#stateBefore)).flatMap(({ kind, name, value }) => {
@@ -138,14 +138,14 @@ export class LeakFinder {
   }
 }
 
-/** How many things were seen in each place that are gone by now. */
+/** For each place, the number of sightings that no longer exist. */
 function rearmedOf(sightings: readonly Sighting[], seen: ReadonlyMap<string, ReadonlySet<number>>): Rearmed {
   const there = new Map<string, number>()
   for (const { entry } of sightings) there.set(roughSiteOf(entry), (there.get(roughSiteOf(entry)) ?? 0) + 1)
   return new Map([...there].map(([site, count]) => [site, (seen.get(site)?.size ?? count) - count]))
 }
 
-/** What holds the first object of each group; empty for what is open rather than reachable. */
+/** What holds the first object of each group. Empty for open resources. */
 async function holdersOf(groups: readonly Group[]): Promise<readonly string[]> {
   const retained = groups.flatMap(([{ entry, description }], index) => {
     const ref = entry.thing.retained
@@ -162,12 +162,12 @@ function nameOf({ origin: { controller, epoch } }: Entry, { kind, detail }: Desc
   return kind === 'controller' ? `Controller \`${controller}\`` : (detail ?? kind)
 }
 
-/** A loop has another timer each time that somebody looks, always of the same place. */
+/** A loop shows a different timer at each look, always from the same place. */
 function loopOf({ entry, description }: Sighting): string {
   return `loop of ${description.kind} ${roughSiteOf(entry)}`
 }
 
-/** The same for every watch: an entry of the ledger, or a state of the process by its name. */
+/** Identifies a leak across watches: an entry of the ledger, or the name of a process state. */
 function idOf({ entry, description }: Sighting): Entry | string {
   return entry.serial < 0 ? `${description.kind} ${description.detail}` : entry
 }

@@ -1,4 +1,4 @@
-/** A kind of leak. Stable, and meant for programs: ignore lists and figures go by it. */
+/** A kind of leak. The names are stable, for use in ignore lists and metrics. */
 export type LeakKind =
   | 'timeout'
   | 'interval'
@@ -52,18 +52,18 @@ export type LeakKind =
   | 'process-state'
   | 'handle'
 
-/** What is known about a kind of leak. */
+/** The texts of a kind of leak. */
 interface KindFacts {
-  /** What it is, for people. */
+  /** The readable name. */
   readonly title: string
-  /** How to be rid of it, in a line. */
+  /** How to fix it, in one line. */
   readonly fix: string
 }
 
 const SOCKET_FIX = 'end or destroy it when `term.signal` aborts'
 const LISTENER_FIX = '`removeEventListener()` it in `term.defer()`'
 
-/** Every kind of leak that is looked for, with what to call it and what to do about it. */
+/** Every kind of leak, with its readable name and its fix. */
 const KINDS: Readonly<Record<LeakKind, KindFacts>> = {
   timeout: { title: 'timeout', fix: '`clearTimeout()` it in `term.defer()`, or wait with `term.sleep()`' },
   interval: { title: 'interval', fix: '`clearInterval()` it in `term.defer()`, or use `term.every()`' },
@@ -193,12 +193,12 @@ const KINDS: Readonly<Record<LeakKind, KindFacts>> = {
 /** Every {@link LeakKind}. */
 export const LEAK_KINDS: readonly LeakKind[] = Object.keys(KINDS) as LeakKind[]
 
-/** What a leak of this kind is called. */
+/** The readable name of a kind. */
 export function titleOf(kind: LeakKind): string {
   return KINDS[kind].title
 }
 
-/** What to do about a leak of this kind, in a line. */
+/** How to fix a leak of this kind, in one line. */
 export function fixOf(kind: LeakKind): string {
   return KINDS[kind].fix
 }

@@ -3,12 +3,12 @@ import type { Leak } from './leak.ts'
 import type { WatchPlace } from './watch-place.ts'
 import { readableStack, roughSiteOf, type Sighting } from './sighting.ts'
 
-/** How often things were created again in each place during the wait. */
+/** For each place, how often something was created again during the grace. */
 export type Rearmed = ReadonlyMap<string, number>
 
 const HINT = '`retainers: true` shows what holds it'
 
-/** Of the things on the left, those on the right are parts where both come from the same place. */
+/** Each kind on the left contains the kinds on the right when both were created in the same place. */
 const WHOLES: Partial<Record<LeakKind, readonly LeakKind[]>> = {
   'http-server': ['accepted-socket', 'tls-socket'],
   'tls-server': ['accepted-socket', 'tls-socket'],
@@ -26,7 +26,7 @@ const WHOLES: Partial<Record<LeakKind, readonly LeakKind[]>> = {
 /** Sightings that make up one leak. */
 export type Group = readonly [Sighting, ...Sighting[]]
 
-/** Puts together what is the same thing, so as to say it in as few words as possible. Parts are left out. */
+/** Groups sightings of the same leak. Omits parts of a larger leak. */
 export function groupsOf(sightings: readonly Sighting[], rearmed: Rearmed): readonly Group[] {
   const groups = new Map<string, [Sighting, ...Sighting[]]>()
   for (const sighting of withoutParts(withoutHandedObjects(sightings))) {
@@ -39,15 +39,15 @@ export function groupsOf(sightings: readonly Sighting[], rearmed: Rearmed): read
   return [...groups.values()]
 }
 
-/** What a leak is described with besides its group. */
+/** The facts about a leak that its group does not have. */
 export interface LeakContext {
   readonly rearmed: Rearmed
-  /** What holds the first object of the group; empty where nobody has looked for it. */
+  /** What holds the first object of the group. Empty if the heap was not searched. */
   readonly heldBy: string
   readonly place: () => WatchPlace
 }
 
-/** What there is to say about a group. */
+/** Describes a group as one leak. */
 export function leakOf(group: Group, { rearmed, heldBy, place }: LeakContext): Leak {
   const [first] = group
   const { origin } = first.entry
@@ -80,7 +80,7 @@ function siteOfLeak(
   return { site, siteKind: description.isValue === true ? 'value' : 'creation', test: undefined }
 }
 
-/** A sleep or a request that is new at every check is a loop without an end. */
+/** A sleep or a request that is created again at every look is an endless loop. */
 function kindOf({ entry, description }: Sighting, rearmed: Rearmed): LeakKind {
   const isAnew = (rearmed.get(roughSiteOf(entry)) ?? 0) > 0
   return isAnew && (description.kind === 'sleep' || description.kind === 'request') ? 'async-loop' : description.kind
@@ -102,8 +102,8 @@ function keyOf({ description, site }: Sighting): string {
 }
 
 /**
- * What a controller has in a field may have been handed to it. It is its own, and leaks, when run after run leaves another one,
- * unless that is explained by the controllers themselves being left.
+ * An object in a field of a controller may be shared with the rest of the program. It counts as a leak only if several runs leave
+ * one each, and if no controller or Term that leaked explains it.
  */
 function withoutHandedObjects(sightings: readonly Sighting[]): readonly Sighting[] {
   const retained = new Set(

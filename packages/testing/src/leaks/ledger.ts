@@ -2,36 +2,36 @@ import type { LeakKind } from './leak-kind.ts'
 import { currentOrigin, type Origin } from './origin.ts'
 import { takeTrace, type Trace } from './trace.ts'
 
-/** What a tracker knows of a thing at the moment it is asked. */
+/** The current description of a tracked thing. */
 export interface Description {
   readonly kind: LeakKind
-  /** What tells it from others of its kind: an address, a path, the name of an event. */
+  /** Distinguishes it from others of its kind: an address, a path, the name of an event. */
   readonly detail?: string
-  /** Whether it keeps the process alive; undefined where that makes no sense. */
+  /** Whether it keeps the process alive. Undefined for kinds that cannot. */
   readonly isRef?: boolean | undefined
-  /** A part of something of this kind that was made in the same place: says nothing where the whole is there as well. */
+  /** A part of another thing of this kind from the same place. Omitted from the report if the whole is reported. */
   readonly isPart?: boolean
-  /** Whether the trace shows where a value was written rather than who assigned it. @default false */
+  /** Whether the trace shows the definition of a value instead of its assignment. @default false */
   readonly isValue?: boolean
 }
 
-/** A thing that somebody created and that should be gone at some time. */
+/** A thing that was created and must be cleaned up. */
 export interface TrackedThing {
-  /** Whether it is still there. Must not keep it there, and must not throw. */
+  /** Whether it still exists. Must not keep it alive and must not throw. */
   isAlive(): boolean
-  /** Undefined when it turns out to be nothing that anybody could have to clean up. */
+  /** Returns undefined if it needs no cleanup. */
   describe(): Description | undefined
   /**
-   * Whether it counts for a watch that began at `serial` though nobody's term has created it. @default counts
+   * Whether it counts for a watch that began at `serial` if it was created outside of a term. @default it counts
    */
   countsSince?(serial: number): boolean
-  /** Whether it lives for the whole process, for any first user, for a watch that began at `serial`. @default is not */
+  /** Whether the whole process shares it, for a watch that began at `serial`. @default not shared */
   isSharedSince?(serial: number): boolean
-  /** Memory that something still reaches, rather than a thing that is open: only a garbage collection can tell. */
+  /** Set for an object in memory instead of an open resource. Only a garbage collection shows whether it is still reachable. */
   readonly retained?: WeakRef<object>
   /** The file descriptor that it owns. */
   readonly fd?: number
-  /** Told to the report of what keeps the process alive. */
+  /** For the report of what keeps the process alive. */
   readonly resource?: { readonly type: string; readonly deref: () => object | undefined }
 }
 
@@ -44,7 +44,7 @@ export interface Entry {
   readonly trace: Trace
 }
 
-/** What is added beside the thing itself, where the present moment does not show it. */
+/** The origin and trace of an entry, if they differ from the current ones. */
 export interface EntryContext {
   readonly origin?: Origin
   readonly trace?: Trace
@@ -53,14 +53,14 @@ export interface EntryContext {
 const PRUNE_EVERY = 5000
 
 /**
- * All things that were created while anybody watches, until they are gone.
+ * All things that were created during a watch, until they are gone.
  *
- * Serial numbers are shared with births (see {@link Births}), so that the order is known across both.
+ * Entries and births (see {@link Births}) share one sequence of serial numbers, so that their order can be compared.
  */
 export class Ledger {
-  /** The serial number at which the last of those who watch began. What only concerns things made since need not be entered. */
+  /** The serial number at which the newest watch began. */
   newestWatch = 0
-  /** What some watch has thrown already. */
+  /** Leaks that a watch has already thrown. */
   readonly reported: Set<Entry | string> = new Set()
   readonly #entries = new Set<Entry>()
   readonly #setters = new Map<string, EntryContext>()
@@ -72,7 +72,7 @@ export class Ledger {
     return this.#serial
   }
 
-  /** Changes with every check of all things, so that a tracker can ask what many of them share only once. */
+  /** Changes before each check of all entries. A tracker can use it to read shared facts once per check. */
   get pass(): number {
     return this.#pass
   }
@@ -82,7 +82,7 @@ export class Ledger {
     return this.#serial++
   }
 
-  /** Enters a thing that was created just now. */
+  /** Adds a thing that was created now. */
   add(thing: TrackedThing, context: EntryContext = {}): Entry {
     if (this.#serial % PRUNE_EVERY === 0) this.#prune()
     const entry = {
@@ -95,22 +95,22 @@ export class Ledger {
     return entry
   }
 
-  /** Remembers that the present caller changes a state of the process. */
+  /** Records that the current caller changes a state of the process. */
   noteSetter(state: string): void {
     this.#setters.set(state, { trace: takeTrace(), origin: currentOrigin() })
   }
 
-  /** Who has changed a state of the process last, where that could be seen. */
+  /** The origin and trace of the last recorded change of a state of the process. */
   setterOf(state: string): EntryContext | undefined {
     return this.#setters.get(state)
   }
 
-  /** Strikes out a thing that is gone. */
+  /** Removes a thing that is gone. */
   remove(entry: Entry): void {
     this.#entries.delete(entry)
   }
 
-  /** The things that are there and were created by a term, or since `serial` by anybody. */
+  /** The things that exist, were created since `serial`, and count for a watch that began then. */
   aliveSince(serial: number): readonly Entry[] {
     this.#prune()
     return [...this.#entries].filter((entry) => entry.serial >= serial && counts(entry, serial))

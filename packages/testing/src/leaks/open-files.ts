@@ -1,6 +1,6 @@
 import { fstatSync, readdirSync, readlinkSync } from 'node:fs'
 
-/** What a descriptor refers to, where the system shows it. Node may use the same number for another file later. */
+/** The path of a descriptor, if the system shows it. Node may reuse the number for another file later. */
 export function targetOf(fd: number): string | undefined {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`)
@@ -12,7 +12,7 @@ export function targetOf(fd: number): string | undefined {
 /** Node keeps the file of its trace events open after tracing has ended. */
 const OF_NODE = /[\\/]node_trace\.\d+\.log$/
 
-/** The files that this process has open, by descriptor. Empty where the system does not list them. */
+/** The open files of this process, by descriptor. Empty if the system does not list them. */
 export function listOpenFiles(): ReadonlyMap<number, string> {
   const files = new Map<number, string>()
   for (const fd of descriptorNumbers()) {
@@ -31,7 +31,7 @@ function descriptorNumbers(): readonly number[] {
   }
 }
 
-/** The descriptor that has read the list is closed by now. Without a limit of 0 its error would take a stack. */
+/** The descriptor that read the list is already closed, so `fstat` fails for it. The limit of 0 saves the cost of a stack. */
 function isFile(fd: number): boolean {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0

@@ -2,13 +2,13 @@ import { OptionsError } from '@tenure/core'
 import { assertKnownKeys, textOf } from '@tenure/core/internal'
 import { LEAK_KINDS, type LeakKind } from './leak-kind.ts'
 
-/** What is not to be reported. */
+/** Leaks to ignore. */
 interface LeakIgnoreList {
-  /** Kinds that do not count. @default none */
+  /** Kinds to ignore. @default none */
   readonly kinds?: readonly LeakKind[]
   /**
-   * Places that do not count: a leak is ignored when any line of the stack of its creation contains the text or matches the
-   * expression. A line reads `function path/to/file.ts:12:3`.
+   * Places to ignore. A leak is ignored if any line of its creation stack contains the text or matches the expression. A line has
+   * the form `function path/to/file.ts:12:3`.
    * @default none
    */
   readonly sites?: readonly (string | RegExp)[]
@@ -18,20 +18,20 @@ interface LeakIgnoreList {
 export interface LeakWatchOptions {
   readonly ignore?: LeakIgnoreList
   /**
-   * For how long things may take to go before they count as leaks, in milliseconds. Nobody waits for longer than it takes, and
-   * where nothing is left nobody waits at all. @default 1000
+   * Time limit for cleanup that is still under way, in milliseconds. The check ends as soon as nothing is left.
+   * @default 1000
    */
   readonly graceMs?: number
-  /** Whether Terms, Controllers and what they own must be unreachable once their term is over. @default true */
+  /** Whether Terms, Controllers and the objects they own must be unreachable after their term has ended. @default true */
   readonly retained?: boolean
   /**
-   * Whether the report shows what holds an object that is still reachable, as a path from a global or a module. Takes a snapshot of
-   * the heap when such an object has leaked: about a second, during which the process stands still. @default false
+   * Whether the report shows a path from a global or a module to an object that is still reachable. Takes a heap snapshot if such an
+   * object leaked, which blocks the process for about a second. @default false
    */
   readonly retainers?: boolean
 }
 
-/** {@link LeakWatchOptions} with every default filled in. */
+/** {@link LeakWatchOptions} with all defaults. */
 export interface ResolvedLeakWatchOptions {
   readonly ignoredKinds: ReadonlySet<LeakKind>
   readonly ignoredSites: readonly (string | RegExp)[]
@@ -50,7 +50,7 @@ export const LEAK_WATCH_OPTION_NAMES: readonly (keyof LeakWatchOptions)[] = [
 
 const RETENTION: readonly LeakKind[] = ['term', 'controller', 'owned-object']
 
-/** Fills in defaults. @throws OptionsError naming the option that is wrong. */
+/** Applies the defaults. @throws OptionsError that names the invalid option. */
 export function resolveLeakWatchOptions(options: LeakWatchOptions = {}): ResolvedLeakWatchOptions {
   const ignore = options.ignore ?? {}
   assertKnownKeys('`ignore`', ignore, ['kinds', 'sites'])
@@ -76,7 +76,7 @@ export interface NumberRule {
   readonly isWhole?: boolean
 }
 
-/** The given number, or the fallback. @throws OptionsError when it is not a number in range. */
+/** The given number, or the fallback. @throws OptionsError if it is not a number in range. */
 export function resolveNumber(name: string, value: unknown, { fallback, min, isWhole = false }: NumberRule): number {
   if (value === undefined) return fallback
   if (typeof value === 'number' && Number.isFinite(value) && value >= min && (!isWhole || Number.isInteger(value))) {

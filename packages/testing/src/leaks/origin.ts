@@ -1,29 +1,29 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Trace } from './trace.ts'
 
-/** On whose behalf something was created. Holds plain data only: it lives as long as any async context that carries it. */
+/** The controller, term and task that created something. Plain data only, because async contexts keep it alive. */
 export interface Origin {
   readonly controller?: string
   readonly lease?: string
   readonly epoch?: bigint
   readonly task?: string
-  /** Identifies one run of one controller, also where its term is not known. */
+  /** Identifies one run of one controller, even if its term is unknown. */
   readonly run?: number
-  /** Where the call was made that leads here, for what a library creates later on its own. */
+  /** The place of the call that led here, for objects that a library creates later. */
   readonly call?: Trace
-  /** Where the manager was started, for what it creates on its own. */
+  /** The place where the manager was started, for objects that the manager creates. */
   readonly start?: Trace
 }
 
 const NOBODY: Origin = {}
 const storage = new AsyncLocalStorage<Origin>()
 
-/** The origin of whatever is created now. */
+/** The current origin. */
 export function currentOrigin(): Origin {
   return storage.getStore() ?? NOBODY
 }
 
-/** Calls `work` so that all that it creates, now or later, has this origin. */
+/** Calls `work`. Everything that it creates, now or later, has this origin. */
 export function runWithOrigin<T>(origin: Origin, work: () => T): T {
   return storage.run(origin, work)
 }

@@ -13,12 +13,12 @@ interface InternalProperty {
   readonly value?: { readonly value?: unknown }
 }
 
-/** Under this name V8 is shown a value for a moment. */
+/** The temporary global name by which the inspector finds a value. */
 const SHOWN = '__tenureLeakShown'
 
 /**
- * Where a function was written, or the class or the first method of an object: all that can be said of what was put somewhere by an
- * assignment, which leaves no trace. Empty where V8 does not tell, and for plain data.
+ * The place where a function, the class of an object, or its first method is defined. Used when the assignment of the value was not
+ * recorded. Empty for plain data, or if V8 does not know the place.
  */
 export function placeOfValue(value: unknown): Trace {
   const code = codeOf(value)

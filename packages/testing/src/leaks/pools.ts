@@ -7,21 +7,21 @@ import { rawFramesOf, takeTrace, type Trace } from './trace.ts'
 
 /** Undici itself, in `node_modules` or in Node: it makes a dispatcher of its own for the process, and parts of those of others. */
 const UNDICI = /[\\/]undici[\\/]lib[\\/]|^node:internal\/deps\/undici\//
-/** Makes a pool for every request, or for every user and cluster, and offers no way to close it. */
+/** Creates a pool per request, or per user and cluster, and has no API to close it. */
 const SHARED_BY_DESIGN = /[\\/]@kubernetes[\\/]client-node[\\/]/
 const DEEPEST = 8
 
 /**
- * The pools of connections that were made while anybody watched, by somebody who could close them.
+ * The connection pools that were created during a watch by code that can close them.
  *
- * Every other pool is there for the whole process: the global dispatcher, the global agents, what was made before, and what
- * client-node makes. An idle connection in it is no leak.
+ * Every other pool belongs to the whole process: the global dispatcher, the global agents, older pools, and the pools of
+ * client-node. An idle connection in such a pool is not a leak.
  */
 export class Pools {
   readonly #made = new Map<WeakRef<object>, number>()
   readonly #contexts = new WeakMap<object, EntryContext>()
 
-  /** Notes an emitter that came into being just now, if it is a pool. */
+  /** Records a new emitter if it is a pool. */
   note(emitter: object, serial: number): void {
     if (!isPool(emitter)) return
     const trace = takeTrace()
@@ -33,12 +33,12 @@ export class Pools {
     this.#contexts.set(emitter, { trace, origin: currentOrigin() })
   }
 
-  /** Who has made a pool, where somebody saw it. */
+  /** The creator of a pool, if recorded. */
   makerOf(pool: object): EntryContext | undefined {
     return this.#contexts.get(pool)
   }
 
-  /** Whether a socket is in a pool that was made since `serial`. */
+  /** Whether a socket belongs to a pool that was created since `serial`. */
   isMadeSince(socket: object, serial: number): boolean {
     for (const [ref, madeAt] of this.#made) {
       const pool = ref.deref()

@@ -21,10 +21,10 @@ interface WhyIsNodeRunning {
 let loaded: Promise<WhyIsNodeRunning> | undefined
 
 /**
- * What why-is-node-running has to say about these handles.
+ * The report of why-is-node-running about these handles.
  *
- * Left to itself it hooks every async resource from its import on, and can report only once. It is given the handles instead
- * when there is something to report, each with the stack of its creation.
+ * By default the package hooks every async resource after its import and can report only once. Here it gets the handles on demand,
+ * each with its creation stack.
  */
 export async function whatKeepsTheProcessAlive(handles: readonly ReportedHandle[]): Promise<string> {
   if (handles.length === 0) return ''
@@ -36,7 +36,7 @@ export async function whatKeepsTheProcessAlive(handles: readonly ReportedHandle[
   return lines.join('\n')
 }
 
-/** Imports a separate instance, for this module alone, and takes its hook instead of enabling it. */
+/** Imports a separate instance of the package and captures its hook instead of enabling it. */
 async function load(): Promise<WhyIsNodeRunning> {
   const { promise, resolve } = Promise.withResolvers<WhyIsNodeRunning['hook']>()
   const undo = replaceProperty(asyncHooks, 'createHook', (original) => (callbacks) => {

@@ -13,15 +13,15 @@ import tls from 'node:tls'
 import { inspect } from 'node:util'
 import { globalDispatcher } from './pools.ts'
 
-/** Something that there is once in a process, that can be read, and that a call or an assignment changes. */
+/** A readable setting of the process that a call or an assignment changes. */
 export interface ProcessSetting {
-  /** What to call it in a report. */
+  /** The name in a report. */
   readonly name: string
-  /** What it is now; equal values mean that it is as it was. */
+  /** Returns the current value. Equal values mean no change. */
   readonly read: () => unknown
   /** The functions that change it, for the place of the last change. */
   readonly calls?: readonly (readonly [owner: object, method: string])[]
-  /** The property that changes it when somebody assigns to it. Not a property that Node implements natively: see {@link watchAssignments}. */
+  /** The property whose assignment changes it. Not a native property of Node: see {@link watchAssignments}. */
   readonly property?: () => readonly [owner: object, key: string]
 }
 
@@ -150,12 +150,12 @@ export const PROCESS_SETTINGS: readonly ProcessSetting[] = [
   assigned('cluster', () => cluster, 'schedulingPolicy'),
 ]
 
-/** A property that anybody may assign to. */
+/** A setting that is changed by assigning to a property. */
 function assigned(ownerName: string, owner: () => object, key: string): ProcessSetting {
   return { name: `${ownerName}.${key}`, read: () => Reflect.get(owner(), key), property: () => [owner(), key] }
 }
 
-/** Who the process runs as. Windows knows none of them. */
+/** The user and group ids of the process. Windows has none. */
 function identities(): readonly ProcessSetting[] {
   return (['uid', 'gid', 'euid', 'egid', 'groups'] as const).flatMap((name) => {
     const read: unknown = Reflect.get(process, `get${name}`)
@@ -195,7 +195,7 @@ function traceCategories(): string | undefined {
   }
 }
 
-/** That of the class of `createTracing()`, which Node does not export. */
+/** The prototype of the class behind `createTracing()`, which Node does not export. */
 function tracingPrototypes(): readonly object[] {
   try {
     const tracing = process.getBuiltinModule('node:trace_events').createTracing({ categories: ['node'] })

@@ -22,7 +22,7 @@ import workerThreads from 'node:worker_threads'
 import type { LeakKind } from './leak-kind.ts'
 import { PROCESS_SETTINGS } from './process-settings.ts'
 
-/** What there is once in a process and anybody may change: by what it belongs to, if anything, and its name. */
+/** The state that a process has once and that any code may change, by owner and name. */
 export type ProcessState = readonly Values[]
 
 /** The values of one owner, and the names of those values in the same order. */
@@ -32,11 +32,11 @@ interface Values {
   readonly values: readonly unknown[]
 }
 
-/** What is different now. */
+/** A change of the state. */
 export interface StateChange {
   readonly kind: Extract<LeakKind, 'global' | 'process-state'>
   readonly name: string
-  /** What it is now. */
+  /** The current value. */
   readonly value: unknown
 }
 
@@ -59,7 +59,7 @@ const BUILT_INS = [
   Buffer,
 ]
 
-/** Objects that all code of a process shares, with what to call them. */
+/** Objects that all code of a process shares, with their names. */
 const SHARED: readonly (readonly [name: string, object: object])[] = [
   ['globalThis', globalThis],
   ['console', console],
@@ -99,9 +99,9 @@ const SHARED: readonly (readonly [name: string, object: object])[] = [
   ['worker_threads', workerThreads],
 ]
 
-/** Private by their names, and patched all the same. */
+/** Properties that are private by name but often patched. */
 const PATCHED = new Set(['_load', '_resolveFilename', '_compile'])
-/** What is read as a setting, or is not Node's alone: vitest counts the assertions of `exitCode` with it. */
+/** Properties that are read as settings, or that the test runner changes: vitest counts assertions with `exitCode`. */
 const SKIPPED = new Set([
   'exitCode',
   'defaultMaxListeners',
@@ -113,7 +113,7 @@ const SKIPPED = new Set([
 ])
 const SETTING_NAMES = PROCESS_SETTINGS.map(({ name }) => name)
 
-/** A property that is made when it is first read: becoming a value is no change. */
+/** An accessor. Node creates some properties on first read, so an accessor that becomes a value is not a change. */
 class Accessor {
   readonly get: unknown
 
@@ -124,7 +124,7 @@ class Accessor {
 
 const accessors = new WeakMap<object, Accessor>()
 
-/** What all of it is now. What has not changed since the state `before` is taken from there. */
+/** Reads the current state. Reuses unchanged parts of the state `before`. */
 export function readProcessState(before?: ProcessState): ProcessState {
   const last = SHARED.length
   const state: Values[] = SHARED.map(([owner, object], index) => readShared(owner, object, before?.[index]))
@@ -132,7 +132,7 @@ export function readProcessState(before?: ProcessState): ProcessState {
   return state
 }
 
-/** Every read of a variable asks the system, so each is read once. */
+/** Reads each variable once, because every read is a system call. */
 function readEnvironment(before: Values | undefined): Values {
   const { env } = process
   const keys = Reflect.ownKeys(env) as string[]
@@ -147,13 +147,13 @@ function unlessSame(before: Values | undefined, present: Values): Values {
   return before !== undefined && haveSameValues(before, present) ? before : present
 }
 
-/** What differs between two states, but for what a test runner does for the time of a test. */
+/** The differences between two states, without the mocks of a test runner. */
 export function changesBetween(before: ProcessState, after: ProcessState): readonly StateChange[] {
   const changes = after.flatMap((values, index) => {
     const was = before[index]
     return was === undefined ? [] : changesOf(was, values)
   })
-  // An agent that was replaced has other options, too.
+  // A replaced agent also has different options.
   return changes.filter(({ name }) => !changes.some((other) => name.startsWith(`${other.name}.`)))
 }
 
@@ -193,7 +193,7 @@ function changeOf(name: string, value: unknown): StateChange {
 const CALLS =
   /^process\.(?:env\.|title$|argv$|execArgv$|report\.|sourceMapsEnabled$|\w+Deprecation$|execPath$)|\)$|^https?\.globalAgent\.|^util\.inspect\.|^cluster\.s|^Error\.stackTraceLimit$/
 
-/** Which properties of an object are looked at, and which of them are accessors. */
+/** The relevant properties of an object, and which of them are accessors. */
 interface Shape {
   readonly names: readonly string[]
   readonly keys: readonly string[]
@@ -202,7 +202,7 @@ interface Shape {
 
 const shapes = new WeakMap<object, Shape>()
 
-/** Reads the values of an object. While its property names stay the same, the known shape is reused. */
+/** Reads the values of an object. Inspects the properties again only if their names changed. */
 function readShared(owner: string, object: object, before: Values | undefined): Values {
   const names = Object.getOwnPropertyNames(object)
   const known = shapes.get(object)
@@ -226,7 +226,7 @@ function valueOf(object: object, { accessors }: Shape, key: string): unknown {
   return accessors.has(key) ? readAccessor(object, key) : (object as Record<string, unknown>)[key]
 }
 
-/** Text keys only: libraries keep under symbols what they have once per process. */
+/** String keys only: libraries use symbol keys for their per-process state. */
 function shapeOf(object: object, names: readonly string[]): Shape {
   const keys: string[] = []
   const accessors = new Set<string>()
@@ -242,7 +242,7 @@ function shapeOf(object: object, names: readonly string[]): Shape {
   return { names, keys, accessors }
 }
 
-/** It may have become a value since then: Node creates some of its properties when they are first read. */
+/** The accessor may have become a value since: Node creates some properties on first read. */
 function readAccessor(object: object, key: string): unknown {
   const descriptor = Object.getOwnPropertyDescriptor(object, key) ?? {}
   const get: unknown = Reflect.get(descriptor, 'get') ?? Reflect.get(descriptor, 'set')
@@ -261,7 +261,7 @@ function accessorOf(get: object): Accessor {
   return known
 }
 
-/** Spies and fake timers, which test runners put back by themselves. */
+/** Whether it is a spy or a fake timer. Test runners restore these themselves. */
 function isMock(value: unknown): boolean {
   const held = value instanceof Accessor ? value.get : value
   return (

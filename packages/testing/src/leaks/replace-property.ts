@@ -2,10 +2,10 @@
 export type Undo = () => void
 
 /**
- * Replaces a function and returns what puts back exactly what was there: the same descriptor, or none where it was inherited.
+ * Replaces a function. The returned undo restores the same descriptor, or removes the property if it was inherited.
  *
- * Where somebody else has put something in its place since, theirs stays, and what they have wrapped does only what the original
- * does from then on. The replacement has the name, the length, the prototype and the properties of the original.
+ * If other code has replaced the function since, its replacement stays. A wrapper around this replacement then calls the original.
+ * The replacement has the name, the length, the prototype and the properties of the original.
  */
 export function replaceProperty<T extends object, K extends keyof T>(
   target: T,
@@ -29,7 +29,7 @@ export function replaceProperty<T extends object, K extends keyof T>(
   }
 }
 
-/** What an assignment to an accessor calls. */
+/** The setter of an accessor. */
 export function setterOf(descriptor: PropertyDescriptor = {}): ((this: unknown, value: unknown) => void) | undefined {
   const set: unknown = Reflect.get(descriptor, 'set')
   return typeof set === 'function' ? (set as (this: unknown, value: unknown) => void) : undefined

@@ -9,10 +9,10 @@ const MOST_STEPS = 12
 const FIRST_STEPS = 4
 const LONGEST_STEP = 80
 const STEP_START = 36
-/** V8 does not tell the variables of every function. */
+/** V8 does not list the variables of every function, so several are tried. */
 const MOST_CLOSURES = 4
 
-/** Nodes by which V8 stores things, which say nothing to people. */
+/** Storage nodes of V8. They do not help a reader. */
 const STORAGE = new Set(['array', 'hidden', 'code', 'object shape', 'synthetic', 'string', 'symbol'])
 /** Implements `Term`, which is the name that users know. */
 const TERM_CLASS = 'ControllerTerm'
@@ -24,8 +24,8 @@ interface Step extends HeapEdge {
 }
 
 /**
- * A path in words, with `target` at its end. Begins at the innermost module whose variable it goes through, else at a global or at
- * what the engine holds. Shorter than 1,000 characters.
+ * A path as text, with `target` at its end. The path begins at the innermost module variable on it, otherwise at a global or at an
+ * object of the engine. The text has fewer than 1,000 characters.
  */
 export function pathText(graph: HeapGraph, way: Way, target: string): string {
   const all = way.map(([holder, edge]) => ({ holder, ...graph.edgeAt(edge) }))
@@ -49,7 +49,7 @@ interface End {
   readonly all: readonly Step[]
 }
 
-/** How a Term holds its controller is of no interest, and its scope stands for it. */
+/** Omits how a Term holds its controller. The scope of a Term stands for the Term. */
 function endWords(graph: HeapGraph, { target, steps, all }: End): readonly string[] {
   const last = graph.nameOf(all.at(-1)?.to ?? 0)
   const reached = graph.nameOf(steps.at(-1)?.to ?? 0)
@@ -57,13 +57,13 @@ function endWords(graph: HeapGraph, { target, steps, all }: End): readonly strin
   return reached === last ? [target] : [className(reached), target]
 }
 
-/** A variable of a module that a function of it uses, or a variable that it exports. */
+/** Whether a step is a module variable that a function of the module uses, or an export of the module. */
 function isOfModule(graph: HeapGraph, { holder, kind, name }: Step, before: Step | undefined): boolean {
   if (isVariable(graph, holder, kind)) return isModuleScope(graph, holder)
   return graph.nameOf(holder) === 'system / Cell' && name === 'value' && graph.kindOf(before?.holder ?? 0) === 'array'
 }
 
-/** Those of blocks have no names in a snapshot. */
+/** Whether a step is a variable. Block variables have no names in a snapshot. */
 function isVariable(graph: HeapGraph, holder: number, kind: string): boolean {
   return kind === 'context' || (kind === 'hidden' && isContext(graph, holder))
 }
@@ -140,15 +140,19 @@ function frameOf(graph: HeapGraph, closure: number): Frame | undefined {
   return framesOf([{ functionName: '', scriptName, lineNumber: line + 1, columnNumber: column + 1 }])[0]
 }
 
-/** What a reference is called in a program; nothing for what the engine adds. */
+/** A reference as a program writes it. Empty for references that the engine adds. */
 function wordsOf(graph: HeapGraph, step: Step, next: Step | undefined): readonly string[] {
   const { holder, kind, name, to } = step
   const [nodeKind, nodeName] = [graph.kindOf(holder), graph.nameOf(holder)]
   if (isVariable(graph, holder, kind)) return variableWords(nameOfVariable(graph, step))
   if (STORAGE.has(nodeKind)) return []
   if (nodeKind === 'closure' && kind === 'internal') return [functionWords(graph, holder)]
-  if (kind === 'element') return [`${className(nodeName)}[${name}]`]
   if (name === 'table' && graph.kindOf(to) === 'array') return [`${nodeName} entry${keyOf(graph, next)}`]
+  return memberWords(nodeName, step)
+}
+
+function memberWords(nodeName: string, { kind, name }: Step): readonly string[] {
+  if (kind === 'element') return [`${className(nodeName)}[${name}]`]
   if (kind === 'property') return [propertyWords(nodeName === '' ? 'function' : className(nodeName), name)]
   if (OF_WEAK_MAP.test(name)) return [`key ${className(nodeName)} of a WeakMap`]
   return nodeName.startsWith('system / ') || nodeName === '' ? [] : [className(nodeName)]
@@ -170,7 +174,7 @@ function className(name: string): string {
   return name === TERM_CLASS ? 'Term' : name.replace(/^global \(.*\)$/, 'global')
 }
 
-/** In the table of a Map the key stands before its value. A number is not in the snapshot. */
+/** In the table of a Map, the key precedes its value. The snapshot does not contain numbers. */
 function keyOf(graph: HeapGraph, entry: Step | undefined): string {
   const key = entry && graph.follow(entry.holder, `${Number(entry.name) - 1}`)
   return key === undefined || graph.kindOf(key) !== 'string' ? '' : ` ${JSON.stringify(graph.nameOf(key))}`
@@ -182,7 +186,7 @@ function shortened(words: readonly string[]): string {
   return short.map(shortenedStep).join(' → ')
 }
 
-/** Keeps the start, which says what it is, and the end, where the file is. */
+/** Keeps the start, which names the step, and the end, which names the file. */
 function shortenedStep(step: string): string {
   if (step.length <= LONGEST_STEP) return step
   return `${step.slice(0, STEP_START)}…${step.slice(STEP_START + 1 - LONGEST_STEP)}`

@@ -3,19 +3,19 @@ import { type HeapGraph, OF_WEAK_MAP, takeHeapGraph } from './heap-graph.ts'
 import { pathText } from './retainer-path.ts'
 import { nextTurn } from './unobserved.ts'
 
-/** The text of a snapshot is larger than the heap, and has to fit into a string of V8. */
+/** The text of a snapshot is larger than the heap and must fit into one V8 string. */
 const LARGEST_HEAP_BYTES = 256 * 2 ** 20
-/** What a program holds by name is easier to read than what the engine holds, so that may be a few references longer. */
+/** A path from a named variable is easier to read than a path from the engine. It may be this many references longer. */
 const HEAD_START = 4
 
-/** An object whose holder is looked for. */
+/** An object whose holder is wanted. */
 export interface Retained {
   readonly ref: WeakRef<object>
-  /** What the path ends with. */
+  /** The end of the path. */
   readonly name: string
 }
 
-/** Marks the references of the detector in a snapshot, by a name that no other class has. Holds no object. */
+/** Marks the references of the detector in a snapshot by a unique class name. Holds no object. */
 class TenureLeakTargets {
   readonly refs: readonly WeakRef<object>[]
 
@@ -25,10 +25,10 @@ class TenureLeakTargets {
 }
 
 /**
- * What holds each of the objects, as a shortest path from the outside in: `janitor.ts module scope → variable `cache` → Term`. Says why
- * where no path can be shown. Never rejects: the leak is what matters.
+ * Returns a shortest path to each object, from the outside in: `janitor.ts module scope → variable `cache` → Term`. If there is no path,
+ * the text gives the reason. Never rejects, so that the leak is always reported.
  *
- * Takes a snapshot of the heap: only on demand, for what has leaked.
+ * Takes a heap snapshot, so call it only for leaked objects.
  */
 export async function retainersOf(objects: readonly Retained[]): Promise<readonly string[]> {
   if (objects.length === 0) return []
@@ -37,7 +37,7 @@ export async function retainersOf(objects: readonly Retained[]): Promise<readonl
     return objects.map(() => unknown(`a heap of ${mebibytes(heapBytes)} is over ${mebibytes(LARGEST_HEAP_BYTES)}`))
   }
   const targets = new TenureLeakTargets(objects.map(({ ref }) => ref))
-  await nextTurn() // What a WeakRef has shown in this turn would be held by the engine.
+  await nextTurn() // The engine holds the target of `deref()` until the turn ends.
   try {
     return pathsTo(targets, objects)
   } catch (error) {
@@ -76,7 +76,7 @@ function mebibytes(bytes: number): string {
   return `${Math.round(bytes / 2 ** 20)} MiB`
 }
 
-/** The nodes of the objects, in their order: a WeakRef refers to its own weakly, but refers to it. */
+/** The nodes of the objects, in their order. A snapshot contains the weak reference of each WeakRef. */
 function nodesOf(graph: HeapGraph, { refs, constructor }: TenureLeakTargets): readonly (number | undefined)[] {
   for (let node = 0; node < graph.size; node++) {
     if (graph.kindOf(node) !== 'object' || graph.nameOf(node) !== constructor.name) continue
@@ -87,13 +87,13 @@ function nodesOf(graph: HeapGraph, { refs, constructor }: TenureLeakTargets): re
   return []
 }
 
-/** The reference by which each node was reached first, and the node that has it; -1 for none. */
+/** The first reference by which each node was reached, and its holder. -1 for none. */
 interface Ways {
   readonly from: Int32Array
   readonly by: Int32Array
 }
 
-/** Goes to all that can be reached, nearest first. What the engine holds sets out later than the globals. */
+/** A breadth-first search of all reachable nodes. It starts with the globals and visits roots of the engine later. */
 function waysFromRoot(graph: HeapGraph): Ways {
   const ways = { from: new Int32Array(graph.size).fill(-1), by: new Int32Array(graph.size).fill(-1) }
   ways.from[0] = 0
@@ -145,7 +145,7 @@ function edgeNumbers(graph: HeapGraph, node: number): readonly number[] {
   return Array.from({ length: to - from }, (_, index) => from + index)
 }
 
-/** The references from the root to a node, outermost first, each with the node that has it. Empty where it cannot be reached. */
+/** The references from the root to a node, outermost first, each with its holder. Empty if the node is unreachable. */
 function wayTo({ from, by }: Ways, node: number): readonly (readonly [holder: number, edge: number])[] {
   const way: (readonly [number, number])[] = []
   for (let at = node; at !== 0; at = from[at] ?? 0) {

@@ -5,28 +5,28 @@ import type { Description, Entry } from './ledger.ts'
 import type { ResolvedLeakWatchOptions } from './options.ts'
 import { framesOf, rawFramesOf, siteOf, type Trace } from './trace.ts'
 
-/** A thing that is there and should not be, with what there is to say about it. */
+/** A thing that still exists and should not, with its description. */
 export interface Sighting {
   readonly entry: Entry
   readonly description: Description
   readonly frames: readonly Frame[]
-  /** Empty where no frame shows the place. */
+  /** Empty if no frame shows the place. */
   readonly site: string
 }
 
-/** What exists once per process by design, for any first user. */
+/** Code that creates something once per process by design. */
 const PROCESS_WIDE = [
   /[\\/]undici[\\/]lib[\\/]util[\\/]timers\.js/,
   /[\\/]on-exit-leak-free[\\/]/,
   /[\\/]ops[\\/](?:src|dist)[\\/]metrics[\\/]process-metrics\./,
 ]
 
-/** A library's timers on a connection, which is itself what is left. */
+/** Timers of a library on a connection. The connection itself is the leak. */
 const CONNECTION_TIMERS = /[\\/]undici[\\/]lib[\\/]dispatcher[\\/]/
 
 /**
- * What Node makes by itself, with nobody on the stack, when something happens to what was there before: it wires streams, and
- * accepts connections whose other end is what is left.
+ * Kinds that Node also creates on its own, without user code on the stack: it connects streams and accepts connections. For an
+ * accepted connection, the other end is the leak.
  */
 const MADE_BY_NODE = new Set<LeakKind>([
   'process-listener',
@@ -40,18 +40,16 @@ const MADE_BY_NODE = new Set<LeakKind>([
 const TIMERS = new Set<LeakKind>(['timeout', 'interval', 'immediate'])
 const LISTENERS = new Set<LeakKind>(['event-listener', 'event-target-listener'])
 
-/** Modules of Node that listen to what they have just made: the standard streams when they are first read, and ports of threads. */
+/** Modules of Node that add listeners to their own objects: the standard streams on first read, and ports of threads. */
 const WIRING = /^node:internal\/(?:bootstrap|worker)/
 const EVENTS = new Set(['', 'node:events', 'node:internal/event_target', 'node:internal/streams/readable'])
 
-/** What there is to say about an entry; undefined when it does not count. */
+/** The sighting of an entry, or undefined if the entry does not count. */
 export function sightingOf(entry: Entry, options: ResolvedLeakWatchOptions): Sighting | undefined {
   if (isOfTestRunner(entry)) return undefined
   const description = entry.thing.describe()
   if (description === undefined || options.ignoredKinds.has(description.kind)) return undefined
-  if (MADE_BY_NODE.has(description.kind) && isOfNode(entry, description.kind)) return undefined
-  if (LISTENERS.has(description.kind) && isWiring(entry)) return undefined
-  if (TIMERS.has(description.kind) && isOfConnection(entry)) return undefined
+  if (isSideEffect(entry, description.kind)) return undefined
   const frames = bestFrames(entry)
   const lines = frames.map((frame) => `${frame.name} ${placeOf(frame)}`)
   if (lines.some((line) => isIgnored(line, options.ignoredSites))) return undefined
@@ -59,7 +57,7 @@ export function sightingOf(entry: Entry, options: ResolvedLeakWatchOptions): Sig
   return { entry, description, frames, site: site === undefined ? '' : placeOf(site) }
 }
 
-/** Where it was created, roughly but cheaply: two things of the same place have the same one. */
+/** The approximate place of the creation, cheap to compute. Two things from the same place have the same rough site. */
 export function roughSiteOf({ trace, origin }: Entry): string {
   const frame = siteOf(rawFramesOf(hasUserFrame(trace) ? trace : (origin.call ?? trace)))
   return frame === undefined ? '' : placeOf(frame)
@@ -68,6 +66,15 @@ export function roughSiteOf({ trace, origin }: Entry): string {
 function isOfTestRunner({ trace }: Entry): boolean {
   const creator = rawFramesOf(trace).find((frame) => isTestRunnerFrame(frame) || isLibraryFrame(frame))
   return creator !== undefined && isTestRunnerFrame(creator)
+}
+
+/** Whether Node or a library made it on its own, for something that is tracked itself. */
+function isSideEffect(entry: Entry, kind: LeakKind): boolean {
+  return (
+    (MADE_BY_NODE.has(kind) && isOfNode(entry, kind)) ||
+    (LISTENERS.has(kind) && isWiring(entry)) ||
+    (TIMERS.has(kind) && isOfConnection(entry))
+  )
 }
 
 function isWiring({ trace }: Entry): boolean {
@@ -80,7 +87,7 @@ function isOfConnection({ trace }: Entry): boolean {
   return setter !== undefined && CONNECTION_TIMERS.test(setter.file)
 }
 
-/** In a term as well Node listens by itself, to the sockets of a pool: what counts is the socket. */
+/** Node also adds listeners to pooled sockets during a term. Only the socket counts. */
 function isOfNode({ trace, origin }: Entry, kind: LeakKind): boolean {
   const isOfRun = origin.run !== undefined && kind !== 'event-listener'
   return !isOfRun && origin.call === undefined && !rawFramesOf(trace).some(isLibraryFrame)
@@ -92,7 +99,7 @@ function isIgnored(line: string, sites: readonly (string | RegExp)[]): boolean {
   )
 }
 
-/** What a library creates later shows nothing of the user on its own stack, but perhaps on that of the call that led there. */
+/** A library may create something later without user code on the stack. Then the stack of the original call may show it. */
 function bestFrames({ trace, origin }: Entry): readonly Frame[] {
   const best = hasUserFrame(trace) ? trace : (origin.call ?? origin.start ?? trace)
   return framesOf(best).filter((frame) => !isOwnFrame(frame) && !isTestRunnerFrame(frame))
@@ -102,7 +109,7 @@ function hasUserFrame(trace: Trace): boolean {
   return rawFramesOf(trace).some(isUserFrame)
 }
 
-/** The lines of a stack that mean something to people. */
+/** The lines of a stack that help a reader. */
 export function readableStack(frames: readonly Frame[]): readonly string[] {
   return frames
     .filter((frame) => !isNodeFrame(frame))

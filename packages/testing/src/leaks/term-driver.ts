@@ -11,10 +11,10 @@ export interface TermDriverOptions {
   readonly timeoutMs: number
 }
 
-/** A term neither began nor ended in time, or the manager failed. */
+/** A term did not begin or end in time, or the manager failed. */
 export type DriverOutcome = { readonly kind: 'done' } | { readonly kind: 'failed'; readonly error: Error }
 
-/** Runs a manager that was never started through a number of real terms and stops it. Never rejects but for bad options. */
+/** Starts a new manager, runs a number of real terms and stops it. Rejects only for invalid options. */
 export async function driveTerms(manager: Manager, options: TermDriverOptions): Promise<DriverOutcome> {
   if (manager.candidacies.some(({ state }) => state.kind !== 'idle')) throw alreadyStarted()
   const running = manager.start()
@@ -54,7 +54,7 @@ async function untilLeading(candidacy: Candidacy, timeoutMs: number): Promise<vo
   }
 }
 
-/** Undefined when `promise` settles in time, the failure otherwise. */
+/** Returns undefined if `promise` settles in time, otherwise the failure. */
 async function within(promise: Promise<unknown>, timeoutMs: number, what: string): Promise<Error | undefined> {
   const late = new Error(`${what} within ${timeoutMs} ms`)
   const settled = promise.then(

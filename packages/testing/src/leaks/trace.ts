@@ -3,18 +3,17 @@ import { type Frame, parseStack } from './frame.ts'
 import { type CallSiteData, ReplayedCallSite } from './replayed-call-site.ts'
 
 /**
- * Where something was created, innermost first, as taken, without source maps. Retains no function and no receiver, which a kept
- * `Error` would.
+ * The creation stack of something, innermost frame first, without source maps. Unlike an `Error`, it retains no function and no
+ * receiver.
  */
 export type Trace = readonly CallSiteData[]
 
 const DEPTH = 60
 
 /**
- * Takes the present stack, and the callers that await it.
+ * Takes the current stack, including the callers that await it.
  *
- * What the test runner makes of a stack is not asked for: to find the sources takes it much longer, and few traces are ever
- * shown.
+ * Does not map the frames to their sources: that takes the test runner much longer, and few traces are ever shown.
  */
 export function takeTrace(): Trace {
   const { stackTraceLimit } = Error
@@ -31,7 +30,7 @@ export function takeTrace(): Trace {
   }
 }
 
-/** The frames, innermost first, mapped to the sources where the test runner knows how. */
+/** The frames, innermost first, mapped to the sources if the test runner supports it. */
 export function framesOf(trace: Trace): readonly Frame[] {
   return trace.map(mapped)
 }
@@ -41,7 +40,7 @@ export function rawFramesOf(trace: Trace): readonly Frame[] {
   return trace.map(toFrame)
 }
 
-/** The frame that a person looks for: the innermost one of their own code, else of a library. */
+/** The most useful frame: the innermost frame of user code, otherwise of a library. */
 export function siteOf(frames: readonly Frame[]): Frame | undefined {
   return frames.find(isUserFrame) ?? frames.find(isLibraryFrame)
 }

@@ -10,5 +10,5 @@ export interface TrackerContext {
   readonly pools: Pools
 }
 
-/** Sees things of one sort being created, and enters them in the ledger. Returns what takes it out again, without a trace. */
+/** Adds things of one sort to the ledger when they are created. Returns a function that removes the tracker completely. */
 export type Tracker = (context: TrackerContext) => Undo

@@ -1,13 +1,13 @@
 import { setImmediate as setRealImmediate, setTimeout as setRealTimeout } from 'node:timers'
 
-// Taken once, before anybody can put fake timers in their place.
+// Saved once, before a test can install fake timers.
 const setImmediate = setRealImmediate
 const setTimeout = setRealTimeout
 const now = performance.now.bind(performance)
 
 let depth = 0
 
-/** Whether what happens now is the detector's own doing, which it must not record. */
+/** Whether the detector itself is running. It must not record its own work. */
 export function isUnobserved(): boolean {
   return depth > 0
 }

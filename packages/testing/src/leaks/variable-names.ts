@@ -12,15 +12,15 @@ interface Property {
 }
 
 /**
- * The names of the variables by which functions reach values, by their ids in a snapshot of the heap: snapshots have no names for
- * variables of blocks, such as the block in which vitest puts a module.
+ * Finds the names of the variables by which functions reach values. Functions and values are given by their ids in a heap snapshot.
+ * Snapshots have no names for block variables, and vitest puts each module in a block.
  *
- * Has one session of the inspector: V8 forgets the ids when a session ends.
+ * Uses one inspector session: V8 forgets the ids when the session ends.
  */
 export class VariableNames {
   #session: Session | undefined
 
-  /** The name of the variable of one of the functions; undefined where V8 does not tell. */
+  /** The name of the variable in one of the functions. Undefined if V8 does not know it. */
   nameOf(closureIds: readonly number[], valueId: number): string | undefined {
     return unobserved(() => {
       try {

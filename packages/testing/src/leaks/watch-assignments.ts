@@ -1,10 +1,10 @@
 import { setterOf, type Undo } from './replace-property.ts'
 
 /**
- * Calls `note` before every assignment to a property. Returns what puts the property back, with the value that it has by then.
+ * Calls `note` before every assignment to a property. The returned undo restores the property with its latest value.
  *
- * Does nothing where the property cannot be redefined. Not for properties that Node implements natively and shows as values, such
- * as `process.title`: redefining them breaks them.
+ * Does nothing if the property cannot be redefined. Do not use it for native properties of Node that appear as values, such as
+ * `process.title`: redefining them breaks them.
  */
 export function watchAssignments(owner: object, key: string, note: () => void): Undo {
   const own = Object.getOwnPropertyDescriptor(owner, key)
@@ -23,7 +23,7 @@ export function watchAssignments(owner: object, key: string, note: () => void): 
 
 interface Watched {
   readonly descriptor: PropertyDescriptor
-  /** What to put back; nothing for a property that was not there and was not assigned. */
+  /** The descriptor to restore. Undefined for a property that did not exist and was not assigned. */
   readonly original: () => PropertyDescriptor | undefined
 }
 
@@ -53,7 +53,7 @@ function watchedValue(owner: object, key: string, note: () => void): Watched {
         note()
         original = assigned
       } else {
-        Object.defineProperty(this, key, assigned) // Of an object that inherits from it.
+        Object.defineProperty(this, key, assigned) // Assigned on an object that inherits from it.
       }
     },
   }

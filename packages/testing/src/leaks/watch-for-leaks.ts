@@ -12,29 +12,28 @@ import {
 import { takeTrace } from './trace.ts'
 import { placeOfCall, type WatchPlace } from './watch-place.ts'
 
-/** A watch over everything that this process creates from its beginning on. */
+/** Watches everything that this process creates after the watch began. */
 export interface LeakWatch {
   /**
-   * Resolves when nothing is left of what was created since the beginning of the watch, and ends the watch. What another watch of the
-   * same time has thrown already is not thrown again.
-   * @throws LeakError (as a rejection) that names what is left, where it was created and by whom.
+   * Checks for leaks and ends the watch. Does not throw a leak again that another watch has already thrown.
+   * @throws LeakError (as a rejection) that names every leak, where it was created, and its controller.
    */
   assertNone(): Promise<void>
-  /** What is left at present, after the grace; the watch goes on. */
+  /** Returns the current leaks, after the grace. The watch continues. */
   find(): Promise<readonly Leak[]>
-  /** From the end of the watch on, `object` must be garbage. What it is called appears in the report. Holds it weakly. */
+  /** Requires that `object` is garbage by the end of the watch. The report shows `name`. Holds `object` weakly. */
   expectCollected(object: object, name: string): void
-  /** Ends the watch without a word. When nobody watches any more, everything that was patched is put back. */
+  /** Ends the watch without a check. When the last watch ends, every patch is removed. */
   end(): void
   [Symbol.dispose](): void
 }
 
 /**
- * Begins to watch for what is created and not cleaned up: timers, listeners, sockets, files, processes, threads, tasks, metrics,
+ * Begins to watch for leaks: timers, listeners, sockets, files, processes, threads, tasks, metrics,
  * health checks, Terms and Controllers.
  *
- * While anybody watches, async hooks are enabled and a number of Node's functions are wrapped, so this is for tests. Tests that
- * run at the same time in one process see each other's leaks.
+ * For tests only: during a watch, async hooks are enabled and many functions of Node are wrapped. Tests that run at the same time in
+ * one process see each other's leaks.
  *
  * @example
  * ```ts
@@ -42,7 +41,7 @@ export interface LeakWatch {
  * await runTheThing()
  * await leaks.assertNone()
  * ```
- * @throws OptionsError naming the option that is wrong.
+ * @throws OptionsError that names the invalid option.
  */
 export function watchForLeaks(options: LeakWatchOptions = {}): LeakWatch {
   assertKnownKeys('`watchForLeaks()`', options, LEAK_WATCH_OPTION_NAMES)
@@ -50,7 +49,7 @@ export function watchForLeaks(options: LeakWatchOptions = {}): LeakWatch {
   return beginWatch(resolveLeakWatchOptions(options), () => placeOfCall(trace))
 }
 
-/** The same for a watch whose place somebody else knows. */
+/** Like {@link watchForLeaks}, but the caller provides the place of the watch. */
 export function beginWatch(resolved: ResolvedLeakWatchOptions, place: () => WatchPlace): LeakWatch {
   const recording = startRecording()
   const finder = new LeakFinder(recording, resolved, place)
@@ -75,7 +74,7 @@ export function beginWatch(resolved: ResolvedLeakWatchOptions, place: () => Watc
   }
 }
 
-/** Wraps the body of a test so that it fails when it leaves something behind. Works with every test runner. */
+/** Wraps the body of a test, so that the test fails if it leaks. Works with every test runner. */
 export function leakFree<T extends unknown[]>(
   body: (...args: T) => unknown,
   options: LeakWatchOptions = {},

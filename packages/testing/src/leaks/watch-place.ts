@@ -1,11 +1,11 @@
 import { placeOf } from './frame.ts'
 import { framesOf, siteOf, type Trace } from './trace.ts'
 
-/** Where a watch began: all that there is to say about the place of what nobody saw being made. */
+/** The place where a watch began. The report shows it for a leak whose creation was not recorded. */
 export interface WatchPlace {
   /** `file:line:column`, or the file of a test. */
   readonly site: string
-  /** The test, where the watch is that of a test runner. */
+  /** The test, if a test runner began the watch. */
   readonly test: string | undefined
 }
 

@@ -10,7 +10,7 @@ import { sampleRecord, unaborted } from './sample-records.ts'
 
 const ANY_FAILURE: readonly LockFailure[] = ['unreachable', 'unknown-outcome']
 
-/** How requests of a lock end before they are answered. */
+/** Requirements for requests that are aborted before their answer. */
 export const cancellationCases: readonly LockRequirement[] = [
   {
     name: 'refuses a request whose signal is aborted, and writes nothing',
@@ -129,7 +129,7 @@ function failureOf(error: unknown): LockFailure {
   return error.failure
 }
 
-/** A lock in memory is done before anybody can abort it. */
+/** A lock in memory settles before an abort can take effect. */
 async function isSettledSoon(request: Promise<unknown>): Promise<boolean> {
   const settled = request.then(
     () => true,

@@ -18,7 +18,7 @@ const OPTION_NAMES = [
 ] as const satisfies (keyof LockConformanceOptions)[]
 
 /**
- * Returns everything that the contract of `Lock` requires, as cases that any test runner can run, each on a lease of its own.
+ * Returns the requirements of the `Lock` contract as test cases for any test runner. Each case uses its own lease.
  *
  * @example
  * ```ts

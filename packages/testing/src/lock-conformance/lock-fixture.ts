@@ -8,11 +8,11 @@ export interface LockFixture extends AsyncDisposable {
   deleteLease(): Promise<void>
 }
 
-/** Means to see whether writes keep what other clients have put on a lease. */
+/** Checks that writes keep the data that other clients put on a lease. */
 interface ForeignData<Fixture extends LockFixture> {
   /** Puts labels, annotations or fields on the stored lease that no lock writes. */
   put(fixture: Fixture): Promise<void>
-  /** Returns what is left of them, in a form that can be compared. */
+  /** Returns the data that is still there, in a form that can be compared. */
   read(fixture: Fixture): Promise<unknown>
 }
 
@@ -20,36 +20,36 @@ interface ForeignData<Fixture extends LockFixture> {
 export interface LockModule {
   /** The URL of a module that exports `openLock(argument)`, which returns the lock or a promise of it. */
   readonly module: string | URL
-  /** Handed to `openLock()`, by way of JSON: which lease, and where. */
+  /** The argument of `openLock()`, serialized as JSON: which lease, and where. */
   readonly argument?: unknown
   /** Options of Node for that process. @default those of this process */
   readonly execArgv?: readonly string[]
 }
 
-/** How to keep the locks of a fixture from their store for a while. */
+/** Disconnects the locks of a fixture from their store for some time. */
 export interface LockOutage<Fixture extends LockFixture> {
-  /** From its end on no lock reaches the store, and what is connected is cut off. */
+  /** When this resolves, no lock can reach the store and open connections are cut. */
   begin(fixture: Fixture): Promise<void>
-  /** From its end on locks reach the store again. */
+  /** When this resolves, locks can reach the store again. */
   end(fixture: Fixture): Promise<void>
 }
 
-/** How the suite gets at the locks it is about. */
+/** How the suite reaches the locks under test. */
 export interface LockConformanceOptions<Fixture extends LockFixture = LockFixture> {
   readonly createFixture: () => Fixture | Promise<Fixture>
-  /** Leave out where nobody but a lock can put anything on a lease; the case about it is left out then. */
+  /** Omit this if only locks can write to a lease. The suite then skips the case. */
   readonly foreignData?: ForeignData<Fixture>
   /**
-   * How to open the lease of a fixture in another process. `none` says that the lock is for the candidates of one process: then
-   * nothing is checked between processes, and a lock that excludes within one process only passes.
+   * How to open the lease of a fixture in another process. `none` means that all candidates are in one process. The suite then checks
+   * nothing between processes, so a lock that only excludes within one process passes.
    */
   readonly otherProcess: 'none' | ((fixture: Fixture) => LockModule)
   /**
-   * How to keep locks from their store. `none` says that there is no way between them that could break: then nobody checks that a
-   * watch says `down`, and that an abort ends a request which gets no answer.
+   * How to disconnect locks from their store. `none` means that this connection cannot fail. The suite then does not check that a
+   * watch reports `down`, or that an abort ends a request without an answer.
    */
   readonly outage: 'none' | LockOutage<Fixture>
-  /** How long the suite waits for writes that must not land any more, in milliseconds. @default 1000 */
+  /** How long the suite waits for late writes, which must not land, in milliseconds. @default 1000 */
   readonly lateMs?: number
   /** How long the suite waits for a change to be reported, in milliseconds. @default 10000 */
   readonly patienceMs?: number
@@ -57,19 +57,19 @@ export interface LockConformanceOptions<Fixture extends LockFixture = LockFixtur
 
 /** One requirement. */
 export interface LockConformanceCase {
-  /** A sentence that says what a lock does. */
+  /** The requirement, as a sentence about the lock. */
   readonly name: string
-  /** Rejects when the lock does not. */
+  /** Rejects if the lock does not meet the requirement. */
   readonly run: () => Promise<void>
 }
 
-/** A requirement of which the fixture and the patience are not known yet. */
+/** A requirement before its fixture and its time limits are known. */
 export interface LockRequirement<Fixture extends LockFixture = LockFixture> {
   readonly name: string
   readonly check: (fixture: Fixture, context: CaseContext) => Promise<void>
 }
 
-/** What a requirement is checked with besides the fixture. */
+/** The time limits of a check. */
 interface CaseContext {
   readonly patienceMs: number
   readonly lateMs: number

@@ -3,9 +3,9 @@ import { textOf } from '@tenure/core/internal'
 import type { Answer, Contest, ProcessRequest, StoredLease, Win } from './lock-process.ts'
 import { sampleRecord, unaborted } from './sample-records.ts'
 
-// A lock in a process of its own: opens the one that the module of the user makes, and does what the suite asks for.
+// Opens the lock of the user's module in its own process and performs the requests of the suite.
 
-/** A lock that does not know whether it has won does not say that it has. */
+/** A write with an unknown outcome does not count as won. */
 const NOT_WON: ReadonlySet<LockFailure> = new Set(['conflict', 'unknown-outcome'])
 
 interface LockModule {
@@ -57,7 +57,7 @@ function stored(snapshot: LockSnapshot): StoredLease {
   return { kind, version, record: snapshot.kind === 'present' ? snapshot.record : undefined }
 }
 
-/** Writes on whatever is there, again and again, and says which versions it has won. */
+/** Updates the current lease repeatedly and returns the versions that it won. */
 async function contend({ identity, forMs }: Contest): Promise<readonly Win[]> {
   const wins: Win[] = []
   const end = performance.now() + forMs

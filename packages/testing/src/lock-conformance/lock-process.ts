@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { LeaseRecord } from '@tenure/core'
 import type { LockModule } from './lock-fixture.ts'
 
-/** A version of the lease that a process has won: what it was based on, and what it became. */
+/** A version of the lease that a process wrote: the base version and the new version. */
 export interface Win {
   readonly base: bigint
   readonly version: bigint
@@ -18,7 +18,7 @@ export interface StoredLease {
   readonly record: LeaseRecord | undefined
 }
 
-/** To write on whatever is there, for as long as this takes. */
+/** Asks a process to update the current lease repeatedly for this long. */
 export interface Contest {
   readonly kind: 'contend'
   readonly identity: string
@@ -31,13 +31,13 @@ type Request =
   | { readonly kind: 'update'; readonly base: bigint; readonly record: LeaseRecord }
   | Contest
 
-/** What the process is asked for. */
+/** A request to the process. */
 export interface ProcessRequest {
   readonly id: number
   readonly request: Request
 }
 
-/** What it says. */
+/** A message from the process. */
 export type Answer =
   | { readonly kind: 'ready' }
   | { readonly kind: 'done'; readonly id: number; readonly result: unknown }
@@ -94,7 +94,7 @@ export class LockProcess implements AsyncDisposable {
     return this.#ask<readonly Win[]>({ kind: 'contend', identity, forMs })
   }
 
-  /** Ends the process in the middle of whatever it does. */
+  /** Kills the process at once, even in the middle of a write. */
   async kill(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     const exited = once(this.#child, 'exit')

@@ -6,7 +6,7 @@ import { sampleRecord, unaborted } from './sample-records.ts'
 
 const CONTENDERS = ['replica-a', 'replica-b', 'replica-c', 'replica-d', 'replica-e']
 
-/** What single requests of a lock do. */
+/** Requirements for single requests. */
 export const requestCases: readonly LockRequirement[] = [
   {
     name: 'reads a lease that does not exist as absent',
@@ -154,7 +154,7 @@ export const requestCases: readonly LockRequirement[] = [
   },
 ]
 
-/** Asserts that the lease is stored exactly so. */
+/** Asserts that exactly this lease is stored. */
 export async function assertStored(lock: Lock, expected: PresentLease): Promise<void> {
   const stored = await lock.get(unaborted())
   assert.equal(stored.kind, 'present')

@@ -4,7 +4,7 @@ import type { LockRequirement } from './lock-fixture.ts'
 import { sampleRecord, unaborted } from './sample-records.ts'
 import { WatchRecorder } from './watch-recorder.ts'
 
-/** What a watch reports. */
+/** Requirements for watches. */
 export const watchCases: readonly LockRequirement[] = [
   {
     name: 'reports an absent lease at the start of a watch',
@@ -40,7 +40,7 @@ export const watchCases: readonly LockRequirement[] = [
       await watch.until('the deletion is reported', () => watch.last?.kind === 'absent')
       const [start, ...changes] = watch.snapshots
       assert.equal(start?.kind, 'absent')
-      // A lock that is made of several may also show what is between two writes.
+      // A lock that combines several locks may also report intermediate states.
       const expected = [`present@${created.version}`, `present@${updated.version}`, 'absent']
       const seen = changes.map(describe).filter((change) => expected.includes(change))
       assert.deepEqual([...new Set(seen)], expected)

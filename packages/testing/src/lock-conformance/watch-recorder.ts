@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import type { Lock, LockSnapshot, LockWatch } from '@tenure/core'
 
-/** What a watch reported. */
+/** One report of a watch. */
 export type WatchReport =
   | { readonly kind: 'changed'; readonly snapshot: LockSnapshot }
   | { readonly kind: 'up' }
   | { readonly kind: 'down'; readonly cause: Error }
 
-/** Writes down what a watch reports and waits for reports. */
+/** Records the reports of a watch and waits for expected reports. */
 export class WatchRecorder implements AsyncDisposable {
   readonly reports: WatchReport[] = []
   readonly #patienceMs: number
@@ -44,7 +44,7 @@ export class WatchRecorder implements AsyncDisposable {
     })
   }
 
-  /** Waits until the condition holds. @throws Error that says what was waited for when it does not in time */
+  /** Waits until the condition holds. @throws Error that names the condition after the time limit */
   async until(what: string, condition: () => boolean): Promise<void> {
     if (condition()) return
     await new Promise<void>((resolve, reject) => {

@@ -8,10 +8,10 @@ interface PendingCall {
   readonly callback: () => void
 }
 
-/** A timer that sets itself again for the same moment would otherwise never let time pass. */
+/** Detects a timer that sets itself again for the same moment, which would stop time. */
 const MAX_CALLS_AT_ONE_MOMENT = 10_000
 
-/** The true time that several clocks share, in milliseconds, with the calls that wait for it. */
+/** The true time that several clocks share, in milliseconds, with the pending calls. */
 export class Timeline {
   #now = 0
   #order = 0
@@ -22,12 +22,12 @@ export class Timeline {
     return this.#now
   }
 
-  /** How many calls of `owner` wait. */
+  /** The number of pending calls of `owner`. */
   countOf(owner: object): number {
     return [...this.#pending].filter((call) => call.owner === owner).length
   }
 
-  /** Calls `callback` when true time reaches `dueAt`, or at the next advance when that has passed. */
+  /** Calls `callback` when true time reaches `dueAt`, or at the next advance if that time has passed. */
   schedule(owner: object, dueAt: number, callback: () => void): Timer {
     const call: PendingCall = { dueAt: Math.max(dueAt, this.#now), order: this.#order++, owner, callback }
     this.#pending.add(call)
@@ -50,12 +50,12 @@ export class Timeline {
     this.#now = target
   }
 
-  /** Lets `ms` pass at once: nothing is called until the next advance, as when the event loop is blocked. */
+  /** Lets `ms` pass in one step, like a blocked event loop. No call is made until the next advance. */
   stall(ms: number): void {
     this.#now += ms
   }
 
-  /** Lets `ms` pass at once, in which the calls of `owner` come no nearer. */
+  /** Lets `ms` pass in one step and delays the calls of `owner` by `ms`. */
   standStill(owner: object, ms: number): void {
     for (const call of this.#pending) if (call.owner === owner) call.dueAt += ms
     this.#now += ms

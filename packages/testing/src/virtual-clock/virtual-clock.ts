@@ -6,24 +6,24 @@ import { Timeline } from './timeline.ts'
 
 /** Options of a {@link VirtualClock}. */
 export interface VirtualClockOptions {
-  /** What `now()` shows at first, in milliseconds. @default 0 */
+  /** The initial value of `now()`, in milliseconds. @default 0 */
   readonly now?: number
-  /** What `wallTime()` shows at first, in milliseconds since the Unix epoch. @default 2026-01-01T00:00:00Z */
+  /** The initial value of `wallTime()`, in milliseconds since the Unix epoch. @default 2026-01-01T00:00:00Z */
   readonly wallTime?: number
-  /** Milliseconds that the clock counts in one true millisecond: 1.05 is a clock that is five per cent fast. @default 1 */
+  /** The speed of the clock relative to true time. 1.05 is five per cent fast. @default 1 */
   readonly rate?: number
 }
 
-/** How late the system clock may notice a suspension. */
+/** The delay after which the system clock detects a suspension, at most. */
 const SUSPENSION_CHECK_MS = 100
 
 const OPTION_NAMES = ['now', 'wallTime', 'rate'] as const satisfies (keyof VirtualClockOptions)[]
 
 /**
- * A clock whose time passes only when a test says so.
+ * A clock that moves only when a test advances it.
  *
- * 1. Timers fire in the order in which they are due, equal ones in the order in which they were set.
- * 2. After each timer, every promise continuation that can run does run before the next timer fires.
+ * 1. Timers fire in the order of their due times. Timers with equal due times fire in the order in which they were set.
+ * 2. All pending promise continuations run after each timer and before the next one.
  * 3. No real time is involved: two runs of the same test do the same things in the same order.
  */
 export class VirtualClock implements Clock {
@@ -71,14 +71,14 @@ export class VirtualClock implements Clock {
     return this.#timeline.advance(ms)
   }
 
-  /** Lets `ms` of true time pass at once: no timer fires until the next `advance()`, as when the event loop is blocked. */
+  /** Lets `ms` of true time pass in one step, like a blocked event loop. No timer fires until the next `advance()`. */
   stall(ms: number): void {
     this.#timeline.stall(ms)
   }
 
   /**
-   * Lets `ms` of true time pass in which the machine is suspended: `now()` and the wall clock go on, timers do not, and what watches
-   * for suspensions hears of it 100 ms later, as on Linux.
+   * Suspends the machine for `ms` of true time. `now()` and the wall clock continue, timers do not. Listeners of
+   * `watchSuspension()` are called 100 ms later, as on Linux.
    */
   suspend(ms: number): void {
     this.#timeline.standStill(this, ms)
@@ -87,7 +87,7 @@ export class VirtualClock implements Clock {
     })
   }
 
-  /** Lets every promise continuation run that can run; no time passes and no timer fires. */
+  /** Runs all pending promise continuations. No time passes and no timer fires. */
   runAllMicrotasks(): Promise<void> {
     return settleMicrotasks()
   }
@@ -97,7 +97,7 @@ export class VirtualClock implements Clock {
     this.#wallTimeAtStart += ms
   }
 
-  /** Another clock in the same true time, with its own rate and its own idea of what time it is. */
+  /** Creates another clock that shares the true time and has its own rate and its own readings. */
   createPeer(options: VirtualClockOptions = {}): VirtualClock {
     const peer = new VirtualClock(options)
     peer.#timeline = this.#timeline
@@ -109,7 +109,7 @@ export class VirtualClock implements Clock {
     return (this.#timeline.now - this.#startedAt) * this.#rate
   }
 
-  /** The first true time at which `now()` shows `time`, or a hair later where numbers are too coarse: never earlier. */
+  /** The first true time at which `now()` returns at least `time`. Rounding errors make it later, never earlier. */
   #trueTimeOf(time: number): number {
     const elapsedMs = time - this.#nowAtStart
     let trueTime = this.#startedAt + elapsedMs / this.#rate

@@ -110,7 +110,7 @@ describe('objects of a term', () => {
     expect(kept).toHaveLength(2)
   })
 
-  it('are seen where the manager was made before anybody watched', async () => {
+  it('are seen if the manager was created before the watch', async () => {
     const kept: Controller[] = []
     const store = new MemoryLeaseStore()
     const manager = new Manager({ identity: 'a', lease: { name: 'early' }, createLock: ({ name }) => store.lock(name) })
@@ -138,7 +138,7 @@ describe('objects of a term', () => {
     await watch.assertNone()
   })
 
-  it('do not count when the caller asks to ignore them', async () => {
+  it('do not count with `retained: false`', async () => {
     const kept: Term[] = []
     await expectNoLeaks(() => new Gardener((term) => kept.push(term)), { terms: 2, retained: false })
     expect(kept).toHaveLength(2)
@@ -172,7 +172,7 @@ describe('the terms that are driven', () => {
     expect(cause).toBeInstanceOf(Error)
   })
 
-  it('hand on why the manager failed', async () => {
+  it('report why the manager failed', async () => {
     const broken = (kit: LeakTestKit) =>
       new Manager(kit).use({ name: 'broken', start: () => Promise.reject(new Error('no port')) })
     await expect(expectNoLeaks(broken, QUICK)).rejects.toThrow('no port')

@@ -8,7 +8,7 @@ const IN_WATCH = /^packages\/testing\/test\/leaks\/planted-leaks\.test\.ts:\d+:\
 
 /** Kinds without a plant, and where they are tested. */
 const NOT_PLANTED: Partial<Record<LeakKind, string>> = {
-  'kept-object': 'a watch reports it after a call: see `expectCollected()` in watching.test.ts',
+  'kept-object': 'tested with `expectCollected()` in watching.test.ts',
 }
 
 /** Long enough to see that something stays; what goes by itself goes sooner. */

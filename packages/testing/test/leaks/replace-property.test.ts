@@ -21,13 +21,13 @@ describe('a replaced function', () => {
     expect(counter.add(1)).toBe(1)
   })
 
-  it('leaves the very descriptor behind that was there', () => {
+  it('restores the original descriptor', () => {
     const before = Object.getOwnPropertyDescriptor(Counter.prototype, 'add')
     replaceProperty(Counter.prototype, 'add', doubling)()
     expect(Object.getOwnPropertyDescriptor(Counter.prototype, 'add')).toEqual(before)
   })
 
-  it('leaves no property behind where it was inherited', () => {
+  it('removes the property if it was inherited', () => {
     const counter = new Counter()
     const undo = replaceProperty(counter, 'add', doubling)
     expect(Object.hasOwn(counter, 'add')).toBe(true)
@@ -55,7 +55,7 @@ describe('a replaced function', () => {
     undo()
   })
 
-  it('does what the original does once that is undone, for somebody who has wrapped it and puts it back', () => {
+  it('calls the original after the undo, through a wrapper that other code restores', () => {
     const counter = new Counter()
     const undo = replaceProperty(Counter.prototype, 'add', doubling)
     const undoTheirs = replaceProperty(Counter.prototype, 'add', (original) => (by) => -original(by))

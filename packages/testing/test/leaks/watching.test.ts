@@ -114,7 +114,7 @@ describe('a watch', () => {
     expect(after).toEqual({ ...before, DEFAULT_MIN_VERSION: { ...before.DEFAULT_MIN_VERSION, value: 'TLSv1.3' } })
   })
 
-  it('adds no property for a setting that nobody makes', () => {
+  it('adds no property for a setting that is never assigned', () => {
     const leaks = watchForLeaks()
     expect(Reflect.get(process, 'noDeprecation')).toBeUndefined()
     leaks.end()
@@ -131,7 +131,7 @@ describe('a watch', () => {
     expect(addMethod()).toBe(original)
   })
 
-  it('leaves alone what somebody else has put in place since', () => {
+  it('keeps a replacement that other code installed since', () => {
     const leaks = watchForLeaks()
     const spy = vi.spyOn(EventTarget.prototype, 'addEventListener')
     leaks.end()
@@ -237,7 +237,7 @@ describe('a watch', () => {
     await leaks.assertNone()
   })
 
-  it('waits for what is on its way out', async () => {
+  it('waits for cleanup that is under way', async () => {
     const leaks = watchForLeaks()
     setTimeout(() => {}, 30)
     const start = performance.now()
@@ -281,7 +281,7 @@ describe('a watch', () => {
     expect(found.reduce((sum, { count }) => sum + count, 0)).toBe(left)
   })
 
-  it('tells which objects were to be collected and were not', async () => {
+  it('names the objects that should have been collected', async () => {
     const leaks = watchForLeaks({ graceMs: GRACE_MS })
     const cache = new Map<string, string>()
     leaks.expectCollected(cache, 'the cache of the janitor')

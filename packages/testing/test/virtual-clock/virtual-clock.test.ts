@@ -75,7 +75,7 @@ describe('VirtualClock', () => {
     expect(fired).toBe(false)
   })
 
-  test('a negative delay means as soon as time is advanced, even by nothing', async () => {
+  test('a timer with a negative delay fires at the next advance, even by 0 ms', async () => {
     const clock = new VirtualClock({ now: 50 })
     const seen: number[] = []
     clock.setTimer(-10, () => seen.push(clock.now()))
@@ -85,7 +85,7 @@ describe('VirtualClock', () => {
     expect(seen).toEqual([50])
   })
 
-  test('a timer that rearms itself for the same moment without end is an error and not a hang', async () => {
+  test('a timer that always rearms itself for the same moment is an error, not a hang', async () => {
     const clock = new VirtualClock()
     const rearm = () => void clock.setTimer(0, rearm)
     rearm()

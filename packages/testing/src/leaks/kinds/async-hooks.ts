@@ -4,7 +4,7 @@ import { replaceProperty, undoAll } from '../replace-property.ts'
 import type { Tracker } from '../tracker.ts'
 import { isUnobserved } from '../unobserved.ts'
 
-/** Async hooks that are enabled: each of them slows down every promise of the process for as long as it is. */
+/** Enabled async hooks. Each one slows down every promise of the process. */
 export const trackAsyncHooks: Tracker = ({ ledger }) => {
   const prototype = Object.getPrototypeOf(createHook({})) as AsyncHook
   const enabled = new Map<AsyncHook, Entry>()

@@ -35,8 +35,8 @@ const IGNORED: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Everything that Node keeps a record of by itself: timers, sockets, servers, watchers, processes, threads, requests. Sees also what
- * was imported before anybody watched, and what has been unref'd.
+ * Everything that Node tracks with async hooks: timers, sockets, servers, watchers, processes, threads, requests. Includes calls of
+ * functions that were imported before the watch, and handles that were unref'd.
  */
 export const trackAsyncResources: Tracker = (context) => {
   const { ledger } = context
@@ -90,7 +90,7 @@ function handleOf(resource: object): object {
   return typeof handle === 'object' && handle !== null ? handle : resource
 }
 
-/** An accepted connection belongs to the creator of the server. The stack is empty. */
+/** An accepted connection has no user code on the stack. It belongs to the creator of the server. */
 function originOf(type: string, parent: Entry | undefined): Origin {
   const origin = currentOrigin()
   const isAccepted = type === 'TCPWRAP' || type === 'PIPEWRAP'

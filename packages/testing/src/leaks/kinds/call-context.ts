@@ -7,7 +7,7 @@ import type { Tracker } from '../tracker.ts'
 
 type Call = (this: unknown, ...args: unknown[]) => unknown
 
-/** Calls that open something later, when the stack no longer shows who made them: they carry their place along. */
+/** Calls that open something later, when the stack no longer shows the caller. Their place is carried along. */
 export const trackCallContext: Tracker = () =>
   undoAll([
     carryPlace(globalThis, 'fetch'),

@@ -17,8 +17,8 @@ type Call = (this: unknown, ...args: unknown[]) => unknown
 let marks = 0
 
 /**
- * Processes that children have started and that outlive them: children of a child that was ended, and what a shell left in the
- * background. With any later parent, they keep the environment of the child. Seen where the system shows it (Linux).
+ * Processes that outlive the child that started them: children of a killed child, and background jobs of a shell. They are found by
+ * the environment that they inherited, even if their parent has changed. Linux only.
  */
 export const trackDescendants: Tracker = ({ ledger }) =>
   undoAll([
@@ -113,7 +113,7 @@ function processes(): readonly number[] {
   }
 }
 
-/** None of a process that is gone or of somebody else. */
+/** Returns no mark for a process that is gone or belongs to another user. */
 function marksOf(pid: number): readonly string[] {
   try {
     const environment = readFileSync(`/proc/${pid}/environ`, 'latin1')

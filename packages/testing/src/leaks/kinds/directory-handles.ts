@@ -11,7 +11,7 @@ type Method = (this: unknown, ...args: unknown[]) => unknown
 /**
  * Directories opened with `opendir()`, until they are closed or read to the end.
  *
- * They are held strongly until then: Node closes a handle that is garbage, which hides the leak.
+ * They are held strongly until then. Node would otherwise close a garbage handle and hide the leak.
  */
 export const trackDirectoryHandles: Tracker = ({ ledger }) => {
   const closed = new WeakSet<object>()

@@ -43,7 +43,7 @@ function noteBirthsOf(
   )
 }
 
-/** A signal made by `AbortSignal.any()` is kept alive by the signals that it follows as soon as somebody listens to it. */
+/** A signal made by `AbortSignal.any()` is kept alive by the signals that it follows as soon as it has a listener. */
 function noteDerivedSignals({ births }: TrackerContext): Undo {
   const undoAny = replaceProperty(AbortSignal, 'any', (original) => (signals) => {
     const sources = [...signals]
@@ -60,8 +60,8 @@ function noteDerivedSignals({ births }: TrackerContext): Undo {
 }
 
 /**
- * An error holds the receivers of all calls on its stack until somebody reads that, and Node keeps the reason of the last signal
- * that ended a listener. A Term that is reachable through nothing else is not for the user to let go of.
+ * An error holds the receivers of all calls on its stack until its `stack` is read. Node keeps the reason of the last signal that
+ * removed a listener. The user cannot release a Term that is only reachable through that reason.
  */
 function formatReasons(): Undo {
   return replaceProperty(

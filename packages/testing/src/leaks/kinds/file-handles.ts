@@ -9,7 +9,7 @@ import { unobserved } from '../unobserved.ts'
 /**
  * FileHandles of `fs.promises.open()`, until they are closed.
  *
- * They are held strongly until then: Node closes a handle that is garbage, which hides the leak, and warns or throws later on.
+ * They are held strongly until then. Node would otherwise close a garbage handle, hide the leak, and warn or throw later.
  */
 export const trackFileHandles: Tracker = ({ ledger }) =>
   replaceProperty(fsPromises, 'open', (original) => async (...args) => {

@@ -35,7 +35,7 @@ interface Maker {
 /**
  * Files and folders that were made in the folder for temporary files or in the working directory, until they are gone.
  *
- * What is in a folder that was made as well goes with it. A file of the lease itself is meant to stay.
+ * The contents of a new folder are part of that folder. Files of the lease itself are meant to stay.
  */
 export const trackFilesOnDisk: Tracker = ({ ledger }) => {
   const made = new Set<string>()

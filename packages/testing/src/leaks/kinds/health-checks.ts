@@ -3,7 +3,7 @@ import { replaceProperty, type Undo, undoAll } from '../replace-property.ts'
 import type { Tracker, TrackerContext } from '../tracker.ts'
 import { noteFirstSight, trackRegistration } from './registrations.ts'
 
-/** Health checks in registries, and registries in probes, that were not taken out again. */
+/** Health checks in registries, and registries in probes, that were not removed. */
 export const trackHealthChecks: Tracker = (context) => undoAll([watchRegister(context), watchAdd(context)])
 
 function watchRegister(context: TrackerContext): Undo {

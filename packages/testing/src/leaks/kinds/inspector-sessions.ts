@@ -3,7 +3,7 @@ import { isUnobserved } from '../unobserved.ts'
 import { replaceProperty, undoAll } from '../replace-property.ts'
 import type { Tracker } from '../tracker.ts'
 
-/** Sessions of the inspector that are connected, with whatever they have switched on, and its port. */
+/** Connected inspector sessions, with everything that they enabled, and the port of the inspector. */
 export const trackInspectorSessions: Tracker = ({ ledger }) => {
   const connected = new WeakSet<Session>()
   const undoConnect = replaceProperty(

@@ -7,7 +7,7 @@ import { isUnobserved } from '../unobserved.ts'
 
 type SetMax = (count?: number, ...targets: object[]) => void
 
-/** Limits of listeners that were changed on what outlives those who changed them, `process` among them. */
+/** Listener limits that were changed on targets that outlive the change, such as `process`. */
 export const trackMaxListeners: Tracker = (context) => {
   const changed = new WeakMap<object, { readonly before: number; entry: Entry | undefined }>()
   const note = (target: object, set: () => void) => {
@@ -46,7 +46,7 @@ export const trackMaxListeners: Tracker = (context) => {
   ])
 }
 
-/** Apart from the above, whose closures hold the target. */
+/** A separate function, so that its closures do not hold the target. */
 function enter({ ledger, births }: TrackerContext, ref: WeakRef<object>, before: number): Entry {
   return ledger.add({
     isAlive() {

@@ -47,7 +47,7 @@ export function isConnection(type: string): boolean {
   return type === 'TCPWRAP' || type === 'PIPEWRAP' || type === 'TLSWRAP'
 }
 
-/** Pools let the process end while nobody uses a connection: an idle one is unref'd. */
+/** Pools let the process end while a connection is unused: idle connections are unref'd. */
 export function isIdleInSharedPool({ resource, trace }: ResourceFacts, pools: Pools, since: number): boolean {
   if (!isPooled(trace)) return false
   const owner = ownerOf(resource)

@@ -1,8 +1,8 @@
 import type { Tracker } from '../tracker.ts'
 
 /**
- * Who has added a global. A new property of `globalThis` is looked for along its prototypes first, and there a proxy sees the
- * assignment. A global that exists already, or is defined with `Object.defineProperty()`, does not come by.
+ * Records where a global was added. An assignment of a new property searches the prototypes of `globalThis` first, and a proxy there
+ * observes it. It does not observe existing globals or `Object.defineProperty()`.
  */
 export const trackNewGlobals: Tracker = ({ ledger }) => {
   const parent = Object.getPrototypeOf(globalThis) as object | null

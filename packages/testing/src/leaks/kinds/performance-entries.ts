@@ -4,7 +4,7 @@ import type { Tracker } from '../tracker.ts'
 
 type Make = (this: unknown, name: string, ...rest: unknown[]) => PerformanceEntry
 
-/** Marks and measures, which the timeline of the process keeps until somebody clears them. */
+/** Marks and measures. The timeline of the process keeps them until they are cleared. */
 export const trackPerformanceEntries: Tracker = ({ ledger }) => {
   const prototype = Object.getPrototypeOf(performance) as Record<'mark' | 'measure', Make>
   return undoAll(

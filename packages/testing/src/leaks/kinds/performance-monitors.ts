@@ -10,7 +10,7 @@ type Histogram = ReturnType<typeof monitorEventLoopDelay>
 /** To make a histogram takes longer than all the rest. */
 let histogram: Histogram | undefined
 
-/** PerformanceObservers and event loop delay monitors that have been switched on and not off again. */
+/** PerformanceObservers and event loop delay monitors that are still on. */
 export const trackPerformanceMonitors: Tracker = ({ ledger }) => {
   histogram ??= Object.getPrototypeOf(monitorEventLoopDelay()) as Histogram
   return undoAll([

@@ -8,7 +8,7 @@ import { watchAssignments } from '../watch-assignments.ts'
 
 type Call = (this: unknown, ...args: unknown[]) => unknown
 
-/** Who has changed what exists once in a process, where that takes a call or an assignment that can be seen. */
+/** Records the origin of changes to process state, if the call or assignment can be observed. */
 export const trackProcessSetters: Tracker = ({ ledger }) =>
   undoAll([
     ...PROCESS_SETTINGS.flatMap(({ name, calls = [], property }) => [
@@ -51,7 +51,7 @@ function noteAssignments(ledger: Ledger, [owner, key]: readonly [object, string]
   })
 }
 
-/** The same object, but it notes who changes it. Code that has taken the original before goes on with that. */
+/** The same object, but it records its changes. Code that copied the original earlier continues to use it. */
 function noting<T extends object>(ledger: Ledger, original: T, stateOf: (name: string) => string): T {
   const note = (name: string | symbol) => ledger.noteSetter(stateOf(String(name)))
   return new Proxy(original, {

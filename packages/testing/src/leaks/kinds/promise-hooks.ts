@@ -6,7 +6,7 @@ import type { Tracker } from '../tracker.ts'
 
 type Install = (...args: unknown[]) => () => unknown
 
-/** Hooks of V8 that are called for every promise of the process, until the function that installing them has returned is called. */
+/** Hooks of V8 for every promise of the process. The function that their installation returns removes them. */
 export const trackPromiseHooks: Tracker = ({ ledger }) => {
   const holder = promiseHooks as unknown as Record<string, Install>
   return undoAll(

@@ -10,7 +10,7 @@ export interface ResourceFacts {
   readonly trace: Trace
 }
 
-/** What is made of a resource: `nothing` where nobody could have to clean it up, undefined where it is of another sort. */
+/** The classification of a resource: `nothing` if it needs no cleanup, undefined if it is of another sort. */
 export type Described = Description | 'nothing' | undefined
 
 /** The modules of Node between the user and the creation, innermost first: `node:net`, `node:internal/child_process`. */

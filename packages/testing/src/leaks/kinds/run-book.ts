@@ -101,7 +101,7 @@ export class RunBook {
     this.#ledger.add({ retained: ref, isAlive: () => ref.deref() !== undefined, describe }, { origin, trace })
   }
 
-  /** An object that several runs have in a field is not theirs: it was handed to them. */
+  /** An object in a field of several runs was passed to them and does not belong to any of them. */
   #watchOwned(object: object, run: Run, detail: string): void {
     const sightings = this.#ownedSightings.get(object) ?? new Set<number>()
     this.#ownedSightings.set(object, sightings)

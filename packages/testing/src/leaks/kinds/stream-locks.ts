@@ -25,33 +25,41 @@ export const trackStreamLocks: Tracker = ({ ledger }) => {
     holder.closed.then(over, over)
   }
   return undoAll([
-    replaceProperty(
-      ReadableStream.prototype as unknown as Record<'getReader', (...args: unknown[]) => Holder>,
-      'getReader',
-      (original) =>
-        function getReader(this: ReadableStream, ...args) {
-          const reader = original.apply(this, args)
-          enter(reader, 'a reader')
-          return reader
-        },
-    ),
-    replaceProperty(
-      WritableStream.prototype as unknown as Record<'getWriter', () => Holder>,
-      'getWriter',
-      (original) =>
-        function getWriter(this: WritableStream) {
-          const writer = original.call(this)
-          enter(writer, 'a writer')
-          return writer
-        },
-    ),
+    watchReaders((reader) => enter(reader, 'a reader')),
+    watchWriters((writer) => enter(writer, 'a writer')),
     ...[ReadableStreamDefaultReader, ReadableStreamBYOBReader, WritableStreamDefaultWriter].map((type) =>
       watchRelease(type.prototype, release),
     ),
   ])
 }
 
-/** Apart from the above, whose closures hold the stream. */
+function watchReaders(enter: (reader: Holder) => void): Undo {
+  return replaceProperty(
+    ReadableStream.prototype as unknown as Record<'getReader', (...args: unknown[]) => Holder>,
+    'getReader',
+    (original) =>
+      function getReader(this: ReadableStream, ...args) {
+        const reader = original.apply(this, args)
+        enter(reader)
+        return reader
+      },
+  )
+}
+
+function watchWriters(enter: (writer: Holder) => void): Undo {
+  return replaceProperty(
+    WritableStream.prototype as unknown as Record<'getWriter', () => Holder>,
+    'getWriter',
+    (original) =>
+      function getWriter(this: WritableStream) {
+        const writer = original.call(this)
+        enter(writer)
+        return writer
+      },
+  )
+}
+
+/** A separate function, so that its closures do not hold the stream. */
 function addLock(ledger: Ledger, holder: WeakRef<Holder>, detail: string): Entry {
   return ledger.add({
     retained: holder,

@@ -9,8 +9,8 @@ import { RunBook } from './run-book.ts'
 import { WatchedRuns } from './watched-runs.ts'
 
 /**
- * Terms as Tenure runs them: gives everything that a task creates its controller, term and task, and follows tasks, Terms and
- * Controllers until they are gone.
+ * Attributes everything that a task creates to its controller, term and task. Tracks tasks, Terms and Controllers until they are
+ * gone.
  */
 export const trackTerms: Tracker = ({ ledger }) => {
   const book = new RunBook(ledger)

@@ -1,7 +1,7 @@
 import type { LeakKind } from '../leak-kind.ts'
 import { type Described, isRefOf, nodeModulesOf, type ResourceFacts } from './resource-facts.ts'
 
-/** Through these the caller sets a timer. Any other module of Node that sets one cleans it up itself. */
+/** Modules that set timers for their callers. Other modules of Node clean up their own timers. */
 const PUBLIC = new Set(['node:timers/promises', 'node:internal/abort_controller'])
 const PLUMBING = new Set([
   '',

@@ -14,7 +14,7 @@ import { isUnobserved } from '../unobserved.ts'
 
 type Call = (this: unknown, ...args: unknown[]) => unknown
 
-/** A setting of the process that nobody can read, or that is expensive to read: what is known of it are the calls. */
+/** A setting of the process that cannot be read, or is expensive to read. It is tracked by the calls that change it. */
 interface UnreadableSetting {
   readonly module: string
   readonly owner: object
@@ -147,7 +147,7 @@ function nameOfFlag(flag: string): string {
     .replace(/=.*/, '')
 }
 
-/** A flag without a value is taken back by its opposite; of one with a value nobody knows what it was. */
+/** The opposite flag undoes a flag without a value. The earlier value of any other flag is unknown. */
 function negationOf(flag: string): unknown {
   const name = nameOfFlag(flag)
   if (flag.includes('=')) return NEVER

@@ -8,9 +8,9 @@ interface Runnable {
 }
 
 /**
- * Shows the book each Term as it is handed to a controller: nobody else knows which signals belong to it.
+ * Records each Term when a controller receives it, because only the Term shows which signals belong to it.
  *
- * Holds no class: a class declared in a test holds all variables of the test.
+ * Holds no class: a class that a test declares holds all variables of the test.
  */
 export class WatchedRuns {
   readonly #book: RunBook

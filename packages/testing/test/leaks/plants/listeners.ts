@@ -1,7 +1,7 @@
 import { EventEmitter, on, once } from 'node:events'
 import type { Plant } from './plant.ts'
 
-/** Exists before the watch and stays. */
+/** Exists before every watch and never ends. */
 const bus = new EventEmitter()
 const target = new EventTarget()
 const root = new AbortController()

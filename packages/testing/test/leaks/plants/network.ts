@@ -43,7 +43,7 @@ async function prepareUnix(): Promise<() => unknown> {
   return () => close(unixEcho)
 }
 
-/** Exists before the watch: its creator shares it. */
+/** Exists before every watch, so it counts as shared. */
 const olderAgent = new http.Agent({ keepAlive: true })
 
 const url = () => `http://${HOST}:${portOf(web)}/`

@@ -6,7 +6,7 @@ export interface Plant {
   readonly name: string
   /** What the detector is to call it. */
   readonly kind: string
-  /** Why nobody can see where it was done. The report then names the watch or the test. */
+  /** Why the place is not visible. The report then names the watch or the test. */
   readonly unplaced?: string
   /** Whether the report shows where the assigned value was written, but not who assigned it. */
   readonly isAssigned?: boolean
