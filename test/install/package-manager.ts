@@ -65,7 +65,9 @@ export const yarnClassic: PackageManager = {
   async install(folder, wanted, tarballs) {
     const { base, held } = manifest(wanted, tarballs)
     await writeManifest(folder, { ...base, resolutions: held })
-    return run('npx', ['-y', 'yarn@1.22.22', 'install', '--prefer-offline', '--no-progress'], { cwd: folder })
+    // Its cache knows a tarball by name and version: one of an earlier run would be taken for that of today.
+    const cache = ['--cache-folder', join(folder, '.yarn-cache')]
+    return run('npx', ['-y', 'yarn@1.22.22', 'install', '--no-progress', ...cache], { cwd: folder })
   },
 }
 
