@@ -15,7 +15,7 @@ export interface StoredVersion {
 const VERSION_FILE = /^([1-9]\d{0,18})\.json$/
 const LEFTOVER_AFTER_MS = 60_000
 const TRIES_BEFORE_REST = 5
-const MOST_TRIES = 25
+const MAX_TRIES = 25
 /** Longer than the coarsest tick by which kernels set the time of a change. */
 const REST_MS = 30
 
@@ -44,8 +44,9 @@ export class LeaseDirectory {
   /** The versions that are still there, oldest first; the last one is the present state. Empty when there is no lease. */
   async read(): Promise<readonly StoredVersion[]> {
     try {
-      for (let tries = 0; tries < MOST_TRIES; tries++) {
-        const found = tries < TRIES_BEFORE_REST ? await this.#readOnce() : await this.#readAtRest()
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
+        // Under constant writes the directory never rests, and only this one succeeds.
+        const found = (await this.#readOnce()) ?? (tries < TRIES_BEFORE_REST ? undefined : await this.#readAtRest())
         if (found !== undefined) return found
       }
     } catch (error) {
