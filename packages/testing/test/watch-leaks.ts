@@ -12,7 +12,7 @@ const UNWATCHED = /[\\/]testing[\\/]test[\\/]leaks[\\/](?!replace-property)[\w-]
 const EXCEPTIONS: readonly (readonly [file: RegExp, kind: LeakKind])[] = [
   // Tasks that never end, and replicas that crash in the middle of theirs, on a virtual clock that stops.
   [/[\\/]core[\\/]test[\\/]drain[\\/]adversarial-drain\.test\.ts$/, 'task'],
-  [/[\\/]core[\\/]test[\\/]lock[\\/]multi[\\/]migration\.test\.ts$/, 'task'],
+  [/[\\/]kubernetes[\\/]test[\\/]multi-lock[\\/]migration\.test\.ts$/, 'task'],
   [/[\\/]simulator[\\/]test[\\/](?:oracles|simulate)\.test\.ts$/, 'task'],
   // The pools of client-node cannot be closed.
   [/[\\/]kubernetes[\\/]test[\\/]embedded-server\.test\.ts$/, 'keep-alive-socket'],

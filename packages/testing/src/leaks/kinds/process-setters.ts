@@ -39,10 +39,16 @@ function noteCalls(ledger: Ledger, owner: object, method: string, state: string)
     method,
     (original) =>
       function noted(...args) {
-        if (args.length > 0 || method.endsWith('able')) ledger.noteSetter(state)
+        if (isChange(method, args.length)) ledger.noteSetter(state)
         return original.apply(this, args)
       },
   )
+}
+
+/** Without arguments a setter reads. `events.setMaxListeners()` changes the default only if it gets no targets. */
+function isChange(method: string, count: number): boolean {
+  if (method === 'setMaxListeners') return count === 1
+  return count > 0 || method.endsWith('able')
 }
 
 function noteAssignments(ledger: Ledger, [owner, key]: readonly [object, string], state: string): Undo {

@@ -59,10 +59,10 @@ const leftPlants: readonly Plant[] = [
 
 const pipe = join(tmpdir(), `leaks-pipe-${process.pid}`)
 
-/** Reads what nobody has written yet. */
+/** Reads what nobody has written yet. Opened for both directions, the pipe does not wait for its other end. */
 function readPipe(): () => Promise<unknown> {
   const read = promisify(fs.readFile)(pipe)
-  return () => Promise.all([read, writeFile(pipe, 'done')])
+  return () => Promise.all([read, writeFile(pipe, 'done', { flag: fs.constants.O_RDWR })])
 }
 
 /** A pipe with a name: to open it waits for the other end. */
