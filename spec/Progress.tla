@@ -19,16 +19,19 @@ InitCalm ==
   /\ hist = <<HeldByDead>>
   /\ proc = [p \in Processes |-> Fresh(0, 1, HeldByDead)]
   /\ msg = [p \in Processes |-> [s \in Slots |-> NoWrite]]
-  /\ time = 0 /\ slow = {} /\ last = 0 /\ ordered = TRUE
+  /\ time = 0 /\ slow = {} /\ last = NoTerm /\ ordered = TRUE
   /\ idle = 0
 
 (* A leader renews when half of its validity is over. *)
 RenewInTime(p) == proc[p].valid = 1 /\ Renew(p)
 
+(* A store that went back refuses what is based on a version that it has forgotten. *)
+IsRefused(p, s) == msg[p][s] # NoWrite /\ msg[p][s].inc = NotItsOwn
+
 Urgent ==
   \E p \in Replicas :
     \/ Acquire(p) \/ RenewInTime(p)
-    \/ \E s \in Slots : TakeEffect(p, s)
+    \/ \E s \in Slots : TakeEffect(p, s) \/ (IsRefused(p, s) /\ Lose(p, s))
     \/ proc[p].view < Version /\ See(p, Version)
 
 NextCalm ==
@@ -37,6 +40,7 @@ NextCalm ==
      /\ Tick
      /\ idle' = IF \E p \in Replicas : Acts(p) THEN 0 ELSE Least({idle + 1, Bound + 1})
   \/ Edit /\ UNCHANGED idle
+  \/ ~ENABLED Urgent /\ Restore /\ UNCHANGED idle
 
 SpecCalm == InitCalm /\ [][NextCalm]_<<vars, idle>>
 

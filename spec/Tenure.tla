@@ -18,15 +18,19 @@ AnswerVersion(rec) ==
 Epoch(rec) ==
   IF "transitions as epoch" \in Wrong THEN rec.trans
   ELSE IF "answer's version as epoch" \in Wrong /\ rec.echo # 0 THEN AnswerVersion(rec)
-  ELSE rec.term
+  ELSE rec.epoch
 
 (* Process p goes on as `next`; a term may begin with that. *)
 Become(p, next) ==
   LET begins == p \in Replicas /\ next.tasks /\ ~proc[p].tasks
       epoch == Epoch(hist[next.view])
-  IN /\ proc' = [proc EXCEPT ![p] = next]
-     /\ last' = IF begins THEN epoch ELSE last
-     /\ ordered' = (ordered /\ (begins => epoch > last))
+      isOld == next.view < last.back
+      isForgotten == isOld /\ ~last.old
+      (* Nobody can count on from a term that it never saw, once the store has forgotten it. *)
+      isExcused == last.stale \/ isForgotten \/ (last.old /\ ~isOld /\ ~proc[p].knew)
+  IN /\ proc' = [proc EXCEPT ![p] = IF begins THEN [next EXCEPT !.old = isOld, !.known = epoch] ELSE next]
+     /\ last' = IF begins /\ ~isForgotten THEN [last EXCEPT !.epoch = epoch, !.old = isOld] ELSE last
+     /\ ordered' = (ordered /\ (begins => (epoch > last.epoch \/ isExcused)))
      /\ UNCHANGED <<hist, time, slow>>
 
 (* What p is once the lease is not its own any more. *)
@@ -53,9 +57,13 @@ Cut(p, rec) ==
   LET granted == rec.dur - (IF "clocks without a margin" \in Wrong THEN 0 ELSE MarginTicks)
   IN IF rec.dur < Seen(p).dur /\ granted < proc[p].valid THEN granted ELSE proc[p].valid
 
+(* An older version than the last one, or another record with the same version, shows that the store went back. *)
+IsBack(p, rec) == rec.num < Seen(p).num \/ (rec.num = Seen(p).num /\ ~SameFields(rec, Seen(p)))
+
 (* How long p waits for the record to change again, once it was seen. *)
 WaitFor(p, rec) ==
-  IF ~Changed(p, rec) THEN proc[p].wait
+  IF IsBack(p, rec) /\ "backup believed" \notin Wrong THEN Max(LeaseTicks, WaitOn(rec))
+  ELSE IF ~Changed(p, rec) THEN proc[p].wait
   ELSE IF "expiry from the send of a poll" \in Wrong THEN proc[p].poll
   ELSE IF p \in Replicas /\ IsEdited(p, rec) THEN Max(proc[p].wait, WaitOn(rec))
   ELSE WaitOn(rec)
@@ -80,7 +88,7 @@ AfterOwnWrite(p, m, version, left) ==
       isAcquire == rec.holder = Id(p) /\ rec.term = rec.stamp
   IN IF rec.holder # Id(p)
      THEN [seen EXCEPT !.mode = IF me.tasks THEN me.mode ELSE "follow", !.valid = IF me.tasks THEN @ ELSE 0,
-                       !.wait = WaitOn(rec)]
+                       !.wait = WaitFor(p, rec)]
      ELSE IF me.mode = "follow" /\ isAcquire
      THEN IF left = 0 THEN [seen EXCEPT !.hold = hold]
           ELSE [seen EXCEPT !.mode = IF hold = 0 THEN "lead" ELSE "reserve", !.tasks = (hold = 0),
@@ -89,14 +97,27 @@ AfterOwnWrite(p, m, version, left) ==
      THEN [seen EXCEPT !.valid = Max(@, left)]
      ELSE seen
 
-(* The writes of p that cannot take effect any more, or are known to have done so, are forgotten. *)
+(* The writes of p that cannot take effect any more, or are known to have done so, are forgotten. Those that a restored store may
+   still take are not p's own any more. *)
+NotItsOwn == 0 - 1
 Settle(p, version) == msg' = [msg EXCEPT ![p] = [s \in Slots |->
-  IF @[s] # NoWrite /\ @[s].base < version THEN NoWrite ELSE @[s]]]
+  IF @[s] = NoWrite \/ @[s].base >= version THEN @[s]
+  ELSE IF MayLand(@[s], hist[version].num) THEN [@[s] EXCEPT !.inc = NotItsOwn, !.left = 0]
+  ELSE NoWrite]]
+
+(* The greatest epoch that p knows of. The term of a record that was not there before began with its version at the latest. *)
+KnownAfter(p, rec) ==
+  IF IF rec.holder = Nobody THEN Seen(p).trans = rec.trans \/ "missed term forgotten" \in Wrong
+     ELSE Seen(p).holder = rec.holder /\ Seen(p).term = rec.term
+  THEN proc[p].known
+  ELSE Max(proc[p].known, EpochOf(rec))
+
+IsBy(p, rec) == rec.src # <<>> /\ rec.src[1] = p
 
 Landed(p, version) == {s \in Slots :
   LET m == msg[p][s]
   IN /\ m # NoWrite /\ m.inc = proc[p].inc
-     /\ m.rec.src[1] = p /\ WrittenAs(hist[version], m.rec)}
+     /\ IsBy(p, m.rec) /\ WrittenAs(hist[version], m.rec)}
 
 (* What p is after it saw that its own write s made this version, or that somebody has edited an annotation since. *)
 AfterLanded(p, s, version, left) ==
@@ -116,18 +137,22 @@ See(p, version) ==
   LET me == proc[p]
       rec == hist[version]
       holds == me.mode \in {"reserve", "lead", "drain", "empty"}
-      isSameTerm == rec.here /\ rec.holder = Id(p) /\ rec.term = Seen(p).term
+      (* Every fence that knows of a greater epoch refuses a term with this one. *)
+      isUseless == rec.least > Seen(p).epoch /\ me.mode \in {"reserve", "lead"}
+      isSameTerm == rec.here /\ rec.holder = Id(p) /\ rec.term = Seen(p).term /\ ~isUseless
   IN /\ version \in (me.view + 1)..Version
+     /\ "restored store taken for a late watch" \in Wrong => ~IsBack(p, rec)
      /\ "shortened" \in Features => version = me.view + 1
      /\ Settle(p, version)
-     /\ Become(p,
+     /\ Become(p, [
           IF Landed(p, version) # {}
           THEN LET s == CHOOSE s \in Landed(p, version) : TRUE
                IN AfterLanded(p, s, version,
                     IF "validity from reading back" \in Wrong THEN Validity ELSE msg[p][s].left)
           ELSE IF holds /\ isSameTerm THEN [me EXCEPT !.view = version, !.valid = Cut(p, rec)]
           ELSE IF holds THEN Lost(p, version, WaitOn(rec))
-          ELSE [me EXCEPT !.view = version, !.wait = WaitFor(p, rec)])
+          ELSE [me EXCEPT !.view = version, !.wait = WaitFor(p, rec)]
+          EXCEPT !.known = KnownAfter(p, rec)])
 
 (* Only the wrong variant remembers when it sent a poll. *)
 Poll(p) ==
@@ -139,34 +164,46 @@ Poll(p) ==
 (***************************************************************************)
 (* Acquiring                                                               *)
 (***************************************************************************)
-(* The API server says that the very container run by this identity has terminated; whenever that is learnt. *)
-IsProvedDead(id) ==
-  /\ "death" \in Features
-  /\ \/ id[2] < proc[id[1]].inc
-     \/ "death of a reused identity" \in Wrong /\ proc[id[1]].inc > 0
-     \/ "death by a missing Pod" \in Wrong /\ proc[id[1]].podGone
+(* The API server says that the container has terminated which the record names, whenever that is learnt; and that it did so after the
+   process of the holder had started. *)
+IsProvedDead(rec) ==
+  LET inc == proc[rec.holder[1]].inc
+  IN /\ "death" \in Features
+     /\ \/ rec.ref < inc /\ (rec.ref >= rec.holder[2] \/ "death of the predecessor" \in Wrong)
+        \/ "death of a reused identity" \in Wrong /\ inc > 0
+        \/ "death by a missing Pod" \in Wrong /\ proc[rec.holder[1]].podGone
 
 (* To client-go, a lease taken again by its own holder within one second is unchanged. *)
 IsToldApart(rec) == Peers = {} \/ rec.sec # Second \/ "own lease taken again in one second" \in Wrong
 
+(* A store that went back may show a free lease beside a leader that it has forgotten. *)
+IsGuarded(p) == "restore" \in Features /\ proc[p].wait > 0
+
+(* The least epoch of the next term, above all that p knows of; none where the version of the store will be above that. *)
+LeastAfter(p, base) ==
+  LET highest == Max(proc[p].known, EpochOf(base))
+  IN IF highest <= base.num \/ "epoch from the store alone" \in Wrong THEN 0 ELSE highest + 1
+
 IsFree(p, rec) ==
   IF ~rec.here THEN "deleted lease waited for" \in Wrong => proc[p].wait = 0
-  ELSE \/ rec.holder = Nobody
-       \/ rec.holder = Id(p) /\ (p \in Peers \/ IsToldApart(rec))
+  ELSE \/ rec.holder = Nobody /\ ~IsGuarded(p)
+       \/ rec.holder = Id(p) /\ (p \in Peers \/ IsToldApart(rec)) /\ ~IsGuarded(p)
        \/ rec.holder # Id(p) /\ proc[p].wait = 0
-       \/ p \in Replicas /\ rec.holder # Nobody /\ IsProvedDead(rec.holder)
+       \/ p \in Replicas /\ rec.holder # Nobody /\ IsProvedDead(rec)
 
 Acquire(p) ==
   LET base == IF "written on a fresher version" \in Wrong THEN Version ELSE proc[p].view
       old == hist[base]
       transitions == IF ~old.here THEN 0 ELSE IF old.holder = Id(p) THEN old.trans ELSE old.trans + 1
       kept == IF "answers kept" \in Wrong THEN old.answer ELSE NoAnswer
+      least == LeastAfter(p, old)
   IN /\ proc[p].mode = "follow"
      /\ MaySend(p)
      /\ IsFree(p, Seen(p))
      /\ Send(p, base,
           [here |-> TRUE, holder |-> Id(p), term |-> base + 1, stamp |-> base + 1, src |-> Source(p),
-           trans |-> transitions, dur |-> LeaseTicks, sec |-> Second, offer |-> FALSE, answer |-> kept, echo |-> 0],
+           trans |-> transitions, dur |-> LeaseTicks, sec |-> Second, offer |-> FALSE, answer |-> kept, echo |-> 0,
+           num |-> 0, epoch |-> Max(old.num + 1, least), least |-> least, ref |-> proc[p].names],
           Validity)
      /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
 
@@ -188,7 +225,7 @@ Renew(p) ==
      /\ \E answer \in {Seen(p).answer} \cup IF Seen(p).offer THEN {NoAnswer} ELSE {}:
           Send(p, base,
             [Seen(p) EXCEPT !.stamp = base + 1, !.src = Source(p), !.dur = LeaseTicks, !.sec = Second, !.echo = 0,
-                            !.answer = answer],
+                            !.answer = answer, !.ref = proc[p].names],
             Validity)
      /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
 
@@ -275,7 +312,7 @@ Transfer(p) ==
      /\ answer # NoAnswer /\ answer[1] # Id(p)
      /\ answer[3] = Seen(p).term \/ "answers kept" \in Wrong
      /\ Send(p, base,
-          [Seen(p) EXCEPT !.holder = answer[1], !.term = base + 1, !.stamp = base + 1, !.src = Source(p),
+          [Seen(p) EXCEPT !.holder = answer[1], !.term = base + 1, !.epoch = Seen(p).num + 1, !.stamp = base + 1, !.src = Source(p),
                           !.trans = @ + 1, !.dur = TransferTicks, !.sec = Second,
                           !.offer = FALSE, !.answer = NoAnswer, !.echo = answer[2]],
           0)
@@ -308,17 +345,34 @@ ForceDelete(p) ==
   /\ proc' = [proc EXCEPT ![p].podGone = TRUE]
   /\ UNCHANGED <<hist, msg, time, slow, last, ordered>>
 
+(* The status of its Pod now names its own container, or the kernel did from the beginning. *)
+Name(p) ==
+  /\ proc[p].names # proc[p].inc
+  /\ proc' = [proc EXCEPT ![p].names = proc[p].inc]
+  /\ UNCHANGED <<hist, msg, time, slow, last, ordered>>
+
+(***************************************************************************)
+(* Restored store                                                          *)
+(***************************************************************************)
+(* A follower reminds the lease of an epoch that it has forgotten. *)
+Remind(p) ==
+  LET base == proc[p].view
+  IN /\ "restore" \in Features /\ "epoch from the store alone" \notin Wrong
+     /\ proc[p].mode = "follow" /\ Seen(p).here /\ proc[p].known > EpochOf(Seen(p)) /\ MaySend(p)
+     /\ Send(p, base, [Seen(p) EXCEPT !.least = proc[p].known], 0)
+     /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
+
 (***************************************************************************)
 (* Steps                                                                   *)
 (***************************************************************************)
 Next ==
-  \/ Tick \/ Delete \/ Edit \/ Shorten
+  \/ Tick \/ Delete \/ Edit \/ Shorten \/ Restore
   \/ \E p \in Processes :
        \/ Acquire(p) \/ Renew(p) \/ Abort(p) \/ StepDown(p) \/ Drained(p) \/ Release(p) \/ Leave(p) \/ Crash(p)
        \/ \E s \in Slots : TakeEffect(p, s) \/ Lose(p, s) \/ Hear(p, s)
        \/ \E version \in 2..MaxVersion : See(p, version)
   \/ \E p \in Replicas :
-       \/ Act(p) \/ Restart(p) \/ Poll(p) \/ ForceDelete(p)
+       \/ Act(p) \/ Restart(p) \/ Poll(p) \/ ForceDelete(p) \/ Name(p) \/ Remind(p)
        \/ Offer(p) \/ Answer(p) \/ Transfer(p) \/ ActOnTransfer(p)
 
 Spec == Init /\ [][Next]_vars
@@ -331,11 +385,23 @@ Symmetry == Permutations(Replicas) \cup Permutations(Peers)
 (* Every act of a task compares the clock with validUntil first. What a peer does beyond its lease is its own protocol's. *)
 Acts(p) == proc[p].tasks /\ IF p \in Peers THEN Stored.holder = Id(p) ELSE proc[p].valid > 0
 
+(* The backup has forgotten the term of p, and q never saw it. Then p may act beside q, but no longer than the writes from before the
+   restore entitle it to. *)
+IsForgotten(p, q) ==
+  /\ proc[p].old /\ ~proc[q].old /\ ~proc[q].knew
+  /\ proc[p].valid <= proc[p].grace
+  /\ "terms that the backup forgot counted" \notin Wrong
+
 (* No two terms act at one instant. *)
-S1 == \A p, q \in Processes : p # q => ~(Acts(p) /\ Acts(q))
+S1 == \/ last.stale /\ "stale writes counted" \notin Wrong
+      \/ \A p, q \in Processes : p # q /\ Acts(p) /\ Acts(q) => IsForgotten(p, q) \/ IsForgotten(q, p)
+
+(* No proof of death is of a process that lives. *)
+D1 == \A v \in Floor..Version :
+  hist[v].holder # Nobody /\ IsProvedDead(hist[v]) => hist[v].holder[2] < proc[hist[v].holder[1]].inc
 
 (* While tasks run, no release or transfer of their replica can take effect. *)
-IsFreeing(m, p) == m.rec.src[1] = p /\ m.rec.holder # <<p, m.inc>>
+IsFreeing(m, p) == IsBy(p, m.rec) /\ m.rec.holder # <<p, m.inc>>
 S3 == \A p \in Replicas : proc[p].tasks =>
   \A s \in Slots : LET m == msg[p][s]
     IN m # NoWrite /\ m.inc = proc[p].inc /\ IsFreeing(m, p) => m.base # Version /\ ~IsBlind(m)

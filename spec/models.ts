@@ -11,6 +11,7 @@ export interface Model {
   readonly restarts?: number
   readonly deletions?: number
   readonly answers?: number
+  readonly restores?: number
   /** How long others leave a transferred lease alone; as long as any other by default. */
   readonly transfer?: number
   readonly features?: readonly Feature[]
@@ -22,11 +23,12 @@ export interface WrongModel extends Model {
   readonly violates: Invariant
 }
 
-type Feature = 'drift' | 'seconds' | 'transfer' | 'death' | 'pods' | 'absent' | 'offered' | 'edits' | 'shortened'
+type Feature =
+  'drift' | 'seconds' | 'transfer' | 'death' | 'pods' | 'absent' | 'offered' | 'edits' | 'shortened' | 'restore'
 
-type Invariant = 'S1' | 'S3' | 'S4' | 'S5' | 'S6' | 'L1'
+type Invariant = 'S1' | 'S3' | 'S4' | 'S5' | 'S6' | 'D1' | 'L1'
 
-const SAFETY: readonly Invariant[] = ['S1', 'S3', 'S4', 'S5', 'S6']
+const SAFETY: readonly Invariant[] = ['S1', 'S3', 'S4', 'S5', 'S6', 'D1']
 
 /** The protocol, in parts: each with the faults that its rules are for. */
 export const MODELS: readonly Model[] = [
@@ -35,8 +37,12 @@ export const MODELS: readonly Model[] = [
   { name: 'two writes of unknown outcome each', versions: 3, slots: 2 },
   { name: 'deletion of the lease', versions: 4, deletions: 2, features: ['absent'] },
   { name: 'answered transfer', versions: 4, answers: 1, features: ['transfer', 'offered'] },
-  { name: 'proved death', versions: 4, restarts: 1, features: ['death'] },
+  // The record that a proof is about, the one that follows it, and what a late write adds: `--long` has more.
+  { name: 'proved death', versions: 3, restarts: 1, features: ['death'] },
   { name: 'a duration that somebody shortens', versions: 4, features: ['shortened'] },
+  { name: 'a restored store', versions: 4, restores: 1, features: ['restore'] },
+  { name: 'edits beside slow clocks', versions: 4, features: ['drift', 'shortened'] },
+  { name: 'a leader after a restore', module: 'Progress', versions: 7, restores: 1, features: ['restore'] },
   { name: 'beside client-go', versions: 3, replicas: 1, peers: 1, margin: 0, features: ['seconds'] },
   { name: 'a leader within the bound', module: 'Progress', versions: 6, features: ['edits'] },
 ]
@@ -57,6 +63,7 @@ export const LONG_MODELS: readonly Model[] = [
     features: ['transfer', 'offered'],
   },
   { name: 'answered transfer, from the start', versions: 6, answers: 1, features: ['transfer'] },
+  { name: 'proved death', versions: 4, restarts: 1, features: ['death'] },
   { name: 'proved death', versions: 5, restarts: 2, features: ['death', 'pods'] },
   { name: 'beside client-go', versions: 4, replicas: 1, peers: 1, margin: 0, features: ['seconds'] },
   { name: 'a leader within the bound', module: 'Progress', versions: 9, replicas: 3, features: ['edits'] },
@@ -104,6 +111,19 @@ export const WRONG_MODELS: readonly WrongModel[] = [
     wrong: ["answer's version as epoch", 'answers kept'],
   },
   wrong('transitions as epoch', 'S6', { versions: 4 }),
+  wrong('death of the predecessor', 'D1', { versions: 4, restarts: 1, features: ['death'] }),
+  wrong('death of the predecessor', 'S1', { versions: 4, restarts: 1, features: ['death'] }),
+  wrong('backup believed', 'S1', { versions: 5, restores: 1, features: ['restore'] }),
+  wrong('epoch from the store alone', 'S6', { versions: 6, restores: 1, features: ['restore'] }),
+  wrong('missed term forgotten', 'S6', { versions: 6, restores: 1, features: ['restore'] }),
+  wrong('terms that the backup forgot counted', 'S1', { versions: 5, restarts: 1, restores: 1, features: ['restore'] }),
+  wrong('stale writes counted', 'S1', { versions: 7, restarts: 1, restores: 1, features: ['restore'] }),
+  wrong('restored store taken for a late watch', 'L1', {
+    module: 'Progress',
+    versions: 7,
+    restores: 1,
+    features: ['restore'],
+  }),
   wrong('change judged by version', 'L1', { module: 'Progress', versions: 6, features: ['edits'] }),
 ]
 
@@ -118,6 +138,7 @@ export function configOf(model: Model & Partial<WrongModel>): string {
     restarts = 0,
     deletions = 0,
     answers = 0,
+    restores = 0,
     transfer: transferTicks = 3,
   } = model
   const names = (letter: string, count: number) => Array.from({ length: count }, (_, index) => `${letter}${index + 1}`)
@@ -139,6 +160,7 @@ export function configOf(model: Model & Partial<WrongModel>): string {
     `  MaxRestarts = ${restarts}`,
     `  MaxDeletions = ${deletions}`,
     `  MaxAnswers = ${answers}`,
+    `  MaxRestores = ${restores}`,
     `  Features = ${strings(model.features)}`,
     `  Wrong = ${strings(model.wrong)}`,
     `VIEW ${isCalm ? 'StateCalm' : 'State'}`,
