@@ -99,7 +99,8 @@ const FLAWS: Readonly<Record<string, (lock: Lock, path: string) => Partial<Lock>
     update: async (base, record, options) => {
       while (!tryCreate(`${path}.lock`)) await delay(1, undefined, options)
       try {
-        await delay(20)
+        // Nearly all the time, so that a kill hits it.
+        await delay(200)
         return await lock.update(base, record, options)
       } finally {
         rmSync(`${path}.lock`, { force: true })
