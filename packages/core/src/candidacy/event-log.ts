@@ -56,64 +56,55 @@ interface Base {
   readonly epoch?: bigint
 }
 
-function writeEvent(logger: Logger, event: Exclude<CandidacyEvent, EventOf<'request-failed'>>, base: Base): void {
-  switch (event.kind) {
-    case 'state':
-      logger.debug({ ...base, event: 'state', from: event.from.kind, to: event.to.kind }, `now ${event.to.kind}`)
-      break
-    case 'leader-observed':
-      logger.info({ ...base, event: 'leader-observed', leader: event.identity }, leaderMessage(event.identity))
-      break
-    case 'term-began':
-      logger.info({ ...base, event: 'term-began', epoch: event.epoch, handoverMs: event.handoverMs }, 'term began')
-      break
-    case 'term-ending':
-      logger.info(
-        { ...base, event: 'term-ending', epoch: event.epoch, reason: event.reason },
-        `term ends: ${event.reason}`,
-      )
-      break
-    case 'term-over': {
-      const { epoch, reason, outcome, successor, drain, durationMs, drainMs, errors } = event
-      const fields = { ...base, event: 'term-over', epoch, reason, outcome, successor, drain, durationMs, drainMs }
-      const line = `term over: ${outcome}${successor === undefined ? '' : ` to ${successor}`}, after ${reason}`
-      if (errors.length === 0) logger.info(fields, line)
-      else
-        logger.warn(
-          { ...fields, err: failuresOf(errors) },
-          `${line}, with ${errors.length} failures: ${textsOf(errors)}`,
-        )
-      break
-    }
-    case 'renewed':
-      logger.debug({ ...base, event: 'renewed', elapsedMs: event.elapsedMs }, 'renewed')
-      break
-    case 'controller-failed': {
-      const { controller, error, restartInMs } = event
-      const next = restartInMs === undefined ? 'giving up' : `restarting in ${Math.round(restartInMs)} ms`
-      logger.error(
-        { ...base, event: 'controller-failed', controller, restartInMs, err: error },
-        `controller ${controller} failed, ${next}: ${textOf(error)}${remedyFor(error)}`,
-      )
-      break
-    }
-    case 'warm-up': {
-      const { controller, outcome, error } = event
-      const fields = { ...base, event: 'warm-up', controller, outcome }
-      if (outcome === 'failed')
-        logger.warn({ ...fields, err: error }, `warm-up of ${controller} failed: ${textOf(error)}${remedyFor(error)}`)
-      else logger.info(fields, `warm-up of ${controller}: ${outcome}`)
-      break
-    }
-    case 'wedged':
-      logger.error(
-        { ...base, event: 'wedged', epoch: event.epoch, tasks: event.tasks },
-        `drain did not end in time, still running: ${describeTasks(event.tasks)}`,
-      )
-      break
-    default:
-      event satisfies never
-  }
+type LoggedEvent = Exclude<CandidacyEvent, EventOf<'request-failed'>>
+type Writer<E> = (logger: Logger, event: E, base: Base) => void
+
+const WRITERS: { readonly [K in LoggedEvent['kind']]: Writer<EventOf<K>> } = {
+  state: (logger, { from, to }, base) =>
+    logger.debug({ ...base, event: 'state', from: from.kind, to: to.kind }, `now ${to.kind}`),
+  'leader-observed': (logger, { identity }, base) =>
+    logger.info({ ...base, event: 'leader-observed', leader: identity }, leaderMessage(identity)),
+  'term-began': (logger, { epoch, handoverMs }, base) =>
+    logger.info({ ...base, event: 'term-began', epoch, handoverMs }, 'term began'),
+  'term-ending': (logger, { epoch, reason }, base) =>
+    logger.info({ ...base, event: 'term-ending', epoch, reason }, `term ends: ${reason}`),
+  'term-over': writeTermOver,
+  renewed: (logger, { elapsedMs }, base) => logger.debug({ ...base, event: 'renewed', elapsedMs }, 'renewed'),
+  'controller-failed': writeControllerFailed,
+  'warm-up': writeWarmUp,
+  wedged: (logger, { epoch, tasks }, base) =>
+    logger.error(
+      { ...base, event: 'wedged', epoch, tasks },
+      `drain did not end in time, still running: ${describeTasks(tasks)}`,
+    ),
+}
+
+function writeEvent(logger: Logger, event: LoggedEvent, base: Base): void {
+  const write = WRITERS[event.kind] as Writer<LoggedEvent>
+  write(logger, event, base)
+}
+
+function writeTermOver(logger: Logger, event: EventOf<'term-over'>, base: Base): void {
+  const { epoch, reason, outcome, successor, drain, durationMs, drainMs, errors } = event
+  const fields = { ...base, event: 'term-over', epoch, reason, outcome, successor, drain, durationMs, drainMs }
+  const line = `term over: ${outcome}${successor === undefined ? '' : ` to ${successor}`}, after ${reason}`
+  if (errors.length === 0) return logger.info(fields, line)
+  logger.warn({ ...fields, err: failuresOf(errors) }, `${line}, with ${errors.length} failures: ${textsOf(errors)}`)
+}
+
+function writeControllerFailed(logger: Logger, event: EventOf<'controller-failed'>, base: Base): void {
+  const { controller, error, restartInMs } = event
+  const next = restartInMs === undefined ? 'giving up' : `restarting in ${Math.round(restartInMs)} ms`
+  logger.error(
+    { ...base, event: 'controller-failed', controller, restartInMs, err: error },
+    `controller ${controller} failed, ${next}: ${textOf(error)}${remedyFor(error)}`,
+  )
+}
+
+function writeWarmUp(logger: Logger, { controller, outcome, error }: EventOf<'warm-up'>, base: Base): void {
+  const fields = { ...base, event: 'warm-up', controller, outcome }
+  if (outcome !== 'failed') return logger.info(fields, `warm-up of ${controller}: ${outcome}`)
+  logger.warn({ ...fields, err: error }, `warm-up of ${controller} failed: ${textOf(error)}${remedyFor(error)}`)
 }
 
 function leaderMessage(identity: string): string {
