@@ -38,7 +38,7 @@ export const MODELS: readonly Model[] = [
   { name: 'deletion of the lease', versions: 4, deletions: 2, features: ['absent'] },
   { name: 'answered transfer', versions: 4, answers: 1, features: ['transfer', 'offered'] },
   // The record that a proof is about, the one that follows it, and what a late write adds: `--long` has more.
-  { name: 'proved death', versions: 3, restarts: 1, features: ['death'] },
+  { name: 'proved death', versions: 3, restarts: 1, features: ['death', 'pods'] },
   { name: 'a duration that somebody shortens', versions: 4, features: ['shortened'] },
   { name: 'a restored store', versions: 4, restores: 1, features: ['restore'] },
   { name: 'edits beside slow clocks', versions: 4, features: ['drift', 'shortened'] },
