@@ -64,13 +64,9 @@ const OPTION_NAMES: readonly (keyof SimulationOptions)[] = [
 /** Fills in defaults. @throws OptionsError naming the option that is wrong. */
 export function resolveSimulationOptions(options: SimulationOptions): ResolvedSimulationOptions {
   assertKnownKeys('the options of the simulation', options, OPTION_NAMES)
-  const { controllers, replicas = 3, faults, lease = {}, manager = {} } = options
-  if (!Array.isArray(controllers) || controllers.some((factory) => typeof factory !== 'function')) {
-    throw OptionsError.expected(`\`controllers\` to be a list of functions that build a Controller`, controllers)
-  }
-  if (!Number.isInteger(replicas) || replicas < 1 || replicas > 100) {
-    throw OptionsError.expected(`\`replicas\` to be a whole number from 1 to 100`, replicas)
-  }
+  const { faults, lease = {}, manager = {} } = options
+  const controllers = listOfFactories(options.controllers)
+  const replicas = replicaCount(options.replicas)
   assertKnownKeys('`lease`', lease, [...TIMING_OPTION_NAMES, 'missingLease'])
   assertKnownKeys('`manager`', manager, ['featureGates', 'onWedged', 'restart'])
   const { missingLease = missingLeaseFor(faults), ...timing } = lease
@@ -92,6 +88,16 @@ export function resolveSimulationOptions(options: SimulationOptions): ResolvedSi
 /** Where a lease may be deleted, only `wait` keeps a replica that starts just then from acting beside a leader who has not seen it. */
 function missingLeaseFor(faults: FaultRates | undefined): 'create' | 'wait' {
   return faults === undefined || (faults['lease-deleted'] ?? 0) > 0 ? 'wait' : 'create'
+}
+
+function listOfFactories(controllers: readonly SimulatedControllerFactory[]): readonly SimulatedControllerFactory[] {
+  if (Array.isArray(controllers) && controllers.every((factory) => typeof factory === 'function')) return controllers
+  throw OptionsError.expected(`\`controllers\` to be a list of functions that build a Controller`, controllers)
+}
+
+function replicaCount(replicas = 3): number {
+  if (Number.isInteger(replicas) && replicas >= 1 && replicas <= 100) return replicas
+  throw OptionsError.expected(`\`replicas\` to be a whole number from 1 to 100`, replicas)
 }
 
 function positive(name: string, value: unknown, fallback: number): number {

@@ -10,6 +10,7 @@ import { FaultInjector } from './cluster/fault-injector.ts'
 import type { Fact } from './fact.ts'
 import { type FaultKind, chooseFaults } from './faults.ts'
 import { ORACLES } from './oracles/index.ts'
+import { type Judge, tell } from './oracles/oracle.ts'
 import { runTurns } from './run-turns.ts'
 import { seededRandom } from './seed.ts'
 import type { ResolvedSimulationOptions } from './simulation-options.ts'
@@ -41,7 +42,7 @@ export class Simulation implements Cluster {
   /** True time: milliseconds since the run began. */
   now = 0
   terms = 0
-  readonly #judges: readonly ((fact: Fact) => void)[]
+  readonly #judges: readonly Judge[]
 
   constructor(options: ResolvedSimulationOptions, seed: number, isVerbose: boolean) {
     this.options = options
@@ -90,7 +91,7 @@ export class Simulation implements Cluster {
   tell(fact: Fact): void {
     if ('term' in fact && !fact.term.process.isAlive) return
     if (fact.kind === 'term-began') this.terms += 1
-    for (const judge of this.#judges) judge(fact)
+    for (const judge of this.#judges) tell(judge, fact)
   }
 
   /** A rule is broken. The run ends here. */

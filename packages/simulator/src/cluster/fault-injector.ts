@@ -7,6 +7,7 @@ import {
   type RequestFault,
 } from '../faults.ts'
 import type { Cluster } from './cluster.ts'
+import { INCIDENT_EFFECTS } from './incidents.ts'
 import type { ResolvedSimulationOptions } from '../simulation-options.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 import type { SimulatedReplica } from './simulated-replica.ts'
@@ -115,85 +116,16 @@ export class FaultInjector {
 
   #happen(kind: Incident): void {
     const cluster = this.#cluster
-    const { random, server } = cluster
+    const { random } = cluster
     const { replicas, options } = this.#fleet
-    const lease = options.lease.name
     const replica = replicas[Math.floor(random() * replicas.length)]
     const process = replica?.process
     if (replica === undefined || process === undefined) return
     this.#count(kind, replica)
-    const ms = random()
+    const severity = random()
     cluster.say(process.identity, kind)
-    switch (kind) {
-      case 'unauthenticated':
-      case 'forbidden':
-        server.refuse(process, kind, ms * 30_000)
-        break
-      case 'partition':
-        process.cutOffUntil = Math.max(process.cutOffUntil, cluster.now + ms * 40_000)
-        break
-      case 'watch-reset':
-        for (const watch of process.watches) watch.break(new Error('reset'), ms * 100)
-        break
-      case 'watch-late':
-        for (const watch of process.watches) watch.delay(ms * 20_000)
-        break
-      case 'watch-gap':
-        for (const watch of process.watches) watch.goDeaf(ms * 15_000)
-        break
-      case 'pause':
-        process.suspend(ms * 40_000, 'pause')
-        break
-      case 'stall':
-        process.suspend(ms * 5000, 'stall')
-        break
-      case 'suspend':
-        process.suspend(ms * 40_000, 'machine')
-        break
-      case 'crash':
-        replica.crash('crashes')
-        break
-      case 'restart':
-        replica.restart()
-        break
-      case 'step-down':
-        replica.stepDown(ms < 0.5 ? {} : { cooldownMs: ms * 5000 })
-        break
-      case 'hand-over':
-        this.#handOver(replica, ms)
-        break
-      case 'clock-rate':
-        process.changeRate()
-        break
-      case 'wall-clock-step':
-        process.stepWallTime((ms - 0.5) * 20_000)
-        break
-      case 'lease-edited':
-        server.edit(lease)
-        break
-      case 'lease-shortened':
-        server.shorten(lease)
-        break
-      case 'lease-deleted':
-        server.delete(lease)
-        break
-      case 'server-restart':
-        server.restart(ms * 10_000)
-        break
-      case 'store-restored':
-        server.restoreBackup(ms * 10_000)
-        break
-      default:
-        kind satisfies never
-    }
-  }
-
-  /** To another replica, as it is now: it may be down, or its process may end before it could take over. */
-  #handOver(replica: SimulatedReplica, chance: number): void {
-    const { timing } = this.#cluster
-    const others = this.#fleet.replicas.filter((other) => other !== replica)
-    const to = others[Math.floor(chance * others.length)]?.process?.identity ?? 'a replica that is down'
-    replica.stepDown({ to, answerTimeoutMs: chance * timing.leaseDurationMs })
+    const others = replicas.filter((other) => other !== replica)
+    INCIDENT_EFFECTS[kind]({ cluster, lease: options.lease.name, replica, process, others, severity })
   }
 
   #count(kind: FaultKind, replica: SimulatedReplica | undefined): void {

@@ -123,43 +123,60 @@ export class SimulatedReplica {
 
   #heard(process: SimulatedProcess, lives: Map<string, TermLife>, event: CandidacyEvent): void {
     const cluster = this.#cluster
+    const line = describeEvent(event)
+    if (line !== undefined) cluster.say(process.identity, line)
     switch (event.kind) {
-      case 'term-began': {
-        const term = new TermLife(process, event.lease, event.epoch)
-        lives.set(event.lease, term)
-        process.leadsFor(0)
-        cluster.say(process.identity, `begins term ${event.epoch}`)
-        cluster.tell({ kind: 'term-began', term })
+      case 'term-began':
+        this.#termBegan(process, lives, event)
         break
-      }
-      case 'term-ending':
-        cluster.say(process.identity, `ends term ${event.epoch}: ${event.reason}`)
-        break
-      case 'term-over': {
-        const term = lives.get(event.lease)
-        cluster.say(process.identity, `term ${event.epoch} is over: ${event.outcome}`)
-        if (term === undefined || term.epoch !== event.epoch) break
-        term.isOver = true
-        cluster.tell({ kind: 'term-over', term })
-        break
-      }
-      case 'state':
-        if (cluster.trace.isVerbose) cluster.trace.show(cluster.now, process.identity, `is ${event.to.kind}`)
-        break
-      case 'controller-failed':
-        cluster.say(process.identity, `controller ${event.controller} failed: ${textOf(event.error)}`)
-        break
-      case 'wedged':
-        cluster.say(process.identity, `is wedged: ${event.tasks.map((task) => task.name).join(', ')}`)
+      case 'term-over':
+        this.#termOver(lives, event)
         break
       case 'renewed':
         process.leadsFor(event.remainingMs)
         break
-      case 'leader-observed':
-      case 'request-failed':
+      case 'state':
+        if (cluster.trace.isVerbose) cluster.trace.show(cluster.now, process.identity, `is ${event.to.kind}`)
         break
       default:
-        break
     }
+  }
+
+  #termBegan(process: SimulatedProcess, lives: Map<string, TermLife>, { lease, epoch }: TermKey): void {
+    const term = new TermLife(process, lease, epoch)
+    lives.set(lease, term)
+    process.leadsFor(0)
+    this.#cluster.tell({ kind: 'term-began', term })
+  }
+
+  #termOver(lives: ReadonlyMap<string, TermLife>, { lease, epoch }: TermKey): void {
+    const term = lives.get(lease)
+    if (term?.epoch !== epoch) return
+    term.isOver = true
+    this.#cluster.tell({ kind: 'term-over', term })
+  }
+}
+
+/** Which term an event is about. */
+interface TermKey {
+  readonly lease: string
+  readonly epoch: bigint
+}
+
+/** The line of the trace for an event; none for events that say nothing new. */
+function describeEvent(event: CandidacyEvent): string | undefined {
+  switch (event.kind) {
+    case 'term-began':
+      return `begins term ${event.epoch}`
+    case 'term-ending':
+      return `ends term ${event.epoch}: ${event.reason}`
+    case 'term-over':
+      return `term ${event.epoch} is over: ${event.outcome}`
+    case 'controller-failed':
+      return `controller ${event.controller} failed: ${textOf(event.error)}`
+    case 'wedged':
+      return `is wedged: ${event.tasks.map((task) => task.name).join(', ')}`
+    default:
+      return undefined
   }
 }

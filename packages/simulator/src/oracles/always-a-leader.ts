@@ -1,6 +1,7 @@
 import type { Run } from '../run.ts'
 import type { TermLife } from '../term-life.ts'
 import type { Oracle } from './oracle.ts'
+import { deleteTermsOf } from './terms-of-process.ts'
 
 /** O5. Judged in calm times only. A term that ends still counts while it lasts. */
 export const alwaysALeader: Oracle = {
@@ -8,7 +9,7 @@ export const alwaysALeader: Oracle = {
   rule: 'In undisturbed time there is a leader at work within a bounded time.',
   judge(run, violated) {
     const terms = new Set<TermLife>()
-    /** Since when nobody leads although nothing disturbs. */
+    /** When the calm time without a leader began. */
     let since: number | undefined
     const boundMs = longestVacancyMs(run)
     const judgeVacancy = () => {
@@ -16,35 +17,27 @@ export const alwaysALeader: Oracle = {
       violated(`nobody has led for ${Math.round(run.now - since)} ms of undisturbed time, more than ${boundMs}`)
       since = undefined
     }
-    return (fact) => {
-      switch (fact.kind) {
-        case 'calm':
-          since = isLed(terms) ? undefined : run.now
-          break
-        case 'disturbed':
-          judgeVacancy()
-          since = undefined
-          break
-        case 'term-began':
-          terms.add(fact.term)
-          break
-        case 'task-began':
-          judgeVacancy()
-          since = undefined
-          break
-        case 'term-over':
-          terms.delete(fact.term)
-          if (run.isCalm && !isLed(terms)) since = run.now
-          break
-        case 'process-ended':
-          for (const term of terms) if (term.process === fact.process) terms.delete(term)
-          if (run.isCalm && !isLed(terms)) since ??= run.now
-          break
-        case 'ended':
-          judgeVacancy()
-          break
-        default:
-      }
+    const endVacancy = () => {
+      judgeVacancy()
+      since = undefined
+    }
+    const isVacant = () => run.isCalm && !isLed(terms)
+    return {
+      calm: () => {
+        since = isLed(terms) ? undefined : run.now
+      },
+      disturbed: endVacancy,
+      'term-began': ({ term }) => terms.add(term),
+      'task-began': endVacancy,
+      'term-over': ({ term }) => {
+        terms.delete(term)
+        if (isVacant()) since = run.now
+      },
+      'process-ended': ({ process }) => {
+        deleteTermsOf(process, terms)
+        if (isVacant()) since ??= run.now
+      },
+      ended: judgeVacancy,
     }
   },
 }

@@ -7,10 +7,11 @@ export const epochsGrow: Oracle = {
   rule: 'Every term of a lease has a greater epoch than all before it.',
   judge(_run, violated) {
     let last: TermLife | undefined
-    return (fact) => {
-      if (fact.kind !== 'term-began') return
-      if (last !== undefined && fact.term.epoch <= last.epoch) violated(`${fact.term.name} came after ${last.name}`)
-      last = fact.term
+    return {
+      'term-began': ({ term }) => {
+        if (last !== undefined && term.epoch <= last.epoch) violated(`${term.name} came after ${last.name}`)
+        last = term
+      },
     }
   },
 }

@@ -10,30 +10,28 @@ export const noLostAdd: Oracle = {
   rule: 'No acknowledged write is lost to a writer that has read an older version.',
   judge(_run, violated) {
     const keys = new Map<string, Ledger>()
-    const ledgerOf = (key: string) => {
+    const ledgerOf = ({ key }: StoreWrite) => {
       const ledger = keys.get(key) ?? { unsettled: new Map(), acknowledged: new Set(), last: undefined }
       keys.set(key, ledger)
       return ledger
     }
-    return (fact) => {
-      if (fact.kind === 'stored') {
-        const ledger = ledgerOf(fact.write.key)
-        const lost = ledger.last
-        const { basedOn, term, process } = fact.write
-        ledger.last = fact.write
-        if (lost === undefined || basedOn === undefined || basedOn >= lost.version) return
-        // What a term replaces of its own it may have meant to.
-        if (lost.term === term) return
-        const loss = `\`${lost.key}\` as ${writerOf(lost)} wrote it was lost to ${term?.name ?? process}, who had read an older version`
-        if (ledger.acknowledged.has(lost.version)) violated(loss)
-        else ledger.unsettled.set(lost.version, loss)
-      } else if (fact.kind === 'acknowledged') {
-        const ledger = ledgerOf(fact.write.key)
-        const loss = ledger.unsettled.get(fact.write.version)
+    return {
+      stored: ({ write }) => {
+        const ledger = ledgerOf(write)
+        const replaced = ledger.last
+        ledger.last = write
+        if (replaced === undefined || !isLost(replaced, write)) return
+        const loss = `\`${replaced.key}\` as ${writerOf(replaced)} wrote it was lost to ${writerOf(write)}, who had read an older version`
+        if (ledger.acknowledged.has(replaced.version)) violated(loss)
+        else ledger.unsettled.set(replaced.version, loss)
+      },
+      acknowledged: ({ write }) => {
+        const ledger = ledgerOf(write)
+        const loss = ledger.unsettled.get(write.version)
         if (loss !== undefined) violated(loss)
         ledger.acknowledged.clear()
-        ledger.acknowledged.add(fact.write.version)
-      }
+        ledger.acknowledged.add(write.version)
+      },
     }
   },
 }
@@ -44,6 +42,11 @@ interface Ledger {
   /** The newest acknowledged version. */
   readonly acknowledged: Set<number>
   last: StoreWrite | undefined
+}
+
+/** Whether a write replaces one that its writer has not read. A term may mean to replace what it wrote itself. */
+function isLost(replaced: StoreWrite, { basedOn, term }: StoreWrite): boolean {
+  return basedOn !== undefined && basedOn < replaced.version && replaced.term !== term
 }
 
 function writerOf({ term, process }: StoreWrite): string {

@@ -8,27 +8,20 @@ export const nothingLeft: Oracle = {
   rule: 'Nothing of a term is left when it is over and the next one begins.',
   judge(_run, violated) {
     const past = new Map<ProcessLife, Set<TermLife>>()
-    return (fact) => {
-      switch (fact.kind) {
-        case 'term-began': {
-          const { process } = fact.term
-          const terms = past.get(process) ?? new Set()
-          past.set(process, terms)
-          for (const term of terms) {
-            if (term.remains.length === 0) terms.delete(term)
-            else violated(`${fact.term.name} began while this is left of ${term.name}: ${term.remains.join(', ')}`)
-          }
-          terms.add(fact.term)
-          break
+    return {
+      'term-began': ({ term }) => {
+        const terms = past.get(term.process) ?? new Set()
+        past.set(term.process, terms)
+        for (const earlier of terms) {
+          if (earlier.remains.length === 0) terms.delete(earlier)
+          else violated(`${term.name} began while this is left of ${earlier.name}: ${earlier.remains.join(', ')}`)
         }
-        case 'acted':
-          if (fact.term.isOver) violated(`${fact.term.name} is over, but its code still acts: ${fact.what}`)
-          break
-        case 'process-ended':
-          past.delete(fact.process)
-          break
-        default:
-      }
+        terms.add(term)
+      },
+      acted: ({ term, what }) => {
+        if (term.isOver) violated(`${term.name} is over, but its code still acts: ${what}`)
+      },
+      'process-ended': ({ process }) => past.delete(process),
     }
   },
 }

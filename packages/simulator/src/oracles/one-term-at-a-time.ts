@@ -1,5 +1,6 @@
 import type { TermLife } from '../term-life.ts'
 import type { Oracle } from './oracle.ts'
+import { deleteTermsOf } from './terms-of-process.ts'
 
 /**
  * O1. A term runs from the start of its first task to the end of its last one, or of its process. Excused is a process that was
@@ -10,38 +11,27 @@ export const oneTermAtATime: Oracle = {
   rule: 'No two terms of a lease run at one instant.',
   judge(_run, violated) {
     const running = new Set<TermLife>()
-    const overlaps = (term: TermLife, what: string) => {
+    const expectNone = (term: TermLife, what: string, isOverlap: (other: TermLife) => boolean) => {
       for (const other of running) {
-        if (other === term || !other.hasTasks || other.process.isExcused) continue
+        if (!other.hasTasks || !isOverlap(other)) continue
         violated(`${term.name} ${what} while ${other.name} runs ${other.tasks.join(', ')}`)
         return
       }
     }
-    return (fact) => {
-      switch (fact.kind) {
-        case 'task-began':
-          if (!running.has(fact.term)) overlaps(fact.term, `began ${fact.task}`)
-          running.add(fact.term)
-          break
-        case 'acted':
-          if (!fact.term.isOver && !fact.term.process.isExcused) overlapsLater(fact.term, fact.what)
-          break
-        case 'term-over':
-          if (!fact.term.hasTasks) running.delete(fact.term)
-          break
-        case 'process-ended':
-          for (const term of running) if (term.process === fact.process) running.delete(term)
-          break
-        default:
-      }
-    }
-
-    function overlapsLater(term: TermLife, what: string): void {
-      for (const other of running) {
-        if (other.epoch <= term.epoch || !other.hasTasks) continue
-        violated(`${term.name} acted (${what}) while ${other.name} runs ${other.tasks.join(', ')}`)
-        return
-      }
+    return {
+      'task-began': ({ term, task }) => {
+        const isOverlap = (other: TermLife) => other !== term && !other.process.isExcused
+        if (!running.has(term)) expectNone(term, `began ${task}`, isOverlap)
+        running.add(term)
+      },
+      acted: ({ term, what }) => {
+        const isLater = (other: TermLife) => other.epoch > term.epoch
+        if (!term.isOver && !term.process.isExcused) expectNone(term, `acted (${what})`, isLater)
+      },
+      'term-over': ({ term }) => {
+        if (!term.hasTasks) running.delete(term)
+      },
+      'process-ended': ({ process }) => deleteTermsOf(process, running),
     }
   },
 }

@@ -7,16 +7,18 @@ export const writesInOrder: Oracle = {
   rule: 'Once a term has written a key, no write of an earlier term is accepted for it.',
   judge(_run, violated) {
     const newest = new Map<string, StoreWrite>()
-    return (fact) => {
-      if (fact.kind !== 'stored' || fact.write.term === undefined) return
-      const { key, term, epoch } = fact.write
-      const last = newest.get(key)
-      if (last?.term === undefined || last.term.epoch <= term.epoch) {
-        newest.set(key, fact.write)
-        return
-      }
-      const fence = epoch === undefined ? 'without an epoch' : `with epoch ${epoch}`
-      violated(`${term.name} wrote \`${key}\` ${fence} after ${last.term.name} had`)
+    return {
+      stored: ({ write }) => {
+        const { key, term, epoch } = write
+        if (term === undefined) return
+        const last = newest.get(key)
+        if (last?.term === undefined || last.term.epoch <= term.epoch) {
+          newest.set(key, write)
+          return
+        }
+        const fence = epoch === undefined ? 'without an epoch' : `with epoch ${epoch}`
+        violated(`${term.name} wrote \`${key}\` ${fence} after ${last.term.name} had`)
+      },
     }
   },
 }
