@@ -12,11 +12,12 @@ test('the user agent names the version', () => {
 test('the user agent of a program that was bundled, without the package beside it, does not know it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tenure-user-agent-'))
   try {
-    for (const name of ['user-agent.ts', 'json-object.ts']) {
-      await cp(new URL(`../src/client/${name}`, import.meta.url), join(folder, name))
+    const bundle = join(folder, 'bundle')
+    for (const name of ['client/user-agent.ts', 'json-object.ts']) {
+      await cp(new URL(`../src/${name}`, import.meta.url), join(bundle, name))
     }
-    await writeFile(join(folder, 'package.json'), '{"type":"module"}')
-    const { href } = pathToFileURL(join(folder, 'user-agent.ts'))
+    await writeFile(join(bundle, 'package.json'), '{"type":"module"}')
+    const { href } = pathToFileURL(join(bundle, 'client', 'user-agent.ts'))
     const bundled = (await import(/* @vite-ignore */ href)) as { readonly defaultUserAgent: () => string }
     expect(bundled.defaultUserAgent()).toBe('tenure/unknown leader-election')
   } finally {

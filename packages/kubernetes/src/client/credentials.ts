@@ -6,7 +6,7 @@ import { textOf } from '@tenure/core/internal'
 import { KubeConfigError } from './kubeconfig/kube-config-error.ts'
 import { LoadedKubeConfig } from './kubeconfig/loaded-kube-config.ts'
 import { runExecPlugin, type ExecCredential } from './exec-credential.ts'
-import { isJsonObject, objectAt, stringAt, type JsonObject } from './json-object.ts'
+import { isJsonObject, objectAt, stringAt, type JsonObject } from '../json-object.ts'
 
 /** A plugin is not run again sooner: a server that refuses everything must not start processes without end. */
 const MIN_USE_MS = 1000

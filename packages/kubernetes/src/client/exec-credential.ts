@@ -1,7 +1,7 @@
 import { execFile, type ExecFileException } from 'node:child_process'
 import type { Cluster } from '@kubernetes/client-node'
 import { KubeConfigError } from './kubeconfig/kube-config-error.ts'
-import { isJsonObject, objectAt, stringAt, type JsonObject } from './json-object.ts'
+import { isJsonObject, objectAt, stringAt, type JsonObject } from '../json-object.ts'
 
 /** How long a plugin may take, and how much it may print. */
 const TIMEOUT_MS = 60_000

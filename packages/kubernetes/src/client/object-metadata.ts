@@ -1,4 +1,4 @@
-import { isJsonObject, objectAt, stringAt } from './json-object.ts'
+import { isJsonObject, objectAt, stringAt } from '../json-object.ts'
 
 const DECIMAL = /^(?:0|[1-9]\d{0,30})$/
 

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { LockFailure } from '@tenure/core'
 import { ApiRequestError } from './api-request-error.ts'
 import { describeTarget, type ApiTarget } from './api-request.ts'
-import { integerAt, isJsonObject, objectAt, stringAt, type JsonObject } from './json-object.ts'
+import { integerAt, isJsonObject, objectAt, stringAt, type JsonObject } from '../json-object.ts'
 
 /** An answer that is not a success. */
 export interface FailedResponse {

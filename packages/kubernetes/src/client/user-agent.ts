@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { isJsonObject, stringAt } from './json-object.ts'
+import { isJsonObject, stringAt } from '../json-object.ts'
 
 /**
  * What requests of an election call themselves, so that they can be told apart in audit logs: `tenure/1.2.3 leader-election`, or

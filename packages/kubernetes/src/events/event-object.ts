@@ -1,5 +1,5 @@
 import type { PresentLease } from '@tenure/core'
-import { isJsonObject, objectAt, stringAt, type JsonObject } from '../client/json-object.ts'
+import { isJsonObject, objectAt, stringAt, type JsonObject } from '../json-object.ts'
 
 /** An Event name ends in a dot and up to this many hexadecimal digits of the time. */
 const SUFFIX_LENGTH = 17

@@ -1,7 +1,7 @@
 import { ApiRequestError } from '../client/api-request-error.ts'
 import { ApiTransport } from '../client/api-transport.ts'
 import type { KubeConfigSource } from '../client/current-settings.ts'
-import { isJsonObject, stringAt, type JsonObject } from '../client/json-object.ts'
+import { isJsonObject, stringAt, type JsonObject } from '../json-object.ts'
 import type { GuardedResources } from './fence-options.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { ANNOTATION_PREFIX } from '@tenure/core'
-import { isJsonObject, objectAt, type JsonObject } from '../client/json-object.ts'
+import { isJsonObject, objectAt, type JsonObject } from '../json-object.ts'
 import { findMember, isObjectAt, withMembers, withValue } from './json-splice.ts'
 
 /** The annotation that holds the epoch of the term that last wrote an object, as a decimal number. */

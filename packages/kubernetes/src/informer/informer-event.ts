@@ -1,6 +1,6 @@
 import { textOf } from '@tenure/core/internal'
 import type { ApiTarget } from '../client/api-request.ts'
-import { integerAt, isJsonObject, type JsonObject, objectAt, stringAt } from '../client/json-object.ts'
+import { integerAt, isJsonObject, type JsonObject, objectAt, stringAt } from '../json-object.ts'
 import { statusError } from '../client/status-error.ts'
 import { WatchInterruptedError } from '../reflector/watch-interrupted-error.ts'
 

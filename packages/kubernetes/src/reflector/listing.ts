@@ -1,4 +1,4 @@
-import { isJsonObject } from '../client/json-object.ts'
+import { isJsonObject } from '../json-object.ts'
 import { nameOf, parseVersion } from '../client/object-metadata.ts'
 import type { ObservedObject } from './observed-object.ts'
 import { WatchInterruptedError } from './watch-interrupted-error.ts'

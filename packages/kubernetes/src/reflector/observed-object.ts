@@ -1,4 +1,4 @@
-import type { JsonObject } from '../client/json-object.ts'
+import type { JsonObject } from '../json-object.ts'
 
 /** An object as a watch saw it: always with the version at which it was so. */
 export type ObservedObject = PresentObject | AbsentObject

@@ -1,9 +1,9 @@
-import type { Random } from '@tenure/core/internal'
+import { jittered, type Random } from '@tenure/core/internal'
 
 const MIN_MS = 100
 const MAX_MS = 5000
 
-/** How long to wait before the next attempt to connect: not at all the first time, then longer and longer, and jittered. */
+/** The pauses before attempts to reconnect: none before the first, then 100 ms, doubled up to 5 s, each with jitter. */
 export class ReconnectBackoff {
   readonly #random: Random
   #failures = 0
@@ -12,7 +12,7 @@ export class ReconnectBackoff {
     this.#random = random
   }
 
-  /** Whether nothing has failed since the last success. */
+  /** Whether no attempt has failed since the last success. */
   get fresh(): boolean {
     return this.#failures === 0
   }
@@ -21,8 +21,7 @@ export class ReconnectBackoff {
   next(): number {
     const failures = this.#failures++
     if (failures === 0) return 0
-    const delay = Math.min(MIN_MS * 2 ** (failures - 1), MAX_MS)
-    return delay * (0.5 + this.#random() / 2)
+    return jittered(Math.min(MIN_MS * 2 ** (failures - 1), MAX_MS), this.#random())
   }
 
   reset(): void {

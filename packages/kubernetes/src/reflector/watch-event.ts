@@ -1,5 +1,5 @@
 import type { ApiTarget } from '../client/api-request.ts'
-import { integerAt, isJsonObject } from '../client/json-object.ts'
+import { integerAt, isJsonObject } from '../json-object.ts'
 import { nameOf, parseVersion } from '../client/object-metadata.ts'
 import { statusError } from '../client/status-error.ts'
 import type { ObservedObject } from './observed-object.ts'

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import { KubeConfig, loadYaml, type User } from '@kubernetes/client-node'
 import { textOf } from '@tenure/core/internal'
-import { isJsonObject, objectAt, stringAt, type JsonObject } from '../json-object.ts'
+import { isJsonObject, objectAt, stringAt, type JsonObject } from '../../json-object.ts'
 import { KubeConfigError } from './kube-config-error.ts'
 import type { KubeConfigParts } from './loaded-kube-config.ts'
 

@@ -1,4 +1,4 @@
-import { isJsonObject, stringAt } from '../../client/json-object.ts'
+import { isJsonObject, stringAt } from '../../json-object.ts'
 
 /** One start of one container: what a process is known by as long as it may run. */
 export interface ContainerRef {

@@ -1,4 +1,4 @@
-import { isJsonObject, objectAt, stringAt, type JsonObject } from '../../client/json-object.ts'
+import { isJsonObject, objectAt, stringAt, type JsonObject } from '../../json-object.ts'
 import type { ContainerRef } from './container-ref.ts'
 
 /** What the kubelet writes when it has lost sight of a container. That the container has ended is a guess then. */

@@ -1,7 +1,7 @@
 import { type LockWatch, type Logger } from '@tenure/core'
 import { assertKnownKeys, silentLogger, type HolderObserver, type LeaseHolder } from '@tenure/core/internal'
 import type { LeaseClient } from '../lease/lease-client.ts'
-import { isJsonObject, type JsonObject } from '../../client/json-object.ts'
+import { isJsonObject, type JsonObject } from '../../json-object.ts'
 import type { Resource } from '../../client/resource.ts'
 import type { ObjectSubscription } from '../../reflector/namespace-watches.ts'
 import { formatContainerRef, parseContainerRef, type ContainerRef } from './container-ref.ts'

@@ -1,5 +1,5 @@
 import { ANNOTATION_PREFIX, type LeaseRecord, type PresentLease } from '@tenure/core'
-import { integerAt, isJsonObject, objectAt, stringAt, type JsonObject } from '../../client/json-object.ts'
+import { integerAt, isJsonObject, objectAt, stringAt, type JsonObject } from '../../json-object.ts'
 import { parseVersion } from '../../client/object-metadata.ts'
 import type { Resource } from '../../client/resource.ts'
 

@@ -1,7 +1,7 @@
 import { LockRequestError, type LeaseRecord } from '@tenure/core'
 import { bodyMetadata, ownAnnotations, type BodyBuilder } from '../lease/lease-object.ts'
 import type { LockCodec } from '../lease/object-lock.ts'
-import { isJsonObject, objectAt, stringAt, type JsonObject } from '../../client/json-object.ts'
+import { isJsonObject, objectAt, stringAt, type JsonObject } from '../../json-object.ts'
 
 /** Where client-go kept the record, up to v0.23: `LeaderElectionRecordAnnotationKey` of its package `resourcelock`. */
 export const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader'
