@@ -1,29 +1,30 @@
-import type { ElectorState } from '../election/machine/state.ts'
+import type { ElectorState, StateOf } from '../election/machine/state.ts'
 import type { CandidacyState } from './events.ts'
 import type { TermRun } from './term-run.ts'
 
 /** What a candidacy does in terms of its users, given what its elector and its term do. */
 export function describeState(state: ElectorState, run: TermRun | undefined): CandidacyState {
-  switch (state.kind) {
-    case 'idle':
-    case 'acquiring':
-    case 'stopped':
-      return { kind: state.kind }
-    case 'reserving':
-      return { kind: 'acquiring' }
-    case 'following':
-      return { kind: 'following', observedLeader: state.memory.observedLeader }
-    case 'leading':
-      return { kind: 'leading', epoch: state.epoch }
-    case 'draining':
-    case 'aborting':
-      if (run?.wedged !== undefined) return { kind: 'wedged', epoch: state.epoch, tasks: run.wedged.tasks }
-      return { kind: 'draining', epoch: state.epoch, reason: run?.endReason ?? 'step-down' }
-    case 'releasing':
-      return { kind: 'releasing', epoch: state.epoch }
-    default:
-      return state satisfies never
-  }
+  const describe = DESCRIPTIONS[state.kind] as Describe<ElectorState>
+  return describe(state, run)
+}
+
+type Describe<S> = (state: S, run: TermRun | undefined) => CandidacyState
+
+const DESCRIPTIONS: { readonly [K in ElectorState['kind']]: Describe<StateOf<K>> } = {
+  idle: () => ({ kind: 'idle' }),
+  following: ({ memory }) => ({ kind: 'following', observedLeader: memory.observedLeader }),
+  acquiring: () => ({ kind: 'acquiring' }),
+  reserving: () => ({ kind: 'acquiring' }),
+  leading: ({ epoch }) => ({ kind: 'leading', epoch }),
+  draining: describeEnding,
+  aborting: describeEnding,
+  releasing: ({ epoch }) => ({ kind: 'releasing', epoch }),
+  stopped: () => ({ kind: 'stopped' }),
+}
+
+function describeEnding({ epoch }: StateOf<'draining' | 'aborting'>, run: TermRun | undefined): CandidacyState {
+  if (run?.wedged !== undefined) return { kind: 'wedged', epoch, tasks: run.wedged.tasks }
+  return { kind: 'draining', epoch, reason: run?.endReason ?? 'step-down' }
 }
 
 /** Whether two states say the same. */

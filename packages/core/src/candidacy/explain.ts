@@ -1,7 +1,7 @@
 import type { DrainState } from '../drain/machine.ts'
 import { nextChance } from '../election/rules/chance.ts'
 import type { ElectorConfig } from '../election/machine/config.ts'
-import type { Draining, ElectorState, Following } from '../election/machine/state.ts'
+import type { Draining, ElectorState, Following, PresentView } from '../election/machine/state.ts'
 import { textOf } from '../text-of.ts'
 import type { LiveTask } from '../term/task-scope.ts'
 import { longDurationMs } from './lease-notices.ts'
@@ -46,31 +46,50 @@ export function explain(state: ElectorState, context: ExplainContext): string {
 }
 
 function explainFollowing(state: Following, context: ExplainContext): string {
-  const { now, config } = context
   const { observation } = state
-  const pauseMs = state.notBefore - now
   if (state.leaveBy !== undefined) return 'It is stopping, and settles what it has written before'
-  if (observation.kind === 'unknown') return `It has not seen the lease yet${because(context)}`
-  if (observation.kind === 'outdated') return 'It has seen that the lease changed, and waits to see how'
-  if (observation.kind === 'present' && observation.lease.deleting) {
-    return 'The lease is being deleted, and its finalizers keep it. It creates the lease again once they are gone'
+  switch (observation.kind) {
+    case 'unknown':
+      return `It has not seen the lease yet${because(context)}`
+    case 'outdated':
+      return 'It has seen that the lease changed, and waits to see how'
+    case 'absent':
+      return (
+        explainPause(state, context) ??
+        `The lease does not exist, and it creates it in ${takeIn(state, context)}${because(context)}`
+      )
+    case 'present':
+      if (observation.lease.deleting) {
+        return 'The lease is being deleted, and its finalizers keep it. It creates the lease again once they are gone'
+      }
+      return explainPause(state, context) ?? explainLease(state, observation, context)
+    default:
+      return observation satisfies never
   }
-  if (pauseMs > 0 && state.pause === 'cool-down') {
-    return `It leaves the lease to others for another ${seconds(pauseMs)} after its last term`
-  }
-  if (pauseMs > 0) return `It could not take the lease and tries again in ${seconds(pauseMs)}${because(context)}`
-  const takeInMs = (nextChance(state, config)?.takeAt ?? now) - now
-  if (observation.kind === 'absent')
-    return `The lease does not exist, and it creates it in ${seconds(takeInMs)}${because(context)}`
-  const { holderIdentity } = observation.lease.record
-  if (holderIdentity === '') return `Nobody holds the lease, and it takes it in ${seconds(takeInMs)}`
+}
+
+/** Why it may not take the lease yet, whoever holds it; undefined if it may. */
+function explainPause({ notBefore, pause }: Following, context: ExplainContext): string | undefined {
+  const pauseMs = notBefore - context.now
+  if (pauseMs <= 0) return undefined
+  if (pause === 'cool-down') return `It leaves the lease to others for another ${seconds(pauseMs)} after its last term`
+  return `It could not take the lease and tries again in ${seconds(pauseMs)}${because(context)}`
+}
+
+function explainLease(state: Following, { lease, changedAt }: PresentView, context: ExplainContext): string {
+  const { now, config } = context
+  const { holderIdentity } = lease.record
+  if (holderIdentity === '') return `Nobody holds the lease, and it takes it in ${takeIn(state, context)}`
   const who =
     holderIdentity === config.identity ? `an earlier holder of its own name, ${holderIdentity}` : holderIdentity
   const ready = state.memory.candidate?.stands === true ? ', as the successor that answered it' : ''
-  const since = seconds(now - observation.changedAt)
-  const longMs = longDurationMs(observation.lease, config)
+  const longMs = longDurationMs(lease, config)
   const why = longMs === undefined ? '' : `, because the lease states a duration of ${longMs / 1000} s`
-  return `It follows ${who}${ready}, whose lease was last seen to change ${since} ago and may be taken in ${seconds(takeInMs)}${why}`
+  return `It follows ${who}${ready}, whose lease was last seen to change ${seconds(now - changedAt)} ago and may be taken in ${takeIn(state, context)}${why}`
+}
+
+function takeIn(state: Following, { now, config }: ExplainContext): string {
+  return seconds((nextChance(state, config)?.takeAt ?? now) - now)
 }
 
 function explainDrain(state: Draining, context: ExplainContext): string {

@@ -4,7 +4,7 @@ import type { Logger } from '../ports/logger.ts'
 import { TermEndedError } from '../term-ended-error.ts'
 import { ControllerTerm } from '../term/controller-term.ts'
 import type { Leadership } from '../term/leadership.ts'
-import { onAbort } from '../term/owned/owner.ts'
+import { onAbort } from '../on-abort.ts'
 import type { LiveTask, TaskScope } from '../term/task-scope.ts'
 import type { Controller } from './controller.ts'
 

@@ -69,21 +69,30 @@ interface DescribedRequest {
   readonly own: AbortSignal | undefined
 }
 
-/**
- * What a call of `fetch` asks for. A `Request` may be of another implementation than the global one, so it is known by its members.
- * What is neither a URL nor a request may be anything, and so a write.
- */
+/** What a call of `fetch` asks for. `init` takes precedence over the input. */
 function describeRequest(input: unknown, init: RequestInit | undefined): DescribedRequest {
-  const given = typeof input === 'object' && input !== null ? input : undefined
-  const [ownMethod, url, href, signal] = ['method', 'url', 'href', 'signal'].map(
-    (key) => given && Reflect.get(given, key),
-  )
-  const isUrl = given === undefined ? typeof input === 'string' : typeof href === 'string' && ownMethod === undefined
-  const method: unknown = init?.method ?? ownMethod ?? (isUrl ? 'GET' : undefined)
+  const { method, url, own } = describeInput(input)
+  return { method: textOf(init?.method ?? method), url, own: init?.signal ?? own }
+}
+
+interface DescribedInput extends Omit<DescribedRequest, 'method'> {
+  readonly method: unknown
+}
+
+/**
+ * What the input of `fetch` says by itself. A `Request` may be of another implementation than the global one, so it is known by its
+ * members. What is neither a URL nor a request may be anything, and so a write.
+ */
+function describeInput(input: unknown): DescribedInput {
+  if (typeof input !== 'object' || input === null) {
+    return { method: typeof input === 'string' ? 'GET' : UNKNOWN_METHOD, url: textOf(input), own: undefined }
+  }
+  const [method, url, href, signal] = ['method', 'url', 'href', 'signal'].map((key) => Reflect.get(input, key))
+  const isUrl = method === undefined && typeof href === 'string'
   return {
-    method: method === undefined ? UNKNOWN_METHOD : textOf(method),
+    method: method ?? (isUrl ? 'GET' : UNKNOWN_METHOD),
     url: typeof url === 'string' ? url : textOf(input),
-    own: init?.signal ?? (signal as AbortSignal | undefined) ?? undefined,
+    own: (signal as AbortSignal | undefined) ?? undefined,
   }
 }
 

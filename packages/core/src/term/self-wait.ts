@@ -1,6 +1,6 @@
 import type { Clock } from '../ports/clock.ts'
 import { TenureError } from '../tenure-error.ts'
-import { onAbort } from './owned/owner.ts'
+import { onAbort } from '../on-abort.ts'
 import { type TaskScope, taskScopeOf } from './task-scope.ts'
 
 /** A task waited for something that waits for the task to end, such as `manager.stepDown()` in a task of the term. */

@@ -1,7 +1,7 @@
 import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import type { ElectorEffect } from '../../src/election/machine/effect.ts'
 import type { ElectorEvent, ReadResult, WriteResult } from '../../src/election/machine/event.ts'
-import type { ElectorState } from '../../src/election/machine/state.ts'
+import type { ElectorState, StateOf } from '../../src/election/machine/state.ts'
 import { INITIAL_STATE, nextWakeAt, transition } from '../../src/election/machine/transition.ts'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
 import { LockRequestError, type LockFailure } from '../../src/lock/lock-request-error.ts'
@@ -18,7 +18,6 @@ export const CONFIG: ElectorConfig = {
   missingLease: 'create',
 }
 
-type StateOf<K extends ElectorState['kind']> = Extract<ElectorState, { kind: K }>
 type EffectOf<K extends ElectorEffect['kind']> = Extract<ElectorEffect, { kind: K }>
 
 /**

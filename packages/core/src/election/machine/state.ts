@@ -9,6 +9,9 @@ import type { StepDown, TermKey } from './event.ts'
 export type ElectorState =
   Idle | Following | Acquiring | Reserving | Leading | Draining | Aborting | Releasing | Stopped
 
+/** The state of this kind. */
+export type StateOf<K> = Extract<ElectorState, { kind: K }>
+
 /** A state and what has to be done on entering it. */
 export interface Step {
   readonly state: ElectorState
@@ -223,6 +226,8 @@ export type View =
       /** Until when its holder may act by what it wrote itself, whatever others made of the record since. */
       readonly guardedUntil: number
     }
+
+export type PresentView = Extract<View, { kind: 'present' }>
 
 /** A write that was sent. */
 export interface SentWrite extends LeaseWrite {

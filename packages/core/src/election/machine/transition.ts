@@ -28,7 +28,17 @@ import { after } from '../rules/after.ts'
 import { isEarly, withWatch } from '../rules/memory.ts'
 import { type ElectorConfig, type TransitionContext, withoutProcessRef } from './config.ts'
 import type { ElectorEvent, EventOf } from './event.ts'
-import type { Draining, ElectorState, Following, Leading, Memory, Releasing, Reserving, Step } from './state.ts'
+import type {
+  Draining,
+  ElectorState,
+  Following,
+  Leading,
+  Memory,
+  Releasing,
+  Reserving,
+  StateOf,
+  Step,
+} from './state.ts'
 
 /**
  * The elector as a pure function: what it does next follows from its state, the event and the moment, and from nothing else.
@@ -99,8 +109,6 @@ export function nextWakeAt(state: ElectorState, config: ElectorConfig): number |
       return state satisfies never
   }
 }
-
-type StateOf<K> = Extract<ElectorState, { kind: K }>
 
 type Handler<S, E> = (state: S, event: E, context: TransitionContext) => Step
 

@@ -25,25 +25,42 @@ export function acquired(
   { lease, at, config }: { readonly lease: PresentLease; readonly at: Instant; readonly config: ElectorConfig },
 ): Step {
   const hold = holdFrom(write, lease, { at, timing: config.timing })
-  const actNotBefore = replacesDeleted(state, write, config)
-    ? at.now + config.timing.leaseDurationMs
-    : state.memory.actNotBefore
-  const candidate = state.memory.candidate && { ...state.memory.candidate, sent: [] }
   const epoch = epochOf(lease)
-  const known = { existed: true, observedLeader: config.identity, actNotBefore, candidate, highestEpoch: epoch }
-  const memory = { ...state.memory, own: write.record, ...known }
-  const leaving = state.kind === 'acquiring' ? state.afterwards === 'stop' : state.leaveBy !== undefined
-  if (leaving) return giveBack({ memory, hold }, at, config)
+  const memory = memoryAfter(state, write, { epoch, at, config })
+  if (isLeaving(state)) return giveBack({ memory, hold }, at, config)
   if (at.now >= hold.deadlineAt || looksUnchanged(write, config)) {
     const notBefore = at.now >= hold.deadlineAt ? at.now : at.now + ONE_SECOND_MS
     return { state: follow(memory, observationOf(lease, hold, at), at, { notBefore }), effects: [] }
   }
   const effects: ElectorEffect[] = [{ kind: 'leader-observed', identity: config.identity }]
   const freeSince = state.kind === 'acquiring' ? state.freeSince : write.sentAt
-  const actAt = Math.max(write.sentAt + cautionMs(write, config), actNotBefore ?? at.now)
+  const actAt = Math.max(write.sentAt + cautionMs(write, config), memory.actNotBefore ?? at.now)
   if (actAt > at.now) return { state: { kind: 'reserving', memory, hold, epoch, freeSince, actAt }, effects }
   effects.push(beginTerm(epoch, hold.validUntil, at.now - freeSince))
   return { state: { kind: 'leading', memory, hold, epoch }, effects }
+}
+
+/** What this replica knows once it holds the lease. */
+function memoryAfter(
+  state: Acquiring | Following,
+  write: SentWrite,
+  { epoch, at, config }: { readonly epoch: bigint; readonly at: Instant; readonly config: ElectorConfig },
+): Memory {
+  const { memory } = state
+  return {
+    ...memory,
+    own: write.record,
+    existed: true,
+    observedLeader: config.identity,
+    actNotBefore: replacesDeleted(state, write, config) ? at.now + config.timing.leaseDurationMs : memory.actNotBefore,
+    candidate: memory.candidate && { ...memory.candidate, sent: [] },
+    highestEpoch: epoch,
+  }
+}
+
+/** Whether this replica was stopped while its write was under way. */
+function isLeaving(state: Acquiring | Following): boolean {
+  return state.kind === 'acquiring' ? state.afterwards === 'stop' : state.leaveBy !== undefined
 }
 
 /** The effect that begins a term. */

@@ -16,14 +16,9 @@ export function advance(following: Following, at: Instant, config: ElectorConfig
   const state = withRoomSeen(withOfferSeen(following, at, config), at, config)
   const inheritance = inheritanceOf(state, at, config)
   if (inheritance !== undefined) return inherit(state, inheritance, at, config)
-  if (state.leaveBy !== undefined && (!isInDoubt(state) || at.now >= state.leaveBy)) return stop(state)
+  if (mayStop(state, at)) return stop(state)
   if (state.reading !== undefined) return { state, effects: [] }
-  if (state.pollAt !== undefined && at.now >= state.pollAt) {
-    const memory = nextRequest(state.memory)
-    const readingAfter = newestVersion(state.observation)
-    const next = { ...state, memory, reading: memory.requests, readingAfter, pollAt: undefined }
-    return { state: next, effects: [{ kind: 'read', request: memory.requests }] }
-  }
+  if (isPollDue(state, at)) return poll(state)
   const chance = nextChance(state, config)
   if (chance !== undefined && at.now >= chance.takeAt) return acquire(state, { at, config, ...chance })
   const answered = answerIfDue(state, at, config)
@@ -40,6 +35,24 @@ export function followingWakesAt(state: Following, config: ElectorConfig): numbe
     answerDueAt(state, config),
     announcementDueAt(state, config),
   ])
+}
+
+/** Whether a stop was asked for, and nothing is in doubt or the time for doubts is up. */
+function mayStop(state: Following, at: Instant): boolean {
+  return state.leaveBy !== undefined && (!isInDoubt(state) || at.now >= state.leaveBy)
+}
+
+function isPollDue({ pollAt }: Following, at: Instant): boolean {
+  return pollAt !== undefined && at.now >= pollAt
+}
+
+function poll(state: Following): Step {
+  const memory = nextRequest(state.memory)
+  const readingAfter = newestVersion(state.observation)
+  return {
+    state: { ...state, memory, reading: memory.requests, readingAfter, pollAt: undefined },
+    effects: [{ kind: 'read', request: memory.requests }],
+  }
 }
 
 /** Whether something that may still happen decides on whether this replica leads. */

@@ -1,5 +1,6 @@
 import { jittered } from '../../jitter.ts'
 import type { LeaseRecord } from '../../lock/lease-record.ts'
+import type { PresentLease } from '../../lock/lock.ts'
 import type { ElectorConfig } from '../machine/config.ts'
 import type { LeaseWrite } from '../machine/effect.ts'
 import type { Instant, TermKey, WriteResult } from '../machine/event.ts'
@@ -8,7 +9,14 @@ import { nextRequest } from '../rules/memory.ts'
 import { pauseAfterFailureMs } from '../rules/retry-after.ts'
 import { waitForStandbysMs } from '../rules/standby.ts'
 import { isTermOf, termOf } from '../rules/term-key.ts'
-import { type Answer, TRANSFER_DURATION_MS, readAnswer, readOffer, withAnswer } from '../rules/transfer-notes.ts'
+import {
+  type Answer,
+  type Offer,
+  TRANSFER_DURATION_MS,
+  readAnswer,
+  readOffer,
+  withAnswer,
+} from '../rules/transfer-notes.ts'
 
 /*
  * Answering the offer of a leader that drains.
@@ -30,23 +38,55 @@ const PATIENCE = 2
 const MAX_SENT_ANSWERS = 4
 
 /** Takes in what a view of the lease says about offers and answers. */
-export function withOfferSeen(state: Following, at: Instant, { identity, timing }: ElectorConfig): Following {
-  const { observation, memory } = state
-  if (observation.kind === 'unknown' || observation.kind === 'outdated') return state
-  const lease = observation.kind === 'present' ? observation.lease : undefined
-  const candidate = memory.candidate && candidateAfter(memory.candidate, lease?.record, identity)
-  const next = candidate === memory.candidate ? state : { ...state, memory: { ...memory, candidate } }
-  const offer = lease === undefined || lease.deleting ? undefined : readOffer(lease.record)
-  const isForMe =
-    offer !== undefined && (offer.to ?? identity) === identity && lease?.record.holderIdentity !== identity
-  if (!isForMe || lease === undefined) return state.offer === undefined ? next : { ...next, offer: undefined }
-  const isTaken = isAnsweredByOther(lease.record, identity)
-  const patience = { holdBackMs: PATIENCE * state.holdBackMs, retryPeriodMs: timing.retryPeriodMs }
-  const waitMs = offer.to === undefined ? waitForStandbysMs(lease.record, identity, patience) : 0
-  const answerAt = at.now + waitMs
-  if (isTermOf(lease.record, state.offer?.term)) return withTaken(next, isTaken, answerAt)
-  const seen = { term: termOf(lease.record), answerAt, isTaken, request: undefined, refused: undefined }
-  return { ...next, offer: seen }
+export function withOfferSeen(state: Following, at: Instant, config: ElectorConfig): Following {
+  const { observation } = state
+  switch (observation.kind) {
+    case 'unknown':
+    case 'outdated':
+      return state
+    case 'absent':
+      return withoutOffer(withCandidate(state, undefined))
+    case 'present':
+      return withLeaseSeen(state, observation.lease, at, config)
+    default:
+      return observation satisfies never
+  }
+}
+
+function withLeaseSeen(state: Following, lease: PresentLease, at: Instant, config: ElectorConfig): Following {
+  const { record } = lease
+  const { identity } = config
+  const { candidate } = state.memory
+  const next = withCandidate(state, candidate && candidateAfter(candidate, record, identity))
+  const offer = offerFor(identity, lease)
+  if (offer === undefined) return withoutOffer(next)
+  const isTaken = isAnsweredByOther(record, identity)
+  const answerAt = at.now + answerDelayMs(offer, record, state.holdBackMs, config)
+  if (isTermOf(record, state.offer?.term)) return withTaken(next, isTaken, answerAt)
+  return { ...next, offer: { term: termOf(record), answerAt, isTaken, request: undefined, refused: undefined } }
+}
+
+function withCandidate(state: Following, candidate: Candidate | undefined): Following {
+  const { memory } = state
+  return candidate === memory.candidate ? state : { ...state, memory: { ...memory, candidate } }
+}
+
+function withoutOffer(state: Following): Following {
+  return state.offer === undefined ? state : { ...state, offer: undefined }
+}
+
+/** The offer of another replica that this one may answer. */
+function offerFor(identity: string, { deleting, record }: PresentLease): Offer | undefined {
+  if (deleting || record.holderIdentity === identity) return undefined
+  const offer = readOffer(record)
+  return offer?.to === undefined || offer.to === identity ? offer : undefined
+}
+
+/** How long to let others answer first: not at all where the offer names this replica. */
+function answerDelayMs({ to }: Offer, record: LeaseRecord, holdBackMs: number, config: ElectorConfig): number {
+  if (to !== undefined) return 0
+  const patience = { holdBackMs: PATIENCE * holdBackMs, retryPeriodMs: config.timing.retryPeriodMs }
+  return waitForStandbysMs(record, config.identity, patience)
 }
 
 /** Notes whether another replica has answered a known offer. An offer that is open again is answered from `answerAt` on. */
@@ -67,15 +107,25 @@ export function isAnswerPending({ offer, memory }: Following): boolean {
 
 /** When the next answer is due; undefined while there is nothing to answer, or another one stands. */
 export function answerDueAt(state: Following, { identity }: ElectorConfig): number | undefined {
-  const { offer, observation, memory } = state
-  if (offer === undefined || offer.request !== undefined || observation.kind !== 'present') return undefined
-  const { record, version } = observation.lease
-  if (offer.refused !== undefined && version <= offer.refused) return undefined
-  const isOwn = isKnown(readAnswer(record), memory.candidate, identity)
-  if (state.leaveBy !== undefined) return isOwn ? offer.answerAt : undefined
-  const sentAt = memory.candidate?.sent.at(-1)?.sentAt
-  if (isOwn && sentAt !== undefined) return Math.max(sentAt + RENEW_ANSWER_AFTER_MS, offer.answerAt)
-  return offer.isTaken ? undefined : Math.max(offer.answerAt, state.notBefore)
+  const { offer, observation, memory, leaveBy, notBefore } = state
+  if (offer === undefined || observation.kind !== 'present') return undefined
+  const { lease } = observation
+  if (!isAnswerable(offer, lease)) return undefined
+  const isOwnStored = isKnown(readAnswer(lease.record), memory.candidate, identity)
+  if (leaveBy !== undefined) return isOwnStored ? offer.answerAt : undefined
+  if (isOwnStored) return Math.max(nextAnswerAt(memory), offer.answerAt)
+  return offer.isTaken ? undefined : Math.max(offer.answerAt, notBefore)
+}
+
+/** Whether an answer can be written now: none is under way, and none was refused on this version. */
+function isAnswerable({ request, refused }: SeenOffer, { version }: PresentLease): boolean {
+  return request === undefined && (refused === undefined || version > refused)
+}
+
+/** When to replace a stored answer by a fresh one. */
+function nextAnswerAt({ candidate }: Memory): number {
+  const sentAt = candidate?.sent.at(-1)?.sentAt ?? 0
+  return sentAt + RENEW_ANSWER_AFTER_MS
 }
 
 /** Answers, answers again, or takes the answer back. */
@@ -122,12 +172,7 @@ function withSent(memory: Memory, term: TermKey, answer: SentAnswer): Memory {
 }
 
 /** What is left of a candidate once the lease was seen to be as it is; nothing when somebody else will be the successor. */
-function candidateAfter(
-  candidate: Candidate,
-  record: LeaseRecord | undefined,
-  identity: string,
-): Candidate | undefined {
-  if (record === undefined) return undefined
+function candidateAfter(candidate: Candidate, record: LeaseRecord, identity: string): Candidate | undefined {
   const { holderIdentity } = record
   if (holderIdentity === '' || holderIdentity === identity) return candidate
   if (!isTermOf(record, candidate.term) || readOffer(record) === undefined) return undefined

@@ -1,5 +1,5 @@
 import type { ElectorConfig } from '../machine/config.ts'
-import type { Following, View } from '../machine/state.ts'
+import type { Following, PresentView } from '../machine/state.ts'
 import { isOwn } from './memory.ts'
 import { durationMs } from './observation.ts'
 import { waitForStandbysMs } from './standby.ts'
@@ -31,10 +31,7 @@ export function nextChance(state: Following, { identity, timing }: ElectorConfig
 }
 
 /** When the lease becomes free: at once when nobody holds it or the holder is dead, else when it was not renewed in time. */
-function freeSince(
-  { memory }: Following,
-  { lease, changedAt, guardedUntil }: Extract<View, { kind: 'present' }>,
-): number {
+function freeSince({ memory }: Following, { lease, changedAt, guardedUntil }: PresentView): number {
   const { deadHolder } = memory
   if (deadHolder !== undefined && isTermOf(lease.record, deadHolder)) return deadHolder.since
   return Math.max(guardedUntil, lease.record.holderIdentity === '' ? changedAt : changedAt + durationMs(lease))

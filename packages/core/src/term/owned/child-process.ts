@@ -9,7 +9,8 @@ import type { TaskNote } from '../task-scope.ts'
 import { FamilyEnd } from './family-end.ts'
 import { OwnedExitError } from './owned-exit-error.ts'
 import { guardEvents } from './guard-events.ts'
-import { onAbort, type Owner } from './owner.ts'
+import { onAbort } from '../../on-abort.ts'
+import type { Owner } from './owner.ts'
 
 /** How a child process is ended with its term. */
 export interface ChildOptions {

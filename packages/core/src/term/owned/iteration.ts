@@ -1,6 +1,7 @@
 import { OptionsError } from '../../options/options-error.ts'
 import type { TaskNote } from '../task-scope.ts'
-import { onAbort, type Owner } from './owner.ts'
+import { onAbort } from '../../on-abort.ts'
+import type { Owner } from './owner.ts'
 
 /**
  * The same items, until the term begins to end: then the loop over them ends as if there were no more, and the source is

@@ -2,7 +2,8 @@ import type { EventEmitter } from 'node:events'
 import { OptionsError } from '../../options/options-error.ts'
 import { textOf } from '../../text-of.ts'
 import { assertArguments } from '../call-arguments.ts'
-import { onAbort, type Owner } from './owner.ts'
+import { onAbort } from '../../on-abort.ts'
+import type { Owner } from './owner.ts'
 
 /** What {@link listen} can listen to. */
 export type ListenTarget = EventEmitter | EventTarget

@@ -25,13 +25,3 @@ export interface Owner {
   noteSite(name: string): void
   defer(cleanup: (signal: AbortSignal) => unknown): void
 }
-
-/** Calls `listener` once the signal aborts, or now if it has. The returned function takes it back. */
-export function onAbort(signal: AbortSignal, listener: () => void): () => void {
-  if (signal.aborted) {
-    listener()
-    return () => {}
-  }
-  signal.addEventListener('abort', listener, { once: true })
-  return () => signal.removeEventListener('abort', listener)
-}

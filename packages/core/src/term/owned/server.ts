@@ -4,7 +4,8 @@ import type { ListenOptions, Server, Socket } from 'node:net'
 import { errorOf } from '../../error-of.ts'
 import { OptionsError } from '../../options/options-error.ts'
 import { guardEvents } from './guard-events.ts'
-import { onAbort, type Owner } from './owner.ts'
+import { onAbort } from '../../on-abort.ts'
+import type { Owner } from './owner.ts'
 
 /** A server and where it is to listen. */
 export interface Serving<S extends Server> {

@@ -1,4 +1,5 @@
-import { onAbort, type Owner } from './owner.ts'
+import { onAbort } from '../../on-abort.ts'
+import type { Owner } from './owner.ts'
 
 /** Calls `work` once after `delayMs`, unless the term begins to end or the returned function is called before. */
 export function timeout(owner: Owner, delayMs: number, work: (signal: AbortSignal) => unknown): () => void {

@@ -5,7 +5,8 @@ import { textOf } from '../../text-of.ts'
 import { FamilyEnd } from './family-end.ts'
 import { OwnedExitError } from './owned-exit-error.ts'
 import { guardEvents } from './guard-events.ts'
-import { onAbort, type Owner } from './owner.ts'
+import { onAbort } from '../../on-abort.ts'
+import type { Owner } from './owner.ts'
 
 /** How a worker thread is ended with its term. */
 export interface WorkerOptions {
