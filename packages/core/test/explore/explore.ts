@@ -45,47 +45,89 @@ export interface ExploreOptions {
  * rule that is broken: no history that leads to one is shorter.
  */
 export function explore({ scope, states, machine = transition, recoveryShare = 256 }: ExploreOptions): Exploration {
-  const cells = new Set<Cell>()
-  const lab: Laboratory = { scope, machine, witness: (state, event) => cells.add(`${state} × ${event}`) }
-  const history = new History(states)
-  const unheard: Laboratory = { ...lab, witness: () => {} }
-  const done = (depth: number, isExhausted: boolean, findings: readonly Finding[] = []): Exploration => ({
-    states: history.size,
-    depth,
-    isExhausted,
-    cells,
-    findings,
-  })
-  const first = initialWorld(scope)
-  history.enter(fingerprintOf(first), 0, 0)
-  let frontier: Found[] = [{ world: first, number: 0 }]
+  const search = new Search({ scope, machine }, states, recoveryShare)
+  let frontier: readonly Found[] = [search.begin(initialWorld(scope))]
   for (let depth = 0; ; depth++) {
-    const next: Found[] = []
-    for (const { world, number } of frontier) {
-      const actions = actionsOf(world, lab)
-      for (let action = 0; action < actions.length; action++) {
-        try {
-          const reached = actions[action]?.apply() ?? world
-          const entered = history.enter(fingerprintOf(reached), number, action)
-          if (entered === undefined) continue
-          if (entered % recoveryShare === 0) assertRecovers(reached, unheard)
-          next.push({ world: reached, number: entered })
-        } catch (error) {
-          if (!(error instanceof BrokenRule)) throw error
-          const path = [...history.pathTo(number), action]
-          return done(depth, false, [{ rule: error.rule, message: error.message, history: tell(scope, path, unheard) }])
-        }
-        if (history.isFull) return done(depth, false)
-      }
-    }
-    if (next.length === 0) return done(depth, true)
-    frontier = next
+    frontier = search.expand(frontier)
+    if (search.isOver || frontier.length === 0) return search.result(depth)
   }
 }
 
 interface Found {
   readonly world: World
   readonly number: number
+}
+
+/** The worlds found so far, and the rules that they break. */
+class Search {
+  readonly #cells = new Set<Cell>()
+  readonly #lab: Laboratory
+  /** Its steps do not count as coverage. */
+  readonly #unobserved: Laboratory
+  readonly #history: History
+  readonly #recoveryShare: number
+  readonly #findings: Finding[] = []
+
+  constructor(subject: Pick<Laboratory, 'scope' | 'machine'>, states: number, recoveryShare: number) {
+    this.#lab = { ...subject, witness: (state, event) => this.#cells.add(`${state} × ${event}`) }
+    this.#unobserved = { ...subject, witness: () => {} }
+    this.#history = new History(states)
+    this.#recoveryShare = recoveryShare
+  }
+
+  /** Whether a rule is broken, or the most worlds to see are seen. */
+  get isOver(): boolean {
+    return this.#findings.length > 0 || this.#history.isFull
+  }
+
+  begin(first: World): Found {
+    this.#history.enter(fingerprintOf(first), 0, 0)
+    return { world: first, number: 0 }
+  }
+
+  /** The new worlds that are one action away from these. */
+  expand(frontier: readonly Found[]): readonly Found[] {
+    const found: Found[] = []
+    for (const from of frontier) {
+      this.#expand(from, found)
+      if (this.isOver) break
+    }
+    return found
+  }
+
+  #expand(from: Found, found: Found[]): void {
+    const actions = actionsOf(from.world, this.#lab)
+    for (const [number, action] of actions.entries()) {
+      try {
+        const reached = this.#enter(action.apply(), from, number)
+        if (reached !== undefined) found.push(reached)
+      } catch (error) {
+        this.#report(error, from, number)
+      }
+      if (this.isOver) return
+    }
+  }
+
+  /** What the search came to; it has expanded every world up to `depth` unless it is over. */
+  result(depth: number): Exploration {
+    const { size: states } = this.#history
+    return { states, depth, isExhausted: !this.isOver, cells: this.#cells, findings: this.#findings }
+  }
+
+  /** Undefined for a world that is known. */
+  #enter(world: World, from: Found, action: number): Found | undefined {
+    const number = this.#history.enter(fingerprintOf(world), from.number, action)
+    if (number === undefined) return undefined
+    if (number % this.#recoveryShare === 0) assertRecovers(world, this.#unobserved)
+    return { world, number }
+  }
+
+  #report(error: unknown, from: Found, action: number): void {
+    if (!(error instanceof BrokenRule)) throw error
+    const path = [...this.#history.pathTo(from.number), action]
+    const history = tell(this.#lab.scope, path, this.#unobserved)
+    this.#findings.push({ rule: error.rule, message: error.message, history })
+  }
 }
 
 /** A history in words. */

@@ -1,4 +1,4 @@
-import { CLOCK_AT_START, clockOf, TICK_MS, TIMING, type Replica, type World } from './world.ts'
+import { CLOCK_AT_START, clockOf, TICK_MS, TIMING, type Replica, type Request, type World } from './world.ts'
 
 /*
  * Two worlds are the same when they differ only in what nothing depends on: how late it is, how large versions have grown, what
@@ -58,18 +58,7 @@ export function fingerprintOf(world: World): Fingerprint {
   for (const { replica } of order) mixReplica(world, replica)
   mixParts(partsOf(world.lease), 0)
   const places = new Map(order.map(({ index }, place) => [index, place]))
-  for (const request of world.requests) {
-    mix(
-      (places.get(request.from) ?? 0) * 8 +
-        (request.isDone ? 4 : 0) +
-        (request.isGhost ? 2 : 0) +
-        (request.isOld ? 1 : 0),
-    )
-    mix(world.tick - request.sentTick > 1 ? 2 : world.tick - request.sentTick)
-    mix(rename(nameOf(request.identity)))
-    if (!request.isGhost) mix(request.request - requestsOf(world.replicas[request.from]))
-    if (request.write !== undefined) mixParts(partsOf(request.write), 0)
-  }
+  for (const request of world.requests) mixRequest(world, request, places.get(request.from) ?? 0)
   return hash
 }
 
@@ -122,6 +111,15 @@ function mixFlags(replica: Replica): void {
   mix((replica.isPaused ? 1 : 0) + (replica.isBehind ? 2 : 0) + (replica.isCutOff ? 4 : 0))
   mix(replica.watch === 'up' ? 0 : replica.watch === 'late' ? 1 : 2)
   mix(replica.unseen.length)
+}
+
+/** `place` is that of its sender in the order of the replicas. */
+function mixRequest(world: World, request: Request, place: number): void {
+  mix(place * 8 + (request.isDone ? 4 : 0) + (request.isGhost ? 2 : 0) + (request.isOld ? 1 : 0))
+  mix(world.tick - request.sentTick > 1 ? 2 : world.tick - request.sentTick)
+  mix(rename(nameOf(request.identity)))
+  if (!request.isGhost) mix(request.request - requestsOf(world.replicas[request.from]))
+  if (request.write !== undefined) mixParts(partsOf(request.write), 0)
 }
 
 function mixRestores({ tick, version, restores }: World): void {
@@ -187,24 +185,29 @@ let isCounted = false
 function ranks(world: World): void {
   ranked.length = 0
   isCounted = world.restores.backups.length > 0 || world.restores.era > 0
-  const note = (parts: Parts) => {
-    for (let index = 0; index < parts.length; index += 2) {
-      if (parts[index] === VERSION) ranked.push(parts[index + 1] ?? 0)
-    }
-  }
   ranked.push(Number(world.lastEpoch), Number(world.version))
-  note(partsOf(world.lease))
+  noteVersions(partsOf(world.lease))
   for (const replica of world.replicas) {
     if (!replica.isAlive) continue
-    note(partsOf(replica.state))
-    for (const snapshot of replica.unseen) note(partsOf(snapshot))
+    noteVersions(partsOf(replica.state))
+    for (const snapshot of replica.unseen) noteVersions(partsOf(snapshot))
   }
-  for (const backup of world.restores.backups) note(partsOf(backup))
-  for (const { write } of world.requests) if (write !== undefined) note(partsOf(write))
-  ranked.sort((a, b) => a - b)
+  for (const backup of world.restores.backups) noteVersions(partsOf(backup))
+  for (const { write } of world.requests) if (write !== undefined) noteVersions(partsOf(write))
+  sortAndDeduplicate(ranked)
+}
+
+function noteVersions(parts: Parts): void {
+  for (let index = 0; index < parts.length; index += 2) {
+    if (parts[index] === VERSION) ranked.push(parts[index + 1] ?? 0)
+  }
+}
+
+function sortAndDeduplicate(numbers: number[]): void {
+  numbers.sort((a, b) => a - b)
   let kept = 0
-  for (const version of ranked) if (kept === 0 || ranked[kept - 1] !== version) ranked[kept++] = version
-  ranked.length = kept
+  for (const number of numbers) if (kept === 0 || numbers[kept - 1] !== number) numbers[kept++] = number
+  numbers.length = kept
 }
 
 function rankOf(version: number): number {

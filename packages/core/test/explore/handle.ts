@@ -88,13 +88,13 @@ function deliver(world: World, index: number, event: ElectorEvent, lab: Laborato
     config: configOf(replica, lab),
   })
   let next = withReplica(world, index, { state })
-  for (const effect of effects) next = carryOut(next, index, effect, lab)
+  for (const effect of effects) {
+    if (replicaAt(next, index).isAlive) next = carryOut(next, index, effect, lab)
+  }
   return next
 }
 
 function carryOut(world: World, index: number, effect: Effect, lab: Laboratory): World {
-  const replica = replicaAt(world, index)
-  if (!replica.isAlive) return world
   switch (effect.kind) {
     case 'read':
     case 'write':
@@ -105,16 +105,26 @@ function carryOut(world: World, index: number, effect: Effect, lab: Laboratory):
     case 'shorten-validity':
       return extendValidity(world, index, effect.validUntil, lab)
     case 'end-term':
-      return replica.tasks === 'running' ? withReplica(world, index, { tasks: 'ending' }) : world
+      return abortTasks(world, index)
     case 'exit':
     case 'identity-taken':
       return endProcess(world, index)
     case 'term-over':
-      if (replica.tasks !== 'none') throw new BrokenRule('S5', `${replica.identity} ends a term over its tasks`)
-      return world
+      return endTerm(world, index)
     default:
       return world
   }
+}
+
+function abortTasks(world: World, index: number): World {
+  return replicaAt(world, index).tasks === 'running' ? withReplica(world, index, { tasks: 'ending' }) : world
+}
+
+/** S5. */
+function endTerm(world: World, index: number): World {
+  const { identity, tasks } = replicaAt(world, index)
+  if (tasks !== 'none') throw new BrokenRule('S5', `${identity} ends a term over its tasks`)
+  return world
 }
 
 function send(world: World, index: number, effect: Extract<Effect, { kind: 'read' | 'write' }>): World {

@@ -1,0 +1,158 @@
+import type { ElectorState } from '../../src/election/machine/state.ts'
+import { watchedHolder } from '../../src/election/phases/following.ts'
+import type { Action } from './action.ts'
+import { endProcess, handle, type Laboratory, replicaAt, wakeWhatIsDue, withReplica } from './handle.ts'
+import { newProcess, type Replica, type Scope, type World } from './world.ts'
+
+/** What can happen to a replica. */
+export function replicaActions(world: World, index: number, lab: Laboratory): readonly Action[] {
+  const { identity, state, isAlive, isPaused, isBehind, isCutOff } = replicaAt(world, index)
+  const named = (what: string, apply: () => World): Action => ({ name: `${identity} ${what}`, apply })
+  if (!isAlive || state.kind === 'stopped') {
+    return mayRestart(lab.scope) ? [named('starts again', () => restart(world, index))] : []
+  }
+  if (isPaused) return [named('goes on', () => withReplica(world, index, { isPaused: false, isBehind: true }))]
+  if (isBehind) return behindActions(world, index, lab)
+  if (state.kind === 'idle' && !isCutOff) return [named('starts', () => start(world, index, lab))]
+  return [
+    ...networkActions(world, index, lab),
+    ...workActions(world, index, lab),
+    ...newsOfDeath(world, index, lab),
+    ...orders(world, index, lab),
+    ...replicaFaults(world, index, lab),
+  ]
+}
+
+/** A new process knows neither a duration that was shortened nor what the store has forgotten. */
+function mayRestart({ canShorten = false, canRestore }: Scope): boolean {
+  return !canShorten && canRestore !== 'known'
+}
+
+/** What comes in, and how connections recover. */
+function networkActions(world: World, index: number, lab: Laboratory): readonly Action[] {
+  const { identity, unseen, watch, isCutOff } = replicaAt(world, index)
+  const actions: Action[] = []
+  const add = (what: string, apply: () => World) => actions.push({ name: `${identity} ${what}`, apply })
+  if (isCutOff) add('is reached again', () => withReplica(world, index, { isCutOff: false }))
+  if (unseen.length > 0 && !isCutOff) add('sees the lease', () => see(world, index, lab))
+  if (watch === 'late' && unseen.length === 0) {
+    add('has a watch in time again', () => withReplica(world, index, { watch: 'up' }))
+  }
+  if (watch === 'broken' && !isCutOff) add('watches again', () => watchAgain(world, index, lab))
+  return actions
+}
+
+function newsOfDeath(world: World, index: number, lab: Laboratory): readonly Action[] {
+  const { identity, state, isCutOff } = replicaAt(world, index)
+  const holder = watchedHolder(state)
+  if (holder === undefined || isCutOff) return []
+  if (world.replicas.some((one) => one.isAlive && one.identity === holder.identity)) return []
+  const apply = () => handle(world, index, { kind: 'holder-dead', holder }, lab)
+  return [{ name: `${identity} hears that ${holder.identity} is dead`, apply }]
+}
+
+/** What may become of the work of a term that ends. */
+function workActions(world: World, index: number, lab: Laboratory): readonly Action[] {
+  const { identity, tasks } = replicaAt(world, index)
+  if (tasks !== 'ending' && tasks !== 'cleaning') return []
+  const becomes = (what: string, next: Replica['tasks'], kind: 'cleaning' | 'cleanup-overdue' | 'drained'): Action => ({
+    name: `${identity} ${what}`,
+    apply: () => handle(withReplica(world, index, { tasks: next }), index, { kind }, lab),
+  })
+  const ended = becomes('has ended its tasks', 'none', 'drained')
+  return tasks === 'ending'
+    ? [ended, becomes('has nothing but cleanups left', 'cleaning', 'cleaning')]
+    : [ended, becomes('has cleanups that take too long', 'cleaning', 'cleanup-overdue')]
+}
+
+/** After a pause either the clock or what came in meanwhile is looked at first. */
+function behindActions(world: World, index: number, lab: Laboratory): readonly Action[] {
+  const { identity, unseen } = replicaAt(world, index)
+  const actions: Action[] = [
+    {
+      name: `${identity} looks at its clock`,
+      apply: () => wakeWhatIsDue(withReplica(world, index, { isBehind: false }), index, lab),
+    },
+  ]
+  if (unseen.length > 0) actions.push({ name: `${identity} first sees the lease`, apply: () => see(world, index, lab) })
+  return actions
+}
+
+/** The states in which a candidacy has a term that can end voluntarily. */
+const HAVE_TERM: ReadonlySet<ElectorState['kind']> = new Set(['leading', 'draining', 'aborting', 'releasing'])
+
+function orders(world: World, index: number, lab: Laboratory): readonly Action[] {
+  const { identity, state } = replicaAt(world, index)
+  if (world.ordersLeft === 0) return []
+  const ordered = { ...world, ordersLeft: world.ordersLeft - 1 }
+  const stop: Action = {
+    name: `${identity} stops`,
+    apply: () => handle(ordered, index, { kind: 'stop' }, lab),
+  }
+  const actions = [stop]
+  if (!HAVE_TERM.has(state.kind)) return actions
+  actions.push({
+    name: `${identity} steps down`,
+    apply: () => handle(ordered, index, { kind: 'step-down', reason: 'step-down', cooldownMs: 1000 }, lab),
+  })
+  if (state.kind === 'releasing') return actions
+  actions.push({
+    name: `${identity} gives its term up`,
+    apply: () => handle(ordered, index, { kind: 'lost', reason: 'stalled' }, lab),
+  })
+  return actions
+}
+
+function replicaFaults(world: World, index: number, lab: Laboratory): readonly Action[] {
+  const { identity, watch, isCutOff } = replicaAt(world, index)
+  if (world.faultsLeft === 0) return []
+  const faulty = { ...world, faultsLeft: world.faultsLeft - 1 }
+  const actions: Action[] = [
+    { name: `${identity} crashes`, apply: () => endProcess(faulty, index) },
+    {
+      name: `${identity} is suspended`,
+      apply: () => withReplica({ ...faulty, hasPaused: true }, index, { isPaused: true }),
+    },
+  ]
+  if (isCutOff) return actions
+  actions.push({ name: `${identity} is cut off`, apply: () => withReplica(faulty, index, { isCutOff: true }) })
+  if (watch !== 'up') return actions
+  return [
+    ...actions,
+    { name: `${identity} has a late watch`, apply: () => withReplica(faulty, index, { watch: 'late' }) },
+    {
+      name: `${identity} loses its watch`,
+      apply: () =>
+        handle(withReplica(faulty, index, { watch: 'broken', unseen: [] }), index, { kind: 'watch-down' }, lab),
+    },
+  ]
+}
+
+function start(world: World, index: number, lab: Laboratory): World {
+  const started = handle(world, index, { kind: 'start' }, lab)
+  return connect(started, index, lab)
+}
+
+function restart(world: World, index: number): World {
+  const { life, rate } = replicaAt(world, index)
+  const process: Replica = newProcess(index, life + 1, rate)
+  const gone = endProcess(world, index)
+  return { ...gone, replicas: gone.replicas.map((one, at) => (at === index ? process : one)) }
+}
+
+function see(world: World, index: number, lab: Laboratory): World {
+  const [snapshot, ...unseen] = replicaAt(world, index).unseen
+  if (snapshot === undefined) return world
+  return handle(withReplica(world, index, { unseen }), index, { kind: 'observed', snapshot }, lab)
+}
+
+function watchAgain(world: World, index: number, lab: Laboratory): World {
+  return connect(withReplica(world, index, { watch: 'up' }), index, lab)
+}
+
+/** A new watch reports the lease as it is, and is up. */
+function connect(world: World, index: number, lab: Laboratory): World {
+  const seen = handle(world, index, { kind: 'observed', snapshot: world.lease }, lab)
+  if (replicaAt(seen, index).state.kind === 'stopped') return seen
+  return handle(seen, index, { kind: 'watch-up' }, lab)
+}

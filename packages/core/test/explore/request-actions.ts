@@ -1,0 +1,147 @@
+import type { LockSnapshot } from '../../src/lock/lock.ts'
+import { failed } from '../election/pure-elector.ts'
+import type { Action } from './action.ts'
+import { handle, type Laboratory, replicaAt, store } from './handle.ts'
+import { withMixNoted } from './restoring.ts'
+import { BrokenRule, type Request, type World } from './world.ts'
+
+/** What can happen to a request. */
+export function requestActions(world: World, request: Request, lab: Laboratory): readonly Action[] {
+  const { from, write, isGhost, isDone } = request
+  const { isPaused, isCutOff } = replicaAt(world, from)
+  const named = (what: string, apply: () => World): Action => ({ name: `${describeRequest(request)} ${what}`, apply })
+  if (isGhost) return [named('takes effect late', () => perform(world, request, lab).world)]
+  if (isPaused)
+    return isDone ? [] : [named('takes effect, its answer waits', () => performUnheard(world, request, lab))]
+  if (isDone || request.sentTick < world.tick) {
+    const rest = isDone || write === undefined ? without(world, request) : asGhost(world, request)
+    return [named('is given up', () => timeOut(rest, request, lab))]
+  }
+  if (isCutOff) return [named('is lost', () => timeOut(without(world, request), request, lab))]
+  const answered = named('takes effect and is answered', () => performAnswered(world, request, lab))
+  return world.faultsLeft === 0 ? [answered] : [answered, ...requestFaults(world, request, lab)]
+}
+
+/** What may go wrong with a request that can take effect now. */
+function requestFaults(world: World, request: Request, lab: Laboratory): readonly Action[] {
+  const faulty = { ...world, faultsLeft: world.faultsLeft - 1 }
+  const named = (what: string, apply: () => World): Action => ({ name: `${describeRequest(request)} ${what}`, apply })
+  const faults = [
+    named('is lost', () => timeOut(without(faulty, request), request, lab)),
+    named('is refused', () => answerWith(without(faulty, request), request, failed('forbidden'), lab)),
+  ]
+  if (request.write === undefined) return faults
+  return [
+    ...faults,
+    named('takes effect, its answer is lost', () => answerLost(faulty, request, lab)),
+    named('is under way for too long', () => timeOut(asGhost(faulty, request), request, lab)),
+    named('arrives twice', () => {
+      const copy = { ...request, isGhost: true }
+      return performAnswered({ ...faulty, requests: [...faulty.requests, copy] }, request, lab)
+    }),
+  ]
+}
+
+function describeRequest({ identity, write }: Request): string {
+  return `${write?.purpose ?? 'read'} of ${identity}`
+}
+
+/** Takes effect and is answered at once. */
+function performAnswered(world: World, request: Request, lab: Laboratory): World {
+  const { world: done, answer } = perform(world, request, lab)
+  return answer(done)
+}
+
+/** Takes effect while nobody can hear of it. */
+function performUnheard(world: World, request: Request, lab: Laboratory): World {
+  const { world: done } = perform(world, request, lab)
+  return { ...done, requests: [...done.requests, { ...request, isDone: true }] }
+}
+
+/** The answer never comes: the replica gives up waiting for it. */
+function answerLost(world: World, request: Request, lab: Laboratory): World {
+  return timeOut(perform(world, request, lab).world, request, lab)
+}
+
+function timeOut(world: World, request: Request, lab: Laboratory): World {
+  return answerWith(world, request, failed('unknown-outcome'), lab)
+}
+
+/** Takes effect on the stored lease. */
+function perform(
+  world: World,
+  request: Request,
+  lab: Laboratory,
+): { readonly world: World; readonly answer: (world: World) => World } {
+  const next = without(world, request)
+  const { write } = request
+  if (write === undefined) {
+    const snapshot = next.lease
+    return {
+      world: next,
+      answer: (done) =>
+        handle(
+          done,
+          request.from,
+          { kind: 'read-answer', request: request.request, result: { kind: 'read', snapshot } },
+          lab,
+        ),
+    }
+  }
+  const refusal = refusalOf(next, write.base?.version)
+  if (refusal !== undefined) return { world: next, answer: (done) => answerWith(done, request, failed(refusal), lab) }
+  const noted = withMixNoted(next, request)
+  assertOwnRelease(noted, request)
+  const { era } = next.restores
+  const lease = {
+    kind: 'present',
+    version: next.version + 1n,
+    record: write.record,
+    deleting: false,
+    native: era,
+  } as const
+  return {
+    world: store(noted, lease, lab),
+    answer: (done) => answerWith(done, request, { kind: 'written', lease }, lab),
+  }
+}
+
+function refusalOf(world: World, base: bigint | undefined): 'conflict' | 'not-found' | undefined {
+  if (base === undefined) return world.lease.kind === 'present' ? 'conflict' : undefined
+  if (world.lease.kind === 'absent') return 'not-found'
+  return world.lease.version === base ? undefined : 'conflict'
+}
+
+/** S4. */
+function assertOwnRelease(world: World, { identity, write }: Request): void {
+  if ((write?.purpose !== 'release' && write?.purpose !== 'transfer') || world.lease.kind !== 'present') return
+  if (world.restores.isMixed) return
+  const { holderIdentity } = world.lease.record
+  if (holderIdentity !== identity) throw new BrokenRule('S4', `${identity} gives up the lease of ${holderIdentity}`)
+}
+
+function answerWith(
+  world: World,
+  request: Request,
+  result:
+    | ReturnType<typeof failed>
+    | { readonly kind: 'written'; readonly lease: Extract<LockSnapshot, { kind: 'present' }> },
+  lab: Laboratory,
+): World {
+  const { from, identity, request: number, write } = request
+  if (replicaAt(world, from).identity !== identity) return world
+  if (write !== undefined) return handle(world, from, { kind: 'write-answer', request: number, result }, lab)
+  if (result.kind === 'written') return world
+  return handle(world, from, { kind: 'read-answer', request: number, result }, lab)
+}
+
+function without(world: World, request: Request): World {
+  return { ...world, requests: world.requests.filter((one) => one !== request) }
+}
+
+function asGhost(world: World, request: Request): World {
+  return {
+    ...world,
+    requests: world.requests.map((one) => (one === request ? { ...one, isGhost: true } : one)),
+  }
+}
