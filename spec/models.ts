@@ -128,48 +128,61 @@ export const WRONG_MODELS: readonly WrongModel[] = [
 ]
 
 /** The configuration of a model, as the model checker reads it. */
-export function configOf(model: Model & Partial<WrongModel>): string {
-  const {
-    module = 'Tenure',
-    replicas = 2,
-    peers = 0,
-    slots = 1,
-    margin = 1,
-    restarts = 0,
-    deletions = 0,
-    answers = 0,
-    restores = 0,
-    transfer: transferTicks = 3,
-  } = model
-  const names = (letter: string, count: number) => Array.from({ length: count }, (_, index) => `${letter}${index + 1}`)
-  const set = (elements: readonly (string | number)[]) => `{${elements.join(', ')}}`
-  const strings = (elements: readonly string[] = []) => set(elements.map((text) => JSON.stringify(text)))
-  const processes = [...names('r', replicas), ...names('f', peers)]
-  const isCalm = module === 'Progress'
+export function configOf(given: Model & Partial<WrongModel>): string {
+  const model = { ...DEFAULTS, ...given }
+  const isCalm = model.module === 'Progress'
+  const invariants = isCalm ? [...SAFETY, 'L1'] : SAFETY
   return [
     `SPECIFICATION ${isCalm ? 'SpecCalm' : 'Spec'}`,
     'CONSTANTS',
-    ...processes.map((name) => `  ${name} = ${name}`),
-    `  Replicas = ${set(names('r', replicas))}`,
-    `  Peers = ${set(names('f', peers))}`,
-    '  LeaseTicks = 3',
-    `  MarginTicks = ${margin}`,
-    `  TransferTicks = ${transferTicks}`,
-    `  Slots = ${set(Array.from({ length: slots }, (_, index) => index + 1))}`,
-    `  MaxVersion = ${model.versions}`,
-    `  MaxRestarts = ${restarts}`,
-    `  MaxDeletions = ${deletions}`,
-    `  MaxAnswers = ${answers}`,
-    `  MaxRestores = ${restores}`,
-    `  Features = ${strings(model.features)}`,
-    `  Wrong = ${strings(model.wrong)}`,
+    ...constantsOf(model),
     `VIEW ${isCalm ? 'StateCalm' : 'State'}`,
     ...(isCalm ? [] : ['SYMMETRY Symmetry']),
-    `INVARIANTS ${(model.violates === undefined ? invariantsOf(isCalm) : [model.violates]).join(' ')}`,
+    `INVARIANTS ${(given.violates === undefined ? invariants : [given.violates]).join(' ')}`,
     '',
   ].join('\n')
 }
 
-function invariantsOf(isCalm: boolean): readonly Invariant[] {
-  return isCalm ? [...SAFETY, 'L1'] : SAFETY
+const DEFAULTS = {
+  module: 'Tenure',
+  replicas: 2,
+  peers: 0,
+  slots: 1,
+  margin: 1,
+  restarts: 0,
+  deletions: 0,
+  answers: 0,
+  restores: 0,
+  transfer: 3,
+  features: [],
+  wrong: [],
+} as const satisfies Partial<WrongModel>
+
+function constantsOf(model: Required<Model> & Pick<WrongModel, 'wrong'>): readonly string[] {
+  const replicas = names('r', model.replicas)
+  const peers = names('f', model.peers)
+  return [
+    ...[...replicas, ...peers].map((name) => `  ${name} = ${name}`),
+    `  Replicas = ${set(replicas)}`,
+    `  Peers = ${set(peers)}`,
+    '  LeaseTicks = 3',
+    `  MarginTicks = ${model.margin}`,
+    `  TransferTicks = ${model.transfer}`,
+    `  Slots = ${set(Array.from({ length: model.slots }, (_, index) => index + 1))}`,
+    `  MaxVersion = ${model.versions}`,
+    `  MaxRestarts = ${model.restarts}`,
+    `  MaxDeletions = ${model.deletions}`,
+    `  MaxAnswers = ${model.answers}`,
+    `  MaxRestores = ${model.restores}`,
+    `  Features = ${set(model.features.map((feature) => JSON.stringify(feature)))}`,
+    `  Wrong = ${set(model.wrong.map((rule) => JSON.stringify(rule)))}`,
+  ]
+}
+
+function names(letter: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `${letter}${index + 1}`)
+}
+
+function set(elements: readonly (string | number)[]): string {
+  return `{${elements.join(', ')}}`
 }

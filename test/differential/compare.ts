@@ -10,47 +10,79 @@ export function compare(
   ours: readonly Situation[],
   theirs: readonly Decision[],
 ): Divergence | undefined {
-  const since = { ours: 0, found: 0, theirs: 0, write: Number.NEGATIVE_INFINITY }
-  let followed: LockSnapshot | undefined
-  let strategy: string | undefined
-  let last:
-    { readonly found: LockSnapshot; readonly seen: LockSnapshot; readonly strategy: string | undefined } | undefined
+  const views = new Views()
   for (const [index, situation] of ours.entries()) {
     const step = steps[index]
     const decision = theirs[index]
     if (step === undefined || decision === undefined)
       throw new Error(`Expected a decision of client-go at step ${index}`)
-    if (step.put?.kind === 'put') strategy = step.put.record.strategy
-    const { found } = situation
-    if (last === undefined || !isSameExactly(last.seen, found)) since.ours = step.at
-    if (last === undefined || !isSameExactly(last.found, found)) since.found = step.at
-    if (last === undefined || !isSameToClientGo(last.found, found) || last.strategy !== strategy) since.theirs = step.at
-    last = { found, seen: situation.seen, strategy }
-    const isRestored = followed !== undefined && isSameToClientGo(followed, situation.isOwn ? situation.raced : found)
-    if (!situation.led) followed = found
+    views.look(step, situation)
     if (decision.wrote !== situation.wrote || decision.leads !== situation.leads) {
-      const unchangedMs = {
-        ours: step.at - since.ours,
-        found: step.at - since.found,
-        theirs: step.at - since.theirs,
-      }
-      const sinceWriteMs = step.at - since.write
-      return { step, ours: situation, theirs: decision, unchangedMs, sinceWriteMs, isRestored }
+      return { step, ours: situation, theirs: decision, ...views.at(step, situation) }
     }
-    if (!isSameExactly(found, situation.seen)) since.ours = step.at
-    if (situation.wrote !== '') since.write = step.at
-    if (step.race?.kind === 'put') strategy = step.race.record.strategy
+    views.acted(step, situation)
   }
   return undefined
 }
 
-function isSameExactly(a: LockSnapshot, b: LockSnapshot): boolean {
-  return a.kind === 'present' && b.kind === 'present' && isSameRecord(a.record, b.record)
+/** How the lease looked to either side so far. */
+class Views {
+  /** When the lease last changed: as Tenure saw it, as it was found at the steps, and as client-go compares it. */
+  readonly #changedAt = { ours: 0, found: 0, theirs: 0 }
+  #wroteAt = Number.NEGATIVE_INFINITY
+  #last: Pick<Situation, 'found' | 'seen'> | undefined
+  #strategy: string | undefined
+  #lastStrategy: string | undefined
+  /** What a follower last found, and what it had found before this step. */
+  #followed: LockSnapshot | undefined
+  #followedBefore: LockSnapshot | undefined
+
+  /** Notes what a step finds. */
+  look({ at, put }: HistoryStep, { found, seen, led }: Situation): void {
+    const last = this.#last
+    this.#noteStrategy(put)
+    if (!isSameExactly(last?.seen, found)) this.#changedAt.ours = at
+    if (!isSameExactly(last?.found, found)) this.#changedAt.found = at
+    const isSameStrategy = this.#lastStrategy === this.#strategy
+    if (!isSameStrategy || !isSameToClientGo(last?.found, found)) this.#changedAt.theirs = at
+    this.#last = { found, seen }
+    this.#lastStrategy = this.#strategy
+    this.#followedBefore = this.#followed
+    if (!led) this.#followed = found
+  }
+
+  /** Notes what a step changes. */
+  acted({ at, race }: HistoryStep, { found, seen, wrote }: Situation): void {
+    if (!isSameExactly(found, seen)) this.#changedAt.ours = at
+    if (wrote !== '') this.#wroteAt = at
+    this.#noteStrategy(race)
+  }
+
+  /** How things stand at a step that was looked at. */
+  at(
+    { at }: HistoryStep,
+    { isOwn, raced, found }: Situation,
+  ): Pick<Divergence, 'unchangedMs' | 'sinceWriteMs' | 'isRestored'> {
+    const { ours, found: foundAt, theirs } = this.#changedAt
+    return {
+      unchangedMs: { ours: at - ours, found: at - foundAt, theirs: at - theirs },
+      sinceWriteMs: at - this.#wroteAt,
+      isRestored: isSameToClientGo(this.#followedBefore, isOwn ? raced : found),
+    }
+  }
+
+  #noteStrategy(change: HistoryStep['put']): void {
+    if (change?.kind === 'put') this.#strategy = change.record.strategy
+  }
+}
+
+function isSameExactly(a: LockSnapshot | undefined, b: LockSnapshot): boolean {
+  return a?.kind === 'present' && b.kind === 'present' && isSameRecord(a.record, b.record)
 }
 
 /** client-go compares records as JSON, in which times have whole seconds and what is missing is empty. */
-function isSameToClientGo(a: LockSnapshot, b: LockSnapshot): boolean {
-  return a.kind === 'present' && b.kind === 'present' && isSameRecord(inJson(a), inJson(b))
+function isSameToClientGo(a: LockSnapshot | undefined, b: LockSnapshot): boolean {
+  return a?.kind === 'present' && b.kind === 'present' && isSameRecord(inJson(a), inJson(b))
 }
 
 function inJson({ record }: Extract<LockSnapshot, { kind: 'present' }>) {

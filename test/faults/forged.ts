@@ -1,8 +1,15 @@
 import { termCheck } from '@tenure/kubernetes'
+import type { Api } from './api.ts'
 import type { FencedCluster } from './fenced-cluster.ts'
-import { CONFIG_MAPS, DEPLOYMENTS, forgedStatusWrites, forgedWrites, WIDGETS } from './forged-writes.ts'
+import { CONFIG_MAPS, DEPLOYMENTS, forgedStatusWrites, forgedWrites, type Target, WIDGETS } from './forged-writes.ts'
 
 let namespaces = 0
+
+const COVERED = [
+  { apiGroup: '', resources: ['configmaps'] },
+  { apiGroup: 'apps', resources: ['deployments'] },
+  { apiGroup: 'faults.tenure.dev', resources: ['widgets'] },
+]
 
 /** Sends writes with old epochs by every verb that the term check covers, to objects of three kinds, through every API server. */
 export async function countForged(
@@ -12,36 +19,48 @@ export async function countForged(
   const namespace = `forged-${++namespaces}`
   await cluster.createNamespace(namespace)
   if (isGuarded) {
-    const resources = [
-      { apiGroup: '', resources: ['configmaps'] },
-      { apiGroup: 'apps', resources: ['deployments'] },
-      { apiGroup: 'faults.tenure.dev', resources: ['widgets'] },
-    ]
-    await cluster.apply(termCheck({ lease: { name: 'janitor', namespace }, resources }))
+    await cluster.apply(termCheck({ lease: { name: 'janitor', namespace }, resources: COVERED }))
     await cluster.untilTermCheckHolds(namespace)
   }
   const [...writers] = cluster.clientsOf(await cluster.createWriter(namespace))
-  const counts = { sent: 0, accepted: 0 }
+  const accepted: boolean[] = []
   for (const target of [CONFIG_MAPS, DEPLOYMENTS, WIDGETS]) {
-    const object = target.object('forged') as { readonly metadata: object }
-    const annotations = { 'tenure.dev/epoch': '1000', 'tenure.dev/lease': 'janitor' }
-    await cluster.admin.expect('POST', target.path(namespace), {
-      ...object,
-      metadata: { ...object.metadata, annotations },
-    })
-    const verbs = [...forgedWrites(target), ...(target === DEPLOYMENTS ? forgedStatusWrites(target) : [])]
-    for (const { send } of verbs) {
-      for (const api of writers) {
-        for (const epoch of ['0', '1', '999']) {
-          const older = { 'tenure.dev/epoch': epoch, 'tenure.dev/lease': 'janitor' }
-          const status = await send(api, { target, namespace, name: 'forged', annotations: older })
-          counts.sent += 1
-          if (status < 300) counts.accepted += 1
-          else if (status !== 422 && status !== 409) throw new Error(`Expected a refusal, got ${status}`)
-        }
+    await createTarget(cluster, target, namespace)
+    accepted.push(...(await forge(writers, target, namespace)))
+  }
+  for (const writer of writers) writer[Symbol.dispose]()
+  return { sent: accepted.length, accepted: accepted.filter((isAccepted) => isAccepted).length }
+}
+
+/** An object that the newest term has written. */
+async function createTarget({ admin }: FencedCluster, target: Target, namespace: string): Promise<void> {
+  const object = target.object(NAME) as { readonly metadata: object }
+  const metadata = { ...object.metadata, annotations: writtenAt('1000') }
+  await admin.expect('POST', target.path(namespace), { ...object, metadata })
+}
+
+/** Sends every write with every old epoch through every API server; returns which ones were accepted. */
+async function forge(writers: readonly Api[], target: Target, namespace: string): Promise<readonly boolean[]> {
+  const accepted: boolean[] = []
+  for (const { send } of [...forgedWrites(target), ...(target === DEPLOYMENTS ? forgedStatusWrites(target) : [])]) {
+    for (const api of writers) {
+      for (const epoch of ['0', '1', '999']) {
+        const status = await send(api, { target, namespace, name: NAME, annotations: writtenAt(epoch) })
+        accepted.push(isAccepted(status))
       }
     }
   }
-  for (const writer of writers) writer[Symbol.dispose]()
-  return counts
+  return accepted
+}
+
+const NAME = 'forged'
+
+function writtenAt(epoch: string): Readonly<Record<string, string>> {
+  return { 'tenure.dev/epoch': epoch, 'tenure.dev/lease': 'janitor' }
+}
+
+function isAccepted(status: number): boolean {
+  if (status < 300) return true
+  if (status === 422 || status === 409) return false
+  throw new Error(`Expected a refusal, got ${status}`)
 }

@@ -33,6 +33,9 @@ export interface Verdict {
   readonly overlaps: number
 }
 
+/** The data of a counter that nobody has written. */
+const NEW_COUNTER = { id: '', epoch: '0', count: '0', claimed: '0' }
+
 /**
  * Watches a lease and the counter that its holders add to, on connections of its own.
  *
@@ -131,12 +134,14 @@ export class Observer implements Disposable {
 
   #sawCounter({ type, object }: WatchEvent): void {
     if (type === 'DELETED' || object.metadata.name !== 'counter') return
-    const { id = '', epoch = '0', count = '0', claimed = '0' } = object.data ?? {}
+    const counter = { ...NEW_COUNTER, ...object.data }
+    const { id } = counter
     const isAdd = id !== '' && id !== this.#writes.at(-1)?.id
-    const version = BigInt(object.metadata.resourceVersion)
     if (isAdd) this.#sawAddition()
-    this.#writes.push({ version, id, epoch: BigInt(epoch), count: Number(count), isAdd, newest: this.#newest })
-    for (const term of [BigInt(epoch), BigInt(claimed)]) if (term > this.#newest) this.#newest = term
+    const version = BigInt(object.metadata.resourceVersion)
+    const [epoch, claimed] = [BigInt(counter.epoch), BigInt(counter.claimed)]
+    this.#writes.push({ version, id, epoch, count: Number(counter.count), isAdd, newest: this.#newest })
+    for (const term of [epoch, claimed]) if (term > this.#newest) this.#newest = term
   }
 
   #sawAddition(): void {

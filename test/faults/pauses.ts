@@ -64,36 +64,52 @@ export async function pauseLeaders(arena: Arena, options: PauseOptions): Promise
 }
 
 async function pauseOneFleet(arena: Arena, options: PauseOptions): Promise<PauseResult> {
-  const { leaseMs, calm = 0.3, additions = 0, leakingShare = 0 } = options
+  const { leaseMs, calm = 0.3, additions = 0 } = options
   const isRough = additions > 0
   const way = isRough ? 'toxiproxy' : 'direct'
   await using fleet = await Fleet.start(arena, { ...options, size: 2, makesWay: true, way })
   const { observer } = fleet
   const count = { pauses: 0, leaking: 0, kills: 0, partitions: 0 }
-  const hasPaused = () =>
-    count.pauses >= 5 * options.pauses ||
-    (count.pauses >= options.pauses && count.leaking >= leakingShare * count.pauses)
-  for (let round = 1; !hasPaused() || observer.added < additions; round++) {
+  for (let round = 1; !hasPausedEnough(count, options) || observer.added < additions; round++) {
     const leader = await fleet.untilWorking()
     await sleep(Math.random() * calm * leaseMs)
     if (fleet.leader !== leader) continue
     const ms = (0.2 + Math.random() * 2.8) * leaseMs
-    if (isRough && round % 7 === 3) {
-      count.kills += 1
-      leader.signal('SIGKILL')
-      await leader.exited
-    } else if (isRough && round % 7 === 6) {
-      count.partitions += 1
-      await partition(fleet, leader, ms)
-    } else {
-      const since = observer.version
-      await pause(leader, ms)
-      count.pauses += 1
-      if (observer.verdict(since).overlaps > 0) count.leaking += 1
-    }
+    const how = isRough ? (ROUGH_ROUNDS[round % 7] ?? 'pauses') : 'pauses'
+    count[how] += 1
+    if (await DISTURB[how](fleet, leader, ms)) count.leaking += 1
   }
   const { stale, overlaps, added, lost } = observer.verdict()
   return { ...count, overlaps, early: stale - overlaps, added, lost }
+}
+
+function hasPausedEnough(count: { readonly pauses: number; readonly leaking: number }, options: PauseOptions): boolean {
+  const { pauses, leakingShare = 0 } = options
+  if (count.pauses >= 5 * pauses) return true
+  return count.pauses >= pauses && count.leaking >= leakingShare * count.pauses
+}
+
+type Disturbance = 'pauses' | 'kills' | 'partitions'
+
+/** The rounds of every seven in which the leader is not paused. */
+const ROUGH_ROUNDS: Readonly<Record<number, Disturbance>> = { 3: 'kills', 6: 'partitions' }
+
+/** Disturbs a leader; says whether an older term wrote over a newer one after a pause. */
+const DISTURB: Readonly<Record<Disturbance, (fleet: Fleet, leader: ReplicaProcess, ms: number) => Promise<boolean>>> = {
+  async pauses({ observer }, leader, ms) {
+    const since = observer.version
+    await pause(leader, ms)
+    return observer.verdict(since).overlaps > 0
+  },
+  async kills(_fleet, leader) {
+    leader.signal('SIGKILL')
+    await leader.exited
+    return false
+  },
+  async partitions(fleet, leader, ms) {
+    await partition(fleet, leader, ms)
+    return false
+  },
 }
 
 async function pause(replica: ReplicaProcess, ms: number): Promise<void> {

@@ -87,20 +87,24 @@ export class Fleet {
   }
 
   write({ base, record, purpose }: LeaseWrite, writer: string): WriteResult {
-    const stored = this.read()
-    if (base === undefined ? stored.kind === 'present' : stored.kind === 'absent') {
-      return failed(base === undefined ? 'conflict' : 'not-found')
-    }
-    if (base !== undefined && base.version !== stored.version) return failed('conflict')
-    const holder = stored.kind === 'present' ? stored.record : undefined
-    if (purpose === 'release' || purpose === 'transfer') {
-      if (holder?.holderIdentity !== writer) throw this.broken(`${writer} freed a lease of ${holder?.holderIdentity}`)
+    const refusal = this.#refusalOf(base)
+    if (refusal !== undefined) return failed(refusal)
+    const replaced = this.#record
+    if ((purpose === 'release' || purpose === 'transfer') && replaced?.holderIdentity !== writer) {
+      throw this.broken(`${writer} freed a lease of ${replaced?.holderIdentity}`)
     }
     this.#store(record)
-    if (record.holderIdentity !== holder?.holderIdentity || record.acquireTime !== holder.acquireTime) {
+    if (record.holderIdentity !== replaced?.holderIdentity || record.acquireTime !== replaced.acquireTime) {
       this.#grants.set(this.#version, record.holderIdentity)
     }
     return { kind: 'written', lease: { kind: 'present', version: this.#version, record, deleting: false } }
+  }
+
+  #refusalOf(base: LeaseWrite['base']): 'conflict' | 'not-found' | undefined {
+    const stored = this.read()
+    if (base === undefined) return stored.kind === 'present' ? 'conflict' : undefined
+    if (stored.kind === 'absent') return 'not-found'
+    return base.version === stored.version ? undefined : 'conflict'
   }
 
   began(replica: FleetReplica, epoch: bigint): void {
@@ -138,15 +142,20 @@ export class Fleet {
   #disturb(): void {
     const replica = this.replicas[Math.floor(this.random() * this.replicas.length)]
     if (replica === undefined) return
+    const { stalls, config } = this.options
+    const disturbances: readonly (readonly [upTo: number, isPossible: boolean, disturb: () => void])[] = [
+      [0.35, true, () => this.#stepDown()],
+      [0.42, true, () => replica.send({ kind: 'stop' })],
+      [0.52, true, () => replica.crash()],
+      [0.57, true, () => replica.send({ kind: 'lost', reason: 'stalled' })],
+      [0.7, true, () => replica.partition(this.random() * 25_000)],
+      [0.8, this.#record !== undefined, () => this.#store(this.#record)],
+      [0.9, config.missingLease === 'wait', () => this.#store(undefined)],
+      [1, stalls, () => replica.stall(this.random() * 25_000)],
+    ]
     const dice = this.random()
-    if (dice < 0.35) this.#stepDown()
-    else if (dice < 0.42) replica.send({ kind: 'stop' })
-    else if (dice < 0.52) replica.crash()
-    else if (dice < 0.57) replica.send({ kind: 'lost', reason: 'stalled' })
-    else if (dice < 0.7) replica.partition(this.random() * 25_000)
-    else if (dice < 0.8 && this.#record !== undefined) this.#store(this.#record)
-    else if (dice < 0.9 && this.options.config.missingLease === 'wait') this.#store(undefined)
-    else if (this.options.stalls) replica.stall(this.random() * 25_000)
+    const chosen = disturbances.find(([upTo, isPossible]) => dice < upTo && isPossible)
+    chosen?.[2]()
   }
 
   /** The leader steps down, at times in favour of another replica. */
@@ -176,6 +185,8 @@ export class Fleet {
 }
 
 type Fate = 'quick' | 'slow' | 'stuck'
+
+type EffectOf<K extends ElectorEffect['kind']> = Extract<ElectorEffect, { kind: K }>
 
 /** One machine of the fleet, restarted under a new identity after every crash and stop. */
 export class FleetReplica {
@@ -275,54 +286,74 @@ export class FleetReplica {
   }
 
   #carryOut(effect: ElectorEffect): void {
-    const fleet = this.#fleet
-    const writer = this.identity
     switch (effect.kind) {
       case 'read':
-        this.#request(
-          () => ({ kind: 'read', snapshot: fleet.read() }) as const,
-          (result) => this.send({ kind: 'read-answer', request: effect.request, result }),
-        )
+        this.#read(effect)
         break
       case 'write':
-        if (effect.write.purpose !== 'renew' && this.hasTasks)
-          throw fleet.broken(`${effect.write.purpose} over live tasks`)
-        if (isTermOf(effect.write.base?.record, this.state.memory.deadHolder)) fleet.succeededDead += 1
-        this.#request(
-          () => fleet.write(effect.write, writer),
-          (result) => this.send({ kind: 'write-answer', request: effect.request, result }),
-        )
+        this.#write(effect)
         break
       case 'begin-term':
-        fleet.began(this, effect.epoch)
-        this.hasTasks = true
-        this.#validUntil = effect.validUntil
-        this.#fate = pick(fleet.random(), ['quick', 'quick', 'slow', fleet.options.obedient ? 'slow' : 'stuck'])
+        this.#beginTerm(effect)
         break
       case 'extend-validity':
         this.#validUntil = effect.validUntil
         this.#isUnrenewed = false
         break
       case 'end-term':
-        if (this.#fate !== 'stuck') this.#drainIn(fleet.random() * (this.#fate === 'quick' ? 900 : 25_000))
-        break
       case 'hard-abort':
-        if (this.#fate !== 'stuck') {
-          this.#drainIn((fleet.random() * fleet.options.config.timing.abortGraceMs) / this.#rate)
-        }
+        this.#endTasks(effect.kind)
         break
       case 'wedged':
-        if (fleet.options.obedient !== true || this.#isUnrenewed) this.crash()
-        break
       case 'identity-taken':
-        if (fleet.options.reusesIdentities !== true) throw fleet.broken(`${this.identity} was taken for two processes`)
-        this.crash()
-        break
       case 'stopped':
-        this.crash()
+        this.#endProcess(effect.kind)
         break
       default:
     }
+  }
+
+  #read({ request }: EffectOf<'read'>): void {
+    this.#request(
+      () => ({ kind: 'read', snapshot: this.#fleet.read() }) as const,
+      (result) => this.send({ kind: 'read-answer', request, result }),
+    )
+  }
+
+  #write({ request, write }: EffectOf<'write'>): void {
+    const fleet = this.#fleet
+    const writer = this.identity
+    if (write.purpose !== 'renew' && this.hasTasks) throw fleet.broken(`${write.purpose} over live tasks`)
+    if (isTermOf(write.base?.record, this.state.memory.deadHolder)) fleet.succeededDead += 1
+    this.#request(
+      () => fleet.write(write, writer),
+      (result) => this.send({ kind: 'write-answer', request, result }),
+    )
+  }
+
+  #beginTerm({ epoch, validUntil }: EffectOf<'begin-term'>): void {
+    const fleet = this.#fleet
+    fleet.began(this, epoch)
+    this.hasTasks = true
+    this.#validUntil = validUntil
+    this.#fate = pick(fleet.random(), ['quick', 'quick', 'slow', fleet.options.obedient ? 'slow' : 'stuck'])
+  }
+
+  #endTasks(kind: 'end-term' | 'hard-abort'): void {
+    const { random, options } = this.#fleet
+    if (this.#fate === 'stuck') return
+    const drainMs = this.#fate === 'quick' ? 900 : 25_000
+    const maxMs = kind === 'end-term' ? drainMs : options.config.timing.abortGraceMs / this.#rate
+    this.#drainIn(random() * maxMs)
+  }
+
+  #endProcess(kind: 'wedged' | 'identity-taken' | 'stopped'): void {
+    const { options } = this.#fleet
+    if (kind === 'wedged' && options.obedient === true && !this.#isUnrenewed) return
+    if (kind === 'identity-taken' && options.reusesIdentities !== true) {
+      throw this.#fleet.broken(`${this.identity} was taken for two processes`)
+    }
+    this.crash()
   }
 
   /** Some successors lose the term again before they have renewed the lease. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { ElectorEffect, LeaseWrite } from '../../src/election/machine/effect.ts'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
 import type { LockSnapshot } from '../../src/lock/lock.ts'
 import type { LockFailure } from '../../src/lock/lock-request-error.ts'
@@ -18,12 +19,18 @@ const FAILURES: readonly LockFailure[] = [
 
 type Sight = 'own' | 'other' | 'renewed' | 'released' | 'absent' | 'twin' | 'stale'
 
+type WriteAnswer = { readonly kind: 'written' } | { readonly kind: 'write-failed'; readonly failure: LockFailure }
+
+type ReadAnswer =
+  { readonly kind: 'read'; readonly sight: Sight } | { readonly kind: 'read-failed'; readonly failure: LockFailure }
+
 type Happening =
   | { readonly kind: 'pass' | 'stall'; readonly ms: number }
-  | { readonly kind: 'start' | 'stop' | 'watch-up' | 'watch-down' | 'drained' | 'written' | 'lost' }
+  | { readonly kind: 'start' | 'stop' | 'watch-up' | 'watch-down' | 'drained' | 'lost' }
   | { readonly kind: 'step-down'; readonly cooldownMs: number }
-  | { readonly kind: 'write-failed' | 'read-failed'; readonly failure: LockFailure }
-  | { readonly kind: 'seen' | 'read'; readonly sight: Sight }
+  | { readonly kind: 'seen'; readonly sight: Sight }
+  | WriteAnswer
+  | ReadAnswer
 
 const sight = fc.constantFrom<Sight>(
   'own',
@@ -102,16 +109,12 @@ class Chaos {
         elector.send({ kind: 'lost', reason: 'stalled' })
         break
       case 'written':
-        if (elector.all('write').length > 0) elector.acknowledge(this.#next())
-        break
       case 'write-failed':
-        if (elector.all('write').length > 0) elector.failWrite(happening.failure)
-        break
-      case 'read-failed':
-        if (elector.all('read').length > 0) elector.failRead(happening.failure)
+        this.#answerWrite(happening)
         break
       case 'read':
-        if (elector.all('read').length > 0) elector.answerRead(this.#see(happening.sight))
+      case 'read-failed':
+        this.#answerRead(happening)
         break
       case 'seen':
         elector.observe(this.#see(happening.sight))
@@ -119,6 +122,18 @@ class Chaos {
       default:
         elector.send({ kind: happening.kind })
     }
+  }
+
+  #answerWrite(answer: WriteAnswer): void {
+    if (this.elector.all('write').length === 0) return
+    if (answer.kind === 'write-failed') this.elector.failWrite(answer.failure)
+    else this.elector.acknowledge(this.#next())
+  }
+
+  #answerRead(answer: ReadAnswer): void {
+    if (this.elector.all('read').length === 0) return
+    if (answer.kind === 'read-failed') this.elector.failRead(answer.failure)
+    else this.elector.answerRead(this.#see(answer.sight))
   }
 
   #see(sight: Sight): LockSnapshot {
@@ -144,25 +159,33 @@ class Chaos {
     }
   }
 
-  #check(effect: PureElector['effects'][number]): void {
-    if (effect.kind === 'begin-term') {
-      if (this.#inForce !== undefined) throw new Error(`Term ${effect.epoch} began inside term ${this.#inForce.epoch}`)
-      if (effect.epoch <= this.#lastEpoch) throw new Error(`Epoch ${effect.epoch} came after ${this.#lastEpoch}`)
-      if (effect.validUntil <= this.elector.now) throw new Error('A term began after its validity')
-      this.#lastEpoch = effect.epoch
-      this.#inForce = { epoch: effect.epoch, isEmpty: false }
+  #check(effect: ElectorEffect): void {
+    if (effect.kind === 'begin-term') this.#checkBeginning(effect)
+    if (effect.kind === 'write') this.#checkWrite(effect.write)
+    if (effect.kind === 'term-over') this.#checkEnd()
+  }
+
+  #checkBeginning({ epoch, validUntil }: Extract<ElectorEffect, { kind: 'begin-term' }>): void {
+    if (this.#inForce !== undefined) throw new Error(`Term ${epoch} began inside term ${this.#inForce.epoch}`)
+    if (epoch <= this.#lastEpoch) throw new Error(`Epoch ${epoch} came after ${this.#lastEpoch}`)
+    if (validUntil <= this.elector.now) throw new Error('A term began after its validity')
+    this.#lastEpoch = epoch
+    this.#inForce = { epoch, isEmpty: false }
+  }
+
+  #checkWrite({ purpose, base }: LeaseWrite): void {
+    if (purpose !== 'renew' && this.#inForce?.isEmpty === false) {
+      throw new Error(`A write to ${purpose} was sent while tasks of term ${this.#inForce.epoch} may live`)
     }
-    if (effect.kind === 'write' && effect.write.purpose !== 'renew' && this.#inForce?.isEmpty === false) {
-      throw new Error(`A write to ${effect.write.purpose} was sent while tasks of term ${this.#inForce.epoch} may live`)
+    const holder = base?.record.holderIdentity
+    if (purpose === 'release' && holder !== ME) {
+      throw new Error(`A release would clear a lease that \`${holder}\` holds`)
     }
-    if (effect.kind === 'write' && effect.write.purpose === 'release') {
-      const holder = effect.write.base?.record.holderIdentity
-      if (holder !== ME) throw new Error(`A release would clear a lease that \`${holder}\` holds`)
-    }
-    if (effect.kind === 'term-over') {
-      if (this.#inForce?.isEmpty !== true) throw new Error('A term was over that was not empty')
-      this.#inForce = undefined
-    }
+  }
+
+  #checkEnd(): void {
+    if (this.#inForce?.isEmpty !== true) throw new Error('A term was over that was not empty')
+    this.#inForce = undefined
   }
 
   #next(): bigint {

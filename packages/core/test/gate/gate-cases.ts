@@ -41,92 +41,119 @@ export async function runGateCases(
     passed: 0,
     abortedUnderWay: 0,
   }
-  for (let epoch = 1n; counts.requests < count; epoch++) await runTerm(epoch, random, sabotage, counts)
+  for (let epoch = 1n; counts.requests < count; epoch++) await new GateCase({ epoch, random, sabotage, counts }).run()
   return counts
 }
 
-async function runTerm(
-  epoch: bigint,
-  random: () => number,
-  sabotage: Sabotage,
-  counts: { -readonly [K in keyof GateCaseCounts]: number },
-): Promise<void> {
-  const clock = new VirtualClock()
-  let validUntil = clock.now() + 10 + random() * 1000
-  let isClosed = false
-  const leadership = new Leadership({ epoch, lease: 'cases', validUntil, clock })
-  const isHeld = { none: () => leadership.isHeld(), 'trust-the-timer': () => true, 'ignore-the-gate': () => true }
-  const never = new AbortController().signal
-  const term = {
-    epoch,
-    isHeld: isHeld[sabotage],
-    gateSignal: sabotage === 'ignore-the-gate' ? never : leadership.gateSignal,
+interface GateCaseSetup {
+  readonly epoch: bigint
+  readonly random: () => number
+  readonly sabotage: Sabotage
+  readonly counts: { -readonly [K in keyof GateCaseCounts]: number }
+}
+
+/** One term with a gate, a network that answers when it is told to, and what ought to happen. */
+class GateCase {
+  readonly #setup: GateCaseSetup
+  readonly #clock = new VirtualClock()
+  readonly #leadership: Leadership
+  readonly #send: typeof fetch
+  readonly #pending: (() => void)[] = []
+  readonly #outcomes: Promise<void>[] = []
+  #validUntil: number
+  #isClosed = false
+  /** Requests that reached the network. */
+  #reached = 0
+
+  constructor(setup: GateCaseSetup) {
+    const { epoch, random, sabotage } = setup
+    this.#setup = setup
+    this.#validUntil = this.#clock.now() + 10 + random() * 1000
+    const leadership = new Leadership({ epoch, lease: 'cases', validUntil: this.#validUntil, clock: this.#clock })
+    this.#leadership = leadership
+    const term = {
+      epoch,
+      isHeld: sabotage === 'none' ? () => leadership.isHeld() : () => true,
+      gateSignal: sabotage === 'ignore-the-gate' ? new AbortController().signal : leadership.gateSignal,
+    }
+    this.#send = gatedFetch(term, (_input, init) => this.#receive(init))
   }
-  const pending: { readonly answer: () => void; readonly settled: Promise<unknown> }[] = []
-  const isOver = () => isClosed || clock.now() >= validUntil
-  const network: typeof fetch = (_input, init) => {
+
+  async run(): Promise<void> {
+    for (let step = 0; step < 40; step++) await this.#step(this.#setup.random())
+    this.#closeGate()
+    for (const answer of this.#pending) answer()
+    await Promise.all(this.#outcomes)
+  }
+
+  async #step(dice: number): Promise<void> {
+    const { random } = this.#setup
+    if (dice < 0.06) this.#renew()
+    else if (dice < 0.12) await this.#pass(() => this.#clock.advance(random() * 300))
+    else if (dice < 0.18) await this.#pass(async () => this.#clock.stall(random() * 1500))
+    else if (dice < 0.19) this.#closeGate()
+    else if (dice < 0.25) await this.#answerOne()
+    else this.#request()
+  }
+
+  get #isOver(): boolean {
+    return this.#isClosed || this.#clock.now() >= this.#validUntil
+  }
+
+  /** May come too late. An ended term stays ended. */
+  #renew(): void {
+    if (this.#isOver) return
+    this.#validUntil = Math.max(this.#validUntil, this.#clock.now() + this.#setup.random() * 1000)
+    this.#leadership.extend(this.#validUntil)
+  }
+
+  async #pass(time: () => Promise<void>): Promise<void> {
+    await time()
+    this.#isClosed = this.#isOver
+  }
+
+  #closeGate(): void {
+    this.#leadership.closeGate('superseded')
+    this.#isClosed = true
+  }
+
+  async #answerOne(): Promise<void> {
+    this.#pending.splice(Math.floor(this.#setup.random() * this.#pending.length), 1)[0]?.()
+    await Promise.resolve()
+  }
+
+  #request(): void {
+    const { random, counts } = this.#setup
+    const method = METHODS[Math.floor(random() * METHODS.length)] ?? 'POST'
+    const isRead = READS.has(method)
+    const mayPass = isRead || !this.#isOver
+    const reachedBefore = this.#reached
+    const answer = this.#send('http://service.test/', { method })
+    const wasSent = this.#reached > reachedBefore
+    counts.requests += 1
+    counts[wasSent ? 'passed' : 'refused'] += 1
+    if (wasSent !== mayPass) counts[wasSent ? 'letThrough' : 'wronglyRefused'] += 1
+    this.#outcomes.push(this.#judge(answer, { wasSent, isRead }))
+  }
+
+  #receive(init: RequestInit | undefined): Promise<Response> {
     const { promise, resolve, reject } = Promise.withResolvers<Response>()
     init?.signal?.addEventListener('abort', () => reject(init.signal?.reason), { once: true })
-    pending.push({ answer: () => resolve(OK), settled: promise.catch(() => {}) })
-    reached = true
+    this.#pending.push(() => resolve(OK))
+    this.#reached += 1
     return promise
   }
-  let reached = false
-  const send = gatedFetch(term, network)
-  const outcomes: Promise<void>[] = []
-  for (let step = 0; step < 40; step++) {
-    const dice = random()
-    if (dice < 0.06) {
-      // A renewal may come too late. An ended term stays ended.
-      if (!isOver()) {
-        validUntil = Math.max(validUntil, clock.now() + random() * 1000)
-        leadership.extend(validUntil)
-      }
-    } else if (dice < 0.12) {
-      await clock.advance(random() * 300)
-      isClosed ||= clock.now() >= validUntil
-    } else if (dice < 0.18) {
-      clock.stall(random() * 1500)
-      isClosed ||= clock.now() >= validUntil
-    } else if (dice < 0.19) {
-      leadership.closeGate('superseded')
-      isClosed = true
-    } else if (dice < 0.25) {
-      pending.splice(Math.floor(random() * pending.length), 1)[0]?.answer()
-      await Promise.resolve()
-    } else {
-      const method = METHODS[Math.floor(random() * METHODS.length)] ?? 'POST'
-      const mayPass = READS.has(method) || !isOver()
-      counts.requests += 1
-      reached = false
-      const answer = send('http://service.test/', { method })
-      if (reached && !mayPass) counts.letThrough += 1
-      if (!reached && mayPass) counts.wronglyRefused += 1
-      if (reached) counts.passed += 1
-      else counts.refused += 1
-      outcomes.push(judge(answer, { wasSent: reached, isRead: READS.has(method) }))
-    }
-  }
-  leadership.closeGate('superseded')
-  isClosed = true
-  for (const { answer } of pending) answer()
-  await Promise.all(outcomes)
 
-  async function judge(
-    answer: Promise<Response>,
-    { wasSent, isRead }: { wasSent: boolean; isRead: boolean },
-  ): Promise<void> {
+  async #judge(answer: Promise<Response>, { wasSent, isRead }: { wasSent: boolean; isRead: boolean }): Promise<void> {
+    const { counts } = this.#setup
     try {
       await answer
       if (!wasSent) counts.wrongOutcome += 1
     } catch (error) {
       const outcome = error instanceof WriteGateClosedError ? error.outcome : undefined
       if (wasSent && outcome === 'unknown') counts.abortedUnderWay += 1
-      const expected = wasSent ? 'unknown' : 'not-sent'
-      const isEarly = wasSent && !leadership.gateSignal.aborted
-      if (outcome !== expected || isRead || isEarly) {
-        counts.wrongOutcome += 1
-      }
+      const isExpected = wasSent ? outcome === 'unknown' && this.#leadership.gateSignal.aborted : outcome === 'not-sent'
+      if (isRead || !isExpected) counts.wrongOutcome += 1
     }
   }
 }
