@@ -22,10 +22,13 @@ const THOROUGH = [
   'packages/simulator/test/{simulate,oracles}.test.ts',
 ]
 
+/** The samples of the documents: compiled and run together with the checks of the site. */
+const SAMPLES = 'test/docs/samples/**/*.test.ts'
+
 /** What changes when every unit test is repeated, to see whether the leak detector ever cries wolf: nothing watches its own tests. */
 const repeated = {
   runner: 'scripts/repeating-runner.ts',
-  exclude: [...THOROUGH, 'packages/testing/test/leaks/watching.test.ts'],
+  exclude: [...THOROUGH, SAMPLES, 'packages/testing/test/leaks/watching.test.ts'],
 }
 
 /** Scenarios that mostly wait for leases to run out: on the real server only. */
@@ -57,7 +60,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{packages,examples}/*/test/**/*.test.ts', 'test/docs/**/*.test.ts', 'scripts/**/*.test.ts'],
-          exclude: THOROUGH,
+          exclude: [...THOROUGH, SAMPLES],
           setupFiles: ['packages/testing/test/watch-leaks.ts'],
           maxWorkers: 4,
           testTimeout: 30_000,
@@ -96,7 +99,17 @@ export default defineConfig({
           testTimeout: 600_000,
         },
       },
-      { extends: true, ...source, test: { name: 'docs', include: ['site/test/**/*.test.ts'], testTimeout: 120_000 } },
+      {
+        extends: true,
+        ...source,
+        test: {
+          name: 'docs',
+          include: ['site/test/**/*.test.ts', SAMPLES],
+          // Every sample that runs has a process of its own.
+          maxConcurrency: 3,
+          testTimeout: 180_000,
+        },
+      },
       onApiServer('embedded', 4),
       onApiServer('real', 2),
       {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, extname, join, normalize, relative } from 'node:path'
+import { withoutHiddenLines } from '../../test/docs/samples/sample.ts'
 
 /*
  * Lays the pages out as the site shows them. Pages of `docs/` keep their paths. A Markdown file of another folder that a page links to
@@ -67,7 +68,7 @@ async function stageFolder(file: string, origin: Origin): Promise<{ page: Staged
 
 function stageMarkdown(text: string, origin: Origin): { page: StagedPage; linked: readonly Origin[] } {
   const linked: Origin[] = []
-  const markdown = outsideFences(text, (part) =>
+  const markdown = outsideFences(withoutHiddenLines(text), (part) =>
     part.replaceAll(/(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)/g, (whole, image, label, target, anchor = '') => {
       if (/^[a-z]+:/.test(target)) return whole
       const to = originOf(normalize(join(dirname(origin.file), target)).replace(/\/$/, ''))
