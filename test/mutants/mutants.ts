@@ -103,7 +103,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'releases before it has stopped taking itself for the leader',
     seenIn: 'Pinniped (pull request 800), client-go',
     file: PRESENT_TERM,
-    find: 'run.leadership.closeGate(run.endReason)\n    this.#options.elector.drained()',
+    find: 'controllers.leadership.closeGate(controllers.endReason)\n    this.#options.elector.drained()',
     replace: 'this.#options.elector.drained()',
     checks: [CANDIDACY_TEST],
   },
@@ -185,8 +185,8 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'two step-downs at once run the stop path twice',
     seenIn: 'Ray (issue 63773)',
     file: CANDIDACY,
-    find: 'const over = this.#term?.run?.over',
-    replace: 'const over = this.#term?.run?.reason === undefined ? this.#term?.run?.over : undefined',
+    find: 'const over = this.#term?.controllers?.over',
+    replace: 'const over = this.#term?.controllers?.reason === undefined ? this.#term?.controllers?.over : undefined',
     checks: [CANDIDACY_TEST],
   },
   {
@@ -253,9 +253,9 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'the drain timed out and the lease is released while tasks run',
     seenIn: 'controller-runtime (issue 1132)',
     file: PRESENT_TERM,
-    find: "this.#options.emit({ kind: 'wedged', epoch: run.leadership.epoch, tasks })",
+    find: "this.#options.emit({ kind: 'wedged', epoch: controllers.leadership.epoch, tasks })",
     replace:
-      "this.#options.emit({ kind: 'wedged', epoch: run.leadership.epoch, tasks })\n    this.#options.elector.drained()",
+      "this.#options.emit({ kind: 'wedged', epoch: controllers.leadership.epoch, tasks })\n    this.#options.elector.drained()",
     checks: ['packages/core/test/candidacy/wedged.test.ts'],
   },
   {
@@ -280,7 +280,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     id: 'B27',
     defect: 'the old loop still drains when the next term begins',
     seenIn: 'KubeOps',
-    file: 'packages/core/src/candidacy/term-run.ts',
+    file: 'packages/core/src/candidacy/term-controllers.ts',
     find: 'await Promise.all(this.#supervisors.map((supervisor) => supervisor.done))',
     replace: 'await Promise.resolve()',
     checks: [CANDIDACY_TEST],
@@ -290,8 +290,9 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'releases before it calls the stop callback',
     seenIn: 'fabric8, Spring Integration',
     file: PRESENT_TERM,
-    find: '    run.end(reason, voluntary)\n    if (isFirst) {',
-    replace: '    if (voluntary) this.#options.elector.drained()\n    run.end(reason, voluntary)\n    if (isFirst) {',
+    find: '    controllers.end(reason, voluntary)\n    if (isFirst) {',
+    replace:
+      '    if (voluntary) this.#options.elector.drained()\n    controllers.end(reason, voluntary)\n    if (isFirst) {',
     checks: [CANDIDACY_TEST, 'packages/simulator/test/oracles.test.ts'],
   },
   {

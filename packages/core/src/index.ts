@@ -14,7 +14,6 @@ export { LeadershipEndedError, type EndReason } from './election/leadership-ende
 export { gatedFetch } from './gate/gated-fetch.ts'
 export { WriteGateClosedError } from './gate/write-gate-closed-error.ts'
 export type { StepDownOptions, Term } from './term/term.ts'
-export type { WorkScope } from './term/work-scope.ts'
 export { TermEndedError } from './term-ended-error.ts'
 export { type LiveTask } from './term/task-scope.ts'
 export { Controller, type ControllerFactory, type WarmUp } from './controller/controller.ts'

@@ -43,7 +43,7 @@ export {
   type RefusalListener,
 } from './gate/write-gate.ts'
 export { type RefusedWrite } from './gate/write-gate-closed-error.ts'
-export type { SpawnOptions } from './term/work-scope.ts'
+export type { SpawnOptions } from './term/term.ts'
 export { CleanupTimeoutError } from './term/cleanup-timeout-error.ts'
 export type { ChildOptions } from './term/owned/child-process.ts'
 export type { Listener } from './term/owned/listener.ts'

@@ -1,5 +1,5 @@
 import { Controller, type Term } from '@tenure/core'
-import { TermRun } from '../../core/src/candidacy/term-run.ts'
+import { TermControllers } from '../../core/src/candidacy/term-controllers.ts'
 import { Elector } from '../../core/src/election/elector.ts'
 import { Store } from '@tenure/api-server/internal'
 import { SimulatedLock } from '../src/cluster/simulated-lock.ts'
@@ -61,7 +61,7 @@ export const PLANTED_DEFECTS: Readonly<Record<OracleId, PlantedDefect>> = {
   O3: {
     what: 'a candidacy that does not wait for the tasks of a term',
     options: { controllers: [() => new SlowToEnd()] },
-    plant: () => replaceMethod(TermRun.prototype, 'done', () => () => Promise.resolve()),
+    plant: () => replaceMethod(TermControllers.prototype, 'done', () => () => Promise.resolve()),
   },
   O4: {
     what: 'a controller that reads, changes and writes without a fence',

@@ -30,7 +30,6 @@ export {
   type StepDownResult,
   type Term,
   type WarmUp,
-  type WorkScope,
 } from '@tenure/core'
 export {
   gated,

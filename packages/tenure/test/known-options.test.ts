@@ -91,6 +91,7 @@ const WITHOUT_OPTIONS: ReadonlySet<string> = new Set([
   'metrics',
   'missingResources',
   'MultiLock',
+  'onAbort',
   'parseFeatureGates',
   'resolveDurationMs',
   // Takes all options of a lease, which the manager has checked.

@@ -1,19 +1,19 @@
 import type { Elector } from '../election/elector.ts'
 import type { ElectorState } from '../election/machine/state.ts'
-import type { TermRun } from './term-run.ts'
+import type { TermControllers } from './term-controllers.ts'
 import { describeTasks } from '../term/describe-tasks.ts'
 
 /** @throws an error that says what a restart of the process would mend. */
-export function assertHealthy(elector: Elector | undefined, run: TermRun | undefined): void {
-  if (run?.wedged !== undefined) throw run.wedged
+export function assertHealthy(elector: Elector | undefined, controllers: TermControllers | undefined): void {
+  if (controllers?.wedged !== undefined) throw controllers.wedged
   elector?.assertAlive()
-  if (run !== undefined) assertTasksInTime(run, elector?.state)
+  if (controllers !== undefined) assertTasksInTime(controllers, elector?.state)
 }
 
-function assertTasksInTime(run: TermRun, state: ElectorState | undefined): void {
-  const tasks = run.liveTasks()
+function assertTasksInTime(controllers: TermControllers, state: ElectorState | undefined): void {
+  const tasks = controllers.liveTasks()
   if (tasks.length === 0) return
-  if (!run.leadership.isHeld()) {
+  if (!controllers.leadership.isHeld()) {
     throw new Error(`the lease has expired while these tasks still run: ${describeTasks(tasks)}`)
   }
   // Tasks that were given time to finish had to be aborted, and have not reacted yet.

@@ -65,7 +65,7 @@ export class Candidacy {
     this.#log = new EventLog(options)
     this.#notices = new LeaseNotices({ logger: options.logger, lease: this.lease })
     const election = new HealthRegistry()
-    election.register('leader-election', () => assertHealthy(this.#elector, this.#term?.run))
+    election.register('leader-election', () => assertHealthy(this.#elector, this.#term?.controllers))
     this.health.add(election)
   }
 
@@ -76,17 +76,17 @@ export class Candidacy {
 
   /** The tasks of the present term that have not settled; none for a follower. */
   liveTasks(): readonly LiveTask[] {
-    return this.#term?.run?.liveTasks() ?? []
+    return this.#term?.controllers?.liveTasks() ?? []
   }
 
   /** The tasks that keep a wedged drain from its end; none otherwise. */
   stuckTasks(): readonly LiveTask[] {
-    return this.#term?.run?.wedged === undefined ? [] : this.liveTasks()
+    return this.#term?.controllers?.wedged === undefined ? [] : this.liveTasks()
   }
 
   /** Milliseconds for which the present term may still act if it is not renewed; 0 for a follower. */
   remainingMs(): number {
-    return this.#term?.run?.leadership.remainingMs() ?? 0
+    return this.#term?.controllers?.leadership.remainingMs() ?? 0
   }
 
   /** The error of the last request to the lock, until one succeeds. */
@@ -160,14 +160,14 @@ export class Candidacy {
    * @throws OptionsError when `to` is empty or this replica itself, or an option is wrong.
    */
   stepDown(options: StepDownOptions = {}): Promise<StepDownResult> {
-    const run = this.#term?.run
+    const controllers = this.#term?.controllers
     const ended = this.#endTerm(resolveStepDown(options, this.#options.config))
-    return this.outsideWait('stepDown()', ended, (scope) => run?.hardSignalOf(scope))
+    return this.outsideWait('stepDown()', ended, (scope) => controllers?.hardSignalOf(scope))
   }
 
   /** The hard signal of the run or warm-up that the scope belongs to; undefined where it is none of this candidacy. */
   hardSignalOf(scope: TaskScope): AbortSignal | undefined {
-    return this.#term?.run?.hardSignalOf(scope) ?? this.#warmUps?.hardSignalOf(scope)
+    return this.#term?.controllers?.hardSignalOf(scope) ?? this.#warmUps?.hardSignalOf(scope)
   }
 
   /** A promise that waits for tasks, and says so to a task among them that waits for it. */
@@ -180,7 +180,7 @@ export class Candidacy {
   }
 
   async #endTerm(order: StepDown): Promise<StepDownResult> {
-    const over = this.#term?.run?.over
+    const over = this.#term?.controllers?.over
     if (over === undefined) return { kind: 'not-leading' }
     this.#elector?.stepDown(order)
     return steppedDown(await over)
@@ -197,8 +197,8 @@ export class Candidacy {
     'extend-validity': ({ validUntil }) => this.#term?.setValidity(validUntil, 'extend'),
     'shorten-validity': ({ validUntil }) => this.#term?.setValidity(validUntil, 'shorten'),
     'end-term': ({ reason, voluntary }) => this.#term?.end(reason, voluntary),
-    'close-gate': () => this.#term?.run?.leadership.closeGate('superseded'),
-    'hard-abort': () => this.#term?.run?.hardAbort(),
+    'close-gate': () => this.#term?.controllers?.leadership.closeGate('superseded'),
+    'hard-abort': () => this.#term?.controllers?.hardAbort(),
     wedged: () => this.#term?.wedge(),
     exit: () => this.#term?.exit(),
     'term-over': (effect) => this.#term?.over(effect),
@@ -245,7 +245,7 @@ export class Candidacy {
         this.#emit({ kind: 'warm-up', controller, outcome: outcome.kind, error })
       },
       onUnusable: (error) => this.#options.onFailure(error),
-      onCleaning: () => this.#term?.run?.noteCleaning(),
+      onCleaning: () => this.#term?.controllers?.noteCleaning(),
       onCleanupOverdue: () => this.#elector?.cleanupOverdue(),
       onWedged: (tasks) => this.#options.onFatal(new WedgedError(`The warm-ups for \`${this.lease}\``, tasks)),
     })
@@ -257,7 +257,7 @@ export class Candidacy {
     if (state.kind === 'leading' || state.kind === 'reserving') this.#problems.acquired()
     if (state.kind === 'following' && state.memory.watch === 'up' && this.hasObservedLease) this.#onRequestSucceeded()
     const from = this.#state
-    const to = withJsonForm(describeState(state, this.#term?.run))
+    const to = withJsonForm(describeState(state, this.#term?.controllers))
     if (isSameState(from, to)) return
     this.#state = to
     this.#emit({ kind: 'state', from, to })
@@ -277,7 +277,7 @@ export class Candidacy {
   #emit(event: DistributiveOmit<CandidacyEvent, 'lease'>): void {
     const full = withJsonForm<CandidacyEvent>({ lease: this.lease, ...event })
     try {
-      this.#log.write(full, this.#term?.run?.leadership.epoch)
+      this.#log.write(full, this.#term?.controllers?.leadership.epoch)
       publishEvent(full)
       this.#options.onEvent(full)
     } catch (err) {

@@ -1,14 +1,14 @@
 import type { ElectorState, StateOf } from '../election/machine/state.ts'
 import type { CandidacyState } from './events.ts'
-import type { TermRun } from './term-run.ts'
+import type { TermControllers } from './term-controllers.ts'
 
 /** What a candidacy does in terms of its users, given what its elector and its term do. */
-export function describeState(state: ElectorState, run: TermRun | undefined): CandidacyState {
+export function describeState(state: ElectorState, controllers: TermControllers | undefined): CandidacyState {
   const describe = DESCRIPTIONS[state.kind] as Describe<ElectorState>
-  return describe(state, run)
+  return describe(state, controllers)
 }
 
-type Describe<S> = (state: S, run: TermRun | undefined) => CandidacyState
+type Describe<S> = (state: S, controllers: TermControllers | undefined) => CandidacyState
 
 const DESCRIPTIONS: { readonly [K in ElectorState['kind']]: Describe<StateOf<K>> } = {
   idle: () => ({ kind: 'idle' }),
@@ -22,9 +22,12 @@ const DESCRIPTIONS: { readonly [K in ElectorState['kind']]: Describe<StateOf<K>>
   stopped: () => ({ kind: 'stopped' }),
 }
 
-function describeEnding({ epoch }: StateOf<'draining' | 'aborting'>, run: TermRun | undefined): CandidacyState {
-  if (run?.wedged !== undefined) return { kind: 'wedged', epoch, tasks: run.wedged.tasks }
-  return { kind: 'draining', epoch, reason: run?.endReason ?? 'step-down' }
+function describeEnding(
+  { epoch }: StateOf<'draining' | 'aborting'>,
+  controllers: TermControllers | undefined,
+): CandidacyState {
+  if (controllers?.wedged !== undefined) return { kind: 'wedged', epoch, tasks: controllers.wedged.tasks }
+  return { kind: 'draining', epoch, reason: controllers?.endReason ?? 'step-down' }
 }
 
 /** Whether two states say the same. */

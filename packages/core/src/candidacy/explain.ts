@@ -68,7 +68,7 @@ function explainFollowing(state: Following, context: ExplainContext): string {
   }
 }
 
-/** Why it may not take the lease yet, whoever holds it; undefined if it may. */
+/** How long the replica must still pause before it may acquire; undefined if it need not. */
 function explainPause({ notBefore, pause }: Following, context: ExplainContext): string | undefined {
   const pauseMs = notBefore - context.now
   if (pauseMs <= 0) return undefined

@@ -1,7 +1,7 @@
 import type { Controller } from '../controller/controller.ts'
 import type { Registration } from '../controller/registration.ts'
 import type { SupervisorObserver } from '../controller/supervisor-observer.ts'
-import type { WarmRun } from '../controller/warm-up.ts'
+import type { ControllerWarmUp } from '../controller/warm-up.ts'
 import { Drain } from '../drain/drain.ts'
 import type { Elector, TermEffect } from '../election/elector.ts'
 import type { EndReason } from '../election/leadership-ended-error.ts'
@@ -14,7 +14,7 @@ import type { StepDownOptions } from '../term/term.ts'
 import type { DeadlineGuard } from '../watchdog/watchdog.ts'
 import type { CandidacyOptions } from './candidacy-options.ts'
 import type { CandidacyEvent, TermOverEvent } from './events.ts'
-import { TermRun, type TermRunOptions } from './term-run.ts'
+import { TermControllers, type TermControllersOptions } from './term-controllers.ts'
 import type { WarmUps } from './warm-ups.ts'
 import { LeadershipLostError } from './wedged-error.ts'
 
@@ -26,7 +26,7 @@ export interface PresentTermOptions extends CandidacyOptions {
   /** Where the health checks of the controllers are served. */
   readonly health: HealthProbe
   readonly elector: Pick<Elector, 'cleaning' | 'cleanupOverdue' | 'drained' | 'lose' | 'stepDown'>
-  readonly warmUps: Pick<WarmUps, 'runs' | 'handOver'>
+  readonly warmUps: Pick<WarmUps, 'current' | 'handOver'>
   readonly emit: (event: DistributiveOmit<CandidacyEvent, 'lease'>) => void
   readonly stepDown: (options: StepDownOptions) => void
 }
@@ -42,7 +42,7 @@ export type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omi
  */
 export class PresentTerm {
   readonly #options: PresentTermOptions
-  #run: TermRun | undefined
+  #controllers: TermControllers | undefined
   #guard: DeadlineGuard | undefined
 
   constructor(options: PresentTermOptions) {
@@ -50,13 +50,13 @@ export class PresentTerm {
   }
 
   /** The controllers of the term; undefined outside of terms. */
-  get run(): TermRun | undefined {
-    return this.#run
+  get controllers(): TermControllers | undefined {
+    return this.#controllers
   }
 
   /** Acts until `validUntil`. */
   setValidity(validUntil: number, change: 'extend' | 'shorten'): void {
-    this.#run?.leadership[change](validUntil)
+    this.#controllers?.leadership[change](validUntil)
     this.#guard?.hold(validUntil)
   }
 
@@ -68,22 +68,25 @@ export class PresentTerm {
     const onExpired = () => elector.lose('stalled')
     const leadership = new Leadership({ epoch, lease: lease.name, validUntil, clock, onExpired })
     try {
-      this.#run = this.#createRun(leadership, { registrations, warmRuns: warmUps.runs })
+      this.#controllers = this.#build(leadership, { registrations, warmUps: warmUps.current })
       warmUps.handOver()
     } catch (error) {
       // A controller that can never run: the term is empty, and the manager stops.
-      this.#run = this.#createRun(leadership, { registrations: [], warmRuns: new Map<Registration, WarmRun>() })
+      this.#controllers = this.#build(leadership, {
+        registrations: [],
+        warmUps: new Map<Registration, ControllerWarmUp>(),
+      })
       onFailure(errorOf(error))
     }
     this.#options.emit({ kind: 'term-began', epoch, handoverMs })
-    this.#run.start()
+    this.#controllers.start()
   }
 
-  #createRun(leadership: Leadership, controllers: Pick<TermRunOptions, 'registrations' | 'warmRuns'>): TermRun {
+  #build(leadership: Leadership, parts: Pick<TermControllersOptions, 'registrations' | 'warmUps'>): TermControllers {
     const { config, elector, lease } = this.#options
-    return new TermRun({
+    return new TermControllers({
       ...this.#options,
-      ...controllers,
+      ...parts,
       lease: lease.name,
       leadership,
       timing: { ...config.timing, cleanupTimeoutMs: cleanupBudget(config).timeoutMs },
@@ -94,50 +97,50 @@ export class PresentTerm {
 
   /** Tells the controllers to end. */
   end(reason: EndReason, voluntary: boolean): void {
-    const run = this.#run
-    if (run === undefined) return
-    const isFirst = run.reason === undefined
-    run.end(reason, voluntary)
+    const controllers = this.#controllers
+    if (controllers === undefined) return
+    const isFirst = controllers.reason === undefined
+    controllers.end(reason, voluntary)
     if (isFirst) {
-      this.#options.emit({ kind: 'term-ending', epoch: run.leadership.epoch, reason })
-      void run.done().then(() => this.#onDrained(run))
+      this.#options.emit({ kind: 'term-ending', epoch: controllers.leadership.epoch, reason })
+      void controllers.done().then(() => this.#onDrained(controllers))
     }
     if (!voluntary) this.#endUnlessGraceful(`The lease \`${this.#options.lease.name}\` was lost: ${reason}`)
   }
 
   /** Untracked work of the user must not write beside the next leader either, so the gate closes before the release is sent. */
-  #onDrained(run: TermRun): void {
-    if (this.#run !== run) return
-    run.leadership.closeGate(run.endReason)
+  #onDrained(controllers: TermControllers): void {
+    if (this.#controllers !== controllers) return
+    controllers.leadership.closeGate(controllers.endReason)
     this.#options.elector.drained()
   }
 
   /** Notes and tells what the drain did not end for. */
   wedge(): void {
-    const run = this.#run
-    if (run === undefined) return
-    const { tasks } = run.wedge()
-    this.#options.emit({ kind: 'wedged', epoch: run.leadership.epoch, tasks })
+    const controllers = this.#controllers
+    if (controllers === undefined) return
+    const { tasks } = controllers.wedge()
+    this.#options.emit({ kind: 'wedged', epoch: controllers.leadership.epoch, tasks })
   }
 
   /** The process ends before anybody else may lead. */
   exit(): void {
-    const run = this.#run
-    if (run?.wedged === undefined) return
-    run.leadership.closeGate(run.endReason)
-    this.#options.onFatal(run.wedged)
+    const controllers = this.#controllers
+    if (controllers?.wedged === undefined) return
+    controllers.leadership.closeGate(controllers.endReason)
+    this.#options.onFatal(controllers.wedged)
   }
 
   /** The term is over: nothing of it is left, or what is left is abandoned. */
   over(end: Pick<TermOverEvent, 'outcome' | 'successor'>): void {
-    const run = this.#run
-    if (run === undefined) return
+    const controllers = this.#controllers
+    if (controllers === undefined) return
     this.#guard?.lift()
     this.#guard = undefined
-    this.#run = undefined
-    this.#options.emit(run.close(end))
-    if (run.endReason !== 'shutdown')
-      this.#endUnlessGraceful(`The term on \`${this.#options.lease.name}\` is over: ${run.endReason}`)
+    this.#controllers = undefined
+    this.#options.emit(controllers.close(end))
+    if (controllers.endReason !== 'shutdown')
+      this.#endUnlessGraceful(`The term on \`${this.#options.lease.name}\` is over: ${controllers.endReason}`)
   }
 
   #endUnlessGraceful(message: string): void {
@@ -172,22 +175,22 @@ export class PresentTerm {
   /** The elector has failed and nobody renews the lease any more: what is left must be gone before it is over. Resolves when it is. */
   async endAlone(): Promise<void> {
     const { clock } = this.#options
-    const run = this.#run
-    if (run === undefined) return
+    const controllers = this.#controllers
+    if (controllers === undefined) return
     const drain = new Drain({
       clock,
       onEffect: (effect) => {
-        if (effect === 'hard-abort') run.hardAbort()
+        if (effect === 'hard-abort') controllers.hardAbort()
         if (effect === 'wedged') this.#wedgedAlone()
       },
     })
     const now = clock.now()
-    const wedgedAt = now + run.leadership.remainingMs()
+    const wedgedAt = now + controllers.leadership.remainingMs()
     this.end('elector-failed', false)
     drain.ask({ voluntary: false, abortAt: now, wedgedAt, cleanups: { timeoutMs: Infinity } })
-    await run.done()
+    await controllers.done()
     drain.empty()
-    if (this.#run === run) this.over({ outcome: 'expired', successor: undefined })
+    if (this.#controllers === controllers) this.over({ outcome: 'expired', successor: undefined })
   }
 
   #wedgedAlone(): void {

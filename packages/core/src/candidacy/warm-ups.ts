@@ -4,7 +4,7 @@ import { Drain } from '../drain/drain.ts'
 import type { DrainEffect } from '../drain/machine.ts'
 import { isA } from '../error-of.ts'
 import { MAX_BACKOFF_MS } from '../controller/restart-options.ts'
-import { WarmRun, type WarmUpMode, type WarmUpOutcome } from '../controller/warm-up.ts'
+import { ControllerWarmUp, type WarmUpMode, type WarmUpOutcome } from '../controller/warm-up.ts'
 import { OptionsError } from '../options/options-error.ts'
 import type { Timer } from '../ports/clock.ts'
 import type { LiveTask, TaskScope } from '../term/task-scope.ts'
@@ -46,7 +46,9 @@ export class WarmUps {
 
   /** The hard signal of the warm-up that the scope belongs to; undefined where it is none of these. */
   hardSignalOf(scope: TaskScope): AbortSignal | undefined {
-    return [...this.#slots.values()].map(({ run }) => run?.hardSignalOf(scope)).find((signal) => signal !== undefined)
+    return [...this.#slots.values()]
+      .map(({ current }) => current?.hardSignalOf(scope))
+      .find((signal) => signal !== undefined)
   }
 
   /** Begins those of the given mode that have not begun. */
@@ -58,10 +60,11 @@ export class WarmUps {
   }
 
   /** What a term that begins may have. */
-  get runs(): ReadonlyMap<Registration, WarmRun> {
-    const runs = new Map<Registration, WarmRun>()
-    for (const [registration, { run }] of this.#slots) if (run !== undefined) runs.set(registration, run)
-    return runs
+  get current(): ReadonlyMap<Registration, ControllerWarmUp> {
+    const current = new Map<Registration, ControllerWarmUp>()
+    for (const [registration, { current: warmUp }] of this.#slots)
+      if (warmUp !== undefined) current.set(registration, warmUp)
+    return current
   }
 
   /** What there is belongs to a term now, and is no longer ended here. */
@@ -88,7 +91,7 @@ export class WarmUps {
   }
 
   #reportWedged(): void {
-    const tasks = [...this.runs.values()].flatMap((run) => run.liveTasks())
+    const tasks = [...this.current.values()].flatMap((warmUp) => warmUp.liveTasks())
     if (tasks.length > 0) this.#options.onWedged(tasks)
   }
 
@@ -106,7 +109,7 @@ class Slot {
   readonly #registration: Registration
   readonly #options: WarmUpsOptions
   #wanted = false
-  #run: WarmRun | undefined
+  #current: ControllerWarmUp | undefined
   /** What ends. The next one waits for it. */
   #leaving: Promise<void> | undefined
   #retry: Timer | undefined
@@ -124,12 +127,12 @@ class Slot {
     this.#next()
   }
 
-  get run(): WarmRun | undefined {
-    return this.#run
+  get current(): ControllerWarmUp | undefined {
+    return this.#current
   }
 
   handOver(): void {
-    this.#run = undefined
+    this.#current = undefined
     this.#leaving = undefined
     this.#unwant()
   }
@@ -152,7 +155,7 @@ class Slot {
     const built = this.#build()
     if (built === undefined) return
     const { name } = built
-    const run: WarmRun = new WarmRun({
+    const warmUp: ControllerWarmUp = new ControllerWarmUp({
       ...built,
       lease,
       clock,
@@ -160,13 +163,13 @@ class Slot {
       cleanupBudgetMs: () => cleanupTimeoutMs,
       onCleaning,
       onCleanupOverdue,
-      onLateFailure: (error, task) => this.#lateFailure(run, error, task),
+      onLateFailure: (error, task) => this.#lateFailure(warmUp, error, task),
     })
-    this.#run = run
-    run.start()
-    void run.settled.then((outcome) => {
+    this.#current = warmUp
+    warmUp.start()
+    void warmUp.settled.then((outcome) => {
       onOver(name, outcome)
-      if (outcome.kind === 'failed') this.#failed(run)
+      if (outcome.kind === 'failed') this.#failed(warmUp)
     })
   }
 
@@ -187,18 +190,18 @@ class Slot {
   }
 
   /** A cache that breaks after it was warm is as good as a warm-up that failed. */
-  #lateFailure(run: WarmRun, error: unknown, task: string): void {
+  #lateFailure(warmUp: ControllerWarmUp, error: unknown, task: string): void {
     const { lease, logger, onOver } = this.#options
-    const controller = run.name
-    if (run.outcome?.kind !== 'ready' || run !== this.#run) {
+    const controller = warmUp.name
+    if (warmUp.outcome?.kind !== 'ready' || warmUp !== this.#current) {
       return logger.error({ lease, controller, task, err: error }, 'task failed while its warm-up ended')
     }
     onOver(controller, { kind: 'failed', error })
-    this.#failed(run)
+    this.#failed(warmUp)
   }
 
-  #failed(run: WarmRun): void {
-    if (this.#run !== run) return
+  #failed(warmUp: ControllerWarmUp): void {
+    if (this.#current !== warmUp) return
     this.#discard('it failed')
     if (this.#wanted) this.#retryLater()
   }
@@ -213,16 +216,16 @@ class Slot {
   }
 
   #discard(why: string): void {
-    const run = this.#run
-    if (run === undefined || this.#leaving !== undefined) return
+    const warmUp = this.#current
+    if (warmUp === undefined || this.#leaving !== undefined) return
     const drain = drainAtOnce(this.#options, (effect) => {
-      if (effect === 'hard-abort') run.end(why)
-      if (effect === 'wedged') this.#warnOfStuck(run)
+      if (effect === 'hard-abort') warmUp.end(why)
+      if (effect === 'wedged') this.#warnOfStuck(warmUp)
     })
-    const leaving = run.join().then(() => {
+    const leaving = warmUp.join().then(() => {
       drain.empty()
       if (this.#leaving !== leaving) return
-      this.#run = undefined
+      this.#current = undefined
       this.#leaving = undefined
       if (this.#retry === undefined) this.#next()
     })
@@ -230,11 +233,11 @@ class Slot {
   }
 
   /** The next warm-up waits for it, so somebody should know. */
-  #warnOfStuck(run: WarmRun): void {
+  #warnOfStuck(warmUp: ControllerWarmUp): void {
     const { lease, logger } = this.#options
-    const tasks = run.liveTasks()
-    const message = `warm-up of ${run.name} does not end, still running: ${describeTasks(tasks)}`
-    logger.warn({ lease, event: 'warm-up-stuck', controller: run.name, tasks }, message)
+    const tasks = warmUp.liveTasks()
+    const message = `warm-up of ${warmUp.name} does not end, still running: ${describeTasks(tasks)}`
+    logger.warn({ lease, event: 'warm-up-stuck', controller: warmUp.name, tasks }, message)
   }
 }
 

@@ -1,5 +1,4 @@
 import type { Term } from '../term/term.ts'
-import type { WorkScope } from '../term/work-scope.ts'
 
 /**
  * The unit of work of an application. A factory builds a new one for every term, so a controller may keep state in its fields
@@ -25,10 +24,10 @@ export abstract class Controller {
 }
 
 /**
- * What `warmUp()` works with: all that a term offers for starting work, and a write gate that is closed. It is over with the run
- * of the controller for which it was done, after the tasks of that run; or when nothing comes of it.
+ * What `warmUp()` works with: a {@link Term} without leadership. Its write gate is closed. It is over with the run of the controller for
+ * which it was done, after the tasks of that run; or when nothing comes of it.
  */
-export interface WarmUp extends WorkScope {
+export interface WarmUp extends Omit<Term, 'assertHeld' | 'remainingMs' | 'stepDown' | 'progress'> {
   /** 0: nothing may be written. */
   readonly epoch: bigint
   /** False: nothing may be written. */

@@ -6,7 +6,7 @@ import { type DurationRule, resolveDurationMs } from '../options/duration.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
 import { assertOneOf } from '../options/one-of.ts'
 import { type ResolvedRestartOptions, type RestartOptions, resolveRestartOptions } from './restart-options.ts'
-import { WARM_UP_MODES, type WarmRun, type WarmUpMode } from './warm-up.ts'
+import { WARM_UP_MODES, type ControllerWarmUp, type WarmUpMode } from './warm-up.ts'
 
 /** A factory that was registered, with its options filled in. */
 export interface Registration {
@@ -88,7 +88,7 @@ export type FirstBuild =
       /** As it was when the controller was checked: a getter may say something else the next time. */
       readonly name: string
       /** Where the controller was built ahead of the term. */
-      readonly warmRun?: WarmRun
+      readonly warmUp?: ControllerWarmUp
     }
   | { readonly kind: 'failed'; readonly registration: Registration; readonly name: string; readonly error: unknown }
 
@@ -103,12 +103,12 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 export function buildAll(
   registrations: readonly Registration[],
   seen: WeakSet<Controller>,
-  warmRuns: ReadonlyMap<Registration, WarmRun> = new Map(),
+  warmUps: ReadonlyMap<Registration, ControllerWarmUp> = new Map(),
 ): readonly FirstBuild[] {
   const builds = registrations.map((registration, index): FirstBuild => {
-    const warmRun = warmRuns.get(registration)
-    if (warmRun === undefined) return build(registration, index, seen)
-    return { kind: 'built', registration, controller: warmRun.controller, name: warmRun.name, warmRun }
+    const warmUp = warmUps.get(registration)
+    if (warmUp === undefined) return build(registration, index, seen)
+    return { kind: 'built', registration, controller: warmUp.controller, name: warmUp.name, warmUp }
   })
   const names = new Set<string>()
   for (const build of builds) {

@@ -15,7 +15,7 @@ import type { Registration } from './registration.ts'
 import { RestartBackoff } from './restart-backoff.ts'
 import type { SupervisorObserver } from './supervisor-observer.ts'
 import { ControllerFailedError, ControllerRestartError, ControllerReturnedError } from './terminal-error.ts'
-import type { WarmRun } from './warm-up.ts'
+import type { ControllerWarmUp } from './warm-up.ts'
 
 /** What a {@link ControllerSupervisor} is made of. */
 export interface SupervisorOptions extends Pick<Registration, 'restart' | 'progressTimeoutMs' | 'warmUpTimeoutMs'> {
@@ -50,7 +50,7 @@ export class ControllerSupervisor {
   readonly #done = Promise.withResolvers<void>()
   readonly #backoffs: RestartBackoff
   #first: Controller | undefined
-  #warmRun: WarmRun | undefined
+  #warmUp: ControllerWarmUp | undefined
   #run: ControllerTerm | undefined
   #isCleanupOverdue = false
   #ending: Error | undefined
@@ -62,10 +62,10 @@ export class ControllerSupervisor {
     this.done = this.#done.promise
   }
 
-  /** Runs the controller; `first` is the instance for the first run where one was built already, `warmRun` how it warmed up. */
-  start(first?: Controller, warmRun?: WarmRun): void {
+  /** Runs the controller; `first` is the instance for the first run where one was built already, `warmUp` how it warmed up. */
+  start(first?: Controller, warmUp?: ControllerWarmUp): void {
     this.#first = first
-    this.#warmRun = warmRun
+    this.#warmUp = warmUp
     void this.#supervise()
       .catch((error: unknown) => this.#crashed(error))
       .then(() => this.#resolveDone())
@@ -73,19 +73,19 @@ export class ControllerSupervisor {
 
   /** The tasks that have not settled. */
   liveTasks(): readonly LiveTask[] {
-    return [...(this.#run?.scope.liveTasks() ?? []), ...(this.#warmRun?.liveTasks() ?? [])]
+    return [...(this.#run?.scope.liveTasks() ?? []), ...(this.#warmUp?.liveTasks() ?? [])]
   }
 
   /** Whether only cleanups are left, and they still have time. */
   get isCleaning(): boolean {
     if (this.#isCleanupOverdue) return false
     const tasks = this.#run === undefined || this.#run.scope.isCleaning ? 0 : this.#run.scope.size
-    return tasks === 0 && (this.#warmRun?.isCleaning ?? true)
+    return tasks === 0 && (this.#warmUp?.isCleaning ?? true)
   }
 
   /** The hard signal of the run or warm-up that the scope belongs to; undefined where it is not one of this controller. */
   hardSignalOf(scope: TaskScope): AbortSignal | undefined {
-    return this.#run?.scope === scope ? this.#run.hardSignal : this.#warmRun?.hardSignalOf(scope)
+    return this.#run?.scope === scope ? this.#run.hardSignal : this.#warmUp?.hardSignalOf(scope)
   }
 
   /** Tells the controller to take no new work, and never restarts it again. */
@@ -104,7 +104,7 @@ export class ControllerSupervisor {
 
   /** The only place that resolves `done`: whatever was thrown before, a run that was not joined keeps the term from ending. */
   #resolveDone(): void {
-    if (this.#run === undefined && this.#warmRun === undefined) this.#done.resolve()
+    if (this.#run === undefined && this.#warmUp === undefined) this.#done.resolve()
   }
 
   /** The supervision itself has failed. Nobody restarts the controller any more, so the term is given up. */
@@ -158,7 +158,7 @@ export class ControllerSupervisor {
   async #begin(run: Run): Promise<void> {
     const { term, detach } = run
     for (const extension of this.#options.extensions) detach.push(extension.attach(term))
-    if (this.#warmRun !== undefined) await this.#awaitWarmUp(this.#warmRun, term)
+    if (this.#warmUp !== undefined) await this.#awaitWarmUp(this.#warmUp, term)
     if (term.signal.aborted) return
     const controller = this.#build()
     this.#options.observer.runBegan(term)
@@ -171,7 +171,7 @@ export class ControllerSupervisor {
   async #join({ term, detach, progress, drain }: Run): Promise<void> {
     progress?.end()
     await term.scope.join()
-    await this.#endWarmRun('its run has ended')
+    await this.#endWarmUp('its run has ended')
     drain?.empty()
     this.#run = undefined
     for (const dispose of detach.toReversed()) this.#detach(dispose)
@@ -197,7 +197,7 @@ export class ControllerSupervisor {
       lease,
       clock,
       ...(logger !== undefined && { logger }),
-      ...(this.#warmRun !== undefined && { health: this.#warmRun.health }),
+      ...(this.#warmUp !== undefined && { health: this.#warmUp.health }),
       onTaskFailure: (error, task) => {
         if (!term.signal.aborted && !hasFailed) {
           hasFailed = true
@@ -287,20 +287,20 @@ export class ControllerSupervisor {
   }
 
   /** An instance whose warm-up did not come to a good end in time is not used. */
-  async #awaitWarmUp(warmRun: WarmRun, term: ControllerTerm): Promise<void> {
+  async #awaitWarmUp(warmUp: ControllerWarmUp, term: ControllerTerm): Promise<void> {
     const { clock, warmUpTimeoutMs: timeoutMs } = this.#options
-    if (await warmRun.isReadyWithin({ clock, timeoutMs, signal: term.signal })) {
-      warmRun.adopt(this.#options.leadership, (error, task) => term.taskFailed(error, task))
+    if (await warmUp.isReadyWithin({ clock, timeoutMs, signal: term.signal })) {
+      warmUp.adopt(this.#options.leadership, (error, task) => term.taskFailed(error, task))
       return
     }
-    warmRun.end('it was not ready when its term began')
+    warmUp.end('it was not ready when its term began')
     this.#first = undefined
   }
 
-  async #endWarmRun(why: string): Promise<void> {
-    this.#warmRun?.end(why)
-    await this.#warmRun?.join()
-    this.#warmRun = undefined
+  async #endWarmUp(why: string): Promise<void> {
+    this.#warmUp?.end(why)
+    await this.#warmUp?.join()
+    this.#warmUp = undefined
   }
 
   #build(): Controller {

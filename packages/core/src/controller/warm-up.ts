@@ -33,8 +33,8 @@ export class WarmUpOverError extends TermEndedError {
 export type WarmUpOutcome =
   { readonly kind: 'ready' } | { readonly kind: 'cancelled' } | { readonly kind: 'failed'; readonly error: unknown }
 
-/** What a {@link WarmRun} is made of. */
-export interface WarmRunOptions {
+/** What a {@link ControllerWarmUp} is made of. */
+export interface ControllerWarmUpOptions {
   readonly controller: Controller
   /** The name of the controller. */
   readonly name: string
@@ -62,15 +62,15 @@ export interface WarmUpPatience {
  * 1. `warmUp()` is called once, before `run()`, on the very instance that is to run.
  * 2. Once ended, nothing new begins; once joined, nothing is left.
  */
-export class WarmRun {
+export class ControllerWarmUp {
   readonly controller: Controller
   readonly name: string
   readonly #term: ControllerTerm
   readonly #settled = Promise.withResolvers<WarmUpOutcome>()
   #outcome: WarmUpOutcome | undefined
-  #onLateFailure: WarmRunOptions['onLateFailure']
+  #onLateFailure: ControllerWarmUpOptions['onLateFailure']
 
-  constructor(options: WarmRunOptions) {
+  constructor(options: ControllerWarmUpOptions) {
     this.controller = options.controller
     this.name = options.name
     this.#onLateFailure = options.onLateFailure
@@ -130,7 +130,7 @@ export class WarmRun {
   }
 
   /** From now on failures of its tasks are reported to another listener. */
-  adopt(leadership: Leadership | undefined, onLateFailure: WarmRunOptions['onLateFailure']): void {
+  adopt(leadership: Leadership | undefined, onLateFailure: ControllerWarmUpOptions['onLateFailure']): void {
     this.#term.follow(leadership)
     this.#onLateFailure = onLateFailure
   }

@@ -1,4 +1,4 @@
-import { type DrainTiming, supervision } from '../candidacy/term-run.ts'
+import { type DrainTiming, supervision } from '../candidacy/term-controllers.ts'
 import { WedgedError } from '../candidacy/wedged-error.ts'
 import {
   buildAll,

@@ -22,8 +22,7 @@ import { timeout } from './owned/timeout.ts'
 import { worker, type WorkerOptions } from './owned/worker-thread.ts'
 import { ScopeClosedError, type TaskNote, TaskScope } from './task-scope.ts'
 import { TermEndedError } from '../term-ended-error.ts'
-import type { StepDownOptions, Term } from './term.ts'
-import type { SpawnOptions } from './work-scope.ts'
+import type { SpawnOptions, StepDownOptions, Term } from './term.ts'
 
 /** What a {@link ControllerTerm} is made of. */
 export interface ControllerTermOptions {

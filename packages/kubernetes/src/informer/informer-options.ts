@@ -1,10 +1,9 @@
-import { type Clock, OptionsError, type WorkScope } from '@tenure/core'
+import { type Clock, OptionsError, type Term } from '@tenure/core'
 import { assertKnownKeys, type Random, systemClock, systemRandom } from '@tenure/core/internal'
 import type { KubeConfigSource } from '../client/current-settings.ts'
 
 /** What an informer asks of the term, or the warm-up, that owns it. It logs and has a health check where the owner offers that. */
-export type InformerOwner = Pick<WorkScope, 'spawn' | 'signal' | 'controller'> &
-  Partial<Pick<WorkScope, 'logger' | 'health'>>
+export type InformerOwner = Pick<Term, 'spawn' | 'signal' | 'controller'> & Partial<Pick<Term, 'logger' | 'health'>>
 
 /** An object as the API server sends it. */
 export interface ApiObject {

@@ -6,8 +6,8 @@ import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { VirtualClock } from '../../../../testing/src/virtual-clock/virtual-clock.ts'
+import type { WarmUp } from '../../../src/controller/controller.ts'
 import type { Term } from '../../../src/term/term.ts'
-import type { WorkScope } from '../../../src/term/work-scope.ts'
 import { Replica, untilEnd } from '../../support/replica.ts'
 
 type MethodOf<T> = { [K in keyof T]: T[K] extends (...args: never[]) => unknown ? K : never }[keyof T]
@@ -18,7 +18,7 @@ type Case = (term: Term, called: () => void) => (() => unknown) | Promise<() => 
 const nothing = (): void => {}
 
 /** A way into code of the user for every method of a term that starts something: a new one does not compile without its case. */
-const CASES: Record<Exclude<MethodOf<WorkScope>, 'use' | 'defer'>, Case> = {
+const CASES: Record<Exclude<MethodOf<WarmUp>, 'isHeld' | 'use' | 'defer'>, Case> = {
   spawn: (term, called) => () => {
     try {
       void term.spawn('late', called)

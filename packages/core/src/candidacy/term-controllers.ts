@@ -1,6 +1,6 @@
 import { buildAll, buildNext, type FirstBuild, type Registration } from '../controller/registration.ts'
 import type { Controller } from '../controller/controller.ts'
-import type { WarmRun } from '../controller/warm-up.ts'
+import type { ControllerWarmUp } from '../controller/warm-up.ts'
 import { ControllerSupervisor, type SupervisorOptions } from '../controller/supervisor.ts'
 import type { SupervisorObserver } from '../controller/supervisor-observer.ts'
 import type { EndReason } from '../election/leadership-ended-error.ts'
@@ -17,8 +17,8 @@ export interface DrainTiming {
   readonly cleanupTimeoutMs: number
 }
 
-/** What a {@link TermRun} is made of. */
-export interface TermRunOptions extends Omit<
+/** What a {@link TermControllers} is made of. */
+export interface TermControllersOptions extends Omit<
   SupervisorOptions,
   | 'name'
   | 'build'
@@ -34,7 +34,7 @@ export interface TermRunOptions extends Omit<
   readonly leadership: Leadership
   readonly registrations: readonly Registration[]
   /** The controllers that were built ahead of the term, with their warm-ups. */
-  readonly warmRuns: ReadonlyMap<Registration, WarmRun>
+  readonly warmUps: ReadonlyMap<Registration, ControllerWarmUp>
   /** Every controller that was ever built for this lease. */
   readonly seen: WeakSet<Controller>
   readonly observe: (controller: string) => SupervisorObserver
@@ -47,12 +47,12 @@ export interface TermRunOptions extends Omit<
  *
  * Nothing of it outlives `done`; the next term gets a new one.
  */
-export class TermRun {
+export class TermControllers {
   readonly leadership: Leadership
   readonly startedAt: number
   /** What failed while the term ended. */
   readonly errors: unknown[] = []
-  readonly #options: TermRunOptions
+  readonly #options: TermControllersOptions
   readonly #supervisors: readonly ControllerSupervisor[]
   readonly #builds: readonly FirstBuild[]
   readonly #over = Promise.withResolvers<TermOverEvent>()
@@ -64,11 +64,11 @@ export class TermRun {
   #wedged: WedgedError | undefined
 
   /** Builds the controllers; runs none. @throws OptionsError when one of them can never run. */
-  constructor(options: TermRunOptions) {
+  constructor(options: TermControllersOptions) {
     this.#options = options
     this.leadership = options.leadership
     this.startedAt = options.clock.now()
-    this.#builds = buildAll(options.registrations, options.seen, options.warmRuns)
+    this.#builds = buildAll(options.registrations, options.seen, options.warmUps)
     this.#supervisors = this.#builds.map((build) => this.#supervisorOf(build))
   }
 
@@ -112,7 +112,7 @@ export class TermRun {
   start(): void {
     this.#supervisors.forEach((supervisor, index) => {
       const build = this.#builds[index]
-      if (build?.kind === 'built') supervisor.start(build.controller, build.warmRun)
+      if (build?.kind === 'built') supervisor.start(build.controller, build.warmUp)
       else supervisor.start()
     })
   }
