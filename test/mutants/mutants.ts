@@ -626,8 +626,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'G5',
     defect: 'writes under way go on when the gate closes',
     file: GATED,
-    find: "gate.signal.addEventListener('abort', onGateClosed, { once: true })",
-    replace: '',
+    find: "const forgetGate = onAbort(gate.signal, () => this.#controller.abort(this.#refuse('unknown')))",
+    replace: 'const forgetGate = () => {}',
     checks: [GATED_TEST],
   },
   {

@@ -1,5 +1,5 @@
 import type { Clock } from '@tenure/core'
-import type { Random, Timer } from '@tenure/core/internal'
+import { onAbort, type Random, type Timer } from '@tenure/core/internal'
 import { actors } from './actors.ts'
 import type { ServerState } from './cluster/network.ts'
 import type { SimulatedProcess } from './cluster/simulated-process.ts'
@@ -99,9 +99,7 @@ export class SimulatedWorld {
     term?.waitBegan(`request ${what}`)
     const ending = new AbortController()
     const timeout = this.#process.setTimer(timing.requestTimeoutMs, () => ending.abort(new Error(`${what} timed out`)))
-    const onAbort = () => ending.abort(given?.reason)
-    if (given?.aborted === true) onAbort()
-    given?.addEventListener('abort', onAbort, { once: true })
+    const forget = given && onAbort(given, () => ending.abort(given.reason))
     try {
       return await network.request({
         process: this.#process,
@@ -111,7 +109,7 @@ export class SimulatedWorld {
         signal: ending.signal,
       })
     } finally {
-      given?.removeEventListener('abort', onAbort)
+      forget?.()
       timeout.cancel()
       term?.waitEnded(`request ${what}`)
     }

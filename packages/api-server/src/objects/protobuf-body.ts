@@ -1,5 +1,6 @@
 /** Bodies in the protobuf encoding of Kubernetes, which generated clients send for built-in kinds. */
 import { TenureError } from '@tenure/core'
+import { textOf } from '@tenure/core/internal'
 import { messageNameOf, messageTypes, type MessageField, type MessageType } from '../resources/message-types.ts'
 import type { JsonObject, JsonValue } from './json-value.ts'
 import { ProtobufReader, type WireValue } from './protobuf-reader.ts'
@@ -22,8 +23,7 @@ export function decodeProtobufBody(body: Buffer): JsonObject {
     return decodeEnvelope(body.subarray(MAGIC.length))
   } catch (error) {
     if (error instanceof ProtobufError) throw error
-    const why = error instanceof Error ? error.message : String(error)
-    throw new ProtobufError(`the message cannot be read: ${why}`, { cause: error })
+    throw new ProtobufError(`the message cannot be read: ${textOf(error)}`, { cause: error })
   }
 }
 

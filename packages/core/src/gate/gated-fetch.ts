@@ -1,3 +1,4 @@
+import { onAbort } from '../on-abort.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
 import { textOf } from '../text-of.ts'
 import { isWriteMethod, WriteGate, type GatedTerm, type RefusalListener } from './write-gate.ts'
@@ -45,11 +46,10 @@ export function gatedFetch(
     if (!gate.isOpen()) throw gate.refuse({ method, url, outcome: 'not-sent' })
     const controller = new AbortController()
     let refusal: WriteGateClosedError | undefined
-    const onGateClosed = () => {
+    const forget = onAbort(gate.signal, () => {
       refusal = gate.refuse({ method, url, outcome: 'unknown' })
       controller.abort(refusal)
-    }
-    gate.signal.addEventListener('abort', onGateClosed, { once: true })
+    })
     try {
       // The caller's signal goes on to govern the body of the answer.
       const signal = own ? AbortSignal.any([own, controller.signal]) : controller.signal
@@ -57,7 +57,7 @@ export function gatedFetch(
     } catch (error) {
       throw refusal ?? error
     } finally {
-      gate.signal.removeEventListener('abort', onGateClosed)
+      forget()
     }
   }
 }

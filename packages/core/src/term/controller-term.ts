@@ -4,6 +4,7 @@ import type { ListenOptions, Server } from 'node:net'
 import type { Worker } from 'node:worker_threads'
 import { isA } from '../error-of.ts'
 import { HealthRegistry } from '../health/health-registry.ts'
+import { onAbort } from '../on-abort.ts'
 import { resolveDurationMs } from '../options/duration.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
 import { assertBoolean } from '../options/one-of.ts'
@@ -141,18 +142,17 @@ export class ControllerTerm implements Term, Owner {
       return promise
     }
     const resumed = this.scope.waits(`term.sleep ${delayMs} ms`)
-    const onAbort = () => {
-      timer.cancel()
-      reject(this.signal.reason)
-    }
     const timer = this.clock.setTimer(delayMs, () => {
       // Then the abort rejects it.
       if (!this.admits()) return
-      this.signal.removeEventListener('abort', onAbort)
+      forget()
       resolve()
       resumed()
     })
-    this.signal.addEventListener('abort', onAbort, { once: true })
+    const forget = onAbort(this.signal, () => {
+      timer.cancel()
+      reject(this.signal.reason)
+    })
     return promise
   }
 

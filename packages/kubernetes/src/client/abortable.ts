@@ -1,14 +1,13 @@
+import { onAbort } from '@tenure/core/internal'
+
 /** Settles as the promise does, unless the signal aborts first: then rejects with its reason. Leaves no listener behind. */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()
-  let onAbort = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-  })
+  const aborted = Promise.withResolvers<never>()
+  const forget = onAbort(signal, () => aborted.reject(signal.reason))
   try {
-    return await Promise.race([promise, aborted])
+    return await Promise.race([promise, aborted.promise])
   } finally {
-    signal.removeEventListener('abort', onAbort)
+    forget()
   }
 }

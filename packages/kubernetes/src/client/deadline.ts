@@ -1,4 +1,5 @@
 import type { Clock } from '@tenure/core'
+import { onAbort } from '@tenure/core/internal'
 
 /** Bounds of an attempt. */
 export interface Deadline {
@@ -15,13 +16,11 @@ export async function withDeadline<T>(deadline: Deadline, run: (signal: AbortSig
   const timer = clock.setTimer(timeoutMs, () => {
     controller.abort(new DOMException(`No answer within ${timeoutMs} ms`, 'TimeoutError'))
   })
-  const onAbort = () => controller.abort(signal.reason)
-  if (signal.aborted) onAbort()
-  else signal.addEventListener('abort', onAbort, { once: true })
+  const forget = onAbort(signal, () => controller.abort(signal.reason))
   try {
     return await run(controller.signal)
   } finally {
     timer.cancel()
-    signal.removeEventListener('abort', onAbort)
+    forget()
   }
 }

@@ -1,4 +1,4 @@
-import { isA, textOf } from '@tenure/core/internal'
+import { isA, onAbort, textOf } from '@tenure/core/internal'
 import http, { type ClientRequest, type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import type { Socket } from 'node:net'
@@ -27,8 +27,8 @@ export class Exchange {
   readonly #request: ApiRequest
   readonly #context: ExchangeContext
   readonly #outgoing: ClientRequest
-  readonly #onAbort: () => void
   readonly #answer: Promise<IncomingMessage>
+  #forgetAbort = () => {}
   #sent = false
   #failed = false
   #response: IncomingMessage | undefined
@@ -37,7 +37,6 @@ export class Exchange {
     this.#request = request
     this.#context = context
     this.#outgoing = outgoing
-    this.#onAbort = () => void outgoing.destroy(new Error('The request was aborted'))
     this.#answer = new Promise((resolve, reject) => outgoing.once('response', resolve).once('error', reject))
   }
 
@@ -102,7 +101,7 @@ export class Exchange {
 
   /** Gives the connection back if the answer was read to its end, and destroys it otherwise. */
   dispose(): void {
-    this.#request.signal.removeEventListener('abort', this.#onAbort)
+    this.#forgetAbort()
     if (this.#response?.readableEnded !== true) this.#outgoing.destroy()
     this.#context.pooled.release(this.#failed ? 'broken' : 'sound')
   }
@@ -116,8 +115,7 @@ export class Exchange {
       this.#context.pooled.track(socket)
       this.#noteWhenConnected(socket)
     })
-    if (signal.aborted) this.#onAbort()
-    else signal.addEventListener('abort', this.#onAbort, { once: true })
+    this.#forgetAbort = onAbort(signal, () => this.#outgoing.destroy(new Error('The request was aborted')))
   }
 
   #noteWhenConnected(socket: Socket): void {

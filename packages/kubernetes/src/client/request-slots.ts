@@ -1,3 +1,5 @@
+import { onAbort } from '@tenure/core/internal'
+
 interface Waiter {
   readonly admit: () => void
 }
@@ -24,17 +26,16 @@ export class RequestSlots {
       return
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const onAbort = () => {
-      this.#waiting.splice(this.#waiting.indexOf(waiter), 1)
-      reject(signal.reason)
-    }
     const waiter: Waiter = {
       admit: () => {
-        signal.removeEventListener('abort', onAbort)
+        forget()
         resolve()
       },
     }
-    signal.addEventListener('abort', onAbort, { once: true })
+    const forget = onAbort(signal, () => {
+      this.#waiting.splice(this.#waiting.indexOf(waiter), 1)
+      reject(signal.reason)
+    })
     this.#waiting.push(waiter)
     await promise
   }

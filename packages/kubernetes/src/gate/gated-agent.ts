@@ -1,6 +1,6 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { isWriteMethod, type WriteGate } from '@tenure/core/internal'
+import { isWriteMethod, onAbort, type WriteGate } from '@tenure/core/internal'
 import { isSession } from './gated-session.ts'
 
 /** What a {@link gatedAgent} is made of. */
@@ -57,9 +57,7 @@ class RequestGuard {
   watch(): void {
     const { signal } = this.#options.gate
     const request = this.#request
-    const onGateClosed = () => isSession(request) || this.admits('unknown')
-    const leave = () => signal.removeEventListener('abort', onGateClosed)
-    signal.addEventListener('abort', onGateClosed, { once: true })
+    const leave = onAbort(signal, () => void (isSession(request) || this.admits('unknown')))
     request.prependOnceListener('socket', (socket: Socket) => {
       if (this.admits('not-sent') && socket.connecting) {
         socket.prependOnceListener('connect', () => void this.admits('not-sent'))
@@ -74,10 +72,10 @@ class RequestGuard {
     const { gate, url } = this.#options
     const { method, path } = this.#request
     if (isSession(this.#request)) return
-    const onGateClosed = () => void socket.destroy(gate.refuse({ method, url: `${url}${path}`, outcome: 'unknown' }))
-    if (gate.signal.aborted) return onGateClosed()
-    gate.signal.addEventListener('abort', onGateClosed, { once: true })
-    socket.once('close', () => gate.signal.removeEventListener('abort', onGateClosed))
+    const forget = onAbort(gate.signal, () => {
+      socket.destroy(gate.refuse({ method, url: `${url}${path}`, outcome: 'unknown' }))
+    })
+    socket.once('close', forget)
   }
 }
 

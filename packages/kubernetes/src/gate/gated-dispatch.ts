@@ -1,7 +1,7 @@
 import type { RequestContext } from '@kubernetes/client-node'
 import { withoutOptions } from '../client/without-options.ts'
 import { type WriteGateClosedError } from '@tenure/core'
-import { isWriteMethod, type WriteGate } from '@tenure/core/internal'
+import { isWriteMethod, onAbort, type WriteGate } from '@tenure/core/internal'
 
 /** What sends the requests of client-node: a dispatcher of undici. */
 export type Dispatcher = NonNullable<ReturnType<RequestContext['getDispatcher']>>
@@ -53,12 +53,10 @@ export function gatedDispatch(gate: WriteGate, onUnauthorized: () => void): Inte
         )
       return dispatch(options, handler)
     }
-    let onGateClosed = () => {}
-    const leave = () => gate.signal.removeEventListener('abort', onGateClosed)
+    let leave = () => {}
     const follow = (end: () => void) => {
       leave()
-      onGateClosed = end
-      gate.signal.addEventListener('abort', onGateClosed, { once: true })
+      leave = onAbort(gate.signal, end)
     }
     const start: typeof handler.onRequestStart = (controller, context) => {
       handler.onRequestStart?.(controller, context)
@@ -73,7 +71,7 @@ export function gatedDispatch(gate: WriteGate, onUnauthorized: () => void): Inte
     }
     const upgraded: typeof handler.onRequestUpgrade = (controller, statusCode, headers, socket) => {
       follow(() => void socket.destroy(gate.refuse({ method, url, outcome: 'unknown' })))
-      socket.once('close', leave)
+      socket.once('close', () => leave())
       handler.onRequestUpgrade?.(controller, statusCode, headers, socket)
     }
     const failed: typeof handler.onResponseError = (controller, error) => {

@@ -6,7 +6,7 @@ import {
   type ResponseContext,
 } from '@kubernetes/client-node'
 import { type WriteGateClosedError } from '@tenure/core'
-import { isWriteMethod, type WriteGate } from '@tenure/core/internal'
+import { isWriteMethod, onAbort, type WriteGate } from '@tenure/core/internal'
 import { stampBody, type Stamp, type StampedBody } from './epoch-stamp.ts'
 import { checkedDispatch } from './gated-dispatch.ts'
 import type { SharedDispatcher } from './shared-dispatcher.ts'
@@ -63,11 +63,8 @@ class GatedWrite {
     const request = this.#request
     if (!gate.isOpen()) throw this.#refuse('not-sent')
     const own = request.getSignal()
-    const onGateClosed = () => this.#controller.abort(this.#refuse('unknown'))
-    const onOwnAbort = () => this.#controller.abort(own?.reason)
-    gate.signal.addEventListener('abort', onGateClosed, { once: true })
-    own?.addEventListener('abort', onOwnAbort, { once: true })
-    if (own?.aborted === true) onOwnAbort()
+    const forgetGate = onAbort(gate.signal, () => this.#controller.abort(this.#refuse('unknown')))
+    const forgetOwn = own && onAbort(own, () => this.#controller.abort(own.reason))
     try {
       request.setSignal(this.#controller.signal)
       const dispatcher = connections.plain(request.getDispatcher())
@@ -83,8 +80,8 @@ class GatedWrite {
       // Whatever the HTTP library made of it, the refusal is the cause.
       throw this.#refusal ?? error
     } finally {
-      gate.signal.removeEventListener('abort', onGateClosed)
-      own?.removeEventListener('abort', onOwnAbort)
+      forgetGate()
+      forgetOwn?.()
       // It may be sent again.
       if (own !== undefined) request.setSignal(own)
     }

@@ -1,5 +1,5 @@
 import type { ClientRequest } from 'node:http'
-import type { WriteGate } from '@tenure/core/internal'
+import { onAbort, type WriteGate } from '@tenure/core/internal'
 
 /** What is used of a WebSocket of `ws`, on which client-node runs exec, attach, port-forward and copy. */
 interface Session {
@@ -36,7 +36,7 @@ export function endWithGate(gate: WriteGate, url: string): FinishRequest {
       request.destroy(refuse('not-sent'))
       return
     }
-    const onGateClosed = () => {
+    const forget = onAbort(gate.signal, () => {
       const refusal = refuse('unknown')
       if (session.readyState === OPEN) {
         session.emit('error', refusal)
@@ -44,9 +44,8 @@ export function endWithGate(gate: WriteGate, url: string): FinishRequest {
       } else {
         request.destroy(refusal)
       }
-    }
-    gate.signal.addEventListener('abort', onGateClosed, { once: true })
-    session.once('close', () => gate.signal.removeEventListener('abort', onGateClosed))
+    })
+    session.once('close', forget)
     request.end()
   }
 }

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { ApiConstructor, ApiType, Configuration, KubeConfig, RequestContext } from '@kubernetes/client-node'
 import { OptionsError } from '@tenure/core'
-import { assertKnownKeys, isWriteMethod, WriteGate, type GatedTerm, type RefusalListener } from '@tenure/core/internal'
+import {
+  assertKnownKeys,
+  isWriteMethod,
+  onAbort,
+  WriteGate,
+  type GatedTerm,
+  type RefusalListener,
+} from '@tenure/core/internal'
 import { type KubeConfigLike, supportedKubeConfig } from '../client/kubeconfig/kube-config-like.ts'
 import { createStamp, EPOCH_ANNOTATION, HOLDER_ANNOTATION, LEASE_ANNOTATION, type Stamp } from './epoch-stamp.ts'
 import { gatedHttpLibrary } from './gated-http-library.ts'
@@ -87,8 +94,7 @@ function gatedView(term: StampedTerm, kubeConfig: KubeConfig, options: GatedOpti
   const base: KubeConfig = Object.create(kubeConfig)
   const connections = new SharedDispatcher(base, gate)
   const stamp = stampOf(term, options)
-  if (term.gateSignal.aborted) connections.close()
-  else term.gateSignal.addEventListener('abort', () => connections.close(), { once: true })
+  onAbort(term.gateSignal, () => connections.close())
   const makeApiClient = <T extends ApiType>(apiClientType: ApiConstructor<T>): T => {
     const configuration = clientConfiguration(base)
     const httpApi = gatedHttpLibrary(configuration.httpApi, { gate, connections, stamp })

@@ -1,5 +1,5 @@
 import { LockRequestError } from '@tenure/core'
-import { textOf } from '@tenure/core/internal'
+import { onAbort, textOf } from '@tenure/core/internal'
 import type { RequestFault } from '../faults.ts'
 import type { Run } from '../run.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
@@ -46,14 +46,13 @@ export class Network {
     const run = this.#run
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     if (!process.isAlive) return promise
-    const onAbort = () => reject(aborted(what, signal))
     if (signal?.aborted === true) {
       reject(new LockRequestError('unreachable', `${what}: aborted before it was sent`, { cause: signal.reason }))
       return promise
     }
-    signal?.addEventListener('abort', onAbort, { once: true })
+    const forget = signal && onAbort(signal, () => reject(aborted(what, signal)))
     const settle = (outcome: () => void) => {
-      signal?.removeEventListener('abort', onAbort)
+      forget?.()
       outcome()
     }
     this.#send(process, server, what, apply, (answer) =>
