@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Sample, type SampleFile, samplesOfDocument, samplesOfSource } from './sample.ts'
 
-/** Every sample of the repository: those of all documents, and those in the docstrings of packages and examples. */
+/** Every sample of the repository: those of all documents except API reports, and those in the docstrings of packages and examples. */
 export function allSamples(root: string): readonly Sample[] {
-  const documents = filesOf(root, ['*.md'])
+  const documents = filesOf(root, ['*.md', ':!*.api.md'])
   const sources = filesOf(root, ['packages/*/src/**/*.ts', 'examples/**/*.ts'])
   return [
     ...documents.flatMap(samplesOfDocument),
