@@ -1,38 +1,38 @@
 ------------------------------- MODULE Lease -------------------------------
 (***************************************************************************)
-(* The world in which replicas stand for election: one stored lease with   *)
-(* its versions, writes that take effect late or never, watches that are   *)
-(* arbitrarily late, and clocks that run at different rates.               *)
+(* The world of the replicas: one stored lease with its versions, writes   *)
+(* that take effect late or never, watches with any delay, and clocks that *)
+(* run at different rates.                                                 *)
 (*                                                                         *)
-(* Time is discrete, and every time is a number of ticks left on the clock *)
-(* of one process, so that no run has to be cut off at a last moment. Only *)
-(* the number of versions of the lease is bounded.                         *)
+(* Time is discrete. Every time is a number of ticks left on the clock of  *)
+(* one process, so runs need no time limit. Only the number of versions of *)
+(* the lease is bounded.                                                   *)
 (***************************************************************************)
 EXTENDS Naturals, Sequences, FiniteSets
 
 CONSTANTS
   Replicas,     \* processes that follow Tenure's rules
   Peers,        \* processes that follow client-go's rules
-  LeaseTicks,   \* how long others leave a lease alone after they saw it change
-  MarginTicks,  \* what validity is shorter than that
-  TransferTicks,\* the same for a transferred lease
-  Slots,        \* each process may have this many writes of unknown outcome
-  MaxVersion,   \* versions of the lease
-  MaxRestarts,  \* of each process
-  MaxDeletions, \* of the lease
-  MaxAnswers,   \* nonces of each process
-  MaxRestores,  \* of the store
+  LeaseTicks,   \* how long others wait after they saw the lease change
+  MarginTicks,  \* the margin by which validity is shorter
+  TransferTicks,\* how long others wait after a transfer
+  Slots,        \* writes of unknown outcome that a process may have
+  MaxVersion,   \* number of versions of the lease
+  MaxRestarts,  \* number of restarts of each process
+  MaxDeletions, \* number of deletions of the lease
+  MaxAnswers,   \* number of nonces of each process
+  MaxRestores,  \* number of restores of the store
   Features,     \* of {"drift", "seconds", "transfer", "death", "pods", "absent", "offered", "edits", "shortened",
                 \* "restore"}
-  Wrong         \* the rules that are broken; {} is the protocol
+  Wrong         \* the broken rules; {} is the protocol
 
 VARIABLES
-  hist,    \* every version of the lease, oldest first; the last one is stored
+  hist,    \* every version of the lease, oldest first; the store has the last
   proc,    \* what each process knows and does
   msg,     \* the writes of each process whose outcome it does not know
-  time,    \* of the wall clock, modulo Period
+  time,    \* the wall clock, modulo Period
   slow,    \* the processes with a slow clock
-  last,    \* the last term that began, and what a restore did to it
+  last,    \* the last term that began, and its relation to restores
   ordered  \* whether every epoch was greater than the one before it
 
 vars == <<hist, proc, msg, time, slow, last, ordered>>
@@ -42,14 +42,15 @@ Nobody == <<>>
 NoAnswer == <<>>
 
 (***************************************************************************)
-(* A record. `stamp` and `src` stand for the times, which no two writes    *)
-(* share: the version that the write makes, and who wrote it. `term` is    *)
-(* the stamp of the write that gave the lease to its holder, as            *)
-(* acquireTime is. Annotations: `offer`, `answer`, `echo`, `ref`, `least`. *)
+(* A record. `stamp` and `src` stand for its times, which differ for any   *)
+(* two writes: the version that the write makes, and its writer. `term` is *)
+(* the stamp of the write that gave the lease to its holder, like          *)
+(* acquireTime. Annotations: `offer`, `answer`, `echo`, `ref`, `least`.    *)
 (*                                                                         *)
-(* `num` is the version that the store counts: a restore takes it back.    *)
-(* `epoch` is that of the term, `least` the least epoch of the next one.   *)
-(* `ref` is the start of the container that the holder says it runs in.    *)
+(* `num` is the version that the store counts. A restore sets it back.     *)
+(* `epoch` is the epoch of the term, `least` the least epoch of the next   *)
+(* term. `ref` is the start of the container that the holder names as its  *)
+(* own.                                                                    *)
 (***************************************************************************)
 Absent == [here |-> FALSE, holder |-> Nobody, term |-> 0, stamp |-> 0, src |-> <<>>, trans |-> 0,
            dur |-> LeaseTicks, sec |-> 0, offer |-> FALSE, answer |-> NoAnswer, echo |-> 0,
@@ -71,21 +72,22 @@ Max(a, b) == IF a > b THEN a ELSE b
 (* The epoch of a term that begins with this record, at the latest. *)
 EpochOf(rec) == Max(rec.num, rec.least)
 
-(* How long others leave this record alone. *)
+(* How long others wait after they saw this record. *)
 WaitOn(rec) ==
   IF rec.holder # Nobody \/ ("deleted lease waited for" \in Wrong /\ ~rec.here) THEN rec.dur ELSE 0
 
-(* Whether a record is the one that was written, possibly with another duration since. *)
+(* Whether a record is the one that was written, possibly with an edited duration. *)
 WrittenAs(a, b) == a.stamp = b.stamp /\ a.src = b.src /\ a.here = b.here
 
-(* Whether the lease fields are the same; annotations do not count. *)
+(* Whether the lease fields are equal. Annotations do not count. *)
 SameFields(a, b) == WrittenAs(a, b) /\ a.dur = b.dur
 
 (***************************************************************************)
-(* Clocks. In every DriftPeriod ticks a slow clock misses one, so that     *)
-(* LeaseTicks of a fast clock are LeaseTicks - 1 of a slow one. Seconds of *)
-(* the wall clock are told apart modulo 2: every writer takes an even      *)
-(* number of seconds later for the same second, and is only more cautious. *)
+(* Clocks. In every DriftPeriod ticks a slow clock misses one, so          *)
+(* LeaseTicks of a fast clock are LeaseTicks - 1 of a slow clock. Seconds  *)
+(* of the wall clock count modulo 2: a writer takes a time that is an even *)
+(* number of seconds later for the same second, which only makes it more   *)
+(* cautious.                                                               *)
 (***************************************************************************)
 DriftPeriod == 3
 SecondTicks == 3
@@ -109,32 +111,32 @@ Tick ==
   /\ UNCHANGED <<hist, slow, last, ordered>>
 
 (***************************************************************************)
-(* Requests. A write is a compare-and-swap on the version it is based on,  *)
-(* so that it makes version base + 1 or nothing at all. It takes effect at *)
-(* any time after it was sent, as long as nothing else did, or is lost. An *)
-(* answer is nothing but an early sight of the version that it made; where *)
-(* there is none, that version is seen later, or never.                    *)
+(* Requests. A write is a compare-and-swap on the version that it is based *)
+(* on. It makes version base + 1 or nothing. It takes effect at any time   *)
+(* after it was sent, unless another write came first, or is lost. An      *)
+(* answer is an early observation of the version that the write made.      *)
+(* Without an answer, the process sees that version later or never.        *)
 (***************************************************************************)
 FreeSlots(p) == {s \in Slots : msg[p][s] = NoWrite}
 MaySend(p) == FreeSlots(p) # {}
 NextSlot(p) == CHOOSE s \in FreeSlots(p) : \A t \in FreeSlots(p) : s <= t
 
-(* Who writes the lease fields; together with the stamp it tells every two writes apart. *)
+(* The writer of the lease fields. With the stamp it identifies a write. *)
 Source(p) == <<p, proc[p].inc, NextSlot(p)>>
 
-(* `left` is how long the write entitles its sender to act, counted from the send. *)
+(* `left`: how long the write entitles its sender to act, counted from the send. *)
 Send(p, base, rec, left) ==
   msg' = [msg EXCEPT ![p][NextSlot(p)] = [base |-> base, rec |-> rec, left |-> left, inc |-> proc[p].inc, done |-> FALSE, sent |-> last.restores]]
 
-(* Whether a write may take effect once the store counts `num`: only a restored store counts the version of its base again. *)
+(* Whether a write may take effect after the store has reached version `num`. Only a restored store reaches the version of its base again. *)
 MayLand(m, num) == ~m.done /\ hist[m.base].num >= num
 
-(* The writes that may still matter after the lease has a new version: of dead processes only those that may take effect. *)
+(* The writes that still matter after a new version of the lease. Of ended processes, only those that may take effect. *)
 Living(messages, num) == [p \in Processes |-> [s \in Slots |->
   LET m == messages[p][s]
   IN IF m # NoWrite /\ m.inc # proc[p].inc /\ ~MayLand(m, num) THEN NoWrite ELSE m]]
 
-(* The lease has a new version. *)
+(* The lease gets a new version. *)
 Store(rec, messages) ==
   /\ hist' = Append(hist, [rec EXCEPT !.num = Stored.num + 1])
   /\ msg' = Living(messages, Stored.num + 1)
@@ -160,30 +162,30 @@ Lose(p, s) ==
   /\ msg' = [msg EXCEPT ![p][s] = NoWrite]
   /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
 
-(* Somebody deletes the lease. *)
+(* A client deletes the lease. *)
 Deletions == Cardinality({v \in 2..Version : ~hist[v].here})
 Delete ==
   /\ Stored.here /\ Deletions < MaxDeletions /\ Version < MaxVersion
   /\ Store(Absent, msg)
   /\ UNCHANGED <<proc, time, slow, last, ordered>>
 
-(* Somebody edits an annotation that means nothing to electors. *)
+(* A client edits an annotation that electors ignore. *)
 Edit ==
   /\ "edits" \in Features /\ Stored.here /\ Version < MaxVersion
   /\ Store(Stored, msg)
   /\ UNCHANGED <<proc, time, slow, last, ordered>>
 
-(* Somebody shortens the duration that the record states. *)
+(* A client shortens the duration in the record. *)
 Shorten ==
   /\ "shortened" \in Features /\ Stored.here /\ Version < MaxVersion
   /\ \E dur \in 1..(Stored.dur - 1) : Store([Stored EXCEPT !.dur = dur], msg)
   /\ UNCHANGED <<proc, time, slow, last, ordered>>
 
 (***************************************************************************)
-(* The store goes back to an earlier state, as etcd does that is restored  *)
-(* from a backup: it has that record again, and counts from its version.   *)
-(* Writes on their way may find the version of their base again: `stale`   *)
-(* says that one did.                                                      *)
+(* The store returns to an earlier state, like etcd after a restore from a *)
+(* backup: it has that record again and counts from its version. Writes in *)
+(* flight may find the version of their base again. `stale` records that   *)
+(* this happened.                                                          *)
 (***************************************************************************)
 Restore ==
   /\ last.restores < MaxRestores /\ Version < MaxVersion
@@ -199,26 +201,26 @@ Restore ==
 (***************************************************************************)
 (* Processes                                                               *)
 (***************************************************************************)
-(* A process that starts reads the lease. A later read is a later start. *)
+(* A process reads the lease when it starts. A later read is a later start. *)
 Fresh(inc, version, rec) ==
   [mode |-> "follow", \* follow, reserve, lead, drain, empty, ending
-   view |-> version,  \* the version seen last
-   wait |-> WaitOn(rec), \* until the record seen last counts as expired
-   valid |-> 0,       \* until validUntil
-   tasks |-> FALSE,   \* whether tasks of a term run
-   hold |-> 0,        \* how long not to act, after a deleted lease was created again
-   nonce |-> 0, nonceLeft |-> 0, nonceUsed |-> FALSE, \* of the last answer; counted from its send
-   poll |-> 0,        \* a lease duration, counted from the send of the last poll
-   podGone |-> FALSE, \* whether somebody force-deleted the Pod of the running process
-   names |-> inc,     \* the start of the container that it takes for its own
-   known |-> EpochOf(rec), \* the greatest epoch that it knows of
-   old |-> FALSE,     \* whether the lease of its term was acquired before the restore
-   knew |-> FALSE,    \* whether it had seen the term that was in force when the store went back
+   view |-> version,  \* the version that it saw last
+   wait |-> WaitOn(rec), \* time until the record that it saw last expires
+   valid |-> 0,       \* time until validUntil
+   tasks |-> FALSE,   \* whether tasks of a term are running
+   hold |-> 0,        \* time until it may act after it created a deleted lease again
+   nonce |-> 0, nonceLeft |-> 0, nonceUsed |-> FALSE, \* the last answer, counted from its send
+   poll |-> 0,        \* a lease duration from the send of the last poll
+   podGone |-> FALSE, \* whether a client force-deleted the Pod of the running process
+   names |-> inc,     \* the start of the container that it names as its own
+   known |-> EpochOf(rec), \* the greatest epoch that it knows
+   old |-> FALSE,     \* whether it acquired the lease of its term before the restore
+   knew |-> FALSE,    \* whether it had seen the term in force at the restore
    grace |-> 0,       \* how long a write from before the restore may entitle it to act
-   inc |-> inc]       \* how often it was restarted; part of its identity
+   inc |-> inc]       \* its number of restarts; part of its identity
 
-(* `old`: its lease was acquired before the last restore, which was at position `back` of the history. `stale`: a write that was
-   sent before a restore has taken effect after it, or one has replaced a record that it was not based on. *)
+(* `old`: its lease was acquired before the last restore, which is at position `back` of the history. `stale`: a write from before a
+   restore has taken effect after it, or a write has replaced a record that it was not based on. *)
 NoTerm == [epoch |-> 0, old |-> FALSE, stale |-> FALSE, restores |-> 0, back |-> 0]
 
 StartsWith(rec) ==
@@ -246,8 +248,8 @@ InitOffered ==
 
 Init == IF "offered" \in Features THEN InitOffered ELSE InitFree
 
-(* The process dies and is started again, under a new identity; its writes may take effect later. The status of its Pod may still be
-   the one from before: then it takes its predecessor's container for its own. *)
+(* The process crashes and restarts with a new identity. Its writes may take effect later. If the status of its Pod is out of date, it
+   names the container of its predecessor. *)
 Crash(p) ==
   /\ proc[p].inc < MaxRestarts
   /\ \E names \in proc[p].inc..(proc[p].inc + 1) :
@@ -257,7 +259,7 @@ Crash(p) ==
        IF @[s] # NoWrite /\ MayLand(@[s], Stored.num) THEN [@[s] EXCEPT !.left = 0] ELSE NoWrite]]
   /\ UNCHANGED <<hist, time, slow, last, ordered>>
 
-(* What the next steps depend on: versions that nobody can see or overwrite any more do not matter. *)
+(* The part of the state that the next steps depend on. Versions that no process can see or overwrite do not matter. *)
 Least(S) == CHOOSE n \in S : \A m \in S : n <= m
 Sent == {msg[p][s] : p \in Processes, s \in Slots} \ {NoWrite}
 Floor == Least({Max(1, Version - 1)} \cup {proc[p].view : p \in Processes} \cup {m.base : m \in Sent})

@@ -1,17 +1,17 @@
 ------------------------------ MODULE Progress ------------------------------
 (***************************************************************************)
-(* L1 in its bounded form: once nothing fails any more, there is a leader  *)
-(* within a lease duration and a tick for the requests. Here every process *)
-(* does at once what it can, and time passes only when nobody can do       *)
-(* anything; the lease is held by somebody who is dead.                    *)
+(* L1 with a bound: without faults there is a leader within a lease        *)
+(* duration and one tick for the requests. Every process acts as soon as   *)
+(* it can, and time passes only when no process can act. At first a        *)
+(* process that has ended holds the lease.                                 *)
 (***************************************************************************)
 EXTENDS Tenure
 
-VARIABLE idle \* for how many ticks nobody has led
+VARIABLE idle \* the number of ticks without a leader
 
 Bound == LeaseTicks + 1
 
-(* Who held the lease before, and is gone. *)
+(* The former holder, which has ended. *)
 Dead == <<CHOOSE p \in Replicas : TRUE, 9>>
 HeldByDead == [Released EXCEPT !.holder = Dead, !.trans = 1]
 
@@ -22,10 +22,10 @@ InitCalm ==
   /\ time = 0 /\ slow = {} /\ last = NoTerm /\ ordered = TRUE
   /\ idle = 0
 
-(* A leader renews when half of its validity is over. *)
+(* A leader renews after half of its validity. *)
 RenewInTime(p) == proc[p].valid = 1 /\ Renew(p)
 
-(* A store that went back refuses what is based on a version that it has forgotten. *)
+(* A restored store refuses a write that is based on a version that it has lost. *)
 IsRefused(p, s) == msg[p][s] # NoWrite /\ msg[p][s].inc = NotItsOwn
 
 Urgent ==
@@ -46,6 +46,6 @@ SpecCalm == InitCalm /\ [][NextCalm]_<<vars, idle>>
 
 StateCalm == <<State, idle>>
 
-(* The last version that the model allows cannot be renewed. *)
+(* The model allows no renewal of the last version. *)
 L1 == Version = MaxVersion \/ idle <= Bound
 =============================================================================

@@ -1,8 +1,8 @@
 ------------------------------- MODULE Tenure -------------------------------
 (***************************************************************************)
-(* What a replica does: its rules, the wrong variants of them that the     *)
-(* protocol rules out, and the invariants. A process that does nothing for *)
-(* any time is a paused process, so that pauses need no rule.              *)
+(* The rules of a replica, the wrong variants of these rules, and the      *)
+(* invariants. A paused process is a process that takes no step, so pauses *)
+(* need no rule.                                                           *)
 (***************************************************************************)
 EXTENDS Lease, TLC
 
@@ -20,47 +20,47 @@ Epoch(rec) ==
   ELSE IF "answer's version as epoch" \in Wrong /\ rec.echo # 0 THEN AnswerVersion(rec)
   ELSE rec.epoch
 
-(* Process p goes on as `next`; a term may begin with that. *)
+(* Process p continues as `next`. A term may begin with that. *)
 Become(p, next) ==
   LET begins == p \in Replicas /\ next.tasks /\ ~proc[p].tasks
       epoch == Epoch(hist[next.view])
       isOld == next.view < last.back
       isForgotten == isOld /\ ~last.old
-      (* Nobody can count on from a term that it never saw, once the store has forgotten it. *)
+      (* Once the store has lost a term, a process that never saw that term cannot exceed its epoch. *)
       isExcused == last.stale \/ isForgotten \/ (last.old /\ ~isOld /\ ~proc[p].knew)
   IN /\ proc' = [proc EXCEPT ![p] = IF begins THEN [next EXCEPT !.old = isOld, !.known = epoch] ELSE next]
      /\ last' = IF begins /\ ~isForgotten THEN [last EXCEPT !.epoch = epoch, !.old = isOld] ELSE last
      /\ ordered' = (ordered /\ (begins => (epoch > last.epoch \/ isExcused)))
      /\ UNCHANGED <<hist, time, slow>>
 
-(* What p is once the lease is not its own any more. *)
+(* The state of p after it has lost the lease. *)
 Lost(p, view, wait) ==
   [proc[p] EXCEPT !.mode = IF proc[p].tasks THEN "ending" ELSE "follow", !.view = view, !.wait = wait,
                   !.valid = IF proc[p].tasks THEN @ ELSE 0]
 
 (***************************************************************************)
-(* Seeing                                                                  *)
+(* Observing                                                               *)
 (***************************************************************************)
-(* client-go and its relatives compare times by the whole second. *)
+(* client-go and similar electors compare times in whole seconds. *)
 InSeconds(rec) == <<rec.here, rec.holder, rec.trans, rec.sec>>
 
 Changed(p, rec) ==
   IF p \in Peers THEN InSeconds(Seen(p)) # InSeconds(rec)
   ELSE "change judged by version" \in Wrong \/ ~SameFields(Seen(p), rec)
 
-(* An edit takes nothing from the holder, who may not know of it. *)
+(* An edit does not shorten the wait for the holder, who may not know of it. *)
 IsEdited(p, rec) ==
   rec.here /\ WrittenAs(Seen(p), rec) /\ "expiry by an edited duration" \notin Wrong
 
-(* Nor may the holder act for longer than the edited record grants, from when it sees it until it has renewed the lease. *)
+(* From when the holder sees an edit until it has renewed the lease, it acts no longer than the edited record allows. *)
 Cut(p, rec) ==
   LET granted == rec.dur - (IF "clocks without a margin" \in Wrong THEN 0 ELSE MarginTicks)
   IN IF rec.dur < Seen(p).dur /\ granted < proc[p].valid THEN granted ELSE proc[p].valid
 
-(* An older version than the last one, or another record with the same version, shows that the store went back. *)
+(* An older version than the last one, or another record with the same version, proves a restore. *)
 IsBack(p, rec) == rec.num < Seen(p).num \/ (rec.num = Seen(p).num /\ ~SameFields(rec, Seen(p)))
 
-(* How long p waits for the record to change again, once it was seen. *)
+(* How long p waits for another change of the record after it has seen one. *)
 WaitFor(p, rec) ==
   IF IsBack(p, rec) /\ "backup believed" \notin Wrong THEN Max(LeaseTicks, WaitOn(rec))
   ELSE IF ~Changed(p, rec) THEN proc[p].wait
@@ -68,18 +68,18 @@ WaitFor(p, rec) ==
   ELSE IF p \in Replicas /\ IsEdited(p, rec) THEN Max(proc[p].wait, WaitOn(rec))
   ELSE WaitOn(rec)
 
-(* A second write within one second prolongs nothing for client-go. *)
+(* A second write within one second is no renewal for client-go. *)
 Extends(rec, version) ==
   \/ Peers = {} \/ "second renewal in one second" \in Wrong
   \/ rec.term = rec.stamp \/ hist[version - 1].sec # rec.sec
 
-(* Creating a lease says nothing about a leader who has not seen its deletion; only holding it for a lease duration does. *)
+(* After a deletion, a former leader may still act. A replica that creates the lease again holds it for a lease duration before it acts. *)
 HoldAfter(p, version) ==
   IF MaxDeletions = 0 \/ p \in Peers \/ hist[version - 1].here THEN proc[p].hold
   ELSE IF Wrong \cap {"deleted lease created and acted on", "deleted lease waited for"} # {} THEN 0
   ELSE LeaseTicks
 
-(* p learns that its write m has become this version; what it may do with it for `left` ticks. *)
+(* p learns that its write m became this version, which entitles it to act for `left` ticks. *)
 AfterOwnWrite(p, m, version, left) ==
   LET me == proc[p]
       rec == m.rec
@@ -97,15 +97,14 @@ AfterOwnWrite(p, m, version, left) ==
      THEN [seen EXCEPT !.valid = Max(@, left)]
      ELSE seen
 
-(* The writes of p that cannot take effect any more, or are known to have done so, are forgotten. Those that a restored store may
-   still take are not p's own any more. *)
+(* Writes of p that took effect, or no longer can, are dropped. Writes that only a restored store can accept no longer belong to p. *)
 NotItsOwn == 0 - 1
 Settle(p, version) == msg' = [msg EXCEPT ![p] = [s \in Slots |->
   IF @[s] = NoWrite \/ @[s].base >= version THEN @[s]
   ELSE IF MayLand(@[s], hist[version].num) THEN [@[s] EXCEPT !.inc = NotItsOwn, !.left = 0]
   ELSE NoWrite]]
 
-(* The greatest epoch that p knows of. The term of a record that was not there before began with its version at the latest. *)
+(* The greatest epoch that p knows. The term of a new record began no later than its version. *)
 KnownAfter(p, rec) ==
   IF IF rec.holder = Nobody THEN Seen(p).trans = rec.trans \/ "missed term forgotten" \in Wrong
      ELSE Seen(p).holder = rec.holder /\ Seen(p).term = rec.term
@@ -119,11 +118,11 @@ Landed(p, version) == {s \in Slots :
   IN /\ m # NoWrite /\ m.inc = proc[p].inc
      /\ IsBy(p, m.rec) /\ WrittenAs(hist[version], m.rec)}
 
-(* What p is after it saw that its own write s made this version, or that somebody has edited an annotation since. *)
+(* The state of p after it sees its own write s in this version, possibly with an annotation edited since. *)
 AfterLanded(p, s, version, left) ==
   [AfterOwnWrite(p, msg[p][s], msg[p][s].rec.stamp, left) EXCEPT !.view = version]
 
-(* The answer to a write. It is read like any sight of the lease, except by those who count from here. *)
+(* The answer to a write. It is one more observation of the lease, except for wrong variants that count from it. *)
 Hear(p, s) ==
   LET version == msg[p][s].base + 1
   IN /\ "validity from the response" \in Wrong
@@ -131,13 +130,13 @@ Hear(p, s) ==
      /\ Settle(p, version)
      /\ Become(p, AfterLanded(p, s, version, Validity))
 
-(* The answer to a write, the watch, or a read shows any later version; those in between may be missed. Who misses the record as its
-   holder wrote it, and sees it only after an edit, obeys the edit: this is beyond what the rules can do. *)
+(* The answer to a write, the watch, or a read shows any later version and may skip versions. A process that sees a record only after
+   an edit obeys the edit. The rules cannot prevent that. *)
 See(p, version) ==
   LET me == proc[p]
       rec == hist[version]
       holds == me.mode \in {"reserve", "lead", "drain", "empty"}
-      (* Every fence that knows of a greater epoch refuses a term with this one. *)
+      (* Every fence that knows a greater epoch refuses a term with this one. *)
       isUseless == rec.least > Seen(p).epoch /\ me.mode \in {"reserve", "lead"}
       isSameTerm == rec.here /\ rec.holder = Id(p) /\ rec.term = Seen(p).term /\ ~isUseless
   IN /\ version \in (me.view + 1)..Version
@@ -154,7 +153,7 @@ See(p, version) ==
           ELSE [me EXCEPT !.view = version, !.wait = WaitFor(p, rec)]
           EXCEPT !.known = KnownAfter(p, rec)])
 
-(* Only the wrong variant remembers when it sent a poll. *)
+(* Only a wrong variant records when it sent a poll. *)
 Poll(p) ==
   /\ "expiry from the send of a poll" \in Wrong
   /\ proc[p].poll < LeaseTicks
@@ -164,8 +163,7 @@ Poll(p) ==
 (***************************************************************************)
 (* Acquiring                                                               *)
 (***************************************************************************)
-(* The API server says that the container has terminated which the record names, whenever that is learnt; and that it did so after the
-   process of the holder had started. *)
+(* At any later time, the API server reports that the container in the record terminated after the process of the holder started. *)
 IsProvedDead(rec) ==
   LET inc == proc[rec.holder[1]].inc
   IN /\ "death" \in Features
@@ -173,13 +171,13 @@ IsProvedDead(rec) ==
         \/ "death of a reused identity" \in Wrong /\ inc > 0
         \/ "death by a missing Pod" \in Wrong /\ proc[rec.holder[1]].podGone
 
-(* To client-go, a lease taken again by its own holder within one second is unchanged. *)
+(* client-go sees no change if a holder acquires its own lease again within one second. *)
 IsToldApart(rec) == Peers = {} \/ rec.sec # Second \/ "own lease taken again in one second" \in Wrong
 
-(* A store that went back may show a free lease beside a leader that it has forgotten. *)
+(* A restored store may show a free lease although a leader that it has lost still acts. *)
 IsGuarded(p) == "restore" \in Features /\ proc[p].wait > 0
 
-(* The least epoch of the next term, above all that p knows of; none where the version of the store will be above that. *)
+(* The least epoch of the next term: above every epoch that p knows. 0 if the version of the store will be above that anyway. *)
 LeastAfter(p, base) ==
   LET highest == Max(proc[p].known, EpochOf(base))
   IN IF highest <= base.num \/ "epoch from the store alone" \in Wrong THEN 0 ELSE highest + 1
@@ -207,7 +205,7 @@ Acquire(p) ==
           Validity)
      /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
 
-(* The lease was held for long enough that no leader acts who does not know of its deletion. *)
+(* p has held the lease long enough that a leader that has not seen the deletion no longer acts. *)
 Act(p) ==
   /\ proc[p].mode = "reserve" /\ proc[p].hold = 0 /\ proc[p].valid > 0
   /\ Become(p, [proc[p] EXCEPT !.mode = "lead", !.tasks = TRUE])
@@ -216,7 +214,7 @@ Act(p) ==
 (***************************************************************************)
 (* Leading                                                                 *)
 (***************************************************************************)
-(* A renewal in the instant of the last one would change nothing. That of a lease on offer may give up an answer that has grown old. *)
+(* A renewal at the same time as the last one would change nothing. The renewal of an offered lease may drop an old answer. *)
 Renew(p) ==
   LET base == proc[p].view
   IN /\ proc[p].mode \in {"reserve", "lead", "drain"}
@@ -229,7 +227,7 @@ Renew(p) ==
             Validity)
      /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
 
-(* An involuntary end, for whatever reason: the deadline, a stall, a failed controller. *)
+(* An involuntary end for any reason: the deadline, a stall, a failed controller. *)
 Abort(p) ==
   /\ proc[p].mode \in {"reserve", "lead", "drain"}
   /\ Become(p, Lost(p, proc[p].view, 0))
@@ -263,7 +261,7 @@ Release(p) ==
           0)
      /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
 
-(* The release was not heard of: the lease is left to expire, and the term stays over. *)
+(* The outcome of the release is unknown. The lease expires, and the term remains ended. *)
 Leave(p) ==
   /\ proc[p].mode = "empty"
   /\ Become(p, [proc[p] EXCEPT !.mode = "follow", !.valid = 0])
@@ -290,7 +288,7 @@ Offer(p) ==
           Validity)
      /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
 
-(* A follower answers with a fresh nonce and remembers when it sent that. *)
+(* A follower answers with a new nonce and records when it sent it. *)
 Answer(p) ==
   LET base == proc[p].view
       nonce == proc[p].nonce + 1
@@ -303,7 +301,7 @@ Answer(p) ==
      /\ proc' = [proc EXCEPT ![p].nonce = nonce, ![p].nonceLeft = TransferValidity, ![p].nonceUsed = FALSE]
      /\ UNCHANGED <<hist, time, slow, last, ordered>>
 
-(* A release that names the successor; an answer to the offer of another term is void. *)
+(* A release that names the successor. An answer to the offer of another term is void. *)
 Transfer(p) ==
   LET base == proc[p].view
       answer == Seen(p).answer
@@ -318,14 +316,14 @@ Transfer(p) ==
           0)
      /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
 
-(* The successor sees its own nonce echoed. Any other transfer it takes up like a lease of its own: by Acquire. *)
+(* The successor sees its own nonce. It handles any other transfer like a lease that has its name: with Acquire. *)
 ActOnTransfer(p) ==
   LET me == proc[p]
       isCurrent == Seen(p).echo = me.nonce
       isFresh == ~me.nonceUsed
       fromEvent == Wrong \cap {"transfer without a nonce", "transfer counted from the event"} # {}
       granted == IF fromEvent THEN TransferValidity ELSE me.nonceLeft
-      (* Its first renewal may take effect unheard: others then wait for the duration in that one. *)
+      (* Its first renewal may take effect without an answer. Others then wait for the duration in that renewal. *)
       valid == IF "transfer counted beyond the first renewal" \in Wrong \/ granted < Validity THEN granted ELSE Validity
   IN /\ HasTransfer
      /\ me.mode = "follow"
@@ -339,13 +337,13 @@ ActOnTransfer(p) ==
 (***************************************************************************)
 (* Proved death                                                            *)
 (***************************************************************************)
-(* Somebody force-deletes the Pod object; the process runs on. *)
+(* A client force-deletes the Pod object. The process continues to run. *)
 ForceDelete(p) ==
   /\ "pods" \in Features /\ ~proc[p].podGone
   /\ proc' = [proc EXCEPT ![p].podGone = TRUE]
   /\ UNCHANGED <<hist, msg, time, slow, last, ordered>>
 
-(* The status of its Pod now names its own container, or the kernel did from the beginning. *)
+(* The process learns the start of its own container, from the status of its Pod or from the kernel. *)
 Name(p) ==
   /\ proc[p].names # proc[p].inc
   /\ proc' = [proc EXCEPT ![p].names = proc[p].inc]
@@ -354,7 +352,7 @@ Name(p) ==
 (***************************************************************************)
 (* Restored store                                                          *)
 (***************************************************************************)
-(* A follower reminds the lease of an epoch that it has forgotten. *)
+(* A follower writes an epoch that the restored lease has lost. *)
 Remind(p) ==
   LET base == proc[p].view
   IN /\ "restore" \in Features /\ "epoch from the store alone" \notin Wrong
@@ -382,21 +380,21 @@ Symmetry == Permutations(Replicas) \cup Permutations(Peers)
 (***************************************************************************)
 (* Invariants                                                              *)
 (***************************************************************************)
-(* Every act of a task compares the clock with validUntil first. What a peer does beyond its lease is its own protocol's. *)
+(* A task compares the clock with validUntil before each act. The model does not check peers beyond their lease. *)
 Acts(p) == proc[p].tasks /\ IF p \in Peers THEN Stored.holder = Id(p) ELSE proc[p].valid > 0
 
-(* The backup has forgotten the term of p, and q never saw it. Then p may act beside q, but no longer than the writes from before the
-   restore entitle it to. *)
+(* The backup does not contain the term of p, and q never saw it. Then p may act beside q, but only as long as writes from before the
+   restore entitle it to act. *)
 IsForgotten(p, q) ==
   /\ proc[p].old /\ ~proc[q].old /\ ~proc[q].knew
   /\ proc[p].valid <= proc[p].grace
   /\ "terms that the backup forgot counted" \notin Wrong
 
-(* No two terms act at one instant. *)
+(* No two terms act at the same time. *)
 S1 == \/ last.stale /\ "stale writes counted" \notin Wrong
       \/ \A p, q \in Processes : p # q /\ Acts(p) /\ Acts(q) => IsForgotten(p, q) \/ IsForgotten(q, p)
 
-(* No proof of death is of a process that lives. *)
+(* No proof of death names a running process. *)
 D1 == \A v \in Floor..Version :
   hist[v].holder # Nobody /\ IsProvedDead(hist[v]) => hist[v].holder[2] < proc[hist[v].holder[1]].inc
 
@@ -406,15 +404,15 @@ S3 == \A p \in Replicas : proc[p].tasks =>
   \A s \in Slots : LET m == msg[p][s]
     IN m # NoWrite /\ m.inc = proc[p].inc /\ IsFreeing(m, p) => m.base # Version /\ ~IsBlind(m)
 
-(* Every release and transfer has replaced a record of its own writer; a release, one of the same term. *)
+(* Every release and transfer replaced a record of its own writer. A release replaced a record of the same term. *)
 S4 == \A v \in 2..Version : LET rec == hist[v]  writer == SubSeq(hist[v].src, 1, 2)
   IN rec.here /\ rec.stamp = v /\ rec.holder # writer =>
        /\ hist[v - 1].holder = writer
        /\ rec.holder = Nobody => hist[v - 1].term = rec.term
 
-(* Who follows has no task left; a term begins only out of that. *)
+(* A follower has no tasks. A term begins only from there. *)
 S5 == \A p \in Processes : proc[p].mode \in {"follow", "reserve", "empty"} => ~proc[p].tasks
 
-(* Epochs only grow. *)
+(* Epochs strictly grow. *)
 S6 == ordered
 =============================================================================

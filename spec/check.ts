@@ -5,8 +5,8 @@ import { configOf, LONG_MODELS, type Model, MODELS, WRONG_MODELS, type WrongMode
 import { locateTlc, runTlc, type TlcResult } from './tlc.ts'
 
 /*
- * Checks the model of the protocol: the rules as they are must keep every invariant, and every wrong variant must violate the
- * one it is named with. Prints states, depth and time of each.
+ * Checks the models of the protocol. The protocol must keep every invariant. Every wrong variant must violate the invariant that it
+ * names. Prints the states, the depth and the time of each model.
  */
 const { values } = parseArgs({
   options: {

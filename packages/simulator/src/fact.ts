@@ -2,22 +2,22 @@ import type { ProcessLife } from './process-life.ts'
 import type { StoreWrite } from './store/store-write.ts'
 import type { TermLife } from './term-life.ts'
 
-/** What the simulator sees happen, for the oracles to judge. */
+/** An observation of the simulator. The oracles judge the run by these. */
 export type Fact =
-  /** A term was announced; its controllers run next. */
+  /** A term began. Its controllers run next. */
   | { readonly kind: 'term-began'; readonly term: TermLife }
   | { readonly kind: 'task-began'; readonly term: TermLife; readonly task: string }
-  /** Code of the term did something that others can see. */
+  /** Code of the term did something that other processes can observe. */
   | { readonly kind: 'acted'; readonly term: TermLife; readonly what: string }
   | { readonly kind: 'term-over'; readonly term: TermLife }
-  /** A write that frees or hands on the lease leaves the process. */
+  /** The process sent a write that releases or transfers the lease. */
   | { readonly kind: 'lease-given-up'; readonly process: ProcessLife; readonly lease: string }
   | { readonly kind: 'process-ended'; readonly process: ProcessLife }
-  /** The store has accepted a write. */
+  /** The store accepted a write. */
   | { readonly kind: 'stored'; readonly write: StoreWrite }
-  /** The writer knows that its write was accepted. */
+  /** The writer received the answer that its write was accepted. */
   | { readonly kind: 'acknowledged'; readonly write: StoreWrite }
-  /** Nothing goes wrong from now on, until `disturbed`. */
+  /** No fault happens from now on, until `disturbed`. */
   | { readonly kind: 'calm' }
   | { readonly kind: 'disturbed' }
   | { readonly kind: 'ended' }

@@ -2,18 +2,18 @@ import { OptionsError } from '@tenure/core'
 import { assertKnownKeys, type Random } from '@tenure/core/internal'
 
 /**
- * What can go wrong with a single request, whether to the API server or to the store of the application. Its rate is the share of
- * requests that it happens to.
+ * The faults of a single request, to the API server or to the store of the application. The rate of a fault is the share of requests
+ * that have it.
  *
  * | fault | what happens |
  * |---|---|
- * | `lost-request` | the request never arrives, and no answer comes |
+ * | `lost-request` | the request does not arrive, and no answer comes |
  * | `lost-answer` | the request takes effect, and no answer comes |
  * | `slow-request` | the request, or its answer, takes up to twice the request timeout |
- * | `duplicate` | the request arrives twice; either answer may be the one that comes |
- * | `conflict` | 409 although the version is the stored one |
- * | `throttled` | 429, with a time to wait |
- * | `server-error` | 500: the request may have taken effect, or not |
+ * | `duplicate` | the request arrives twice, and the client receives either answer |
+ * | `conflict` | 409, although the version matches |
+ * | `throttled` | 429, with a `Retry-After` |
+ * | `server-error` | 500, with or without effect |
  */
 export const REQUEST_FAULTS = [
   'lost-request',
@@ -26,30 +26,29 @@ export const REQUEST_FAULTS = [
 ] as const
 
 /**
- * What happens to a replica or to the cluster at some moment. Its rate is how often that is in an hour of disturbed time, for the
- * whole fleet.
+ * The faults of a replica or of the cluster. The rate of a fault is its number per hour with faults, for the whole fleet.
  *
  * | fault | what happens |
  * |---|---|
  * | `unauthenticated`, `forbidden` | the API server answers a replica with 401 or 403 for up to 30 s |
- * | `partition` | nothing gets from or to a replica for up to 40 s |
- * | `watch-reset` | the watch of a replica breaks and connects again |
+ * | `partition` | a replica can neither send nor receive for up to 40 s |
+ * | `watch-reset` | the watch of a replica disconnects and reconnects |
  * | `watch-late` | the watch of a replica reports up to 20 s late |
- * | `watch-gap` | the watch of a replica reports nothing, then breaks; what was missed is seen in one piece |
+ * | `watch-gap` | the watch of a replica reports nothing and then disconnects; the next one reports only the latest state |
  * | `pause` | the process of a replica is suspended for up to 40 s |
- * | `stall` | the event loop of a replica is blocked for up to 5 s; what came in is handled before the timers that are due |
- * | `suspend` | the machine of a replica is suspended for up to 40 s: its clock goes on, its timers stand still |
- * | `crash` | a replica dies and starts again under a new identity; the cluster may report the death, at once or late |
- * | `restart` | a replica stops and starts again |
+ * | `stall` | the event loop of a replica is blocked for up to 5 s; then it handles messages before timers |
+ * | `suspend` | the machine of a replica is suspended for up to 40 s: its clock continues, its timers stop |
+ * | `crash` | a replica crashes and restarts with a new identity; the cluster may report the crash, immediately or late |
+ * | `restart` | a replica stops in order and restarts |
  * | `step-down` | a replica steps down |
- * | `hand-over` | a replica steps down in favour of another replica |
- * | `clock-rate` | the clock of a replica goes at another rate, within the tolerance |
- * | `wall-clock-step` | the wall clock of a replica is set, forwards or backwards |
- * | `lease-edited` | somebody edits the lease: labels, annotations, a longer duration, the transitions |
- * | `lease-shortened` | somebody states a duration of one second, or of none, or empties the holder; not among the default faults, because a replica that starts after it obeys the record |
- * | `lease-deleted` | somebody deletes the lease |
- * | `server-restart` | the API server is gone for up to 10 s; its watches break |
- * | `store-restored` | the store of the API server goes back to one of its last 64 versions, as etcd restored from a backup, and is gone for up to 10 s; not among the default faults, because O1, O2, O4 and O6 cannot hold for a replica that did not see what was forgotten |
+ * | `hand-over` | a replica steps down to another replica by name |
+ * | `clock-rate` | the clock rate of a replica changes within the tolerance |
+ * | `wall-clock-step` | the wall clock of a replica steps forwards or backwards |
+ * | `lease-edited` | another client edits the lease: a label, a longer duration, or the transitions |
+ * | `lease-shortened` | another client sets the duration to one second, removes it, or clears the holder; off by default, because a replica that starts later obeys the record |
+ * | `lease-deleted` | another client deletes the lease |
+ * | `server-restart` | the API server is down for up to 10 s, and its watches disconnect |
+ * | `store-restored` | the store of the API server returns to one of its last 64 versions, like etcd after a restore from a backup, and is down for up to 10 s; off by default, because O1, O2, O4 and O6 cannot hold for a replica that did not see what the store lost |
  */
 export const INCIDENTS = [
   'unauthenticated',
@@ -77,7 +76,7 @@ export const INCIDENTS = [
 /** A fault of a single request. */
 export type RequestFault = (typeof REQUEST_FAULTS)[number]
 
-/** A fault that happens at some moment. */
+/** A fault of a replica or of the cluster. */
 export type Incident = (typeof INCIDENTS)[number]
 
 /** Every kind of fault. */
@@ -86,10 +85,10 @@ export type FaultKind = RequestFault | Incident
 /** All kinds of faults. */
 export const FAULT_KINDS: readonly FaultKind[] = [...REQUEST_FAULTS, ...INCIDENTS]
 
-/** How often each fault happens: a share of requests, or a number an hour. What is not named does not happen. */
+/** The rate of each fault: a share of requests, or a number per hour. A fault without a rate does not happen. */
 export type FaultRates = Readonly<Partial<Record<FaultKind, number>>>
 
-/** The rates that are used where none are given, before each seed has made its choice of them. */
+/** The default rates, from which each seed selects. */
 const DEFAULT_FAULTS: FaultRates = {
   'lost-request': 0.03,
   'lost-answer': 0.03,
@@ -118,21 +117,21 @@ const DEFAULT_FAULTS: FaultRates = {
   suspend: 20,
 }
 
-/** Checks given rates. @throws OptionsError naming the kind that is unknown or the rate that is wrong. */
+/** Checks the rates. @throws OptionsError that names an unknown kind or an invalid rate. */
 export function resolveFaults(faults: FaultRates): FaultRates {
   assertKnownKeys('`faults`', faults, FAULT_KINDS)
   for (const [kind, rate] of Object.entries(faults)) {
     const isShare = REQUEST_FAULTS.some((fault) => fault === kind)
     if (typeof rate === 'number' && rate >= 0 && rate <= (isShare ? 1 : Number.MAX_VALUE)) continue
-    const range = isShare ? 'a share of requests, from 0 to 1' : 'a number of times an hour, of at least 0'
+    const range = isShare ? 'a share of requests, from 0 to 1' : 'a number per hour of at least 0'
     throw OptionsError.expected(`\`faults.${kind}\` to be ${range}`, rate)
   }
   return faults
 }
 
 /**
- * A seed's own choice among the default faults: each is left out, is as usual, or is frequent. A run in which everything goes
- * wrong at once hides what only a few faults together can show (Groce et al., Swarm Testing, 2012).
+ * Selects faults for a seed: each default fault is off, rare, normal or frequent. Runs with fewer kinds of faults find defects that runs
+ * with all kinds hide (Groce et al., Swarm Testing, 2012).
  */
 export function chooseFaults(random: Random): FaultRates {
   const scales = [0, 0, 0.5, 1, 1, 3]

@@ -5,8 +5,8 @@ import type { Run } from './run.ts'
 import type { TermLife } from './term-life.ts'
 
 /**
- * Sees what runs in the terms of a process, apart from what Tenure itself keeps count of: each Term gets methods of its own that
- * note what is begun through it and what of it ends.
+ * Observes the work in the terms of a process, independently of what Tenure tracks. It replaces the methods of each Term by ones that
+ * record what starts and what ends.
  */
 export function observeTerms(run: Run, lives: ReadonlyMap<string, TermLife>): Extension {
   return {
@@ -50,7 +50,7 @@ function observe(run: Run, life: TermLife, term: Term): void {
         run.tell({ kind: 'acted', term: life, what: 'woke up' })
       }
     },
-    // What the elector does about it is no work of the term.
+    // The work of the elector does not belong to the term.
     stepDown: (options?: StepDownOptions): void => actors.run({ term: undefined }, () => stepDown(options)),
   }
   Object.assign(term, observed)
@@ -60,7 +60,7 @@ function observe(run: Run, life: TermLife, term: Term): void {
 type Listener = (event: Event) => void
 type Listening = Listener | { readonly handleEvent: Listener }
 
-/** Listeners to a signal of the term belong to the term, whichever code aborts it. */
+/** Attributes listeners on a signal of the term to the term, whichever code aborts the signal. */
 function bindListeners(signal: AbortSignal, actor: Actor): void {
   const bound = new WeakMap<object, Listener>()
   const add = signal.addEventListener.bind(signal)

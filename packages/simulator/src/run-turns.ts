@@ -1,16 +1,16 @@
 import { nextTick } from 'node:process'
 
-/** The one of this process, whatever is put in its place later. */
+/** The original function of this process, even if it is replaced later. */
 const { setImmediate: nextRound } = globalThis
 
-/** How many turns may pass before the event loop gets one. */
+/** After this many turns, the event loop runs once. */
 const TURNS_IN_A_ROW = 5000
 
 /**
- * Takes turns until there are no more. After each turn, and before the next, every promise continuation runs that can run: Node
- * serves its tick queue only when no continuation is left. Code that uses `process.nextTick` itself is given one more round.
+ * Runs turns until `next` returns none. Between two turns all pending promise continuations run, because Node serves its tick queue
+ * only when none is left. A second round covers code that calls `process.nextTick` itself.
  *
- * Rejects with what a turn throws.
+ * Rejects with the error of a turn that throws.
  */
 export function runTurns(next: () => (() => void) | undefined): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()

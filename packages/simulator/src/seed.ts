@@ -2,12 +2,12 @@ import { OptionsError } from '@tenure/core'
 import { type Random } from '@tenure/core/internal'
 
 /**
- * The version of the simulator's behaviour. Grows whenever the same seed would give another run: with it a seed from elsewhere is
- * refused rather than replayed as something else.
+ * The version of the simulator's behaviour. Increase it with every change that makes a seed give another run. The simulator refuses a
+ * seed of another version, because it would replay something else.
  */
 const SEED_VERSION = 2
 
-/** The number of a seed, from its number or its text. @throws OptionsError for a seed of another version, or no seed at all. */
+/** The number of a seed, from a number or a text. @throws OptionsError for a seed of another version, or an invalid seed. */
 export function parseSeed(seed: string | number): number {
   if (typeof seed === 'number') {
     if (Number.isInteger(seed) && seed >= 0 && seed < 2 ** 32) return seed
@@ -19,21 +19,21 @@ export function parseSeed(seed: string | number): number {
   }
   if (Number(version) !== SEED_VERSION) {
     throw new OptionsError(
-      `Expected \`seed\` to be of version ${SEED_VERSION} of the simulator, because another version runs it differently, got ` +
-        `\`${seed}\` of version ${version}`,
+      `Expected \`seed\` to be of version ${SEED_VERSION} of the simulator, got \`${seed}\` of version ${version}. ` +
+        'Each version runs a seed differently',
     )
   }
   return parseSeed(Number(number))
 }
 
-/** A seed with the version that it belongs to. */
+/** A seed as text, with the version of the simulator. */
 export function formatSeed(seed: number): string {
   return `s${SEED_VERSION}-${seed}`
 }
 
-/** A small generator with 32 bits of state (mulberry32, Tommy Ettinger), the one source of chance in a run. */
+/** A small generator with 32 bits of state (mulberry32, Tommy Ettinger). It is the only source of random numbers in a run. */
 export function seededRandom(seed: number): Random {
-  // Seeds in a row must not begin alike.
+  // Consecutive seeds must not start alike.
   let state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ (seed >>> 13)
   return () => {
     state = (state + 0x6d2b79f5) | 0

@@ -7,17 +7,17 @@ import { resolveSimulationOptions, type SimulationOptions } from './simulation-o
 
 /** Options of many runs. */
 export interface SimulateSeedsOptions extends SimulationOptions {
-  /** How many seeds to run. `TENURE_SIMULATION_SEED` in the environment runs that one alone. */
+  /** How many seeds to run. With `TENURE_SIMULATION_SEED` in the environment, only that seed runs. */
   readonly seeds: number
-  /** The first seed, a number. @default 0 */
+  /** The number of the first seed. @default 0 */
   readonly firstSeed?: number
-  /** Ends after so many runs that broke a rule. @default 1 */
+  /** Stops after this many runs that broke a rule. @default 1 */
   readonly maxFailures?: number
 }
 
-/** What many runs came to. */
+/** The result of many runs. */
 export interface SeedsReport {
-  /** How many runs there were. */
+  /** The number of runs. */
   readonly seeds: number
   /** The runs that broke a rule. */
   readonly failures: readonly SimulationReport[]
@@ -29,7 +29,7 @@ export interface SeedsReport {
 }
 
 /**
- * Runs `simulate()` for seeds in a row.
+ * Runs `simulate()` for consecutive seeds.
  *
  * @throws OptionsError, RealWorldError as `simulate()` does.
  */
@@ -63,7 +63,7 @@ function* range(first: number, count: number): Iterable<number> {
   for (let seed = first; seed < first + count; seed++) yield seed
 }
 
-/** Adds counts to counts. */
+/** Adds the counts of one run to a sum. */
 function addCoverage(
   sum: Map<FaultKind, Map<string, number>>,
   more: ReadonlyMap<FaultKind, ReadonlyMap<string, number>>,

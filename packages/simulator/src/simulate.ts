@@ -12,41 +12,42 @@ import { describeTrace, type TraceLine } from './trace.ts'
 import type { Violation } from './violation.ts'
 import { ORACLES } from './oracles/index.ts'
 
-/** What a run came to. */
+/** The result of a run. */
 export interface SimulationReport {
-  /** The seed, with the version of the simulator: the same seed and options give the same run. */
+  /** The seed with the version of the simulator. The same seed and options give the same run. */
   readonly seed: string
-  /** The rules that were broken; empty when all is well. The run ends with the first. */
+  /** The broken rules; empty if the run is sound. The run ends with the first violation. */
   readonly violations: readonly Violation[]
-  /** Everything that happened, in order; recorded only where a rule was broken. */
+  /** Everything that happened, in order. Recorded only if a rule was broken. */
   readonly trace: readonly TraceLine[]
-  /** A hash of everything that happened: two runs with one hash are the same run. */
+  /** A hash of everything that happened. Two runs with the same hash are the same run. */
   readonly traceHash: string
   readonly simulatedMs: number
-  /** How many timers fired and messages arrived. */
+  /** The number of timers that fired and messages that arrived. */
   readonly events: number
-  /** How many terms began. */
+  /** The number of terms. */
   readonly terms: number
   /** How often each fault happened to a replica in each state. */
   readonly coverage: ReadonlyMap<FaultKind, ReadonlyMap<string, number>>
-  /** How to see this run again. */
+  /** The environment variable that replays this run, as `NAME=value`. */
   readonly replay: string
 }
 
 /** Options of one run. */
 export interface SimulateOptions extends SimulationOptions {
-  /** Which run: a seed as a report shows it, or a number. @default that of `TENURE_SIMULATION_SEED`, or 0 */
+  /** The seed of the run: a number, or a text from a report. @default the value of `TENURE_SIMULATION_SEED`, or 0 */
   readonly seed?: string | number
 }
 
 /**
  * Runs a whole fleet on virtual time: real managers, electors and terms with your controllers, a simulated API server, a simulated
- * database, and faults, all of it decided by one seed. Judges the run by rules O1 to O7.
+ * database, and faults. One seed decides everything. The run is checked against rules O1 to O7.
  *
- * A run that breaks a rule is run once more to record its trace, and has to come out the same.
+ * A run that breaks a rule is repeated to record its trace. The repetition must give the same run.
  *
- * @throws OptionsError for a bad option, or a seed of another version.
- * @throws RealWorldError when a controller used the real clock, a real timer, real chance or I/O, with the call and its place.
+ * @throws OptionsError for an invalid option, or a seed of another version.
+ * @throws Error if the repetition of a failed run differs.
+ * @throws RealWorldError if a controller used the real clock, a real timer, a real random number or I/O. It names the call and its place.
  */
 export async function simulate(options: SimulateOptions): Promise<SimulationReport> {
   const { seed = env[SEED_VARIABLE] ?? 0, ...rest } = options
@@ -54,7 +55,7 @@ export async function simulate(options: SimulateOptions): Promise<SimulationRepo
   return runSeed(resolved, parseSeed(seed))
 }
 
-/** Replays one seed where a test would run many. */
+/** The environment variable that replays one seed where a test would run many. */
 export const SEED_VARIABLE = 'TENURE_SIMULATION_SEED'
 
 /** Runs one seed. */
@@ -64,8 +65,8 @@ export async function runSeed(options: ResolvedSimulationOptions, seed: number):
   const replay = await observed(options, seed, true)
   if (replay.trace.hash !== result.trace.hash) {
     throw new Error(
-      `The run of seed ${formatSeed(seed)} did not repeat itself: trace ${result.trace.hash}, then ${replay.trace.hash}. ` +
-        'A controller keeps state outside of its terms, or depends on something that the simulator does not decide.',
+      `Two runs of seed ${formatSeed(seed)} differ: trace ${result.trace.hash}, then ${replay.trace.hash}. ` +
+        'A controller keeps state outside its terms, or depends on something that the seed does not decide.',
     )
   }
   return reportOf(options, seed, replay)
@@ -97,7 +98,7 @@ function reportOf(options: ResolvedSimulationOptions, seed: number, result: RunR
   }
 }
 
-/** A report in words: what was broken, when, what came before it, and how to see it again. */
+/** Describes a report: each broken rule with its time, the last lines of the trace, and how to replay the run. */
 export function describeReport(report: SimulationReport): string {
   const { seed, violations, trace, traceHash, replay, terms, simulatedMs } = report
   if (violations.length === 0) {
@@ -110,7 +111,7 @@ export function describeReport(report: SimulationReport): string {
   return [
     `seed ${seed}, trace ${traceHash}`,
     ...broken,
-    'What happened before:',
+    'The trace before it:',
     describeTrace(trace),
     `Replay: run the same simulation with ${replay} in the environment, or with \`seed: '${seed}'\``,
   ].join('\n')

@@ -9,33 +9,33 @@ import type { Entry } from './store/simulated-store.ts'
 
 /** How to write to the store. */
 export interface PutOptions {
-  /** Refuse the write when the store has seen a newer epoch: give `term.epoch`. @default not fenced */
+  /** Refuse the write if the store has seen a newer epoch. Pass `term.epoch`. @default not fenced */
   readonly epoch?: bigint
-  /** Refuse the write unless the key is at this version; 0 where it must not exist. @default any */
+  /** Refuse the write unless the key has this version. 0 means that the key must not exist. @default any version */
   readonly ifVersion?: number
-  /** Ends the wait for the answer; the write may happen all the same. */
+  /** Stops waiting for the answer. The write may still happen. */
   readonly signal?: AbortSignal
 }
 
 /** How to read from the store. */
 export interface GetOptions {
-  /** Ends the wait for the answer. */
+  /** Stops waiting for the answer. */
   readonly signal?: AbortSignal
 }
 
-/** The store takes every request, from every client. */
+/** The store is always up and admits every client. */
 const OPEN: ServerState = { downUntil: 0, admit: () => {} }
 
 /**
- * What a replica of a cluster has in place of the real world: a clock, chance, and a database over a network that may be late, lose
- * things, or say them twice. Give it to your controllers instead of your own.
+ * Replaces the real world for a replica: a clock, random numbers, and a database behind a network that delays, loses and duplicates
+ * requests. Pass it to your controllers.
  */
 export class SimulatedWorld {
-  /** The clock of this process, which no other shares. */
+  /** The clock of this process. Every process has its own. */
   readonly clock: Clock
-  /** Chance that comes from the seed. */
+  /** Random numbers in [0, 1) from the seed. */
   readonly random: Random
-  /** The identity that this process stands for election with. */
+  /** The identity with which this process competes for the lease. */
   readonly identity: string
   readonly #cluster: Cluster
   readonly #process: SimulatedProcess
@@ -52,7 +52,7 @@ export class SimulatedWorld {
     }
   }
 
-  /** Reads a key. @throws LockRequestError when no answer came in time or the server had none to give. */
+  /** Reads a key. @throws LockRequestError if no answer came in time or the server did not answer. */
   async get(key: string, { signal }: GetOptions = {}): Promise<Entry | undefined> {
     const { store } = this.#cluster
     const entry = await this.#request(`get ${key}`, () => store.get(key), signal)
@@ -61,8 +61,8 @@ export class SimulatedWorld {
   }
 
   /**
-   * Replaces a value; resolves with its new version. When this rejects with anything but a `StaleEpochError` or a
-   * `StaleVersionError`, the write may have happened.
+   * Replaces a value and resolves with its new version. After any error except `StaleEpochError` and `StaleVersionError`, the write may
+   * have happened.
    */
   async put(key: string, value: unknown, { epoch, ifVersion, signal }: PutOptions = {}): Promise<number> {
     const { store } = this.#cluster
@@ -83,9 +83,9 @@ export class SimulatedWorld {
   }
 
   /**
-   * Makes the store refuse every fenced write of an older epoch from now on. Do this first in a term: what is read before it may be
-   * changed by a write of the term before that is still under way.
-   * @throws StaleEpochError when a newer epoch was seen.
+   * Makes the store refuse every fenced write of an older epoch from now on. Call this first in a term. Otherwise a write of the previous
+   * term that is still in flight may change what you have read.
+   * @throws StaleEpochError if the store has seen a newer epoch.
    */
   async raiseFence(epoch: bigint, { signal }: GetOptions = {}): Promise<void> {
     const { store } = this.#cluster

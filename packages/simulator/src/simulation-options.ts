@@ -10,32 +10,32 @@ import { type FaultRates, resolveFaults } from './faults.ts'
 import { ORACLE_IDS, type OracleId } from './violation.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
 
-/** Builds a controller for a term, with the world of the simulation in place of the real one. */
+/** Builds a controller for a term. `world` replaces the real world. */
 export type SimulatedControllerFactory = (world: SimulatedWorld) => Controller
 
 /** Options of `simulate()` and `simulateSeeds()`. */
 export interface SimulationOptions {
-  /** What every replica runs in its terms. */
+  /** The controllers that every replica runs in its terms. */
   readonly controllers: readonly SimulatedControllerFactory[]
-  /** How many replicas stand for the lease. @default 3 */
+  /** How many replicas compete for the lease, from 1 to 100. @default 3 */
   readonly replicas?: number
-  /** How much simulated time a run lasts, in milliseconds. @default 600000 */
+  /** The length of a run in simulated milliseconds. @default 600000 */
   readonly durationMs?: number
-  /** How often each fault happens; `{}` for none. @default every seed makes its own choice of all kinds */
+  /** The rate of each fault; `{}` for none. @default each seed selects some */
   readonly faults?: FaultRates
-  /** How long a disturbed time lasts on the average, in milliseconds. @default 120000 */
+  /** The average length of a period with faults, in milliseconds. @default 120000 */
   readonly stormMs?: number
-  /** How long the calm time after it lasts, in milliseconds. @default four lease durations and two minutes */
+  /** The length of each period without faults, in milliseconds. @default four lease durations and two minutes */
   readonly calmMs?: number
-  /** The timing of the lease. @default that of Tenure */
+  /** The timing of the lease. @default the timing of production */
   readonly lease?: TimingOptions & Pick<LeaseOptions, 'missingLease'>
-  /** Which rules to judge by. @default all of them */
+  /** The rules to check. @default all */
   readonly oracles?: readonly OracleId[]
-  /** What else the managers are given. */
+  /** Further options of the managers. */
   readonly manager?: Pick<ManagerOptions, 'featureGates' | 'onWedged' | 'restart'>
 }
 
-/** {@link SimulationOptions} with every default filled in. */
+/** {@link SimulationOptions} with all defaults. */
 export interface ResolvedSimulationOptions {
   readonly controllers: readonly SimulatedControllerFactory[]
   readonly replicas: number
@@ -61,7 +61,7 @@ const OPTION_NAMES: readonly (keyof SimulationOptions)[] = [
   'manager',
 ]
 
-/** Fills in defaults. @throws OptionsError naming the option that is wrong. */
+/** Applies the defaults. @throws OptionsError that names the invalid option. */
 export function resolveSimulationOptions(options: SimulationOptions): ResolvedSimulationOptions {
   assertKnownKeys('the options of the simulation', options, OPTION_NAMES)
   const { faults, lease = {}, manager = {} } = options
@@ -85,7 +85,10 @@ export function resolveSimulationOptions(options: SimulationOptions): ResolvedSi
   }
 }
 
-/** Where a lease may be deleted, only `wait` keeps a replica that starts just then from acting beside a leader who has not seen it. */
+/**
+ * If the lease may be deleted, only `wait` is safe: a replica that starts after the deletion could act beside a leader that has not seen
+ * it.
+ */
 function missingLeaseFor(faults: FaultRates | undefined): 'create' | 'wait' {
   return faults === undefined || (faults['lease-deleted'] ?? 0) > 0 ? 'wait' : 'create'
 }

@@ -18,7 +18,7 @@ import { SimulatedStore } from './store/simulated-store.ts'
 import { Trace } from './trace.ts'
 import type { OracleId, Violation } from './violation.ts'
 
-/** What one run came to. */
+/** The result of one run. */
 export interface RunResult {
   readonly violations: readonly Violation[]
   readonly trace: Trace
@@ -26,7 +26,7 @@ export interface RunResult {
   readonly coverage: ReadonlyMap<FaultKind, ReadonlyMap<string, number>>
 }
 
-/** One run: true time, chance, the cluster, and the oracles that judge it. */
+/** One run: true time, random numbers, the cluster, and the oracles. */
 export class Simulation implements Cluster {
   readonly options: ResolvedSimulationOptions
   readonly random: Random
@@ -82,12 +82,12 @@ export class Simulation implements Cluster {
     return { violations, trace, terms, coverage: this.#faults.coverage }
   }
 
-  /** Notes something for the trace. */
+  /** Adds a line to the trace. */
   say(subject: string, text: string): void {
     this.trace.say(this.now, subject, text)
   }
 
-  /** Tells the oracles. What the rest of a turn does in a process that has just ended never happened. */
+  /** Tells the oracles. Ignores what the rest of a turn does in a process that has just ended. */
   tell(fact: Fact): void {
     if ('term' in fact && !fact.term.process.isAlive) return
     if (fact.kind === 'term-began') this.terms += 1

@@ -1,13 +1,13 @@
 import type { ProcessLife } from './process-life.ts'
 
 /**
- * One term as the simulator sees it, independent of what Tenure tracks: what runs in it, and what still waits.
+ * One term as the simulator observes it, independently of what Tenure tracks: its tasks, timers and requests.
  */
 export class TermLife {
   readonly process: ProcessLife
   readonly lease: string
   readonly epoch: bigint
-  /** Whether the candidacy has said that the term is over. */
+  /** Whether the candidacy has reported the end of the term. */
   isOver = false
   readonly #versionsSeen = new Map<string, number>()
   readonly #tasks = new Map<string, number>()
@@ -23,17 +23,17 @@ export class TermLife {
     return `term ${this.epoch} of ${this.process.identity}`
   }
 
-  /** Whether a task of the term runs. */
+  /** Whether a task of the term is running. */
   get hasTasks(): boolean {
     return this.#tasks.size > 0
   }
 
-  /** The names of the tasks that run. */
+  /** The names of the running tasks. */
   get tasks(): readonly string[] {
     return [...this.#tasks.keys()]
   }
 
-  /** What was begun in the term and has not ended: tasks, timers, requests. */
+  /** Everything that the term started and that has not ended: tasks, timers, requests. */
   get remains(): readonly string[] {
     return [...this.tasks.map((name) => `task ${name}`), ...this.#waits.keys()]
   }

@@ -1,8 +1,8 @@
-/** One thing that happened in a run. */
+/** One event of a run. */
 export interface TraceLine {
   /** True time in milliseconds since the run began. */
   readonly at: number
-  /** The replica that it happened to, or what else it concerns. */
+  /** The replica, or another part of the simulation, that the event concerns. */
   readonly subject: string
   readonly text: string
 }
@@ -11,14 +11,14 @@ const EPOCH = new Float64Array(1)
 const WORDS = new Uint32Array(EPOCH.buffer)
 
 /**
- * What happened in a run, as a hash of everything and, where that is wanted, in words.
+ * The events of a run: a hash of all of them and, if wanted, their text.
  *
- * The hash takes in the moment, the subject and the kind of every event, so that two runs with one hash are the same run.
+ * The hash covers the time, the subject and the kind of every event. Two runs with the same hash are the same run.
  */
 export class Trace {
   readonly lines: TraceLine[] = []
   readonly isVerbose: boolean
-  /** How many events were taken in. */
+  /** The number of events. */
   events = 0
   #isClosed = false
   #low = 0x811c9dc5
@@ -28,17 +28,17 @@ export class Trace {
     this.isVerbose = isVerbose
   }
 
-  /** 64 bits in hexadecimal. */
+  /** 64 bits in hexadecimal digits. */
   get hash(): string {
     return [this.#high, this.#low].map((word) => (word >>> 0).toString(16).padStart(8, '0')).join('')
   }
 
-  /** Takes in nothing more. */
+  /** Ignores all further events. */
   close(): void {
     this.#isClosed = true
   }
 
-  /** Takes in an event by its numbers. */
+  /** Adds an event to the hash, as numbers. */
   note(at: number, kind: number, detail: number): void {
     if (this.#isClosed) return
     this.events += 1
@@ -49,13 +49,13 @@ export class Trace {
     this.#mix(detail)
   }
 
-  /** Takes in an event that is worth a line. */
+  /** Adds an event to the hash and a line to the text. */
   say(at: number, subject: string, text: string): void {
     this.note(at, hashOf(subject), hashOf(text))
     this.show(at, subject, text)
   }
 
-  /** Records a line that says nothing which the hash has not taken in by other events. */
+  /** Adds a line to the text only. Other events must already cover it in the hash. */
   show(at: number, subject: string, text: string): void {
     if (this.isVerbose && !this.#isClosed) this.lines.push({ at, subject, text })
   }
@@ -72,7 +72,7 @@ function hashOf(text: string): number {
   return hash
 }
 
-/** The last lines of a trace, one to a line. */
+/** The last `count` lines of a trace. */
 export function describeTrace(lines: readonly TraceLine[], count = 40): string {
   const shown = lines.slice(-count)
   const left = lines.length - shown.length

@@ -1,10 +1,10 @@
-/** The rules that a run is judged by. */
+/** The rules that the simulator checks. */
 export const ORACLE_IDS = ['O1', 'O2', 'O3', 'O4', 'O5', 'O6', 'O7'] as const
 
 /** One of the rules. */
 export type OracleId = (typeof ORACLE_IDS)[number]
 
-/** A rule was broken. */
+/** A broken rule. */
 export interface Violation {
   readonly oracle: OracleId
   /** True time in milliseconds since the run began. */

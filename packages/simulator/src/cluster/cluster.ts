@@ -5,12 +5,12 @@ import type { Network } from './network.ts'
 import type { SimulatedApiServer } from './simulated-api-server.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 
-/** A run with everything that a replica can reach. */
+/** A run and everything that a replica can reach in it. */
 export interface Cluster extends Run {
   readonly server: SimulatedApiServer
   readonly deaths: KnownDeaths
   readonly store: SimulatedStore
   readonly network: Network
-  /** The live process with this identity. */
+  /** The running process with this identity. */
   processOf(identity: string): SimulatedProcess | undefined
 }

@@ -12,7 +12,7 @@ import type { ResolvedSimulationOptions } from '../simulation-options.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 import type { SimulatedReplica } from './simulated-replica.ts'
 
-/** Whom the faults happen to, and for how long. */
+/** The replicas that have faults, and the options of the run. */
 interface Fleet {
   readonly replicas: readonly SimulatedReplica[]
   readonly options: ResolvedSimulationOptions
@@ -20,18 +20,16 @@ interface Fleet {
 
 const HOUR_MS = 3_600_000
 
-/**
- * What goes wrong, and when: disturbed times take turns with calm ones, in which everything is whole again. A run ends calm.
- */
+/** Decides which faults happen, and when. Periods with faults alternate with calm periods. A calm period ends every fault. A run ends calm. */
 export class FaultInjector {
-  /** How often each fault happened to a replica in each state. */
+  /** How often each fault hit a replica in each state. */
   readonly coverage: Map<FaultKind, Map<string, number>> = new Map()
   isCalm = true
   readonly #cluster: Cluster
   readonly #fleet: Fleet
   readonly #requestFaults: readonly (readonly [RequestFault, number])[]
   readonly #requestFaultRate: number
-  /** The incidents that can happen, and how many there are in a disturbed millisecond. */
+  /** The possible incidents, with their rates per hour with faults. */
   readonly #incidents: readonly (readonly [Incident, number])[]
   readonly #incidentRate: number
 
@@ -44,7 +42,7 @@ export class FaultInjector {
     this.#incidentRate = total(this.#incidents) / HOUR_MS
   }
 
-  /** Plans disturbed and calm times until the end. */
+  /** Plans the periods until the end of the run. */
   start(): void {
     const { random, agenda } = this.#cluster
     const { durationMs, calmMs, stormMs } = this.#fleet.options
@@ -62,7 +60,7 @@ export class FaultInjector {
     }
   }
 
-  /** What goes wrong with a request that is sent now. */
+  /** The fault of a request that the process sends now, if any. */
   requestFault(process: SimulatedProcess): RequestFault | undefined {
     const { random } = this.#cluster
     if (this.isCalm || this.#requestFaultRate === 0) return undefined
@@ -80,7 +78,7 @@ export class FaultInjector {
 
   #disturb(until: number): void {
     this.isCalm = false
-    this.#cluster.say('weather', 'disturbed')
+    this.#cluster.say('faults', 'begin')
     this.#cluster.tell({ kind: 'disturbed' })
     this.#planIncident(until)
   }
@@ -88,7 +86,7 @@ export class FaultInjector {
   #clear(): void {
     const cluster = this.#cluster
     this.isCalm = true
-    cluster.say('weather', 'calm')
+    cluster.say('faults', 'end')
     cluster.server.heal()
     for (const replica of this.#fleet.replicas) replica.heal()
     cluster.tell({ kind: 'calm' })

@@ -5,14 +5,14 @@ import { latencyMs, type ServerState } from './network.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 
 /**
- * What the cluster knows of processes that have ended, as a kubelet reports it of containers: late, and of one whose host is gone
- * never. Of a process that is suspended or cannot be reached it says nothing.
+ * The ends of processes that the cluster knows of. Like a kubelet, it learns of an end late, or never if the host is lost. It reports
+ * nothing about a process that is suspended or unreachable.
  */
 export class KnownDeaths {
   readonly #run: Run
   readonly #server: ServerState
   readonly #dead = new Set<string>()
-  /** Who wants to hear of which process. */
+  /** The observers of each process, by identity. */
   readonly #observers = new Map<string, Set<() => void>>()
 
   constructor(run: Run, server: ServerState) {
@@ -20,7 +20,7 @@ export class KnownDeaths {
     this.#server = server
   }
 
-  /** A process has ended: the cluster hears of it after a while, or never. */
+  /** A process has ended. The cluster learns of it after a while, or never. */
   ended({ identity }: SimulatedProcess): void {
     const { agenda, now, random, timing } = this.#run
     const isNeverKnown = random() < 0.5
@@ -32,7 +32,7 @@ export class KnownDeaths {
     })
   }
 
-  /** Tells `process` when the cluster knows that the process with `identity` has ended. */
+  /** Tells `process` that the process with `identity` has ended, once the cluster knows it. */
   watch(process: SimulatedProcess, identity: string, observer: HolderObserver): LockWatch {
     const observers = this.#observers.get(identity) ?? new Set()
     this.#observers.set(identity, observers)

@@ -8,40 +8,40 @@ import type { SimulatedProcess } from './simulated-process.ts'
 export interface NetworkRequest<T> {
   readonly process: SimulatedProcess
   readonly server: ServerState
-  /** What is requested, for the trace. */
+  /** A description of the request, for the trace. */
   readonly what: string
-  /** Takes effect on the server. Throws what the server refuses with. */
+  /** Applies the request on the server. Throws the refusal of the server. */
   readonly apply: () => T
   readonly signal: AbortSignal | undefined
 }
 
-/** What the network has to know of a server. */
+/** The part of a server that the network needs. */
 export interface ServerState {
-  /** The server is gone until then. */
+  /** The server is down until then. */
   readonly downUntil: number
-  /** Refuses a request before it takes effect, with what this throws. */
+  /** Throws to refuse a request before it takes effect. */
   readonly admit: (process: SimulatedProcess) => void
 }
 
-const LONGEST_HOP_MS = 12
+const MAX_HOP_MS = 12
 
-/** How long a request is under way, each way, where nothing disturbs it: mostly a few milliseconds. */
+/** The latency of a request or an answer without faults, in milliseconds: mostly a few. */
 export function latencyMs(random: () => number): number {
-  return 0.5 + LONGEST_HOP_MS * random() ** 3
+  return 0.5 + MAX_HOP_MS * random() ** 3
 }
 
-/** Carries requests to servers and answers back, late, twice or not at all. */
+/** Delivers requests and answers: in time, late, twice or never. */
 export class Network {
   readonly #run: Run
   readonly #faultOf: (process: SimulatedProcess) => RequestFault | undefined
 
-  /** `faultOf` says what goes wrong with a request that a process sends now. */
+  /** `faultOf` returns the fault of a request that a process sends now. */
   constructor(run: Run, faultOf: (process: SimulatedProcess) => RequestFault | undefined) {
     this.#run = run
     this.#faultOf = faultOf
   }
 
-  /** Sends a request. The promise settles with its answer, or when `signal` aborts; it may never settle. */
+  /** Sends a request. The promise settles with the answer or when `signal` aborts. It may never settle. */
   request<T>({ process, server, what, apply, signal }: NetworkRequest<T>): Promise<T> {
     const run = this.#run
     const { promise, resolve, reject } = Promise.withResolvers<T>()
@@ -99,7 +99,7 @@ export class Network {
       if (run.now < server.downUntil) {
         throw new LockRequestError(
           run.random() < 0.5 ? 'unreachable' : 'unknown-outcome',
-          `${what}: the server is not there`,
+          `${what}: the server is down`,
         )
       }
       server.admit(process)
@@ -115,7 +115,7 @@ export class Network {
       }
       return { kind: 'value', value: apply() }
     } catch (error) {
-      if (run.trace.isVerbose) run.trace.show(run.now, process.identity, `is refused: ${textOf(error)}`)
+      if (run.trace.isVerbose) run.trace.show(run.now, process.identity, `request failed: ${textOf(error)}`)
       return { kind: 'error', error }
     }
   }
@@ -130,5 +130,5 @@ function delayMs(fault: RequestFault | undefined, run: Run): number {
 }
 
 function aborted(what: string, signal: AbortSignal | undefined): LockRequestError {
-  return new LockRequestError('unknown-outcome', `${what}: aborted while it was under way`, { cause: signal?.reason })
+  return new LockRequestError('unknown-outcome', `${what}: aborted while it was in flight`, { cause: signal?.reason })
 }

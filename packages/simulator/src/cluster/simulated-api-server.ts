@@ -7,16 +7,16 @@ import { NAMESPACE, presentLease, storedLease } from './stored-lease.ts'
 
 const LEASES = 'coordination.k8s.io/leases'
 
-/** How many past states are kept to go back to. */
+/** The number of past states to which the store can return. */
 const BACKUPS = 64
 
-/** The objects of the store as they were at a version. */
+/** The objects of the store at a version. */
 interface Backup {
   readonly version: number
   readonly leases: readonly KubeObject[]
 }
 
-/** The API server of a run: the storage of the embedded one, and the refusals that come before it. */
+/** The API server of a run: the store of the embedded API server, with refusals and outages. */
 export class SimulatedApiServer implements ServerState {
   downUntil = 0
   readonly #run: Run
@@ -30,13 +30,13 @@ export class SimulatedApiServer implements ServerState {
     this.#keepBackups()
   }
 
-  /** The lease as it is. */
+  /** The stored lease. */
   read(name: string): LockSnapshot {
     const object = this.#store.get(refOf(name))
     return object === undefined ? { kind: 'absent', version: BigInt(this.#store.version) } : presentLease(object)
   }
 
-  /** Writes the lease if it is at the version of `base`, or absent where there is none. */
+  /** Writes the lease if it still has the version of `base`, or does not exist if there is no `base`. */
   write(name: string, record: LeaseRecord, base: PresentLease | undefined): PresentLease {
     const ref = refOf(name)
     try {
@@ -51,14 +51,14 @@ export class SimulatedApiServer implements ServerState {
     }
   }
 
-  /** Deletes the lease, as a person might. */
+  /** Deletes the lease, like another client. Returns whether it existed. */
   delete(name: string): boolean {
     if (this.#store.get(refOf(name)) === undefined) return false
     this.#store.delete(refOf(name))
     return true
   }
 
-  /** Edits the lease, as a person might, without taking it away from anybody. */
+  /** Edits the lease, like another client, and keeps the holder. Returns whether the lease exists. */
   edit(name: string): boolean {
     const stored = this.#store.get(refOf(name))
     if (stored === undefined) return false
@@ -77,7 +77,7 @@ export class SimulatedApiServer implements ServerState {
     return true
   }
 
-  /** Lets others take the lease early, as a person might, and leaves its times as they are. */
+  /** Lets others acquire the lease early, like another client, and keeps its times. Returns whether the lease exists. */
   shorten(name: string): boolean {
     const stored = this.#store.get(refOf(name))
     if (stored === undefined) return false
@@ -88,7 +88,7 @@ export class SimulatedApiServer implements ServerState {
     return true
   }
 
-  /** Calls `changed` with the lease after every change, in order, and `broken` when the server breaks the watch. */
+  /** Calls `changed` with the lease after every change, in order, and `broken` if the server disconnects the watch. */
   watch(name: string, changed: (snapshot: LockSnapshot) => void, broken: (cause: Error) => void): () => void {
     this.#breakWatches.add(broken)
     const stop = this.#store.watch(LEASES, ({ type, ref, object, version }) => {
@@ -101,21 +101,21 @@ export class SimulatedApiServer implements ServerState {
     }
   }
 
-  /** Goes away for `ms`. What it has stored stays. */
+  /** Takes the server down for `ms`. Its store remains. */
   restart(ms: number): void {
     this.downUntil = this.#run.now + ms
-    for (const broken of this.#breakWatches) broken(new Error('the server went away'))
+    for (const broken of this.#breakWatches) broken(new Error('the server went down'))
   }
 
   /**
-   * Goes back to one of its latest states, as etcd does that is restored from a backup: later versions never were, and their numbers are
-   * used again for other contents. Is gone for `ms`.
+   * Returns the store to one of its latest states, like etcd after a restore from a backup, and takes the server down for `ms`. Later
+   * versions are lost, and other contents use their numbers again.
    */
   restoreBackup(ms: number): void {
     const kept = Math.floor(this.#run.random() * this.#backups.length)
     const backup = this.#backups[kept]
     if (backup === undefined) return
-    this.#run.say('server', `is restored from version ${this.#store.version} to ${backup.version}`)
+    this.#run.say('server', `is restored from version ${this.#store.version} to version ${backup.version}`)
     this.#backups = this.#backups.slice(0, kept + 1)
     this.#store = new Store({ historyLimit: 1 })
     this.#store.restore(
@@ -133,12 +133,12 @@ export class SimulatedApiServer implements ServerState {
     })
   }
 
-  /** Answers a process with 401 or 403 for `ms`. */
+  /** Answers requests of a process with 401 or 403 for `ms`. */
   refuse(process: SimulatedProcess, failure: 'unauthenticated' | 'forbidden', ms: number): void {
     this.#refusals.set(process, { failure, until: this.#run.now + ms })
   }
 
-  /** Is there again, and refuses nobody. */
+  /** Ends the outage and all refusals. */
   heal(): void {
     this.downUntil = 0
     this.#refusals.clear()

@@ -12,10 +12,10 @@ import type { Cluster } from './cluster.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 import { SimulatedWatch } from './simulated-watch.ts'
 
-/** A lease of the simulated API server, as one process reaches it. */
+/** The lock of one process on a lease of the simulated API server. */
 export class SimulatedLock implements Lock {
   readonly description: string
-  /** No two processes have an identity in common. */
+  /** The identity, which is unique to each process. */
   readonly processRef: string
   readonly #cluster: Cluster
   readonly #process: SimulatedProcess
@@ -70,12 +70,12 @@ export class SimulatedLock implements Lock {
       this.#entitle(record, sentAt, base)
       return lease
     }
-    return this.#request(`${what} (holder ${record.holderIdentity || 'nobody'})`, write, signal)
+    return this.#request(`${what} (holder ${record.holderIdentity || 'none'})`, write, signal)
   }
 
   /**
-   * A write entitles the holder in it from its send; a transfer from the send of the answer that it echoes. Who gives a lease up is
-   * not entitled any more.
+   * A write entitles its holder to act, counted from its send. A transfer counts from the send of the answer that it repeats. A process
+   * that gives up the lease is no longer entitled.
    */
   #entitle(record: LeaseRecord, sentAt: number, base: PresentLease | undefined): void {
     const { timing } = this.#cluster

@@ -4,38 +4,35 @@ import { type Actor, actors } from '../actors.ts'
 import type { ProcessLife } from '../process-life.ts'
 import type { Run } from '../run.ts'
 
-/** A watch that a process has open, as faults see it. */
+/** An open watch of a process, as the faults use it. */
 export interface ProcessWatch {
-  /** Breaks the connection; the process notices within `noticeMs`. */
+  /** Disconnects. The process notices within `noticeMs`. */
   break(cause: Error, noticeMs: number): void
-  /** Reports nothing for a while, then breaks. */
+  /** Reports nothing for a while, then disconnects. */
   goDeaf(ms: number): void
   /** Reports late until `ms` from now. */
   delay(ms: number): void
-  /** Ends every disturbance. */
+  /** Ends every fault. */
   heal(): void
 }
 
-/** When a process was suspended, by its own clock. */
+/** A suspension of a process, on its own clock. */
 interface Suspension {
   readonly from: number
   readonly to: number
 }
 
-/**
- * Why a process stands still: it is paused, its event loop is blocked, or its machine is suspended, so that its timers stand still as
- * well.
- */
+/** Why a process is suspended: it is paused, its event loop is blocked, or its machine is suspended. Only the last also stops its timers. */
 type StandstillKind = 'pause' | 'stall' | 'machine'
 
-/** What should have happened while the process was suspended. */
+/** A call that was due while the process was suspended. */
 interface Missed {
   readonly source: 'timer' | 'network'
   readonly happen: () => void
 }
 
 interface PendingTimer {
-  /** By the clock of the process. */
+  /** On the clock of the process. */
   dueAt: number
   readonly jitterMs: number
   readonly fire: () => void
@@ -43,22 +40,22 @@ interface PendingTimer {
 }
 
 /**
- * One start of one replica: its clock, its being suspended, its death. Whatever is to happen in it goes through `post`.
+ * One start of one replica: its clock, suspensions and end. Every call into it goes through `post`.
  *
- * 1. Nothing happens in a process that has ended.
- * 2. What comes while it is suspended happens when it goes on.
- * 3. Its timers are as Node's are: up to a millisecond early, and a little late.
+ * 1. No call runs in a process that has ended.
+ * 2. A call that is due during a suspension runs after the suspension.
+ * 3. Timers are as accurate as in Node: up to a millisecond early, and a little late.
  */
 export class SimulatedProcess implements Clock, ProcessLife {
   readonly replica: number
   readonly identity: string
   readonly actor: Actor
-  /** The watches that the process has open. */
+  /** The open watches of the process. */
   readonly watches: Set<ProcessWatch> = new Set()
   isAlive = true
-  /** While this lies in the future, nothing of the process gets to any server, nor the other way round. */
+  /** Until this time the process can neither send nor receive. */
   cutOffUntil = 0
-  /** The nonces of its answers to offers, and when it first sent each of them. */
+  /** The nonces of its answers to offers, with the time when each was first sent. */
   readonly answers: Map<string, number> = new Map()
   readonly #run: Run
   readonly #missed: Missed[] = []
@@ -72,9 +69,9 @@ export class SimulatedProcess implements Clock, ProcessLife {
   #standstill: StandstillKind = 'pause'
   readonly #suspensionListeners = new Set<() => void>()
   #excusedUntil = -1
-  /** The last moment by its own clock to which writes of a lease that took effect entitle it. */
+  /** Until when, on its own clock, writes that took effect entitle it to act. */
   #entitledUntil = 0
-  /** When it ends its term by its own account: earlier, where it has not heard of a write, or does not count it. */
+  /** When it will end its term, by its own account. Earlier than `#entitledUntil` if it does not know of a write or does not count it. */
   #leadsUntil = 0
 
   constructor(run: Run, { replica, identity }: { readonly replica: number; readonly identity: string }) {
@@ -119,12 +116,12 @@ export class SimulatedProcess implements Clock, ProcessLife {
     }
   }
 
-  /** Whether nothing gets from or to the process now. */
+  /** Whether the process can neither send nor receive now. */
   get isCutOff(): boolean {
     return this.#run.now < this.cutOffUntil
   }
 
-  /** Makes `run` happen in the process at a moment of true time. */
+  /** Calls `run` in the process at a moment of true time. */
   post(dueAt: number, run: () => void, source: 'timer' | 'network'): Timer {
     let call = this.#run.agenda.add(dueAt, () => turn())
     let isCancelled = false
@@ -156,7 +153,7 @@ export class SimulatedProcess implements Clock, ProcessLife {
     return () => void this.#suspensionListeners.delete(own)
   }
 
-  /** Lets the process stand still. When a stall ends, what came in is handled before the timers that are due. */
+  /** Suspends the process for `ms`. After a stall, messages are handled before the timers that are due. */
   suspend(ms: number, kind: StandstillKind): void {
     const { now, agenda } = this.#run
     const until = Math.max(this.#suspendedUntil, now + ms)
@@ -173,7 +170,7 @@ export class SimulatedProcess implements Clock, ProcessLife {
     this.#goOn(this.#suspendedUntil)
   }
 
-  /** Lets the clock go at another rate from now on; timers follow the clock. */
+  /** Changes the rate of the clock. Timers follow the clock. */
   changeRate(): void {
     const local = this.now()
     this.#baseTrue = this.#run.now
@@ -189,24 +186,24 @@ export class SimulatedProcess implements Clock, ProcessLife {
     this.#wallOffset += ms
   }
 
-  /** A write that took effect entitles the process to act until then. */
+  /** Notes that a write that took effect entitles the process to act until then. */
   entitle(until: number): void {
     this.#entitledUntil = Math.max(this.#entitledUntil, until)
   }
 
-  /** The process has given up what entitled it. */
+  /** Notes that the process has given up its lease. */
   disentitle(): void {
     this.#entitledUntil = 0
   }
 
-  /** The process takes itself for the leader until `ms` from now, and ends its term then. */
+  /** Notes that the process considers itself the leader for another `ms`, and then ends its term. */
   leadsFor(ms: number): void {
     this.#leadsUntil = this.now() + ms
   }
 
   /**
-   * Whether work that goes on beyond the lease is excused: the process did not run at the moment when it should have ended, and has
-   * not had the time since to do so. No process can stop itself while it is suspended.
+   * Whether work beyond the end of the lease is excused: the process was suspended when it should have ended its work, and has not had
+   * the time since. No process can stop itself while it is suspended.
    */
   get isExcused(): boolean {
     const now = this.now()
@@ -215,7 +212,7 @@ export class SimulatedProcess implements Clock, ProcessLife {
     return this.#leadsUntil <= now && from <= Math.max(this.#entitledUntil, this.#graceUntil)
   }
 
-  /** Until when a process that went on after a suspension may still be ending what should have ended within it. */
+  /** Until when, after a suspension, the process may still be ending work that should have ended during the suspension. */
   get #graceUntil(): number {
     return this.#excusedUntil + this.#run.timing.abortGraceMs
   }
@@ -236,7 +233,7 @@ export class SimulatedProcess implements Clock, ProcessLife {
     for (const { happen } of inOrder) happen()
   }
 
-  /** What watches for suspensions hears of it a little later. */
+  /** Postpones the timers of the process, and tells its suspension listeners a little later. */
   #postponeTimers(ms: number): void {
     for (const pending of this.#timers) {
       pending.timer?.cancel()
@@ -261,13 +258,13 @@ export class SimulatedProcess implements Clock, ProcessLife {
   }
 }
 
-/** What handling one event after the other may take after a suspension. */
+/** The time to handle all pending events after a suspension. */
 const REACTION_MS = 50
 
-/** How late a process may notice that its machine was suspended. */
+/** The maximum time until a process notices that its machine was suspended. */
 const SUSPENSION_CHECK_MS = 100
 
-/** Rates of any two processes differ by less than the tolerance. */
+/** A clock rate. The rates of two processes differ by less than the tolerance. */
 function randomRate(random: Random, tolerance: number): number {
   return 1 + (random() - 0.5) * tolerance * 0.98
 }

@@ -8,10 +8,10 @@ import { SimulatedLock } from './simulated-lock.ts'
 import { SimulatedProcess } from './simulated-process.ts'
 import { SimulatedWorld } from '../simulated-world.ts'
 
-/** How long a process takes to come back at most, as where a kubelet restarts it. */
-const LONGEST_ABSENCE_MS = 10_000
+/** The maximum time until a process is restarted, as by a kubelet. */
+const MAX_RESTART_DELAY_MS = 10_000
 
-/** One replica: a process that runs a manager, and the next one after its end. */
+/** One replica: a process that runs a manager, and its next process after each end. */
 export class SimulatedReplica {
   readonly index: number
   process: SimulatedProcess | undefined
@@ -31,12 +31,12 @@ export class SimulatedReplica {
     return `replica-${this.index}`
   }
 
-  /** What the replica is doing, `down` where it has no process. */
+  /** The state of the replica, or `down` if it has no process. */
   get state(): string {
     return this.#manager?.state.kind ?? 'down'
   }
 
-  /** Starts a process, under an identity that was never used. */
+  /** Starts a process with a new identity. */
   boot(): void {
     const cluster = this.#cluster
     this.#isReturning = false
@@ -50,7 +50,7 @@ export class SimulatedReplica {
     process.post(cluster.now, () => this.#startManager(process), 'network')
   }
 
-  /** Ends the process as it is. Another one starts after a while. */
+  /** Ends the process immediately. Another process starts after a while. */
   crash(why: string): void {
     const { process } = this
     if (process === undefined) return
@@ -60,10 +60,10 @@ export class SimulatedReplica {
     this.#manager = undefined
     this.#cluster.tell({ kind: 'process-ended', process })
     this.#cluster.deaths.ended(process)
-    this.#returnIn(this.#cluster.random() * LONGEST_ABSENCE_MS)
+    this.#returnIn(this.#cluster.random() * MAX_RESTART_DELAY_MS)
   }
 
-  /** Tells the replica to stop; it ends when it has, and starts again. */
+  /** Stops the replica in order. Another process starts after a while. */
   restart(): void {
     const manager = this.#manager
     this.#post(() => void manager?.stop())
@@ -74,7 +74,7 @@ export class SimulatedReplica {
     this.#post(() => void manager?.stepDown(options))
   }
 
-  /** Ends all faults of the process. A stopped process starts again soon. */
+  /** Ends all faults of the process. */
   heal(): void {
     const { process } = this
     if (process === undefined) return
@@ -157,21 +157,21 @@ export class SimulatedReplica {
   }
 }
 
-/** Which term an event is about. */
+/** The term of an event. */
 interface TermKey {
   readonly lease: string
   readonly epoch: bigint
 }
 
-/** The line of the trace for an event; none for events that say nothing new. */
+/** The line of the trace for an event. Undefined for events that the trace omits. */
 function describeEvent(event: CandidacyEvent): string | undefined {
   switch (event.kind) {
     case 'term-began':
       return `begins term ${event.epoch}`
     case 'term-ending':
-      return `ends term ${event.epoch}: ${event.reason}`
+      return `begins to end term ${event.epoch}: ${event.reason}`
     case 'term-over':
-      return `term ${event.epoch} is over: ${event.outcome}`
+      return `term ${event.epoch} has ended: ${event.outcome}`
     case 'controller-failed':
       return `controller ${event.controller} failed: ${textOf(event.error)}`
     case 'wedged':

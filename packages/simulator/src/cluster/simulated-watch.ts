@@ -3,15 +3,15 @@ import type { Cluster } from './cluster.ts'
 import { latencyMs } from './network.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 
-/** A broken connection is noticed by its silence after at most this time. */
-const LONGEST_SILENCE_MS = 15_000
+/** The process notices a silent connection after at most this time. */
+const MAX_SILENCE_MS = 15_000
 
-/** How long to wait before the next attempt to connect. */
+/** The delay before the next attempt to connect. */
 const RECONNECT_MS = 1000
 
 /**
- * The watch of one process on one lease: reports the lease at its start and every change after it, in order, until its connection
- * breaks; then connects again.
+ * The watch of one process on one lease. It reports the lease when it connects, and then every change, in order. After a disconnect it
+ * reconnects.
  */
 export class SimulatedWatch implements LockWatch {
   readonly #cluster: Cluster
@@ -20,7 +20,7 @@ export class SimulatedWatch implements LockWatch {
   readonly #observer: LockObserver
   #isClosed = false
   #disconnect: (() => void) | undefined
-  /** Drops what belongs to an earlier connection. */
+  /** The number of the connection. Reports of an earlier connection are dropped. */
   #connection = 0
   #deliveredAt = 0
   #lateUntil = 0
@@ -41,7 +41,7 @@ export class SimulatedWatch implements LockWatch {
     this.#disconnect?.()
   }
 
-  /** Breaks the connection; the process notices within `noticeMs`. */
+  /** Disconnects. The process notices within `noticeMs`. */
   break(cause: Error, noticeMs: number): void {
     if (this.#disconnect === undefined) return
     this.#disconnect()
@@ -54,12 +54,12 @@ export class SimulatedWatch implements LockWatch {
     })
   }
 
-  /** Reports nothing for a while, and then that it was broken. */
+  /** Reports nothing for a while, then disconnects. */
   goDeaf(ms: number): void {
     this.#isDeaf = true
     const connection = this.#connection
-    this.#later(Math.min(ms, LONGEST_SILENCE_MS), () => {
-      if (connection === this.#connection) this.break(new Error('silent for too long'), 0)
+    this.#later(Math.min(ms, MAX_SILENCE_MS), () => {
+      if (connection === this.#connection) this.break(new Error('no message for too long'), 0)
     })
   }
 
@@ -68,7 +68,7 @@ export class SimulatedWatch implements LockWatch {
     this.#lateUntil = this.#cluster.now + ms
   }
 
-  /** The connection works again. A broken connection stays broken. */
+  /** Ends the delay. A disconnected watch reconnects by itself. */
   heal(): void {
     this.#lateUntil = 0
   }
@@ -100,7 +100,7 @@ export class SimulatedWatch implements LockWatch {
     )
   }
 
-  /** Events of one connection arrive in order. */
+  /** Reports a snapshot. Reports of one connection arrive in order. */
   #report(snapshot: LockSnapshot, connection: number): void {
     const { now, random } = this.#cluster
     if (this.#isDeaf) return
@@ -113,8 +113,8 @@ export class SimulatedWatch implements LockWatch {
 
   #receive(snapshot: LockSnapshot): void {
     if (this.#process.isCutOff) {
-      // What a cut connection loses is never seen on it: it is found broken, and what was missed comes with the next one.
-      this.goDeaf(this.#cluster.random() * LONGEST_SILENCE_MS)
+      // A lost report does not come again on this connection. The watch finds it dead, and the next connection reports the latest state.
+      this.goDeaf(this.#cluster.random() * MAX_SILENCE_MS)
       return
     }
     this.#observer.changed(snapshot)

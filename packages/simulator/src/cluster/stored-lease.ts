@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue, KubeObject } from '@tenure/api-server/internal'
 import { ANNOTATION_PREFIX, type LeaseRecord, type PresentLease } from '@tenure/core'
 
-/** The Lease that a record is stored as; `stored` is what it replaces, whose other fields are kept. */
+/** The Lease object for a record. Keeps the other fields of `stored`, which it replaces. */
 export function storedLease(name: string, record: LeaseRecord, stored: KubeObject | undefined): KubeObject {
   return {
     apiVersion: 'coordination.k8s.io/v1',
@@ -21,10 +21,10 @@ function specOf(record: LeaseRecord): JsonObject {
   return { holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions } as JsonObject
 }
 
-/** Where leases are kept. */
+/** The namespace of the leases. */
 export const NAMESPACE = 'default'
 
-/** What a replica sees of a stored Lease. */
+/** A stored Lease, as a replica reads it. */
 export function presentLease(object: KubeObject): PresentLease {
   const spec = object['spec'] as Spec
   return {

@@ -3,18 +3,18 @@ import type { TermLife } from '../term-life.ts'
 import type { Oracle } from './oracle.ts'
 import { deleteTermsOf } from './terms-of-process.ts'
 
-/** O5. Judged in calm times only. A term that ends still counts while it lasts. */
+/** O5. Checked only in periods without faults. A term counts until it has ended. */
 export const alwaysALeader: Oracle = {
   id: 'O5',
-  rule: 'In undisturbed time there is a leader at work within a bounded time.',
+  rule: 'Without faults there is a leader at work within a bounded time.',
   judge(run, violated) {
     const terms = new Set<TermLife>()
-    /** When the calm time without a leader began. */
+    /** The time since which there has been neither a fault nor a leader. */
     let since: number | undefined
     const boundMs = longestVacancyMs(run)
     const judgeVacancy = () => {
       if (since === undefined || run.now - since <= boundMs) return
-      violated(`nobody has led for ${Math.round(run.now - since)} ms of undisturbed time, more than ${boundMs}`)
+      violated(`no replica has led for ${Math.round(run.now - since)} ms without faults, more than ${boundMs} ms`)
       since = undefined
     }
     const endVacancy = () => {
@@ -48,8 +48,8 @@ function isLed(terms: ReadonlySet<TermLife>): boolean {
 }
 
 /**
- * The lease has to run out, twice where it was deleted (its successor is held for as long before anybody acts); a request may have
- * just been sent; and a replica that stepped down does not acquire for a while. All of it on the slowest clock.
+ * The lease must expire, and twice if it was deleted: the new holder waits for another lease duration. A request may be in flight, and a
+ * replica that stepped down does not acquire for a while. Each time is measured on the slowest clock.
  */
 function longestVacancyMs({ timing }: Run): number {
   const { leaseDurationMs, requestTimeoutMs, retryPeriodMs, clockRateTolerance } = timing

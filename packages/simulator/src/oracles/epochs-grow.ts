@@ -1,7 +1,7 @@
 import type { TermLife } from '../term-life.ts'
 import type { Oracle } from './oracle.ts'
 
-/** O6. Also across a deletion of the lease. */
+/** O6. It also holds across a deletion of the lease. */
 export const epochsGrow: Oracle = {
   id: 'O6',
   rule: 'Every term of a lease has a greater epoch than all before it.',

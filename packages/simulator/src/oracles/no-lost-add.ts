@@ -2,8 +2,8 @@ import type { StoreWrite } from '../store/store-write.ts'
 import type { Oracle } from './oracle.ts'
 
 /**
- * O4. An add is lost when a writer who has read the key, but not that add, replaces it. Acknowledgement may come before or after
- * that. A writer that has never read the key means to replace whatever is there.
+ * O4. A write is lost if a writer that read an older version of the key replaces it. The acknowledgement may come before or after. A
+ * writer that never read the key may replace anything.
  */
 export const noLostAdd: Oracle = {
   id: 'O4',
@@ -21,7 +21,7 @@ export const noLostAdd: Oracle = {
         const replaced = ledger.last
         ledger.last = write
         if (replaced === undefined || !isLost(replaced, write)) return
-        const loss = `\`${replaced.key}\` as ${writerOf(replaced)} wrote it was lost to ${writerOf(write)}, who had read an older version`
+        const loss = `${writerOf(write)} overwrote \`${replaced.key}\` of ${writerOf(replaced)}, based on an older version`
         if (ledger.acknowledged.has(replaced.version)) violated(loss)
         else ledger.unsettled.set(replaced.version, loss)
       },
@@ -37,7 +37,7 @@ export const noLostAdd: Oracle = {
 }
 
 interface Ledger {
-  /** Writes that were lost before their writer knew of them. */
+  /** Writes that were overwritten before their acknowledgement. */
   readonly unsettled: Map<number, string>
   /** The newest acknowledged version. */
   readonly acknowledged: Set<number>

@@ -3,12 +3,12 @@ import type { Oracle } from './oracle.ts'
 import { deleteTermsOf } from './terms-of-process.ts'
 
 /**
- * O1. A term runs from the start of its first task to the end of its last one, or of its process. Excused is a process that was
- * suspended when its lease ran out: it cannot do anything about that, only a fence can.
+ * O1. A term runs from the start of its first task to the end of its last task or of its process. A process that was suspended when its
+ * lease expired is excused: only a fence can stop it.
  */
 export const oneTermAtATime: Oracle = {
   id: 'O1',
-  rule: 'No two terms of a lease run at one instant.',
+  rule: 'No two terms of a lease run at the same time.',
   judge(_run, violated) {
     const running = new Set<TermLife>()
     const expectNone = (term: TermLife, what: string, isOverlap: (other: TermLife) => boolean) => {

@@ -2,10 +2,10 @@ import type { TermLife } from '../term-life.ts'
 import type { Oracle } from './oracle.ts'
 import { deleteTermsOf } from './terms-of-process.ts'
 
-/** O3. Judged when the write leaves the process. */
+/** O3. Checked when the process sends the write. */
 export const releaseWhenEmpty: Oracle = {
   id: 'O3',
-  rule: 'A lease is released or handed on only when no task of the term is left.',
+  rule: 'A lease is released or transferred only when no task of the term is left.',
   judge(_run, violated) {
     const terms = new Set<TermLife>()
     return {
@@ -13,7 +13,9 @@ export const releaseWhenEmpty: Oracle = {
       'lease-given-up': ({ process, lease }) => {
         for (const term of terms) {
           if (term.process !== process || term.lease !== lease || !term.hasTasks) continue
-          violated(`${process.identity} gave up the lease while ${term.name} runs ${term.tasks.join(', ')}`)
+          violated(
+            `${process.identity} released or transferred the lease while ${term.name} runs ${term.tasks.join(', ')}`,
+          )
         }
       },
       'process-ended': ({ process }) => deleteTermsOf(process, terms),

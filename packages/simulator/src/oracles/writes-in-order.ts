@@ -1,7 +1,7 @@
 import type { StoreWrite } from '../store/store-write.ts'
 import type { Oracle } from './oracle.ts'
 
-/** O2. What counts is the term whose code sent the write, whether it was fenced or not. */
+/** O2. The term is the one whose code sent the write, fenced or not. */
 export const writesInOrder: Oracle = {
   id: 'O2',
   rule: 'Once a term has written a key, no write of an earlier term is accepted for it.',
@@ -17,7 +17,7 @@ export const writesInOrder: Oracle = {
           return
         }
         const fence = epoch === undefined ? 'without an epoch' : `with epoch ${epoch}`
-        violated(`${term.name} wrote \`${key}\` ${fence} after ${last.term.name} had`)
+        violated(`${term.name} wrote \`${key}\` ${fence} after ${last.term.name} had written it`)
       },
     }
   },

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { parseStack, placeOf } from '@tenure/testing/internal'
 
-/** The folders of the code that runs between a call and its caller. */
+/** The folders of the code between a call and its caller. */
 const OWN: readonly string[] = [
   new URL('../', import.meta.url),
   new URL('.', import.meta.resolve('@tenure/testing/internal')),

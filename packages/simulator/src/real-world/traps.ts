@@ -14,19 +14,19 @@ import workerThreads from 'node:worker_threads'
 export interface Trap {
   readonly target: object
   readonly key: string
-  /** How to name the call. */
+  /** The name of the call in errors. */
   readonly call: string
   readonly instead: string
-  /** Whether a call with these arguments leaves the simulation; every one does where this is missing. */
+  /** Whether a call with these arguments leaves the simulation. @default every call does */
   readonly isReal?: (args: readonly unknown[]) => boolean
 }
 
 const CLOCK = '`world.clock`'
 const TIMER = '`term.sleep()`, `term.every()` or `world.clock.setTimer()`'
 const CHANCE = '`world.random()`'
-const IO = 'the database of the simulation, or pass in what does the I/O'
+const IO = '`world.get()` and `world.put()`, or pass the I/O to the controller as a dependency'
 
-/** Everything that is watched for while simulated code runs. */
+/** Every function that simulated code must not call. */
 export function allTraps(): readonly Trap[] {
   return [
     { target: globalThis, key: 'Date', call: 'new Date()', instead: CLOCK, isReal: (args) => args.length === 0 },
@@ -60,7 +60,7 @@ function named(target: object, prefix: string, instead: string, keys: readonly s
     .map((key) => ({ target, key, call: `${prefix}${key}()`, instead }))
 }
 
-/** Functions, not classes. */
+/** The functions of a module, without its classes. */
 function functionsOf(module: object, prefix: string): readonly Trap[] {
   return named(
     module,

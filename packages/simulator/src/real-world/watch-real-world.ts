@@ -5,13 +5,13 @@ import { callSiteOf } from './call-site.ts'
 import { type RealWorldCall, RealWorldError } from './real-world-error.ts'
 import { allTraps, type Trap } from './traps.ts'
 
-/** A watch over calls that leave the simulation. */
+/** A watch for calls that leave the simulation. */
 export interface RealWorldWatch {
   /** Whether simulated code has left the simulation. */
   readonly isTouched: boolean
-  /** @throws RealWorldError when simulated code has left the simulation since the last time. */
+  /** @throws RealWorldError if simulated code has left the simulation since the last check. */
   assertUntouched(): void
-  /** Puts everything back. */
+  /** Restores the original functions. */
   end(): void
 }
 
@@ -21,8 +21,7 @@ let undo: Undo = () => {}
 const calls = new Map<string, RealWorldCall>()
 
 /**
- * Watches for calls that leave the simulation. Only code that a simulated replica runs is stopped by them; everything else in the
- * process goes on as ever.
+ * Watches for calls that leave the simulation. It stops only code of a simulated replica. Other code in the process is unaffected.
  */
 export function watchRealWorld(): RealWorldWatch {
   watches += 1

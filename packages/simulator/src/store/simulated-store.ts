@@ -2,32 +2,32 @@ import { TenureError } from '@tenure/core'
 import type { Run } from '../run.ts'
 import type { StoreWrite } from './store-write.ts'
 
-/** A write was refused because the store has seen a newer epoch. */
+/** The store refused a write because it has seen a newer epoch. */
 export class StaleEpochError extends TenureError {
   override readonly code = 'STALE_EPOCH'
 
   constructor(key: string, epoch: bigint, newest: bigint) {
-    super(`The write of \`${key}\` with epoch ${epoch} was refused: the store has seen epoch ${newest}`)
+    super(`The store refused the write of \`${key}\` with epoch ${epoch}: it has seen epoch ${newest}`)
   }
 }
 
-/** A write was refused because the key is at another version. */
+/** The store refused a write because the key has another version. */
 export class StaleVersionError extends TenureError {
   override readonly code = 'STALE_VERSION'
 
   constructor(key: string, expected: number, stored: number) {
-    super(`The write of \`${key}\` at version ${expected} was refused: it is at version ${stored}`)
+    super(`The store refused the write of \`${key}\` at version ${expected}: its version is ${stored}`)
   }
 }
 
 /** A stored value. */
 export interface Entry {
   readonly value: unknown
-  /** Grows with every write of any key. */
+  /** Increases with every write of any key. */
   readonly version: number
 }
 
-/** The database of a run: keys and values, one version counter, and one fence that only rises. */
+/** The database of a run: keys and values, one version counter, and one fence that only increases. */
 export class SimulatedStore {
   readonly #run: Run
   readonly #entries = new Map<string, Entry>()
@@ -38,12 +38,12 @@ export class SimulatedStore {
     this.#run = run
   }
 
-  /** The value of a key. Values are frozen copies. */
+  /** The entry of a key. */
   get(key: string): Entry | undefined {
     return this.#entries.get(key)
   }
 
-  /** Refuses every fenced write of an older epoch from now on. @throws StaleEpochError when a newer one was seen. */
+  /** Refuses every fenced write of an older epoch from now on. @throws StaleEpochError if the store has seen a newer epoch. */
   raise(epoch: bigint): void {
     if (epoch < this.#fence) throw new StaleEpochError('(fence)', epoch, this.#fence)
     this.#fence = epoch

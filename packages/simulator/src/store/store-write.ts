@@ -4,13 +4,13 @@ import type { TermLife } from '../term-life.ts'
 export interface StoreWrite {
   readonly key: string
   readonly value: unknown
-  /** The version that the write has given the key. */
+  /** The version of the key after the write. */
   readonly version: number
-  /** The version that the writer had last read or written of this key, where it had; what it has not seen it cannot have meant to lose. */
+  /** The latest version of this key that the writer had read or written. Undefined if it had done neither. */
   readonly basedOn: number | undefined
-  /** The version that was replaced; 0 where the key was new. */
+  /** The replaced version; 0 if the key was new. */
   readonly replaced: number
-  /** The epoch that the write was fenced with. */
+  /** The epoch of a fenced write. */
   readonly epoch: bigint | undefined
   /** The term whose code sent the write. */
   readonly term: TermLife | undefined
