@@ -203,7 +203,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'a change between list and watch is lost',
     seenIn: 'found by Sieve in several controllers',
     file: 'packages/kubernetes/src/client/object-requests.ts',
-    find: '      resourceVersion: String(from.version),\n',
+    find: '    resourceVersion: version,\n',
     replace: '',
     checks: ['packages/kubernetes/test/lease-watch.test.ts'],
   },

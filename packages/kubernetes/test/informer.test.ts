@@ -1,3 +1,5 @@
+import { EventEmitter, once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { KubeConfig, type V1ConfigMap } from '@kubernetes/client-node'
 import { type Controller, type Logger, Manager, MemoryLeaseStore, type Term } from '@tenure/core'
 import { silentLogger } from '@tenure/core/internal'
@@ -9,6 +11,7 @@ import type { Informer } from '../src/informer/informer.ts'
 import type { InformerOptions, ObjectChange } from '../src/informer/informer-options.ts'
 import { EmbeddedCluster } from './support/embedded-cluster.ts'
 import { answer, LoopbackServer } from './support/loopback-server.ts'
+import { ManualClock } from './support/manual-clock.ts'
 import { type Line, recordingLogger } from './support/recording-logger.ts'
 import { StoreBehindConnection } from './support/store-behind-connection.ts'
 
@@ -262,6 +265,45 @@ describe('An informer', () => {
     const again = await store.watched.promise
     expect(again.searchParams.get('resourceVersion')).toBe('21')
     expect(store.lists).toBe(1)
+    await manager.stop()
+  })
+
+  test('tries again when the server does not answer its watch within 10 s', async () => {
+    await using loopback = await LoopbackServer.start(({ url }, response) => {
+      if (url?.includes('watch=true') === false)
+        answer(response, 200, { metadata: { resourceVersion: '7' }, items: [] })
+    })
+    const clock = new ManualClock()
+    const problem = Promise.withResolvers<Error>()
+    const kubeConfig = loopback.kubeConfig()
+    const { manager } = await withInformer({ kubeConfig, clock, onProblem: problem.resolve })
+    await loopback.untilRequests(2)
+    clock.advance(10_000)
+    expect((await problem.promise).message).toBe('The server did not answer the watch within 10000 ms')
+    await manager.stop()
+  })
+
+  test('connects again at once whenever a watch breaks that has held for a while', async () => {
+    const clock = new ManualClock()
+    const watches: ServerResponse[] = []
+    const watched = new EventEmitter()
+    await using loopback = await LoopbackServer.start(({ url }, response) => {
+      if (url?.includes('watch=true') === false) {
+        return answer(response, 200, { metadata: { resourceVersion: '7' }, items: [] })
+      }
+      response.writeHead(200).flushHeaders()
+      watches.push(response)
+      watched.emit('watch')
+    })
+    const { manager } = await withInformer({ kubeConfig: loopback.kubeConfig(), clock, random: () => 0 })
+    for (const count of [1, 2, 3, 4]) {
+      while (watches.length < count) await once(watched, 'watch')
+      // Past the timer of the opening, which is cancelled when the head of the answer arrives.
+      while (!clock.pendingDelays.includes(270_000)) await new Promise((resolve) => setImmediate(resolve))
+      clock.advance(5000)
+      watches.at(-1)?.destroy()
+    }
+    expect(clock.now()).toBe(20_000)
     await manager.stop()
   })
 

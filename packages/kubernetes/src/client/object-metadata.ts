@@ -6,7 +6,12 @@ const DECIMAL = /^(?:0|[1-9]\d{0,30})$/
 export function parseVersion(object: unknown): bigint | undefined {
   if (!isJsonObject(object)) return undefined
   const version = stringAt(objectAt(object, 'metadata'), 'resourceVersion')
-  return version !== undefined && DECIMAL.test(version) ? BigInt(version) : undefined
+  return version === undefined ? undefined : parseDecimal(version)
+}
+
+/** A resource version as a number; undefined when it is not a decimal number. */
+export function parseDecimal(version: string): bigint | undefined {
+  return DECIMAL.test(version) ? BigInt(version) : undefined
 }
 
 /** The `metadata.name` of an object. */

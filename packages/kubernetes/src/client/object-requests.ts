@@ -32,26 +32,39 @@ export function listObjects(selection: ObjectSelection, signal: AbortSignal): Ap
 
 /** Where and for how long to watch. */
 export interface WatchFrom {
-  readonly version: bigint
+  readonly version: string
   /** In [0, 1): how long the server may keep the watch, from the shortest to the longest. */
   readonly spread: number
 }
 
 /** Watches the selected objects from a version on. */
 export function watchObjects(selection: ObjectSelection, from: WatchFrom, signal: AbortSignal): ApiRequest {
-  const seconds = WATCH_SECONDS.least + from.spread * (WATCH_SECONDS.most - WATCH_SECONDS.least)
   return {
     method: 'GET',
     path: collectionPath(selection),
-    query: {
-      ...selectorOf(selection),
-      watch: 'true',
-      allowWatchBookmarks: 'true',
-      resourceVersion: String(from.version),
-      timeoutSeconds: String(Math.floor(seconds)),
-    },
+    query: { ...selectorOf(selection), ...watchQuery(from) },
     target: target('watch', selection),
     signal,
+  }
+}
+
+/** What a watch asks for. */
+export interface WatchQuery {
+  readonly watch: 'true'
+  readonly allowWatchBookmarks: 'true'
+  readonly resourceVersion: string
+  /** How long the server may keep the watch. */
+  readonly timeoutSeconds: string
+}
+
+/** The query of a watch, with bookmarks and a bounded time. */
+export function watchQuery({ version, spread }: WatchFrom): WatchQuery {
+  const seconds = WATCH_SECONDS.least + spread * (WATCH_SECONDS.most - WATCH_SECONDS.least)
+  return {
+    watch: 'true',
+    allowWatchBookmarks: 'true',
+    resourceVersion: version,
+    timeoutSeconds: String(Math.floor(seconds)),
   }
 }
 

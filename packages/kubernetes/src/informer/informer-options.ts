@@ -66,10 +66,23 @@ const OPTION_NAMES = [
   'random',
 ] as const satisfies (keyof InformerOptions<ApiObject>)[]
 
-/** Fills in defaults. @throws OptionsError when the path is not that of a collection. */
+/** Fills in defaults. @throws OptionsError if the path is not that of a collection. */
 export function resolveInformerOptions<T extends ApiObject>(options: InformerOptions<T>): ResolvedInformerOptions<T> {
   assertKnownKeys('`informer()`', options, OPTION_NAMES)
-  const { kubeConfig, path, labelSelector, fieldSelector } = options
+  const { kubeConfig, path } = options
+  return {
+    kubeConfig,
+    path,
+    ...parsePath(path),
+    selector: selectorOf(options),
+    onChange: options.onChange ?? (() => {}),
+    onProblem: options.onProblem ?? (() => {}),
+    clock: options.clock ?? systemClock,
+    random: options.random ?? systemRandom,
+  }
+}
+
+function parsePath(path: string): Pick<ResolvedInformerOptions<ApiObject>, 'collection' | 'checkName'> {
   const parts = PATH.exec(path)?.groups
   if (parts === undefined) {
     throw OptionsError.expected(
@@ -79,18 +92,16 @@ export function resolveInformerOptions<T extends ApiObject>(options: InformerOpt
   }
   const { group = '', resource = '', namespace = '' } = parts
   const qualified = group === '' ? resource : `${resource}.${group}`
+  const checkName = `informer-${qualified}${namespace === '' ? '' : `-${namespace}`}`
+  return { collection: { group, resource, namespace }, checkName }
+}
+
+function selectorOf({
+  labelSelector,
+  fieldSelector,
+}: Pick<InformerOptions<ApiObject>, Selector>): Record<string, string> {
   return {
-    kubeConfig,
-    path,
-    collection: { group, resource, namespace },
-    checkName: `informer-${qualified}${namespace === '' ? '' : `-${namespace}`}`,
-    selector: {
-      ...(labelSelector !== undefined && { labelSelector }),
-      ...(fieldSelector !== undefined && { fieldSelector }),
-    },
-    onChange: options.onChange ?? (() => {}),
-    onProblem: options.onProblem ?? (() => {}),
-    clock: options.clock ?? systemClock,
-    random: options.random ?? systemRandom,
+    ...(labelSelector !== undefined && { labelSelector }),
+    ...(fieldSelector !== undefined && { fieldSelector }),
   }
 }

@@ -1,47 +1,77 @@
 import type { ApiTarget } from '../client/api-request.ts'
-import { integerAt, isJsonObject } from '../json-object.ts'
-import { nameOf, parseVersion } from '../client/object-metadata.ts'
+import { parseDecimal } from '../client/object-metadata.ts'
 import { statusError } from '../client/status-error.ts'
-import type { ObservedObject } from './observed-object.ts'
+import { integerAt, isJsonObject, objectAt, stringAt, type JsonObject } from '../json-object.ts'
 import { WatchInterruptedError } from './watch-interrupted-error.ts'
 
-/** What one line of a watch says. */
-export type WatchEvent =
-  | { readonly kind: 'object'; readonly name: string; readonly seen: ObservedObject }
-  | { readonly kind: 'progress'; readonly version: bigint }
+/** One event of a watch. Versions are opaque here. */
+export type WatchEvent = ObjectEvent | { readonly kind: 'progress'; readonly version: string }
 
-/** Reads one line of a watch. @throws ApiRequestError for an ERROR event; WatchInterruptedError for anything that is not an event */
+/** A change of one object. */
+export interface ObjectEvent {
+  readonly kind: 'present' | 'gone'
+  /** A deleted object as it was last. */
+  readonly object: JsonObject
+  readonly version: string
+}
+
+const KINDS: Readonly<Record<string, WatchEvent['kind'] | undefined>> = {
+  ADDED: 'present',
+  MODIFIED: 'present',
+  DELETED: 'gone',
+  BOOKMARK: 'progress',
+}
+
+/** Parses one line of a watch. @throws ApiRequestError for an ERROR event; WatchInterruptedError for anything that is not an event */
 export function parseWatchEvent(line: string, target: ApiTarget): WatchEvent {
   const { type, object } = parseLine(line)
-  if (type === 'ERROR') throw errorEvent(object, target)
-  const version = parseVersion(object)
-  if (version === undefined || !isJsonObject(object))
-    throw new WatchInterruptedError(`The watch sent an event without a version: ${excerpt(line)}`)
-  const name = nameOf(object)
-  if (type === 'BOOKMARK' || name === undefined) return { kind: 'progress', version }
-  if (type === 'DELETED') return { kind: 'object', name, seen: { kind: 'absent', version } }
-  if (type === 'ADDED' || type === 'MODIFIED')
-    return { kind: 'object', name, seen: { kind: 'present', version, object } }
-  throw new WatchInterruptedError(`The watch sent an unknown event: ${excerpt(line)}`)
+  if (type === 'ERROR')
+    throw statusError(target, { statusCode: integerAt(object, 'code') ?? 500, headers: {}, body: object })
+  const kind = KINDS[type]
+  if (kind === undefined) throw unusable('an event of an unknown type', line)
+  const version = versionOf(object)
+  if (version === undefined) throw unusable('an event without a resource version', line)
+  return kind === 'progress' ? { kind, version } : { kind, object, version }
 }
 
-function parseLine(line: string): { readonly type: unknown; readonly object: unknown } {
-  let event: unknown
+/** The resource version of an object or a list. */
+export function versionOf(object: JsonObject): string | undefined {
+  return stringAt(objectAt(object, 'metadata'), 'resourceVersion') || undefined
+}
+
+/** The version of an event as a number. @throws WatchInterruptedError if it is not a decimal number */
+export function decimalVersionOf({ version }: WatchEvent): bigint {
+  const decimal = parseDecimal(version)
+  if (decimal === undefined)
+    throw new WatchInterruptedError(
+      `The watch sent an event whose resource version is not a decimal number: ${version}`,
+    )
+  return decimal
+}
+
+function parseLine(line: string): { readonly type: string; readonly object: JsonObject } {
+  const event = tryParse(line)
+  if (event === undefined) throw unusable('a line that is not JSON', line)
+  const { type, object } = isJsonObject(event) ? event : {}
+  if (typeof type !== 'string' || !isJsonObject(object)) throw unusable('a line that is not an event', line)
+  return { type, object }
+}
+
+/** The error of the parser is dropped: it quotes the text around the fault, which may be a secret. */
+function tryParse(line: string): unknown {
   try {
-    event = JSON.parse(line)
-  } catch (cause) {
-    throw new WatchInterruptedError(`The watch sent something that is not JSON: ${excerpt(line)}`, { cause })
+    return JSON.parse(line)
+  } catch {
+    return undefined
   }
-  if (!isJsonObject(event))
-    throw new WatchInterruptedError(`The watch sent something that is not an event: ${excerpt(line)}`)
-  return { type: event['type'], object: event['object'] }
 }
 
-function errorEvent(object: unknown, target: ApiTarget): Error {
-  const statusCode = (isJsonObject(object) ? integerAt(object, 'code') : undefined) ?? 500
-  return statusError(target, { statusCode, headers: {}, body: object })
+function unusable(what: string, line: string): WatchInterruptedError {
+  return new WatchInterruptedError(`The watch sent ${what}: ${excerpt(line)}`)
 }
 
+/** The beginning of a line. An object may hold secrets, so an event is quoted up to its type and kind only. */
 function excerpt(line: string): string {
-  return line.length > 200 ? `${line.slice(0, 200)}…` : line
+  const length = line.startsWith('{') ? 60 : 200
+  return line.length > length ? `${line.slice(0, length)}…` : line
 }

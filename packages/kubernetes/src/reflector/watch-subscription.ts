@@ -1,70 +1,97 @@
 import { isNews, type ObjectObserver, type ObservedObject, type Sighting } from './observed-object.ts'
-import { OrderedObserver } from './ordered-observer.ts'
 
-/** Who wants to know of an object. */
+/** Options of a {@link WatchSubscription}. */
 export interface WatchSubscriptionOptions {
   /** The name of the object. */
   readonly name: string
-  /** The time in which silence must be noticed, in milliseconds. */
+  /** The time within which silence must be noticed, in milliseconds. */
   readonly silenceMs: number
   readonly observer: ObjectObserver
 }
 
-/** One object that a watch follows on behalf of one observer. Outlives the watch that it is with. */
+/**
+ * One object that a watch follows for one observer. Survives a change of the watch that serves it.
+ *
+ * 1. The observer gets versions in ascending order, from streams, lists and polls alike, unless the store went back.
+ * 2. `up` and `down` alternate. The observer gets nothing after {@link WatchSubscription.close}.
+ * 3. An exception of the observer surfaces as uncaught and does not reach the watch.
+ */
 export class WatchSubscription {
   readonly name: string
   readonly silenceMs: number
-  readonly #observer: OrderedObserver
-  /** The object as a stream or a list gave it; a poll may have seen more. */
+  readonly #observer: ObjectObserver
+  #connection: 'new' | 'up' | 'down' | 'closed' = 'new'
+  #reported: Sighting | undefined
+  /** The object as a stream or a list showed it; a poll may have seen more. */
   #streamed: Sighting | undefined
   #polled: Sighting | undefined
 
-  constructor(options: WatchSubscriptionOptions) {
-    this.name = options.name
-    this.silenceMs = options.silenceMs
-    this.#observer = new OrderedObserver(options.observer)
+  constructor({ name, silenceMs, observer }: WatchSubscriptionOptions) {
+    this.name = name
+    this.silenceMs = silenceMs
+    this.#observer = observer
   }
 
-  /** Whether a poll saw something that the stream has not come up with. */
+  /** Whether a poll saw something that the stream has not shown. */
   get isBehind(): boolean {
     return this.#polled !== undefined && isNews(this.#polled, this.#streamed)
   }
 
-  /** The newest version that was seen of the object, its absence included. */
+  /** The newest known version of the object, its absence included. */
   get newest(): bigint {
-    const versions = [this.#streamed?.version ?? 0n, this.#polled?.version ?? 0n]
-    return versions.reduce((a, b) => (a > b ? a : b))
+    const [streamed, polled] = [this.#streamed?.version ?? 0n, this.#polled?.version ?? 0n]
+    return streamed > polled ? streamed : polled
   }
 
-  /** The stream, or the list that it goes on from, showed the object. */
+  /** The stream, or the list that it continues, showed the object. */
   streamed(seen: ObservedObject): void {
     this.#streamed = { kind: seen.kind, version: seen.version }
-    this.#observer.changed(seen)
+    this.#report(seen)
   }
 
   /** A poll showed the object. */
   polled(seen: ObservedObject): void {
     this.#polled = { kind: seen.kind, version: seen.version }
-    this.#observer.changed(seen)
+    this.#report(seen)
   }
 
-  /** The store went back: nothing that was seen before says anything about it. */
+  /** The store went back: earlier versions no longer count. */
   restored(): void {
     this.#streamed = undefined
     this.#polled = undefined
-    this.#observer.restored()
+    this.#reported = undefined
   }
 
   up(): void {
-    this.#observer.up()
+    if (this.#connection === 'closed' || this.#connection === 'up') return
+    this.#connection = 'up'
+    surface(() => this.#observer.up())
   }
 
   down(cause: Error): void {
-    this.#observer.down(cause)
+    if (this.#connection === 'closed' || this.#connection === 'down') return
+    this.#connection = 'down'
+    surface(() => this.#observer.down(cause))
   }
 
-  /** The observer is not called any more. */
+  /** The observer gets no further call. */
   close(): void {
-    this.#observer.close()
+    this.#connection = 'closed'
+  }
+
+  #report(seen: ObservedObject): void {
+    if (this.#connection === 'closed' || !isNews(seen, this.#reported)) return
+    this.#reported = { kind: seen.kind, version: seen.version }
+    surface(() => this.#observer.changed(seen))
+  }
+}
+
+function surface(call: () => void): void {
+  try {
+    call()
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error
+    })
   }
 }

@@ -1,8 +1,8 @@
 import { BlockList, isIP } from 'node:net'
 
 /**
- * The proxy that the environment names for a server, as Go programs such as kubectl read it: `HTTPS_PROXY` or `HTTP_PROXY` by the
- * scheme of the server, unless `NO_PROXY` lists it or it is on this machine. Names in lower case count too.
+ * The proxy for a server according to the environment, as kubectl and other Go programs read it: `HTTPS_PROXY` or `HTTP_PROXY` by the
+ * scheme of the server. Undefined for a server on this machine or in `NO_PROXY`. Names in lower case count too.
  */
 export function proxyFromEnvironment(server: string, env: NodeJS.ProcessEnv): string | undefined {
   const url = tryParseUrl(server)
@@ -28,15 +28,19 @@ function isExcluded(server: URL, list: string): boolean {
     .some((entry) => entry !== '' && matches(entry, host, port))
 }
 
-/** One entry of `NO_PROXY`: `*`, an address, a range of addresses, a domain with its subdomains, or with a dot those alone. */
+/** Whether an entry of `NO_PROXY` matches: `*`, a range of addresses, or an address or domain, with or without a port. */
 function matches(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true
   if (entry.includes('/')) return isIP(host) !== 0 && isInSubnet(host, entry)
   const [, name = entry, entryPort = port] = /^(\[[^\]]*\]|[^:]*):(\d+)$/.exec(entry) ?? []
-  if (entryPort !== port) return false
-  const domain = name.replace(/^\[|\]$/g, '').replace(/^\*\./, '.')
-  if (isIP(domain) !== 0) return domain === host
-  return domain.startsWith('.') ? host.endsWith(domain) : host === domain || host.endsWith(`.${domain}`)
+  return entryPort === port && matchesName(name.replace(/^\[|\]$/g, '').replace(/^\*\./, '.'), host)
+}
+
+/** A domain matches itself and its subdomains. A domain that begins with a dot matches its subdomains only. */
+function matchesName(name: string, host: string): boolean {
+  if (name === host) return true
+  if (isIP(name) !== 0) return false
+  return host.endsWith(name.startsWith('.') ? name : `.${name}`)
 }
 
 function isInSubnet(address: string, subnet: string): boolean {

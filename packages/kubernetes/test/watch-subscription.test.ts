@@ -1,14 +1,18 @@
 import * as fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import type { ObservedObject } from '../src/reflector/observed-object.ts'
-import { OrderedObserver } from '../src/reflector/ordered-observer.ts'
+import type { ObjectObserver, ObservedObject } from '../src/reflector/observed-object.ts'
+import { WatchSubscription } from '../src/reflector/watch-subscription.ts'
 
 const present = (version: bigint): ObservedObject => ({ kind: 'present', version, object: {} })
 const absent = (version: bigint): ObservedObject => ({ kind: 'absent', version })
 
+function subscribed(observer: ObjectObserver): WatchSubscription {
+  return new WatchSubscription({ name: 'janitor', silenceMs: 4000, observer })
+}
+
 function recorded() {
   const calls: string[] = []
-  const observer = new OrderedObserver({
+  const observer = subscribed({
     changed: ({ kind, version }) => calls.push(`${kind}@${version}`),
     up: () => calls.push('up'),
     down: (cause) => calls.push(`down: ${cause.message}`),
@@ -16,7 +20,7 @@ function recorded() {
   return { calls, observer }
 }
 
-describe('an ordered observer', () => {
+describe('a subscription of a watch', () => {
   test('reports versions in ascending order, whatever order they come in, and ends with the newest', () => {
     const lease = fc
       .tuple(fc.boolean(), fc.bigInt(1n, 50n))
@@ -24,12 +28,12 @@ describe('an ordered observer', () => {
     fc.assert(
       fc.property(fc.array(lease, { minLength: 1 }), (leases) => {
         const seen: ObservedObject[] = []
-        const observer = new OrderedObserver({
+        const observer = subscribed({
           changed: (next) => seen.push(next),
           up: () => {},
           down: () => {},
         })
-        for (const next of leases) observer.changed(next)
+        for (const next of leases) observer.streamed(next)
         const versions = seen.map(({ version }) => version)
         expect(versions).toEqual([...new Set(versions)].sort((a, b) => (a < b ? -1 : 1)))
         const presentVersions = leases.flatMap(({ kind, version }) => (kind === 'present' ? [version] : []))
@@ -38,15 +42,32 @@ describe('an ordered observer', () => {
     )
   })
 
+  test('reports what a poll saw before the stream does once', () => {
+    const { calls, observer } = recorded()
+    observer.polled(present(7n))
+    expect(observer.isBehind).toBe(true)
+    observer.streamed(present(7n))
+    expect(observer.isBehind).toBe(false)
+    expect(calls).toEqual(['present@7'])
+  })
+
+  test('starts again from a lower version after the store went back', () => {
+    const { calls, observer } = recorded()
+    observer.streamed(present(7n))
+    observer.restored()
+    observer.streamed(present(3n))
+    expect(calls).toEqual(['present@7', 'present@3'])
+  })
+
   test('does not report that an absent lease is still absent', () => {
     const { calls, observer } = recorded()
-    for (const lease of [absent(1n), absent(5n), present(7n), absent(9n), absent(11n)]) observer.changed(lease)
+    for (const lease of [absent(1n), absent(5n), present(7n), absent(9n), absent(11n)]) observer.streamed(lease)
     expect(calls).toEqual(['absent@1', 'present@7', 'absent@9'])
   })
 
   test('does not report a deletion that is older than the present lease', () => {
     const { calls, observer } = recorded()
-    for (const lease of [present(7n), absent(6n), present(7n)]) observer.changed(lease)
+    for (const lease of [present(7n), absent(6n), present(7n)]) observer.streamed(lease)
     expect(calls).toEqual(['present@7'])
   })
 
@@ -63,7 +84,7 @@ describe('an ordered observer', () => {
   test('reports nothing after it was closed', () => {
     const { calls, observer } = recorded()
     observer.close()
-    observer.changed(present(1n))
+    observer.streamed(present(1n))
     observer.up()
     observer.down(new Error('late'))
     expect(calls).toEqual([])
@@ -74,7 +95,7 @@ describe('an ordered observer', () => {
     vi.spyOn(globalThis, 'queueMicrotask').mockImplementation((microtask) => void microtasks.push(microtask))
     const error = new Error('bug in the observer')
     let calls = 0
-    const observer = new OrderedObserver({
+    const observer = subscribed({
       changed: () => {
         calls++
         throw error
@@ -82,8 +103,8 @@ describe('an ordered observer', () => {
       up: () => {},
       down: () => {},
     })
-    observer.changed(present(1n))
-    observer.changed(present(2n))
+    observer.streamed(present(1n))
+    observer.streamed(present(2n))
     vi.restoreAllMocks()
     expect(calls).toBe(2)
     expect(microtasks).toHaveLength(2)
