@@ -18,13 +18,18 @@ export type ReplicaNews =
 
 type TimedNews = ReplicaNews & { readonly at: number }
 
+/** How long a replica may take to tell something. */
+const PATIENCE_MS = 60_000
+
 /** A replica in a process of its own, which ends with this one. */
 export class ReplicaProcess {
+  readonly #identity: string
   readonly #child: ChildProcess
   readonly #news: TimedNews[] = []
   readonly #changes = new EventEmitter()
 
   constructor(setup: ReplicaSetup, kubeConfigPath: string) {
+    this.#identity = setup.identity
     this.#child = fork(join(import.meta.dirname, 'replica.ts'), [JSON.stringify(setup)], {
       execArgv: ['--conditions=@tenure/source'],
       env: { ...process.env, KUBECONFIG: kubeConfigPath },
@@ -36,7 +41,7 @@ export class ReplicaProcess {
     this.#child.once('exit', () => this.#changes.emit('news'))
   }
 
-  /** The first news of this kind, past or to come. @throws Error when the process ends before, or after 30 s. */
+  /** The first news of this kind, past or to come. @throws Error when the process ends before, or after 60 s. */
   async told<K extends ReplicaNews['kind']>(kind: K): Promise<Extract<TimedNews, { kind: K }>> {
     return this.#told(kind, 0)
   }
@@ -47,14 +52,20 @@ export class ReplicaProcess {
   }
 
   async #told<K extends ReplicaNews['kind']>(kind: K, from: number): Promise<Extract<TimedNews, { kind: K }>> {
-    const signal = AbortSignal.timeout(30_000)
+    const signal = AbortSignal.timeout(PATIENCE_MS)
     for (;;) {
       const isIt = (news: TimedNews): news is Extract<TimedNews, { kind: K }> => news.kind === kind
       const found = this.#news.slice(from).find(isIt)
       if (found !== undefined) return found
-      if (this.#hasEnded) throw new Error(`Expected a replica to tell \`${kind}\`, but it ended`)
-      await once(this.#changes, 'news', { signal })
+      if (this.#hasEnded) throw this.#silence(kind, 'but it ended')
+      if (signal.aborted) throw this.#silence(kind, `within ${PATIENCE_MS} ms`)
+      await once(this.#changes, 'news', { signal }).catch(() => {})
     }
+  }
+
+  #silence(kind: ReplicaNews['kind'], how: string): Error {
+    const told = this.#news.map((news) => `${news.kind} at ${Math.round(news.at)}`).join(', ')
+    return new Error(`Expected ${this.#identity} to tell \`${kind}\` ${how}. It told: ${told || 'nothing'}`)
   }
 
   /** Has it step down and returns when, on the monotonic clock, in milliseconds. */

@@ -33,7 +33,7 @@ test('Before the first list, the health check of an informer fails with the firs
   status.failed(new Error('no route'))
   expect(await check()).toBe('Informer /api/v1/pods has not listed yet, after 1 attempts: no route')
   status.listed()
-  status.sees()
+  status.recovered()
   expect(await check()).toBeUndefined()
 })
 
@@ -45,24 +45,24 @@ test('After the first list, the health check fails once the informer has been bl
   expect(await check()).toBeUndefined()
   await clock.advance(1)
   expect(await check()).toBe('Informer /api/v1/pods has not seen changes for 30 s, after 1 attempts: no route')
-  status.sees()
+  status.recovered()
   expect(await check()).toBeUndefined()
 })
 
 test('The log says when an informer fails, when the reason changes, and when it works again, and nothing in between', async () => {
   const { status, clock, messages, lines } = watched()
   status.listed()
-  status.sees()
+  status.recovered()
   for (const why of ['no route', 'no route', 'refused', 'refused', 'no route']) {
     status.failed(new Error(why))
     await clock.advance(1000)
   }
-  status.sees()
-  status.sees()
+  status.recovered()
+  status.recovered()
   expect(messages()).toEqual([
-    'warn: informer /api/v1/pods fails and tries again: no route',
-    'warn: informer /api/v1/pods fails and tries again: refused',
-    'warn: informer /api/v1/pods fails and tries again: no route',
+    'warn: informer /api/v1/pods failed and is retrying: no route',
+    'warn: informer /api/v1/pods failed and is retrying: refused',
+    'warn: informer /api/v1/pods failed and is retrying: no route',
     'info: informer /api/v1/pods works again',
   ])
   expect(lines.at(-1)?.fields).toMatchObject({ event: 'informer-up', attempts: 5, downMs: 5000 })

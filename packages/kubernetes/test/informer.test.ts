@@ -332,7 +332,7 @@ describe('An informer', () => {
     expect(warnings).toMatchObject([
       {
         level: 'warn',
-        message: `informer ${path} fails and tries again: ${message}`,
+        message: `informer ${path} failed and is retrying: ${message}`,
         fields: { lease: 'lease', controller: 'janitor', epoch: 1n, path },
       },
     ])

@@ -488,7 +488,7 @@ describe('a failed answer', () => {
     })
     const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
     const { message } = await failureOf(transport.send(put()))
-    expect(message).toContain('namespace ops is being deleted (403), so nothing can be created in it')
+    expect(message).toContain('namespace ops is being deleted (403), so no object can be created in it')
     expect(message).not.toContain('Role')
     await transport.close()
   })

@@ -1,6 +1,6 @@
 import { onAbort } from '@tenure/core/internal'
 
-/** Settles as the promise does, unless the signal aborts first: then rejects with its reason. Leaves no listener behind. */
+/** Settles like the promise, but rejects with the reason of the signal if that aborts first. Leaves no listener. */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()
   const aborted = Promise.withResolvers<never>()

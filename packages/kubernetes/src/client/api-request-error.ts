@@ -1,6 +1,6 @@
 import { LockRequestError, type LockFailure } from '@tenure/core'
 
-/** What an {@link ApiRequestError} adds to its message. */
+/** The details of an {@link ApiRequestError}. */
 export interface ApiRequestErrorOptions extends ErrorOptions {
   readonly retryAfterMs?: number
   readonly statusCode?: number
@@ -14,7 +14,7 @@ export class ApiRequestError extends LockRequestError {
   readonly statusCode: number | undefined
   /** The `reason` of the `Status` that the server answered with, for example `AlreadyExists`. */
   readonly reason: string | undefined
-  /** A kept-alive connection turned out to be closed before a byte of the answer was read. */
+  /** Whether a kept-alive connection broke before the answer began: the server has probably closed it while it was idle. */
   readonly staleConnection: boolean
 
   constructor(failure: LockFailure, message: string, options: ApiRequestErrorOptions = {}) {

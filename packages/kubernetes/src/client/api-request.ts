@@ -8,9 +8,9 @@ export interface ApiRequest {
   readonly body?: unknown
   /** @default 'application/json' */
   readonly contentType?: string
-  /** What the request does in the words of the API server's authorization; used in error messages. */
+  /** What the request does, in the terms of Kubernetes authorization. Used in error messages. */
   readonly target: ApiTarget
-  /** Ends the request when aborted: the connection it uses is destroyed. */
+  /** Aborts the request and destroys its connection. */
   readonly signal: AbortSignal
 }
 
@@ -26,14 +26,14 @@ export interface ApiTarget {
   readonly name: string
 }
 
-/** Names the target for people: `update leases.coordination.k8s.io ops/janitor`. */
+/** Describes the target for messages: `update leases.coordination.k8s.io ops/janitor`. */
 export function describeTarget(target: ApiTarget): string {
   const resource = target.group === '' ? target.resource : `${target.resource}.${target.group}`
   if (target.name !== '') return `${target.verb} ${resource} ${target.namespace}/${target.name}`
   return `${target.verb} ${resource} ${target.namespace === '' ? 'in all namespaces' : `in namespace ${target.namespace}`}`
 }
 
-/** Whether the request changes something, so that its outcome matters when the answer is lost. */
+/** Whether the request can change an object, so that its outcome matters if the answer is lost. */
 export function isWrite(request: Pick<ApiRequest, 'method'>): boolean {
   return request.method !== 'GET'
 }

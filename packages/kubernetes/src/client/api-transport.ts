@@ -12,7 +12,7 @@ import { RequestSlots } from './request-slots.ts'
 import { statusError } from './status-error.ts'
 import { defaultUserAgent } from './user-agent.ts'
 
-/** As many requests, streams apart, as are under way at once; further ones wait. */
+/** The number of requests in flight at a time, not counting streams. Further requests wait. */
 const MAX_REQUESTS = 24
 
 /** Options of an {@link ApiTransport}. */
@@ -20,18 +20,18 @@ export interface ApiTransportOptions {
   readonly kubeConfig: KubeConfigSource
   /** @default 'tenure/<version> leader-election' */
   readonly userAgent?: string
-  /** Tells how old the credentials are. @default the clock of this machine */
+  /** Measures the age of the credentials. @default the clock of this machine */
   readonly clock?: Clock
 }
 
-/** The answer to a request whose body is still arriving. */
+/** A successful answer whose body is still arriving. */
 export interface ApiStream {
   /**
-   * Hands over what arrives, once, and fulfils with the end of the answer. Rejects with an ApiRequestError when the answer breaks
-   * off, and with what `take` throws.
+   * Passes the body to `take` as it arrives, and resolves at its end. Call it once. Rejects with an ApiRequestError if the connection
+   * breaks, and with what `take` throws.
    */
   read(take: (chunk: Buffer) => void): Promise<void>
-  /** Destroys the connection unless the answer was read to its end. */
+  /** Destroys the connection, unless the body was read to its end. */
   close(): void
 }
 
@@ -40,9 +40,8 @@ const OPTION_NAMES = ['kubeConfig', 'userAgent', 'clock'] as const satisfies (ke
 /**
  * Sends requests to an API server over connections of its own.
  *
- * Owns its connections. A request lasts until it is answered, fails, or its signal aborts. It uses the credentials that the
- * kubeconfig gave no more than 5 s ago; when the server refuses those, it is repeated at once with what the kubeconfig gives then:
- * files are read and plugins run again.
+ * Owns its connections. A request lasts until it is answered, fails, or its signal aborts. It uses credentials that were read from the
+ * kubeconfig at most 5 s ago. If the server refuses them, the transport reads files and runs plugins again and repeats the request.
  * Every failure is an {@link ApiRequestError} that says whether the request can have taken effect.
  */
 export class ApiTransport {
@@ -64,7 +63,7 @@ export class ApiTransport {
       try {
         return await this.#sendOnce(request)
       } catch (error) {
-        // A read on a kept-alive connection that the server has closed is repeated on the next one; each try uses one up.
+        // A read on a connection that the server has closed is repeated on the next one. Each attempt uses up one connection.
         const harmless = error instanceof ApiRequestError && error.staleConnection && !isWrite(request)
         if (!harmless) throw error
       }
@@ -124,9 +123,9 @@ export class ApiTransport {
     try {
       return Exchange.start(request, { settings, pooled, userAgent: this.#userAgent })
     } catch (cause) {
-      // Node refuses a certificate that is none, or a token that no header can hold.
+      // Node throws for an invalid certificate, and for a token with characters that a header cannot hold.
       pooled.release('sound')
-      throw notSent(request, `it cannot be sent with these credentials: ${textOf(cause)}`, cause)
+      throw notSent(request, `these credentials cannot be sent: ${textOf(cause)}`, cause)
     }
   }
 
@@ -136,11 +135,11 @@ export class ApiTransport {
       return this.#current.known ?? (await abortable(this.#current.get(), request.signal))
     } catch (cause) {
       if (request.signal.aborted) throw notSent(request, 'the request was aborted before it was sent', cause)
-      throw notSent(request, `the kubeconfig gave no way to connect: ${textOf(cause)}`, cause)
+      throw notSent(request, `the kubeconfig cannot be used: ${textOf(cause)}`, cause)
     }
   }
 
-  /** Credentials that are refused may have been replaced since the kubeconfig was asked for them, and so may an address. */
+  /** Repeats the request once with new credentials if the server refuses the current ones: they may have been rotated. */
   async #withCurrentCredentials<T>(
     request: ApiRequest,
     attempt: (settings: ConnectionSettings) => Promise<T>,
@@ -174,7 +173,7 @@ async function failedResponse(
   return statusError(request.target, { statusCode: response.statusCode ?? 0, headers: response.headers, body })
 }
 
-/** A success whose body cannot be read has happened all the same. */
+/** A write whose answer cannot be parsed has taken effect all the same. */
 function parseAnswer(request: ApiRequest, text: string): unknown {
   const body = tryParse(text)
   if (body !== undefined) return body

@@ -3,21 +3,21 @@ import https from 'node:https'
 import type { Socket } from 'node:net'
 import { sameConnection, type ConnectionSettings } from './connection-settings.ts'
 
-/** How long an idle connection is quiet before the kernel probes it; ten unanswered probes, one a second, end it. */
+/** How long a connection is idle before the kernel probes it. Ten unanswered probes, one per second, close it. */
 const TCP_KEEP_ALIVE_MS = 1000
 
-/** As many connections as lie idle at most. The server closes a connection that is idle for a while. */
+/** The maximum number of idle connections. The server closes a connection that stays idle. */
 const MAX_IDLE_SOCKETS = 32
 
-/** As many connections as there are at most. */
+/** The maximum number of connections. */
 const MAX_SOCKETS = 32
 
-/** A place to send requests to. Held for as long as a request lasts. */
+/** The connections for one request. Released when the request ends. */
 export interface PooledAgent {
   readonly agent: http.Agent
-  /** Registers the connection that the request got, so that closing the pool can wait for its end. */
+  /** Registers the connection of the request, so that {@link ConnectionPool.close} can wait for it. */
   track(socket: Socket): void
-  /** After a broken connection the idle ones are not trusted either: the path that broke is theirs too. */
+  /** A broken connection also destroys the idle ones: they share its network path. */
   release(connection: 'sound' | 'broken'): void
 }
 
@@ -30,8 +30,8 @@ interface Generation {
 /**
  * The kept-alive connections of one transport, shared with nobody.
  *
- * Connections are made with the TLS material of the settings. When that changes, new requests get new connections, and the old
- * ones go as soon as no request uses them.
+ * Connections use the TLS material of the settings. When that changes, new requests get new connections. The old ones close when their
+ * last request ends.
  */
 export class ConnectionPool {
   #current: Generation | undefined
@@ -52,7 +52,7 @@ export class ConnectionPool {
     }
   }
 
-  /** Destroys every connection, also those in use, and resolves when they are gone. */
+  /** Destroys every connection, also those in use, and resolves when they are closed. */
   async close(): Promise<void> {
     const generations = [...this.#retired, ...(this.#current === undefined ? [] : [this.#current])]
     for (const { agent } of generations) {
@@ -100,14 +100,14 @@ function createAgent(settings: ConnectionSettings): http.Agent {
     : new SingleServerAgent({ ...options, ...settings.tls })
 }
 
-/** Node names a pool of connections after all that they are made with, certificates and keys included, several times a request. */
+/** Node computes the name of a connection pool several times per request, from all TLS options. Here, one name is enough. */
 class SingleServerAgent extends https.Agent {
   override getName(): string {
     return 'one server, one set of credentials'
   }
 }
 
-/** client-node makes its proxy agents without keep-alive; Node reads the switch on every request. */
+/** client-node creates proxy agents without keep-alive. Node reads the switch on every request. */
 function keptAlive(agent: http.Agent): http.Agent {
   return Object.assign(agent, {
     keepAlive: true,

@@ -6,7 +6,7 @@ import { assertServer } from './kubeconfig/assert-server.ts'
 import { KubeConfigError } from './kubeconfig/kube-config-error.ts'
 import { currentUser, reload, type CurrentUser, type IssuedCredential } from './credentials.ts'
 
-/** Where and how to connect: what a kubeconfig says at one moment. Tokens and certificates may differ the next time. */
+/** Where and how to connect, as a kubeconfig says at one moment. Tokens and certificates may change. */
 export interface ConnectionSettings {
   readonly server: URL
   readonly headers: Readonly<Record<string, string>>
@@ -14,11 +14,11 @@ export interface ConnectionSettings {
   readonly auth: string | undefined
   readonly tls: TlsMaterial
   readonly proxyUrl: string | undefined
-  /** An agent of our own that goes through the proxy, where there is one. */
+  /** An agent that connects through the proxy, if there is one. Shared with nobody. */
   readonly proxyAgent: Agent | undefined
-  /** The kubeconfig with the cluster and the user of that moment, and with agents of its own. */
+  /** The kubeconfig with the cluster and the user of that moment, and with its own agents. */
   readonly view: KubeConfig
-  /** What a plugin gave, where one did. */
+  /** The output of a credential plugin, if one was used. */
   readonly issued: IssuedCredential | undefined
 }
 
@@ -28,10 +28,10 @@ const TLS_KEYS = ['ca', 'cert', 'key', 'pfx', 'passphrase', 'servername', 'rejec
 type TlsMaterial = Pick<RequestOptions, (typeof TLS_KEYS)[number]>
 
 /**
- * Asks a kubeconfig how to connect right now, with the credentials of this moment.
+ * Reads from a kubeconfig how to connect now, with its current credentials.
  *
- * @throws KubeConfigError when there is no current cluster, a plugin fails or something is not supported; Error when a file cannot
- * be read
+ * @throws KubeConfigError if there is no current cluster, a plugin fails, or something is not supported. @throws Error if a file
+ * cannot be read.
  */
 export async function resolveConnectionSettings(kubeConfig: KubeConfig, clock: Clock): Promise<ConnectionSettings> {
   reload(kubeConfig)
@@ -55,7 +55,7 @@ export async function resolveConnectionSettings(kubeConfig: KubeConfig, clock: C
   }
 }
 
-/** Whether connections made with the one settings serve the other just as well. Headers are per request and do not count. */
+/** Whether both settings can share connections. Headers are sent with each request and do not count. */
 export function sameConnection(a: ConnectionSettings, b: ConnectionSettings): boolean {
   return (
     a.server.origin === b.server.origin &&
@@ -69,32 +69,32 @@ function sameMaterial(a: unknown, b: unknown): boolean {
 }
 
 /**
- * The same kubeconfig, seen with another cluster and user and a cache of agents of its own: client-node keeps one agent for all
- * that use a kubeconfig, and the connections of an election must not be shared with anybody.
+ * The same kubeconfig with another cluster and user, and with its own cache of agents. client-node shares one agent among all users of a
+ * kubeconfig, but an election must not share its connections.
  */
 function viewOf(kubeConfig: KubeConfig, cluster: Cluster, { user }: CurrentUser): KubeConfig {
   const view: KubeConfig = Object.create(kubeConfig, {
     agentCache: { value: new Map() },
     getCurrentCluster: { value: () => cluster },
     getCurrentUser: { value: () => user },
-    // What it would take over is what this view has been made of.
+    // The view was made of the reloaded kubeconfig.
     reload: { value: () => {} },
   })
   return view
 }
 
-/** An agent costs as much as the rest of a request, and only the one for a proxy is used. */
+/** Creating an agent costs as much as the rest of a request, and only the agent for a proxy is used. */
 function withoutAgent(view: KubeConfig): KubeConfig {
   const bare: KubeConfig = Object.create(view, { createAgent: { value: () => undefined } })
   return bare
 }
 
-/** client-node refuses plain HTTP where it makes the agent. */
+/** client-node refuses plain HTTP when it creates the agent. */
 function needsNoAgent({ proxyUrl, server }: Cluster): boolean {
   return !proxyUrl && server.startsWith('https:')
 }
 
-/** client-node refuses plain HTTP unless TLS verification is off. On the loopback interface nobody listens in. */
+/** client-node refuses plain HTTP unless TLS verification is off. Nobody can intercept the loopback interface. */
 function plainHttpAllowed(cluster: Cluster, server: URL): Cluster {
   return server.protocol === 'http:' && isLoopback(server.hostname) ? { ...cluster, skipTLSVerify: true } : cluster
 }
@@ -110,7 +110,7 @@ function stringHeaders(headers: RequestOptions['headers']): Record<string, strin
   return Object.fromEntries(texts)
 }
 
-/** What sends requests would quote the value in its error. */
+/** Checked here because Node would quote the value in its error. */
 function assertHeader(name: string, value: string): void {
   try {
     validateHeaderValue(name, value)

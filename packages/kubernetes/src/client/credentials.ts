@@ -8,37 +8,37 @@ import { LoadedKubeConfig } from './kubeconfig/loaded-kube-config.ts'
 import { runExecPlugin, type ExecCredential } from './exec-credential.ts'
 import { isJsonObject, objectAt, stringAt, type JsonObject } from '../json-object.ts'
 
-/** A plugin is not run again sooner: a server that refuses everything must not start processes without end. */
+/** The minimum time between two runs of a plugin, so that a server that refuses everything does not start endless processes. */
 const MIN_USE_MS = 1000
 
 type Authenticator = Parameters<KubeConfig['addAuthenticator']>[0]
 type AuthenticatedOptions = Parameters<Authenticator['applyAuthentication']>[1]
 
-/** What a plugin gave for one user, for as long as it is used. */
+/** The output of a credential plugin for one user, while it is in use. */
 export interface IssuedCredential {
   readonly plugin: string
   readonly since: number
   readonly credential: Promise<ExecCredential>
 }
 
-/** A user as it is to authenticate now. */
+/** A user with its current credentials. */
 export interface CurrentUser {
   readonly user: User
-  /** What a plugin gave for it; undefined where everything was read at this moment. */
+  /** The output of the plugin of the user; undefined if it has none. */
   readonly issued: IssuedCredential | undefined
 }
 
-/** All that use one kubeconfig share what its plugins gave, so that a plugin runs once for all of them, until its file changes. */
+/** All users of one kubeconfig share the output of its plugins, so that a plugin runs once for all of them. */
 const issuedFor = new WeakMap<readonly User[], IssuedCredential>()
 
 /**
- * The current user of a kubeconfig with the credentials of this moment: a token file is read, a plugin is run unless what it gave
- * last is still valid, and a kubeconfig that was loaded from a file follows that file.
+ * The current user of a kubeconfig with its current credentials: reads a token file, and runs a plugin unless its last output is still
+ * valid.
  *
  * client-node would read a token file once a minute, run a plugin that names no expiry only once, and send requests without
- * credentials where it does not understand how to get them.
+ * credentials if it does not support their kind.
  *
- * @throws KubeConfigError when there are no credentials where the kubeconfig names some. It never quotes a credential.
+ * @throws KubeConfigError if the credentials that the kubeconfig names cannot be read. It never quotes a credential.
  */
 export async function currentUser(kubeConfig: KubeConfig, cluster: Cluster, clock: Clock): Promise<CurrentUser> {
   const user = kubeConfig.getCurrentUser() ?? { name: '' }
@@ -52,12 +52,12 @@ export async function currentUser(kubeConfig: KubeConfig, cluster: Cluster, cloc
   return { user: withToken(user, await providerToken(user, stringAt(provider, 'name') ?? '')), issued: undefined }
 }
 
-/** Takes over what has changed in the files of a kubeconfig. */
+/** Reads the changed files of a kubeconfig again. */
 export function reload(kubeConfig: KubeConfig): void {
   if (kubeConfig instanceof LoadedKubeConfig) kubeConfig.reload()
 }
 
-/** Has a plugin run again for the next request. Returns whether there is one, and what it gave was not given just now. */
+/** Makes the next request run the plugin again. Returns false if there is no plugin, or if it ran less than a second ago. */
 export function withdraw(kubeConfig: KubeConfig, issued: IssuedCredential | undefined, clock: Clock): boolean {
   if (issued === undefined) return false
   if (issuedFor.get(kubeConfig.users) !== issued) return true
@@ -82,7 +82,7 @@ async function execUser(kubeConfig: KubeConfig, plugin: ExecUser, clock: Clock):
   return { user: withToken({ ...rest, ...(pair ?? files) }, token), issued }
 }
 
-/** What the plugin gave last, if that is valid; otherwise it is run. All that ask at the same time wait for one run. */
+/** The last output of the plugin if it is still valid; otherwise runs the plugin. Concurrent callers wait for the same run. */
 async function issuedTo(
   kubeConfig: KubeConfig,
   { user, exec, cluster }: ExecUser,
@@ -105,7 +105,7 @@ function isExpired({ expiresAt = Infinity }: ExecCredential, clock: Clock): bool
   return expiresAt <= clock.wallTime()
 }
 
-/** An empty file would have the request sent without credentials. */
+/** Refuses an empty file: the request would be sent without credentials. */
 async function readToken(user: User, path: string): Promise<string> {
   let text: string
   try {
@@ -119,7 +119,7 @@ async function readToken(user: User, path: string): Promise<string> {
   return token
 }
 
-/** What client-node's own authenticators say when they fail may hold what a command or a server answered. */
+/** Drops the errors of client-node's authenticators: they may quote the output of a command or the answer of a server. */
 async function providerToken(user: User, name: string): Promise<string> {
   const what = `The \`auth-provider\` \`${name}\` of user \`${user.name}\``
   const authenticator = authenticatorsOf(new KubeConfig(), 'authenticators').find((one) => one.isAuthProvider(user))
@@ -145,7 +145,7 @@ async function providerToken(user: User, name: string): Promise<string> {
   return token
 }
 
-/** client-node runs `cmd-path` by a shell that shares the standard error output of the process. */
+/** client-node runs `cmd-path` in a shell that writes to the standard error output of this process. */
 function quietConfig(config: JsonObject): JsonObject {
   if (!config['cmd-path']) return { ...config }
   return { ...config, 'cmd-args': `${stringAt(config, 'cmd-args') ?? ''} 2>${devNull}` }
@@ -155,7 +155,7 @@ function customAuthenticator(kubeConfig: KubeConfig, user: User): Authenticator 
   return authenticatorsOf(kubeConfig, 'custom_authenticators').find((one) => one.isAuthProvider(user))
 }
 
-/** The lists are private to client-node; where there is none, nothing is assumed. */
+/** The lists are private to client-node. A missing list counts as empty. */
 function authenticatorsOf(kubeConfig: KubeConfig, list: 'authenticators' | 'custom_authenticators'): Authenticator[] {
   const authenticators: unknown = Reflect.get(kubeConfig, list)
   return Array.isArray(authenticators) ? authenticators : []

@@ -4,10 +4,10 @@ import { type KubeConfigLike, supportedKubeConfig } from './kubeconfig/kube-conf
 import { type ConnectionSettings, resolveConnectionSettings } from './connection-settings.ts'
 import { withdraw } from './credentials.ts'
 
-/** A kubeconfig, or what gets one when the first request is made. */
+/** A kubeconfig, or a function that loads one at the first request. */
 export type KubeConfigSource = KubeConfigLike | (() => KubeConfigLike | Promise<KubeConfigLike>)
 
-/** For how long settings are used again. To ask costs a good part of a request: files are read, keys decoded, tokens looked up. */
+/** How long settings are reused. Resolving them reads files, decodes keys and looks up tokens: a good part of the cost of a request. */
 const FRESH_MS = 5000
 
 interface Asked {
@@ -17,11 +17,10 @@ interface Asked {
 }
 
 /**
- * How to connect, as a kubeconfig says, no more than 5 s ago.
+ * How to connect, as a kubeconfig said at most 5 s ago.
  *
- * A token or certificate that changes is used that much later. When the server refuses credentials,
- * or an address cannot be reached, call {@link CurrentSettings.renew} and {@link CurrentSettings.forget}, so that the next request
- * has the present ones.
+ * A changed token or certificate is used that much later. If the server refuses the credentials, call {@link CurrentSettings.renew}. If
+ * an address is unreachable, call {@link CurrentSettings.forget}. Then the next request gets the current settings.
  */
 export class CurrentSettings {
   readonly #source: KubeConfigSource
@@ -38,12 +37,12 @@ export class CurrentSettings {
     if (typeof source !== 'function') this.#loaded = supportedKubeConfig(source)
   }
 
-  /** The settings, where they are known without asking. */
+  /** The settings, if they are fresh. */
   get known(): ConnectionSettings | undefined {
     return this.#isFresh() ? this.#known : undefined
   }
 
-  /** The settings. Everybody who asks at the same time gets the same. @throws Error what the kubeconfig threw */
+  /** The settings. Concurrent callers get the same ones. @throws Error what the kubeconfig threw */
   async get(): Promise<ConnectionSettings> {
     const asked = this.#isFresh() && this.#asked !== undefined ? this.#asked : this.#ask()
     try {
@@ -56,14 +55,14 @@ export class CurrentSettings {
     }
   }
 
-  /** Asks the kubeconfig again for the next request, unless it was asked since it gave these settings. */
+  /** Makes the next request read the kubeconfig again, unless that has happened since it gave these settings. */
   forget(settings: ConnectionSettings): void {
     if (this.#known === undefined || this.#known === settings) this.#drop()
   }
 
   /**
-   * {@link CurrentSettings.forget | Forgets} settings whose credentials the server refused, and has a plugin that gave them run
-   * again. Returns whether the next settings may differ although the kubeconfig was asked just now.
+   * {@link CurrentSettings.forget | Forgets} settings whose credentials the server refused. If a plugin issued them, it runs again.
+   * Returns whether the next settings may differ although the kubeconfig was read just now.
    */
   renew(settings: ConnectionSettings): boolean {
     this.forget(settings)
@@ -89,14 +88,14 @@ export class CurrentSettings {
     return resolveConnectionSettings(this.#loaded, this.#clock)
   }
 
-  /** Another context of the same kubeconfig is another cluster, or another user: it must not get the credentials of the last one. */
+  /** Settings of another context are stale: it may have another cluster or user, which must not get these credentials. */
   #isFresh(): boolean {
     const asked = this.#asked
     if (asked === undefined || this.#clock.now() - asked.since >= FRESH_MS) return false
     return asked.context === undefined || asked.context === this.#loaded?.getCurrentContext()
   }
 
-  /** Loads the kubeconfig once; a failed attempt is forgotten, so that the next request tries again. */
+  /** Loads the kubeconfig once. After a failed attempt the next request tries again. */
   async #loadKubeConfig(): Promise<KubeConfig> {
     const source = this.#source
     if (typeof source !== 'function') return supportedKubeConfig(source)

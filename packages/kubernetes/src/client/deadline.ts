@@ -9,7 +9,7 @@ export interface Deadline {
   readonly signal: AbortSignal
 }
 
-/** Runs an attempt under a signal that aborts when the time is up or the outer signal aborts. Leaves no timer or listener. */
+/** Runs an attempt under a signal that aborts after the timeout, or with the outer signal. Leaves no timer or listener. */
 export async function withDeadline<T>(deadline: Deadline, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, timeoutMs, signal } = deadline
   const controller = new AbortController()

@@ -3,7 +3,7 @@ import { OptionsError } from '@tenure/core'
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
-/** Accepts what Kubernetes accepts as the name of a namespace: an RFC 1123 label. @throws OptionsError otherwise */
+/** Asserts an RFC 1123 label, such as the name of a namespace. @throws OptionsError otherwise */
 export function assertDnsLabel(option: string, value: unknown): asserts value is string {
   if (typeof value === 'string' && value.length <= 63 && LABEL.test(value)) return
   throw OptionsError.expected(
@@ -13,7 +13,7 @@ export function assertDnsLabel(option: string, value: unknown): asserts value is
   )
 }
 
-/** Accepts what Kubernetes accepts as the name of a Lease: an RFC 1123 subdomain. @throws OptionsError otherwise */
+/** Asserts an RFC 1123 subdomain, such as the name of a Lease. @throws OptionsError otherwise */
 export function assertDnsSubdomain(option: string, value: unknown): asserts value is string {
   if (typeof value === 'string' && value.length <= 253 && SUBDOMAIN.test(value)) return
   throw OptionsError.expected(

@@ -19,9 +19,9 @@ export interface ExchangeContext {
 /**
  * One HTTP request and its answer on one connection.
  *
- * Owns the abort listener and its use of the connection until {@link Exchange.dispose}. Aborting destroys the connection, so
- * that the next request is made on a fresh one. Knows whether the request can have reached the server: nothing is handed to
- * the kernel before the connection, TLS handshake included, is established.
+ * Owns the abort listener and the connection until {@link Exchange.dispose}. Aborting destroys the connection, so that the next request
+ * uses a new one. Knows whether the request can have reached the server: Node passes nothing to the kernel before the connection is
+ * established, including its TLS handshake.
  */
 export class Exchange {
   readonly #request: ApiRequest
@@ -51,7 +51,7 @@ export class Exchange {
     return exchange
   }
 
-  /** Resolves with the head of the answer. @throws ApiRequestError when there is none */
+  /** Resolves with the head of the answer. @throws ApiRequestError if none arrives */
   async response(): Promise<IncomingMessage> {
     try {
       this.#response = await this.#answer
@@ -62,9 +62,9 @@ export class Exchange {
   }
 
   /**
-   * Hands over the body of the answer as it arrives, and resolves when it has ended. Rejects with what `take` throws.
+   * Passes the body of the answer to `take` as it arrives, and resolves at its end. Rejects with what `take` throws.
    *
-   * @throws ApiRequestError when it breaks off
+   * @throws ApiRequestError if the connection breaks
    */
   async read(response: IncomingMessage, take: (chunk: Buffer) => void): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -81,7 +81,7 @@ export class Exchange {
     response.once('end', resolve)
     response.once('error', reject)
     const closed = () => {
-      if (!response.readableEnded) reject(new Error('The connection was closed within the answer'))
+      if (!response.readableEnded) reject(new Error('The connection was closed before the end of the answer'))
     }
     if (response.closed) closed()
     else response.once('close', closed)
@@ -92,14 +92,14 @@ export class Exchange {
     }
   }
 
-  /** The whole body of the answer as text. @throws ApiRequestError when it breaks off */
+  /** The whole body of the answer as text. @throws ApiRequestError if the connection breaks */
   async text(response: IncomingMessage): Promise<string> {
     const chunks: Buffer[] = []
     await this.read(response, (chunk) => void chunks.push(chunk))
     return Buffer.concat(chunks).toString('utf8')
   }
 
-  /** Gives the connection back if the answer was read to its end, and destroys it otherwise. */
+  /** Returns the connection to the pool if the answer was read to its end, and destroys it otherwise. */
   dispose(): void {
     this.#forgetAbort()
     if (this.#response?.readableEnded !== true) this.#outgoing.destroy()
@@ -109,7 +109,7 @@ export class Exchange {
   #listen(): void {
     const { signal } = this.#request
     this.#answer.catch(() => {})
-    // Errors after the answer has begun reach the reader of the answer; the request must not crash the process with them.
+    // Errors after the answer has begun reach its reader. Without a listener here they would crash the process.
     this.#outgoing.on('error', () => {})
     this.#outgoing.once('socket', (socket) => {
       this.#context.pooled.track(socket)

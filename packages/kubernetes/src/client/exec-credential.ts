@@ -3,20 +3,20 @@ import type { Cluster } from '@kubernetes/client-node'
 import { KubeConfigError } from './kubeconfig/kube-config-error.ts'
 import { isJsonObject, objectAt, stringAt, type JsonObject } from '../json-object.ts'
 
-/** How long a plugin may take, and how much it may print. */
+/** The bounds on the time of a plugin and on the size of its output in bytes. */
 const TIMEOUT_MS = 60_000
 const MAX_OUTPUT = 1024 * 1024
 
-/** What a plugin gave. Certificates and keys are PEM. */
+/** The output of a credential plugin. Certificates and keys are PEM. */
 export interface ExecCredential {
   readonly token: string | undefined
   readonly cert: string | undefined
   readonly key: string | undefined
-  /** In wall-clock milliseconds since the Unix epoch; undefined where the plugin named none. */
+  /** Wall-clock milliseconds since the Unix epoch; undefined if the plugin named no expiry. */
   readonly expiresAt: number | undefined
 }
 
-/** A plugin, as the `exec` of a user in a kubeconfig names it. */
+/** A credential plugin: the `exec` of a user in a kubeconfig. */
 export interface ExecPlugin {
   readonly user: string
   readonly exec: JsonObject
@@ -27,14 +27,14 @@ export interface ExecPlugin {
  * Runs the credential plugin of a user, without a terminal.
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
- * @throws KubeConfigError, which never quotes what the plugin printed: that may hold credentials
+ * @throws KubeConfigError. It never quotes the output of the plugin, which may hold credentials.
  */
 export async function runExecPlugin({ user, exec, cluster }: ExecPlugin): Promise<ExecCredential> {
   const command = stringAt(exec, 'command')
   const what = `The credential plugin \`${command ?? ''}\` of user \`${user}\``
   if (!command) throw new KubeConfigError(`The user \`${user}\` has an \`exec\` without a \`command\``)
   if (exec['interactiveMode'] === 'Always') {
-    throw new KubeConfigError(`${what} asks for a terminal (\`interactiveMode: Always\`), which this process has not`)
+    throw new KubeConfigError(`${what} needs a terminal (\`interactiveMode: Always\`), but this process has none`)
   }
   const args = Array.isArray(exec['args']) ? exec['args'].map(String) : []
   const output = await new Promise<string>((resolve, reject) => {
@@ -51,9 +51,9 @@ export async function runExecPlugin({ user, exec, cluster }: ExecPlugin): Promis
   return credential
 }
 
-/** The message of the error holds the arguments and what was printed. */
+/** Replaces the message of the error, which quotes the arguments and the output. */
 function explain({ code, signal, killed }: ExecFileException): string {
-  if (code === 'ENOENT') return 'there is no such command'
+  if (code === 'ENOENT') return 'the command does not exist'
   if (killed === true && signal != null) return `it did not end within ${TIMEOUT_MS} ms`
   if (signal != null) return `it was ended by ${signal}`
   return typeof code === 'number' ? `it exited with code ${code}` : String(code)

@@ -3,7 +3,7 @@ import { OptionsError } from '@tenure/core'
 const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
 const PREFIX = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
-/** Accepts what Kubernetes accepts as the labels of an object. @throws OptionsError naming the label that is wrong */
+/** Asserts that Kubernetes accepts these labels. @throws OptionsError naming the invalid label */
 export function assertLabels(option: string, labels: unknown): asserts labels is Readonly<Record<string, string>> {
   if (typeof labels !== 'object' || labels === null || Array.isArray(labels)) {
     throw OptionsError.expected(`\`${option}\` to be an object of texts`, labels)

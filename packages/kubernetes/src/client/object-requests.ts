@@ -1,10 +1,10 @@
 import type { ApiRequest, ApiTarget } from './api-request.ts'
 import { collectionPath, objectPath, type ObjectReference, type ObjectSelection } from './resource.ts'
 
-/** How often, in seconds, a watch may be asked to end by the server, as client-go does: spread so that not all end at once. */
+/** How long the server may keep a watch, in seconds. Spread, as in client-go, so that not all watches end at once. */
 const WATCH_SECONDS = { least: 240, most: 480 }
 
-/** Reads one object, from a quorum of the store. */
+/** Reads one object, with a consistent read. */
 export function getObject(reference: ObjectReference, signal: AbortSignal): ApiRequest {
   return { method: 'GET', path: objectPath(reference), target: target('get', reference), signal }
 }
@@ -19,7 +19,7 @@ export function updateObject(reference: ObjectReference, body: unknown, signal: 
   return { method: 'PUT', path: objectPath(reference), body, target: target('update', reference), signal }
 }
 
-/** Lists the selected objects, with the version of the store, from a quorum of it. */
+/** Lists the selected objects and the version of the store, with a consistent read. */
 export function listObjects(selection: ObjectSelection, signal: AbortSignal): ApiRequest {
   return {
     method: 'GET',
@@ -33,7 +33,7 @@ export function listObjects(selection: ObjectSelection, signal: AbortSignal): Ap
 /** Where and for how long to watch. */
 export interface WatchFrom {
   readonly version: string
-  /** In [0, 1): how long the server may keep the watch, from the shortest to the longest. */
+  /** How long the server may keep the watch, from the shortest to the longest time, in [0, 1). */
   readonly spread: number
 }
 
@@ -48,7 +48,7 @@ export function watchObjects(selection: ObjectSelection, from: WatchFrom, signal
   }
 }
 
-/** What a watch asks for. */
+/** The query of a watch request. */
 export interface WatchQuery {
   readonly watch: 'true'
   readonly allowWatchBookmarks: 'true'
@@ -57,7 +57,7 @@ export interface WatchQuery {
   readonly timeoutSeconds: string
 }
 
-/** The query of a watch, with bookmarks and a bounded time. */
+/** The query of a watch with bookmarks and a bounded time. */
 export function watchQuery({ version, spread }: WatchFrom): WatchQuery {
   const seconds = WATCH_SECONDS.least + spread * (WATCH_SECONDS.most - WATCH_SECONDS.least)
   return {
@@ -68,7 +68,7 @@ export function watchQuery({ version, spread }: WatchFrom): WatchQuery {
   }
 }
 
-/** What a request does to the selected objects, in the words of the API server's authorization. */
+/** What a request does to the selected objects, in the terms of Kubernetes authorization. */
 export function target(verb: string, { group, resource, namespace, name = '' }: ObjectSelection): ApiTarget {
   return { verb, group, resource, namespace, name }
 }

@@ -5,10 +5,10 @@ interface Waiter {
 }
 
 /**
- * Lets so many requests be under way at once, so that a server that is too slow for all of them still answers some in time.
+ * Limits the number of requests in flight, so that a server that is too slow for all of them still answers some in time.
  *
- * The newest of those that wait goes first. Each is given up after a while; were the oldest to go first, a server that cannot keep
- * up would work on those alone that are about to be given up.
+ * The newest waiting request goes first. Requests time out: if the oldest went first, an overloaded server would work only on requests
+ * that are about to time out.
  */
 export class RequestSlots {
   #free: number
@@ -18,7 +18,7 @@ export class RequestSlots {
     this.#free = count
   }
 
-  /** Takes a slot; resolves when there is one. Rejects with the reason of the signal when that aborts first. */
+  /** Resolves when a slot is free, and takes it. Rejects with the reason of the signal if that aborts first. */
   async take(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     if (this.#free > 0) {
@@ -40,7 +40,7 @@ export class RequestSlots {
     await promise
   }
 
-  /** Gives a slot back. */
+  /** Releases a slot. */
   release(): void {
     const next = this.#waiting.pop()
     if (next === undefined) this.#free++

@@ -1,4 +1,4 @@
-/** A resource of an API server: what objects of one kind are called in its paths and in its authorization. */
+/** A resource of an API server: the name of a kind in paths and in authorization. */
 export interface Resource {
   /** Empty for the core group. */
   readonly group: string
@@ -8,13 +8,13 @@ export interface Resource {
   readonly resource: string
 }
 
-/** Which object a request is about. */
+/** Identifies one object. */
 export interface ObjectReference extends Resource {
   readonly namespace: string
   readonly name: string
 }
 
-/** All objects of a resource in a namespace, or the one of that name among them. */
+/** All objects of a resource in a namespace, or one of them. */
 export interface ObjectSelection extends Resource {
   readonly namespace: string
   /** @default all */

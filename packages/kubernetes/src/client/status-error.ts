@@ -4,7 +4,7 @@ import { ApiRequestError } from './api-request-error.ts'
 import { describeTarget, type ApiTarget } from './api-request.ts'
 import { integerAt, isJsonObject, objectAt, stringAt, type JsonObject } from '../json-object.ts'
 
-/** An answer that is not a success. */
+/** An answer with an error status. */
 export interface FailedResponse {
   readonly statusCode: number
   readonly headers: IncomingHttpHeaders
@@ -12,7 +12,7 @@ export interface FailedResponse {
   readonly body: unknown
 }
 
-/** Tells what a failed answer means: whether the write can have happened, and what to do about it. */
+/** The error for a failed answer. It says whether a write can have taken effect, and how to fix the cause. */
 export function statusError(target: ApiTarget, response: FailedResponse): ApiRequestError {
   const status = isJsonObject(response.body) ? response.body : {}
   const retryAfterMs = retryAfter(response.headers, status)
@@ -25,7 +25,7 @@ export function statusError(target: ApiTarget, response: FailedResponse): ApiReq
   })
 }
 
-/** What a status code means for a write. Everything that may come from behind the point of no return is an unknown outcome. */
+/** What a status code means for a write. The outcome is unknown unless the server certainly refused the write. */
 function failureOf(statusCode: number): LockFailure {
   switch (statusCode) {
     case 401:
@@ -44,10 +44,10 @@ function failureOf(statusCode: number): LockFailure {
 }
 
 const ANONYMOUS =
-  'the request went without credentials that the server knows (403 for `system:anonymous`); give the user of the kubeconfig a ' +
-  'token, a client certificate or a credential plugin'
+  'the server received no credentials that it knows (403 for `system:anonymous`); give the user of the kubeconfig a token, a ' +
+  'client certificate or a credential plugin'
 
-/** A Role for nobody in particular is not what is missing. */
+/** An anonymous request needs credentials, not a Role. */
 function isAnonymous(status: JsonObject): boolean {
   return status['code'] === 403 && (stringAt(status, 'message') ?? '').includes('User "system:anonymous"')
 }
@@ -62,7 +62,7 @@ function messageOf(target: ApiTarget, statusCode: number, status: JsonObject): s
 
 function explain(target: ApiTarget, statusCode: number, status: JsonObject): string {
   if (isTerminating(status)) {
-    return `namespace ${target.namespace} is being deleted (${statusCode}), so nothing can be created in it`
+    return `namespace ${target.namespace} is being deleted (${statusCode}), so no object can be created in it`
   }
   switch (statusCode) {
     case 401:
@@ -75,17 +75,17 @@ function explain(target: ApiTarget, statusCode: number, status: JsonObject): str
     case 404:
       return explainNotFound(target, status)
     case 409:
-      return 'it exists already, or has changed since it was read (409)'
+      return 'it already exists, or it changed after it was read (409)'
     case 410:
-      return 'that version is no longer kept (410)'
+      return 'the server no longer keeps that version (410)'
     case 429:
-      return 'the server asks to come back later (429)'
+      return 'the server throttles requests (429)'
     default:
       return statusCode >= 500 ? `the server failed (${statusCode})` : `the server refused it (${statusCode})`
   }
 }
 
-/** The server names the namespace where that is what is missing. A collection is there, though empty, when its resource is served. */
+/** The server says if the namespace is missing. A list of a served resource succeeds even if it is empty. */
 function explainNotFound(target: ApiTarget, status: JsonObject): string {
   const { namespace, resource, group } = target
   if (stringAt(objectAt(status, 'details'), 'kind') === 'namespaces') {
@@ -98,7 +98,7 @@ function explainNotFound(target: ApiTarget, status: JsonObject): string {
   )
 }
 
-/** The API server answers 403 to every creation in a namespace that is being deleted, whatever the Role grants. */
+/** The API server answers 403 to every create request in a namespace that is being deleted, whatever the Role grants. */
 function isTerminating(status: JsonObject): boolean {
   const causes = objectAt(status, 'details')['causes']
   return (
@@ -106,10 +106,10 @@ function isTerminating(status: JsonObject): boolean {
   )
 }
 
-/** A server or a proxy that asks for more gets this. Watches and informers obey it, too. */
+/** The maximum time that a server or a proxy can make requests wait. Watches and informers obey it too. */
 const MAX_RETRY_AFTER_MS = 15_000
 
-/** `Retry-After` in seconds wins over the `Status` detail of the same meaning. A date in `Retry-After` is not understood. */
+/** `Retry-After` in seconds takes precedence over the `Status` detail. A date in `Retry-After` is ignored. */
 function retryAfter(headers: IncomingHttpHeaders, status: JsonObject): number | undefined {
   const header = headers['retry-after']?.trim() ?? ''
   const seconds = /^\d+$/.test(header) ? Number(header) : integerAt(objectAt(status, 'details'), 'retryAfterSeconds')

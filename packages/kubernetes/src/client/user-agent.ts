@@ -2,8 +2,8 @@ import { createRequire } from 'node:module'
 import { isJsonObject, stringAt } from '../json-object.ts'
 
 /**
- * What requests of an election call themselves, so that they can be told apart in audit logs: `tenure/1.2.3 leader-election`, or
- * `tenure/unknown leader-election` where the package is not there to be asked, as in a program that was bundled.
+ * The user agent of the requests of an election, for audit logs: `tenure/1.2.3 leader-election`, or `tenure/unknown leader-election`
+ * if package.json is missing, as in a bundled program.
  */
 export function defaultUserAgent(): string {
   const packageJson = tryReadPackage()

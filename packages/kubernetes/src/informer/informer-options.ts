@@ -2,7 +2,7 @@ import { type Clock, OptionsError, type Term } from '@tenure/core'
 import { assertKnownKeys, type Random, systemClock, systemRandom } from '@tenure/core/internal'
 import type { KubeConfigSource } from '../client/current-settings.ts'
 
-/** What an informer asks of the term, or the warm-up, that owns it. It logs and has a health check where the owner offers that. */
+/** The term or warm-up that owns an informer. The informer logs and registers a health check if the owner supports that. */
 export type InformerOwner = Pick<Term, 'spawn' | 'signal' | 'controller'> & Partial<Pick<Term, 'logger' | 'health'>>
 
 /** An object as the API server sends it. */
@@ -14,16 +14,16 @@ export interface ApiObject {
   }
 }
 
-/** A change of one object, as an informer saw it. Changes that follow each other closely may be seen as one. */
+/** A change of one object. An informer may see changes in quick succession as one change. */
 export type ObjectChange<T> =
   | { readonly kind: 'added'; readonly object: T }
   | { readonly kind: 'updated'; readonly object: T; readonly previous: T }
-  /** `object` is how it was last seen. */
+  /** `object` is the last known state. */
   | { readonly kind: 'deleted'; readonly object: T }
 
 /** Options of an {@link informer}. */
 export interface InformerOptions<T extends ApiObject> {
-  /** How to reach the API server. The informer has connections of its own. */
+  /** How to reach the API server. The informer uses its own connections. */
   readonly kubeConfig: KubeConfigSource
   /** The path of the collection, such as `/api/v1/namespaces/ops/configmaps` or `/apis/apps/v1/deployments`. */
   readonly path: string
@@ -31,20 +31,20 @@ export interface InformerOptions<T extends ApiObject> {
   readonly labelSelector?: string
   /** @default all objects */
   readonly fieldSelector?: string
-  /** Called with every change. What it returns is a tracked task: a failure of it fails the controller. @default no call */
+  /** Called with every change. Its promise is a tracked task: if it rejects, the controller fails. @default disabled */
   readonly onChange?: (change: ObjectChange<T>) => unknown
-  /** Called with the error of each failed list or watch. The informer tries again with growing pauses. @default no call */
+  /** Called with the error of each failed list or watch. The informer retries with backoff. @default disabled */
   readonly onProblem?: (problem: Error) => void
-  /** @default that of this machine */
+  /** @default the clock of this machine */
   readonly clock?: Clock
-  /** @default that of this process */
+  /** @default the random source of this process */
   readonly random?: Random
 }
 
 /** {@link InformerOptions} with every default filled in. */
 export interface ResolvedInformerOptions<T extends ApiObject> extends Required<Omit<InformerOptions<T>, Selector>> {
   readonly selector: Readonly<Record<string, string>>
-  /** What is asked for, in the words of the API server's authorization. */
+  /** The collection, in the terms of Kubernetes authorization. */
   readonly collection: { readonly group: string; readonly resource: string; readonly namespace: string }
   /** The name of the health check: `informer-configmaps-ops`, `informer-deployments.apps`. */
   readonly checkName: string

@@ -77,7 +77,7 @@ export class InformerRun<T extends ApiObject> {
       wentBack: (version, signal) => this.#wentBack(version, signal),
       opened: ({ lost }) => this.#opened(lost),
       take: (event) => this.#take(event),
-      recovered: () => this.#status.sees(),
+      recovered: () => this.#status.recovered(),
       // A large collection is not listed again for an error that says nothing about the version.
       needsList: ({ statusCode }) => statusCode === 410,
       handles: () => Promise.resolve(false),

@@ -2,18 +2,19 @@ import { type Clock, type HealthRegistry, type Logger, TenureError } from '@tenu
 import { silentLogger } from '@tenure/core/internal'
 import type { InformerOwner } from './informer-options.ts'
 
-/** How long an informer that has listed its collection may fail before its health check does, in milliseconds. */
+/** How long an informer with a listed collection may fail before its health check fails, in milliseconds. */
 const STALE_AFTER_MS = 30_000
 
-/** An informer does not see its collection, or has not for some time. The cause says why. */
+/** An informer has not seen its collection, or has been disconnected from it for too long. The cause says why. */
 class InformerStaleError extends TenureError {
   override readonly code = 'INFORMER_STALE'
 }
 
 /**
- * Whether an informer sees its collection: a line in the log whenever that or its reason changes, and a health check.
+ * Whether an informer sees its collection. Logs every change of that and of the cause, and registers a health check.
  *
- * The check fails at once while the collection was never listed, and after 30 s where it was: then what the informer knows is old.
+ * Before the first list, the check fails at the first failure. After it, the check fails when failures have lasted 30 s: then the
+ * objects are stale.
  */
 export class InformerStatus {
   readonly #path: string
@@ -36,7 +37,7 @@ export class InformerStatus {
     this.#failure = { error, since: before?.since ?? this.#clock.now(), attempts: (before?.attempts ?? 0) + 1 }
     if (before?.error.message === error.message) return
     const fields = { event: 'informer-down', path: this.#path, err: error }
-    this.#logger.warn(fields, `informer ${this.#path} fails and tries again: ${error.message}`)
+    this.#logger.warn(fields, `informer ${this.#path} failed and is retrying: ${error.message}`)
   }
 
   /** The collection was listed. */
@@ -44,8 +45,8 @@ export class InformerStatus {
     this.#isSynced = true
   }
 
-  /** A watch of the collection is open, and the server has not ended it at once. */
-  sees(): void {
+  /** A watch of the collection has lasted for a second. */
+  recovered(): void {
     const before = this.#failure
     this.#failure = undefined
     if (before === undefined) return
@@ -54,7 +55,7 @@ export class InformerStatus {
     this.#logger.info(fields, `informer ${this.#path} works again`)
   }
 
-  /** Takes the health check out. */
+  /** Removes the health check. */
   end(): void {
     this.#unregister()
   }
@@ -71,7 +72,7 @@ export class InformerStatus {
   }
 }
 
-/** Registers under `name`, or `name-2` and so on where several informers follow one collection. */
+/** Registers as `name`, or as `name-2` and so on if several informers follow one collection. */
 function registerCheck(health: HealthRegistry | undefined, name: string, check: () => void): () => void {
   if (health === undefined) return () => {}
   let free = name

@@ -1,10 +1,10 @@
 import type { ApiObject, ObjectChange } from './informer-options.ts'
 
-/** The objects of a collection as they were last seen. Tells what each list and event changes, and nothing twice. */
+/** The last known objects of a collection. Returns what each list and event changes, and no change twice. */
 export class ObjectCache<T extends ApiObject> {
   readonly #objects = new Map<string, T>()
 
-  /** The object of that name, where there is one; `namespace` is left out for objects that have none. */
+  /** The object of that name. Omit `namespace` for cluster-scoped objects. */
   get(name: string, namespace = ''): T | undefined {
     return this.#objects.get(keyOf(name, namespace))
   }
@@ -14,7 +14,7 @@ export class ObjectCache<T extends ApiObject> {
     return [...this.#objects.values()]
   }
 
-  /** Takes in an object that is there. Undefined when it is known already. */
+  /** Adds or replaces an object. Returns undefined if this version is already known. */
   set(object: T): ObjectChange<T> | undefined {
     const key = keyIn(object)
     const previous = this.#objects.get(key)
@@ -23,13 +23,13 @@ export class ObjectCache<T extends ApiObject> {
     return previous === undefined ? { kind: 'added', object } : { kind: 'updated', object, previous }
   }
 
-  /** Takes in that an object is gone. Undefined when it was not known. */
+  /** Removes a deleted object. Returns undefined if it was unknown. */
   delete(object: T): ObjectChange<T> | undefined {
     const key = keyIn(object)
     return this.#objects.delete(key) ? { kind: 'deleted', object } : undefined
   }
 
-  /** Takes in a list of all that is there. */
+  /** Replaces all objects by a complete list. */
   replace(objects: readonly T[]): readonly ObjectChange<T>[] {
     const present = new Set(objects.map(keyIn))
     const gone = this.list().filter((known) => !present.has(keyIn(known)))

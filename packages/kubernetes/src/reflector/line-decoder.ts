@@ -2,15 +2,15 @@ import { WatchInterruptedError } from './watch-interrupted-error.ts'
 
 const NEWLINE = 0x0a
 
-/** etcd keeps no object of more than 1.5 MB; a line far beyond that is not an event. */
+/** etcd stores no object larger than 1.5 MB. A much longer line is not an event. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024
 
-/** Cuts a stream of bytes into lines. A chunk may end anywhere, also inside a character. */
+/** Splits a stream of bytes into lines. A chunk may end anywhere, also inside a character. */
 export class LineDecoder {
   #pending: Buffer[] = []
   #pendingBytes = 0
 
-  /** Returns the non-empty lines that the chunk completes. @throws WatchInterruptedError when a line does not end */
+  /** Returns the non-empty lines that the chunk completes. @throws WatchInterruptedError if a line is too long */
   push(chunk: Buffer): string[] {
     const lines: string[] = []
     let start = 0

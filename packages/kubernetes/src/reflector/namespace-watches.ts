@@ -11,29 +11,29 @@ import { WatchSubscription, type WatchSubscriptionOptions } from './watch-subscr
 export interface NamespaceWatchesOptions extends Omit<ObjectWatchOptions, 'selection' | 'onForbidden'> {
   /** A resource in a namespace. */
   readonly collection: ObjectSelection
-  /** Finds out what is allowed, on the connections of single requests. */
+  /** Sends the single requests that find out which watches are allowed. */
   readonly transport: ApiTransport
 }
 
-/** Somebody's part in a watch. */
+/** One observer's part in a watch. */
 export interface ObjectSubscription {
-  /** No observer is called from the moment of the call on. Resolves when the connection is gone, unless others still use it. */
+  /** Stops all calls of the observer at once. Resolves when the connection is closed, unless other subscriptions use it. */
   close(): Promise<void>
 }
 
 /**
  * Follows objects of one resource and namespace with as few watches as possible.
  *
- * One object is watched by its name, which needs rights on that object alone. As soon as a second one is asked for, one watch of
- * the whole namespace serves all that come from then on. Where that is forbidden and the single watch is not, each object gets a
- * watch of its own, for good.
+ * The first object is watched by its name, which needs permissions on that object only. Once there is a second object, one watch of the
+ * whole namespace serves all later subscriptions. If the server forbids that watch but not the single one, each object gets its own
+ * watch from then on.
  */
 export class NamespaceWatches {
   readonly #options: NamespaceWatchesOptions
   readonly #waiting = new Set<WatchSubscription>()
   readonly #watchOf = new Map<WatchSubscription, ObjectWatch>()
   readonly #closing = new Set<Promise<void>>()
-  /** The watches of one object each, by its name. */
+  /** Watches of single objects, by name. */
   readonly #singles = new Map<string, ObjectWatch>()
   #shared: ObjectWatch | undefined
   #mayShare = true
@@ -42,16 +42,16 @@ export class NamespaceWatches {
     this.#options = options
   }
 
-  /** Begins to follow an object. The observer is not called before this returns. */
+  /** Starts to follow an object. The observer is not called before this returns. */
   subscribe(options: WatchSubscriptionOptions): ObjectSubscription {
     const subscription = new WatchSubscription(options)
-    // Those who come in the same turn of the loop are served alike.
+    // Subscriptions of the same turn of the event loop are served together.
     if (this.#waiting.size === 0) queueMicrotask(() => this.#serveWaiting())
     this.#waiting.add(subscription)
     return { close: () => this.#unsubscribe(subscription) }
   }
 
-  /** Ends all watches; resolves when their connections are gone. */
+  /** Ends all watches; resolves when their connections are closed. */
   async close(): Promise<void> {
     const watches = new Set(this.#watchOf.values())
     for (const subscription of [...this.#waiting, ...this.#watchOf.keys()]) subscription.close()
@@ -108,7 +108,7 @@ export class NamespaceWatches {
     this.#watchOf.set(subscription, watch)
   }
 
-  /** Tells whether each object has a watch of its own now. */
+  /** Gives each object its own watch. Resolves with false if that would be forbidden as well. */
   async #fallBack(error: ApiRequestError): Promise<boolean> {
     const shared = this.#shared
     const [first] = shared?.subscriptions ?? []
@@ -117,7 +117,7 @@ export class NamespaceWatches {
     const { collection, logger } = this.#options
     logger.warn(
       { event: 'watch-not-shared', namespace: collection.namespace, err: error },
-      `not allowed to ${describeTarget(target('list and watch', { ...collection, name: '*' }))}: each gets a watch of its own`,
+      `not allowed to ${describeTarget(target('list and watch', { ...collection, name: '*' }))}: each object gets its own watch`,
     )
     this.#mayShare = false
     this.#shared = undefined
@@ -127,7 +127,7 @@ export class NamespaceWatches {
     return true
   }
 
-  /** A server that forbids this too has another reason than the width of the watch. */
+  /** If the server forbids this as well, the scope of the shared watch is not the reason. */
   async #mayWatchAlone({ name, silenceMs }: WatchSubscription): Promise<boolean> {
     const { clock, collection, transport } = this.#options
     const { signal } = new AbortController()

@@ -3,8 +3,8 @@ import { errorOf } from '@tenure/core/internal'
 import type { ObjectObserver, ObservedObject } from './observed-object.ts'
 
 /**
- * Hands objects to an observer of leases. An object without a readable record disconnects the watch until a readable record
- * appears: the observer must neither take it for a lease nor believe that nothing happened.
+ * Passes objects to an observer of leases. An object without a readable record counts as a disconnected watch until a readable record
+ * appears: the observer must neither treat it as a lease nor assume that nothing changed.
  */
 export function readableOnly(observer: LockObserver, read: (seen: ObservedObject) => LockSnapshot): ObjectObserver {
   let isConnected = false

@@ -1,31 +1,31 @@
 import { type Clock } from '@tenure/core'
 import { type Timer, errorOf } from '@tenure/core/internal'
 
-/** While a lease stays as it is, polls become rarer, up to one in this time. */
+/** The maximum time between two polls of a lease that does not change. */
 const MAX_INTERVAL_MS = 30_000
 
-/** Of the time in which silence must be noticed, this share passes before the poll, which may take what is left. */
+/** The share of `silenceMs` that passes before a poll. The poll may take the rest. */
 const QUIET_SHARE = 5 / 8
 
 /** What a {@link SilenceGuard} needs. */
 export interface SilenceGuardOptions {
   readonly clock: Clock
-  /** The time in which a silent watch of a lease that is renewed must be noticed. */
+  /** The time within which a dead watch of a renewed lease must be detected, in milliseconds. */
   readonly silenceMs: number
-  /** Reads the lease another way, in at most the given time, and tells whether the watch has missed something. */
+  /** Reads the lease over another connection within the given time. Resolves with whether the watch has missed a change. */
   readonly poll: (timeoutMs: number) => Promise<'in-step' | 'behind'>
-  /** Whether the watch is still behind what the last poll saw. */
+  /** Whether the watch still lacks a change that the last poll saw. */
   readonly isBehind: () => boolean
-  /** The watch is dead. Called once at most. */
+  /** The watch is dead. Called at most once. */
   readonly lost: (cause: Error | 'behind') => void
 }
 
 /**
- * Tells a quiet watch from a dead one.
+ * Distinguishes a quiet watch from a dead one.
  *
- * A lease with a live holder changes every few seconds, and nothing else can be asked of a stream. So when nothing was heard for
- * a while, the lease is read once over another connection: if that fails, or shows something that the watch does not come up
- * with in a moment, the watch is dead. If not, the lease is idle, and the next look is later.
+ * A lease with a live holder changes every few seconds. After some silence the guard reads the lease over another connection. If that
+ * fails, or shows a change that the watch does not report in a moment, the watch is dead. Otherwise the lease is idle, and the guard
+ * waits longer before the next poll.
  */
 export class SilenceGuard {
   readonly #options: SilenceGuardOptions
@@ -47,12 +47,12 @@ export class SilenceGuard {
     this.#arm(this.#intervalMs, () => void this.#look())
   }
 
-  /** Starts with a look at the lease: what happened before the watch may have been missed. */
+  /** Starts with a poll: the watch may have missed earlier changes. */
   startWithPoll(): void {
     void this.#look()
   }
 
-  /** Something arrived. */
+  /** Data arrived on the watch. */
   heard(): void {
     this.#intervalMs = this.#quietMs
     if (this.#state === 'listening') this.#arm(this.#intervalMs, () => void this.#look())
@@ -80,7 +80,7 @@ export class SilenceGuard {
     }
   }
 
-  /** An event that was under way while the poll was answered has arrived by now. */
+  /** An event that was in flight during the poll has arrived by now. */
   #decide(): void {
     if (this.#options.isBehind()) this.#giveUp('behind')
     else this.start()

@@ -6,10 +6,10 @@ const PROXY_SCHEMES: readonly string[] = ['http:', 'https:', 'socks:', 'socks4:'
 /**
  * The URL of the server of a cluster.
  *
- * @throws KubeConfigError for an address that cannot be used. It never quotes an address, which may hold a password.
+ * @throws KubeConfigError for an unusable address. It never quotes the address, which may hold a password.
  */
 export function assertServer({ name, server, proxyUrl }: Cluster): URL {
-  if (!URL.canParse(server)) throw new KubeConfigError(`The cluster \`${name}\` has a \`server\` that is no URL`)
+  if (!URL.canParse(server)) throw new KubeConfigError(`The cluster \`${name}\` has a \`server\` that is not a URL`)
   const url = new URL(server)
   if (!/^https?:$/.test(url.protocol)) {
     throw new KubeConfigError(
@@ -18,12 +18,12 @@ export function assertServer({ name, server, proxyUrl }: Cluster): URL {
   }
   if (url.username !== '' || url.password !== '') {
     throw new KubeConfigError(
-      `The cluster \`${name}\` has credentials in its \`server\`, which are never sent; move them to \`username\` and \`password\` of the user`,
+      `The cluster \`${name}\` has credentials in its \`server\`, which Tenure never sends; move them to \`username\` and \`password\` of the user`,
     )
   }
   if (proxyUrl && (!URL.canParse(proxyUrl) || !PROXY_SCHEMES.includes(new URL(proxyUrl).protocol))) {
     throw new KubeConfigError(
-      `The cluster \`${name}\` has a proxy that is not supported; its URL has to begin with one of ${PROXY_SCHEMES.join(', ')}`,
+      `The cluster \`${name}\` has an unsupported proxy; its URL must begin with one of ${PROXY_SCHEMES.join(', ')}`,
     )
   }
   return url

@@ -1,6 +1,6 @@
 import { TenureError } from '@tenure/core'
 
-/** There is no usable kubeconfig. The message says what was looked for, where, and what was wrong with it. */
+/** There is no usable kubeconfig. The message says which files were read and what is wrong with them. */
 export class KubeConfigError extends TenureError {
   override readonly code = 'BAD_KUBECONFIG'
 }

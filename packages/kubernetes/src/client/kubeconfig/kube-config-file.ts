@@ -6,10 +6,10 @@ import { isJsonObject, objectAt, stringAt, type JsonObject } from '../../json-ob
 import { KubeConfigError } from './kube-config-error.ts'
 import type { KubeConfigParts } from './loaded-kube-config.ts'
 
-/** Keys of a user that client-node does not know. Without them, requests would go as somebody else. */
+/** Keys of a user that client-node ignores. Without them, requests would be sent as another user. */
 const UNSUPPORTED_USER_KEYS = ['as-uid', 'as-groups', 'as-user-extra'] as const
 
-/** Returns the text of a file, or undefined where there is none. @throws KubeConfigError when it cannot be read */
+/** The text of a file; undefined if the file does not exist. @throws KubeConfigError if it cannot be read */
 export function readKubeConfigFile(path: string): string | undefined {
   if (!existsSync(path)) return undefined
   try {
@@ -28,7 +28,7 @@ export function parseKubeConfigFile(path: string, text: string): KubeConfigParts
   const document = parseYaml(path, text)
   const kubeConfig = new KubeConfig()
   try {
-    // client-node reads the key `token-file` at once, and never again.
+    // client-node would read the file of `token-file` now, and never again.
     kubeConfig.loadFromString(JSON.stringify(withoutTokenFiles(document)))
     kubeConfig.makePathsAbsolute(dirname(path))
   } catch (error) {
@@ -40,7 +40,7 @@ export function parseKubeConfigFile(path: string, text: string): KubeConfigParts
   return { clusters, users, contexts, currentContext }
 }
 
-/** What a parser says of a syntax error may quote the text around it, so only the place is passed on. */
+/** The error of the parser may quote the text around the fault, so only its position is passed on. */
 function parseYaml(path: string, text: string): JsonObject {
   let document: unknown
   try {
@@ -73,7 +73,7 @@ function withoutTokenFiles(document: JsonObject): JsonObject {
   return { ...document, users }
 }
 
-/** Adds what client-node does not read: the file of a token, which wins over a token beside it, and the folder of a plugin. */
+/** Adds what client-node ignores: the token file, which takes precedence over a token, and the folder of a plugin. */
 function completeUser(user: User, entry: JsonObject, path: string): User {
   const unsupported = UNSUPPORTED_USER_KEYS.find((key) => entry[key] !== undefined)
   if (unsupported !== undefined) {

@@ -3,8 +3,8 @@ import { OptionsError } from '@tenure/core'
 import { textOf } from '@tenure/core/internal'
 
 /**
- * What Tenure uses of a `KubeConfig` of `@kubernetes/client-node` 2. Any copy of that package fits, because the private members of
- * the class, which tell its copies apart for TypeScript, are not part of it.
+ * The part of the `KubeConfig` of `@kubernetes/client-node` 2 that Tenure uses. Any copy of that package fits: the private members of
+ * the class, by which TypeScript tells copies apart, are not part of it.
  */
 export interface KubeConfigLike {
   getCurrentCluster(): { readonly server: string } | null
@@ -25,10 +25,10 @@ const METHODS = [
 ] as const satisfies readonly (keyof KubeConfigLike)[]
 
 const EXPECTED = 'Expected `kubeConfig` to be a `KubeConfig` of @kubernetes/client-node 2'
-const REMEDY = 'Install @kubernetes/client-node@^2.0.0 and make it with that'
+const REMEDY = 'Install @kubernetes/client-node@^2.0.0 and create it with that version'
 
 /**
- * The same kubeconfig, once it is known to be of a version of client-node that Tenure works with.
+ * Checks that a kubeconfig is of a supported version of client-node, and returns it.
  * @throws OptionsError for anything else, such as a `KubeConfig` of version 1, whose requests have no dispatcher
  */
 export function supportedKubeConfig(given: KubeConfigLike): KubeConfig {
@@ -40,7 +40,7 @@ export function supportedKubeConfig(given: KubeConfigLike): KubeConfig {
   return value as KubeConfig
 }
 
-/** Both versions make agents for `node:https`; version 2 makes dispatchers for undici as well. */
+/** Both versions create agents for `node:https`. Version 2 also creates dispatchers for undici. */
 function isOfVersion1(value: object): boolean {
   return 'createAgent' in value && !('createDispatcher' in value) && !('createDispatcherOptions' in value)
 }

@@ -12,9 +12,9 @@ import { inClusterConfig, SERVICE_ACCOUNT_DIRECTORY, type ServiceAccountOptions 
 
 /** Options of {@link loadKubeConfig}. */
 export interface LoadKubeConfigOptions extends ServiceAccountOptions {
-  /** Where `KUBECONFIG`, `HOME`, the address of the cluster and the proxy are looked up. @default process.env */
+  /** The source of `KUBECONFIG`, `HOME`, the address of the cluster and the proxy. @default process.env */
   readonly env?: NodeJS.ProcessEnv
-  /** Path of a kubeconfig. Nothing else is looked at when it is given. */
+  /** The path of a kubeconfig. If given, no other place is searched. */
   readonly kubeConfigPath?: string
 }
 
@@ -27,16 +27,16 @@ const OPTION_NAMES = [
 /**
  * Loads the first of: `kubeConfigPath`, the files that `KUBECONFIG` lists, the service account of the Pod, `~/.kube/config`.
  *
- * Several files in `KUBECONFIG` are merged as kubectl does it: missing ones are skipped, and of two entries of one name the
- * first counts. Never falls back to an address that nobody configured.
+ * Several files in `KUBECONFIG` are merged as in kubectl: missing files are skipped, and the first of two entries with one name
+ * counts. Never falls back to an address that nobody configured.
  *
- * The files are read again as they change: locks, informers and gated clients use a rewritten kubeconfig, token or certificate
- * within 5 s, and at once when the server refuses the former credentials. A `proxy-url` wins over `HTTPS_PROXY`, `HTTP_PROXY` and
- * `NO_PROXY`, which count as they do for kubectl.
+ * The files are read again when they change: locks, informers and gated clients use a rewritten kubeconfig, token or certificate
+ * within 5 s, and at once if the server refuses the old credentials. A `proxy-url` takes precedence over `HTTPS_PROXY`, `HTTP_PROXY`
+ * and `NO_PROXY`, which work as in kubectl.
  *
  * @throws OptionsError for an option that does not exist.
- * @throws KubeConfigError when there is none, or the one that counts cannot be read, names no cluster or uses what is not
- * supported. Its message never quotes the file.
+ * @throws KubeConfigError if there is no kubeconfig, or if it cannot be read, names no cluster or uses an unsupported feature. Its
+ * message never quotes the file.
  */
 export function loadKubeConfig(options: LoadKubeConfigOptions = {}): KubeConfig {
   assertKnownKeys('`loadKubeConfig()`', options, OPTION_NAMES)

@@ -6,12 +6,12 @@ type HttpsOptions = Parameters<KubeConfig['applyToHTTPSOptions']>[0]
 /** The parts of a kubeconfig, as `KubeConfig.loadFromOptions` takes them. */
 export type KubeConfigParts = Pick<KubeConfig, 'clusters' | 'users' | 'contexts' | 'currentContext'>
 
-/** A kubeconfig that follows what it was loaded from: a rewritten file counts from the next request on. */
+/** A kubeconfig that follows its files: a rewritten file counts from the next request on. */
 export class LoadedKubeConfig extends KubeConfig {
-  /** Takes over what has changed since; keeps what it has where that cannot be read, as in the middle of a rewrite. */
+  /** Applies changes of the files. Keeps the current state if they cannot be read, as in the middle of a rewrite. */
   readonly reload: () => void
 
-  /** @param load reads the parts; returns undefined when nothing has changed since the last call. Its first error is thrown. */
+  /** @param load reads the parts; returns undefined if nothing has changed since the last call. An error of the first call is thrown. */
   constructor(load: () => KubeConfigParts | undefined) {
     super()
     let loadedContext = ''

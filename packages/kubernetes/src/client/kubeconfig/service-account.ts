@@ -3,12 +3,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KubeConfigParts } from './loaded-kube-config.ts'
 
-/** Where Kubernetes mounts the credentials of a Pod's service account. */
+/** The folder in which Kubernetes mounts the credentials of a Pod's service account. */
 export const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 /** Options of {@link inClusterNamespace}. */
 export interface ServiceAccountOptions {
-  /** Where the credentials of the service account are mounted. @default '/var/run/secrets/kubernetes.io/serviceaccount' */
+  /** The folder in which the credentials of the service account are mounted. @default '/var/run/secrets/kubernetes.io/serviceaccount' */
   readonly serviceAccountDirectory?: string
 }
 
@@ -21,7 +21,7 @@ export function inClusterNamespace(options: ServiceAccountOptions = {}): string 
   return namespace === '' ? undefined : namespace
 }
 
-/** The kubeconfig of a Pod, or `undefined` where this process does not run in one. The token file is read again as it is renewed. */
+/** The kubeconfig of the Pod that this process runs in, or `undefined` outside a Pod. The token file is read again when it changes. */
 export function inClusterConfig(env: NodeJS.ProcessEnv, directory: string): KubeConfigParts | undefined {
   const host = env['KUBERNETES_SERVICE_HOST']
   const port = env['KUBERNETES_SERVICE_PORT']
