@@ -1,14 +1,14 @@
 import type { Mutant } from './mutants.ts'
 
-/** What became of a mutant. */
+/** The result of a mutant. */
 export interface Verdict {
   readonly mutant: Mutant
-  /** The test that failed; undefined where none did. */
+  /** The test that failed, if any. */
   readonly killedBy: string | undefined
   readonly cpuSeconds: number
 }
 
-/** The table of all mutants, for people. */
+/** The page with the table of all mutants. */
 export function documentOf(verdicts: readonly Verdict[]): string {
   const rows = verdicts.map(({ mutant, killedBy, cpuSeconds }) =>
     row([
@@ -22,13 +22,13 @@ export function documentOf(verdicts: readonly Verdict[]): string {
   return [
     '# Mutants',
     '',
-    'Each defect was put into the sources and found by a test. Those with a place are defects that others have had; the rest is made up.',
-    'Seconds are of CPU, with the start of the test runner.',
+    'A mutant is a defect that a script plants in the sources. A test must find each of them. A mutant that is seen in another project',
+    'reproduces a defect of that project. The times are seconds of CPU time, including the start of the test runner.',
     '',
     '```sh',
-    'npm run mutants                # all of them',
-    'npm run mutants -- --only B2   # one',
-    'npm run mutants -- --write     # all of them; writes this page',
+    'npm run mutants                # all mutants',
+    'npm run mutants -- --only B2   # one mutant',
+    'npm run mutants -- --write     # all mutants; writes this page',
     '```',
     '',
     row(['id', 'defect', 'seen in', 'killed by', 's']),

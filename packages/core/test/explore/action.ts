@@ -1,6 +1,6 @@
 import type { World } from './world.ts'
 
-/** Something that can happen. */
+/** A possible next event of a world. */
 export interface Action {
   readonly name: string
   readonly apply: () => World

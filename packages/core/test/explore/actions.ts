@@ -5,7 +5,7 @@ import { replicaActions } from './replica-actions.ts'
 import { requestActions } from './request-actions.ts'
 import type { World } from './world.ts'
 
-/** Everything that can happen in a world. The order is fixed, so that the numbers of its actions identify a history. */
+/** Every possible next event of a world. The order is fixed, so that the numbers of the actions identify a history. */
 export function actionsOf(world: World, lab: Laboratory): readonly Action[] {
   const actions: Action[] = []
   for (const request of world.requests) actions.push(...requestActions(world, request, lab))
@@ -15,7 +15,7 @@ export function actionsOf(world: World, lab: Laboratory): readonly Action[] {
   return actions
 }
 
-/** Whether all that happens at once has happened, so that time can pass. */
+/** Whether every immediate event has happened, so that time can pass. */
 export function isSettled(world: World, lab: Laboratory): boolean {
   if (world.requests.some((request) => !request.isGhost && !replicaAt(world, request.from).isPaused)) return false
   return world.replicas.every((replica, index) => {
@@ -25,7 +25,7 @@ export function isSettled(world: World, lab: Laboratory): boolean {
   })
 }
 
-/** One tick: first waits time out, then wake-ups are due, before anything else happens at that moment. */
+/** One tick. All wake-ups that are due come before every other event of that moment. */
 export function pass(world: World, lab: Laboratory): World {
   let next: World = { ...world, tick: world.tick + 1 }
   for (let index = 0; index < next.replicas.length; index++) next = wakeWhatIsDue(next, index, lab)

@@ -42,10 +42,10 @@ interface Unreachable {
 
 const except = <K>(all: readonly K[], ...some: readonly K[]): readonly K[] => all.filter((one) => !some.includes(one))
 
-/** The cells that nothing can lead to, by the reason. A cell of which this is not true makes the exploration fail. */
+/** The unreachable cells, by reason. The exploration fails if it reaches one of them. */
 const UNREACHABLE: readonly Unreachable[] = [
   {
-    reason: 'a candidacy starts its elector before it tells it anything else',
+    reason: 'a candidacy starts its elector before any other event',
     states: ['idle'],
     events: except(EVENTS, 'start'),
   },
@@ -56,7 +56,7 @@ const UNREACHABLE: readonly Unreachable[] = [
     events: ['step-down', 'lost', 'cleaning', 'cleanup-overdue', 'drained'],
   },
   {
-    reason: 'tasks are waited for only once the term ends',
+    reason: 'a drain begins only when the term begins to end',
     states: ['leading'],
     events: ['cleaning', 'cleanup-overdue', 'drained'],
   },
@@ -65,7 +65,7 @@ const UNREACHABLE: readonly Unreachable[] = [
     states: ['releasing'],
     events: ['cleaning', 'cleanup-overdue', 'drained', 'lost'],
   },
-  { reason: 'it asks for no wake', states: ['acquiring', 'stopped'], events: ['wake'] },
+  { reason: 'the state requests no wake-up', states: ['acquiring', 'stopped'], events: ['wake'] },
   {
     reason: 'an elector that has stopped has closed its watch and gets no more events',
     states: ['stopped'],
@@ -78,18 +78,18 @@ const UNREACHABLE: readonly Unreachable[] = [
   },
 ]
 
-/** What of the transition table was reached. */
+/** The coverage of the transition table. */
 export interface Coverage {
   readonly covered: number
   readonly reachable: number
-  /** Cells that can be reached and were not. */
+  /** Reachable cells that were not reached. */
   readonly missing: readonly Cell[]
-  /** Cells that were reached although they are said to be out of reach. */
+  /** Cells that were reached although they are listed as unreachable. */
   readonly unexpected: readonly Cell[]
   readonly unreachable: readonly (readonly [reason: string, cells: readonly Cell[]])[]
 }
 
-/** Compares what was reached with what can be. */
+/** Compares the reached cells with the reachable cells. */
 export function coverageOf(reached: Iterable<Cell>): Coverage {
   const seen = new Set(reached)
   const unreachable = UNREACHABLE.map(({ reason, states, events }) => [reason, cellsOf(states, events)] as const)

@@ -3,7 +3,7 @@ import { explore } from './explore.ts'
 import type { SentExploration } from './main.ts'
 import { SCOPES } from './scopes.ts'
 
-/* Explores one scope and sends the parent what came of it. */
+/* Explores one scope and sends the result to the parent process. */
 const scope = SCOPES[Number(argv[2])]?.scope
 if (scope === undefined) throw new Error(`There is no scope ${argv[2]}`)
 const exploration = explore({ scope, states: Number(argv[3]) })

@@ -23,7 +23,7 @@ const SHORTENED = { faults: 2, orders: 0, canShorten: true } as const
 /** The store goes back while every replica knows the term in force. */
 const RESTORED = { ...SCOPE, canRestore: 'known' } as const
 
-/** Judges every lease as if it ran out after a second. */
+/** Treats every lease as expired after a second. */
 const impatient: Machine = (state, event, context) => {
   if (event.kind !== 'observed' || event.snapshot.kind === 'absent') return transition(state, event, context)
   const { snapshot } = event
@@ -32,14 +32,14 @@ const impatient: Machine = (state, event, context) => {
   return transition(state, { ...event, snapshot: { ...snapshot, record } }, context)
 }
 
-/** Obeys every edit of a record as if its holder had written it. */
+/** Obeys every edit of a record, like a write of the holder. */
 const obedient: Machine = (state, event, context) => {
   const step = transition(state, event, context)
   if (step.state.kind !== 'following' || step.state.observation.kind !== 'present') return step
   return { ...step, state: { ...step.state, observation: { ...step.state.observation, guardedUntil: 0 } } }
 }
 
-/** Judges a restored store by what it shows, as if no leader could be missing from it. */
+/** Trusts a restored store, although a leader may be missing from it. */
 const trusting: Machine = (state, event, context) => {
   const step = transition(state, event, context)
   if (step.state.kind !== 'following' || step.state.observation.kind !== 'present') return step
@@ -48,7 +48,7 @@ const trusting: Machine = (state, event, context) => {
   return { ...step, state: { ...step.state, observation: { ...step.state.observation, guardedUntil } } }
 }
 
-/** Takes every older version for that of a watch or a cache that lags. */
+/** Treats every older version as the report of a delayed watch or cache. */
 const steadfast: Machine = (state, event, context) => {
   if (event.kind !== 'read-answer' || event.result.kind !== 'read') return transition(state, event, context)
   const last = state.kind === 'following' ? lastView(state.observation) : undefined
@@ -58,7 +58,7 @@ const steadfast: Machine = (state, event, context) => {
   return transition(state, { ...event, result: { kind: 'read', snapshot } }, context)
 }
 
-/** Takes the version of the store for the epoch, and writes no least epoch. */
+/** Uses the version of the store as the epoch, and writes no least epoch. */
 const counting: Machine = (state, event, context) => {
   const { state: next, effects } = transition(state, event, context)
   const counted = effects.map((effect) => {
@@ -69,7 +69,7 @@ const counting: Machine = (state, event, context) => {
   return { state: next, effects: counted }
 }
 
-/** Takes a term for empty as soon as it begins to end. */
+/** Treats a term as empty as soon as it begins to end. */
 const hasty: Machine = (state, event, context) => {
   const step = transition(state, event, context)
   if (event.kind !== 'step-down' || step.state.kind !== 'draining') return step
@@ -83,7 +83,7 @@ const forgetful: Machine = (state, event, context) => {
   return { state: next, effects: effects.map((effect) => ('epoch' in effect ? { ...effect, epoch: 1n } : effect)) }
 }
 
-/** Does not hear that time has passed once it follows. */
+/** Ignores wake-ups while it follows. */
 const deaf: Machine = (state, event, context) =>
   state.kind === 'following' && event.kind === 'wake' ? { state, effects: [] } : transition(state, event, context)
 

@@ -11,38 +11,38 @@ import { BrokenRule, initialWorld, type Scope, type World } from './world.ts'
 /** One cell of the transition table. */
 export type Cell = `${ElectorState['kind']} × ${ElectorEvent['kind']}`
 
-/** A rule that was broken, with the shortest history that leads there. */
+/** A broken rule, with the shortest history that breaks it. */
 interface Finding {
   readonly rule: string
   readonly message: string
   readonly history: readonly string[]
 }
 
-/** What an exploration came to. */
+/** The result of an exploration. */
 export interface Exploration {
   readonly states: number
-  /** How many steps away from the beginning everything was seen. */
+  /** The number of steps from the first world up to which every world was visited. */
   readonly depth: number
-  /** Whether there is nothing else to see within the scope. */
+  /** Whether every world of the scope was visited. */
   readonly isExhausted: boolean
   readonly cells: ReadonlySet<Cell>
   readonly findings: readonly Finding[]
 }
 
-/** How far to explore. */
+/** Options of an exploration. */
 export interface ExploreOptions {
   readonly scope: Scope
-  /** How many different worlds to see at most. */
+  /** The maximum number of distinct worlds. */
   readonly states: number
-  /** What decides. @default the machine of production */
+  /** The state machine. @default the machine of production */
   readonly machine?: Machine
-  /** One in so many worlds is left alone to see whether somebody leads then. @default 256 */
+  /** One in this many worlds is checked for recovery: without further faults there must be a leader. @default 256 */
   readonly recoveryShare?: number
 }
 
 /**
- * Tries everything that can happen, breadth first, until `states` different worlds are seen or there are no more. Ends with the first
- * rule that is broken: no history that leads to one is shorter.
+ * Visits every possible world, breadth first, until it has visited `states` distinct worlds or all of them. Stops at the first broken
+ * rule, so no shorter history breaks one.
  */
 export function explore({ scope, states, machine = transition, recoveryShare = 256 }: ExploreOptions): Exploration {
   const search = new Search({ scope, machine }, states, recoveryShare)
@@ -58,11 +58,11 @@ interface Found {
   readonly number: number
 }
 
-/** The worlds found so far, and the rules that they break. */
+/** The worlds found so far, and the rules that they broke. */
 class Search {
   readonly #cells = new Set<Cell>()
   readonly #lab: Laboratory
-  /** Its steps do not count as coverage. */
+  /** Its steps do not count towards coverage. */
   readonly #unobserved: Laboratory
   readonly #history: History
   readonly #recoveryShare: number
@@ -75,7 +75,7 @@ class Search {
     this.#recoveryShare = recoveryShare
   }
 
-  /** Whether a rule is broken, or the most worlds to see are seen. */
+  /** Whether a rule is broken or the maximum number of worlds is reached. */
   get isOver(): boolean {
     return this.#findings.length > 0 || this.#history.isFull
   }
@@ -108,13 +108,13 @@ class Search {
     }
   }
 
-  /** What the search came to; it has expanded every world up to `depth` unless it is over. */
+  /** The result, after every world up to `depth` was expanded or the search is over. */
   result(depth: number): Exploration {
     const { size: states } = this.#history
     return { states, depth, isExhausted: !this.isOver, cells: this.#cells, findings: this.#findings }
   }
 
-  /** Undefined for a world that is known. */
+  /** Undefined for a known world. */
   #enter(world: World, from: Found, action: number): Found | undefined {
     const number = this.#history.enter(fingerprintOf(world), from.number, action)
     if (number === undefined) return undefined
@@ -130,13 +130,13 @@ class Search {
   }
 }
 
-/** A history in words. */
+/** Describes each step of a history. */
 function tell(scope: Scope, path: readonly number[], lab: Laboratory): readonly string[] {
   const lines: string[] = []
   let world = initialWorld(scope)
   for (const number of path) {
     const action = actionsOf(world, lab)[number]
-    if (action === undefined) throw new Error('Expected a history to lead somewhere')
+    if (action === undefined) throw new Error('The history names an action that does not exist')
     lines.push(`${String(world.tick * 1000).padStart(6)} ms  ${action.name}`)
     try {
       world = action.apply()

@@ -1,14 +1,14 @@
 import { CLOCK_AT_START, clockOf, TICK_MS, TIMING, type Replica, type Request, type World } from './world.ts'
 
 /*
- * Two worlds are the same when they differ only in what nothing depends on: how late it is, how large versions have grown, what
- * identities are called, which replica is which, how many requests there were.
+ * Two worlds are equal if they differ only in values that no step depends on: the time of day, the size of versions, the names of
+ * identities, the order of replicas, the number of requests.
  *
- * Times are taken relative to the clock of their replica, and those that lie so far back that nothing counts from them any more are
- * alike. Versions are taken by their order, identities and formatted times by the order in which they first occur.
+ * Times are relative to the clock of their replica. All times that are too old to matter are equal. Versions count by their order.
+ * Identities and formatted times count by the order in which they first occur.
  */
 
-/** What a value is, and with that how two of its kind compare. */
+/** The kind of a value, which decides how it is compared. */
 const LITERAL = 0
 const TIME = 1
 const VERSION = 2
@@ -17,7 +17,7 @@ const REQUEST = 4
 /** A time that no longer matters once it has passed. */
 const DEADLINE = 5
 
-/** A state taken apart: kinds and values in turns. */
+/** The values of a state, as alternating kinds and values. */
 type Parts = readonly number[]
 
 const partsOfState = new WeakMap<object, Parts>()
@@ -27,14 +27,14 @@ const words = new Map<string, number>()
 /** Fields whose numbers count the requests of one replica. */
 const REQUEST_FIELDS = new Set(['request', 'requests', 'reading'])
 
-/** What says nothing about what happens next. */
+/** Fields that no step depends on. */
 const IRRELEVANT_FIELDS = new Set(['error', 'native', 'freeSince'])
 
 const LEAST_EPOCH = 'tenure.dev/least-epoch'
 
 const NAMED = /^(?:r\d+\.\d+|\d{4}-\d\d-\d\dT.*Z)$/
 
-/** Two words of 32 bits that stand for a world. */
+/** The hash of a world, in two words of 32 bits. */
 export interface Fingerprint {
   high: number
   low: number
@@ -42,7 +42,7 @@ export interface Fingerprint {
 
 const hash: Fingerprint = { high: 0, low: 0 }
 
-/** The fingerprint of a world, in a place that the next call uses again. */
+/** The fingerprint of a world. The next call overwrites the returned object. */
 export function fingerprintOf(world: World): Fingerprint {
   const order = inOrder(world)
   ranks(world)
@@ -68,13 +68,13 @@ interface Placed {
   readonly key: number
 }
 
-/** The replicas in an order that depends on what they do and not on their number. */
+/** The replicas in an order that depends on their states and not on their indices. */
 function inOrder(world: World): readonly Placed[] {
   const placed = world.replicas.map((replica, index) => ({ index, replica, key: localKey(world, replica) }))
   return placed.sort((a, b) => a.key - b.key || a.index - b.index)
 }
 
-/** What a replica does, as far as it can be said without its name and without versions. */
+/** A hash of a replica without its name and without versions. */
 function localKey(world: World, replica: Replica): number {
   hash.high = 1
   hash.low = 2
@@ -113,7 +113,7 @@ function mixFlags(replica: Replica): void {
   mix(replica.unseen.length)
 }
 
-/** `place` is that of its sender in the order of the replicas. */
+/** `place` is the position of the sender in the order of the replicas. */
 function mixRequest(world: World, request: Request, place: number): void {
   mix(place * 8 + (request.isDone ? 4 : 0) + (request.isGhost ? 2 : 0) + (request.isOld ? 1 : 0))
   mix(world.tick - request.sentTick > 1 ? 2 : world.tick - request.sentTick)
@@ -169,7 +169,7 @@ function mixParts(parts: Parts, now: number, requests = 0): void {
   }
 }
 
-/** Nothing counts from a time that lies so far back. */
+/** Times that are older than this do not matter. */
 const LONG_AGO = -3 * TIMING.leaseDurationMs
 
 function age(time: number, now: number): number {
@@ -178,10 +178,10 @@ function age(time: number, now: number): number {
 
 const ranked: number[] = []
 
-/** Whether versions are taken by their distance: a store that goes back uses them again after so many writes. */
+/** Whether versions count by their distance instead of their order, because a restored store uses them again. */
 let isCounted = false
 
-/** Puts all versions of a world in order. */
+/** Sorts all versions of a world. */
 function ranks(world: World): void {
   ranked.length = 0
   isCounted = world.restores.backups.length > 0 || world.restores.era > 0
@@ -217,7 +217,7 @@ function rankOf(version: number): number {
 let named = new Int32Array(1024)
 let namesSeen = 0
 
-/** The place of a name in the order of first occurrence. */
+/** The position of a name in the order of first occurrence. */
 function rename(name: number): number {
   if (name >= named.length) {
     const larger = new Int32Array(2 * Math.max(name, named.length))
@@ -266,7 +266,7 @@ function takeApart(value: unknown, parts: number[], field: string): void {
       else takeObject(value, parts)
       break
     default:
-      throw new Error(`Expected a state to be made of data, got a ${typeof value} in \`${field}\``)
+      throw new Error(`Expected a state to contain only data, got a ${typeof value} in \`${field}\``)
   }
 }
 

@@ -6,35 +6,35 @@ import type { LockSnapshot } from '../../src/lock/lock.ts'
 import { eraOf, excusesEpoch, excusesOverlap, withBackup } from './restoring.ts'
 import { BrokenRule, clockOf, type Effect, type Replica, type Scope, TICK_MS, type World } from './world.ts'
 
-/** The machine that is explored: that of production, or one with a planted defect. */
+/** The explored machine: the machine of production, or a variant with a planted defect. */
 export type Machine = (state: ElectorState, event: ElectorEvent, context: TransitionContext) => Step
 
-/** Called with every event that a machine in some state is given. */
+/** Called for every event, with the state of the machine that receives it. */
 type Witness = (state: ElectorState['kind'], event: ElectorEvent['kind']) => void
 
-/** What every step of an exploration needs. */
+/** The context of every step of an exploration. */
 export interface Laboratory {
   readonly scope: Scope
   readonly machine: Machine
   readonly witness: Witness
 }
 
-/** Gives a replica an event, carries out what follows, and wakes it as long as it wants to be woken at once. */
+/** Delivers an event to a replica, performs its effects, and wakes it until no wake-up is due. */
 export function handle(world: World, index: number, event: ElectorEvent, lab: Laboratory): World {
   return wakeWhatIsDue(deliver(world, index, event, lab), index, lab)
 }
 
-/** Wakes a replica that wants to be woken by now. */
+/** Wakes a replica until no wake-up is due. */
 export function wakeWhatIsDue(world: World, index: number, lab: Laboratory): World {
   let next = world
   for (let wakes = 0; isDue(next, index, lab); wakes++) {
-    if (wakes > 20) throw new BrokenRule('L2', `${replicaAt(next, index).identity} wants to be woken again and again`)
+    if (wakes > 20) throw new BrokenRule('L2', `${replicaAt(next, index).identity} requests wake-ups without end`)
     next = deliver(next, index, { kind: 'wake' }, lab)
   }
   return next
 }
 
-/** The replica of that number. */
+/** The replica with this index. */
 export function replicaAt(world: World, index: number): Replica {
   const replica = world.replicas[index]
   if (replica === undefined) throw new Error(`There is no replica ${index}`)
@@ -46,7 +46,7 @@ export function withReplica(world: World, index: number, change: Partial<Replica
   return { ...world, replicas: world.replicas.map((one, at) => (at === index ? { ...one, ...change } : one)) }
 }
 
-/** Whether a replica wants to be woken by now. */
+/** Whether a wake-up of the replica is due. */
 export function isDue(world: World, index: number, lab: Laboratory): boolean {
   const replica = replicaAt(world, index)
   if (!replica.isAlive || replica.isPaused || replica.state.kind === 'idle') return false
@@ -58,7 +58,7 @@ function configOf({ identity }: Replica, { scope }: Laboratory): ElectorConfig {
   return scope.canProveDeath ? { ...scope.config, identity, processRef: identity } : { ...scope.config, identity }
 }
 
-/** Ends a process: its tasks and its memory are gone, what it has sent is under way. */
+/** Ends a process. Its tasks and its memory are gone. Its writes remain in flight. */
 export function endProcess(world: World, index: number): World {
   const requests = world.requests.flatMap((request) =>
     request.from !== index || request.isGhost
@@ -123,7 +123,7 @@ function abortTasks(world: World, index: number): World {
 /** S5. */
 function endTerm(world: World, index: number): World {
   const { identity, tasks } = replicaAt(world, index)
-  if (tasks !== 'none') throw new BrokenRule('S5', `${identity} ends a term over its tasks`)
+  if (tasks !== 'none') throw new BrokenRule('S5', `${identity} reports the end of a term while its tasks run`)
   return world
 }
 
@@ -131,7 +131,7 @@ function send(world: World, index: number, effect: Extract<Effect, { kind: 'read
   const { identity, tasks } = replicaAt(world, index)
   const write = effect.kind === 'write' ? effect.write : undefined
   const givesUp = write !== undefined && write.record.holderIdentity !== identity
-  if (givesUp && tasks !== 'none') throw new BrokenRule('S3', `${identity} gives up the lease over its tasks`)
+  if (givesUp && tasks !== 'none') throw new BrokenRule('S3', `${identity} releases the lease while its tasks run`)
   const request = {
     from: index,
     identity,
@@ -152,7 +152,8 @@ function beginTerm(
   lab: Laboratory,
 ): World {
   const replica = replicaAt(world, index)
-  if (replica.tasks !== 'none') throw new BrokenRule('S5', `${replica.identity} begins a term over its tasks`)
+  if (replica.tasks !== 'none')
+    throw new BrokenRule('S5', `${replica.identity} begins a term while tasks of the last term run`)
   const era = eraOf(replica.state)
   if (epoch <= world.lastEpoch && !excusesEpoch(world, era, lab.scope)) {
     throw new BrokenRule('S6', `${replica.identity} begins a term with epoch ${epoch} after ${world.lastEpoch}`)
@@ -170,18 +171,18 @@ function extendValidity(world: World, index: number, validUntil: number, lab: La
   return next
 }
 
-/** S1. A process that was suspended may have tasks beyond its lease; what it then asks of its clock has to stop them. */
+/** S1. A suspended process may have tasks beyond its lease. Its check of the clock must stop them. */
 function assertAlone(world: World, lab: Laboratory): void {
   const working = world.replicas.filter(
     (replica) =>
       replica.isAlive && replica.tasks !== 'none' && (!world.hasPaused || clockOf(world, replica) < replica.validUntil),
   )
   if (working.length > 1 && !excusesOverlap(world, working, lab.scope)) {
-    throw new BrokenRule('S1', `${working.map(({ identity }) => identity).join(' and ')} are at work at once`)
+    throw new BrokenRule('S1', `${working.map(({ identity }) => identity).join(' and ')} are at work at the same time`)
   }
 }
 
-/** The world with a lease that was written or deleted: every watch that is up reports it at once, a late one some time. */
+/** The world with a new state of the lease. A watch that is up reports it immediately, a late watch some time later. */
 export function store(world: World, lease: LockSnapshot, lab: Laboratory): World {
   let next: World = withBackup({ ...world, lease, version: world.version + 1n }, world.lease, lab.scope)
   for (let index = 0; index < world.replicas.length; index++) {
@@ -194,7 +195,7 @@ export function store(world: World, lease: LockSnapshot, lab: Laboratory): World
   return next
 }
 
-/** What a watch that reports nothing has to make up for; what it missed in between it sees in one piece. */
+/** The unseen states of a late watch. It skips states in between. */
 function missing(unseen: readonly LockSnapshot[], lease: LockSnapshot): readonly LockSnapshot[] {
   return unseen.length < 2 ? [...unseen, lease] : [...unseen.slice(0, 1), lease]
 }

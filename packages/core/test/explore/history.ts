@@ -1,11 +1,11 @@
 /**
- * Every world that was found: its fingerprint, the world that it was first reached from, and the number of the action that led there.
+ * Every visited world: its fingerprint, the world from which it was first reached, and the number of the action that led to it.
  *
- * 16 bytes a world, in an open hash table, so that ten million fit into the memory of a small machine. Two worlds with one
- * fingerprint of 64 bits would be taken for one: with 10^7 worlds the odds of that are 1 in 370 000.
+ * An open hash table with 16 bytes per world. Ten million worlds fit into the memory of a small machine. Two worlds with the same 64-bit
+ * fingerprint count as one. With 10^7 worlds the probability of that is 1 in 370 000.
  */
 export class History {
-  /** How many worlds there are. */
+  /** The number of worlds. */
   size = 0
   readonly #slots: Uint32Array
   readonly #high: Uint32Array
@@ -21,12 +21,12 @@ export class History {
     this.#actions = new Uint16Array(capacity)
   }
 
-  /** Whether no more fits. */
+  /** Whether the table is full. */
   get isFull(): boolean {
     return this.size === this.#high.length
   }
 
-  /** Enters a world; returns its number, or nothing where it is known. */
+  /** Adds a world. Returns its number, or undefined if it is known. */
   enter(print: { readonly high: number; readonly low: number }, parent: number, action: number): number | undefined {
     const high = print.high >>> 0
     const low = print.low >>> 0
@@ -46,7 +46,7 @@ export class History {
     }
   }
 
-  /** The numbers of the actions that lead to a world, first one first. */
+  /** The numbers of the actions that lead to a world, in order. */
   pathTo(world: number): readonly number[] {
     const path: number[] = []
     for (let at = world; at !== 0; at = this.#parents[at] ?? 0) path.push(this.#actions[at] ?? 0)

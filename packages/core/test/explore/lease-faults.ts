@@ -5,19 +5,22 @@ import { type Laboratory, store } from './handle.ts'
 import { wentBack } from './restoring.ts'
 import type { Replica, World } from './world.ts'
 
-/** What can happen to the stored lease. */
+/** The faults of the stored lease. */
 export function leaseFaults(world: World, lab: Laboratory): readonly Action[] {
   const { lease } = world
   if (lease.kind === 'absent') return []
   const faulty = { ...world, faultsLeft: world.faultsLeft - 1 }
   const version = world.version + 1n
-  const edit: Action = { name: 'the lease is edited', apply: () => store(faulty, { ...lease, version }, lab) }
+  const edit: Action = { name: 'a client edits the lease', apply: () => store(faulty, { ...lease, version }, lab) }
   const edits = lab.scope.canShorten === true ? [edit, ...shortenings(faulty, lease, lab)] : [edit]
   if (lab.scope.config.missingLease !== 'wait') return edits
-  return [...edits, { name: 'the lease is deleted', apply: () => store(faulty, { kind: 'absent', version }, lab) }]
+  return [
+    ...edits,
+    { name: 'a client deletes the lease', apply: () => store(faulty, { kind: 'absent', version }, lab) },
+  ]
 }
 
-/** Somebody states another duration, or empties the holder, and leaves the times of the record as they are. */
+/** A client changes the duration or clears the holder, and keeps the times of the record. */
 function shortenings(faulty: World, lease: PresentLease, lab: Laboratory): readonly Action[] {
   const isUnknown = faulty.replicas.some((replica) => replica.isAlive && !knows(replica, lease.record))
   if (lease.record.holderIdentity === '' || isUnknown) return []
@@ -27,13 +30,13 @@ function shortenings(faulty: World, lease: PresentLease, lab: Laboratory): reado
     apply: () => store(faulty, { ...lease, version, record: { ...lease.record, ...change } }, lab),
   })
   return [
-    changed('the duration is shortened', { leaseDurationSeconds: 1 }),
-    changed('the duration is removed', { leaseDurationSeconds: undefined }),
-    changed('the holder is emptied', { holderIdentity: '' }),
+    changed('a client shortens the duration', { leaseDurationSeconds: 1 }),
+    changed('a client removes the duration', { leaseDurationSeconds: undefined }),
+    changed('a client clears the holder', { holderIdentity: '' }),
   ]
 }
 
-/** The store goes back to an earlier state. */
+/** The store returns to an earlier state. */
 export function restorations(world: World, lab: Laboratory): readonly Action[] {
   const { lease, replicas, restores } = world
   const isKnown =

@@ -9,8 +9,8 @@ import type { Cell, Exploration } from './explore.ts'
 import { SCOPES } from './scopes.ts'
 
 /*
- * Explores every history of the elector machine, breadth first, within several scopes. Exits with 1 when a rule is broken, a cell of
- * the transition table that can be reached was not, or fewer worlds were seen than asked for.
+ * Explores every history of the elector machine, breadth first, within several scopes. Exits with 1 if a rule is broken, a reachable
+ * cell of the transition table was not reached, or fewer worlds were visited than requested.
  */
 const { values } = parseArgs({
   args: argv.slice(2),
@@ -21,14 +21,14 @@ const { values } = parseArgs({
   },
 })
 
-/** An exploration as a process sends it. */
+/** An exploration in the form in which a process sends it. */
 export type SentExploration = Omit<Exploration, 'cells'> & { readonly cells: readonly Cell[] }
 
 const wanted = Number(values.states ?? (values.long ? 10_000_000 : 1_000_000))
 const began = performance.now()
 const waiting = SCOPES.map((_, index) => index)
 const explorations: SentExploration[] = []
-/** What scopes that are exhausted leave to those that come after them. */
+/** The worlds that exhausted scopes leave to later scopes. */
 let unused = 0
 await Promise.all(Array.from({ length: Math.min(availableParallelism(), SCOPES.length) }, () => takeScopes()))
 
@@ -36,17 +36,17 @@ const states = sum((exploration) => exploration.states)
 const findings = explorations.flatMap((exploration) => exploration.findings)
 const { covered, missing, unexpected, reachable, unreachable } = coverageOf(explorations.flatMap(({ cells }) => cells))
 for (const { rule, message, history } of findings) {
-  console.error(`\n${rule} is broken: ${message}\nThe shortest history that leads there:\n${history.join('\n')}`)
+  console.error(`\n${rule} is broken: ${message}\nThe shortest history that breaks it:\n${history.join('\n')}`)
 }
 const depth = Math.max(...explorations.map((exploration) => exploration.depth))
 console.log(
   `\n${states} worlds to depth ${depth} in ${((performance.now() - began) / 1000).toFixed(1)} s; ` +
-    `${covered} of ${reachable} cells of the transition table that can be reached; ${findings.length} violations`,
+    `${covered} of ${reachable} reachable cells of the transition table; ${findings.length} violations`,
 )
-console.log('Cells that cannot be reached:')
+console.log('Unreachable cells:')
 for (const [reason, cells] of unreachable) console.log(`  ${reason}: ${cells.join(', ')}`)
 for (const cell of missing) console.error(`Not reached: ${cell}`)
-for (const cell of unexpected) console.error(`Said to be out of reach, but reached: ${cell}`)
+for (const cell of unexpected) console.error(`Listed as unreachable, but reached: ${cell}`)
 await writeFigures(values.json, { states, depth, violations: findings.length })
 const isExhausted = explorations.every((exploration) => exploration.isExhausted)
 if (findings.length > 0 || missing.length > 0 || unexpected.length > 0 || (states < wanted && !isExhausted))
@@ -64,7 +64,7 @@ async function takeScopes(): Promise<void> {
     unused += share - exploration.states
     explorations.push(exploration)
     const { name } = SCOPES[index] ?? { name: '' }
-    const extent = exploration.isExhausted ? 'all there is' : `everything to depth ${exploration.depth}`
+    const extent = exploration.isExhausted ? 'all of them' : `complete to depth ${exploration.depth}`
     console.log(`${name}: ${exploration.states} worlds, ${extent}`)
   }
 }

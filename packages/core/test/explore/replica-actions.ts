@@ -4,14 +4,15 @@ import type { Action } from './action.ts'
 import { endProcess, handle, type Laboratory, replicaAt, wakeWhatIsDue, withReplica } from './handle.ts'
 import { newProcess, type Replica, type Scope, type World } from './world.ts'
 
-/** What can happen to a replica. */
+/** The possible next events of a replica. */
 export function replicaActions(world: World, index: number, lab: Laboratory): readonly Action[] {
   const { identity, state, isAlive, isPaused, isBehind, isCutOff } = replicaAt(world, index)
   const named = (what: string, apply: () => World): Action => ({ name: `${identity} ${what}`, apply })
   if (!isAlive || state.kind === 'stopped') {
     return mayRestart(lab.scope) ? [named('starts again', () => restart(world, index))] : []
   }
-  if (isPaused) return [named('goes on', () => withReplica(world, index, { isPaused: false, isBehind: true }))]
+  if (isPaused)
+    return [named('continues after a pause', () => withReplica(world, index, { isPaused: false, isBehind: true }))]
   if (isBehind) return behindActions(world, index, lab)
   if (state.kind === 'idle' && !isCutOff) return [named('starts', () => start(world, index, lab))]
   return [
@@ -23,20 +24,20 @@ export function replicaActions(world: World, index: number, lab: Laboratory): re
   ]
 }
 
-/** A new process knows neither a duration that was shortened nor what the store has forgotten. */
+/** A new process knows neither the previous duration of a shortened lease nor what the store has lost. */
 function mayRestart({ canShorten = false, canRestore }: Scope): boolean {
   return !canShorten && canRestore !== 'known'
 }
 
-/** What comes in, and how connections recover. */
+/** Reports of the watch, and recovery of connections. */
 function networkActions(world: World, index: number, lab: Laboratory): readonly Action[] {
   const { identity, unseen, watch, isCutOff } = replicaAt(world, index)
   const actions: Action[] = []
   const add = (what: string, apply: () => World) => actions.push({ name: `${identity} ${what}`, apply })
-  if (isCutOff) add('is reached again', () => withReplica(world, index, { isCutOff: false }))
+  if (isCutOff) add('is connected to the network again', () => withReplica(world, index, { isCutOff: false }))
   if (unseen.length > 0 && !isCutOff) add('sees the lease', () => see(world, index, lab))
   if (watch === 'late' && unseen.length === 0) {
-    add('has a watch in time again', () => withReplica(world, index, { watch: 'up' }))
+    add('has a watch without delay again', () => withReplica(world, index, { watch: 'up' }))
   }
   if (watch === 'broken' && !isCutOff) add('watches again', () => watchAgain(world, index, lab))
   return actions
@@ -51,7 +52,7 @@ function newsOfDeath(world: World, index: number, lab: Laboratory): readonly Act
   return [{ name: `${identity} hears that ${holder.identity} is dead`, apply }]
 }
 
-/** What may become of the work of a term that ends. */
+/** The stages of the work of an ending term. */
 function workActions(world: World, index: number, lab: Laboratory): readonly Action[] {
   const { identity, tasks } = replicaAt(world, index)
   if (tasks !== 'ending' && tasks !== 'cleaning') return []
@@ -59,18 +60,18 @@ function workActions(world: World, index: number, lab: Laboratory): readonly Act
     name: `${identity} ${what}`,
     apply: () => handle(withReplica(world, index, { tasks: next }), index, { kind }, lab),
   })
-  const ended = becomes('has ended its tasks', 'none', 'drained')
+  const ended = becomes('has ended all work', 'none', 'drained')
   return tasks === 'ending'
-    ? [ended, becomes('has nothing but cleanups left', 'cleaning', 'cleaning')]
+    ? [ended, becomes('has only cleanups left', 'cleaning', 'cleaning')]
     : [ended, becomes('has cleanups that take too long', 'cleaning', 'cleanup-overdue')]
 }
 
-/** After a pause either the clock or what came in meanwhile is looked at first. */
+/** After a pause, the replica handles either its timers or a report of the watch first. */
 function behindActions(world: World, index: number, lab: Laboratory): readonly Action[] {
   const { identity, unseen } = replicaAt(world, index)
   const actions: Action[] = [
     {
-      name: `${identity} looks at its clock`,
+      name: `${identity} handles its timers`,
       apply: () => wakeWhatIsDue(withReplica(world, index, { isBehind: false }), index, lab),
     },
   ]
@@ -97,7 +98,7 @@ function orders(world: World, index: number, lab: Laboratory): readonly Action[]
   })
   if (state.kind === 'releasing') return actions
   actions.push({
-    name: `${identity} gives its term up`,
+    name: `${identity} abandons its term`,
     apply: () => handle(ordered, index, { kind: 'lost', reason: 'stalled' }, lab),
   })
   return actions
@@ -119,7 +120,7 @@ function replicaFaults(world: World, index: number, lab: Laboratory): readonly A
   if (watch !== 'up') return actions
   return [
     ...actions,
-    { name: `${identity} has a late watch`, apply: () => withReplica(faulty, index, { watch: 'late' }) },
+    { name: `${identity} has a delayed watch`, apply: () => withReplica(faulty, index, { watch: 'late' }) },
     {
       name: `${identity} loses its watch`,
       apply: () =>
@@ -150,7 +151,7 @@ function watchAgain(world: World, index: number, lab: Laboratory): World {
   return connect(withReplica(world, index, { watch: 'up' }), index, lab)
 }
 
-/** A new watch reports the lease as it is, and is up. */
+/** A new watch reports the current lease, and is up. */
 function connect(world: World, index: number, lab: Laboratory): World {
   const seen = handle(world, index, { kind: 'observed', snapshot: world.lease }, lab)
   if (replicaAt(seen, index).state.kind === 'stopped') return seen

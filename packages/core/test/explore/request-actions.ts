@@ -5,7 +5,7 @@ import { handle, type Laboratory, replicaAt, store } from './handle.ts'
 import { withMixNoted } from './restoring.ts'
 import { BrokenRule, type Request, type World } from './world.ts'
 
-/** What can happen to a request. */
+/** The possible next events of a request. */
 export function requestActions(world: World, request: Request, lab: Laboratory): readonly Action[] {
   const { from, write, isGhost, isDone } = request
   const { isPaused, isCutOff } = replicaAt(world, from)
@@ -15,14 +15,14 @@ export function requestActions(world: World, request: Request, lab: Laboratory):
     return isDone ? [] : [named('takes effect, its answer waits', () => performUnheard(world, request, lab))]
   if (isDone || request.sentTick < world.tick) {
     const rest = isDone || write === undefined ? without(world, request) : asGhost(world, request)
-    return [named('is given up', () => timeOut(rest, request, lab))]
+    return [named('times out', () => timeOut(rest, request, lab))]
   }
   if (isCutOff) return [named('is lost', () => timeOut(without(world, request), request, lab))]
   const answered = named('takes effect and is answered', () => performAnswered(world, request, lab))
   return world.faultsLeft === 0 ? [answered] : [answered, ...requestFaults(world, request, lab)]
 }
 
-/** What may go wrong with a request that can take effect now. */
+/** The faults of a request that can take effect now. */
 function requestFaults(world: World, request: Request, lab: Laboratory): readonly Action[] {
   const faulty = { ...world, faultsLeft: world.faultsLeft - 1 }
   const named = (what: string, apply: () => World): Action => ({ name: `${describeRequest(request)} ${what}`, apply })
@@ -34,7 +34,7 @@ function requestFaults(world: World, request: Request, lab: Laboratory): readonl
   return [
     ...faults,
     named('takes effect, its answer is lost', () => answerLost(faulty, request, lab)),
-    named('is under way for too long', () => timeOut(asGhost(faulty, request), request, lab)),
+    named('times out and stays in flight', () => timeOut(asGhost(faulty, request), request, lab)),
     named('arrives twice', () => {
       const copy = { ...request, isGhost: true }
       return performAnswered({ ...faulty, requests: [...faulty.requests, copy] }, request, lab)
@@ -52,13 +52,13 @@ function performAnswered(world: World, request: Request, lab: Laboratory): World
   return answer(done)
 }
 
-/** Takes effect while nobody can hear of it. */
+/** Takes effect while its sender cannot receive the answer. */
 function performUnheard(world: World, request: Request, lab: Laboratory): World {
   const { world: done } = perform(world, request, lab)
   return { ...done, requests: [...done.requests, { ...request, isDone: true }] }
 }
 
-/** The answer never comes: the replica gives up waiting for it. */
+/** Takes effect, but the answer never comes, and the request times out. */
 function answerLost(world: World, request: Request, lab: Laboratory): World {
   return timeOut(perform(world, request, lab).world, request, lab)
 }
@@ -117,7 +117,7 @@ function assertOwnRelease(world: World, { identity, write }: Request): void {
   if ((write?.purpose !== 'release' && write?.purpose !== 'transfer') || world.lease.kind !== 'present') return
   if (world.restores.isMixed) return
   const { holderIdentity } = world.lease.record
-  if (holderIdentity !== identity) throw new BrokenRule('S4', `${identity} gives up the lease of ${holderIdentity}`)
+  if (holderIdentity !== identity) throw new BrokenRule('S4', `${identity} releases the lease of ${holderIdentity}`)
 }
 
 function answerWith(

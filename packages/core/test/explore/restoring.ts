@@ -5,8 +5,8 @@ import type { LockSnapshot } from '../../src/lock/lock.ts'
 import { CLOCK_AT_START, type Replica, type Request, type Scope, TICK_MS, TIMING, type World } from './world.ts'
 
 /*
- * A store that goes back to an earlier state, as etcd does after a restore from a backup. It counts versions from there, so it uses
- * them again. Each stored lease carries its era in `native`: the number of restores before the write.
+ * A store that returns to an earlier state, like etcd after a restore from a backup. It counts versions from there, so it uses them
+ * again. Each stored lease carries its era in `native`: the number of restores before the write.
  *
  * What holds across a restore:
  * 1. S3, S5 and L1, without exception.
@@ -27,7 +27,7 @@ export function withBackup(world: World, before: LockSnapshot, { canRestore }: S
   return { ...world, restores: { ...restores, backups } }
 }
 
-/** The world whose store has just gone back to `backup`; no watch has seen it yet. */
+/** The world just after its store returned to `backup`. No watch has reported it yet. */
 export function wentBack(world: World, backup: LockSnapshot): World {
   const { restores, tick } = world
   const era = { backups: [], era: restores.era + 1, sinceTick: tick }
@@ -35,7 +35,7 @@ export function wentBack(world: World, backup: LockSnapshot): World {
   return { ...world, requests, restores: { ...restores, ...era }, version: (backup.version ?? 0n) - 1n }
 }
 
-/** The world after a write that the store accepts. One from before the restore mixes the eras, and so does one on a version used again. */
+/** The world after an accepted write. A write from before the restore mixes the eras, and so does a write on a version used again. */
 export function withMixNoted(world: World, { isOld, write }: Request): World {
   const { lease, restores } = world
   const base = write?.base
@@ -54,7 +54,7 @@ export function excusesEpoch({ restores }: World, era: number, { canRestore }: S
   return canRestore === 'any' && (restores.isMixed || era !== restores.lastEra)
 }
 
-/** Whether these replicas may be at work at once. */
+/** Whether these replicas may be at work at the same time. */
 export function excusesOverlap(world: World, working: readonly Replica[], { canRestore }: Scope): boolean {
   if (canRestore !== 'any') return false
   const { isMixed, era, sinceTick } = world.restores

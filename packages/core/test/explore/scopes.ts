@@ -1,6 +1,6 @@
 import { type Scope, TIMING } from './world.ts'
 
-/** A scope, and its share of the worlds that are seen. */
+/** A scope, and its share of the visited worlds. */
 export interface ExploredScope {
   readonly name: string
   readonly share: number
@@ -15,10 +15,10 @@ const config: Scope['config'] = {
   announceAfterMs: 0,
 }
 
-/** A clock that is as slow beside the others as the tolerance has room for. */
+/** The rate of a clock that is slower than the others by the full tolerance. */
 const SLOW = 0.8
 
-/** What is explored. The shares sum up to 1. */
+/** The explored scopes. The shares sum up to 1. */
 export const SCOPES: readonly ExploredScope[] = [
   scope('two replicas, the lease may be shortened, 2 faults', 0.05, { faults: 2, orders: 0, canShorten: true }),
   scope('two replicas that know the term, the store may go back, 1 fault, 1 order', 0.05, {

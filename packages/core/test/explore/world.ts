@@ -5,10 +5,10 @@ import { INITIAL_STATE } from '../../src/election/machine/transition.ts'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
 import type { LockSnapshot } from '../../src/lock/lock.ts'
 
-/** What time passes by. */
+/** The length of a tick in milliseconds. */
 export const TICK_MS = 1000
 
-/** The smallest lease that has room for everything: four ticks of lease, three of validity, two until the deadline, one of grace. */
+/** The smallest timing that keeps every relation: four ticks of lease, three of validity, two until the deadline, one of grace. */
 export const TIMING = resolveTimingOptions({
   leaseDurationMs: 4000,
   renewDeadlineMs: 2000,
@@ -19,24 +19,24 @@ export const TIMING = resolveTimingOptions({
   abortGraceMs: 1000,
 })
 
-/** What is explored. */
+/** The bounds of an exploration. */
 export interface Scope {
   readonly replicas: number
-  /** How many faults may happen in one history. */
+  /** The maximum number of faults in one history. */
   readonly faults: number
-  /** How many orders to stop or step down may be given in one history. */
+  /** The maximum number of orders to stop or step down in one history. */
   readonly orders: number
-  /** Whether replicas hear of it when the process of the holder has ended. */
+  /** Whether replicas learn that the process of the holder has ended. */
   readonly canProveDeath: boolean
   /**
-   * Whether somebody may shorten the lease under its holder. No replica starts after that, and each has seen the
-   * term: it would know no other duration.
+   * Whether a client may shorten the lease while a replica holds it. Every replica has then seen the term, and none starts later,
+   * because a new replica would not know the previous duration.
    * @default false
    */
   readonly canShorten?: boolean
   /**
-   * Whether the store may go back to an earlier state. `known`: only while every replica knows the term in force and no write is
-   * under way; none starts after that, and every rule holds. `any`: at any time; S1 and S6 then hold within what the store remembers.
+   * Whether the store may return to an earlier state. `known`: only while every replica knows the term in force and no write is in
+   * flight. No replica starts later, and every rule holds. `any`: at any time. S1 and S6 then hold only among terms of one era.
    * @default never
    */
   readonly canRestore?: 'known' | 'any'
@@ -45,7 +45,7 @@ export interface Scope {
   readonly config: Omit<ElectorConfig, 'identity'>
 }
 
-/** A request that was sent and has not taken effect. */
+/** A request in flight. */
 export interface Request {
   readonly from: number
   readonly identity: string
@@ -53,11 +53,11 @@ export interface Request {
   /** Undefined for a read. */
   readonly write: LeaseWrite | undefined
   readonly sentTick: number
-  /** The store went back after it was sent. */
+  /** Whether it was sent before a restore of the store. */
   readonly isOld: boolean
-  /** It has taken effect; the answer waits for a process that is suspended. */
+  /** Whether it has taken effect and the answer waits for a suspended process. */
   readonly isDone: boolean
-  /** Nobody waits for the answer any more; a write may still take effect at any time. */
+  /** Whether no process waits for the answer. A write may still take effect at any time. */
   readonly isGhost: boolean
 }
 
@@ -68,23 +68,23 @@ export interface Replica {
   readonly isAlive: boolean
   readonly state: ElectorState
   readonly rate: number
-  /** Whether tasks run, whether their signals have aborted, and whether only cleanups are left. */
+  /** `running`: tasks run. `ending`: their signals have aborted. `cleaning`: only cleanups are left. */
   readonly tasks: 'none' | 'running' | 'ending' | 'cleaning'
-  /** How often the store had gone back when the lease of its term was acquired. */
+  /** The number of restores before the lease of its term was acquired. */
   readonly era: number
-  /** Until when, by its own clock, the term may act. */
+  /** Until when the term may act, on the clock of the replica. */
   readonly validUntil: number
   readonly isPaused: boolean
-  /** Whether it goes on after a pause and has not yet looked at its clock. */
+  /** Whether a pause has ended and the replica has not yet handled its timers. */
   readonly isBehind: boolean
-  /** Whether nothing gets from or to it. */
+  /** Whether it can neither send nor receive. */
   readonly isCutOff: boolean
   readonly watch: 'up' | 'late' | 'broken'
-  /** What the watch has not reported yet. */
+  /** The states that the watch has not reported yet. */
   readonly unseen: readonly LockSnapshot[]
 }
 
-/** The whole of it at one moment. */
+/** The state of everything at one moment. */
 export interface World {
   readonly tick: number
   readonly replicas: readonly Replica[]
@@ -95,24 +95,24 @@ export interface World {
   readonly restores: Restores
   readonly faultsLeft: number
   readonly ordersLeft: number
-  /** Whether some process was ever suspended: it may then work beyond its lease without knowing. */
+  /** Whether any process was ever suspended. A suspended process may work beyond its lease. */
   readonly hasPaused: boolean
 }
 
-/** What became of the store. */
+/** The restores of the store. */
 interface Restores {
-  /** The states to which it may go back, oldest first. */
+  /** The states to which it may return, oldest first. */
   readonly backups: readonly LockSnapshot[]
-  /** How often it has gone back. */
+  /** The number of restores. */
   readonly era: number
   readonly sinceTick: number
   /** The era of the last term. */
   readonly lastEra: number
-  /** Whether a write from before has replaced a record that it was not based on: its version was used again. */
+  /** Whether a write from before a restore has replaced a record with the same version that it was not based on. */
   readonly isMixed: boolean
 }
 
-/** A rule was broken. */
+/** A broken rule. */
 export class BrokenRule extends Error {
   readonly rule: string
 
@@ -122,7 +122,7 @@ export class BrokenRule extends Error {
   }
 }
 
-/** Every replica about to start, and no lease. */
+/** The first world: no replica has started, and there is no lease. */
 export function initialWorld({ replicas, faults, orders, rates }: Scope): World {
   return {
     tick: 0,
@@ -138,7 +138,7 @@ export function initialWorld({ replicas, faults, orders, rates }: Scope): World 
   }
 }
 
-/** A process that has not started to stand. */
+/** A process whose elector has not started. */
 export function newProcess(index: number, life: number, rate: number): Replica {
   return {
     identity: `r${index}.${life}`,
@@ -157,13 +157,13 @@ export function newProcess(index: number, life: number, rate: number): Replica {
   }
 }
 
-/** What the clock of a replica shows. Far from zero, so that no time is mistaken for a number of something else. */
+/** The clock of a replica. It starts far from zero, so that times differ from other numbers. */
 export function clockOf(world: World, replica: Replica): number {
   return CLOCK_AT_START + world.tick * TICK_MS * replica.rate
 }
 
-/** Greater than any number in a state that is not a time. */
+/** A value above every number in a state that is not a time. */
 export const CLOCK_AT_START = 1e9
 
-/** An effect that concerns the world, or not. */
+/** Any effect of the machine. */
 export type Effect = ElectorEffect

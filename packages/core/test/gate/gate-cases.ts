@@ -3,29 +3,29 @@ import { gatedFetch } from '../../src/gate/gated-fetch.ts'
 import { WriteGateClosedError } from '../../src/gate/write-gate-closed-error.ts'
 import { Leadership } from '../../src/term/leadership.ts'
 
-/** What became of randomised requests through a gate. */
+/** The outcomes of random requests through a gate. */
 export interface GateCaseCounts {
   readonly requests: number
-  /** Writes that reached the network although the lease was not held. Must be none. */
+  /** Writes that reached the network although the lease was not held. Must be 0. */
   readonly letThrough: number
-  /** Requests that were refused although they might pass. Must be none. */
+  /** Requests that were refused although they were allowed. Must be 0. */
   readonly wronglyRefused: number
-  /** Writes under way that were not reported as unknown when the gate closed, or were when it did not. Must be none. */
+  /** Writes in flight with a wrong outcome: not `unknown` after the gate closed, or `unknown` before. Must be 0. */
   readonly wrongOutcome: number
   readonly refused: number
   readonly passed: number
   readonly abortedUnderWay: number
 }
 
-/** Makes the fence out of order, to see the counts say so. */
+/** A defect of the gate that the counts must show. */
 export type Sabotage = 'none' | 'trust-the-timer' | 'ignore-the-gate'
 
 const METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE', 'patch', 'PROPFIND'] as const
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Sends `count` requests at random moments of terms that are renewed, run out, stall and are superseded at random, in virtual
- * time. What ought to happen is computed from the history of the term alone.
+ * Sends `count` requests at random moments of terms that are renewed, expire, stall and are superseded at random, in virtual time.
+ * Computes the expected outcomes from the history of the term alone.
  */
 export async function runGateCases(
   count: number,
@@ -52,7 +52,7 @@ interface GateCaseSetup {
   readonly counts: { -readonly [K in keyof GateCaseCounts]: number }
 }
 
-/** One term with a gate, a network that answers when it is told to, and what ought to happen. */
+/** One term with a gate, a network that answers on request, and the expected outcomes. */
 class GateCase {
   readonly #setup: GateCaseSetup
   readonly #clock = new VirtualClock()
@@ -62,7 +62,7 @@ class GateCase {
   readonly #outcomes: Promise<void>[] = []
   #validUntil: number
   #isClosed = false
-  /** Requests that reached the network. */
+  /** The number of requests that reached the network. */
   #reached = 0
 
   constructor(setup: GateCaseSetup) {
@@ -100,7 +100,7 @@ class GateCase {
     return this.#isClosed || this.#clock.now() >= this.#validUntil
   }
 
-  /** May come too late. An ended term stays ended. */
+  /** Renews the term, unless it has already ended. */
   #renew(): void {
     if (this.#isOver) return
     this.#validUntil = Math.max(this.#validUntil, this.#clock.now() + this.#setup.random() * 1000)

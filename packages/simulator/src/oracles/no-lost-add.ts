@@ -44,7 +44,7 @@ interface Ledger {
   last: StoreWrite | undefined
 }
 
-/** Whether a write replaces one that its writer has not read. A term may mean to replace what it wrote itself. */
+/** Whether a write replaces an older write that its writer has not read. A term may replace its own writes. */
 function isLost(replaced: StoreWrite, { basedOn, term }: StoreWrite): boolean {
   return basedOn !== undefined && basedOn < replaced.version && replaced.term !== term
 }
