@@ -54,7 +54,7 @@ export interface ApiServerOptions {
   readonly autoProvisionNamespaces?: boolean
   /** Users who show a bearer token. Users with client certificates need not be listed. @default [] */
   readonly users?: readonly TokenUser[]
-  /** @default silentLogger */
+  /** Receives the log lines of the server. @default silentLogger */
   readonly logger?: Logger
   /** Decides about timestamps, timeouts, bookmarks and the delays of faults. @default systemClock */
   readonly clock?: Clock

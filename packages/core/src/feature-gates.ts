@@ -3,7 +3,9 @@ import { OptionsError } from './options/options-error.ts'
 
 /** A behaviour that can be switched on and off by name, as Kubernetes components have it. */
 export interface FeatureGate {
+  /** Whether the behaviour is on. */
   readonly enabled: boolean
+  /** How mature the behaviour is, in the stages of Kubernetes. Empty: stable. */
   readonly stage: 'ALPHA' | 'BETA' | ''
 }
 

@@ -20,9 +20,9 @@ export interface OpsOptions {
    * where one of them has them. @default true
    */
   readonly processMetrics?: boolean
-  /** @default that of this machine */
+  /** Times the health checks. @default that of this machine */
   readonly clock?: Clock
-  /** @default a logger that drops every line */
+  /** Receives the log lines of the server. @default a logger that drops every line */
   readonly logger?: Logger
 }
 

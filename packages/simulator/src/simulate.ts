@@ -22,6 +22,7 @@ export interface SimulationReport {
   readonly trace: readonly TraceLine[]
   /** A hash of everything that happened. Two runs with the same hash are the same run. */
   readonly traceHash: string
+  /** How much virtual time passed, in milliseconds. */
   readonly simulatedMs: number
   /** The number of timers that fired and messages that arrived. */
   readonly events: number

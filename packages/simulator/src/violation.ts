@@ -6,8 +6,10 @@ export type OracleId = (typeof ORACLE_IDS)[number]
 
 /** A broken rule. */
 export interface Violation {
+  /** The rule. */
   readonly oracle: OracleId
   /** True time in milliseconds since the run began. */
   readonly at: number
+  /** What happened, to which replica. */
   readonly message: string
 }

@@ -22,7 +22,10 @@ export interface CreateManagerOptions extends Pick<ManagerOptions, 'onWedged' | 
   readonly lock?: ManagerOptions['createLock']
   /** How to reach the API server. @default `--kubeconfig`, `KUBECONFIG`, the Pod's service account, `~/.kube/config`; read at the start */
   readonly kubeConfig?: KubeConfigLike
-  /** @default `--feature-gates=A=true,B=false`, `TENURE_FEATURE_GATES`, all at their default; settings from several places add up */
+  /**
+   * Which behaviours are on.
+   * @default `--feature-gates=A=true,B=false`, `TENURE_FEATURE_GATES`, all at their default; settings from several places add up
+   */
   readonly featureGates?: FeatureGateSettings
   /** The port for `/livez`, `/readyz`, `/healthz` and `/metrics`; `false` for no port and no metrics of Tenure. */
   readonly ops?: OpsOptions | false
@@ -30,11 +33,11 @@ export interface CreateManagerOptions extends Pick<ManagerOptions, 'onWedged' | 
   readonly events?: boolean
   /** Whether SIGTERM and SIGINT stop the manager while it runs. @default true */
   readonly signals?: boolean
-  /** @default pino, JSON on the standard output */
+  /** Receives all log lines. @default pino, JSON on the standard output */
   readonly logger?: Logger
   /** Of the default logger. @default `--log-level`, `TENURE_LOG_LEVEL`, 'info' */
   readonly logLevel?: string
-  /** @default process.env */
+  /** Where to look for variables. @default process.env */
   readonly env?: NodeJS.ProcessEnv
   /** Command line to look for flags in. Flags that are not Tenure's are left alone. @default that of the process */
   readonly argv?: readonly string[]

@@ -31,7 +31,9 @@ export type FaultEffect =
 
 /** A fault that waits for requests. */
 export interface FaultRule {
+  /** Which requests the fault applies to. @default all requests */
   readonly match?: FaultMatch
+  /** What happens to a request. */
   readonly effect: FaultEffect
   /** How many requests it meets before it goes away by itself. @default Infinity */
   readonly times?: number

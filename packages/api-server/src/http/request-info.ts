@@ -2,7 +2,9 @@ import { nameInFieldSelector } from '../objects/selectors.ts'
 
 /** What a request asks for, read from its method and URL alone. */
 export interface RequestInfo {
+  /** The path of the URL, without the query. */
   readonly path: string
+  /** The parameters of the URL. */
   readonly query: URLSearchParams
   /** A verb of the API for a resource; the lower-cased method otherwise. */
   readonly verb: string

@@ -1,15 +1,22 @@
 /** One request that the server answered, or refused to. */
 export interface LoggedRequest {
+  /** The name of the authenticated user. */
   readonly user: string
   /** `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`, or the method of a path that is no resource. */
   readonly verb: string
+  /** The API group. Empty for the core group and for a path that is no resource. */
   readonly group: string
   /** The plural; empty for a path that is no resource. */
   readonly resource: string
+  /** The subresource, such as `status`. Empty for the resource itself. */
   readonly subresource: string
+  /** The namespace. Empty for a cluster-wide request. */
   readonly namespace: string
+  /** The name of the object. Empty for a collection. */
   readonly name: string
+  /** The path of the URL, without the query. */
   readonly path: string
+  /** The `User-Agent` header. */
   readonly userAgent: string
   /** The HTTP status; zero when the client got no answer. */
   readonly status: number

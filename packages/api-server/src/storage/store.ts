@@ -21,13 +21,17 @@ export interface ObjectRef {
   readonly collection: string
   /** Empty for objects of the cluster. */
   readonly namespace: string
+  /** The name of the object. */
   readonly name: string
 }
 
 /** One committed change. */
 export interface StoreEvent {
+  /** What happened to the object. */
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
+  /** The version of the store that the change made. */
   readonly version: number
+  /** Where the object is kept. */
   readonly ref: ObjectRef
   /** The object after the change; for a deletion its last state, at the version of the deletion. */
   readonly object: KubeObject
@@ -49,6 +53,7 @@ export interface StoreOptions {
 /** A write was refused because the stored object is not what the caller took it for. */
 export class StoreConflictError extends TenureError {
   override readonly code = 'STORE_CONFLICT'
+  /** What the store holds instead: an object that should not exist, none, or another version. */
   readonly conflict: 'exists' | 'absent' | 'changed'
 
   constructor(conflict: 'exists' | 'absent' | 'changed', ref: ObjectRef) {

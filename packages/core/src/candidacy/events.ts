@@ -3,7 +3,14 @@ import type { EndReason } from '../election/leadership-ended-error.ts'
 import type { TermOutcome } from '../election/machine/effect.ts'
 import type { LiveTask } from '../term/task-scope.ts'
 
-/** What a candidacy is doing, with the data that belong to it. `JSON.stringify()` takes it: epochs become decimal strings. */
+/**
+ * What a candidacy is doing, with the data that belong to it. `JSON.stringify()` takes it: epochs become decimal strings.
+ *
+ * - `observedLeader`: the identity in the lease. Empty when the lease has no holder, undefined before it was read.
+ * - `epoch`: the fencing token of the term. Undefined when a lease is released before its term began.
+ * - `reason`: why the term ends.
+ * - `tasks`: the tasks that did not end in time.
+ */
 export type CandidacyState =
   | { readonly kind: 'idle' }
   | { readonly kind: 'following'; readonly observedLeader: string | undefined }
@@ -20,6 +27,12 @@ export type DrainOutcome = 'clean' | 'aborted' | 'wedged'
 /**
  * Something that happened to a candidacy. `lease` names the lease in every event. `JSON.stringify()` takes every event: epochs
  * become decimal strings, errors their name, message, code and cause.
+ *
+ * - `epoch`: the fencing token of the term. `reason`: why the term ends. `tasks`: the tasks that did not end in time.
+ * - `handoverMs`: from when this replica saw that the lease was free to the beginning of the term, in milliseconds.
+ * - `elapsedMs`: how long the renewal took, in milliseconds. `remainingMs`: how long the term may last without another renewal.
+ * - `purpose`: what the failed request was for, such as `acquire`, `renew` or `read`.
+ * - `controller`: the name of the controller. `outcome`: how its warm-up went.
  */
 export type CandidacyEvent = { readonly lease: string } & (
   | { readonly kind: 'state'; readonly from: CandidacyState; readonly to: CandidacyState }
@@ -51,14 +64,19 @@ export type CandidacyEvent = { readonly lease: string } & (
 /** A term is over: nothing of it is left. */
 export interface TermOverEvent {
   readonly kind: 'term-over'
+  /** The fencing token of the term. */
   readonly epoch: bigint
+  /** Why the term ended. */
   readonly reason: EndReason
   /** What became of the lease. */
   readonly outcome: TermOutcome
   /** Whom the lease was transferred to; undefined unless `outcome` is `transferred`. */
   readonly successor: string | undefined
+  /** How the drain went. */
   readonly drain: DrainOutcome
+  /** From the beginning of the term to its end, in milliseconds, drain included. */
   readonly durationMs: number
+  /** How long the drain took, in milliseconds. */
   readonly drainMs: number
   /** What failed while the term ended. */
   readonly errors: readonly unknown[]

@@ -9,7 +9,10 @@ import { OptionsError } from '../options/options-error.ts'
 import type { StepDownOptions } from '../term/term.ts'
 import type { DrainOutcome, TermOverEvent } from './events.ts'
 
-/** What a step-down came to. `JSON.stringify()` takes it: the epoch becomes a decimal string. */
+/**
+ * What a step-down came to. `JSON.stringify()` takes it: the epoch becomes a decimal string. `drain` says how the drain of the term
+ * went, and `drainMs` how long it took, in milliseconds.
+ */
 export type StepDownResult =
   | { readonly kind: 'not-leading' }
   | {

@@ -6,7 +6,7 @@ import { OptionsError } from '../options/options-error.ts'
 export interface RestartOptions {
   /** How many restarts are allowed within `withinMs`. @default 5 */
   readonly maxRestarts?: number
-  /** @default 60000 */
+  /** The period in which restarts count, in milliseconds. @default 60000 */
   readonly withinMs?: number
   /** Pause before the first restart; doubles with each that follows within `withinMs`, up to 30 s. @default 200 */
   readonly backoffMs?: number

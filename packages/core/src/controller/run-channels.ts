@@ -4,7 +4,9 @@ import type { Controller } from './controller.ts'
 
 /** The message of `tenure:run-began` and `tenure:run-over`: the same object both times, so that it can be the key of a WeakMap. */
 export interface RunMessage {
+  /** The term, as this controller sees it. */
   readonly term: Term
+  /** The controller that runs. */
   readonly controller: Controller
 }
 

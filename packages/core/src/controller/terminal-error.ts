@@ -19,6 +19,7 @@ export class ControllerReturnedError extends TenureError {
 /** A controller failed more often than its restart limits allow. */
 export class ControllerFailedError extends TenureError {
   override readonly code = 'CONTROLLER_FAILED'
+  /** The name of the controller. */
   readonly controller: string
 
   /** `more` says what else there is to know. */

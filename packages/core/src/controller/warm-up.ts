@@ -29,7 +29,7 @@ export class WarmUpOverError extends TermEndedError {
   }
 }
 
-/** How a warm-up went. */
+/** How a warm-up went. `error`: why it failed. */
 export type WarmUpOutcome =
   { readonly kind: 'ready' } | { readonly kind: 'cancelled' } | { readonly kind: 'failed'; readonly error: unknown }
 

@@ -18,6 +18,7 @@ export type EndReason = VoluntaryEndReason | InvoluntaryEndReason
 /** The reason of every abort signal of a term, and what refused work of an ended term rejects with. */
 export class LeadershipEndedError extends TermEndedError {
   override readonly code = 'LEADERSHIP_ENDED'
+  /** Why the term ended. */
   readonly reason: EndReason
   /** The epoch of the term that ended; undefined for always-on controllers. */
   readonly epoch: bigint | undefined

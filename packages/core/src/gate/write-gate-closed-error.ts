@@ -2,7 +2,9 @@ import { TermEndedError } from '../term-ended-error.ts'
 
 /** What the write gate did to which request. */
 export interface RefusedWrite {
+  /** The HTTP method of the write. */
   readonly method: string
+  /** The URL of the write, as the caller gave it. */
   readonly url: string
   /** Whether the request can have reached the server before the gate closed. */
   readonly outcome: 'not-sent' | 'unknown'
@@ -13,6 +15,7 @@ export class WriteGateClosedError extends TermEndedError {
   override readonly code = 'WRITE_GATE_CLOSED'
   /** The epoch of the term that the write belongs to. */
   readonly epoch: bigint
+  /** The HTTP method of the write. */
   readonly method: string
   /** Without user, password and query, which may hold credentials. */
   readonly url: string

@@ -4,6 +4,7 @@ import { WriteGateClosedError, type RefusedWrite } from './write-gate-closed-err
 
 /** What the write gate asks of a term. A `Term` fits. */
 export interface GatedTerm {
+  /** The fencing token of the term. */
   readonly epoch: bigint
   /** Whether this replica may act at this very moment, by the clock. */
   isHeld(): boolean
@@ -19,7 +20,9 @@ export const GATE_REFUSAL_CHANNEL = 'tenure:gate-refusal'
 
 /** A write that the gate of a term refused or aborted. */
 export interface GateRefusal {
+  /** The term of the write. */
   readonly term: GatedTerm
+  /** The error that the write rejects with. */
   readonly refusal: WriteGateClosedError
 }
 
@@ -46,6 +49,7 @@ export class WriteGate {
     this.#onRefusal = onRefusal
   }
 
+  /** Aborts when the gate closes. */
   get signal(): AbortSignal {
     return this.#term.gateSignal
   }

@@ -2,7 +2,9 @@ import type { HealthCheckResult } from './health-registry.ts'
 
 /** Checks that can be named and run: a registry, or another probe. */
 export interface HealthSource {
+  /** The names of the checks. */
   readonly names: readonly string[]
+  /** Runs all checks except the excluded ones. A check that fails does not reject the promise. */
   run(exclude?: ReadonlySet<string>): Promise<readonly HealthCheckResult[]>
 }
 

@@ -6,6 +6,7 @@ export type HealthCheck = () => void | Promise<void>
 
 /** The outcome of one check. */
 export interface HealthCheckResult {
+  /** The name of the check, with the prefix of its registry. */
   readonly name: string
   /** Why the check failed; absent when it passed. */
   readonly failure?: Error

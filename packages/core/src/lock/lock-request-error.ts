@@ -31,6 +31,7 @@ export const LOCK_FAILURES = [
 /** A request of a lock failed. {@link failure} says what that means; the message says what, where and why. */
 export class LockRequestError extends TenureError {
   override readonly code = 'LOCK_REQUEST_FAILED'
+  /** What the failure means for the caller: whether to retry, and whether a write can have happened. */
   readonly failure: LockFailure
   /** How long the store asks the client to wait before the next try, in milliseconds, where it says so. */
   readonly retryAfterMs: number | undefined

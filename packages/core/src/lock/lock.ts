@@ -56,6 +56,7 @@ export interface PresentLease {
    * write, as versions do. @default version
    */
   readonly epoch?: bigint
+  /** The content of the lease. */
   readonly record: LeaseRecord
   /** The lease is being deleted but still exists (Kubernetes: `metadata.deletionTimestamp` is set). */
   readonly deleting: boolean
@@ -100,7 +101,9 @@ export interface LockObserver {
 
 /** One term of one holder, and the process that it said it runs in. */
 export interface LeaseHolder {
+  /** The identity in the lease. */
   readonly identity: string
+  /** When the holder acquired the lease, as the lease states it (RFC 3339). */
   readonly acquireTime: string
   /** The {@link Lock.processRef} of the holder. Untrusted: anybody who may write the lease can have put it there. */
   readonly processRef: string

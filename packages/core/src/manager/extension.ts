@@ -12,11 +12,15 @@ export type ExtensionGroup = (typeof EXTENSION_GROUPS)[number]
 
 /** What an {@link Extension} sees of its manager. A `Manager` is one. */
 export interface ExtensionHost {
+  /** The identity of this replica, as in its leases. */
   readonly identity: string
+  /** The feature gates, with their settings. */
   readonly featureGates: FeatureGates
   /** All candidacies; the manager's own lease comes first. */
   readonly candidacies: readonly Candidacy[]
+  /** What `/livez` serves. It fails only if a restart of the process can help. */
   readonly livez: HealthProbe
+  /** What `/readyz` serves. It does not depend on leadership. */
   readonly readyz: HealthProbe
   /** Stops the manager, extensions included. An extension must not await it. */
   stop(): Promise<void>

@@ -26,7 +26,7 @@ export interface ManagerOptions {
   readonly lease: LeaseOptions
   /** Makes the lock of a lease. Called once for each lease, after the extensions have started. */
   readonly createLock: (lease: LeaseOptions) => Lock
-  /** @default every gate at its default */
+  /** Which behaviours are on. @default every gate at its default */
   readonly featureGates?: FeatureGateSettings
   /** What to do when a drain misses its deadline. @default 'exit' */
   readonly onWedged?: WedgedPolicy
@@ -44,11 +44,11 @@ export interface ManagerOptions {
    * rejects, and you must end the process
    */
   readonly terminate?: (error: LeadershipLostError | WedgedError) => void
-  /** @default a logger that drops every line */
+  /** Receives the log lines of the manager and its terms. @default a logger that drops every line */
   readonly logger?: Logger
-  /** @default the clock of this machine */
+  /** Times leases, tasks and restarts. @default the clock of this machine */
   readonly clock?: Clock
-  /** @default `Math.random` */
+  /** Spreads retries and restarts. @default `Math.random` */
   readonly random?: Random
 }
 

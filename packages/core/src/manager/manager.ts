@@ -166,6 +166,7 @@ export class Manager implements ExtensionHost, AsyncDisposable {
     return this.#own.stepDown(options)
   }
 
+  /** Stops the manager, as `stop()` does. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
   }

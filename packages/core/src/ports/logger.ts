@@ -3,9 +3,13 @@ export type LogMethod = (fields: Readonly<Record<string, unknown>>, message: str
 
 /** What Tenure asks of a logger. A pino logger fits as it is. */
 export interface Logger {
+  /** Logs a detail of normal operation. */
   readonly debug: LogMethod
+  /** Logs a change of state. */
   readonly info: LogMethod
+  /** Logs a problem that Tenure handles. */
   readonly warn: LogMethod
+  /** Logs a problem that needs attention. */
   readonly error: LogMethod
   /** A logger that adds `bindings` to every line. */
   child(bindings: Readonly<Record<string, unknown>>): Logger

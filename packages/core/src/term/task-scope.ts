@@ -8,6 +8,7 @@ import { LinkedList, type LinkedListNode } from './linked-list.ts'
 
 /** A task that has not settled. */
 export interface LiveTask {
+  /** The name that `spawn()` was given. */
   readonly name: string
   /** The controller that started it. */
   readonly controller: string
@@ -21,6 +22,7 @@ export interface LiveTask {
 
 /** Where a task notes what it waits on. */
 export interface TaskNote {
+  /** What the task waits on. Undefined while it runs, and when that is unknown. */
   waitsOn: string | undefined
 }
 
@@ -35,7 +37,9 @@ export class ScopeClosedError extends TermEndedError {
 
 /** What a {@link TaskScope} is made of. */
 export interface TaskScopeOptions {
+  /** The controller that owns the tasks. */
   readonly controller: string
+  /** Measures the age of tasks and the budget of cleanups. */
   readonly clock: Clock
   /** Called when a task rejects, once for each. */
   readonly onFailure: (error: unknown, task: string) => void

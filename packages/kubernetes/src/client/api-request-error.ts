@@ -2,9 +2,13 @@ import { LockRequestError, type LockFailure } from '@tenure/core'
 
 /** The details of an {@link ApiRequestError}. */
 export interface ApiRequestErrorOptions extends ErrorOptions {
+  /** How long the server asks the client to wait before the next request, in milliseconds. */
   readonly retryAfterMs?: number
+  /** The HTTP status, if the server answered. */
   readonly statusCode?: number
+  /** The `reason` of the `Status` in the answer. */
   readonly reason?: string
+  /** Whether a kept-alive connection was closed before a byte of the answer arrived. */
   readonly staleConnection?: boolean
 }
 

@@ -17,8 +17,9 @@ const MAX_REQUESTS = 24
 
 /** Options of an {@link ApiTransport}. */
 export interface ApiTransportOptions {
+  /** How to reach the API server: a kubeconfig, or what gets one when the first request is made. */
   readonly kubeConfig: KubeConfigSource
-  /** @default 'tenure/<version> leader-election' */
+  /** The `User-Agent` header of every request. @default 'tenure/<version> leader-election' */
   readonly userAgent?: string
   /** Measures the age of the credentials. @default the clock of this machine */
   readonly clock?: Clock

@@ -13,6 +13,7 @@ const MAX_QUEUE = 16
 
 /** Options of {@link LeaseEvents}. */
 export interface LeaseEventsOptions {
+  /** How to reach the API server: a kubeconfig, or what gets one when the first request is made. */
   readonly kubeConfig: KubeConfigSource
   /** Name of the Lease that the events are about. */
   readonly name: string
@@ -22,14 +23,17 @@ export interface LeaseEventsOptions {
   readonly identity: string
   /** What reports: `source.component`. @default 'tenure' */
   readonly component?: string
-  /** @default 'tenure/<version> leader-election' */
+  /** The `User-Agent` header of every request. @default 'tenure/<version> leader-election' */
   readonly userAgent?: string
   /** Connections that several of these share. Not closed with them. @default connections of its own */
   readonly transport?: ApiTransport
   /** Bound on each request, and on everything that is left to do when closing, in milliseconds. @default 5000 */
   readonly timeoutMs?: number
+  /** Stamps the Events. @default the clock of this machine */
   readonly clock?: Clock
+  /** Makes the names of the Events unique. @default the random source of this process */
   readonly random?: Random
+  /** Hears of Events that could not be written. @default a logger that drops every line */
   readonly logger?: Logger
 }
 

@@ -25,7 +25,7 @@ export interface FenceOptions {
   readonly resources: readonly GuardedResources[]
   /** Where it is guarded; objects outside of any namespace are guarded always. @default the namespace of the Lease */
   readonly namespaces?: readonly string[] | 'all'
-  /** @default 'Deny' */
+  /** What the API server does about a write that the policy refuses. @default 'Deny' */
   readonly mode?: FenceMode
 }
 

@@ -8,7 +8,9 @@ import type { FenceOptions } from './fence-options.ts'
 
 /** A fence on the server: the rule, and where it holds. All of it is needed; apply the policy first. */
 export interface FencePolicy {
+  /** The rule. */
   readonly policy: V1ValidatingAdmissionPolicy
+  /** Where the rule holds. */
   readonly binding: V1ValidatingAdmissionPolicyBinding
   /** Of the term check: bounds epochs by the version of the Lease. */
   readonly epochBinding?: V1ValidatingAdmissionPolicyBinding

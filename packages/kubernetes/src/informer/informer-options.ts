@@ -7,6 +7,7 @@ export type InformerOwner = Pick<Term, 'spawn' | 'signal' | 'controller'> & Part
 
 /** An object as the API server sends it. */
 export interface ApiObject {
+  /** The metadata that the informer reads. */
   readonly metadata?: {
     readonly name?: string | undefined
     readonly namespace?: string | undefined
@@ -27,17 +28,17 @@ export interface InformerOptions<T extends ApiObject> {
   readonly kubeConfig: KubeConfigSource
   /** The path of the collection, such as `/api/v1/namespaces/ops/configmaps` or `/apis/apps/v1/deployments`. */
   readonly path: string
-  /** @default all objects */
+  /** Which objects to watch, by their labels: `app=web,tier!=test`. @default all objects */
   readonly labelSelector?: string
-  /** @default all objects */
+  /** Which objects to watch, by their fields: `metadata.name=settings`. @default all objects */
   readonly fieldSelector?: string
   /** Called with every change. Its promise is a tracked task: if it rejects, the controller fails. @default disabled */
   readonly onChange?: (change: ObjectChange<T>) => unknown
   /** Called with the error of each failed list or watch. The informer retries with backoff. @default disabled */
   readonly onProblem?: (problem: Error) => void
-  /** @default the clock of this machine */
+  /** Times the reconnects of the watch. @default the clock of this machine */
   readonly clock?: Clock
-  /** @default the random source of this process */
+  /** Spreads the reconnects of the watch. @default the random source of this process */
   readonly random?: Random
 }
 

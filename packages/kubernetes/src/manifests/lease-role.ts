@@ -22,7 +22,9 @@ export interface LeaseRoleOptions {
 
 /** What allows a replica to stand for election, and nothing else. */
 export interface LeaseRole {
+  /** The permissions. */
   readonly role: V1Role
+  /** Who has the permissions. */
   readonly roleBinding: V1RoleBinding
 }
 

@@ -4,7 +4,9 @@ import type { CollectedMetric } from './served-registry.ts'
 
 /** A registry of prom-client, of any copy and of version 14 or 15, whose metrics Tenure serves beside its own. */
 export interface MetricsSource {
+  /** Returns every metric with its current values. */
   getMetricsAsJSON(): Promise<readonly object[]>
+  /** Returns every metric without its values. */
   getMetricsAsArray(): readonly { readonly name: string }[]
 }
 

@@ -18,7 +18,9 @@ export interface OpsServerOptions {
 
 /** A page of metrics. */
 export interface MetricsPage {
+  /** The `Content-Type` header of the page. */
   readonly contentType: string
+  /** The page in the text format of Prometheus. */
   readonly body: string
 }
 

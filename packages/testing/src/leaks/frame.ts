@@ -7,7 +7,9 @@ export interface Frame {
   readonly name: string
   /** A path, a `file:` URL, or a module of Node such as `node:net`. */
   readonly file: string
+  /** The line, from 1. */
   readonly line: number
+  /** The column, from 1. */
   readonly column: number
 }
 

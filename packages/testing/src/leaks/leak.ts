@@ -5,6 +5,7 @@ export type SiteKind = 'creation' | 'value' | 'watch'
 
 /** Things of one kind that still exist and that one controller created in one place. */
 export interface Leak {
+  /** What leaked. */
   readonly kind: LeakKind
   /** The readable name of the kind. */
   readonly title: string

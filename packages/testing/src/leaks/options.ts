@@ -16,6 +16,7 @@ interface LeakIgnoreList {
 
 /** Options of {@link watchForLeaks}. */
 export interface LeakWatchOptions {
+  /** Leaks to ignore. @default none */
   readonly ignore?: LeakIgnoreList
   /**
    * Time limit for cleanup that is still under way, in milliseconds. The check ends as soon as nothing is left.

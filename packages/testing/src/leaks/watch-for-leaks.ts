@@ -25,6 +25,7 @@ export interface LeakWatch {
   expectCollected(object: object, name: string): void
   /** Ends the watch without a check. When the last watch ends, every patch is removed. */
   end(): void
+  /** Ends the watch without a check, as `end()` does. */
   [Symbol.dispose](): void
 }
 

@@ -36,6 +36,7 @@ export interface LockOutage<Fixture extends LockFixture> {
 
 /** How the suite reaches the locks under test. */
 export interface LockConformanceOptions<Fixture extends LockFixture = LockFixture> {
+  /** Makes a fixture with an empty store. The suite calls it for every case. */
   readonly createFixture: () => Fixture | Promise<Fixture>
   /** Omit this if only locks can write to a lease. The suite then skips the case. */
   readonly foreignData?: ForeignData<Fixture>

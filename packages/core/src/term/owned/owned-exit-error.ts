@@ -5,6 +5,7 @@ export class OwnedExitError extends TenureError {
   override readonly code = 'OWNED_EXIT'
   /** Null when a signal ended it. */
   readonly exitCode: number | null
+  /** The signal that ended it. Null when it exited by itself. */
   readonly signal: NodeJS.Signals | null
 
   constructor(name: string, exitCode: number | null, signal: NodeJS.Signals | null = null) {

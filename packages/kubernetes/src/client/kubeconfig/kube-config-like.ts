@@ -7,11 +7,17 @@ import { textOf } from '@tenure/core/internal'
  * the class, by which TypeScript tells copies apart, are not part of it.
  */
 export interface KubeConfigLike {
+  /** Returns the cluster of the current context. Null if there is none. */
   getCurrentCluster(): { readonly server: string } | null
+  /** Returns the name of the current context. */
   getCurrentContext(): string
+  /** Returns the context of this name. Null if there is none. */
   getContextObject(name: string): { readonly namespace?: string } | null
+  /** Returns a client for one API group. */
   makeApiClient<T extends object>(apiClientType: new (configuration: never) => T): T
+  /** Adds certificates, keys and headers to options of `https.request()`. */
   applyToHTTPSOptions(options: object): Promise<void>
+  /** Adds credentials to a request of a generated client. */
   applySecurityAuthentication(request: never): Promise<void>
 }
 

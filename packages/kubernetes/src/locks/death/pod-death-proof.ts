@@ -26,7 +26,7 @@ export interface PodDeathProofOptions {
   readonly startedAt?: number
   /** The ID of the container of this process, without the scheme of the runtime. @default what the kernel tells */
   readonly kernelId?: string | undefined
-  /** @default a logger that drops every line */
+  /** Hears of Pods that cannot be watched. @default a logger that drops every line */
   readonly logger?: Logger
 }
 

@@ -11,7 +11,7 @@ import type { WatchSubscriptionOptions } from '../../reflector/watch-subscriptio
 export interface LeaseClientOptions {
   /** How to reach the API server: a kubeconfig, or what gets one when the first request is made. */
   readonly kubeConfig: KubeConfigSource
-  /** @default 'tenure/<version> leader-election' */
+  /** The `User-Agent` header of every request. @default 'tenure/<version> leader-election' */
   readonly userAgent?: string
   /** Times the reconnects of watches. @default the clock of this machine */
   readonly clock?: Clock
