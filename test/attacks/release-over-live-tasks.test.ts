@@ -117,7 +117,7 @@ describe.concurrent('a task that awaits the end of its own term', () => {
     await using program = new Program('waits for its own end', 'self-wait')
     const line = await program.logged('self-wait')
     expect(line['msg']).toMatch(
-      /^A task of controller `janitor` waits for `stepDown\(\)`, which waits for that task to end/,
+      /^A task of controller `janitor` awaits `stepDown\(\)`, which waits for that task to end/,
     )
     const rejected = (await program.reported('rejected')) as Extract<Report, { kind: 'rejected' }>
     expect(rejected.reason).toBe(line['msg'])

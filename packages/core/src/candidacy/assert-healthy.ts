@@ -3,7 +3,7 @@ import type { ElectorState } from '../election/machine/state.ts'
 import type { TermControllers } from './term-controllers.ts'
 import { describeTasks } from '../term/describe-tasks.ts'
 
-/** @throws an error that says what a restart of the process would mend. */
+/** @throws an error for a problem that a restart of the process would fix. */
 export function assertHealthy(elector: Elector | undefined, controllers: TermControllers | undefined): void {
   if (controllers?.wedged !== undefined) throw controllers.wedged
   elector?.assertAlive()
@@ -16,7 +16,7 @@ function assertTasksInTime(controllers: TermControllers, state: ElectorState | u
   if (!controllers.leadership.isHeld()) {
     throw new Error(`the lease has expired while these tasks still run: ${describeTasks(tasks)}`)
   }
-  // Tasks that were given time to finish had to be aborted, and have not reacted yet.
+  // The tasks did not finish in time, were aborted, and have not reacted yet.
   if (state?.kind === 'draining' && state.drain.kind === 'aborted') {
     throw new Error(`the drain has not ended in time, still running: ${describeTasks(tasks)}`)
   }

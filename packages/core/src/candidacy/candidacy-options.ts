@@ -11,14 +11,14 @@ import type { CandidacyEvent } from './events.ts'
 import type { LeaseOptions } from './lease-options.ts'
 import type { LeadershipLostError, WedgedError } from './wedged-error.ts'
 
-/** What a `Candidacy` is made of. */
+/** Options of a `Candidacy`. */
 export interface CandidacyOptions {
-  /** The lease to stand for. Its name is used in logs, metrics and health checks. */
+  /** The lease to compete for. Its name is used in logs, metrics and health checks. */
   readonly lease: LeaseOptions
   /** Called once, at the start. */
   readonly createLock: () => Lock
   readonly config: ElectorConfig
-  /** How long warm-ups may take to end. */
+  /** How long warm-ups may take to stop. */
   readonly warmUpStopTimeoutMs: number
   readonly gates: FeatureGates
   readonly clock: Clock
@@ -26,12 +26,12 @@ export interface CandidacyOptions {
   readonly logger: Logger
   readonly restart: ResolvedRestartOptions
   readonly extensions: readonly TermExtension[]
-  /** Called when a term begins; what it returns ends the process when the term is not confirmed in time. */
+  /** Called when a term begins. The returned guard kills the process if the term is not confirmed in time. */
   readonly guard?: () => DeadlineGuard | undefined
-  /** Called with everything that happens. */
+  /** Called with every event. */
   readonly onEvent: (event: CandidacyEvent) => void
-  /** The candidacy cannot go on: the manager has to stop. */
+  /** Called when the candidacy cannot continue. The manager must stop. */
   readonly onFailure: (error: Error) => void
-  /** The process has to end now, before anybody else may lead. */
+  /** Called when the process must exit now, before another replica may lead. */
   readonly onFatal: (error: LeadershipLostError | WedgedError) => void
 }

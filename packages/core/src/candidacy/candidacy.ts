@@ -31,17 +31,17 @@ import { WarmUps } from './warm-ups.ts'
 import { WedgedError } from './wedged-error.ts'
 
 /**
- * Stands for one lease: follows, leads a term, drains it, follows again.
+ * Competes for one lease: follows, leads a term, drains it, follows again.
  *
- * Owns the elector and the present term. Decides nothing about either: it carries out what the machine of the elector decided, and
- * tells it what becomes of the term.
+ * Owns the elector and the present term. It decides nothing: it carries out the effects of the elector's machine and reports the progress
+ * of the term to it.
  * 1. At most one term at a time: the elector learns that a term is drained only when nothing of it is left.
  * 2. A follower holds no controller.
  */
 export class Candidacy {
   /** The name of the lease. */
   readonly lease: string
-  /** The options that the lease was given with. */
+  /** The options of the lease. */
   readonly leaseOptions: LeaseOptions
   /** The health checks of the present term, and those of the election itself. */
   readonly health: HealthProbe = new HealthProbe()
@@ -69,58 +69,58 @@ export class Candidacy {
     this.health.add(election)
   }
 
-  /** What the candidacy is doing. */
+  /** The state of the candidacy. */
   get state(): CandidacyState {
     return this.#state
   }
 
-  /** The tasks of the present term that have not settled; none for a follower. */
+  /** The tasks of the present term that have not settled; empty on a follower. */
   liveTasks(): readonly LiveTask[] {
     return this.#term?.controllers?.liveTasks() ?? []
   }
 
-  /** The tasks that keep a wedged drain from its end; none otherwise. */
+  /** The tasks that block a wedged drain; empty otherwise. */
   stuckTasks(): readonly LiveTask[] {
     return this.#term?.controllers?.wedged === undefined ? [] : this.liveTasks()
   }
 
-  /** Milliseconds for which the present term may still act if it is not renewed; 0 for a follower. */
+  /** Milliseconds for which the present term may act without a further renewal; 0 on a follower. */
   remainingMs(): number {
     return this.#term?.controllers?.leadership.remainingMs() ?? 0
   }
 
-  /** The error of the last request to the lock, until one succeeds. */
+  /** The error of the last request to the lock; undefined after a success. */
   get lastProblem(): Error | undefined {
     return this.#problems.last
   }
 
   /**
-   * Why the last attempt to acquire the lease was refused, where another attempt meets the same refusal: no permission, no
-   * namespace, an invalid object. Undefined again once this replica holds the lease.
+   * Why the last attempt to acquire the lease was refused, if another attempt would be refused too: no permission, no namespace, an
+   * invalid object. Undefined once this replica holds the lease.
    */
   get refusal(): Error | undefined {
     return this.#problems.refusal
   }
 
-  /** Whether the lease was seen at least once, even if only to be absent. */
+  /** Whether the lease was read or watched at least once, even if it did not exist. */
   get hasObservedLease(): boolean {
     const { state } = this.#elector ?? {}
     if (state === undefined || state.kind === 'idle') return false
     return state.kind !== 'following' || state.observation.kind !== 'unknown'
   }
 
-  /** Why this replica is not leading now, or that it is, in one sentence for people. The wording may change at any time. */
+  /** Explains in one or two sentences why this replica leads or does not lead. The wording may change at any time. */
   explain(): string {
     const { death, state = INITIAL_STATE } = this.#elector ?? {}
-    if (death !== undefined) return `It does not stand for election any more: ${death.message}.`
+    if (death !== undefined) return `It no longer competes for the lease: ${death.message}.`
     const { config, clock } = this.#options
     const lastProblem = this.lastProblem ?? this.refusal
     return explain(state, { config, now: clock.now(), tasks: this.liveTasks(), lastProblem })
   }
 
   /**
-   * Adds a controller; `factory` builds a new one for every run.
-   * @throws AlreadyStartedError after the start. @throws OptionsError for a factory that is not a function, or bad options.
+   * Adds a controller. `factory` builds a new instance for every run.
+   * @throws AlreadyStartedError after `start()`. @throws OptionsError for a factory that is not a function, or a wrong option.
    */
   register(factory: ControllerFactory, options: RegisterOptions = {}): this {
     if (this.#lock !== undefined) throw new AlreadyStartedError('Expected `register()` to be called before `start()`')
@@ -128,7 +128,7 @@ export class Candidacy {
     return this
   }
 
-  /** Stands for election. */
+  /** Starts to compete for the lease. */
   start(): void {
     if (this.#registrations.length === 0) this.#notices.noControllers()
     this.#lock = this.#options.createLock()
@@ -145,7 +145,7 @@ export class Candidacy {
     this.#elector.start()
   }
 
-  /** Drains, releases and stands no more. Resolves when nothing is left. */
+  /** Drains the term, releases the lease and stops. Resolves when nothing is left. */
   async stop(): Promise<void> {
     if (this.#elector === undefined) return
     this.#elector.stop()
@@ -155,9 +155,8 @@ export class Candidacy {
   }
 
   /**
-   * Ends the present term voluntarily, and follows again. Resolves with what became of it, once nothing of it is left. A term that
-   * is already ending continues as requested before.
-   * @throws OptionsError when `to` is empty or this replica itself, or an option is wrong.
+   * Ends the present term voluntarily and follows again. Resolves when nothing of the term is left, with how it ended. A second call does
+   * not change a term that is already ending. @throws OptionsError when `to` is empty or names this replica, or an option is wrong.
    */
   stepDown(options: StepDownOptions = {}): Promise<StepDownResult> {
     const controllers = this.#term?.controllers
@@ -165,12 +164,12 @@ export class Candidacy {
     return this.outsideWait('stepDown()', ended, (scope) => controllers?.hardSignalOf(scope))
   }
 
-  /** The hard signal of the run or warm-up that the scope belongs to; undefined where it is none of this candidacy. */
+  /** The hard signal of the run or warm-up that owns the scope; undefined if it is not of this candidacy. */
   hardSignalOf(scope: TaskScope): AbortSignal | undefined {
     return this.#term?.controllers?.hardSignalOf(scope) ?? this.#warmUps?.hardSignalOf(scope)
   }
 
-  /** A promise that waits for tasks, and says so to a task among them that waits for it. */
+  /** Wraps a promise that waits for tasks: a task among them that awaits it gets a `SelfWaitError`. */
   outsideWait<T>(call: string, promise: Promise<T>, hardSignalOf: OutsideWaitOptions['hardSignalOf']): Promise<T> {
     const { clock, config, logger } = this.#options
     const { abortGraceMs } = config.timing
@@ -191,7 +190,7 @@ export class Candidacy {
     handle(effect)
   }
 
-  /** What each decision of the machine means here. */
+  /** How this class carries out each effect of the machine. */
   readonly #effects: { readonly [K in TermEffect['kind']]: (effect: Extract<TermEffect, { kind: K }>) => void } = {
     'begin-term': (effect) => this.#term?.begin(effect),
     'extend-validity': ({ validUntil }) => this.#term?.setValidity(validUntil, 'extend'),
@@ -286,7 +285,7 @@ export class Candidacy {
   }
 }
 
-/** The first of them ends the process. */
+/** Only the first call ends the process. */
 function once<T>(call: (value: T) => void): (value: T) => void {
   let isCalled = false
   return (value) => {

@@ -2,7 +2,7 @@ import type { ElectorState, StateOf } from '../election/machine/state.ts'
 import type { CandidacyState } from './events.ts'
 import type { TermControllers } from './term-controllers.ts'
 
-/** What a candidacy does in terms of its users, given what its elector and its term do. */
+/** The public state of a candidacy, from the state of its elector and the controllers of its term. */
 export function describeState(state: ElectorState, controllers: TermControllers | undefined): CandidacyState {
   const describe = DESCRIPTIONS[state.kind] as Describe<ElectorState>
   return describe(state, controllers)
@@ -30,7 +30,7 @@ function describeEnding(
   return { kind: 'draining', epoch, reason: controllers?.endReason ?? 'step-down' }
 }
 
-/** Whether two states say the same. */
+/** Whether two states are equal. */
 export function isSameState(a: CandidacyState, b: CandidacyState): boolean {
   const [before, after] = [Object.entries(a), new Map<string, unknown>(Object.entries(b))]
   return before.length === after.size && before.every(([key, value]) => after.get(key) === value)

@@ -7,8 +7,8 @@ import { RequestFailures } from './request-failures.ts'
 import { describeTasks } from '../term/describe-tasks.ts'
 
 /**
- * Writes one line for every event that an operator cares about: to which lease and term, what happened, and why. The identity of the
- * replica is a binding of the logger. Of the failed requests of an outage, it writes those that are news.
+ * Writes one log line for every event that matters to an operator, with the lease, the term and the reason. The logger adds the identity
+ * of the replica. During an outage it logs only selected failures, see {@link RequestFailures}.
  */
 export class EventLog {
   readonly #logger: Logger
@@ -20,17 +20,17 @@ export class EventLog {
     this.#clock = clock
   }
 
-  /** @param epoch that of the present term; undefined outside of terms */
+  /** @param epoch the epoch of the present term; undefined outside of terms */
   write(event: CandidacyEvent, epoch: bigint | undefined): void {
     const base = { lease: event.lease, ...(epoch !== undefined && { epoch }) }
     if (event.kind === 'request-failed') this.#requestFailed(event, base)
     else writeEvent(this.#logger, event, base)
   }
 
-  /** Tells that requests to the lease get through. */
+  /** Notes that a request to the lease succeeded. */
   requestSucceeded(lease: string): void {
     const outage = this.#failures.succeeded(this.#clock.now())
-    // A single failure, such as a lost race, is no outage.
+    // A single failure, such as a lost race, is not an outage.
     if (outage === undefined || outage.failures === 1) return
     const { failures, lastedMs } = outage
     this.#logger.info(
@@ -111,7 +111,7 @@ function leaderMessage(identity: string): string {
   return identity === '' ? 'nobody leads' : `${identity} leads`
 }
 
-/** The first causes in words; the rest is in the field `err`. */
+/** The first causes as text; the field `err` has all of them. */
 function textsOf(errors: readonly unknown[]): string {
   const shown = errors.slice(0, 3).map(textOf)
   return errors.length > shown.length ? `${shown.join('; ')}; …` : shown.join('; ')
@@ -121,7 +121,7 @@ function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`
 }
 
-/** All of what failed while a term ended, as one error. */
+/** All failures during the end of a term, as one error. */
 function failuresOf(errors: readonly unknown[]): AggregateError {
   return new AggregateError(errors, `${errors.length} failures while the term ended`)
 }

@@ -4,7 +4,7 @@ import type { TermOutcome } from '../election/machine/effect.ts'
 import type { LiveTask } from '../term/task-scope.ts'
 
 /**
- * What a candidacy is doing, with the data that belong to it. `JSON.stringify()` takes it: epochs become decimal strings.
+ * The state of a candidacy. `JSON.stringify()` accepts it and writes epochs as decimal strings.
  *
  * - `observedLeader`: the identity in the lease. Empty when the lease has no holder, undefined before it was read.
  * - `epoch`: the fencing token of the term. Undefined when a lease is released before its term began.
@@ -21,12 +21,15 @@ export type CandidacyState =
   | { readonly kind: 'wedged'; readonly epoch: bigint; readonly tasks: readonly LiveTask[] }
   | { readonly kind: 'stopped' }
 
-/** How a drain went: tasks ended by themselves, had to be aborted, or did not end in time (and perhaps later). */
+/**
+ * How a drain ended. `clean`: every task ended by itself. `aborted`: tasks needed the hard abort. `wedged`: tasks missed the deadline,
+ * even if they ended later.
+ */
 export type DrainOutcome = 'clean' | 'aborted' | 'wedged'
 
 /**
- * Something that happened to a candidacy. `lease` names the lease in every event. `JSON.stringify()` takes every event: epochs
- * become decimal strings, errors their name, message, code and cause.
+ * An event of a candidacy. `lease` is the name of the lease. `JSON.stringify()` accepts every event: it writes epochs as decimal strings,
+ * and errors as name, message, code and cause.
  *
  * - `epoch`: the fencing token of the term. `reason`: why the term ends. `tasks`: the tasks that did not end in time.
  * - `handoverMs`: from when this replica saw that the lease was free to the beginning of the term, in milliseconds.
@@ -36,7 +39,7 @@ export type DrainOutcome = 'clean' | 'aborted' | 'wedged'
  */
 export type CandidacyEvent = { readonly lease: string } & (
   | { readonly kind: 'state'; readonly from: CandidacyState; readonly to: CandidacyState }
-  /** Somebody else, or nobody (the empty string), is seen to lead. */
+  /** The observed leader changed. An empty `identity` means that the lease has no holder. */
   | { readonly kind: 'leader-observed'; readonly identity: string }
   | { readonly kind: 'term-began'; readonly epoch: bigint; readonly handoverMs: number }
   | { readonly kind: 'term-ending'; readonly epoch: bigint; readonly reason: EndReason }
@@ -47,30 +50,30 @@ export type CandidacyEvent = { readonly lease: string } & (
       readonly kind: 'controller-failed'
       readonly controller: string
       readonly error: unknown
-      /** Undefined when it is not restarted. */
+      /** Undefined if the controller is not restarted. */
       readonly restartInMs: number | undefined
     }
-  /** A controller has warmed up ahead of its term, or that has failed, or nothing came of it. */
+  /** A warm-up is ready, has failed, or was cancelled. */
   | {
       readonly kind: 'warm-up'
       readonly controller: string
       readonly outcome: WarmUpOutcome['kind']
-      /** Why it failed; undefined otherwise. */
+      /** Why the warm-up failed; undefined otherwise. */
       readonly error: unknown
     }
   | { readonly kind: 'wedged'; readonly epoch: bigint; readonly tasks: readonly LiveTask[] }
 )
 
-/** A term is over: nothing of it is left. */
+/** A term has ended, and nothing of it is left. */
 export interface TermOverEvent {
   readonly kind: 'term-over'
   /** The fencing token of the term. */
   readonly epoch: bigint
   /** Why the term ended. */
   readonly reason: EndReason
-  /** What became of the lease. */
+  /** How the replica gave the lease up. */
   readonly outcome: TermOutcome
-  /** Whom the lease was transferred to; undefined unless `outcome` is `transferred`. */
+  /** The identity of the next holder; undefined unless `outcome` is `transferred`. */
   readonly successor: string | undefined
   /** How the drain went. */
   readonly drain: DrainOutcome
@@ -78,6 +81,6 @@ export interface TermOverEvent {
   readonly durationMs: number
   /** How long the drain took, in milliseconds. */
   readonly drainMs: number
-  /** What failed while the term ended. */
+  /** Errors of tasks and cleanups while the term ended. */
   readonly errors: readonly unknown[]
 }

@@ -7,10 +7,10 @@ import type { LiveTask } from '../term/task-scope.ts'
 import { longDurationMs } from './lease-notices.ts'
 import { describeTasks } from '../term/describe-tasks.ts'
 
-/** What an explanation is made of besides the state. */
+/** Input of an explanation besides the state. */
 export interface ExplainContext {
   readonly config: ElectorConfig
-  /** Monotonic milliseconds, of the clock that the state was made with. */
+  /** Monotonic milliseconds, on the clock of the elector. */
   readonly now: number
   /** The tasks of the present term. */
   readonly tasks: readonly LiveTask[]
@@ -18,7 +18,7 @@ export interface ExplainContext {
   readonly lastProblem: Error | undefined
 }
 
-/** Why a replica is not leading now, or that it is, in one sentence for people. The wording may change at any time. */
+/** Explains in one or two sentences why the replica leads or does not lead. The wording may change at any time. */
 export function explain(state: ElectorState, context: ExplainContext): string {
   const { now } = context
   switch (state.kind) {
@@ -27,19 +27,19 @@ export function explain(state: ElectorState, context: ExplainContext): string {
     case 'following':
       return `${explainFollowing(state, context)}${watchTrouble(state, context)}.`
     case 'acquiring':
-      return 'It has sent the write that takes the lease, and waits for the answer.'
+      return 'It has sent the write that acquires the lease and waits for the answer.'
     case 'reserving':
-      return `It holds the lease, but may not act for another ${seconds(state.actAt - now)}, in case its last holder still does.`
+      return `It holds the lease but must not act for another ${seconds(state.actAt - now)}, because the previous holder may still act.`
     case 'leading':
-      return `It leads with epoch ${state.epoch}, and may act for ${seconds(state.hold.validUntil - now)} even if no renewal succeeds${because(context)}.`
+      return `It leads with epoch ${state.epoch} and may act for ${seconds(state.hold.validUntil - now)} even if no renewal succeeds${because(context)}.`
     case 'draining':
       return `Its term is ending (${state.stepDown.reason}): ${explainDrain(state, context)}.`
     case 'aborting':
       return `It has lost its term (${state.reason}) and ${left(state.drain.kind, context)}.`
     case 'releasing':
-      return `Its term is over, and it frees the lease${because(context)}.`
+      return `Its term has ended, and it releases the lease${because(context)}.`
     case 'stopped':
-      return 'It has stopped, and stands for election no more.'
+      return 'It has stopped and no longer competes for the lease.'
     default:
       return state satisfies never
   }
@@ -47,20 +47,20 @@ export function explain(state: ElectorState, context: ExplainContext): string {
 
 function explainFollowing(state: Following, context: ExplainContext): string {
   const { observation } = state
-  if (state.leaveBy !== undefined) return 'It is stopping, and settles what it has written before'
+  if (state.leaveBy !== undefined) return 'It is stopping and waits for the outcome of its last write'
   switch (observation.kind) {
     case 'unknown':
       return `It has not seen the lease yet${because(context)}`
     case 'outdated':
-      return 'It has seen that the lease changed, and waits to see how'
+      return 'It knows that the lease changed and waits to see the new version'
     case 'absent':
       return (
         explainPause(state, context) ??
-        `The lease does not exist, and it creates it in ${takeIn(state, context)}${because(context)}`
+        `The lease does not exist. It creates the lease in ${takeIn(state, context)}${because(context)}`
       )
     case 'present':
       if (observation.lease.deleting) {
-        return 'The lease is being deleted, and its finalizers keep it. It creates the lease again once they are gone'
+        return 'The lease is being deleted, but finalizers keep it. It creates the lease again after they are removed'
       }
       return explainPause(state, context) ?? explainLease(state, observation, context)
     default:
@@ -68,24 +68,25 @@ function explainFollowing(state: Following, context: ExplainContext): string {
   }
 }
 
-/** How long the replica must still pause before it may acquire; undefined if it need not. */
+/** Why the replica must still wait before it may acquire the lease; undefined if it need not wait. */
 function explainPause({ notBefore, pause }: Following, context: ExplainContext): string | undefined {
   const pauseMs = notBefore - context.now
   if (pauseMs <= 0) return undefined
-  if (pause === 'cool-down') return `It leaves the lease to others for another ${seconds(pauseMs)} after its last term`
-  return `It could not take the lease and tries again in ${seconds(pauseMs)}${because(context)}`
+  if (pause === 'cool-down')
+    return `It leaves the lease to other replicas for another ${seconds(pauseMs)} after its last term`
+  return `It could not acquire the lease and tries again in ${seconds(pauseMs)}${because(context)}`
 }
 
 function explainLease(state: Following, { lease, changedAt }: PresentView, context: ExplainContext): string {
   const { now, config } = context
   const { holderIdentity } = lease.record
-  if (holderIdentity === '') return `Nobody holds the lease, and it takes it in ${takeIn(state, context)}`
+  if (holderIdentity === '') return `The lease has no holder. It acquires the lease in ${takeIn(state, context)}`
   const who =
-    holderIdentity === config.identity ? `an earlier holder of its own name, ${holderIdentity}` : holderIdentity
-  const ready = state.memory.candidate?.stands === true ? ', as the successor that answered it' : ''
+    holderIdentity === config.identity ? `an earlier holder with its own identity, ${holderIdentity}` : holderIdentity
+  const ready = state.memory.candidate?.stands === true ? ' and is its successor' : ''
   const longMs = longDurationMs(lease, config)
   const why = longMs === undefined ? '' : `, because the lease states a duration of ${longMs / 1000} s`
-  return `It follows ${who}${ready}, whose lease was last seen to change ${seconds(now - changedAt)} ago and may be taken in ${takeIn(state, context)}${why}`
+  return `It follows ${who}${ready}. The lease last changed ${seconds(now - changedAt)} ago and can be acquired in ${takeIn(state, context)}${why}`
 }
 
 function takeIn(state: Following, { now, config }: ExplainContext): string {
@@ -97,7 +98,7 @@ function explainDrain(state: Draining, context: ExplainContext): string {
   const { to } = state.stepDown
   const isWaiting = to !== undefined && context.now < state.answerBy
   return isWaiting
-    ? `it waits for ${to} to answer for another ${seconds(state.answerBy - context.now)}`
+    ? `it waits another ${seconds(state.answerBy - context.now)} for an answer from ${to}`
     : 'it waits for its last renewal'
 }
 
@@ -108,7 +109,7 @@ function left(stage: DrainState['kind'], { tasks }: ExplainContext): string {
     case 'asked':
       return `waits for ${names}`
     case 'aborted':
-      return `has aborted, and waits for ${names}`
+      return `has aborted its tasks and waits for ${names}`
     case 'cleaning':
       return `waits for ${names}`
     case 'wedged':
@@ -120,11 +121,11 @@ function left(stage: DrainState['kind'], { tasks }: ExplainContext): string {
   }
 }
 
-/** A follower whose watch is down hears of changes late. */
+/** Explains why a follower may see changes late. */
 function watchTrouble({ memory, observation }: Following, context: ExplainContext): string {
   if (memory.watch === 'up' || observation.kind === 'unknown') return ''
   const problem = context.lastProblem === undefined ? '' : `: ${textOf(context.lastProblem)}`
-  return `; its watch is down since ${seconds(context.now - memory.watchSince)}, so it polls${problem}`
+  return `; its watch has been disconnected for ${seconds(context.now - memory.watchSince)}, so it polls${problem}`
 }
 
 function because({ lastProblem }: ExplainContext): string {

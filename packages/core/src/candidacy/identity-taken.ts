@@ -1,6 +1,6 @@
 import { OptionsError } from '../options/options-error.ts'
 
-/** Another live replica stands under the same identity. */
+/** Another live replica uses the same identity. */
 export function identityTaken(lease: string, identity: string): OptionsError {
   return new OptionsError(
     `Expected \`identity\` to be unique to this process, but another live replica holds \`${lease}\` as \`${identity}\`. ` +

@@ -4,10 +4,10 @@ import type { ElectorState } from '../election/machine/state.ts'
 import type { PresentLease } from '../lock/lock.ts'
 import type { Logger } from '../ports/logger.ts'
 
-/** A stated duration of more than so many own lease durations is worth a warning. */
+/** A lease with more than this multiple of the own lease duration causes a warning. */
 const LONG_FACTOR = 4
 
-/** Warns of what will leave a lease without work or without a leader, once for as long as it lasts. */
+/** Warns of conditions that leave a lease without work or without a leader. Warns once for each occurrence. */
 export class LeaseNotices {
   readonly #log: { readonly logger: Logger; readonly lease: string }
   #last: string | undefined
@@ -16,7 +16,7 @@ export class LeaseNotices {
     this.#log = log
   }
 
-  /** Tells that a term would have nothing to do. */
+  /** Warns that a term would have nothing to do. */
   noControllers(): void {
     const { logger, lease } = this.#log
     logger.warn(
@@ -26,7 +26,7 @@ export class LeaseNotices {
     )
   }
 
-  /** Looks at the lease as the elector sees it now. */
+  /** Checks the lease as the elector sees it now. */
   look(state: ElectorState, config: ElectorConfig): void {
     const lease = leaseOf(state)
     if (lease === undefined) return
@@ -39,7 +39,7 @@ export class LeaseNotices {
   }
 }
 
-/** How long a record protects its holder, where that is unusually long; undefined where it is not. */
+/** The duration of a record if it is unusually long; undefined otherwise. */
 export function longDurationMs(lease: PresentLease, { timing, identity }: ElectorConfig): number | undefined {
   const ms = durationMs(lease)
   const isForeign = lease.record.holderIdentity !== '' && lease.record.holderIdentity !== identity

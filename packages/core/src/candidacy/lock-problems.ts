@@ -1,9 +1,9 @@
 import { type LockFailure, LockRequestError } from '../lock/lock-request-error.ts'
 
-/** The failures that do not end by themselves. */
+/** Failures that every further attempt would meet again. */
 const REFUSALS: ReadonlySet<LockFailure> = new Set(['not-found', 'unauthenticated', 'forbidden', 'rejected'])
 
-/** What the requests to a lock last failed with. */
+/** The last failures of the requests to a lock. */
 export class LockProblems {
   #last: Error | undefined
   #refusal: Error | undefined
@@ -13,7 +13,7 @@ export class LockProblems {
     return this.#last
   }
 
-  /** The error of the last attempt to acquire, where another attempt meets the same, until the lease is held. */
+  /** Why the last attempt to acquire was refused, if another attempt would be refused too. Undefined once the lease is held. */
   get refusal(): Error | undefined {
     return this.#refusal
   }

@@ -18,7 +18,7 @@ import { TermControllers, type TermControllersOptions } from './term-controllers
 import type { WarmUps } from './warm-ups.ts'
 import { LeadershipLostError } from './wedged-error.ts'
 
-/** What a {@link PresentTerm} is made of. */
+/** Options of a {@link PresentTerm}. */
 export interface PresentTermOptions extends CandidacyOptions {
   readonly registrations: readonly Registration[]
   /** Every controller that was ever built for the lease. */
@@ -35,8 +35,8 @@ export interface PresentTermOptions extends CandidacyOptions {
 export type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 
 /**
- * The term that this replica has, if it has one: carries out what the machine decided about it, and tells the machine what becomes of
- * its work.
+ * The present term of this replica, if it leads. Carries out what the machine decides about the term, and reports the progress of its
+ * work to the machine.
  *
  * Owns the controllers of the term, its validity and the guard of its deadline. Decides nothing.
  */
@@ -54,7 +54,7 @@ export class PresentTerm {
     return this.#controllers
   }
 
-  /** Acts until `validUntil`. */
+  /** Sets until when this replica may act. */
   setValidity(validUntil: number, change: 'extend' | 'shorten'): void {
     this.#controllers?.leadership[change](validUntil)
     this.#guard?.hold(validUntil)
@@ -71,7 +71,7 @@ export class PresentTerm {
       this.#controllers = this.#build(leadership, { registrations, warmUps: warmUps.current })
       warmUps.handOver()
     } catch (error) {
-      // A controller that can never run: the term is empty, and the manager stops.
+      // A controller can never run. The term stays empty, and the manager stops.
       this.#controllers = this.#build(leadership, {
         registrations: [],
         warmUps: new Map<Registration, ControllerWarmUp>(),
@@ -108,14 +108,14 @@ export class PresentTerm {
     if (!voluntary) this.#endUnlessGraceful(`The lease \`${this.#options.lease.name}\` was lost: ${reason}`)
   }
 
-  /** Untracked work of the user must not write beside the next leader either, so the gate closes before the release is sent. */
+  /** The gate closes before the release is sent: untracked work of the user must not write while the next leader acts. */
   #onDrained(controllers: TermControllers): void {
     if (this.#controllers !== controllers) return
     controllers.leadership.closeGate(controllers.endReason)
     this.#options.elector.drained()
   }
 
-  /** Notes and tells what the drain did not end for. */
+  /** Records and reports the tasks that wedged the drain. */
   wedge(): void {
     const controllers = this.#controllers
     if (controllers === undefined) return
@@ -123,7 +123,7 @@ export class PresentTerm {
     this.#options.emit({ kind: 'wedged', epoch: controllers.leadership.epoch, tasks })
   }
 
-  /** The process ends before anybody else may lead. */
+  /** Ends the process before another replica may lead. */
   exit(): void {
     const controllers = this.#controllers
     if (controllers?.wedged === undefined) return
@@ -131,7 +131,7 @@ export class PresentTerm {
     this.#options.onFatal(controllers.wedged)
   }
 
-  /** The term is over: nothing of it is left, or what is left is abandoned. */
+  /** Ends the term. Nothing of it is left, or the remaining tasks are abandoned. */
   over(end: Pick<TermOverEvent, 'outcome' | 'successor'>): void {
     const controllers = this.#controllers
     if (controllers === undefined) return
@@ -166,13 +166,16 @@ export class PresentTerm {
     }
   }
 
-  /** A replica whose controller is beyond repair leaves the lease to a healthier one for as long as restarts were counted. */
+  /** A replica whose controller failed for good leaves the lease to others for the period over which restarts are counted. */
   #giveUp(error: Error, cooldownMs: number): void {
     if (isA(error.cause, OptionsError)) this.#options.onFailure(error.cause)
     this.#options.elector.stepDown({ reason: 'controller-failed', cooldownMs })
   }
 
-  /** The elector has failed and nobody renews the lease any more: what is left must be gone before it is over. Resolves when it is. */
+  /**
+   * Ends the term after the elector has failed. Nothing renews the lease any more, so the term must be empty before the lease expires.
+   * Resolves when the term is empty.
+   */
   async endAlone(): Promise<void> {
     const { clock } = this.#options
     const controllers = this.#controllers

@@ -10,25 +10,25 @@ import type { StepDownOptions } from '../term/term.ts'
 import type { DrainOutcome, TermOverEvent } from './events.ts'
 
 /**
- * What a step-down came to. `JSON.stringify()` takes it: the epoch becomes a decimal string. `drain` says how the drain of the term
- * went, and `drainMs` how long it took, in milliseconds.
+ * The result of a step-down. `JSON.stringify()` accepts it and writes the epoch as a decimal string. `drain` says how the drain of the
+ * term went, and `drainMs` how long it took, in milliseconds.
  */
 export type StepDownResult =
   | { readonly kind: 'not-leading' }
   | {
       readonly kind: 'stepped-down'
       readonly epoch: bigint
-      /** What became of the lease. */
+      /** How the replica gave the lease up. */
       readonly outcome: TermOutcome
-      /** The identity of the replica that the lease was handed to; undefined unless `outcome` is `transferred`. */
+      /** The identity of the next holder; undefined unless `outcome` is `transferred`. */
       readonly successor: string | undefined
       readonly drain: DrainOutcome
       readonly drainMs: number
-      /** What failed while the term ended. */
+      /** Errors of tasks and cleanups while the term ended. */
       readonly errors: readonly unknown[]
     }
 
-/** Checks and fills in how a term is to end. @throws OptionsError when `to` is empty or this replica itself, or an option is wrong. */
+/** Fills in defaults. @throws OptionsError when `to` is empty or names this replica, or an option is wrong. */
 export function resolveStepDown(options: StepDownOptions, { identity, timing }: ElectorConfig): StepDown {
   assertKnownKeys('`stepDown()`', options, ['cooldownMs', 'to', 'answerTimeoutMs'])
   const slowestPollMs = JITTER_FACTOR * timing.retryPeriodMs
@@ -44,7 +44,7 @@ export function resolveStepDown(options: StepDownOptions, { identity, timing }: 
   }
 }
 
-/** What a caller of `stepDown()` hears of the term. */
+/** The result of `stepDown()` for a term that has ended. */
 export function steppedDown({ epoch, outcome, successor, drain, drainMs, errors }: TermOverEvent): StepDownResult {
   return withJsonForm({ kind: 'stepped-down', epoch, outcome, successor, drain, drainMs, errors })
 }

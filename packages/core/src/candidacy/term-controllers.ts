@@ -10,14 +10,14 @@ import type { LiveTask, TaskScope } from '../term/task-scope.ts'
 import type { DrainOutcome, TermOverEvent } from './events.ts'
 import { WedgedError } from './wedged-error.ts'
 
-/** How long the end of a term may take. */
+/** Budgets for the end of a term. */
 export interface DrainTiming {
   readonly drainTimeoutMs: number
   readonly abortGraceMs: number
   readonly cleanupTimeoutMs: number
 }
 
-/** What a {@link TermControllers} is made of. */
+/** Options of {@link TermControllers}. */
 export interface TermControllersOptions extends Omit<
   SupervisorOptions,
   | 'name'
@@ -33,12 +33,12 @@ export interface TermControllersOptions extends Omit<
   readonly timing: DrainTiming
   readonly leadership: Leadership
   readonly registrations: readonly Registration[]
-  /** The controllers that were built ahead of the term, with their warm-ups. */
+  /** The warm-ups of controllers that were built before the term. */
   readonly warmUps: ReadonlyMap<Registration, ControllerWarmUp>
   /** Every controller that was ever built for this lease. */
   readonly seen: WeakSet<Controller>
   readonly observe: (controller: string) => SupervisorObserver
-  /** Called once nothing but cleanups is left of a term that ends, and again when more of them begin. */
+  /** Called when only cleanups are left of a term that ends, and again when further cleanups begin. */
   readonly onCleaning: () => void
 }
 
@@ -50,7 +50,7 @@ export interface TermControllersOptions extends Omit<
 export class TermControllers {
   readonly leadership: Leadership
   readonly startedAt: number
-  /** What failed while the term ended. */
+  /** Errors of tasks and cleanups while the term ended. */
   readonly errors: unknown[] = []
   readonly #options: TermControllersOptions
   readonly #supervisors: readonly ControllerSupervisor[]
@@ -63,7 +63,7 @@ export class TermControllers {
   #drain: DrainOutcome = 'clean'
   #wedged: WedgedError | undefined
 
-  /** Builds the controllers; runs none. @throws OptionsError when one of them can never run. */
+  /** Builds the controllers and runs none. @throws OptionsError when a controller can never run. */
   constructor(options: TermControllersOptions) {
     this.#options = options
     this.leadership = options.leadership
@@ -72,12 +72,12 @@ export class TermControllers {
     this.#supervisors = this.#builds.map((build) => this.#supervisorOf(build))
   }
 
-  /** Resolves when the term is over, with what became of it. */
+  /** Resolves when the term has ended, with how it ended. */
   get over(): Promise<TermOverEvent> {
     return this.#over.promise
   }
 
-  /** The term is over: closes its gate, and tells who waits for it. */
+  /** Closes the gate of the ended term and resolves {@link over}. */
   close({ outcome, successor }: Pick<TermOverEvent, 'outcome' | 'successor'>): TermOverEvent {
     const { leadership, drain, drainMs, errors, endReason: reason } = this
     leadership.closeGate(reason)
@@ -98,12 +98,12 @@ export class TermControllers {
     return this.#reason
   }
 
-  /** How the drain went so far. */
+  /** The outcome of the drain so far. */
   get drain(): DrainOutcome {
     return this.#drain
   }
 
-  /** Milliseconds from the beginning of the end to the end of the last task. */
+  /** Milliseconds from the start of the drain to the end of the last task. */
   get drainMs(): number {
     return (this.#endedAt ?? this.#options.clock.now()) - (this.#endingSince ?? this.#options.clock.now())
   }
@@ -123,7 +123,7 @@ export class TermControllers {
     this.#endedAt = this.#options.clock.now()
   }
 
-  /** Tells the controllers to take no new work. The first reason stands. */
+  /** Tells the controllers to take no new work. Only the first reason counts. */
   end(reason: EndReason, voluntary: boolean): void {
     this.#reason ??= reason
     if (!voluntary) this.#isVoluntary = false
@@ -133,7 +133,7 @@ export class TermControllers {
     this.noteCleaning()
   }
 
-  /** Cleanups of a controller begin. */
+  /** Notes that cleanups of a controller begin. */
   noteCleaning(): void {
     const isEnding = this.#reason !== undefined
     if (isEnding && this.#supervisors.every((supervisor) => supervisor.isCleaning)) this.#options.onCleaning()
@@ -146,7 +146,7 @@ export class TermControllers {
     for (const supervisor of this.#supervisors.toReversed()) supervisor.hardAbort(error)
   }
 
-  /** Notes that the drain did not end in time, and what is left. */
+  /** Records that the drain did not end in time, and which tasks are left. */
   wedge(): WedgedError {
     this.#drain = 'wedged'
     const { epoch, lease } = this.leadership
@@ -154,7 +154,7 @@ export class TermControllers {
     return this.#wedged
   }
 
-  /** What the drain did not end for; undefined as long as it is in time. */
+  /** The tasks that wedged the drain; undefined while it is in time. */
   get wedged(): WedgedError | undefined {
     return this.#wedged
   }
@@ -164,7 +164,7 @@ export class TermControllers {
     return this.#supervisors.flatMap((supervisor) => supervisor.liveTasks())
   }
 
-  /** The hard signal of the run that the scope belongs to; undefined where it is none of this term. */
+  /** The hard signal of the run that owns the scope; undefined if it is not a run of this term. */
   hardSignalOf(scope: TaskScope): AbortSignal | undefined {
     return this.#supervisors.map((supervisor) => supervisor.hardSignalOf(scope)).find((signal) => signal !== undefined)
   }
@@ -211,7 +211,7 @@ export class TermControllers {
   }
 }
 
-/** What a registration and the budgets of its group say about the supervision of a controller. */
+/** The supervision options of a controller, from its registration and the budgets of its group. */
 export function supervision(
   { restart, progressTimeoutMs, warmUpTimeoutMs }: Registration,
   { drainTimeoutMs, abortGraceMs, cleanupTimeoutMs }: DrainTiming,

@@ -11,29 +11,29 @@ import type { LiveTask, TaskScope } from '../term/task-scope.ts'
 import type { CandidacyOptions } from './candidacy-options.ts'
 import { describeTasks } from '../term/describe-tasks.ts'
 
-/** What {@link WarmUps} are made of. */
+/** Options of {@link WarmUps}. */
 export interface WarmUpsOptions extends Pick<CandidacyOptions, 'clock' | 'logger' | 'warmUpStopTimeoutMs'> {
   readonly cleanupTimeoutMs: number
   readonly lease: string
   readonly registrations: readonly Registration[]
   readonly seen: WeakSet<Controller>
-  /** How a warm-up went. */
+  /** Called when a warm-up is ready, has failed, or was cancelled. */
   readonly onOver: (controller: string, outcome: WarmUpOutcome) => void
-  /** A controller can never run. */
+  /** Called when a controller can never run. */
   readonly onUnusable: (error: OptionsError) => void
-  /** Every task of a warm-up has settled; its cleanups begin. */
+  /** Called when every task of a warm-up has settled and its cleanups begin. */
   readonly onCleaning: () => void
-  /** Cleanups did not end in time. */
+  /** Called when cleanups did not end in time. */
   readonly onCleanupOverdue: () => void
-  /** Tasks are left when the time to stop is over. */
+  /** Called with the tasks that are left after the stop timeout. */
   readonly onWedged: (tasks: readonly LiveTask[]) => void
 }
 
 /**
- * The controllers that a replica has built ahead of a term.
+ * The warm-ups of the controllers of a lease.
  *
- * 1. At most one warm-up of each registration at a time: the next begins when nothing is left of the one before.
- * 2. Those that are handed over belong to the term; the others end here.
+ * 1. At most one warm-up per registration at a time. The next begins when nothing of the previous one is left.
+ * 2. A warm-up that was handed over belongs to the term. This class ends all others.
  */
 export class WarmUps {
   readonly #options: WarmUpsOptions
@@ -44,14 +44,14 @@ export class WarmUps {
     this.#options = options
   }
 
-  /** The hard signal of the warm-up that the scope belongs to; undefined where it is none of these. */
+  /** The hard signal of the warm-up that owns the scope; undefined if it is none of these. */
   hardSignalOf(scope: TaskScope): AbortSignal | undefined {
     return [...this.#slots.values()]
       .map(({ current }) => current?.hardSignalOf(scope))
       .find((signal) => signal !== undefined)
   }
 
-  /** Begins those of the given mode that have not begun. */
+  /** Starts the warm-ups of this mode that have not started. */
   begin(mode: Exclude<WarmUpMode, 'never'>): void {
     if (this.#isStopped) return
     for (const registration of this.#options.registrations) {
@@ -59,7 +59,7 @@ export class WarmUps {
     }
   }
 
-  /** What a term that begins may have. */
+  /** The current warm-up of each registration. A new term takes them over. */
   get current(): ReadonlyMap<Registration, ControllerWarmUp> {
     const current = new Map<Registration, ControllerWarmUp>()
     for (const [registration, { current: warmUp }] of this.#slots)
@@ -67,18 +67,18 @@ export class WarmUps {
     return current
   }
 
-  /** What there is belongs to a term now, and is no longer ended here. */
+  /** Hands the current warm-ups over to a term. */
   handOver(): void {
     for (const slot of this.#slots.values()) slot.handOver()
   }
 
-  /** Ends those of the given mode, or all of them. Resolves when nothing of them is left. */
+  /** Ends the warm-ups of this mode, or all. Resolves when nothing of them is left. */
   async end(why: string, mode?: WarmUpMode): Promise<void> {
     const slots = [...this.#slots].filter(([{ warmUp }]) => mode === undefined || warmUp === mode)
     await Promise.all(slots.map(([, slot]) => slot.end(why)))
   }
 
-  /** Ends all of them, and begins none any more. Resolves when nothing of them is left; tells when that takes too long. */
+  /** Ends all warm-ups and starts no more. Resolves when nothing of them is left. Calls `onWedged` if that takes too long. */
   async stop(): Promise<void> {
     this.#isStopped = true
     let ended = Promise.resolve()
@@ -104,13 +104,13 @@ export class WarmUps {
   }
 }
 
-/** The warm-up of one registration: tried again with growing pauses when it fails. */
+/** The warm-up of one registration. Retries with backoff when it fails. */
 class Slot {
   readonly #registration: Registration
   readonly #options: WarmUpsOptions
   #wanted = false
   #current: ControllerWarmUp | undefined
-  /** What ends. The next one waits for it. */
+  /** The end of the previous warm-up. The next one waits for it. */
   #leaving: Promise<void> | undefined
   #retry: Timer | undefined
   #failures = 0
@@ -189,7 +189,7 @@ class Slot {
     }
   }
 
-  /** A cache that breaks after it was warm is as good as a warm-up that failed. */
+  /** A failure after the warm-up was ready counts as a failed warm-up. */
   #lateFailure(warmUp: ControllerWarmUp, error: unknown, task: string): void {
     const { lease, logger, onOver } = this.#options
     const controller = warmUp.name
@@ -232,7 +232,7 @@ class Slot {
     this.#leaving = leaving
   }
 
-  /** The next warm-up waits for it, so somebody should know. */
+  /** The next warm-up waits for this one, so an operator should know. */
   #warnOfStuck(warmUp: ControllerWarmUp): void {
     const { lease, logger } = this.#options
     const tasks = warmUp.liveTasks()
@@ -241,7 +241,7 @@ class Slot {
   }
 }
 
-/** A warm-up that nobody needs gets no time to finish. */
+/** A warm-up that is no longer needed gets no time to finish. */
 function drainAtOnce({ clock, warmUpStopTimeoutMs }: WarmUpsOptions, onEffect: (effect: DrainEffect) => void): Drain {
   const drain = new Drain({ clock, onEffect })
   const now = clock.now()

@@ -5,10 +5,10 @@ import type { LiveTask } from '../term/task-scope.ts'
 /** A drain did not end in time. The lease was not released. */
 export class WedgedError extends TenureError {
   override readonly code = 'WEDGED'
-  /** What did not end. */
+  /** The tasks that are still running. */
   readonly tasks: readonly LiveTask[]
 
-  /** @param work what did not end, as the beginning of a sentence */
+  /** @param work the work that did not end, as the beginning of a sentence */
   constructor(work: string, tasks: readonly LiveTask[]) {
     super(`${work} did not drain in time; still running: ${describeTasks(tasks)}`)
     this.tasks = tasks

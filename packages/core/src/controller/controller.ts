@@ -1,31 +1,30 @@
 import type { Term } from '../term/term.ts'
 
 /**
- * The unit of work of an application. A factory builds a new one for every term, so a controller may keep state in its fields
- * without ever seeing that of an earlier term.
+ * Your unit of work. A factory builds a new instance for every run, so a controller can keep state in its fields and never sees the state
+ * of an earlier term.
  */
 export abstract class Controller {
-  /** Unique among the controllers of a lease. Used in logs, metrics and health checks; `[A-Za-z0-9][A-Za-z0-9._-]*`. */
+  /** The name in logs, metrics and health checks. Unique among the controllers of a lease; matches `[A-Za-z0-9][A-Za-z0-9._-]*`. */
   abstract readonly name: string
 
   /**
-   * Does the work for as long as the term lasts. May also start tasks with `term.spawn` and return: the controller is at work
-   * until this has returned *and* all its tasks have settled. A controller that ends or throws before its term is restarted.
+   * Does the work while the term lasts. It may also start tasks with `term.spawn` and return: a run lasts until this method has returned
+   * *and* all its tasks have settled. A controller whose run ends or fails before the term is restarted.
    */
   abstract run(term: Term): Promise<void>
 
   /**
-   * Prepares this instance for its run, ahead of the term: fills caches, opens connections, writes nothing. Called only where the
-   * controller was registered with `warmUp`, and then before `run`, which is not called before this has settled. It is a head
-   * start and no more: `run` has to work without, because a warm-up may be cut short, and a restart has none. What it starts
-   * through `warm` goes on until the run for which it was done is over.
+   * Prepares this instance before its term: fills caches and opens connections, but writes nothing. Called only if the controller was
+   * registered with `warmUp`. `run` is called after this has settled. `run` must also work without a warm-up: a warm-up may be cancelled,
+   * and a restart has none. Work that was started through `warm` continues until the end of the run.
    */
   warmUp?(warm: WarmUp): Promise<void>
 }
 
 /**
- * What `warmUp()` works with: a {@link Term} without leadership. Its write gate is closed. It is over with the run of the controller for
- * which it was done, after the tasks of that run; or when nothing comes of it.
+ * What `warmUp()` gets: a {@link Term} without leadership. Its write gate is closed. It ends after the tasks of the run that follows, or
+ * when the warm-up is cancelled.
  */
 export interface WarmUp extends Omit<Term, 'assertHeld' | 'remainingMs' | 'stepDown' | 'progress'> {
   /** 0: nothing may be written. */
@@ -34,5 +33,5 @@ export interface WarmUp extends Omit<Term, 'assertHeld' | 'remainingMs' | 'stepD
   isHeld(): boolean
 }
 
-/** Builds a controller. Must return a new instance at every call. */
+/** Builds a controller. Every call must return a new instance. */
 export type ControllerFactory = () => Controller

@@ -10,7 +10,7 @@ export class NoProgressError extends TenureError {
   }
 }
 
-/** What a {@link ProgressWatch} is made of. */
+/** Options of a {@link ProgressWatch}. */
 export interface ProgressWatchOptions {
   readonly clock: Clock
   readonly timeoutMs: number
@@ -19,10 +19,9 @@ export interface ProgressWatchOptions {
 }
 
 /**
- * Calls `onStalled`, once, when there was no progress for too long.
+ * Calls `onStalled` once, when there was no progress for `timeoutMs`.
  *
- * A timer that is late by more than the whole time shows a pause of the process. It says nothing about the controller, which
- * then has its time again.
+ * A timer that is late by more than `timeoutMs` shows a pause of the process. The controller then gets the full time again.
  */
 export class ProgressWatch {
   readonly #options: ProgressWatchOptions

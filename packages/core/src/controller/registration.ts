@@ -8,7 +8,7 @@ import { assertOneOf } from '../options/one-of.ts'
 import { type ResolvedRestartOptions, type RestartOptions, resolveRestartOptions } from './restart-options.ts'
 import { WARM_UP_MODES, type ControllerWarmUp, type WarmUpMode } from './warm-up.ts'
 
-/** A factory that was registered, with its options filled in. */
+/** A registered factory with its resolved options. */
 export interface Registration {
   readonly factory: ControllerFactory
   readonly restart: ResolvedRestartOptions
@@ -18,9 +18,9 @@ export interface Registration {
   readonly warmUpTimeoutMs: number
 }
 
-/** How a controller is registered. */
+/** Options of a controller. */
 export interface RegisterOptions {
-  /** How often this controller is restarted when it fails. @default that of the manager */
+  /** How often this controller is restarted when it fails. @default the setting of the manager */
   readonly restart?: RestartOptions
   /**
    * A controller that does not call `term.progress()` within this time is unhealthy and ends the term.
@@ -29,7 +29,10 @@ export interface RegisterOptions {
   readonly progressTimeoutMs?: number
   /** When the controller warms up, if it has a `warmUp`. @default 'never' */
   readonly warmUp?: WarmUpMode
-  /** How long a new leader waits for a warm-up that is not finished, before it cuts it short and starts afresh. @default 5000 */
+  /**
+   * How long a new leader waits for an unfinished warm-up. Then it cancels the warm-up and builds a new controller. In milliseconds.
+   * @default 5000
+   */
   readonly warmUpTimeoutMs?: number
 }
 
@@ -41,7 +44,7 @@ export const REGISTER_OPTION_NAMES: readonly (keyof RegisterOptions)[] = [
   'warmUpTimeoutMs',
 ]
 
-/** Checks and fills in a registration. @throws OptionsError for a factory that is not a function, or bad options. */
+/** Fills in defaults. @throws OptionsError for a factory that is not a function, or a wrong option. */
 export function createRegistration(
   factory: ControllerFactory,
   options: RegisterOptions,
@@ -63,7 +66,7 @@ export function createRegistration(
   }
 }
 
-/** The class itself in the place of a function that builds an instance is the most likely slip of all. */
+/** The most likely mistake: a class in place of a function that builds an instance. */
 function isClass(value: object): boolean {
   const prototype: unknown = Reflect.get(value, 'prototype')
   const hasRun = typeof prototype === 'object' && prototype !== null && 'run' in prototype
@@ -85,9 +88,9 @@ export type FirstBuild =
       readonly kind: 'built'
       readonly registration: Registration
       readonly controller: Controller
-      /** As it was when the controller was checked: a getter may say something else the next time. */
+      /** The name at the time of the check. A getter may return another value later. */
       readonly name: string
-      /** Where the controller was built ahead of the term. */
+      /** Set if the controller was built before the term. */
       readonly warmUp?: ControllerWarmUp
     }
   | { readonly kind: 'failed'; readonly registration: Registration; readonly name: string; readonly error: unknown }
@@ -97,8 +100,8 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 /**
  * Builds the first instance of every controller and checks them together.
  *
- * A factory that throws is a failure like any other and is tried again later. What a restart cannot mend is an error.
- * @throws OptionsError when a factory returns something else than a new controller, or a name is missing, malformed or taken.
+ * A factory that throws is tried again later, like any failure. A problem that a restart cannot fix throws.
+ * @throws OptionsError when a factory does not return a new controller, or a name is missing, malformed or taken.
  */
 export function buildAll(
   registrations: readonly Registration[],
@@ -124,13 +127,13 @@ export function buildAll(
 
 /**
  * Builds a controller for a later run.
- * @throws OptionsError when it is not a new one.
+ * @throws OptionsError when it is not a new instance.
  */
 export function buildNext(registration: Pick<Registration, 'factory'>, seen: WeakSet<Controller>): Controller {
   return buildNamed(registration, seen).controller
 }
 
-/** As {@link buildNext}, with the name of the controller. */
+/** Like {@link buildNext}, with the name of the controller. */
 export function buildNamed(
   { factory }: Pick<Registration, 'factory'>,
   seen: WeakSet<Controller>,

@@ -1,7 +1,7 @@
 import { textOf } from '../text-of.ts'
 
 /**
- * What helps against a failure that many controllers run into, for the end of a message; empty for any other.
+ * The remedy for a failure that many controllers have, for the end of a message; empty for other failures.
  *
  * A metric of the global registry of prom-client outlives its run, so the next run cannot create it.
  */

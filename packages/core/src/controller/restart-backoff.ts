@@ -6,17 +6,17 @@ import type { Random } from '../ports/random.ts'
 import { MAX_BACKOFF_MS, type ResolvedRestartOptions } from './restart-options.ts'
 import { TerminalError } from './terminal-error.ts'
 
-/** Beyond that the pause is {@link MAX_BACKOFF_MS} anyway; without a bound, 0 ms would end up as 0 × Infinity. */
+/** With more doublings the pause is {@link MAX_BACKOFF_MS} anyway. Without this limit, 0 ms would become 0 × Infinity. */
 const MAX_DOUBLINGS = 40
 
-/** What a {@link RestartBackoff} is made of. */
+/** Options of a {@link RestartBackoff}. */
 export interface RestartBackoffOptions {
   readonly restart: ResolvedRestartOptions
   readonly clock: Clock
   readonly random: Random
 }
 
-/** Counts the failures of one controller, and says how long to wait before its next run. */
+/** Counts the failures of one controller and computes the pause before its next run. */
 export class RestartBackoff {
   readonly #options: RestartBackoffOptions
   readonly #failures: number[] = []
@@ -25,7 +25,7 @@ export class RestartBackoff {
     this.#options = options
   }
 
-  /** How long to wait before the next run; undefined when there must be none. */
+  /** The pause before the next run; undefined if the controller must not run again. */
   next(error: unknown): number | undefined {
     const { restart, clock, random } = this.#options
     if (isA(error, TerminalError) || isA(error, OptionsError)) return undefined

@@ -2,13 +2,13 @@ import { resolveDurationMs } from '../options/duration.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
 import { OptionsError } from '../options/options-error.ts'
 
-/** How often a failed controller is restarted before the replica gives up its term. The intensity limit of OTP supervisors. */
+/** How often a failed controller is restarted before the replica ends its term. Like the restart intensity of OTP supervisors. */
 export interface RestartOptions {
-  /** How many restarts are allowed within `withinMs`. @default 5 */
+  /** The maximum number of restarts within `withinMs`. @default 5 */
   readonly maxRestarts?: number
-  /** The period in which restarts count, in milliseconds. @default 60000 */
+  /** The period over which restarts are counted, in milliseconds. @default 60000 */
   readonly withinMs?: number
-  /** Pause before the first restart; doubles with each that follows within `withinMs`, up to 30 s. @default 200 */
+  /** Pause before the first restart, in milliseconds. It doubles with each restart within `withinMs`, up to 30 s. @default 200 */
   readonly backoffMs?: number
 }
 
@@ -18,7 +18,7 @@ export type ResolvedRestartOptions = Required<RestartOptions>
 /** The longest pause before a restart. */
 export const MAX_BACKOFF_MS = 30_000
 
-/** Fills in defaults. @throws OptionsError naming the option that is wrong. */
+/** Fills in defaults. @throws OptionsError that names the wrong option. */
 export function resolveRestartOptions(options: RestartOptions = {}): ResolvedRestartOptions {
   assertKnownKeys('`restart`', options, ['maxRestarts', 'withinMs', 'backoffMs'])
   const { maxRestarts = 5 } = options

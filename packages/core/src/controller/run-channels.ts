@@ -2,7 +2,7 @@ import { channel } from 'node:diagnostics_channel'
 import type { Term } from '../term/term.ts'
 import type { Controller } from './controller.ts'
 
-/** The message of `tenure:run-began` and `tenure:run-over`: the same object both times, so that it can be the key of a WeakMap. */
+/** The message of `tenure:run-began` and `tenure:run-over`. Both carry the same object, so it can be the key of a WeakMap. */
 export interface RunMessage {
   /** The term, as this controller sees it. */
   readonly term: Term
@@ -13,7 +13,7 @@ export interface RunMessage {
 const RUN_BEGAN = channel('tenure:run-began')
 const RUN_OVER = channel('tenure:run-over')
 
-/** Publishes that a run has begun. The returned function publishes that it is over. */
+/** Publishes that a run has begun. The returned function publishes that it has ended. */
 export function publishRun(term: Term, controller: Controller): () => void {
   const message: RunMessage = { term, controller }
   if (RUN_BEGAN.hasSubscribers) RUN_BEGAN.publish(message)

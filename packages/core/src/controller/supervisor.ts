@@ -17,30 +17,30 @@ import type { SupervisorObserver } from './supervisor-observer.ts'
 import { ControllerFailedError, ControllerRestartError, ControllerReturnedError } from './terminal-error.ts'
 import type { ControllerWarmUp } from './warm-up.ts'
 
-/** What a {@link ControllerSupervisor} is made of. */
+/** Options of a {@link ControllerSupervisor}. */
 export interface SupervisorOptions extends Pick<Registration, 'restart' | 'progressTimeoutMs' | 'warmUpTimeoutMs'> {
   readonly name: string
-  /** Builds a controller that was never used before. */
+  /** Builds a new controller. */
   readonly build: ControllerFactory
-  /** Undefined where the controller needs no leadership. */
+  /** Undefined for a controller that needs no leadership. */
   readonly leadership: Leadership | undefined
   readonly lease: string
   readonly clock: Clock
   readonly random: Random
-  /** For the lines of the controller. @default a logger that drops every line */
+  /** The logger of the controller. @default a logger that drops every line */
   readonly logger?: Logger
-  /** How long a failed run may take to end before its controller counts as failed for good. */
+  /** How long a failed run may take to end, in milliseconds. After that the controller has failed for good. */
   readonly restartDrainMs: number
-  /** For how long the cleanups of a run may run, asked when they begin. */
+  /** How long the cleanups of a run may take. Called when they begin. */
   readonly cleanupBudgetMs: () => number
   readonly extensions: readonly TermExtension[]
   readonly observer: SupervisorObserver
 }
 
 /**
- * Runs one controller until it is stopped. Restarts it when it fails, within limits, and reports when nothing of it is left.
+ * Runs one controller until `end()`. Restarts it when it fails, within limits, and reports when nothing of it is left.
  *
- * 1. At most one run at a time: the next begins when the last task and cleanup of the one before have ended.
+ * 1. At most one run at a time. The next begins after the last task and cleanup of the previous run.
  * 2. `done` resolves when no run is left and none will follow.
  */
 export class ControllerSupervisor {
@@ -62,7 +62,7 @@ export class ControllerSupervisor {
     this.done = this.#done.promise
   }
 
-  /** Runs the controller; `first` is the instance for the first run where one was built already, `warmUp` how it warmed up. */
+  /** Starts to run the controller. `first` is the instance for the first run, if one was already built; `warmUp` is its warm-up. */
   start(first?: Controller, warmUp?: ControllerWarmUp): void {
     this.#first = first
     this.#warmUp = warmUp
@@ -83,12 +83,12 @@ export class ControllerSupervisor {
     return tasks === 0 && (this.#warmUp?.isCleaning ?? true)
   }
 
-  /** The hard signal of the run or warm-up that the scope belongs to; undefined where it is not one of this controller. */
+  /** The hard signal of the run or warm-up that owns the scope; undefined if it is not of this controller. */
   hardSignalOf(scope: TaskScope): AbortSignal | undefined {
     return this.#run?.scope === scope ? this.#run.hardSignal : this.#warmUp?.hardSignalOf(scope)
   }
 
-  /** Tells the controller to take no new work, and never restarts it again. */
+  /** Asks the controller to take no new work, and never restarts it. */
   end(reason: Error): void {
     this.#ending ??= reason
     this.#backoff?.timer.cancel()
@@ -96,18 +96,18 @@ export class ControllerSupervisor {
     this.#run?.end(reason)
   }
 
-  /** Tells the controller to drop what is in flight. */
+  /** Asks the controller to drop what is in flight. */
   hardAbort(reason: Error): void {
     this.end(reason)
     this.#run?.hardAbort(reason)
   }
 
-  /** The only place that resolves `done`: whatever was thrown before, a run that was not joined keeps the term from ending. */
+  /** The only place that resolves `done`. A run that was not joined keeps the term from ending, whatever was thrown before. */
   #resolveDone(): void {
     if (this.#run === undefined && this.#warmUp === undefined) this.#done.resolve()
   }
 
-  /** The supervision itself has failed. Nobody restarts the controller any more, so the term is given up. */
+  /** The supervision itself has failed. Nothing would restart the controller, so the term ends. */
   #crashed(error: unknown): void {
     const { name, observer } = this.#options
     for (const tell of [
@@ -117,13 +117,13 @@ export class ControllerSupervisor {
       try {
         tell()
       } catch {
-        // An observer that throws has heard of it.
+        // An observer that throws has been notified.
       }
     }
   }
 
   async #supervise(): Promise<void> {
-    // Asked of the clock, as before all code of the user: the pause before a restart may have outlasted the term.
+    // Reads the clock, as before all code of the user: the term may have ended during the pause before the restart.
     while (this.#ending === undefined && (this.#options.leadership?.isHeld() ?? true)) {
       const failure = await this.#runOnce()
       if (failure === undefined || this.#ending !== undefined) return
@@ -135,7 +135,7 @@ export class ControllerSupervisor {
     }
   }
 
-  /** One run, to the end of its last task and cleanup. Resolves with the failure, or with nothing after a requested end. */
+  /** One run, to the end of its last task and cleanup. Resolves with the failure, or with undefined after a requested end. */
   async #runOnce(): Promise<ReportedFailure | undefined> {
     const failed = Promise.withResolvers<Failure | undefined>()
     const term = this.#createTerm(failed.resolve)
@@ -154,7 +154,7 @@ export class ControllerSupervisor {
     }
   }
 
-  /** Without a warm-up, the controller runs in this very turn. */
+  /** Without a warm-up, the controller runs in the same turn. */
   async #begin(run: Run): Promise<void> {
     const { term, detach } = run
     for (const extension of this.#options.extensions) detach.push(extension.attach(term))
@@ -167,7 +167,7 @@ export class ControllerSupervisor {
     term.spawn('run', () => term.scope.enter(() => controller.run(term))).catch(() => {})
   }
 
-  /** Waits for everything that the run and its warm-up have started. There is no other way out of a run. */
+  /** Waits for everything that the run and its warm-up have started. Every run ends here. */
   async #join({ term, detach, progress, drain }: Run): Promise<void> {
     progress?.end()
     await term.scope.join()
@@ -221,10 +221,10 @@ export class ControllerSupervisor {
     this.#options.observer.cleanupOverdue()
   }
 
-  /** Reports a failure before anything waits for the run to end, which may take long or never come. */
+  /** Reports a failure before waiting for the end of the run, which may take long or never come. */
   #endFailedRun(run: Run, { error, task }: Failure): ReportedFailure | undefined {
     const { observer } = this.#options
-    // Its end has begun in the meantime.
+    // The controller has begun to end in the meantime.
     if (this.#ending !== undefined) {
       observer.failedWhileEnding(error, task)
       return undefined
@@ -235,7 +235,7 @@ export class ControllerSupervisor {
     return { error, backoffMs }
   }
 
-  /** Nothing that a failed run does is of use to anybody, so that it gets no time to finish. */
+  /** A failed run gets no time to finish, because its work is of no use. */
   #drainFailedRun(term: ControllerTerm, error: unknown): Drain {
     const { name, clock, restartDrainMs } = this.#options
     const drain = new Drain({
@@ -250,7 +250,7 @@ export class ControllerSupervisor {
     return drain
   }
 
-  /** A run that does not end in time is never restarted, so the controller has failed for good. */
+  /** A failed run did not end in time. It cannot be restarted, so the controller has failed for good. */
   #onOverdue(error: unknown): void {
     if (this.#ending !== undefined) return
     const { name, restartDrainMs, observer } = this.#options
@@ -265,7 +265,7 @@ export class ControllerSupervisor {
     observer.gaveUp(error, restart.withinMs)
   }
 
-  /** A controller that stands still can be neither restarted nor left alone: its health check fails, and it is given up. */
+  /** Watches the progress of the controller. A stalled controller cannot be restarted: its health check fails and the term ends. */
   #watchProgress(term: ControllerTerm): ProgressWatch | undefined {
     const { name, clock, progressTimeoutMs: timeoutMs, observer } = this.#options
     if (timeoutMs === Infinity) return undefined
@@ -286,7 +286,7 @@ export class ControllerSupervisor {
     })
   }
 
-  /** An instance whose warm-up did not come to a good end in time is not used. */
+  /** Waits for the warm-up. An instance whose warm-up is not ready in time is not used. */
   async #awaitWarmUp(warmUp: ControllerWarmUp, term: ControllerTerm): Promise<void> {
     const { clock, warmUpTimeoutMs: timeoutMs } = this.#options
     if (await warmUp.isReadyWithin({ clock, timeoutMs, signal: term.signal })) {
@@ -317,13 +317,13 @@ export class ControllerSupervisor {
   }
 }
 
-/** What a run has, besides its tasks. */
+/** The parts of a run besides its tasks. */
 interface Run {
   readonly term: ControllerTerm
   /** Called in reverse order once nothing of the run is left. */
   readonly detach: (() => void)[]
   progress?: ProgressWatch | undefined
-  /** That of a run that has failed. */
+  /** The drain of a failed run. */
   drain?: Drain
 }
 
@@ -332,9 +332,9 @@ interface Failure {
   readonly task: string
 }
 
-/** A failure that was reported to the observer. */
+/** A failure after it was reported to the observer. */
 interface ReportedFailure {
   readonly error: unknown
-  /** How long to wait before the next run; undefined when there must be none. */
+  /** The pause before the next run; undefined if the controller must not run again. */
   readonly backoffMs: number | undefined
 }

@@ -2,17 +2,17 @@ import { TenureError } from '../tenure-error.ts'
 import { TermEndedError } from '../term-ended-error.ts'
 import { textOf } from '../text-of.ts'
 
-/** Thrown by a controller to say that a restart would not help: the replica gives up its term at once. */
+/** Throw this in a controller if a restart would not help. The replica ends its term immediately. */
 export class TerminalError extends TenureError {
   override readonly code = 'TERMINAL'
 }
 
-/** A controller ended although its term lasts. */
+/** A controller ended before its term. */
 export class ControllerReturnedError extends TenureError {
   override readonly code = 'CONTROLLER_RETURNED'
 
   constructor(controller: string) {
-    super(`Controller \`${controller}\` returned, and all its tasks ended, while its term lasts`)
+    super(`Controller \`${controller}\` returned, and all its tasks ended, before its term`)
   }
 }
 
@@ -22,19 +22,19 @@ export class ControllerFailedError extends TenureError {
   /** The name of the controller. */
   readonly controller: string
 
-  /** `more` says what else there is to know. */
+  /** @param more further details for the message */
   constructor(controller: string, cause: unknown, more?: string) {
     const why = more === undefined ? textOf(cause) : `${textOf(cause)}; ${more}`
-    super(`Controller \`${controller}\` failed and is not restarted any more: ${why}`, { cause })
+    super(`Controller \`${controller}\` failed and will not restart: ${why}`, { cause })
     this.controller = controller
   }
 }
 
-/** The reason with which the signals of a controller abort that is to be restarted. */
+/** The reason of the abort signals of a controller that restarts. */
 export class ControllerRestartError extends TermEndedError {
   override readonly code = 'CONTROLLER_RESTART'
 
   constructor(controller: string, cause: unknown) {
-    super(`Controller \`${controller}\` is restarted: ${textOf(cause)}`, { cause })
+    super(`Controller \`${controller}\` restarts: ${textOf(cause)}`, { cause })
   }
 }

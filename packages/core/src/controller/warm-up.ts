@@ -8,48 +8,48 @@ import { onAbort } from '../on-abort.ts'
 import type { LiveTask, TaskScope } from '../term/task-scope.ts'
 import type { Controller } from './controller.ts'
 
-/** When a controller that can warm up does so. */
+/** The values of {@link WarmUpMode}. */
 export const WARM_UP_MODES = ['never', 'successor', 'following'] as const
 
 /**
- * When a controller that has a `warmUp` is built ahead of its term.
+ * When to build a controller before its term and call its `warmUp()`.
  *
- * - `never`: not at all; a follower builds nothing.
- * - `successor`: when the leader steps down and this replica is to succeed it.
- * - `following`: for as long as the replica follows.
+ * - `never`: a follower builds nothing.
+ * - `successor`: when the leader steps down and this replica is its successor.
+ * - `following`: while the replica follows.
  */
 export type WarmUpMode = (typeof WARM_UP_MODES)[number]
 
-/** The reason with which the signals of a warm-up abort. */
+/** The reason of the abort signals of a warm-up. */
 export class WarmUpOverError extends TermEndedError {
   override readonly code = 'WARM_UP_OVER'
 
   constructor(controller: string, why: string) {
-    super(`The warm-up of controller \`${controller}\` is over: ${why}`)
+    super(`The warm-up of controller \`${controller}\` has ended: ${why}`)
   }
 }
 
-/** How a warm-up went. `error`: why it failed. */
+/** The outcome of a warm-up. `error`: why it failed. */
 export type WarmUpOutcome =
   { readonly kind: 'ready' } | { readonly kind: 'cancelled' } | { readonly kind: 'failed'; readonly error: unknown }
 
-/** What a {@link ControllerWarmUp} is made of. */
+/** Options of a {@link ControllerWarmUp}. */
 export interface ControllerWarmUpOptions {
   readonly controller: Controller
   /** The name of the controller. */
   readonly name: string
   readonly lease: string
   readonly clock: Clock
-  /** For the lines of the controller. @default a logger that drops every line */
+  /** The logger of the controller. @default a logger that drops every line */
   readonly logger?: Logger
   readonly cleanupBudgetMs: () => number
   readonly onCleaning: () => void
   readonly onCleanupOverdue: () => void
-  /** Something failed after the warm-up was ready, or while it ended. */
+  /** Called with a failure after the warm-up was ready, or while it ended. */
   readonly onLateFailure: (error: unknown, task: string) => void
 }
 
-/** For how long the outcome of a warm-up is waited for. */
+/** How long to wait for the outcome of a warm-up. */
 export interface WarmUpPatience {
   readonly clock: Clock
   readonly timeoutMs: number
@@ -57,10 +57,10 @@ export interface WarmUpPatience {
 }
 
 /**
- * A controller that was built ahead of its term, and everything that its warm-up started.
+ * A controller that was built before its term, and everything that its warm-up started.
  *
- * 1. `warmUp()` is called once, before `run()`, on the very instance that is to run.
- * 2. Once ended, nothing new begins; once joined, nothing is left.
+ * 1. `warmUp()` is called once, before `run()`, on the same instance.
+ * 2. After `end()`, nothing new begins. After `join()`, nothing is left.
  */
 export class ControllerWarmUp {
   readonly controller: Controller
@@ -84,12 +84,12 @@ export class ControllerWarmUp {
     })
   }
 
-  /** The health checks of the warm-up, which the run of its controller goes on with. */
+  /** The health checks of the warm-up. The run continues with them. */
   get health(): HealthRegistry {
     return this.#term.health
   }
 
-  /** Begins to warm up. */
+  /** Starts the warm-up. */
   start(): void {
     const { controller } = this
     if (!canWarmUp(controller)) return this.#settle({ kind: 'ready' })
@@ -101,17 +101,17 @@ export class ControllerWarmUp {
       )
   }
 
-  /** How it went; undefined while it is under way. */
+  /** The outcome; undefined while the warm-up runs. */
   get outcome(): WarmUpOutcome | undefined {
     return this.#outcome
   }
 
-  /** Resolves with how it went. Never rejects. */
+  /** Resolves with the outcome. Never rejects. */
   get settled(): Promise<WarmUpOutcome> {
     return this.#settled.promise
   }
 
-  /** Whether it has come to a good end within `timeoutMs`, and before `signal` aborts. */
+  /** Whether the warm-up becomes ready within `timeoutMs`, before `signal` aborts. */
   async isReadyWithin({ clock, timeoutMs, signal }: WarmUpPatience): Promise<boolean> {
     if (this.#outcome === undefined) {
       const over = Promise.withResolvers<void>()
@@ -124,18 +124,18 @@ export class ControllerWarmUp {
     return this.#outcome?.kind === 'ready' && !signal.aborted && !this.#term.signal.aborted
   }
 
-  /** Whether every task has settled and the cleanups are under way, or over. */
+  /** Whether every task has settled. Cleanups may be running or have ended. */
   get isCleaning(): boolean {
     return this.#term.scope.isCleaning || this.#term.taskCount === 0
   }
 
-  /** From now on failures of its tasks are reported to another listener. */
+  /** Hands the warm-up to the run of its controller, which gets later failures. */
   adopt(leadership: Leadership | undefined, onLateFailure: ControllerWarmUpOptions['onLateFailure']): void {
     this.#term.follow(leadership)
     this.#onLateFailure = onLateFailure
   }
 
-  /** Tells everything that it has started to end, at once: nothing of it deserves to finish. */
+  /** Aborts everything that the warm-up has started. Nothing gets time to finish. */
   end(why: string): void {
     this.#term.hardAbort(new WarmUpOverError(this.name, why))
     this.#settle({ kind: 'cancelled' })
@@ -147,7 +147,7 @@ export class ControllerWarmUp {
     this.#term.over()
   }
 
-  /** Its hard signal, where the scope is its own. */
+  /** The hard signal, if the scope belongs to this warm-up. */
   hardSignalOf(scope: TaskScope): AbortSignal | undefined {
     return this.#term.scope === scope ? this.#term.hardSignal : undefined
   }
@@ -169,7 +169,7 @@ export class ControllerWarmUp {
   }
 }
 
-/** A controller whose property cannot be read fails when it is called. */
+/** True if the property cannot be read: the call then fails and reports why. */
 function canWarmUp(controller: Controller): boolean {
   try {
     return controller.warmUp !== undefined

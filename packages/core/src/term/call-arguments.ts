@@ -1,15 +1,15 @@
 import { OptionsError } from '../options/options-error.ts'
 
-/** The arguments of a call that have to be there, by their names. */
+/** The required arguments of a call, by name. */
 export interface CallArguments {
   readonly texts?: Readonly<Record<string, unknown>>
   readonly functions?: Readonly<Record<string, unknown>>
 }
 
 /**
- * Checks what TypeScript checks where it is used.
- * @param call as it should be, such as `term.spawn(name, work)`
- * @throws OptionsError naming the argument that is wrong.
+ * Checks arguments at run time, for callers without TypeScript.
+ * @param call the correct call, such as `term.spawn(name, work)`
+ * @throws OptionsError that names the wrong argument.
  */
 export function assertArguments(call: string, { texts, functions }: CallArguments): void {
   assertEach(call, texts, 'string', 'a text')
@@ -22,7 +22,7 @@ function assertEach(
   type: 'string' | 'function',
   what: string,
 ): void {
-  // Every task comes through here: `for…in` makes no arrays.
+  // Every task runs this: `for…in` allocates no array.
   for (const name in values) {
     const value = values[name]
     if (typeof value !== type) throw OptionsError.expected(`\`${name}\` of \`${call}\` to be ${what}`, value)

@@ -1,10 +1,10 @@
 import { TenureError } from '../tenure-error.ts'
 
-/** The cleanups of a controller have used up half of their time. The reason with which their signal aborts. */
+/** The reason of the signal of the cleanups: half of their time is up. */
 export class CleanupTimeoutError extends TenureError {
   override readonly code = 'CLEANUP_TIMEOUT'
 
   constructor(controller: string, timeoutMs: number) {
-    super(`The cleanups of controller \`${controller}\` have to end: half of their ${timeoutMs} ms are over`)
+    super(`The cleanups of controller \`${controller}\` must end now: half of their ${timeoutMs} ms is up`)
   }
 }

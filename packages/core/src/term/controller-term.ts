@@ -25,30 +25,30 @@ import { ScopeClosedError, type TaskNote, TaskScope } from './task-scope.ts'
 import { TermEndedError } from '../term-ended-error.ts'
 import type { SpawnOptions, StepDownOptions, Term } from './term.ts'
 
-/** What a {@link ControllerTerm} is made of. */
+/** Options of a {@link ControllerTerm}. */
 export interface ControllerTermOptions {
   readonly controller: string
-  /** Undefined where the controller needs no leadership. */
+  /** Undefined for a warm-up and for a controller that needs no leadership. */
   readonly leadership: Leadership | undefined
   readonly lease: string
   readonly clock: Clock
   readonly onTaskFailure: (error: unknown, task: string) => void
-  /** Called when the last task has settled and the run was not told to end. */
+  /** Called when the last task has settled before the run was asked to end. */
   readonly onIdle: () => void
   readonly onStepDown: (options: StepDownOptions) => void
   /** @default a logger that drops every line */
   readonly logger?: Logger
-  /** The health checks of a warm-up that this run goes on with. @default checks of its own */
+  /** The health checks of the warm-up of this run. @default new checks */
   readonly health?: HealthRegistry
-  /** For how long the cleanups may run. @default unlimited */
+  /** How long the cleanups may take. @default unlimited */
   readonly cleanupBudgetMs?: () => number
   /** Called when every task has settled and the cleanups begin. */
   readonly onCleaning?: () => void
-  /** Called when they have not ended by then. */
+  /** Called when the cleanups have not ended in time. */
   readonly onCleanupOverdue?: () => void
 }
 
-/** One run of one controller within a term: two signals, a task scope, health checks. Fresh for every run. */
+/** What one run, or one warm-up, of one controller has started: two signals, a task scope, health checks. New for every run. */
 export class ControllerTerm implements Term, Owner {
   readonly controller: string
   readonly lease: string
@@ -57,12 +57,12 @@ export class ControllerTerm implements Term, Owner {
   readonly scope: TaskScope
   readonly gateSignal: AbortSignal
   readonly processes: OwnedProcesses = new OwnedProcesses(this)
-  /** When the controller told last that it gets on; its beginning until it has. */
+  /** When the controller last reported progress. Starts as the time of construction. */
   progressedAt: number
   readonly #options: ControllerTermOptions
   readonly #soft = new AbortController()
   readonly #hard = new AbortController()
-  /** Whose validity counts. */
+  /** The leadership that decides whether new work may start. */
   #leadership: Leadership | undefined
   #logger: Logger | undefined
 
@@ -77,7 +77,7 @@ export class ControllerTerm implements Term, Owner {
     this.progressedAt = clock.now()
     this.gateSignal = leadership?.gateSignal ?? AbortSignal.abort(notHeld(this))
     this.scope = new TaskScope({ ...options, onFailure })
-    // A term may well have thousands of tasks that listen.
+    // A term may have thousands of tasks that listen.
     setMaxListeners(0, this.signal, this.hardSignal)
   }
 
@@ -143,7 +143,7 @@ export class ControllerTerm implements Term, Owner {
     }
     const resumed = this.scope.waits(`term.sleep ${delayMs} ms`)
     const timer = this.clock.setTimer(delayMs, () => {
-      // Then the abort rejects it.
+      // The abort rejects the promise.
       if (!this.admits()) return
       forget()
       resolve()
@@ -201,7 +201,7 @@ export class ControllerTerm implements Term, Owner {
   defer(cleanup: (signal: AbortSignal) => unknown): void {
     assertArguments('term.defer(cleanup)', { functions: { cleanup } })
     this.scope.defer((signal) => {
-      // A cleanup runs in any case; but nothing that it asks may say that the term is held when it is not.
+      // A cleanup always runs. The clock is read first, so that the term does not look held when it is not.
       this.admits()
       return cleanup(signal)
     })
@@ -220,7 +220,7 @@ export class ControllerTerm implements Term, Owner {
   }
 
   stepDown(options: StepDownOptions = {}): void {
-    // By then the lease may have another term of this replica, which it must not end.
+    // After the gate has closed, the replica may have another term. This call must not end it.
     if (!this.gateSignal.aborted) this.#options.onStepDown(options)
   }
 
@@ -232,7 +232,7 @@ export class ControllerTerm implements Term, Owner {
     return this.#leadership?.isHeld() ?? true
   }
 
-  /** Lets the door of a run that leads count for this one, too: its warm-up. */
+  /** From now on, `admits()` also checks this leadership. For the warm-up of a run that leads. */
   follow(leadership: Leadership | undefined): void {
     this.#leadership = leadership
   }
@@ -254,12 +254,12 @@ export class ControllerTerm implements Term, Owner {
     this.scope.noteSite(name)
   }
 
-  /** Takes in the failure of something that was started for this run elsewhere. */
+  /** Reports the failure of a task that was started for this run elsewhere. */
   taskFailed(error: unknown, task: string): void {
     this.#options.onTaskFailure(error, task)
   }
 
-  /** Whether an error only repeats the reason of the end. */
+  /** Whether an error is only a consequence of the end of the run. */
   isEchoOfEnd(error: unknown): boolean {
     const { aborted, reason } = this.signal
     if (!aborted) return false
@@ -271,12 +271,12 @@ export class ControllerTerm implements Term, Owner {
     }
   }
 
-  /** Tells the work to take nothing new. */
+  /** Asks the work to take nothing new. */
   end(reason: Error): void {
     this.#soft.abort(reason)
   }
 
-  /** Tells the work to drop what is in flight. */
+  /** Asks the work to drop what is in flight. */
   hardAbort(reason: Error): void {
     this.#soft.abort(reason)
     this.#hard.abort(reason)

@@ -1,6 +1,6 @@
 import type { LiveTask } from './task-scope.ts'
 
-/** Names each task with its controller, age, where it was started, and what it waited on last where that is known. */
+/** Lists tasks: controller, name, age, where each was started, and what it waited on last if that is known. */
 export function describeTasks(tasks: readonly LiveTask[]): string {
   return tasks.map(describeTask).join(', ')
 }

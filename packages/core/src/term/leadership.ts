@@ -4,25 +4,25 @@ import { LeadershipEndedError } from '../election/leadership-ended-error.ts'
 import type { Clock, Timer } from '../ports/clock.ts'
 import { TermEndedError } from '../term-ended-error.ts'
 
-/** An act was attempted that only the holder of the lease may do, outside of the time for which it is held. */
+/** An act that needs the lease was attempted while this replica does not hold it. */
 export class NotHeldError extends TermEndedError {
   override readonly code = 'NOT_HELD'
 }
 
-/** What a {@link Leadership} begins with. */
+/** Options of a {@link Leadership}. */
 export interface LeadershipOptions {
   readonly epoch: bigint
   readonly lease: string
   readonly validUntil: number
   readonly clock: Clock
-  /** Called when somebody asks after the time is up, before he is answered: no timer may have had a chance to say so. */
+  /** Called when `isHeld()` finds that the time is up, before it returns. No timer may have fired by then. */
   readonly onExpired?: () => void
 }
 
 /**
- * For how long this replica may act, asked of the clock and never of a timer.
+ * The epoch of a term and the time until which this replica may act. Reads the clock and does not rely on a timer.
  *
- * Owns the write gate and the one timer that closes it for requests in flight.
+ * Owns the write gate, and the timer that closes it for requests in flight.
  */
 export class Leadership {
   readonly epoch: bigint
@@ -42,16 +42,16 @@ export class Leadership {
     this.#validUntil = validUntil
     setMaxListeners(0, this.gateSignal)
     this.#watchExpiry()
-    // The timer was paused, too.
+    // A suspension of the machine also paused the timer.
     this.#forgetSuspension = clock.watchSuspension?.(() => void this.isHeld())
   }
 
-  /** Aborts when no write may be sent any more. */
+  /** Aborts when the write gate closes. */
   get gateSignal(): AbortSignal {
     return this.#gate.signal
   }
 
-  /** Whether this replica may act now. */
+  /** Whether this replica may act now. Closes the gate if the time is up. */
   isHeld(): boolean {
     if (this.#gate.signal.aborted) return false
     if (this.#clock.now() < this.#validUntil) return true
@@ -60,24 +60,24 @@ export class Leadership {
     return false
   }
 
-  /** Milliseconds for which this replica may still act. */
+  /** Milliseconds for which this replica may act without a further renewal. */
   remainingMs(): number {
     return this.isHeld() ? this.#validUntil - this.#clock.now() : 0
   }
 
-  /** Prolongs the leadership after a renewal. */
+  /** Extends the validity after a renewal. */
   extend(validUntil: number): void {
     this.#validUntil = validUntil
   }
 
-  /** Brings the end forward, as when somebody shortened the lease. */
+  /** Shortens the validity, for example after another client shortened the lease. */
   shorten(validUntil: number): void {
     this.#validUntil = validUntil
     this.#timer?.cancel()
     if (!this.#gate.signal.aborted) this.#watchExpiry()
   }
 
-  /** Lets no write pass any more. */
+  /** Closes the write gate. No write passes after this. */
   closeGate(reason: EndReason): void {
     this.#timer?.cancel()
     this.#timer = undefined

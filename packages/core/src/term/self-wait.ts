@@ -3,23 +3,23 @@ import { TenureError } from '../tenure-error.ts'
 import { onAbort } from '../on-abort.ts'
 import { type TaskScope, taskScopeOf } from './task-scope.ts'
 
-/** A task waited for something that waits for the task to end, such as `manager.stepDown()` in a task of the term. */
+/** A task awaited something that waits for the task to end, such as `manager.stepDown()` in a task of the term. */
 export class SelfWaitError extends TenureError {
   override readonly code = 'SELF_WAIT'
 
   constructor(controller: string, call: string) {
     super(
-      `A task of controller \`${controller}\` waits for \`${call}\`, which waits for that task to end. ` +
-        'Do not await it in a task of the term; `term.stepDown()` returns at once',
+      `A task of controller \`${controller}\` awaits \`${call}\`, which waits for that task to end. ` +
+        'Do not await it in a task of the term; `term.stepDown()` returns immediately',
     )
   }
 }
 
-/** What an {@link OutsideWait} is about. */
+/** Options of an {@link OutsideWait}. */
 export interface OutsideWaitOptions {
-  /** What was called, for messages. */
+  /** The name of the call, for messages. */
   readonly call: string
-  /** The hard signal of the run that the scope belongs to, where that is among what is waited for. */
+  /** The hard signal of the run that owns the scope, if the promise waits for that run. */
   readonly hardSignalOf: (scope: TaskScope) => AbortSignal | undefined
   /** How long a task may take to react to the hard abort. */
   readonly abortGraceMs: number
@@ -29,23 +29,22 @@ export interface OutsideWaitOptions {
 }
 
 /**
- * The promise of something that waits for tasks to end: for everybody but those tasks. One of them that waits for it would never end,
- * and wedge its term. It is reported at once, and its wait is rejected with a {@link SelfWaitError} halfway through the grace of the hard
- * abort: not before, because who waits there may as well be none of its tasks, but something that one of them has called.
+ * A promise that waits for tasks to end. If one of those tasks awaits it, the task never ends and wedges its term. That is reported
+ * immediately. The await rejects with a {@link SelfWaitError} halfway through the grace period after the hard abort. It does not reject
+ * earlier, because the caller may be code that a task has started and does not wait for.
  *
- * Which task waits is known from the asynchronous context of the call of `then()`. What waits for an answer of something else that
- * waits is not seen.
+ * The asynchronous context of `then()` identifies the task. An indirect wait is not detected.
  */
 export class OutsideWait<T> extends Promise<T> {
   #options: OutsideWaitOptions | undefined
   #isReported = false
 
-  /** Derived promises are ordinary ones. */
+  /** Derived promises are ordinary promises. */
   static override get [Symbol.species](): PromiseConstructor {
     return Promise
   }
 
-  /** The same promise, with that check. */
+  /** Adds the check to a promise. */
   static around<T>(promise: Promise<T>, options: OutsideWaitOptions): Promise<T> {
     const wait = new OutsideWait<T>((resolve) => resolve(promise))
     wait.#options = options
@@ -72,7 +71,7 @@ export class OutsideWait<T> extends Promise<T> {
   }
 }
 
-/** Rejects when half of the grace after the hard abort is over. What settles before leaves no timer. */
+/** Rejects after half of the grace period after the hard abort. Leaves no timer if the promise settles first. */
 function rejectLate<T>(
   signal: AbortSignal,
   error: SelfWaitError,

@@ -16,17 +16,17 @@ export interface LiveTask {
   readonly ageMs: number
   /** Where it was started: `file:line:column`, or `unknown` when no stack was taken. */
   readonly spawnedAt: string
-  /** What it waited on last, where that is known: a wait or something else that belongs to the term. */
+  /** What the task waited on last, if that is known. */
   readonly waitsOn: string | undefined
 }
 
-/** Where a task notes what it waits on. */
+/** A task can write here what it waits on. */
 export interface TaskNote {
   /** What the task waits on. Undefined while it runs, and when that is unknown. */
   waitsOn: string | undefined
 }
 
-/** Work was started in a scope that takes no more. */
+/** Work was started after the term had begun to end. */
 export class ScopeClosedError extends TermEndedError {
   override readonly code = 'SCOPE_CLOSED'
 
@@ -35,17 +35,17 @@ export class ScopeClosedError extends TermEndedError {
   }
 }
 
-/** What a {@link TaskScope} is made of. */
+/** Options of a {@link TaskScope}. */
 export interface TaskScopeOptions {
   /** The controller that owns the tasks. */
   readonly controller: string
   /** Measures the age of tasks and the budget of cleanups. */
   readonly clock: Clock
-  /** Called when a task rejects, once for each. */
+  /** Called once for each task that rejects. */
   readonly onFailure: (error: unknown, task: string) => void
   /** Called when the last task of an open scope has settled. */
   readonly onIdle?: () => void
-  /** For how long the cleanups may run, asked when they begin. @default unlimited */
+  /** How long the cleanups may take. Called when they begin. @default unlimited */
   readonly cleanupBudgetMs?: () => number
   /** Called when every task has settled and the cleanups begin. */
   readonly onCleaning?: () => void
@@ -78,8 +78,8 @@ interface Cleanup {
 }
 
 /**
- * Which scope the code that runs belongs to. What it starts inherits this, and may outlive the scope; so it refers to the scope
- * through something that is emptied, and keeps nothing of it.
+ * The scope that the running code belongs to. Everything that the code starts inherits this object and may outlive the scope. The scope
+ * empties the object at its end, so that nothing keeps the scope alive.
  */
 interface Membership {
   scope: TaskScope | undefined
@@ -87,20 +87,20 @@ interface Membership {
 
 const memberships = new AsyncLocalStorage<Membership>()
 
-/** The scope whose task runs this code, or has started it, unless that scope has ended. */
+/** The scope whose task runs or started this code; undefined after that scope has ended. */
 export function taskScopeOf(): TaskScope | undefined {
   return memberships.getStore()?.scope
 }
 
-/** Taking a stack costs about a microsecond, so it is taken once for each name, and for no more names than this. */
+/** A stack trace costs about a microsecond. It is taken once for each name, and for at most this many names. */
 const MAX_SPAWN_SITES = 1000
 
 /**
- * Knows every promise that was started in it until that promise itself has settled.
+ * Tracks every promise that was started in it until that promise has settled.
  *
- * 1. What is tracked is the promise of the work, not the one that the caller may race or drop.
- * 2. Once closed, a scope takes no new work; once closed and empty, it stays empty.
- * 3. Cleanups run after the last task, last in first out, each to its end before the next begins, all of them within one budget.
+ * 1. It tracks the promise of the work, not the promise that the caller may race or drop.
+ * 2. A closed scope takes no new work. A closed scope that is empty stays empty.
+ * 3. Cleanups run after the last task, one at a time, last in first out, within one budget.
  */
 export class TaskScope {
   readonly #options: TaskScopeOptions
@@ -109,7 +109,7 @@ export class TaskScope {
   readonly #cleanups: Cleanup[] = []
   readonly #empty = Promise.withResolvers<void>()
   readonly #membership: Membership = { scope: this }
-  /** The task whose code runs at this moment, as far as that is known. */
+  /** The task whose code runs now, if that is known. */
   #current: Task | undefined
   #phase: 'open' | 'closed' | 'cleaning' | 'over' = 'open'
   #joined: Promise<void> | undefined
@@ -128,7 +128,7 @@ export class TaskScope {
     return this.#tasks.size
   }
 
-  /** Whether every task has settled and the cleanups are under way. */
+  /** Whether every task has settled and the cleanups are running. */
   get isCleaning(): boolean {
     return this.#phase === 'cleaning'
   }
@@ -140,8 +140,8 @@ export class TaskScope {
   }
 
   /**
-   * Notes that the task whose code runs at this moment waits, if that is known: up to its first `await` it is, and again from
-   * `resumed` to the next. Returns the function to call right after what it waits for has settled.
+   * Records what the running task waits on. The running task is known up to its first `await`, and from a call of the returned function
+   * to the next `await`. Call the returned function right after the wait has ended.
    */
   waits(on: string): () => void {
     const task = this.#current
@@ -156,14 +156,14 @@ export class TaskScope {
   }
 
   /**
-   * Runs code that `taskScopeOf()` is to know, with all that it starts: where code of the user is entered from outside. Not at every
-   * task, which inherits it as a rule: to enter costs more than to track. What the code returns is awaited within as well.
+   * Runs code of the user so that `taskScopeOf()` returns this scope in it, and in everything that it starts. Needed where code is called
+   * from outside of the scope; a task usually inherits its scope. The returned promise is awaited inside, too.
    */
   enter<T>(work: () => T | Promise<T>): Promise<T> {
     return memberships.run(this.#membership, promiseOf<T>, work)
   }
 
-  /** Remembers a cleanup. @throws ScopeClosedError when the cleanups have already run. */
+  /** Adds a cleanup. @throws ScopeClosedError when the cleanups have run. */
   defer(cleanup: (signal: AbortSignal) => unknown): void {
     if (this.#phase === 'over') {
       throw new ScopeClosedError('cleanup', this.#options.controller)
@@ -173,13 +173,13 @@ export class TaskScope {
     this.#cleanups.push({ run: cleanup, site })
   }
 
-  /** Refuses new work from now on. */
+  /** From now on, refuses new work. */
   close(): void {
     if (this.#phase === 'open') this.#phase = 'closed'
     if (this.#tasks.size === 0) this.#empty.resolve()
   }
 
-  /** Closes the scope; resolves when every task has settled and every cleanup has run. Never rejects. */
+  /** Closes the scope. Resolves when every task has settled and every cleanup has run. Never rejects. */
   join(): Promise<void> {
     this.close()
     this.#joined ??= this.#empty.promise.then(() => this.#cleanUp())
@@ -209,7 +209,10 @@ export class TaskScope {
     return promise
   }
 
-  /** Asks the promise itself, whatever its own `then` says. A task whose end cannot be seen stays: nothing is released over it. */
+  /**
+   * Calls the native `then`, because the promise may override its own. A task whose end cannot be observed stays live, so that the lease
+   * is not released.
+   */
   #watch(promise: Promise<unknown>, task: Task): void {
     const failed = (error: unknown): void => this.#options.onFailure(error, task.name)
     const rejected = (error: unknown): void => {
@@ -246,7 +249,7 @@ export class TaskScope {
     end()
   }
 
-  /** The cleanups' own, fresh signal, which aborts at half of their time. `end` leaves no timer. */
+  /** Creates the signal of the cleanups. It aborts after half of their time. `end` cancels the timer. */
   #limitCleanups(): { readonly signal: AbortSignal; readonly end: () => void } {
     const { controller, clock, cleanupBudgetMs, onCleanupOverdue } = this.#options
     const aborter = new AbortController()
@@ -267,7 +270,7 @@ export class TaskScope {
     return { signal, end: () => drain.empty() }
   }
 
-  /** Where tasks of this name come from: the place of the first call. */
+  /** Records where the first task of this name was started. */
   noteSite(name: string): Site {
     const known = this.#sites.get(name)
     if (known !== undefined) return known
@@ -280,7 +283,7 @@ export class TaskScope {
   }
 }
 
-/** The promise of the work itself where it returns one. */
+/** The promise of the work itself if it returns one. */
 function promiseOf<T, A extends unknown[] = []>(work: (...args: A) => T | Promise<T>, ...args: A): Promise<T> {
   try {
     return Promise.resolve(work(...args))

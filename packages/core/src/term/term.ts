@@ -10,13 +10,13 @@ import type { WorkerOptions } from './owned/worker-thread.ts'
 
 /** How to step down. */
 export interface StepDownOptions {
-  /** How long this replica leaves the lease to others, in milliseconds. @default 2 × 1.2 × `retryPeriodMs` */
+  /** How long this replica does not compete for the lease afterwards, in milliseconds. @default 2 × 1.2 × `retryPeriodMs` */
   readonly cooldownMs?: number
-  /** The identity of the only replica to hand the lease to. @default whichever replica answers while the term drains, if one does */
+  /** The identity of the replica that must get the lease. @default any replica that answers while the term drains */
   readonly to?: string
   /**
-   * How long to wait for the answer of `to` once the term is empty, counted from the call, in milliseconds. Then the lease is
-   * released, and any replica may acquire it. @default 1.2 × `retryPeriodMs`
+   * How long an empty term waits for an answer of `to`, in milliseconds from the call. After that the lease is released, and any replica
+   * may acquire it. @default 1.2 × `retryPeriodMs`
    */
   readonly answerTimeoutMs?: number
 }
@@ -28,67 +28,71 @@ export interface SpawnOptions {
 }
 
 /**
- * One unbroken stretch of leadership, as one run of one controller sees it. It owns everything that is started through it: that counts
- * as a task until nothing of it is left, and takes its own listeners and timers with it. The next term cannot begin before all of it
- * is gone.
+ * One unbroken stretch of leadership, as one run of one controller sees it. The term owns everything that you start through it, and
+ * removes the listeners and timers of it. Each piece of work counts as a task until nothing of it is left. The next term cannot begin
+ * before every task has ended.
  */
 export interface Term {
   /** The name of the lease, or `always-on` for a controller that needs no leadership. */
   readonly lease: string
   /** The name of the controller. */
   readonly controller: string
-  /** The fencing token: grows with every term of this lease. 0 where the controller needs no leadership. */
+  /** The fencing token. It grows with every term of the lease. 0 for a controller that needs no leadership. */
   readonly epoch: bigint
-  /** Writes to the log of the manager. Each line names the lease, the controller and the epoch. */
+  /** The logger of the manager, with the lease, the controller and the epoch in every line. */
   readonly logger: Logger
-  /** Health checks that are served while the run lasts. Those of a warm-up are served from the beginning of its run. */
+  /** The health checks of this run. They are served while the run lasts; the checks of a warm-up, from the start of its run. */
   readonly health: HealthRegistry
-  /** Aborts when the work is to end: take nothing new. The reason is an error with a `code`. */
+  /** Aborts when the term begins to end: take no new work. The reason is an error with a `code`. */
   readonly signal: AbortSignal
-  /** Aborts when time has run out for work in flight: drop it. */
+  /** Aborts when the time for work in flight is up: drop it. */
   readonly hardSignal: AbortSignal
-  /** Aborts when no write may be sent any more. Later than `signal`: a voluntary drain may still write. */
+  /**
+   * Aborts when the write gate closes: send no more writes. After a voluntary end this is later than `signal`, because a drain may still
+   * write.
+   */
   readonly gateSignal: AbortSignal
-  /** How many tasks have not settled, `run()` or `warmUp()` itself included. */
+  /** The number of tasks that have not settled, including `run()` or `warmUp()` itself. */
   readonly taskCount: number
   /**
-   * Starts a tracked task. The promise that is tracked is that of `work`, whatever the caller does with the returned one. When
-   * it rejects before `signal` has aborted, the controller has failed.
+   * Starts a task. The term tracks the promise of `work`, whatever you do with the returned promise. A rejection before `signal` aborts
+   * fails the controller.
    * @throws ScopeClosedError once `signal` has aborted.
    */
   spawn<T>(name: string, work: (signal: AbortSignal) => T | Promise<T>, options?: SpawnOptions): Promise<T>
   /**
-   * Calls `work` now and then again `intervalMs` after each end of it, until `signal` aborts. Rejects when `work` does, and the
-   * controller has failed.
-   * @throws ScopeClosedError once `signal` has aborted. @throws OptionsError when `intervalMs` is no duration.
+   * Calls `work` now, and again `intervalMs` after each call has ended, until `signal` aborts. If `work` fails, this rejects and the
+   * controller fails.
+   * @throws ScopeClosedError once `signal` has aborted. @throws OptionsError when `intervalMs` is not a duration.
    */
   every(intervalMs: number, work: (signal: AbortSignal) => unknown): Promise<void>
   /**
-   * Resolves after `delayMs`; rejects with the reason of `signal` when that aborts before. Leaves nothing behind.
+   * Resolves after `delayMs`. Rejects with the reason of `signal` if that aborts first. Leaves no timer and no listener.
    * @throws OptionsError when `delayMs` is not a finite number of at least 0.
    */
   sleep(delayMs: number): Promise<void>
   /**
-   * Calls `work` once after `delayMs`, unless `signal` aborts before or the returned function is called. A failure of it fails
-   * the controller.
-   * @throws ScopeClosedError once `signal` has aborted. @throws OptionsError when `delayMs` is no duration.
+   * Calls `work` once after `delayMs`, unless `signal` aborts or you call the returned function first. If `work` fails, the controller
+   * fails.
+   * @throws ScopeClosedError once `signal` has aborted. @throws OptionsError when `delayMs` is not a duration.
    */
   timeout(delayMs: number, work: (signal: AbortSignal) => unknown): () => void
   /**
-   * Listens until `signal` aborts or the returned function is called. Every call of the listener is a tracked task: a rejection
-   * fails the controller instead of going unseen.
-   * @throws ScopeClosedError once `signal` has aborted. @throws OptionsError when `target` is a signal of the term itself, whose
-   * listeners would be removed before they are called, or emits nothing.
+   * Listens until `signal` aborts or you call the returned function. Every call of the listener is a task: if it fails, the controller
+   * fails.
+   * @throws ScopeClosedError once `signal` has aborted.
+   * @throws OptionsError when `target` cannot emit, or is a signal of the term itself: its listeners would be removed before they are
+   * called.
    */
   listen(target: EventEmitter | EventTarget, event: string | symbol, listener: Listener): () => void
   /**
-   * The items of `source`, until `signal` aborts: then the loop over them ends as if there were no more, and the source is closed
-   * (`return()` of its iterator; `destroy()` too where it is a stream of Node). Once that is so, it yields nothing.
+   * Yields the items of `source` until `signal` aborts. Then the loop ends as if there were no more items, and the source is closed with
+   * `return()` of its iterator, and `destroy()` for a stream of Node. After `signal` has aborted it yields nothing.
    */
   iterate<T>(source: AsyncIterable<T>): AsyncIterable<T>
   /**
-   * Opens a resource, and closes it among the cleanups. A resource that arrives after `signal` has aborted is closed immediately, and the
-   * promise rejects with the reason. A failure to open rejects the promise and does nothing else.
+   * Opens a resource and closes it during the cleanups. A resource that arrives after `signal` has aborted is closed immediately, and the
+   * promise rejects with the reason. If `open` fails, the promise rejects; the controller does not fail.
    * @throws ScopeClosedError once `signal` has aborted.
    */
   acquire<T>(
@@ -96,54 +100,54 @@ export interface Term {
     open: (signal: AbortSignal) => T | Promise<T>,
     close: (resource: T, signal: AbortSignal) => unknown,
   ): Promise<T>
-  /** Disposes of the resource among the cleanups. @throws OptionsError when it is no disposable. */
+  /** Disposes of the resource during the cleanups. @throws OptionsError when it is not disposable. */
   use<T extends Disposable | AsyncDisposable>(resource: T): T
   /**
-   * Starts a child process, and ends it with the work, together with its descendants: `stopSignal` for the child when `signal` aborts,
-   * SIGTERM for the descendants that it leaves behind, SIGKILL for all at the hard abort at the latest. The child gets a process group
-   * and a session of its own. If this process dies, a guard kills all of them.
+   * Starts a child process and ends it, with its descendants, at the end of the term. The child gets `stopSignal` when `signal` aborts.
+   * Descendants that it leaves behind get SIGTERM. All get SIGKILL at the hard abort at the latest. The child gets its own process group
+   * and session. If this process dies, a guard process kills all of them.
    *
-   * Tracked until the child has exited, its standard streams have closed and no descendant runs. A child that exits with a code
-   * other than 0 before the term begins to end fails the controller. On Linux a descendant is not found when it has left the session and has
-   * dropped the variable `_TENURE_TERM`; on macOS when it has left the process group; on Windows never.
-   * @throws ScopeClosedError once `signal` has aborted; nothing is started then.
-   * @throws OptionsError when an option is wrong, and nothing is started then, or when `start` returns a process that was started
-   * before.
+   * The task lasts until the child has exited, its standard streams have closed and no descendant runs. A child that exits with a code
+   * other than 0 before the term begins to end fails the controller. Tenure cannot find a descendant that has left the session and
+   * dropped the variable `_TENURE_TERM` (Linux), or has left the process group (macOS). On Windows it finds no descendants.
+   * @throws ScopeClosedError once `signal` has aborted. Nothing is started then.
+   * @throws OptionsError when an option is wrong, and nothing is started then, or when `start` returns a process that was started before.
    */
   child<C extends ChildProcess>(name: string, start: () => C, options?: ChildOptions): C
   /**
-   * Starts a worker thread, and ends it with the work, and then the processes that it has started: SIGTERM when it has exited, SIGKILL
-   * at the hard abort. Tracked until it has exited and none of its processes runs. A worker that fails before the term begins to end has
-   * failed the controller. Its processes are found on Linux only, by the variable `_TENURE_TERM`, which the worker gets with the
-   * environment of this process.
+   * Starts a worker thread and ends it at the end of the term. The processes that it started get SIGTERM when it has exited, and SIGKILL
+   * at the hard abort. The task lasts until the worker has exited and none of its processes runs. A worker that fails before the term
+   * begins to end fails the controller. Tenure finds the processes of a worker on Linux only, by the variable `_TENURE_TERM`, which the
+   * worker inherits from the environment of this process.
    * @throws ScopeClosedError once `signal` has aborted. @throws OptionsError when `stopMessage` cannot be posted. Nothing is started
    * then.
    */
   worker<W extends Worker>(name: string, start: () => W, options?: WorkerOptions): W
   /**
-   * Lets a server of `node:net`, `node:tls`, `node:http` or a relative listen, and resolves when it does. When `signal` aborts it
-   * closes, and its connections once they are idle; they have until the hard abort. Tracked until it has closed. Work that a handler
-   * goes on with after its answer is not seen: start it by `spawn()`. Rejects when it cannot listen, and leaves the server as it was.
+   * Makes a server listen and resolves when it does. Takes servers of `node:net`, `node:tls`, `node:http` and compatible ones. When
+   * `signal` aborts, the server stops listening and closes connections as they become idle. At the hard abort it destroys the others. The
+   * task lasts until the server has closed. Start work that goes on after the response with `spawn()`, because the term does not track it
+   * otherwise. Rejects if the server cannot listen, and leaves it as it was.
    * @throws ScopeClosedError once `signal` has aborted.
    */
   serve<S extends Server>(name: string, server: S, listen: ListenOptions): Promise<S>
   /**
-   * Runs `cleanup` after the last task, last in first out. All cleanups together have a time of their own; the signal that they
-   * are given is fresh and aborts when half of it is over.
+   * Runs `cleanup` after the last task. Cleanups run one at a time, last in first out, and share one time budget. Their signal is a new
+   * one and aborts after half of the budget.
    * @throws ScopeClosedError when the cleanups have run.
    */
   defer(cleanup: (signal: AbortSignal) => unknown): void
-  /** Whether this replica may act at this very moment, by the clock. */
+  /** Whether this replica may act now. Reads the clock. */
   isHeld(): boolean
-  /** Throws a `NotHeldError` unless this replica may act at this very moment, by the clock. */
+  /** Checks that this replica may act now. Reads the clock. @throws NotHeldError when it may not. */
   assertHeld(): void
-  /** Milliseconds until the term would end if it were not renewed; 0 when it is not held. */
+  /** Milliseconds for which this replica may act without a further renewal; 0 if the term is not held. */
   remainingMs(): number
-  /** Ends the term voluntarily. Returns at once; `signal` aborts. Does nothing once the term has ended. */
+  /** Ends the term voluntarily. Returns immediately; `signal` aborts. Does nothing after the term has ended. */
   stepDown(options?: StepDownOptions): void
   /**
-   * Reports progress. A controller that was registered with `progressTimeoutMs` and does not report for
-   * that long has failed: the term is given up.
+   * Reports progress. A controller that was registered with `progressTimeoutMs` and does not report within that time is unhealthy and
+   * ends the term.
    */
   progress(): void
 }

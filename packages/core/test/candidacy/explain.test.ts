@@ -64,11 +64,11 @@ const CASES: Readonly<Record<ElectorState['kind'], Readonly<Record<string, Case>
     },
     'follows a leader': {
       elector: () => after(following(), 4000),
-      says: 'It follows other, whose lease was last seen to change 4.0 s ago and may be taken in 11.0 s.',
+      says: 'It follows other. The lease last changed 4.0 s ago and can be acquired in 11.0 s.',
     },
     'follows a leader whose lease lasts long': {
       elector: () => following(lease({ version: 1n, leaseDurationSeconds: 100_000 })),
-      says: 'It follows other, whose lease was last seen to change 0.0 s ago and may be taken in 100000.0 s, because the lease states a duration of 100000 s.',
+      says: 'It follows other. The lease last changed 0.0 s ago and can be acquired in 100000.0 s, because the lease states a duration of 100000 s.',
     },
     'is the likely successor': {
       elector: () => {
@@ -77,11 +77,11 @@ const CASES: Readonly<Record<ElectorState['kind'], Readonly<Record<string, Case>
         elector.acknowledge(2n)
         return elector
       },
-      says: 'It follows other, as the successor that answered it, whose lease was last seen to change 0.0 s ago and may be taken in 15.0 s.',
+      says: 'It follows other and is its successor. The lease last changed 0.0 s ago and can be acquired in 15.0 s.',
     },
     'follows its own name': {
       elector: () => following(lease({ version: 1n, holderIdentity: ME })),
-      says: 'It follows an earlier holder of its own name, me, whose lease was last seen to change 0.0 s ago and may be taken in 15.0 s.',
+      says: 'It follows an earlier holder with its own identity, me. The lease last changed 0.0 s ago and can be acquired in 15.0 s.',
     },
     'has no watch': {
       elector: () => {
@@ -91,7 +91,7 @@ const CASES: Readonly<Record<ElectorState['kind'], Readonly<Record<string, Case>
         return elector
       },
       problem: 'connection refused',
-      says: 'It follows other, whose lease was last seen to change 3.0 s ago and may be taken in 12.0 s; its watch is down since 2.0 s, so it polls: connection refused.',
+      says: 'It follows other. The lease last changed 3.0 s ago and can be acquired in 12.0 s; its watch has been disconnected for 2.0 s, so it polls: connection refused.',
     },
     'cools down': {
       elector: () => {
@@ -101,7 +101,7 @@ const CASES: Readonly<Record<ElectorState['kind'], Readonly<Record<string, Case>
         elector.acknowledge(3n)
         return after(elector, 1000)
       },
-      says: 'It leaves the lease to others for another 3.8 s after its last term.',
+      says: 'It leaves the lease to other replicas for another 3.8 s after its last term.',
     },
     'was refused': {
       elector: () => {
@@ -110,7 +110,7 @@ const CASES: Readonly<Record<ElectorState['kind'], Readonly<Record<string, Case>
         return elector
       },
       problem: '403 leases is forbidden',
-      says: 'It could not take the lease and tries again in 2.0 s: 403 leases is forbidden.',
+      says: 'It could not acquire the lease and tries again in 2.0 s: 403 leases is forbidden.',
     },
     'was beaten': {
       elector: () => {
@@ -118,11 +118,11 @@ const CASES: Readonly<Record<ElectorState['kind'], Readonly<Record<string, Case>
         elector.failWrite('conflict')
         return elector
       },
-      says: 'It has seen that the lease changed, and waits to see how.',
+      says: 'It knows that the lease changed and waits to see the new version.',
     },
     'waits for a lease that is being deleted': {
       elector: () => following(lease({ version: 1n, deleting: true })),
-      says: 'The lease is being deleted, and its finalizers keep it. It creates the lease again once they are gone.',
+      says: 'The lease is being deleted, but finalizers keep it. It creates the lease again after they are removed.',
     },
     'waits to create a deleted lease': {
       elector: () => {
@@ -132,7 +132,7 @@ const CASES: Readonly<Record<ElectorState['kind'], Readonly<Record<string, Case>
         elector.observe({ kind: 'absent', version: 2n })
         return elector
       },
-      says: 'The lease does not exist, and it creates it in 0.1 s.',
+      says: 'The lease does not exist. It creates the lease in 0.1 s.',
     },
     'waits for its turn': {
       elector: () => {
@@ -141,7 +141,7 @@ const CASES: Readonly<Record<ElectorState['kind'], Readonly<Record<string, Case>
         elector.follow(FREE)
         return elector
       },
-      says: 'Nobody holds the lease, and it takes it in 0.1 s.',
+      says: 'The lease has no holder. It acquires the lease in 0.1 s.',
     },
     'is stopping': {
       elector: () => {
@@ -150,13 +150,13 @@ const CASES: Readonly<Record<ElectorState['kind'], Readonly<Record<string, Case>
         elector.failWrite('unknown-outcome')
         return elector
       },
-      says: 'It is stopping, and settles what it has written before.',
+      says: 'It is stopping and waits for the outcome of its last write.',
     },
   },
   acquiring: {
     'waits for the answer': {
       elector: () => following(FREE),
-      says: 'It has sent the write that takes the lease, and waits for the answer.',
+      says: 'It has sent the write that acquires the lease and waits for the answer.',
     },
   },
   reserving: {
@@ -168,18 +168,18 @@ const CASES: Readonly<Record<ElectorState['kind'], Readonly<Record<string, Case>
         elector.now = 1000
         return elector
       },
-      says: 'It holds the lease, but may not act for another 2.0 s, in case its last holder still does.',
+      says: 'It holds the lease but must not act for another 2.0 s, because the previous holder may still act.',
     },
   },
   leading: {
     leads: {
       elector: () => after(new PureElector().lead(), 1000),
-      says: 'It leads with epoch 2, and may act for 13.3 s even if no renewal succeeds.',
+      says: 'It leads with epoch 2 and may act for 13.3 s even if no renewal succeeds.',
     },
     'leads and cannot renew': {
       elector: () => after(new PureElector().lead(), 4000),
       problem: 'timeout',
-      says: 'It leads with epoch 2, and may act for 10.3 s even if no renewal succeeds: timeout.',
+      says: 'It leads with epoch 2 and may act for 10.3 s even if no renewal succeeds: timeout.',
     },
   },
   draining: {
@@ -195,7 +195,7 @@ const CASES: Readonly<Record<ElectorState['kind'], Readonly<Record<string, Case>
     'has aborted tasks': {
       elector: () => draining(20_000),
       tasks: [SWEEP],
-      says: 'Its term is ending (step-down): it has aborted, and waits for janitor/sweep (1200 ms, started at sweep.ts:1:1).',
+      says: 'Its term is ending (step-down): it has aborted its tasks and waits for janitor/sweep (1200 ms, started at sweep.ts:1:1).',
     },
     'is wedged': {
       elector: () => draining(24_000),
@@ -213,7 +213,7 @@ const CASES: Readonly<Record<ElectorState['kind'], Readonly<Record<string, Case>
         elector.send({ kind: 'drained' })
         return elector
       },
-      says: 'Its term is ending (transferred): it waits for other to answer for another 1.5 s.',
+      says: 'Its term is ending (transferred): it waits another 1.5 s for an answer from other.',
     },
     'waits for its renewal': {
       elector: () => {
@@ -244,7 +244,7 @@ const CASES: Readonly<Record<ElectorState['kind'], Readonly<Record<string, Case>
         elector.send({ kind: 'drained' })
         return elector
       },
-      says: 'Its term is over, and it frees the lease.',
+      says: 'Its term has ended, and it releases the lease.',
     },
   },
   stopped: {
@@ -254,7 +254,7 @@ const CASES: Readonly<Record<ElectorState['kind'], Readonly<Record<string, Case>
         elector.send({ kind: 'stop' })
         return elector
       },
-      says: 'It has stopped, and stands for election no more.',
+      says: 'It has stopped and no longer competes for the lease.',
     },
   },
 }
@@ -272,5 +272,5 @@ test('A candidacy explains itself', async () => {
   const replica = new Replica()
   expect(replica.candidacy.explain()).toBe('It has not been started.')
   await replica.runs(untilEnd).start()
-  expect(replica.candidacy.explain()).toBe('It leads with epoch 1, and may act for 14.3 s even if no renewal succeeds.')
+  expect(replica.candidacy.explain()).toBe('It leads with epoch 1 and may act for 14.3 s even if no renewal succeeds.')
 })

@@ -59,7 +59,7 @@ describe('A task that waits for the end of its own term', () => {
       const { clock, lines, outcome, fatals, ended } = await lead(wait)
       expect(lines).toMatchObject([{ event: 'self-wait' }])
       expect(lines[0]?.message).toMatch(
-        /^A task of controller `janitor` waits for `(stepDown|stop)\(\)`, which waits for that task to end\. Do not await it/,
+        /^A task of controller `janitor` awaits `(stepDown|stop)\(\)`, which waits for that task to end\. Do not await it/,
       )
       await clock.advance(19_800)
       expect(ended).toEqual([])

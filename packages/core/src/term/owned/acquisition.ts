@@ -1,15 +1,15 @@
 import { OptionsError } from '../../options/options-error.ts'
 import type { Owner } from './owner.ts'
 
-/** How a resource is got and given back. */
+/** How to open and close a resource. */
 export interface Acquisition<T> {
   readonly open: (signal: AbortSignal) => T | Promise<T>
   readonly close: (resource: T, signal: AbortSignal) => unknown
 }
 
 /**
- * Opens a resource that is closed among the cleanups of the term. A resource that arrives after the term began to end is closed immediately.
- * A failure to open is the caller's: it does not fail the controller by itself.
+ * Opens a resource and closes it during the cleanups of the term. A resource that arrives after the term began to end is closed
+ * immediately. If `open` fails, the promise rejects; the controller does not fail.
  */
 export function acquire<T>(owner: Owner, name: string, { open, close }: Acquisition<T>): Promise<T> {
   owner.assertOpen(`acquire ${name}`)
@@ -41,7 +41,7 @@ async function attempt<T>(open: () => T | Promise<T>): Promise<Attempt<T>> {
   }
 }
 
-/** Hands a disposable over to the term, which disposes of it among its cleanups. */
+/** Hands a disposable over to the term, which disposes of it during its cleanups. */
 export function use<T extends Disposable | AsyncDisposable>(owner: Owner, resource: T): T {
   const dispose = disposerOf(resource)
   owner.defer(dispose)

@@ -12,26 +12,26 @@ import { guardEvents } from './guard-events.ts'
 import { onAbort } from '../../on-abort.ts'
 import type { Owner } from './owner.ts'
 
-/** How a child process is ended with its term. */
+/** How to end a child process at the end of the term. */
 export interface ChildOptions {
-  /** The signal for it when the term begins to end. The processes that it leaves behind get SIGTERM. @default 'SIGTERM' */
+  /** The signal that the child gets when the term begins to end. Processes that it leaves behind get SIGTERM. @default 'SIGTERM' */
   readonly stopSignal?: NodeJS.Signals
   /**
-   * How long it and its descendants may take to exit after that. Then they are killed. At the hard abort they are killed in any
-   * case. @default until then
+   * How long the child and its descendants may take to exit after that, in milliseconds. Then they get SIGKILL. The hard abort kills them
+   * in any case. @default until the hard abort
    */
   readonly killAfterMs?: number
 }
 
-/** A child process and how to end it. */
+/** A child process and its options. */
 export interface ChildStart<C extends ChildProcess> {
   readonly start: () => C
   readonly options: ChildOptions
 }
 
 /**
- * Starts a child process and tracks it until it has exited, its standard streams have closed and none of its descendants runs. A
- * guard kills them all if this process dies.
+ * Starts a child process. The task lasts until the child has exited, its standard streams have closed and none of its descendants runs. A
+ * guard process kills them all if this process dies.
  */
 export function child<C extends ChildProcess>(owner: Owner, name: string, { start, options }: ChildStart<C>): C {
   assertKnownKeys('`term.child()`', options, ['stopSignal', 'killAfterMs'])
@@ -113,8 +113,8 @@ interface ChildEnding {
 }
 
 /**
- * When the term begins to end, the process gets the stop signal, and what it leaves behind gets SIGTERM. Kills all of them when they
- * do not end. Returns the function that ends that.
+ * Sends the stop signal to the process when the term begins to end, and SIGTERM to the processes that it leaves behind. Kills all of them
+ * if they do not end. The returned function removes the listeners.
  */
 function endWithTerm({ owner, task, child, rest, killAfterMs, stopSignal }: ChildEnding): () => void {
   const askRest = (): void => rest.ask()
@@ -122,7 +122,7 @@ function endWithTerm({ owner, task, child, rest, killAfterMs, stopSignal }: Chil
     task.waitsOn = `process ${child.pid} to close after SIGKILL`
     child.kill('SIGKILL')
     rest.kill()
-    // A process that is not seen may hold its streams open forever.
+    // A process that was not found may hold the streams open forever.
     if (hasExited(child)) destroyStreams(child)
     else child.once('exit', () => destroyStreams(child))
   }

@@ -3,22 +3,22 @@ import type { TaskNote } from '../task-scope.ts'
 import type { StartedFamily } from './owned-processes.ts'
 import type { Owner } from './owner.ts'
 
-/** How often it is checked whether the processes have ended, at first and later. */
+/** How often to check whether the processes have ended, first and later. */
 const SHORTEST_PAUSE_MS = 5
 const LONGEST_PAUSE_MS = 50
 
-/** How the process or thread that began a family ended. */
+/** How the first process or thread of a family ended. */
 export interface FirstEnd {
   /** Name of the task. */
   readonly name: string
   readonly task: TaskNote
-  /** Undefined where it ended well, or was asked to. */
+  /** Undefined if it succeeded, or was asked to end. */
   readonly failure: { readonly error: unknown } | undefined
   /** Called when nothing of the family is left. */
   readonly forget: () => void
 }
 
-/** Ends the processes that are left of a family when its first process or thread has ended. */
+/** Ends the remaining processes of a family after its first process or thread has ended. */
 export class FamilyEnd {
   readonly #owner: Owner
   readonly #started: Pick<StartedFamily<unknown>, 'family' | 'forget'>
@@ -41,15 +41,15 @@ export class FamilyEnd {
     this.#started.family.signal('SIGTERM')
   }
 
-  /** Sends SIGKILL to every process of the family, and later to those that it does not see yet. */
+  /** Sends SIGKILL to every process of the family, and later to processes that are found later. */
   kill(): void {
     this.#phase = 'killed'
     this.#started.family.signal('SIGKILL')
   }
 
   /**
-   * Resolves when no process of the family runs. Rejects with a failure at once: the term that it ends has to end the rest. That is
-   * a task of its own.
+   * Resolves when no process of the family runs. Rejects immediately with a failure: it ends the term, which then ends the other
+   * processes in a task of its own.
    */
   async finish({ name, task, failure, forget }: FirstEnd): Promise<void> {
     const over = async (rest: TaskNote): Promise<void> => {
@@ -66,7 +66,7 @@ export class FamilyEnd {
     for (let pauseMs = SHORTEST_PAUSE_MS; this.#isRunning(); pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       const after = { lasting: '', asked: ' after SIGTERM', killed: ' after SIGKILL' }[this.#phase]
       task.waitsOn = `${describe(this.#started.family.running())} to end${after}`
-      // Processes end in real time, whatever the clock of the term is.
+      // Processes end in real time, even if the term has a virtual clock.
       await setTimeout(pauseMs)
       if (this.#phase === 'killed') this.#started.family.signal('SIGKILL')
     }

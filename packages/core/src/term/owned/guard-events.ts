@@ -2,9 +2,7 @@ import type { EventEmitter } from 'node:events'
 import { Socket } from 'node:net'
 import type { Owner } from './owner.ts'
 
-/**
- * What an emitter says about itself. The term has to hear it to its end, and so do the parts of Node that work with the emitter.
- */
+/** Events about the emitter itself. The term, and the parts of Node that use the emitter, need them until the end. */
 const LIFECYCLE: ReadonlySet<string | symbol> = new Set([
   'close',
   'disconnect',

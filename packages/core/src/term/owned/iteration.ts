@@ -4,8 +4,8 @@ import { onAbort } from '../../on-abort.ts'
 import type { Owner } from './owner.ts'
 
 /**
- * The same items, until the term begins to end: then the loop over them ends as if there were no more, and the source is
- * closed. It counts as a task until the source has closed.
+ * Yields the items of `source` until the term begins to end. Then the loop ends as if there were no more items, and the source is closed.
+ * The loop counts as a task until the source has closed.
  */
 export function iterate<T>(owner: Owner, source: AsyncIterable<T>): AsyncIterable<T> {
   if (!isIterable(source)) {
@@ -32,7 +32,7 @@ type Item<T> = IteratorResult<T, undefined>
 class Iteration<T> implements AsyncIterator<T, undefined> {
   readonly #owner: Owner
   readonly #source: AsyncIterable<T>
-  /** Those who wait for an item. Not a race against one long-lived promise, which would keep something of every item. */
+  /** The pending calls of `next()`. A race against one long-lived promise would leak memory with every item. */
   readonly #waiting = new Set<(item: Item<T>) => void>()
   readonly #over = Promise.withResolvers<void>()
   #iterator: AsyncIterator<T> | undefined
@@ -90,12 +90,12 @@ class Iteration<T> implements AsyncIterator<T, undefined> {
     forget()
     if (this.#iterator === undefined) return
     task.waitsOn = '`return()` of the source of `term.iterate`'
-    // The iterator of a stream waits for the item that was asked for, which may never come.
+    // The iterator of a stream waits for the requested item, which may never come.
     if (this.#owner.signal.aborted) destroy(this.#source)
     await iterator.return?.()
   }
 
-  /** The source has ended by itself: there is nothing to close. */
+  /** The source has ended by itself and needs no closing. */
   #ended(): void {
     if (!this.#isOver) this.#iterator = undefined
     this.#finish()

@@ -8,18 +8,18 @@ import type { Owner } from './owner.ts'
 /** What {@link listen} can listen to. */
 export type ListenTarget = EventEmitter | EventTarget
 
-/** A listener of any event. Its arguments are those that the target hands over. */
-// oxlint-disable-next-line typescript/no-explicit-any -- as in the types of EventEmitter: only who listens knows
+/** A listener of any event. It gets the arguments of the event. */
+// oxlint-disable-next-line typescript/no-explicit-any -- as in the types of EventEmitter: only the listener knows
 export type Listener = (...args: any[]) => unknown
 
-/** What is listened to, and with what. */
+/** The target, the event and the listener. */
 export interface Subscription {
   readonly target: ListenTarget
   readonly event: string | symbol
   readonly listener: Listener
 }
 
-/** Listens until the term begins to end, or the returned function is called. Every call of the listener is a tracked task. */
+/** Listens until the term begins to end, or the returned function is called. Every call of the listener is a task. */
 export function listen(owner: Owner, { target, event, listener }: Subscription): () => void {
   assertEmits(owner, target)
   assertSubscription(event, listener)
@@ -63,13 +63,16 @@ function subscribe(target: ListenTarget, event: string | symbol, call: (...args:
   return () => target.removeEventListener(String(event), call)
 }
 
-/** The listeners of the signals of a term are taken out when the first of them aborts, before they could be called. */
+/**
+ * Rejects targets that emit nothing, and the signals of the term: listeners are removed when the term begins to end, before a signal
+ * could call them.
+ */
 function assertEmits({ signal, hardSignal, gateSignal }: Owner, target: unknown): asserts target is ListenTarget {
   for (const [name, own] of Object.entries({ signal, hardSignal, gateSignal })) {
     if (target !== own) continue
     throw new OptionsError(
       `Expected \`term.listen()\` to be given something that emits while the term lasts, got \`term.${name}\`: listeners are ` +
-        'taken out when the term begins to end. Use `term.defer()` for work at its end, or `addEventListener()` of the signal',
+        'removed when the term begins to end. Use `term.defer()` for work at its end, or `addEventListener()` of the signal',
     )
   }
   if (typeof target === 'object' && target !== null && ('on' in target || 'addEventListener' in target)) return

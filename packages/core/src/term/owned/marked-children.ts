@@ -4,7 +4,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 /** The variable in the environment of every process that a term owns. Its value names the owners, outermost first. */
 const VARIABLE = '_TENURE_TERM'
 
-/** What `node:child_process` hands to a child that it has made, in order to start it. */
+/** The options with which `node:child_process` starts a child. */
 interface SpawnRequest {
   detached?: boolean
   envPairs?: readonly string[]
@@ -13,9 +13,8 @@ interface SpawnRequest {
 type Spawnable = ChildProcess & { spawn?: (this: ChildProcess, request: SpawnRequest) => unknown }
 
 /**
- * Calls `start`. The processes that it starts, and those of workers that it creates with the environment of this process, have
- * `token` in their environment. Its child processes are added to `children` and lead a session of their own, whatever options it
- * starts them with.
+ * Calls `start`. The processes that it starts have `token` in their environment, and so do the processes of workers with the environment
+ * of this process. Child processes are added to `children` and lead their own session, whatever their options say.
  */
 export function markChildren<T>(token: string, children: ChildProcess[], start: () => T): T {
   const outer = process.env[VARIABLE]
@@ -36,7 +35,7 @@ export function markChildren<T>(token: string, children: ChildProcess[], start: 
   }
 }
 
-/** The channel reports a child before it is started. A user may have given it an environment of its own. */
+/** The channel reports a child before it is started. The child may have an environment of its own. */
 function mark(child: Spawnable, value: string): void {
   const { spawn } = child
   if (spawn === undefined) return

@@ -1,17 +1,15 @@
 import { TenureError } from '../../tenure-error.ts'
 
-/** A child process or worker thread ended badly by itself while its term lasts. */
+/** A child process or worker thread failed before its term began to end. */
 export class OwnedExitError extends TenureError {
   override readonly code = 'OWNED_EXIT'
-  /** Null when a signal ended it. */
+  /** Null if a signal ended the process. */
   readonly exitCode: number | null
   /** The signal that ended it. Null when it exited by itself. */
   readonly signal: NodeJS.Signals | null
 
   constructor(name: string, exitCode: number | null, signal: NodeJS.Signals | null = null) {
-    super(
-      `\`${name}\` ended while its term lasts: ${signal === null ? `exit code ${exitCode}` : `killed by ${signal}`}`,
-    )
+    super(`\`${name}\` ended before its term: ${signal === null ? `exit code ${exitCode}` : `killed by ${signal}`}`)
     this.exitCode = exitCode
     this.signal = signal
   }

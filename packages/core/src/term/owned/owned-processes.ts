@@ -4,13 +4,13 @@ import { markChildren } from './marked-children.ts'
 import { ProcessFamily } from './process-family.ts'
 import { ProcessGuard } from './process-guard.ts'
 
-/** What {@link OwnedProcesses.start} has started. */
+/** The result of {@link OwnedProcesses.start}. */
 export interface StartedFamily<T> {
   readonly started: T
   /** The child processes that `start` started itself. */
   readonly children: readonly ChildProcess[]
   readonly family: ProcessFamily
-  /** To be called when no process of the family is left. */
+  /** Call this when no process of the family is left. */
   readonly forget: () => void
 }
 
@@ -35,9 +35,8 @@ export class OwnedProcesses {
   }
 
   /**
-   * Calls `start`. Every process that it starts leads a group and a session of its own and passes a token on to its descendants. A
-   * worker thread that it creates with the environment of this process passes the token on, too. If `start` throws, what it has
-   * started is killed.
+   * Calls `start`. Every process that it starts leads its own group and session, and its descendants inherit a token. A worker thread
+   * with the environment of this process passes the token on, too. If `start` throws, the processes that it started are killed.
    */
   start<T>(start: () => T): StartedFamily<T> {
     // The guard comes first: this process may be killed at any moment.
@@ -54,7 +53,7 @@ export class OwnedProcesses {
       }
       return { started, children, family: family(), forget }
     } catch (error) {
-      // What it has started before it threw belongs to nobody.
+      // Nobody owns the processes that it started before it threw.
       family().signal('SIGKILL')
       throw error
     }

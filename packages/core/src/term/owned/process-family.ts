@@ -1,6 +1,6 @@
 import { environmentIncludes, processEntry, type ProcessEntry, processTable } from './process-table.ts'
 
-/** What the processes of a family have in common. */
+/** What identifies the processes of a family. */
 export interface FamilyMarks {
   /** Part of the environment of each of them. */
   readonly token: string
@@ -9,7 +9,7 @@ export interface FamilyMarks {
 }
 
 /**
- * A process with everything that it has started, including processes that left its group or outlived it.
+ * A process and everything that it has started, including processes that left its group or outlived it.
  *
  * On Linux: every process in the groups or the sessions, every process with the token in its environment, their children, and every
  * process that was found before. On other POSIX systems: the groups. On Windows: nothing.
@@ -43,14 +43,14 @@ export class ProcessFamily {
     for (const { pid, group } of this.#seen) if (!groups.includes(group)) send(pid, signal)
   }
 
-  /** Finds what runs now. What it finds once stays found, also when it has lost its parent later. */
+  /** Finds the processes that run now. It keeps a process that it found once, even after that process has lost its parent. */
   search(): readonly number[] {
     const { leaders, token } = this.#marks
     const all = processTable() ?? []
     const self = all.find(({ pid }) => pid === process.pid)
     const isMarked = ({ pid, group, session }: ProcessEntry): boolean =>
       leaders.includes(group) || leaders.includes(session) || environmentIncludes(pid, token)
-    // Reading an environment takes longer than all else. No descendant is older than this process.
+    // Reading an environment is the slowest step. No descendant is older than this process.
     const candidates = all.filter(
       (entry) => entry !== self && !(self !== undefined && entry.startedAt < self.startedAt),
     )
@@ -87,7 +87,7 @@ function stillRuns({ pid, startedAt }: ProcessEntry): boolean {
   return now?.runs === true && now.startedAt === startedAt
 }
 
-/** Zombies exist as well. */
+/** Also true for a zombie. */
 function exists(target: number): boolean {
   try {
     process.kill(target, 0)
@@ -101,6 +101,6 @@ function send(target: number, signal: NodeJS.Signals): void {
   try {
     process.kill(target, signal)
   } catch {
-    // It has ended, or belongs to another user. In that case it is found to run on.
+    // The process has ended, or belongs to another user. In that case the next search finds it again.
   }
 }

@@ -4,10 +4,10 @@ import { existsSync } from 'node:fs'
 const SHELL = '/bin/sh'
 
 /**
- * Reads from the leader which groups exist (`+7`, `-7`), until its input ends: then the leader is dead, and the guard kills these
- * groups and every process of their sessions or with the token (`$1`) in its environment. `done` ends the guard without that.
+ * Reads from the leader which groups exist (`+7`, `-7`), until its input ends: then the leader is dead, and the guard kills these groups
+ * and every process of their sessions or with the token (`$1`) in its environment. `done` ends the guard without that.
  *
- * Only what every POSIX shell has built in, because a container may have no other program.
+ * It uses only shell built-ins, because a container may have no other program.
  */
 const SCRIPT = `
 trap '' HUP INT QUIT TERM
@@ -53,16 +53,16 @@ done
 `
 
 /**
- * A process of its own that outlives this one for a moment: when this process ends without `close()`, by SIGKILL or by a crash, it
- * kills the groups that were added and every process with the token in its environment.
+ * A separate process that outlives this one for a moment. If this process ends without `close()`, by SIGKILL or a crash, the guard kills
+ * the groups that were added and every process with the token in its environment.
  *
- * It does not act while this process is only paused. PID 1 of a container needs none: the kernel ends all others with it.
+ * It does not act while this process is only paused. PID 1 of a container needs no guard: the kernel kills all other processes with it.
  */
 export class ProcessGuard {
   readonly #shell: ChildProcess | undefined
   readonly #ended: Promise<void>
 
-  /** Starts the guard, where one is needed and possible. */
+  /** Starts the guard if one is needed and possible. */
   constructor(token: string) {
     this.#shell = isNeeded() ? start(token) : undefined
     this.#ended = this.#shell === undefined ? Promise.resolve() : ended(this.#shell)
@@ -76,7 +76,7 @@ export class ProcessGuard {
     this.#tell(`-${group}`)
   }
 
-  /** Ends the guard. Nothing of what it guards may run any more. */
+  /** Ends the guard. The processes that it guards must have ended. */
   close(): Promise<void> {
     this.#shell?.ref()
     this.#shell?.stdin?.end('done\n')
@@ -91,7 +91,7 @@ export class ProcessGuard {
 function isNeeded(): boolean {
   if (process.platform === 'win32' || process.pid === 1) return false
   if (existsSync(SHELL)) return true
-  process.emitWarning(`There is no ${SHELL}: if this process is killed, the child processes of its term run on`, {
+  process.emitWarning(`There is no ${SHELL}: if this process is killed, the child processes of its term keep running`, {
     code: 'TENURE_NO_GUARD',
     detail: `Add a shell to the image, or run this process as PID 1 of its container.`,
   })

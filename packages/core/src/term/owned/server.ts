@@ -7,15 +7,15 @@ import { guardEvents } from './guard-events.ts'
 import { onAbort } from '../../on-abort.ts'
 import type { Owner } from './owner.ts'
 
-/** A server and where it is to listen. */
+/** A server and the options of `listen()`. */
 export interface Serving<S extends Server> {
   readonly server: S
   readonly listen: ListenOptions
 }
 
 /**
- * Lets a server listen, and resolves when it does. It is tracked until it has closed: when the term begins to end it takes no
- * more connections and closes the idle ones, and the others when they become idle; at the hard abort they are destroyed.
+ * Makes a server listen and resolves when it does. The task lasts until the server has closed. When the term begins to end, the server
+ * accepts no more connections and closes connections as they become idle. The hard abort destroys the others.
  */
 export function serve<S extends Server>(owner: Owner, name: string, { server, listen }: Serving<S>): Promise<S> {
   assertServer(server)
@@ -63,7 +63,7 @@ function assertServer(server: unknown): void {
   )
 }
 
-/** A server whose connections are known. */
+/** A server and its open connections. */
 class OwnedServer {
   readonly #server: Server
   readonly #owner: Owner
@@ -76,12 +76,12 @@ class OwnedServer {
     this.#owner = owner
     this.#forgetGuard = guardEvents(owner, server)
     server.on('connection', this.#onConnection)
-    // Such a listener would switch a server for HTTP/2 to its compatibility API.
+    // A listener for `request` would switch an HTTP/2 server to its compatibility API.
     if (server instanceof HttpServer || server instanceof HttpsServer) server.on('request', this.#onRequest)
     server.on('close', this.#closed.resolve)
   }
 
-  /** Resolves with why it cannot listen, or with nothing when it does. */
+  /** Resolves with the error if the server cannot listen, and with undefined when it listens. */
   async listen(options: ListenOptions): Promise<Error | undefined> {
     const { promise, resolve } = Promise.withResolvers<Error | undefined>()
     const onListening = (): void => resolve(undefined)
@@ -90,7 +90,7 @@ class OwnedServer {
     try {
       this.#server.listen(options)
     } catch (error) {
-      // Options that are wrong, or a server that listens already.
+      // The options are wrong, or the server already listens.
       resolve(errorOf(error))
     }
     const failure = await promise
@@ -100,12 +100,12 @@ class OwnedServer {
     return failure
   }
 
-  /** Resolves when it has closed with its last connection; rejects when it has failed. */
+  /** Resolves when the server and its last connection have closed. Rejects when the server has failed. */
   closed(): Promise<void> {
     return this.#closed.promise
   }
 
-  /** Node also closes the idle connections of an HTTP server. */
+  /** Stops listening. Node also closes the idle connections of an HTTP server. */
   close(): void {
     this.#server.close()
   }
@@ -114,7 +114,7 @@ class OwnedServer {
     for (const socket of this.#sockets) socket.destroy()
   }
 
-  /** Takes every listener out. */
+  /** Removes every listener. */
   forget(): void {
     this.#forgetGuard()
     this.#server.off('connection', this.#onConnection)
@@ -132,7 +132,7 @@ class OwnedServer {
     })
   }
 
-  /** Node leaves a connection that becomes idle after that to its keep-alive timeout. */
+  /** Closes a connection that becomes idle later. Node would wait for its keep-alive timeout. */
   readonly #onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     guardEvents(this.#owner, request)
     const server: Server & { closeIdleConnections?: () => void } = this.#server

@@ -1,7 +1,7 @@
 import { onAbort } from '../../on-abort.ts'
 import type { Owner } from './owner.ts'
 
-/** Calls `work` once after `delayMs`, unless the term begins to end or the returned function is called before. */
+/** Calls `work` once after `delayMs`, unless the term begins to end or the returned function is called first. */
 export function timeout(owner: Owner, delayMs: number, work: (signal: AbortSignal) => unknown): () => void {
   const { promise, resolve } = Promise.withResolvers<'due' | 'dropped'>()
   owner.assertOpen(`timeout ${delayMs} ms`)

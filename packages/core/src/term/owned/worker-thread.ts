@@ -8,22 +8,22 @@ import { guardEvents } from './guard-events.ts'
 import { onAbort } from '../../on-abort.ts'
 import type { Owner } from './owner.ts'
 
-/** How a worker thread is ended with its term. */
+/** How to end a worker thread at the end of the term. */
 export interface WorkerOptions {
   /**
-   * Posted to the worker when the term begins to end, so that it may finish; it is terminated at the hard abort. Without one it
-   * is terminated when the term begins to end.
+   * Posted to the worker when the term begins to end, so that it can finish; the hard abort terminates it. Without a message, it is
+   * terminated when the term begins to end.
    */
   readonly stopMessage?: unknown
 }
 
-/** A worker thread and how to end it. */
+/** A worker thread and its options. */
 export interface WorkerStart<W extends Worker> {
   readonly start: () => W
   readonly options: WorkerOptions
 }
 
-/** Starts a worker thread and tracks it until it has exited and none of the processes that it started runs. */
+/** Starts a worker thread. The task lasts until the worker has exited and none of the processes that it started runs. */
 export function worker<W extends Worker>(owner: Owner, name: string, { start, options }: WorkerStart<W>): W {
   assertKnownKeys('`term.worker()`', options, ['stopMessage'])
   assertPostable(options.stopMessage)
@@ -54,7 +54,7 @@ interface WorkerEnding {
   readonly options: WorkerOptions
 }
 
-/** Ends the worker, and then the processes that it leaves behind. Returns the function that ends that. */
+/** Ends the worker, and then the processes that it leaves behind. The returned function removes the listeners. */
 function endWithTerm({ owner, worker, rest, options }: WorkerEnding): () => void {
   let hasExited = false
   worker.once('exit', () => (hasExited = true))
@@ -74,7 +74,7 @@ function endWithTerm({ owner, worker, rest, options }: WorkerEnding): () => void
   }
 }
 
-/** Found out at the end of the term, it could only be an uncaught exception. */
+/** At the end of the term it could only be an uncaught exception. */
 function assertPostable(stopMessage: unknown): void {
   try {
     structuredClone(stopMessage)
@@ -86,7 +86,7 @@ function assertPostable(stopMessage: unknown): void {
   }
 }
 
-/** A message that was changed since it was checked may be impossible to post. */
+/** The message may have been changed since it was checked, and may be impossible to post. */
 function post(worker: Worker, stopMessage: unknown): void {
   try {
     worker.postMessage(stopMessage, [])

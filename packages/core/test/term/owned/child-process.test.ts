@@ -86,7 +86,7 @@ describe('term.child', () => {
     await once(missing, 'error').catch(() => {})
     await new Promise((resolve) => setImmediate(resolve))
     expect(failures).toMatchObject([
-      { code: 'OWNED_EXIT', exitCode: 3, message: '`bad` ended while its term lasts: exit code 3' },
+      { code: 'OWNED_EXIT', exitCode: 3, message: '`bad` ended before its term: exit code 3' },
       { code: 'OWNED_EXIT', signal: 'SIGKILL' },
       { code: 'ENOENT' },
     ])
