@@ -15,10 +15,11 @@ import { createStamp } from '../packages/kubernetes/src/gate/epoch-stamp.ts'
 import { gatedHttpLibrary } from '../packages/kubernetes/src/gate/gated-http-library.ts'
 import { SharedDispatcher } from '../packages/kubernetes/src/gate/shared-dispatcher.ts'
 import { percentile, writeFigures } from './figures.ts'
+import { measureStamps } from './gate/stamp-bodies.ts'
 
 /*
- * The write gate: what it adds to a request whose transport is in memory, and how many of many random writes it lets through
- * outside of their term.
+ * The write gate: what it adds to a request whose transport is in memory, what a stamp takes by the size of the body, and how many
+ * of many random writes the gate lets through outside of their term.
  */
 const OVERHEAD_LIMIT_US = 2
 
@@ -68,10 +69,18 @@ console.log(`a bare call takes ${bare.toFixed(2)} µs, a bare fetch ${bareFetch.
 for (const [name, value] of Object.entries(overheads))
   console.log(`${name.padEnd(28)}${value.toFixed(2).padStart(8)} µs`)
 
+const stamps = measureStamps([1, 10, 130, 1000], 20)
+console.log('a stamp takes, in the text of the body and by a parser:')
+for (const { kilobytes, splicedUs, parsedUs } of stamps)
+  console.log(
+    `${`${kilobytes} KB`.padEnd(28)}${splicedUs.toFixed(1).padStart(8)} µs${parsedUs.toFixed(1).padStart(10)} µs`,
+  )
+
 const counts = await runGateCases(cases, seededRandom(seed))
 console.log(`random requests with seed ${seed}:`, counts)
 await writeFigures(values.json, {
   ...overheads,
+  ...Object.fromEntries(stamps.map(({ kilobytes, splicedUs }) => [`gate.stamp_${kilobytes}kb_us`, splicedUs])),
   'gate.cases': counts.requests,
   'gate.let_through': counts.letThrough,
   'gate.wrongly_refused': counts.wronglyRefused + counts.wrongOutcome,

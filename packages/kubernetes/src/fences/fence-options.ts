@@ -38,26 +38,25 @@ const PLURAL = /^(\*|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$/
 /** Checks what the caller gave. @throws OptionsError naming the option that is wrong. */
 export function assertFenceOptions(what: string, options: FenceOptions, known: readonly string[]): void {
   assertKnownKeys(what, options, known)
-  assertDnsSubdomain('lease.name', options.lease?.name)
-  assertDnsLabel('lease.namespace', options.lease.namespace)
-  if (!Array.isArray(options.resources) || options.resources.length === 0) {
-    throw OptionsError.expected(`\`resources\` to name at least one resource`, options.resources)
+  const { lease, resources, namespaces = 'all', mode = 'Deny' } = options
+  assertDnsSubdomain('lease.name', lease?.name)
+  assertDnsLabel('lease.namespace', lease.namespace)
+  if (!Array.isArray(resources) || resources.length === 0) {
+    throw OptionsError.expected(`\`resources\` to name at least one resource`, resources)
   }
-  for (const { apiGroup, resources } of options.resources) {
-    if (apiGroup !== '' && apiGroup !== '*') assertDnsSubdomain('resources.apiGroup', apiGroup)
-    const wrong = resources.find((resource: unknown) => typeof resource !== 'string' || !PLURAL.test(resource))
-    if (wrong === undefined && resources.length > 0) continue
-    throw OptionsError.expected(
-      `\`resources.resources\` to hold plural names without subresources, such as \`deployments\``,
-      wrong ?? '',
-    )
-  }
-  if (options.namespaces !== undefined && options.namespaces !== 'all') {
-    for (const namespace of options.namespaces) assertDnsLabel('namespaces', namespace)
-  }
-  if (options.mode !== undefined && !MODES.includes(options.mode)) {
-    throw OptionsError.expected(`\`mode\` to be one of ${MODES.join(', ')}`, options.mode)
-  }
+  resources.forEach(assertGuardedResources)
+  if (namespaces !== 'all') for (const namespace of namespaces) assertDnsLabel('namespaces', namespace)
+  if (!MODES.includes(mode)) throw OptionsError.expected(`\`mode\` to be one of ${MODES.join(', ')}`, mode)
+}
+
+function assertGuardedResources({ apiGroup, resources }: GuardedResources): void {
+  if (apiGroup !== '' && apiGroup !== '*') assertDnsSubdomain('resources.apiGroup', apiGroup)
+  const wrong = resources.find((resource: unknown) => typeof resource !== 'string' || !PLURAL.test(resource))
+  if (wrong === undefined && resources.length > 0) return
+  throw OptionsError.expected(
+    `\`resources.resources\` to hold plural names without subresources, such as \`deployments\``,
+    wrong ?? '',
+  )
 }
 
 /** The rules that match writes to what is guarded. */

@@ -59,29 +59,30 @@ export function holderCheck(options: HolderCheckOptions): FencePolicy {
       matchConditions: [
         { name: 'is-writer', expression: `request.userInfo.username in [${writers.map(celString).join(', ')}]` },
       ],
-      variables: [
-        {
-          name: 'holder',
-          expression: "has(params.spec) && has(params.spec.holderIdentity) ? params.spec.holderIdentity : ''",
-        },
-        ...recognition.variables,
-      ],
-      validations: [
-        ...recognition.known,
-        {
-          expression: "variables.holder != ''",
-          message: `nobody holds the Lease ${lease.namespace}/${lease.name}`,
-        },
-        {
-          expression: `variables.writer == '' || variables.holder == '' || ${recognition.matches}`,
-          message: `the Lease ${lease.namespace}/${lease.name} is held by another replica`,
-          messageExpression: `"the Lease ${lease.namespace}/${lease.name} is held by " + variables.holder + ", not by " + variables.writer`,
-        },
-      ],
+      variables: [HOLDER, ...recognition.variables],
+      validations: [...recognition.known, ...holderValidations(`${lease.namespace}/${lease.name}`, recognition)],
     },
   })
 }
 
+const HOLDER: V1Variable = {
+  name: 'holder',
+  expression: "has(params.spec) && has(params.spec.holderIdentity) ? params.spec.holderIdentity : ''",
+}
+
+/** Somebody holds the Lease, and the writer is that holder. */
+function holderValidations(lease: string, { matches }: Recognition): V1Validation[] {
+  return [
+    { expression: "variables.holder != ''", message: `nobody holds the Lease ${lease}` },
+    {
+      expression: `variables.writer == '' || variables.holder == '' || ${matches}`,
+      message: `the Lease ${lease} is held by another replica`,
+      messageExpression: `"the Lease ${lease} is held by " + variables.holder + ", not by " + variables.writer`,
+    },
+  ]
+}
+
+/** How a policy recognizes the replica behind a write. */
 interface Recognition {
   readonly operations: readonly string[]
   readonly subresources: boolean

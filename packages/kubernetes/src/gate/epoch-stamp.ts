@@ -60,15 +60,8 @@ export function stampBody(request: StampableRequest, stamp: Stamp): StampedBody 
   const quick = stampText(body, stamp)
   if (quick !== undefined) return { body: quick }
   const parsed = tryParse(body)
-  if (Array.isArray(parsed)) {
-    return method === 'PATCH' && contentTypeOf(request).startsWith('application/json-patch+json')
-      ? stampPatch(parsed, stamp)
-      : undefined
-  }
-  if (!isJsonObject(parsed)) return undefined
-  const metadata = parsed['metadata']
-  if (metadata === null || (isJsonObject(metadata) && metadata['annotations'] === null)) return undefined
-  return { body: JSON.stringify(stampObject(parsed, stamp)) }
+  if (isJsonObject(parsed)) return stampObject(parsed, stamp)
+  return Array.isArray(parsed) && isJsonPatch(request) ? stampPatch(parsed, stamp) : undefined
 }
 
 /** The body as text, stamped; undefined where that takes a parser. */
@@ -96,12 +89,12 @@ function stampAnnotations(body: string, at: number, members: Stamp['members']): 
   return stamped
 }
 
-function stampObject(object: JsonObject, stamp: Stamp): JsonObject {
+/** Undefined when a merge patch sets the annotations, or the metadata, to null: that removes all of them. */
+function stampObject(object: JsonObject, stamp: Stamp): StampedBody | undefined {
   const metadata = objectAt(object, 'metadata')
-  return {
-    ...object,
-    metadata: { ...metadata, annotations: { ...objectAt(metadata, 'annotations'), ...stamp.annotations } },
-  }
+  if (object['metadata'] === null || metadata['annotations'] === null) return undefined
+  const annotations = { ...objectAt(metadata, 'annotations'), ...stamp.annotations }
+  return { body: JSON.stringify({ ...object, metadata: { ...metadata, annotations } }) }
 }
 
 const ANNOTATIONS = '/metadata/annotations'
@@ -119,8 +112,9 @@ function stampPatch(operations: readonly unknown[], stamp: Stamp): StampedBody {
   return { body: JSON.stringify([...operations, ...adds]), otherwise: JSON.stringify([...fresh, ...operations]) }
 }
 
-function contentTypeOf({ headers }: StampableRequest): string {
-  return Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? ''
+function isJsonPatch({ method, headers }: StampableRequest): boolean {
+  const contentType = Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1]
+  return method === 'PATCH' && contentType?.startsWith('application/json-patch+json') === true
 }
 
 function tryParse(text: string): unknown {

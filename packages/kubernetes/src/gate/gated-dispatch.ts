@@ -13,6 +13,9 @@ type Interceptor = Parameters<Dispatcher['compose']>[0] extends infer First
     : First
   : never
 
+type DispatchOptions = Parameters<Dispatcher['dispatch']>[0]
+type Handler = Parameters<Dispatcher['dispatch']>[1]
+
 /** Asks the gate once more at the last moment: undici calls `onRequestStart` when the connection is there and nothing was sent. */
 export function checkedDispatch(gate: WriteGate, refuse: () => WriteGateClosedError): Interceptor {
   return (dispatch) => (options, handler) => {
@@ -41,51 +44,75 @@ const UNAUTHORIZED = 401
  */
 export function gatedDispatch(gate: WriteGate, onUnauthorized: () => void): Interceptor {
   return (dispatch) => (options, handler) => {
-    const { method, upgrade } = options
-    const isWrite = isWriteMethod(method) || (upgrade !== undefined && upgrade !== null && upgrade !== false)
-    const url = `${String(options.origin ?? '')}${options.path}`
-    if (isWrite && !gate.isOpen()) throw gate.refuse({ method, url, outcome: 'not-sent' })
-    if (typeof handler.onRequestStart !== 'function') {
-      // Such a handler could not be followed; only the `fetch` of another version of undici has one, as that of Node may be.
-      if (isWrite)
-        throw new TypeError(
-          'Expected the undici of client-node to send the request, so that the write gate can follow it',
-        )
-      return dispatch(options, handler)
-    }
-    let leave = () => {}
-    const follow = (end: () => void) => {
-      leave()
-      leave = onAbort(gate.signal, end)
-    }
-    const start: typeof handler.onRequestStart = (controller, context) => {
-      handler.onRequestStart?.(controller, context)
-      if (!isWrite) return
-      if (!gate.isOpen()) return controller.abort(gate.refuse({ method, url, outcome: 'not-sent' }))
-      follow(() => controller.abort(gate.refuse({ method, url, outcome: 'unknown' })))
-    }
-    const answered: typeof handler.onResponseStart = (controller, statusCode, ...head) => {
-      leave()
+    const write = isWrite(options) ? new DispatchedWrite(gate, options) : undefined
+    write?.assertAdmitted(handler)
+    if (typeof handler.onRequestStart !== 'function') return dispatch(options, handler)
+    const followed = write?.follow(handler) ?? handler
+    const answered: Handler['onResponseStart'] = (controller, statusCode, ...head) => {
       if (statusCode === UNAUTHORIZED) onUnauthorized()
-      handler.onResponseStart?.(controller, statusCode, ...head)
+      followed.onResponseStart?.(controller, statusCode, ...head)
     }
-    const upgraded: typeof handler.onRequestUpgrade = (controller, statusCode, headers, socket) => {
-      follow(() => void socket.destroy(gate.refuse({ method, url, outcome: 'unknown' })))
-      socket.once('close', () => leave())
+    return dispatch(options, Object.create(followed, { onResponseStart: { value: answered } }))
+  }
+}
+
+function isWrite({ method, upgrade }: DispatchOptions): boolean {
+  return isWriteMethod(method) || (upgrade !== undefined && upgrade !== null && upgrade !== false)
+}
+
+/** One write at the level of the connection. Owns its listener on the gate until the answer begins or the session ends. */
+class DispatchedWrite {
+  readonly #gate: WriteGate
+  readonly #target: { readonly method: string; readonly url: string }
+  #leave: () => void = () => {}
+
+  constructor(gate: WriteGate, { method, origin, path }: DispatchOptions) {
+    this.#gate = gate
+    this.#target = { method, url: `${String(origin ?? '')}${path}` }
+  }
+
+  /** Refuses the write while the gate is closed, and one that cannot be followed. */
+  assertAdmitted(handler: Handler): void {
+    if (!this.#gate.isOpen()) throw this.#refuse('not-sent')
+    if (typeof handler.onRequestStart === 'function') return
+    // Only the `fetch` of another version of undici has such a handler, for example the one of Node.
+    throw new TypeError('Expected the undici of client-node to send the request, so that the write gate can follow it')
+  }
+
+  /** The handler, with the write aborted when the gate closes. */
+  follow(handler: Handler): Handler {
+    const start: Handler['onRequestStart'] = (controller, context) => {
+      handler.onRequestStart?.(controller, context)
+      if (!this.#gate.isOpen()) return controller.abort(this.#refuse('not-sent'))
+      this.#onClose(() => controller.abort(this.#refuse('unknown')))
+    }
+    const answered: Handler['onResponseStart'] = (...head) => {
+      this.#leave()
+      handler.onResponseStart?.(...head)
+    }
+    const upgraded: Handler['onRequestUpgrade'] = (controller, statusCode, headers, socket) => {
+      this.#onClose(() => void socket.destroy(this.#refuse('unknown')))
+      socket.once('close', () => this.#leave())
       handler.onRequestUpgrade?.(controller, statusCode, headers, socket)
     }
-    const failed: typeof handler.onResponseError = (controller, error) => {
-      leave()
-      handler.onResponseError?.(controller, error)
+    const failed: Handler['onResponseError'] = (...failure) => {
+      this.#leave()
+      handler.onResponseError?.(...failure)
     }
-    return dispatch(
-      options,
-      Object.create(handler, {
-        onRequestStart: { value: start },
-        onRequestUpgrade: { value: upgraded },
-        onResponseStart: { value: answered },
-        onResponseError: { value: failed },
-      }),
-    )
+    return Object.create(handler, {
+      onRequestStart: { value: start },
+      onRequestUpgrade: { value: upgraded },
+      onResponseStart: { value: answered },
+      onResponseError: { value: failed },
+    })
+  }
+
+  #onClose(end: () => void): void {
+    this.#leave()
+    this.#leave = onAbort(this.#gate.signal, end)
+  }
+
+  #refuse(outcome: 'not-sent' | 'unknown'): WriteGateClosedError {
+    return this.#gate.refuse({ ...this.#target, outcome })
   }
 }

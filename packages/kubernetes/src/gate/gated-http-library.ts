@@ -59,7 +59,7 @@ class GatedWrite {
   }
 
   async send(inner: HttpLibrary): Promise<ResponseContext> {
-    const { gate, connections } = this.#options
+    const { gate } = this.#options
     const request = this.#request
     if (!gate.isOpen()) throw this.#refuse('not-sent')
     const own = request.getSignal()
@@ -67,24 +67,32 @@ class GatedWrite {
     const forgetOwn = own && onAbort(own, () => this.#controller.abort(own.reason))
     try {
       request.setSignal(this.#controller.signal)
-      const dispatcher = connections.plain(request.getDispatcher())
-      if (dispatcher !== undefined) {
-        const refuse = () => this.#refuse('not-sent')
-        request.setDispatcher(dispatcher.compose(checkedDispatch(gate, refuse)))
-      }
-      const stamped = this.#stamp()
-      const response = await inner.send(request).toPromise()
-      if (response.httpStatusCode !== UNPROCESSABLE || stamped?.otherwise === undefined) return response
-      return await this.#sendOtherwise(inner, response, stamped.otherwise)
+      return await this.#sendStamped(inner)
     } catch (error) {
-      // Whatever the HTTP library made of it, the refusal is the cause.
+      // Whatever error the HTTP library made of it, the refusal is the cause.
       throw this.#refusal ?? error
     } finally {
       forgetGate()
       forgetOwn?.()
-      // It may be sent again.
+      // The request may be sent again.
       if (own !== undefined) request.setSignal(own)
     }
+  }
+
+  async #sendStamped(inner: HttpLibrary): Promise<ResponseContext> {
+    this.#checkOnConnection()
+    const stamped = this.#stamp()
+    const response = await inner.send(this.#request).toPromise()
+    if (response.httpStatusCode !== UNPROCESSABLE || stamped?.otherwise === undefined) return response
+    return this.#sendOtherwise(inner, response, stamped.otherwise)
+  }
+
+  /** Has the connection ask the gate again right before the first byte. */
+  #checkOnConnection(): void {
+    const { gate, connections } = this.#options
+    const dispatcher = connections.plain(this.#request.getDispatcher())
+    if (dispatcher === undefined) return
+    this.#request.setDispatcher(dispatcher.compose(checkedDispatch(gate, () => this.#refuse('not-sent'))))
   }
 
   #stamp(): StampedBody | undefined {

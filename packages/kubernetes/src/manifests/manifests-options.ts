@@ -45,7 +45,7 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
 /** Checks all options and fills in the defaults. @throws OptionsError naming the option, its value and what was expected */
 export function resolveManifestsOptions(options: ManifestsOptions): ResolvedManifestsOptions {
   assertKnownKeys('`manifests()`', options, KEYS)
-  const { name, namespace, image, others = [] } = options
+  const { name, namespace, image, others = [], proveDeath = false } = options
   // The name is also that of a container, which is a label.
   assertDnsLabel('name', name)
   assertDnsLabel('namespace', namespace)
@@ -58,16 +58,29 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
     namespace,
     image,
     others,
-    proveDeath: options.proveDeath ?? false,
-    replicas: wholeNumber('replicas', options.replicas ?? 2, { from: 1, to: 1000 }),
-    opsPort: wholeNumber('opsPort', options.opsPort ?? 8080, { from: 1, to: 65_535 }),
-    drainTimeoutMs: wholeNumber('drainTimeoutMs', options.drainTimeoutMs ?? 20_000, { from: 0, to: 86_400_000 }),
-    abortGraceMs: wholeNumber('abortGraceMs', options.abortGraceMs ?? 4000, { from: 0, to: 86_400_000 }),
-    cleanupTimeoutMs: wholeNumber('cleanupTimeoutMs', options.cleanupTimeoutMs ?? 4000, { from: 0, to: 86_400_000 }),
+    proveDeath,
+    replicas: wholeNumber(options, 'replicas'),
+    opsPort: wholeNumber(options, 'opsPort'),
+    drainTimeoutMs: wholeNumber(options, 'drainTimeoutMs'),
+    abortGraceMs: wholeNumber(options, 'abortGraceMs'),
+    cleanupTimeoutMs: wholeNumber(options, 'cleanupTimeoutMs'),
   }
 }
 
-function wholeNumber(option: string, value: number, { from, to }: { readonly from: number; readonly to: number }) {
+const DAY_MS = 86_400_000
+
+/** The options that are whole numbers, with their defaults and bounds. */
+const WHOLE_NUMBERS = {
+  replicas: { fallback: 2, from: 1, to: 1000 },
+  opsPort: { fallback: 8080, from: 1, to: 65_535 },
+  drainTimeoutMs: { fallback: 20_000, from: 0, to: DAY_MS },
+  abortGraceMs: { fallback: 4000, from: 0, to: DAY_MS },
+  cleanupTimeoutMs: { fallback: 4000, from: 0, to: DAY_MS },
+}
+
+function wholeNumber(options: ManifestsOptions, option: keyof typeof WHOLE_NUMBERS): number {
+  const { fallback, from, to } = WHOLE_NUMBERS[option]
+  const value = options[option] ?? fallback
   if (Number.isInteger(value) && value >= from && value <= to) return value
   throw OptionsError.expected(`\`${option}\` to be a whole number between ${from} and ${to}`, value)
 }

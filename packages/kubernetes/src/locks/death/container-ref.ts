@@ -1,4 +1,4 @@
-import { isJsonObject, stringAt } from '../../json-object.ts'
+import { isJsonObject } from '../../json-object.ts'
 
 /** One start of one container: what a process is known by as long as it may run. */
 export interface ContainerRef {
@@ -15,27 +15,29 @@ export interface ContainerRef {
   readonly processStartedAt: number
 }
 
-const KEYS = ['namespace', 'pod', 'podUid', 'container', 'containerId'] as const
+const KEYS = ['namespace', 'pod', 'podUid', 'container', 'containerId', 'processStartedAt'] as const
 
 const DNS_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
 /** Writes a reference into one line of text. */
 export function formatContainerRef(ref: ContainerRef): string {
-  const texts = Object.fromEntries(KEYS.map((key) => [key, ref[key]]))
-  return JSON.stringify({ ...texts, processStartedAt: ref.processStartedAt })
+  return JSON.stringify(Object.fromEntries(KEYS.map((key) => [key, ref[key]])))
 }
 
 /** Reads what {@link formatContainerRef} wrote. Anybody can have written it: undefined for anything that names no container. */
 export function parseContainerRef(text: string): ContainerRef | undefined {
   const object = tryParse(text)
-  if (!isJsonObject(object)) return undefined
-  const [namespace = '', pod = '', podUid = '', container = '', containerId = ''] = KEYS.map((key) =>
-    stringAt(object, key),
-  )
-  const isNamed = [namespace, pod, container].every((name) => DNS_NAME.test(name))
-  const processStartedAt = object['processStartedAt']
-  if (!isNamed || podUid === '' || containerId === '' || typeof processStartedAt !== 'number') return undefined
+  if (!isJsonObject(object) || !isContainerRef(object)) return undefined
+  const { namespace, pod, podUid, container, containerId, processStartedAt } = object
   return { namespace, pod, podUid, container, containerId, processStartedAt }
+}
+
+/** Whether every field is there and can name what it stands for. */
+export function isContainerRef(fields: Partial<Record<keyof ContainerRef, unknown>>): fields is ContainerRef {
+  const { namespace, pod, podUid, container, containerId, processStartedAt } = fields
+  const areNames = [namespace, pod, container].every((name) => typeof name === 'string' && DNS_NAME.test(name))
+  const areIds = [podUid, containerId].every((id) => typeof id === 'string' && id !== '')
+  return areNames && areIds && typeof processStartedAt === 'number'
 }
 
 function tryParse(text: string): unknown {

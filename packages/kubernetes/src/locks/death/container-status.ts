@@ -1,5 +1,5 @@
 import { isJsonObject, objectAt, stringAt, type JsonObject } from '../../json-object.ts'
-import type { ContainerRef } from './container-ref.ts'
+import { isContainerRef, type ContainerRef } from './container-ref.ts'
 
 /** What the kubelet writes when it has lost sight of a container. That the container has ended is a guess then. */
 const UNKNOWN = 'ContainerStatusUnknown'
@@ -45,31 +45,35 @@ export interface ContainerQuery {
  * Where the kernel tells the ID, only the container with that ID counts. Elsewhere, a container that started long before the process
  * is taken for its predecessor, by the clock that the kubelet and the process share.
  */
-export function containerOf(
-  pod: JsonObject,
-  { container, kernelId, startedAt }: ContainerQuery,
-): ContainerRef | undefined {
-  const metadata = objectAt(pod, 'metadata')
+export function containerOf(pod: JsonObject, query: ContainerQuery): ContainerRef | undefined {
   const statuses = containerStatuses(pod)
-  const status = container === undefined ? only(statuses) : statuses.find((one) => stringAt(one, 'name') === container)
-  if (status === undefined) return undefined
+  const status = query.container === undefined ? only(statuses) : statusOf(statuses, query.container)
+  if (status === undefined || !isRunning(status, query)) return undefined
+  const { namespace, name: podName, uid } = objectAt(pod, 'metadata')
+  const { name: container, containerID } = status
+  const ref = {
+    namespace,
+    pod: podName,
+    podUid: uid,
+    container,
+    containerId: containerID,
+    processStartedAt: query.startedAt,
+  }
+  return isContainerRef(ref) ? ref : undefined
+}
+
+/** Whether a status reports the very start of the container that runs this process. */
+function isRunning(status: JsonObject, { kernelId, startedAt }: ContainerQuery): boolean {
   const runningSince = Date.parse(stringAt(objectAt(objectAt(status, 'state'), 'running'), 'startedAt') ?? '')
-  const [podUid, containerId] = [stringAt(metadata, 'uid'), stringAt(status, 'containerID')]
-  const isOwn =
-    kernelId === undefined
-      ? Math.abs(startedAt - runningSince) <= START_TOLERANCE_MS
-      : !Number.isNaN(runningSince) && containerId?.endsWith(`//${kernelId}`)
-  if (!isOwn) return undefined
-  const [namespace, name] = [stringAt(metadata, 'namespace'), stringAt(metadata, 'name')]
-  const ofStatus = stringAt(status, 'name')
-  if (!podUid || !containerId || !namespace || !name || !ofStatus) return undefined
-  return { namespace, pod: name, podUid, container: ofStatus, containerId, processStartedAt: startedAt }
+  if (Number.isNaN(runningSince)) return false
+  if (kernelId === undefined) return Math.abs(startedAt - runningSince) <= START_TOLERANCE_MS
+  return stringAt(status, 'containerID')?.endsWith(`//${kernelId}`) === true
 }
 
 /** Whether a status names another start of the container as the present one, or says that this one has ended. */
 export function isRefuted(pod: JsonObject, ref: ContainerRef): boolean {
   if (stringAt(objectAt(pod, 'metadata'), 'uid') !== ref.podUid) return true
-  const status = containerStatuses(pod).find((one) => stringAt(one, 'name') === ref.container)
+  const status = statusOf(containerStatuses(pod), ref.container)
   const current = status && stringAt(status, 'containerID')
   return (
     (current !== undefined && current !== ref.containerId) ||
@@ -83,6 +87,10 @@ function containerStatuses(pod: JsonObject): JsonObject[] {
     const statuses = status[key]
     return Array.isArray(statuses) ? statuses.filter((one) => isJsonObject(one)) : []
   })
+}
+
+function statusOf(statuses: readonly JsonObject[], container: string): JsonObject | undefined {
+  return statuses.find((status) => stringAt(status, 'name') === container)
 }
 
 function only(statuses: readonly JsonObject[]): JsonObject | undefined {

@@ -36,16 +36,17 @@ export interface Combination {
  */
 export function combine(pair: LeasePair, own: readonly LeaseRecord[]): Combination | undefined {
   const { primary, secondary, deleted } = pair
-  if (primary.kind === 'absent' && secondary.kind === 'absent') return undefined
-  if (primary.kind === 'absent' || secondary.kind === 'absent') {
-    const isPrimary = primary.kind === 'present'
-    const left = isPrimary ? primary : secondary
-    if (left.kind === 'absent') return undefined
-    return besideAbsent(
-      { left, deciding: isPrimary ? 'primary' : 'secondary' },
-      { own, gone: deleted?.[isPrimary ? 'secondary' : 'primary'] },
-    )
+  if (primary.kind === 'present' && secondary.kind === 'present') return bothPresent(primary, secondary, own)
+  if (primary.kind === 'present') {
+    return besideAbsent({ left: primary, deciding: 'primary' }, { own, gone: deleted?.secondary })
   }
+  if (secondary.kind === 'present') {
+    return besideAbsent({ left: secondary, deciding: 'secondary' }, { own, gone: deleted?.primary })
+  }
+  return undefined
+}
+
+function bothPresent(primary: PresentLease, secondary: PresentLease, own: readonly LeaseRecord[]): Combination {
   const [first, second] = [primary.record, secondary.record]
   if (first.holderIdentity === second.holderIdentity) return agreeing(first, second, own)
   if (second.holderIdentity === '' && !isHalfWritten(first, own)) return decidedBy('primary', primary)
