@@ -20,6 +20,8 @@ interface RunOptions {
   readonly timeoutMs: number
   /** Stops the program when it prints this; a program that leads is stopped anyway. */
   readonly until?: string
+  /** Variables of the environment besides those of this process. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /**
@@ -42,7 +44,7 @@ async function run(options: RunOptions): Promise<ProgramEnd> {
     const observer = ['--conditions=@tenure/source', '--import', join(import.meta.dirname, 'observe-program.ts')]
     const child = spawn(process.execPath, [...observer, ...options.args], {
       cwd: folder,
-      env: { ...withoutTenure(process.env), KUBECONFIG: kubeConfig, TENURE_OPS_PORT: '0' },
+      env: { ...withoutTenure(process.env), KUBECONFIG: kubeConfig, TENURE_OPS_PORT: '0', ...options.env },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     return await endOf(child, options)

@@ -8,6 +8,8 @@ import { commandsOf, tenureCommand } from './shell.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const TIMEOUT_MS = 120_000
+/** A sample that simulates a thousand fleets simulates one of them here. */
+const ONE_SEED = { TENURE_SIMULATION_SEED: '7' }
 /** Names that stand for a value of the reader. */
 const PLACEHOLDERS: Readonly<Record<string, string>> = { IMAGE: 'registry.example.com/janitor:1', NAME: 'janitor' }
 
@@ -30,11 +32,14 @@ const RUNS: Readonly<Record<string, (sample: Sample) => Run | undefined>> = {
 
 async function runModule(programs: Programs, sample: Sample): Promise<readonly string[]> {
   const text = fullText(sample)
-  const file = programs.fileOf(sample)
-  if (/^import .* from 'vitest'$/m.test(text))
-    return runProblems({ args: await vitestArgs(file), timeoutMs: TIMEOUT_MS })
-  if (/^ *@\w/m.test(text)) return runProblems({ args: [await compiled(file, text)], timeoutMs: TIMEOUT_MS })
-  return runProblems({ args: [file], timeoutMs: TIMEOUT_MS })
+  const env = text.includes("from '@tenure/simulator'") ? ONE_SEED : {}
+  return runProblems({ args: await argumentsOf(programs.fileOf(sample), text), timeoutMs: TIMEOUT_MS, env })
+}
+
+/** How Node runs a module: as it is, in vitest, or compiled. */
+async function argumentsOf(file: string, text: string): Promise<string[]> {
+  if (/^import .* from 'vitest'$/m.test(text)) return vitestArgs(file)
+  return /^ *@\w/m.test(text) ? [await compiled(file, text)] : [file]
 }
 
 /** A sample for vitest runs in vitest, from source as all tests here. */

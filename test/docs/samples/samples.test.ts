@@ -11,12 +11,15 @@ import { placeOf } from './sample.ts'
 const samples = allSamples(join(import.meta.dirname, '../../..'))
 const programs = new Programs(samples.filter(isProgram))
 const problems = checkSamplesWith(programs, samples)
-const cases = samples.map((sample) => ({ sample, place: placeOf(sample), run: runOf(sample) }))
+const cases = samples.map((sample) => {
+  const run = runOf(sample)
+  return { sample, place: placeOf(sample), run, isSound: run === undefined ? 'is sound' : 'is sound and runs' }
+})
 
 afterAll(() => programs[Symbol.dispose]())
 
 describe.concurrent('The sample', () => {
-  test.each(cases)('$place is sound', async ({ sample, run }) => {
+  test.each(cases)('$place $isSound', async ({ sample, run }) => {
     expect(problems.get(sample) ?? []).toEqual([])
     expect((await run?.(programs)) ?? []).toEqual([])
   })
