@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import ts from 'typescript-api'
+import { formatSeed } from '../../../packages/simulator/src/seed.ts'
 import type { Programs } from './programs.ts'
 import { runProblems } from './run-program.ts'
 import { fullText, type Sample } from './sample.ts'
@@ -9,7 +10,7 @@ import { commandsOf, tenureCommand } from './shell.ts'
 const ROOT = join(import.meta.dirname, '../../..')
 const TIMEOUT_MS = 120_000
 /** A sample that simulates a thousand fleets simulates one of them here. */
-const ONE_SEED = { TENURE_SIMULATION_SEED: '7' }
+const ONE_SEED = { TENURE_SIMULATION_SEED: formatSeed(7) }
 /** Names that stand for a value of the reader. */
 const PLACEHOLDERS: Readonly<Record<string, string>> = { IMAGE: 'registry.example.com/janitor:1', NAME: 'janitor' }
 
