@@ -13,14 +13,13 @@ export async function writePlainText(dist: string, pages: readonly StagedPage[])
 }
 
 /**
- * The pages of the sidebar in its order, then the API of each package, as one text, each under its path.
+ * The pages of the sidebar in its order as one text, each under its path.
  * @throws when the sidebar names a page that does not exist
  */
 function fullText(pages: readonly StagedPage[]): string {
   const byPath = new Map(pages.map(({ path, markdown }) => [path, markdown]))
-  const listed = sidebarPages().map((page) => `${page}.md`)
-  const api = pages.map(({ path }) => path).filter((path) => path.startsWith('reference/api/'))
-  const parts = [...new Set([...listed, ...api])].map((path) => {
+  const parts = sidebarPages().map((page) => {
+    const path = `${page}.md`
     const markdown = byPath.get(path)
     if (markdown === undefined) throw new Error(`The sidebar names \`${path}\`, which is no page`)
     return `<!-- ${path} -->\n\n${markdown.trimEnd()}\n`

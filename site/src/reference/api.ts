@@ -10,15 +10,20 @@ const KINDS: Readonly<Record<Exported['kind'], string>> = {
   constant: 'Constant',
 }
 
-/** One page for each entry point, and a page that lists them. */
+/** A page that lists the entry points, and one page for each: `tenure` first, then by name. */
 export function apiPages(declarations: Declarations): readonly StagedPage[] {
-  const entries = declarations.entries.filter((entry) => declarations.exportsOf(entry).length > 0)
+  const entries = declarations.entries
+    .filter((entry) => declarations.exportsOf(entry).length > 0)
+    .toSorted((a, b) => fileOf(a).localeCompare(fileOf(b)))
   const rows = entries.map((entry) => [
     `[\`${entry.specifier}\`](./${fileOf(entry)}.md)`,
     String(declarations.exportsOf(entry).length),
   ])
   return [
-    { path: 'reference/api/index.md', markdown: `# API\n\n${table(['import', 'names'], rows)}\n` },
+    {
+      path: 'reference/api/index.md',
+      markdown: `# API\n\nEvery public name, by what you import.\n\n${table(['import', 'names'], rows)}\n`,
+    },
     ...entries.map((entry) => apiPage(entry, declarations)),
   ]
 }
