@@ -5,9 +5,14 @@ import { writeTable } from './detectors/readme-table.ts'
 import { type Figures, writeFigures } from './figures.ts'
 
 /*
- * What leak detectors see: every plant of the detector's own tests, leaked and clean, each in a process of its own under each
- * detector. Caught: it says that something was left. Named: it says where in the plant. Fails: the run fails. Refused: it does not let
- * the plant do that. `--readme` puts the table into the README of the package.
+ * Compares leak detectors: runs every plant of the detector's own tests, leaked and clean, in a separate process under each detector.
+ *
+ * - caught: it reports that something was left
+ * - named: it reports the place in the plant
+ * - fails: the run fails
+ * - refused: it does not let the plant do that
+ *
+ * `--readme` writes the table to the README of the package.
  */
 const { values } = parseArgs({
   options: {

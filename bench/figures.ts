@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 
-/** Named results of a bench, for programs. */
+/** The named results of a bench, for programs. */
 export type Figures = Readonly<Record<string, number>>
 
-/** The value below which the share `p` of the sorted samples lies. */
+/** The percentile `p`, from 0 to 1, of the sorted samples. */
 export function percentile(samples: readonly number[], p: number): number {
   const sorted = samples.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? Number.NaN
@@ -19,7 +19,7 @@ export function summary(name: string, samples: readonly number[]): string {
 export const SUMMARY_HEAD: string =
   'ms'.padEnd(36) + 'n'.padStart(6) + ['p50', 'p90', 'p99', 'max'].map((name) => name.padStart(9)).join('')
 
-/** Writes the figures where `--json` says, if it says so. */
+/** Writes the figures to the file of `--json`, if given. */
 export async function writeFigures(file: string | undefined, figures: Figures): Promise<void> {
   if (file === undefined) return
   const rounded = Object.entries(figures).map(([id, value]) => [id, Math.round(value * 1000) / 1000])

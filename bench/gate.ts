@@ -18,8 +18,8 @@ import { percentile, writeFigures } from './figures.ts'
 import { measureStamps } from './gate/stamp-bodies.ts'
 
 /*
- * The write gate: what it adds to a request whose transport is in memory, what a stamp takes by the size of the body, and how many
- * of many random writes the gate lets through outside of their term.
+ * The write gate: the time that it adds to a request with a transport in memory, the time of a stamp by the size of the body, and how
+ * many random writes the gate lets through outside their term.
  */
 const OVERHEAD_LIMIT_US = 2
 
@@ -31,7 +31,7 @@ const { values } = parseArgs({
     json: { type: 'string' },
     cases: { type: 'string', default: '1000000' },
     seed: { type: 'string', default: String(Date.now() % 1e9) },
-    // Report that the gate is slow without failing: for machines that are busy with other things.
+    // Reports a slow gate without failing, for a busy machine.
     lenient: { type: 'boolean', default: false },
   },
 })
@@ -86,13 +86,13 @@ await writeFigures(values.json, {
   'gate.wrongly_refused': counts.wronglyRefused + counts.wrongOutcome,
 })
 const isWrong = counts.letThrough + counts.wronglyRefused + counts.wrongOutcome > 0
-if (isWrong) console.error('Expected no write to be let through outside of its term, and none to be refused within it')
+if (isWrong) console.error('Expected the gate to refuse every write outside its term, and no write within it')
 const isSlow = Math.max(overheads['gate.overhead_us'], overheads['gate.stamp_overhead_us']) > OVERHEAD_LIMIT_US
 if (isSlow)
   console.error(`Expected the gate, with a stamp or without, to add at most ${OVERHEAD_LIMIT_US} µs to a request`)
 process.exitCode = isWrong || (isSlow && !values.lenient) ? 1 : 0
 
-/** What one call takes: the median over batches, which are short, so that most of them are not interrupted. */
+/** The time of one call: the median over batches that are short enough to run without interruption. */
 async function microseconds(
   call: (request: RequestContext) => Promise<unknown>,
   method: HttpMethod = HttpMethod.PUT,

@@ -13,19 +13,22 @@ import { createReplicaPair, type Handover } from './handover/replica-pair.ts'
 import { plotDurations } from './plot.ts'
 
 /*
- * How long handovers take on a real API server with etcd on disk. In one run, interleaved: the floor (release PUT → watch event →
- * acquire PUT → answer, over bare HTTPS connections), Tenure between two replicas that know each other, Tenure with an answered
- * transfer after work that writes to its end, and client-go and controller-runtime with the timing of Kubernetes components. Then
- * processes: SIGTERM to a leader, and SIGKILL, each with a successor that has led before, and step-down for a process that has just
- * begun to follow. Exits with 1 when a bound is missed, unless it runs with `--lenient`, as on a machine that is busy with other
- * things.
+ * The duration of handovers on a real API server with etcd on disk. One run interleaves:
+ *
+ * - the floor: release PUT → watch event → acquire PUT → answer, over bare HTTPS connections
+ * - Tenure between two replicas that have followed before
+ * - Tenure with an answered transfer after work that writes until its end
+ * - client-go and controller-runtime with the timing of Kubernetes components
+ * - processes: SIGTERM and SIGKILL to a leader whose successor has led before, and a step-down to a process that has just begun to follow
+ *
+ * Exits with 1 if a figure misses its bound, unless `--lenient` is given, for a busy machine.
  */
 const NAMESPACE = 'default'
 const WARM_UP = 30
-/** Several times what an offer of the lease takes to be answered, also when the disk is slow for once. */
+/** Several times the duration of an offer and its answer, also with a slow disk. */
 const DRAIN_MS = 250
 
-/** A lease as short as it is safe, so that many expire in little time. */
+/** The shortest safe lease, so that many leases expire in a short time. */
 const BRIEF = {
   leaseDurationMs: 2000,
   renewDeadlineMs: 1400,
@@ -82,7 +85,7 @@ async function measureInterleaved() {
   for (let round = -WARM_UP; round < rounds; round++) {
     const floorMs = await floor.round()
     const handover = await pair.round()
-    // Transfers take as long as their drains do: some are enough.
+    // A transfer takes as long as its drain, so a few are enough.
     const transfer = round % 5 === 0 ? await transferring.round() : undefined
     const silentTransfer = round % 20 === 0 ? await silent.round() : undefined
     if (round < 0) continue
@@ -100,8 +103,8 @@ async function measureInterleaved() {
 }
 
 /**
- * Work that writes one object after another until it has finished, as controllers do. After a drain without requests to the API server
- * the next write takes 1 to 2 ms longer, from any client.
+ * Work that writes one object after another until it has finished, like a controller. After a drain without requests to the API server
+ * the next write takes 1 to 2 ms longer, for every client.
  */
 async function createWork() {
   const client = new RawLeaseClient(controlPlane.access({ name: 'bench', groups: ['system:masters'] }), NAMESPACE)
@@ -115,7 +118,7 @@ async function createWork() {
   }
 }
 
-/** Several fleets of each kind, because each spends its time waiting. */
+/** Runs several fleets of each kind in parallel, because a fleet mostly waits. */
 function startPeers(signal: AbortSignal): readonly Promise<readonly number[]>[] {
   return (['client-go-elector', 'controller-runtime-manager'] as const).map(async (program) => {
     const fleets = [1, 2, 3].map((fleet) =>
@@ -185,7 +188,7 @@ async function report(samples: Samples): Promise<void> {
   judge(figures)
 }
 
-/** What each figure must not exceed, or must reach. */
+/** The bound of each figure. */
 function judge(figures: Readonly<Record<string, number>>): void {
   const bounds: readonly (readonly [string, 'at most' | 'at least', number])[] = [
     ['P1.p50_ratio', 'at most', 1.5],

@@ -10,10 +10,10 @@ import { manyLeases } from './load/many-leases.ts'
 import { steadyState } from './load/steady-state.ts'
 
 /*
- * What an election costs the API server and the process, on a real API server with etcd on disk:
+ * The cost of an election for the API server and for the process, on a real API server with etcd on disk:
  *   P6   requests of a leader and of a follower, by the audit log
- *   P7   writes that one release sets off among fifty followers
- *   P8   heap of a follower, over that of a bare client with one watch
+ *   P7   writes of fifty followers after one release
+ *   P8   heap of a follower, minus that of a bare client with one watch
  *   P12  processor time of a process with a thousand candidacies, a tenth of which changes hands every minute
  */
 const BOUNDS: Readonly<Record<string, number>> = {
@@ -34,11 +34,11 @@ const { values } = parseArgs({
     json: { type: 'string' },
     /** How long P6 looks on, and P12, which takes five minutes at least. */
     minutes: { type: 'string', default: '0.5' },
-    /** Releases of P7. */
+    /** The number of releases of P7. */
     rounds: { type: 'string', default: '5' },
-    /** Candidacies of P12. */
+    /** The number of candidacies of P12. */
     leases: { type: 'string', default: '1000' },
-    /** Parts to run, as in `P6,P8`. */
+    /** The parts to run, for example `P6,P8`. */
     only: { type: 'string', default: PARTS.join(',') },
   },
 })
@@ -46,7 +46,7 @@ const seconds = 60 * positive('minutes', values.minutes)
 const rounds = positive('rounds', values.rounds)
 const leases = positive('leases', values.leases)
 const parts = values.only.split(',')
-/** A percentile of the handovers takes some of them, and there are a hundred a minute. */
+/** A percentile needs enough handovers, and there are a hundred per minute. */
 const P12_SECONDS = Math.max(seconds, 300)
 if (!parts.every((part) => PARTS.some((known) => known === part))) {
   console.error(`Expected \`--only\` to name some of ${PARTS.join(', ')}, got \`${values.only}\``)
@@ -64,7 +64,7 @@ try {
 await writeFigures(values.json, figures)
 process.exitCode = missed().length === 0 ? 0 : 1
 
-/** What is counted in the audit log, or costs the API server little. */
+/** The parts that use the audit log, or cost the API server little. */
 async function few(): Promise<void> {
   await using controlPlane = await startControlPlane({ durable: true, auditLevel: 'RequestResponse' })
   if (parts.includes('P6')) add(await steadyState(controlPlane, { seconds }))
@@ -72,7 +72,7 @@ async function few(): Promise<void> {
   if (parts.includes('P8')) add(await followerHeap(controlPlane, { folder }))
 }
 
-/** All in one process, whose event loop they share, and spread over five. */
+/** All followers in one process, which share an event loop, and spread over five processes. */
 async function herds(controlPlane: ControlPlane): Promise<Figures> {
   const fleets: Herd[] = []
   for (const processes of [1, 5]) fleets.push(await herd(controlPlane, { followers: 50, processes, rounds }))
@@ -86,9 +86,8 @@ async function herds(controlPlane: ControlPlane): Promise<Figures> {
 }
 
 /**
- * The single lease and the many are handed over by the same two kinds of processes, one after the other. Five hundred renewals a
- * second fill a core of the API server, which has a machine of its own elsewhere; here it at least collects garbage less often, as
- * the runtime of Go allows where there is memory.
+ * The same two kinds of processes hand over the single lease and then the many leases. Five hundred renewals per second use a full core
+ * of the API server, which shares this machine. It therefore collects garbage less often, as the Go runtime allows with enough memory.
  */
 async function many(): Promise<void> {
   process.env['GOGC'] ??= '1000'
@@ -98,7 +97,7 @@ async function many(): Promise<void> {
   console.log(SUMMARY_HEAD)
   console.log(summary('handover of a single lease', one.handoversMs))
   console.log(summary(`handover of one of ${leases}`, all.handoversMs))
-  console.log(`${all.leading} leases led, ${all.renewalsPerSecond.toFixed(0)} renewals a second`)
+  console.log(`${all.leading} leases led, ${all.renewalsPerSecond.toFixed(0)} renewals per second`)
   add({
     'P12.cpu_percent': all.cpuPercent,
     'P12.follower_cpu_percent': all.followerCpuPercent,

@@ -7,7 +7,7 @@ export interface Series {
   readonly samples: readonly number[]
 }
 
-/** Draws what share of the samples lies below which duration, one curve for each series, as SVG. */
+/** Draws the cumulative distribution of each series as a curve, as SVG. */
 export function plotDurations(title: string, series: readonly Series[]): string {
   const { document } = new JSDOM().window
   const points = series.flatMap(({ name, samples }) =>

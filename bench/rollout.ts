@@ -9,9 +9,9 @@ import { Fleet, type Rollout, type RolloutOptions } from './rollout/fleet.ts'
 import type { Program } from './rollout/replica.ts'
 
 /*
- * What a rollout does to a lease: how often the leader changes, and for how long nobody leads. Replicas are processes on a real API
- * server, replaced in the order of a Deployment with a surge of one and of a StatefulSet; an independent watch of the lease counts.
- * client-go and controller-runtime, with the timing of Kubernetes components, run the same rollouts beside Tenure.
+ * The effect of a rollout on a lease: the number of leader changes, and the time without a leader. Replicas are processes on a real API
+ * server. They are replaced in the order of a Deployment with a surge of one, and of a StatefulSet. An independent watch of the lease
+ * counts. client-go and controller-runtime run the same rollouts with the timing of Kubernetes components.
  */
 const NAMESPACE = 'default'
 const WAITS_MS = { short: 5000, long: 65_000 } as const
@@ -36,7 +36,7 @@ interface Case {
   readonly program: Program
   readonly size: number
   readonly rollout: RolloutOptions
-  /** From the end of one rollout to the next. */
+  /** The time from the end of one rollout to the next. */
   readonly waitMs: number
   readonly rounds: number
 }
@@ -76,7 +76,7 @@ try {
   await rm(folder, { recursive: true })
 }
 
-/** Tenure one fleet after the other; the peers, which mostly wait, beside it. */
+/** Runs the fleets of Tenure one after the other, and in parallel those of the peers, which mostly wait. */
 async function measure(kubeConfigPath: string): Promise<ReadonlyMap<string, readonly Rollout[]>> {
   const results = new Map<string, readonly Rollout[]>()
   const run = async (all: readonly Case[]) => {
@@ -129,7 +129,7 @@ function leaderless(rollouts: readonly Rollout[]): readonly number[] {
   return rollouts.map(({ leaderlessMs }) => leaderlessMs)
 }
 
-/** What a figure must not exceed. */
+/** The upper bound of each figure. */
 function judge(figures: Figures): void {
   const bounds: readonly (readonly [string, number])[] = [
     ['rollout3.changes_max', 1],

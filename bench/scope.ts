@@ -6,12 +6,14 @@ import { Controller, Manager, MemoryLeaseStore, type Term } from '@tenure/core'
 import { type Figures, percentile, SUMMARY_HEAD, summary, writeFigures } from './figures.ts'
 
 /*
- * What it costs that a term knows every task: `term.spawn()` of a real term beside a bare call of the same async function, in the
- * same run and interleaved; how long 1,000 tasks that listen to their signal take from the decision to step down until the term is
- * over; and whether a task costs more in a term with 100,000 live tasks than in a term with 1,000. Exits with 1 when a bound is missed.
+ * The cost of tracking tasks:
  *
- * When 100,000 tasks begin and end together, most of the time goes into the garbage collector, which copies whatever lives; beside
- * that figure stands the same with nothing but a promise and a handler for each.
+ * - `term.spawn()` of a real term, against a bare call of the same async function, interleaved in one run
+ * - the time from the decision to step down to the end of the term, with 1,000 tasks that listen to their signal
+ * - the cost of a task in a term with 100,000 live tasks, against a term with 1,000
+ *
+ * Exits with 1 if a figure misses its bound. When 100,000 tasks begin and end together, garbage collection takes most of the time. The
+ * bench therefore also prints the same figure with only a promise and a handler per task.
  */
 const BOUNDS: Figures = { ns_per_task: 300, abort_1000_p99_ms: 10, flatness: 1.5 }
 const FEW = 1000
@@ -25,7 +27,7 @@ const { values } = parseArgs({
   options: {
     json: { type: 'string' },
     rounds: { type: 'string', default: '30' },
-    // Report a missed bound without failing: for machines that are busy with other things.
+    // Reports a missed bound without failing, for a busy machine.
     lenient: { type: 'boolean', default: false },
   },
 })
@@ -35,12 +37,12 @@ if (!Number.isInteger(rounds) || rounds < 1) {
   process.exit(2)
 }
 
-/** Starts one task; the promise is that of its work. */
+/** Starts one task. The promise settles with its work. */
 type Spawn = (work: () => Promise<void>) => Promise<void>
 
 const bare: Spawn = async (work) => work()
 
-/** The least that anybody does who wants to know when a promise settles. */
+/** The minimum cost of observing that a promise settles. */
 const watched: Spawn = (work) => {
   const promise = work()
   promise.then(
@@ -89,7 +91,7 @@ function line(name: string, ns: number): void {
   console.log(name.padEnd(48) + ns.toFixed(0).padStart(8))
 }
 
-/** One sample of each in every round, so that whatever else the machine does falls on all of them. */
+/** Takes one sample of each in every round, so that other load on the machine affects all of them. */
 async function compareCosts() {
   const samples = {
     bare: [] as number[],
@@ -100,7 +102,7 @@ async function compareCosts() {
     together: [] as number[],
   }
   for (let round = -5; round < rounds; round++) {
-    // Promises alone never let a timer run, so the lease would not be renewed, and the term would end.
+    // Timers do not run between promises. Without a pause the lease would expire.
     await setTimeout(1)
     const sample = {
       bare: await nsInBatches(bare),
@@ -116,7 +118,7 @@ async function compareCosts() {
   return samples
 }
 
-/** What a task costs while `alive` others of the same term go on. */
+/** The cost of a task while `alive` other tasks of the same term run. */
 async function nsBeside(alive: number): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const others = Array.from({ length: alive }, () => tracked(() => promise))
@@ -127,14 +129,14 @@ async function nsBeside(alive: number): Promise<number> {
   return ns
 }
 
-/** As many tasks in all as in the large batch, 1,000 at a time. */
+/** The same total number of tasks as in the large batch, 1,000 at a time. */
 async function nsInBatches(spawn: Spawn): Promise<number> {
   let total = 0
   for (let batch = 0; batch < MANY / FEW; batch++) total += await nsPerTask(spawn, FEW)
   return total / (MANY / FEW)
 }
 
-/** From the first call until the last of `count` tasks, all alive at the same time, has settled. */
+/** The time from the first call until the last of `count` concurrent tasks has settled. */
 async function nsPerTask(spawn: Spawn, count: number): Promise<number> {
   const gate = Promise.withResolvers<void>()
   const work = () => gate.promise
@@ -147,7 +149,7 @@ async function nsPerTask(spawn: Spawn, count: number): Promise<number> {
   return Number(process.hrtime.bigint() - start) / count
 }
 
-/** From the decision to step down until the term is over, with 1,000 tasks that end when their signal aborts. */
+/** The time from the decision to step down to the end of the term, with 1,000 tasks that end when their signal aborts. */
 async function abortThousands(): Promise<readonly number[]> {
   const samples: number[] = []
   for (let round = -20; round < ABORTS; round++) {
@@ -161,13 +163,13 @@ async function abortThousands(): Promise<readonly number[]> {
 }
 
 interface Office extends AsyncDisposable {
-  /** The present term. */
+  /** The current term. */
   readonly term: Term
-  /** Ends the present term; fulfils with when it was over, once the next has begun. */
+  /** Ends the current term. Resolves with the time of its end once the next term has begun. */
   stepDown(): Promise<number>
 }
 
-/** A manager that leads, on a lease in memory. */
+/** A leading manager on a lease in memory. */
 async function takeOffice(): Promise<Office> {
   let onTerm = (_term: Term) => {}
   class Host extends Controller {

@@ -3,15 +3,15 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { GROWN } from './grown.ts'
 
-/** What came of running one plant under one detector. */
+/** The result of one plant under one detector. */
 export interface Verdict {
-  /** It says that something was left. */
+  /** It reports that something was left. */
   readonly caught: boolean
-  /** It says where in the plant that was created. */
+  /** It reports the place in the plant. */
   readonly named: boolean
   /** The run fails. */
   readonly failed: boolean
-  /** It does not let the plant do what it does, so nothing was left and nothing missed. */
+  /** It does not let the plant act, so nothing was left and nothing was missed. */
   readonly refused: boolean
 }
 
@@ -25,11 +25,11 @@ export interface Detector {
 const HERE = import.meta.dirname
 const NODE = [process.execPath, '--conditions=@tenure/source', '--disable-warning=ExperimentalWarning'] as const
 const PLACE = /leaks[\\/]plants[\\/][\w-]+\.ts/
-/** What jest says of a call that it does not allow. */
+/** The message of jest for a call that it does not allow. */
 const REFUSED = /is not supported in Jest/
 const LONGEST_RUN_MS = 120_000
 
-/** All of them, ours first. */
+/** Every detector, ours first. */
 export function allDetectors(): readonly Detector[] {
   return [
     program('ours', '@tenure/testing', [...NODE, subject('ours.ts')], (output) =>
@@ -37,7 +37,7 @@ export function allDetectors(): readonly Detector[] {
     ),
     withVitest(binOf('vitest', 'vitest.mjs')),
     withJest(binOf('jest', 'bin/jest.js')),
-    // One handle is always there: the wait of the subject itself.
+    // One handle always exists: the timer of the subject itself.
     program('why_is_node_running', 'why-is-node-running', [...NODE, subject('why-is-node-running.ts')], (output) =>
       /There are (?!1 )\d+ handle/.test(output),
     ),

@@ -1,2 +1,2 @@
-/** Written to the standard error by a plant that has grown: a detector that never came to run it has missed nothing. */
+/** A plant writes this to standard error once it has run. Without it, the detector has missed nothing. */
 export const GROWN = 'the plant has grown'

@@ -1,7 +1,7 @@
 import type { ControlPlane } from '@tenure/test-control-plane'
 import { RawLeaseClient } from './raw-lease.ts'
 
-/** Two bare clients that hand a lease to and fro: the least that a handover takes on this API server. */
+/** Two bare clients that hand a lease back and forth: the minimum duration of a handover on this API server. */
 export async function createFloor(server: ControlPlane, namespace: string): Promise<Floor> {
   const access = server.access({ name: 'bench', groups: ['system:masters'] })
   const [a, b] = [new RawLeaseClient(access, namespace), new RawLeaseClient(access, namespace)]

@@ -5,8 +5,8 @@ import { type ControlPlane, type Peer, type PeerOptions, startPeer } from '@tenu
 const RETRY_MS = 2000
 
 /**
- * One lease for which peers with the timing of Kubernetes components stand, a leader and a standby at a time. It is handed
- * over by ending the leader, until `signal` aborts. Returns the milliseconds from SIGTERM to the first act of the next leader.
+ * One lease with peers that have the timing of Kubernetes components: a leader and a standby. Stops the leader again and again, until
+ * `signal` aborts. Returns the milliseconds from SIGTERM to the first act of the next leader.
  */
 export async function handOverPeers(
   server: ControlPlane,
@@ -21,7 +21,7 @@ export async function handOverPeers(
   await leader.waitFor('started-leading')
   while (!signal.aborted) {
     const standby = await start()
-    // At any moment of its poll loop.
+    // At a random moment of its poll loop.
     await sleep(500 + Math.random() * RETRY_MS)
     const askedAt = wallMicros()
     const ended = leader.terminate()

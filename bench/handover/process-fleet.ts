@@ -1,22 +1,22 @@
 import { ReplicaProcess, type ReplicaSetup } from './replica-process.ts'
 
-/** A leader and its successor, which is warm: it has led before, and follows. */
+/** A leader and a follower that has led before. */
 interface Turn {
   readonly leader: ReplicaProcess
   readonly successor: ReplicaProcess
 }
 
-/** What a fleet gave, in milliseconds. */
+/** The samples of a fleet, in milliseconds. */
 export interface Replacements {
-  /** What `measure` made of every turn. */
+  /** The result of `measure` for each turn. */
   readonly samples: readonly number[]
-  /** From the order to step down to the first write of a process that has just begun to follow. */
+  /** The time from the order to step down to the first write of a process that has just begun to follow. */
   readonly fresh: readonly number[]
 }
 
 /**
- * Has a leader step down for a fresh process, ends that one, and collects what `measure` makes of the return of the first: again and
- * again.
+ * In each turn, the leader steps down to a new process, which is then ended so that the first process leads again. `measure` measures that
+ * last handover.
  */
 export async function replaceLeaders(
   setup: { readonly rounds: number; readonly lease: ReplicaSetup['lease']; readonly kubeConfigPath: string },

@@ -7,7 +7,7 @@ export interface RawLease {
   readonly spec: { readonly holderIdentity: string }
 }
 
-/** The least that a client needs to hand a lease over: one connection for writes, one for a watch, and nothing else. */
+/** The minimal client for a handover: one connection for writes and one for a watch. */
 export class RawLeaseClient {
   readonly #agent: Agent
   readonly #access: Access
@@ -29,7 +29,7 @@ export class RawLeaseClient {
     return this.#send('POST', '', { ...lease(name, ''), metadata: { name } })
   }
 
-  /** Replaces the lease if it is still at this version. */
+  /** Replaces the lease if it still has this version. */
   put(stored: RawLease, holderIdentity: string): Promise<RawLease> {
     const { name, resourceVersion } = stored.metadata
     return this.#send('PUT', `/${name}`, { ...lease(name, holderIdentity), metadata: { name, resourceVersion } })

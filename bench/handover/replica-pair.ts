@@ -3,23 +3,23 @@ import { Controller, Manager, type Term } from '@tenure/core'
 import { LeaseLock } from '@tenure/kubernetes'
 import type { ControlPlane } from '@tenure/test-control-plane'
 
-/** Where the lease is. */
+/** The lease, and the work of the replicas. */
 export interface PairOptions {
   readonly namespace: string
   readonly lease: string
-  /** What the work does yet once its term has begun to end. @default nothing */
+  /** What the work does after its term has begun to end. @default nothing */
   readonly finish?: () => Promise<void>
 }
 
-/** What one handover took. */
+/** The durations of one handover. */
 export interface Handover {
   /** Milliseconds from the decision to step down until the controller of the successor runs. */
   readonly fromDecisionMs: number
-  /** Milliseconds from the end of the last task until then. */
+  /** Milliseconds from the end of the last task until the controller of the successor runs. */
   readonly fromLastTaskMs: number
   /** The lease writes that were sent between those two. */
   readonly writes: number
-  /** Whether the lease was transferred, because the other replica had answered the offer; otherwise it was released. */
+  /** Whether the lease was transferred, because the other replica had answered the offer. Otherwise it was released. */
   readonly isTransfer: boolean
 }
 
@@ -55,7 +55,7 @@ export async function createReplicaPair(server: ControlPlane, options: PairOptio
     }
     return new Manager({ identity, lease: { name: options.lease }, createLock }).register(() => new Probe())
   })
-  // Noted in the very call: the successor renews right after it.
+  // Noted within the call, because the successor renews right after it.
   const nextRun = () =>
     new Promise<{ readonly at: number; readonly writes: number }>((resolve) => {
       onRun = () => resolve({ at: performance.now(), writes })

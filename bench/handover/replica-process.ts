@@ -9,7 +9,7 @@ export interface ReplicaSetup {
   readonly lease: LeaseOptions & { readonly namespace: string }
 }
 
-/** What a replica process tells. `at` is on the monotonic clock of this machine, in milliseconds. */
+/** The messages from a replica process. `at` is on the monotonic clock of this machine, in milliseconds. */
 export type ReplicaNews =
   | { readonly kind: 'follows' }
   /** `handoverMs`: since the lease was free, as this replica saw it. */
@@ -21,7 +21,7 @@ type TimedNews = ReplicaNews & { readonly at: number }
 /** How long a replica may take to tell something. */
 const PATIENCE_MS = 60_000
 
-/** A replica in a process of its own, which ends with this one. */
+/** A replica in another process, which ends with this process. */
 export class ReplicaProcess {
   readonly #identity: string
   readonly #child: ChildProcess
@@ -46,7 +46,7 @@ export class ReplicaProcess {
     return this.#told(kind, 0)
   }
 
-  /** The next news of this kind. @throws Error as `told` does */
+  /** The next message of this kind. @throws Error like `told` */
   async next<K extends ReplicaNews['kind']>(kind: K): Promise<Extract<TimedNews, { kind: K }>> {
     return this.#told(kind, this.#news.length)
   }
@@ -68,14 +68,14 @@ export class ReplicaProcess {
     return new Error(`Expected ${this.#identity} to tell \`${kind}\` ${how}. It told: ${told || 'nothing'}`)
   }
 
-  /** Has it step down and returns when, on the monotonic clock, in milliseconds. */
+  /** Makes it step down. Returns the time on the monotonic clock, in milliseconds. */
   stepDown(): number {
     const at = monotonicMs()
     this.#child.send('step-down')
     return at
   }
 
-  /** Sends the signal and returns when, on the monotonic clock, in milliseconds. */
+  /** Sends the signal. Returns the time on the monotonic clock, in milliseconds. */
   end(signal: 'SIGTERM' | 'SIGKILL'): number {
     const at = monotonicMs()
     this.#child.kill(signal)

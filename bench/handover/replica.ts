@@ -1,4 +1,4 @@
-/** A replica in a process of its own: writes an object as soon as its controller runs, and tells its parent when that is answered. */
+/** A replica process. It writes an object as soon as its controller runs, and reports the answer to its parent. */
 import { CoreV1Api } from '@kubernetes/client-node'
 import { Controller, createManager, gated, loadKubeConfig, type Term } from 'tenure'
 import type { ReplicaNews, ReplicaSetup } from './replica-process.ts'

@@ -8,12 +8,12 @@ import { grant, standing } from './standing.ts'
 
 const LEASE = 'heap'
 
-/** What is measured, each in a fresh process. */
+/** The measured kinds of clients, each in a new process. */
 export type HeapSubject = 'bare' | 'follower' | 'leading'
 
 /**
- * Measures what a follower adds to the heap of its process: a replica of its own, connections and watch included, less a bare
- * HTTPS client with one watch. And what one more lease adds to a process that leads many, which share its connections.
+ * Measures the heap of a follower with its own connections and watch, minus that of a bare HTTPS client with one watch. Also measures the
+ * heap of one more lease in a process that leads many leases over shared connections.
  */
 export async function followerHeap(server: ControlPlane, { folder }: { readonly folder: string }): Promise<Figures> {
   const user = 'heap'
@@ -34,7 +34,7 @@ export async function followerHeap(server: ControlPlane, { folder }: { readonly 
   }
 }
 
-/** Kilobytes of heap for one more of them. */
+/** Kilobytes of heap per client. */
 async function slope(subject: HeapSubject, kubeConfigPath: string): Promise<number> {
   const program = join(import.meta.dirname, 'heap-process.ts')
   const args = ['--conditions=@tenure/source', '--expose-gc', program, subject, kubeConfigPath, LEASE]

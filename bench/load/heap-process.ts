@@ -1,4 +1,4 @@
-/** Prints how many kilobytes of heap one more client of a kind takes: the slope between a few of them and many. */
+/** Prints the kilobytes of heap per client of a kind: the slope between a few clients and many. */
 import { readFile } from 'node:fs/promises'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
@@ -31,7 +31,7 @@ process.exit(0)
 async function heapWith(count: number): Promise<number> {
   if ((subject as HeapSubject) === 'leading') await leadMany(count)
   else while (kept.length < count) kept.push((subject as HeapSubject) === 'bare' ? await bare() : await follower())
-  // Twice the time in which a silent watch is looked into: what the look leaves behind counts.
+  // Twice the interval of the check for silent watches, because the memory of that check counts.
   await sleep(3000)
   for (let pass = 0; pass < 4; pass++) {
     globalThis.gc?.()
@@ -74,7 +74,7 @@ async function follower(): Promise<ProcessManager> {
   return manager
 }
 
-/** One process that leads as many leases. */
+/** One process that leads this many leases. */
 async function leadMany(count: number): Promise<void> {
   const manager = manage(`${lease}-${count}`, kubeConfig())
   for (let index = 1; index < count; index++) {

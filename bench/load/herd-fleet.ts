@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import type { HerdCommand, HerdReport } from './messages.ts'
 import type { StandingSetup } from './standing.ts'
 
-/** No step of a round takes longer. */
+/** The time limit for a step of a round. */
 const PATIENCE_MS = 60_000
 
-/** Replicas of one lease, spread over a few processes. */
+/** Replicas of one lease in a few processes. */
 export class HerdFleet {
   readonly #processOf = new Map<string, ChildProcess>()
   readonly #setups: ReadonlyMap<string, StandingSetup>
@@ -24,13 +24,13 @@ export class HerdFleet {
     }
   }
 
-  /** Who leads, if just one does. */
+  /** The leader, if exactly one replica leads. */
   get leader(): string | undefined {
     const [leader, ...others] = [...this.#states.values()].filter(({ state }) => state === 'leading')
     return others.length === 0 ? leader?.user : undefined
   }
 
-  /** How many follow this leader. */
+  /** The number of followers of this leader. */
   followersOf(leader: string): number {
     return [...this.#states.values()].filter((seen) => seen.state === 'following' && seen.leader === leader).length
   }
@@ -49,7 +49,7 @@ export class HerdFleet {
     await this.until(() => this.#renewals > before)
   }
 
-  /** Resolves when that is so. @throws Error when it does not come to that */
+  /** Resolves when the condition holds. @throws Error after the time limit */
   async until(isSo: () => boolean): Promise<void> {
     const signal = AbortSignal.timeout(PATIENCE_MS)
     while (!isSo()) await once(this.#changes, 'change', { signal })

@@ -1,4 +1,4 @@
-/** A process with some of the replicas that stand for one lease. Ends when its parent lets go of it. */
+/** A process with some of the replicas of one lease. Ends when its parent disconnects. */
 import type { HerdCommand, HerdReport } from './messages.ts'
 import { standing, type StandingSetup } from './standing.ts'
 

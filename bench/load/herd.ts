@@ -3,14 +3,14 @@ import type { AuditEntry, ControlPlane } from '@tenure/test-control-plane'
 import { HerdFleet } from './herd-fleet.ts'
 import { grant } from './standing.ts'
 
-/** Who stands, and in how many processes. */
+/** The size of the herd, and its number of processes. */
 export interface HerdOptions {
   readonly followers: number
   readonly processes: number
   readonly rounds: number
 }
 
-/** Counts the writes that each of several releases sets off among many followers. */
+/** Counts the writes of many followers after each of several releases. */
 export async function herd(server: ControlPlane, { followers, processes, rounds }: HerdOptions): Promise<Herd> {
   const lease = `herd-${processes}`
   const users = Array.from({ length: followers + 1 }, (_, index) => `${lease}-${index}`)
@@ -43,15 +43,15 @@ export async function herd(server: ControlPlane, { followers, processes, rounds 
   return { acquires: max('acquires'), conflicts: max('conflicts'), others: max('others') }
 }
 
-/** The most writes of each kind that one release set off. */
+/** The maximum number of writes of each kind after one release. */
 export type Herd = Count
 
 interface Count {
-  /** Writes that name their own author as the holder. */
+  /** Writes that name their sender as the holder. */
   readonly acquires: number
-  /** Writes of any kind that somebody else was faster than. */
+  /** Writes of any kind that lost to a faster write. */
   readonly conflicts: number
-  /** Writes of followers that name somebody else. */
+  /** Writes of followers that name another holder. */
   readonly others: number
 }
 
@@ -70,7 +70,7 @@ function countWrites(entries: readonly AuditEntry[], released: string): Count {
   }
 }
 
-/** What a write is for: who acquires a lease sets both times to the same moment. */
+/** The purpose of a write. An acquiring write sets both times to the same moment. */
 function purposeOf({ user, requestObject }: AuditEntry): 'acquire' | 'renewal' | 'other' {
   const { spec } = requestObject as { readonly spec: Readonly<Record<string, unknown>> }
   if (spec['holderIdentity'] !== user) return 'other'

@@ -6,7 +6,7 @@ import { leaseRole } from '@tenure/kubernetes'
 import type { Report } from './messages.ts'
 import { ReplicaProcess } from './replica-process.ts'
 
-/** What the run gave. */
+/** The result of the run. */
 export interface ManyLeases {
   readonly cpuPercent: number
   readonly followerCpuPercent: number
@@ -15,7 +15,7 @@ export interface ManyLeases {
   readonly leading: number
 }
 
-/** How long it may take until the first process leads all leases. */
+/** The time limit until the first process leads all leases. */
 const PATIENCE_MS = 60_000
 
 /** Within a minute, the second process puts itself on the lists of standbys. */
@@ -24,24 +24,23 @@ const SETTLE_MS = 65_000
 /** The share of the leases that changes hands in a minute. */
 const SHARE_PER_MINUTE = 0.1
 
-/** Between two handovers of the single lease. */
+/** The time between two handovers of the single lease. */
 const PAUSE_MS = 100
 
-/** How long the lease that was handed over stays with the other replica: longer than the first one's cool-down. */
+/** How long the other replica leads after a handover: longer than the cool-down of the first replica. */
 const STAY_MS = 8000
 
-/** What is run. */
+/** The options of the run. */
 export interface ManyLeasesOptions {
-  /** Where to put credentials. */
+  /** The folder for credentials. */
   readonly folder: string
   readonly count: number
   readonly seconds: number
 }
 
 /**
- * One process leads `count` leases, another stands by for all of them; every minute, a tenth of the leases is handed over and
- * back, one at a time. A single lease is handed to and fro all the time. Tells how much processor time the processes take, in
- * percent of one core.
+ * One process leads `count` leases, and another stands by for all of them. Every minute a tenth of the leases is handed over and back,
+ * one at a time. A single lease is handed over continuously. Returns the processor time of the processes, in percent of one core.
  */
 export async function manyLeases(
   server: ControlPlane,
@@ -79,7 +78,7 @@ export async function manyLeases(
   }
 }
 
-/** @throws Error when the process does not come to lead all leases: the API server, or this machine, is too slow for them. */
+/** @throws Error if the process does not lead all leases in time: the API server or this machine is too slow. */
 async function allLed(replica: ReplicaProcess, count: number): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS
   for (;;) {
@@ -104,7 +103,7 @@ async function handToAndFro([a, b]: Pair, lease: string, handovers: Handovers, u
   }
 }
 
-/** Every handover counts for the tenth of a minute, in either direction. */
+/** Every handover counts towards the tenth per minute, in both directions. */
 async function handOverInTurn([a, b]: Pair, leases: readonly string[], until: number): Promise<void> {
   const away: { readonly lease: string; readonly at: number }[] = []
   for (let next = 0; performance.now() < until;) {

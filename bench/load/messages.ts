@@ -13,7 +13,7 @@ export interface ReplicaSetup {
 export type Command =
   { readonly kind: 'step-down'; readonly lease: string } | { readonly kind: 'usage' } | { readonly kind: 'stop' }
 
-/** What a process of the bench tells. Times are nanoseconds of the monotonic clock of the machine, in decimal. */
+/** The messages from a process of the bench. Times are nanoseconds of the monotonic clock of the machine, in decimal. */
 export type Report =
   | { readonly kind: 'stepping-down'; readonly lease: string; readonly at: string }
   | { readonly kind: 'running'; readonly lease: string; readonly at: string }
@@ -30,13 +30,13 @@ export type Report =
 export type HerdCommand =
   { readonly kind: 'start'; readonly setup: StandingSetup } | { readonly kind: 'step-down'; readonly user: string }
 
-/** What a process of a herd tells. */
+/** The messages from a process of a herd. */
 export type HerdReport =
   | { readonly kind: 'renewed' }
   | {
       readonly kind: 'state'
       readonly user: string
       readonly state: CandidacyState['kind']
-      /** Whom it follows, if it follows. */
+      /** The leader that it follows, if any. */
       readonly leader: string | undefined
     }

@@ -26,7 +26,7 @@ export class ReplicaProcess {
     this.#child.send(command)
   }
 
-  /** What it has used of the processor up to now. */
+  /** The processor time that it has used so far. */
   async usage(): Promise<Extract<Report, { kind: 'usage' }>> {
     const answer = once(this.#reports, 'usage') as Promise<[Extract<Report, { kind: 'usage' }>]>
     this.send({ kind: 'usage' })

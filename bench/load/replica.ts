@@ -1,4 +1,4 @@
-/** A process with many candidacies, as a user would write it, but for what it tells the bench. */
+/** A process with many candidacies, as a user would write it, plus reports to the bench. */
 import { type Manager } from '@tenure/core'
 import { Controller, createManager, type Term } from 'tenure'
 import type { Command, ReplicaSetup, Report } from './messages.ts'

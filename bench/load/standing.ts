@@ -3,7 +3,7 @@ import type { ControlPlane } from '@tenure/test-control-plane'
 import { leaseRole } from '@tenure/kubernetes'
 import { type CandidacyState, Controller, createManager, type Term } from 'tenure'
 
-/** Where the leases are that one process stands for alone. */
+/** The namespace of the leases with a single candidate process. */
 const NAMESPACE = 'default'
 
 class Idle extends Controller {
@@ -14,14 +14,14 @@ class Idle extends Controller {
   }
 }
 
-/** Lets users stand for a lease, and do nothing else. */
+/** Lets users compete for a lease, and nothing else. */
 export async function grant(server: ControlPlane, lease: string, users: readonly string[]): Promise<void> {
   const subjects = users.map((name) => ({ kind: 'User', name, apiGroup: 'rbac.authorization.k8s.io' }))
   const { role, roleBinding } = leaseRole({ name: lease, namespace: NAMESPACE, subjects })
   await server.apply([role, roleBinding] as Parameters<ControlPlane['apply']>[0])
 }
 
-/** Who stands for what, with which credentials. */
+/** A user, its lease and its credentials. */
 export interface StandingSetup {
   readonly user: string
   readonly lease: string
@@ -29,7 +29,7 @@ export interface StandingSetup {
   readonly kubeConfig: string
 }
 
-/** A replica in this process, with a user, connections and a watch of its own. */
+/** A replica in this process, with its own user, connections and watch. */
 export function standing({ user, lease, kubeConfig: text }: StandingSetup) {
   const kubeConfig = new KubeConfig()
   kubeConfig.loadFromString(text)

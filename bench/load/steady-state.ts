@@ -5,7 +5,7 @@ import { grant, standing } from './standing.ts'
 
 const LEASE = 'steady'
 
-/** Counts what a leader and a follower ask the API server for while nothing changes, at the default timing. */
+/** Counts the requests of a leader and of a follower while nothing changes, at the default timing. */
 export async function steadyState(server: ControlPlane, { seconds }: { readonly seconds: number }): Promise<Figures> {
   const users = ['steady-leader', 'steady-follower']
   await grant(server, LEASE, users)
@@ -31,7 +31,7 @@ export async function steadyState(server: ControlPlane, { seconds }: { readonly 
   const renewals = after.renewals - before.renewals
   const followed = countOf('follower', ['get', 'list', 'watch', 'create', 'update', 'patch'])
   return {
-    // After its first list and watch. Watches that it opens again count.
+    // After its first list and watch. Reopened watches count.
     'P6.follower_rps': followed / (elapsedMs / 1000),
     'P6.follower_requests': followed,
     'P6.follower_requests_at_start': before.entries.filter(({ user }) => user === 'steady-follower').length,
@@ -41,7 +41,7 @@ export async function steadyState(server: ControlPlane, { seconds }: { readonly 
   }
 }
 
-/** The audit log, once it holds what was answered up to now. */
+/** The audit log, once it contains every request that was answered by now. */
 async function settled(server: ControlPlane): Promise<readonly AuditEntry[]> {
   await sleep(500)
   return (await server.audit()).filter(({ user }) => user.startsWith('steady-'))

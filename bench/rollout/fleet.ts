@@ -2,26 +2,26 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type LeaseHistory, LeaseJournal } from './lease-journal.ts'
 import { type FleetPlace, type Program, type Replica, startReplica } from './replica.ts'
 
-/** How a fleet is rolled out. */
+/** The options of a rollout. */
 export interface RolloutOptions {
   /** `surge`: a Deployment with `maxSurge: 1` and `maxUnavailable: 0`. `ordered`: a StatefulSet. */
   readonly order: 'surge' | 'ordered'
-  /** From the start of a process until it counts as ready, in milliseconds. */
+  /** The time from the start of a process until it is ready, in milliseconds. */
   readonly readyAfterMs: number
 }
 
-/** What one rollout did to the lease. */
+/** The effect of one rollout on the lease. */
 export interface Rollout extends LeaseHistory {
   /** Whether the leader at the end is a replica of the new revision. */
   readonly endsWithNew: boolean
 }
 
-/** How long the lease may stay without a leader after a rollout before the bench gives up. */
+/** The time limit for a new leader after a rollout. */
 const MAX_SETTLE_MS = 30_000
-/** Time for a change that a rollout has caused late. */
+/** The time for late changes after a rollout. */
 const SETTLE_MS = 1500
 
-/** Replicas of one program that stand for one lease, and are replaced as a rollout replaces Pods. */
+/** Replicas of one program and one lease, which are replaced like Pods in a rollout. */
 export class Fleet implements AsyncDisposable {
   readonly #program: Program
   readonly #place: FleetPlace
@@ -66,7 +66,7 @@ export class Fleet implements AsyncDisposable {
     this.#journal?.[Symbol.dispose]()
   }
 
-  /** A new replica at a time, and an old one less as soon as it is ready. Nobody waits for the old one to end. */
+  /** Starts one new replica at a time, and stops an old replica as soon as the new one is ready, without waiting for its end. */
   async #surge({ readyAfterMs }: RolloutOptions): Promise<readonly Replica[]> {
     const old = this.#shuffled(this.#replicas)
     const fresh: Replica[] = []
@@ -79,7 +79,7 @@ export class Fleet implements AsyncDisposable {
     return old
   }
 
-  /** From the last to the first: ends one, and starts its successor when it has ended. */
+  /** From the last to the first: stops a replica, and starts its successor after its end. */
   async #inOrder({ readyAfterMs }: RolloutOptions): Promise<readonly Replica[]> {
     const old = this.#replicas
     const fresh: Replica[] = []
@@ -134,7 +134,7 @@ export class Fleet implements AsyncDisposable {
   }
 }
 
-/** How large a fleet is. */
+/** The size of a fleet. */
 export interface FleetSetup {
   readonly size: number
   /** Decides which old replica a rollout stops next. */

@@ -1,23 +1,23 @@
 import type { Access } from '@tenure/test-control-plane'
 import { type RawLease, RawLeaseClient } from '../handover/raw-lease.ts'
 
-/** Who held the lease from when on, in milliseconds on the monotonic clock; `''` for nobody. */
+/** A holder and the time since which it held the lease, in milliseconds on the monotonic clock. `''` for no holder. */
 interface Holding {
   readonly holder: string
   readonly since: number
 }
 
-/** What happened to a lease in some time. */
+/** The changes of a lease over a period. */
 export interface LeaseHistory {
-  /** How often another holder followed, with or without a pause. */
+  /** The number of changes to another holder, with or without a gap. */
   readonly changes: number
-  /** For how long nobody held the lease. */
+  /** The time without a holder. */
   readonly leaderlessMs: number
   /** The holders in order. */
   readonly holders: readonly string[]
 }
 
-/** An independent witness: a watch of a lease that belongs to no replica. */
+/** An independent watch of a lease, separate from all replicas. */
 export class LeaseJournal implements Disposable {
   readonly #client: RawLeaseClient
   #holdings: Holding[] = []
@@ -36,17 +36,17 @@ export class LeaseJournal implements Disposable {
     return journal
   }
 
-  /** Who holds the lease now; `''` for nobody. */
+  /** The current holder, or `''`. */
   get holder(): string {
     return this.#holdings.at(-1)?.holder ?? ''
   }
 
-  /** Forgets all but the present holder. */
+  /** Forgets everything except the current holder. */
   restart(): void {
     this.#holdings = this.#holdings.slice(-1)
   }
 
-  /** What happened since the last restart. */
+  /** The changes since the last restart. */
   history(): LeaseHistory {
     const holders = this.#holdings.map(({ holder }) => holder).filter((holder) => holder !== '')
     const changes = holders.filter((holder, index) => index > 0 && holder !== holders[index - 1]).length

@@ -2,15 +2,15 @@ import type { ControlPlane, PeerOptions } from '@tenure/test-control-plane'
 import { startPeer } from '@tenure/test-control-plane'
 import { ReplicaProcess } from '../handover/replica-process.ts'
 
-/** Which program the replicas of a fleet run. */
+/** The program of the replicas of a fleet. */
 export type Program = 'tenure' | PeerOptions['program']
 
-/** A replica in a process of its own, as a kubelet sees it: it starts it and stops it. */
+/** A replica process, as a kubelet uses it: to start and to stop. */
 export interface Replica {
   readonly identity: string
   /** Sends SIGTERM. */
   stop(): void
-  /** Fulfils when the process has ended. */
+  /** Resolves when the process has ended. */
   readonly ended: Promise<unknown>
 }
 

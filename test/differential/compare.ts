@@ -4,7 +4,7 @@ import type { Divergence } from './differences.ts'
 import type { Decision, HistoryStep } from './history.ts'
 import type { Situation } from './tenure-elector.ts'
 
-/** The first step at which the decisions differ; undefined when they are the same to the end. */
+/** The first step with different decisions. Undefined if all decisions are the same. */
 export function compare(
   steps: readonly HistoryStep[],
   ours: readonly Situation[],
@@ -25,7 +25,7 @@ export function compare(
   return undefined
 }
 
-/** How the lease looked to either side so far. */
+/** What each side has seen of the lease so far. */
 class Views {
   /** When the lease last changed: as Tenure saw it, as it was found at the steps, and as client-go compares it. */
   readonly #changedAt = { ours: 0, found: 0, theirs: 0 }
@@ -58,7 +58,7 @@ class Views {
     this.#noteStrategy(race)
   }
 
-  /** How things stand at a step that was looked at. */
+  /** The views at a step, after `look()`. */
   at(
     { at }: HistoryStep,
     { isOwn, raced, found }: Situation,

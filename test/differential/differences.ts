@@ -10,13 +10,13 @@ export interface Divergence {
   readonly theirs: Decision
   /** For how long the record was as it is: as Tenure saw it, as it was found at the steps, and as client-go compares it. */
   readonly unchangedMs: { readonly ours: number; readonly found: number; readonly theirs: number }
-  /** How long ago Tenure sent its last write that took effect. */
+  /** The time since Tenure sent its last write that took effect. */
   readonly sinceWriteMs: number
   /** Whether the lease is, for client-go, what it was when it was last found by a follower. */
   readonly isRestored: boolean
 }
 
-/** A difference that is meant. */
+/** An intended difference. */
 export interface Difference {
   readonly name: string
   /** Why Tenure decides as it does. */
@@ -26,7 +26,7 @@ export interface Difference {
 
 const RENEW_DEADLINE_MS = 10_000
 
-/** Every difference that is meant. A divergence that none or more than one of them explains is a defect of one side. */
+/** Every intended difference. A divergence that no entry or more than one entry explains is a defect of one side. */
 export const DIFFERENCES: readonly Difference[] = [
   {
     name: 'taken for free by the whole second',
@@ -149,7 +149,7 @@ function isUndisturbed(d: Divergence): boolean {
   return isFollower(d) && !isDeleting(d.ours.found)
 }
 
-/** Whether a write has met with something else than an answer. */
+/** Whether a write had any outcome except an answer. */
 function isDisturbed({ step }: Divergence): boolean {
   return step.lost !== undefined || step.race !== undefined
 }
@@ -167,7 +167,7 @@ function isRaced({ step }: Divergence): boolean {
   return step.race !== undefined
 }
 
-/** What has ended the term in time. */
+/** The event that ended the term in time. */
 function lostTo(d: Divergence): LockSnapshot | undefined {
   if (!isLost(d) || isPastDeadline(d)) return undefined
   return d.ours.isOwn ? d.ours.raced : d.ours.found

@@ -3,40 +3,40 @@ import type { LeaseRecord } from '../../packages/core/src/lock/lease-record.ts'
 /** The identity of the elector under test. */
 export const ME = 'me'
 
-/** What others make of the lease: a record, an edited annotation, or nothing, that is, they delete it. */
+/** A change by other clients: a record, an edited annotation, or a deletion. */
 export type Change =
   | { readonly kind: 'put'; readonly record: StoredRecord; readonly deleting: boolean }
   | { readonly kind: 'touch' }
   | { readonly kind: 'delete' }
 
-/** A record with the fields of coordinated election, which are no part of what electors agree on. */
+/** A record with the fields of coordinated election, which other electors ignore. */
 interface StoredRecord extends Omit<LeaseRecord, 'annotations'> {
   readonly strategy: string | undefined
 }
 
-/** A moment at which an elector looks at the lease. */
+/** A step: a time at which an elector reads the lease. */
 export interface HistoryStep {
-  /** The reading of its clock, in milliseconds. */
+  /** The time on its clock, in milliseconds. */
   readonly at: number
-  /** What others have done before. */
+  /** The change by others before its read. */
   readonly put: Change | undefined
-  /** What others do between its read and its write. */
+  /** The change by others between its read and its write. */
   readonly race: Change | undefined
   /** Whether the answer to its first write is lost, before or after the write took effect. */
   readonly lost: 'before' | 'after' | undefined
 }
 
-/** What an elector did at a step. */
+/** The decision of an elector at a step. */
 export interface Decision {
-  /** A write of it that took effect. */
+  /** Its write that took effect. */
   readonly wrote: '' | 'create' | 'update'
-  /** Whether it takes itself for the leader afterwards. */
+  /** Whether it considers itself the leader afterwards. */
   readonly leads: boolean
 }
 
 const START = Date.UTC(2026, 0, 1, 12)
 
-/** Steps of a poll loop, in which others do whatever can be done to a lease. */
+/** Random steps of a poll loop, with random changes by other clients. */
 export function randomHistory(random: () => number): readonly HistoryStep[] {
   const steps: HistoryStep[] = []
   const others = new Others(random)
@@ -61,7 +61,7 @@ export function randomHistory(random: () => number): readonly HistoryStep[] {
   return steps
 }
 
-/** Everybody else who writes to the lease, by a wall clock that ticks a little beside that of the elector. */
+/** The other clients of the lease. Their wall clock differs a little from the clock of the elector. */
 class Others {
   readonly #random: () => number
   #last: StoredRecord | undefined
@@ -137,7 +137,7 @@ function pick<T>(random: () => number, values: readonly [T, ...T[]]): T {
   return values[Math.floor(random() * values.length)] ?? values[0]
 }
 
-/** The same history as the program that runs client-go reads it. */
+/** The history in the format of the program that runs client-go. */
 export function toJson(steps: readonly HistoryStep[]): string {
   return JSON.stringify(
     steps.map(({ at, put, race, lost }) => ({ at, put: changeToJson(put), race: changeToJson(race), lost })),

@@ -9,9 +9,9 @@ import { seededRandom } from './seeded-random.ts'
 import { decide } from './tenure-elector.ts'
 
 /*
- * Puts random histories of a lease to the machine of production and to the elector of client-go. Both decide the same at every
- * step, or the first difference is one of those that are meant. Any other difference fails the run, and so does
- * a meant difference that never occurs.
+ * Runs the machine of production and the elector of client-go on the same random histories of a lease. At every step both must decide the
+ * same, or the first difference must be an intended one. Any other difference fails the run, and so does an intended difference that never
+ * occurs.
  */
 const { values } = parseArgs({
   options: {
@@ -77,8 +77,8 @@ async function report(): Promise<void> {
   for (const text of unexplained.slice(0, 10)) console.log(`UNEXPLAINED ${text}`)
   if (neverSeen.length > 0) console.log(`NEVER SEEN ${neverSeen.join('; ')}`)
   console.log(
-    `${histories} histories, ${decisions} equal decisions, ${differing} differences that are meant, ` +
-      `${unexplained.length} that are not; ${seconds.toFixed(1)} s`,
+    `${histories} histories, ${decisions} equal decisions, ${differing} intended differences, ` +
+      `${unexplained.length} unexplained; ${seconds.toFixed(1)} s`,
   )
   await writeFigures(values.json, {
     'differential.histories': histories,

@@ -1,4 +1,4 @@
-/** A small seeded generator of numbers in [0, 1), so that a failing run can be repeated. The algorithm is mulberry32. */
+/** A small seeded generator of numbers in [0, 1), so that failing runs are reproducible. The algorithm is mulberry32. */
 export function seededRandom(seed: number): () => number {
   let a = seed
   return () => {

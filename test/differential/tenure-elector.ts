@@ -17,23 +17,23 @@ const CONFIG: ElectorConfig = {
   missingLease: 'create',
 }
 
-/** A decision, and what it was taken on. */
+/** A decision and its circumstances. */
 export interface Situation extends Decision {
   /** Whether the elector led before the step. */
   readonly led: boolean
-  /** The lease as it was found, before the elector did anything. */
+  /** The lease that the step found. */
   readonly found: LockSnapshot
-  /** What became of it before the first write, or after the step where there was none. */
+  /** The lease before the first write, or after the step if there was no write. */
   readonly raced: LockSnapshot
-  /** The lease as it was read last. */
+  /** The lease that the elector read last. */
   readonly seen: LockSnapshot
   /** Whether the elector holds the lease without acting yet. */
   readonly reserves: boolean
-  /** Whether what was found is what the elector has written itself. */
+  /** Whether the elector wrote the lease that the step found. */
   readonly isOwn: boolean
 }
 
-/** What the machine of production decides at each step, until it has lost a lease that it led. */
+/** The decisions of the machine of production at each step, until it loses a lease that it led. */
 export function decide(steps: readonly HistoryStep[]): readonly Situation[] {
   const elector = new ScriptedElector()
   const situations: Situation[] = []
@@ -44,7 +44,7 @@ export function decide(steps: readonly HistoryStep[]): readonly Situation[] {
   return situations
 }
 
-/** The machine before a stored lease that others change as the history says. Every request is answered at once. */
+/** The machine with a stored lease that others change by the history. Every request is answered immediately. */
 class ScriptedElector {
   #state: ElectorState = INITIAL_STATE
   #stored: LockSnapshot = { kind: 'absent', version: 0n }

@@ -1,5 +1,5 @@
 /**
- * A replica whose tasks misbehave. It writes the beginning and end of each task to descriptor 3, at once and with the time. A message
+ * A replica with misbehaving tasks. It writes the beginning and end of each task with the time to descriptor 3, immediately. A message
  * makes it step down.
  */
 import { writeSync } from 'node:fs'

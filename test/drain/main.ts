@@ -9,7 +9,7 @@ import { drainProcess } from './process-drain.ts'
 
 /*
  * Step-downs of replicas whose tasks ignore the abort, throw, spawn late, fail in their cleanups, or never end: on virtual time, and as
- * real processes. No write may free the lease or pass it on while a task lives.
+ * real processes. No write may release or transfer the lease while a task runs.
  */
 const AT_A_TIME = 4
 
@@ -87,6 +87,6 @@ function add(
 
 function print(title: string, { ends, violations }: Tally): void {
   const counts = Object.entries(ends).map(([end, count]) => `${count} ${end}`)
-  console.log(`${title}: ${counts.join(', ') || 'none'}; ${violations.length} writes while a task lived`)
+  console.log(`${title}: ${counts.join(', ') || 'none'}; ${violations.length} writes while a task was running`)
   for (const violation of violations.slice(0, 10)) console.log(violation)
 }

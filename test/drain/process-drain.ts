@@ -11,13 +11,13 @@ import type { ApiServer } from '@tenure/api-server'
 import { seededRandom } from '../../packages/core/test/drain/adversary.ts'
 import { DRAIN_MS, GRACE_MS, leaseOptions, type ProcessSetup } from './process-setup.ts'
 
-/** What one step-down of a process came to. */
+/** The result of one step-down of a process. */
 export interface ProcessReport {
   readonly end: 'released' | 'wedged'
   readonly violations: readonly string[]
 }
 
-/** A write of the lease as the API server committed it, by the clock that all processes of a machine share. */
+/** A write of the lease that the API server committed, with the time on the clock that all processes of a machine share. */
 interface Write {
   readonly holder: string
   readonly at: bigint
@@ -27,10 +27,10 @@ const WEDGED = 11
 const LEASES = 'coordination.k8s.io/leases'
 
 /**
- * A process leads with tasks that misbehave and must end its term, while another replica waits for the lease.
+ * A process leads with misbehaving tasks and must end its term while another replica waits for the lease.
  *
- * The oracle is what the tasks wrote down, beside the writes as the API server committed them and the end of the process. A task is
- * alive from its beginning to its end, or to that of its process.
+ * The oracle compares the records of the tasks with the writes that the API server committed and with the end of the process. A task runs
+ * from its beginning to its end or to the end of its process.
  */
 export async function drainProcess(server: ApiServer, setup: ProcessSetup): Promise<ProcessReport> {
   const { lease, seed } = setup

@@ -1,19 +1,19 @@
 import type { LeaseOptions } from '@tenure/core'
 
-/** The settings of the process of an adversary, as JSON. */
+/** The settings of an adversary process, as JSON. */
 export interface ProcessSetup {
   readonly lease: string
   readonly seed: number
   readonly kubeConfigPath: string
 }
 
-/** How long the tasks may take to finish. */
+/** The time limit for tasks to finish. */
 export const DRAIN_MS = 400
 
-/** How long they may take to react to the hard abort. */
+/** The time limit for tasks to react to the hard abort. */
 export const GRACE_MS = 200
 
-/** As short as leases get. */
+/** The shortest lease. */
 export function leaseOptions(name: string): LeaseOptions {
   return {
     name,

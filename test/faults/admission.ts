@@ -2,24 +2,24 @@ import { holderCheck } from '@tenure/kubernetes'
 import { type Api, MERGE_PATCH } from './api.ts'
 import { type FencedCluster, until } from './fenced-cluster.ts'
 
-/** How the holder check follows the lease. */
+/** How fast the holder check follows the lease. */
 export interface AdmissionResult {
-  /** For each change of holder and each API server: how long the former holder could still write, in milliseconds. */
+  /** For each change of holder and each API server, how long the former holder could still write, in milliseconds. */
   readonly windowsMs: readonly number[]
-  /** The same until the new holder could write. */
+  /** For each change of holder and each API server, how long until the new holder could write, in milliseconds. */
   readonly waitsMs: readonly number[]
   /** Writes of the new holder. */
   readonly writes: number
-  /** Writes of the new holder that were refused; each was sent again until it was taken. */
+  /** Refused writes of the new holder. Each was repeated until it was accepted. */
   readonly denied: number
 }
 
-/** The writes of a new holder after a handover, over which its refusals are counted: what a leader of a few seconds sends. */
+/** The number of writes of a new holder after a handover: as many as a leader sends in a few seconds. */
 const WRITES_PER_TERM = 40
 
 let namespaces = 0
 
-/** Has a lease change hands between two Pods, both of which write through every API server all the time. */
+/** Hands a lease back and forth between two Pods that write continuously through every API server. */
 export async function measureAdmission(cluster: FencedCluster, handovers: number): Promise<AdmissionResult> {
   const namespace = `admission-${++namespaces}`
   await cluster.createNamespace(namespace)

@@ -1,4 +1,4 @@
-/** Resolves with all results when everything has ended. @throws what failed first, but only then: nothing is left running. */
+/** Resolves with all results. Rejects with the first failure, but only after everything has ended. */
 export async function allOf<T>(work: readonly Promise<T>[]): Promise<readonly T[]> {
   await Promise.allSettled(work)
   return Promise.all(work)

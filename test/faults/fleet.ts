@@ -7,7 +7,7 @@ import { ReplicaProcess, type ReplicaEvent } from './replica-process.ts'
 import type { Fences, ReplicaSetup } from './replica-setup.ts'
 import type { Way } from './way.ts'
 
-/** How a fleet is timed whose lease lasts so long: as tight as a busy machine allows. */
+/** The timing of a fleet with this lease duration: as tight as a busy machine allows. */
 export function timingOf(leaseMs: number) {
   return {
     leaseDurationMs: leaseMs,
@@ -21,7 +21,7 @@ export function timingOf(leaseMs: number) {
 
 export const NO_FENCES: Fences = { gate: false, stamp: false, termCheck: false, watchdog: false }
 
-/** What differs between fleets. */
+/** The options of a fleet. */
 export interface FleetOptions {
   readonly fences: Fences
   readonly leaseMs: number
@@ -31,24 +31,24 @@ export interface FleetOptions {
   readonly workMs: number
   /** How long it rests between two additions. @default 1 */
   readonly restMs?: number
-  /** Whether its replicas make way where processors are scarce: of these counts what they write, not when. @default false */
+  /** Whether its replicas run with a lower priority: for experiments that measure no times. @default false */
   readonly makesWay?: boolean
   /** How the replicas reach the API server. @default 'direct' */
   readonly way?: WayKind
 }
 
-/** The place of a replica, which another process takes when this one has ended. */
+/** The place of a replica. Another process takes it when the process has ended. */
 interface Seat {
   readonly way: Way
   replica: ReplicaProcess
 }
 
-/** How many events of a fleet are kept. */
+/** The maximum number of kept events. */
 const KEPT_EVENTS = 120
 
 let fleets = 0
 
-/** Replicas of one lease in a namespace of its own, and the observer that judges them. */
+/** The replicas of one lease in a separate namespace, and their observer. */
 export class Fleet implements AsyncDisposable {
   readonly namespace: string
   readonly observer: Observer
@@ -71,7 +71,7 @@ export class Fleet implements AsyncDisposable {
     this.#writer = parts.writer
   }
 
-  /** Starts so many replicas, in its turn; resolves when all of them stand and one works. */
+  /** Starts the replicas, in turn with other fleets. Resolves when all of them compete and one works. */
   static start(arena: Arena, options: FleetOptions): Promise<Fleet> {
     return arena.inTurn(() => Fleet.#start(arena, options))
   }
@@ -114,12 +114,12 @@ export class Fleet implements AsyncDisposable {
     return seat.way
   }
 
-  /** The replica that holds the lease, as the observer saw it last. */
+  /** The replica that holds the lease, by the last observation. */
   get leader(): ReplicaProcess | undefined {
     return this.replicas.find(({ identity }) => identity === this.observer.holding.holder)
   }
 
-  /** Replaces the replicas whose processes have ended. @throws Error when one could not even start. */
+  /** Replaces replicas whose processes have ended. @throws Error if a process failed to start. */
   replenish(): void {
     for (const seat of this.#seats) {
       if (seat.replica.isRunning) continue
@@ -128,7 +128,7 @@ export class Fleet implements AsyncDisposable {
     }
   }
 
-  /** Resolves when a replica that runs holds the lease and adds. Who ends meanwhile is replaced. */
+  /** Resolves when a running replica holds the lease and adds. Replaces replicas that end in the meantime. */
   async untilWorking(isSo: () => boolean = () => true): Promise<ReplicaProcess> {
     let leader: ReplicaProcess | undefined
     await until(`a leader of ${this.namespace} to work`, async () => {
@@ -142,18 +142,18 @@ export class Fleet implements AsyncDisposable {
     return leader
   }
 
-  /** The same, and all others stand for election: what goes wrong next finds the fleet as it is meant to be. */
+  /** Like `untilWorking()`, and waits until all other replicas compete as well. */
   untilWhole(): Promise<ReplicaProcess> {
     return this.untilWorking(() => this.replicas.every(({ isStanding }) => isStanding))
   }
 
-  /** What happened to the replicas since then, a line each, with the milliseconds since then. */
+  /** The events of the replicas since then, one line each, with the milliseconds since then. */
   eventsSince(since = Date.now() - 10_000): readonly string[] {
     const events = this.#events.filter(({ at }) => at >= since).toSorted((a, b) => a.at - b.at)
     return events.map(({ at, text }) => `${String(at - since).padStart(6)} ${text}`)
   }
 
-  /** Keeps what happened, for who asks soon. */
+  /** Keeps the latest events. */
   note(event: ReplicaEvent): void {
     this.#events.push(event)
     if (this.#events.length > KEPT_EVENTS) this.#events.shift()

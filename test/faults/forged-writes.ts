@@ -1,6 +1,6 @@
 import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, type Api, type ApiObject } from './api.ts'
 
-/** A kind of object that is written to. */
+/** A kind of object to write. */
 export interface Target {
   readonly name: string
   /** The collection, within a namespace. */
@@ -48,24 +48,24 @@ export const WIDGETS: Target = {
   isBuiltIn: false,
 }
 
-/** A write as a former leader would send it, or somebody who means to deceive. */
+/** A write with a forged epoch, like one from a former leader or an attacker. */
 export interface ForgedWrite {
   readonly name: string
   readonly send: (api: Api, at: ForgedAt) => Promise<number>
 }
 
-/** What a forged write is about. */
+/** The object and annotations of a forged write. */
 interface ForgedAt {
   readonly target: Target
   readonly namespace: string
   readonly name: string
-  /** The annotations that it carries; undefined for a write that removes them. */
+  /** The annotations of the write. Undefined for a write that removes them. */
   readonly annotations: Readonly<Record<string, string>> | undefined
 }
 
 let values = 0
 
-/** Every verb that changes an object that exists, with the epoch in it. */
+/** Every verb that changes an existing object, with the epoch. */
 export function forgedWrites(target: Target): readonly ForgedWrite[] {
   const patches = [MERGE_PATCH, ...(target.isBuiltIn ? [STRATEGIC_PATCH] : [])]
   const writes: ForgedWrite[] = [

@@ -11,7 +11,7 @@ const COVERED = [
   { apiGroup: 'faults.tenure.dev', resources: ['widgets'] },
 ]
 
-/** Sends writes with old epochs by every verb that the term check covers, to objects of three kinds, through every API server. */
+/** Sends writes with old epochs, with every verb that the term check covers, to three kinds of objects, through every API server. */
 export async function countForged(
   cluster: FencedCluster,
   isGuarded: boolean,

@@ -1,13 +1,13 @@
 /*
- * What the fences hold, on a real etcd and two kube-apiservers, with real processes that are paused, blocked and cut off.
+ * Tests the fences on a real etcd and two kube-apiservers, with real processes that are paused, blocked and cut off.
  *
- * Every experiment is run with its fence and without, and the second has to show what the fence keeps out: otherwise the
- * experiment proves nothing, and the run fails. `--without FENCE` takes a fence out of the first, to see the run fail for it.
- * A late answer is a failure as well, unless the run has `--lenient`, as on a machine that is busy with other things.
+ * Every experiment runs with its fence and without it. The run without the fence must show the failure that the fence prevents. Otherwise
+ * the experiment proves nothing, and the run fails. `--without FENCE` removes a fence from the first run, which must then fail. A late
+ * recovery is also a failure, unless `--lenient` is given, for a busy machine.
  *
- * Some experiments run side by side, each on leases of its own, because their processes mostly wait; what strikes the whole cluster
- * comes last and alone. `--long` runs them one after another, with more fleets each. `--only EXPERIMENT` runs a part; the increments
- * run in the long form only, unless they are asked for.
+ * Some experiments run in parallel on their own leases, because their processes mostly wait. Faults of the whole cluster come last and
+ * alone. `--long` runs all experiments one after another with more fleets. `--only EXPERIMENT` runs a part. The increments run only with
+ * `--long` or by name.
  */
 import { parseArgs } from 'node:util'
 import { percentile, writeFigures } from '../../bench/figures.ts'
@@ -60,15 +60,15 @@ const SIZE = {
   ...(values.trials !== undefined && { trials: wholeNumber('--trials', values.trials) }),
 }
 
-/** Of the pauses without fences, this share has to leak: else those with fences show nothing. */
+/** The share of pauses without fences that must leak. With less, the pauses with fences prove nothing. */
 const LEAKING_SHARE = 0.2
 
-/** How many fleets each experiment has at once. */
+/** The number of concurrent fleets of each experiment. */
 const FLEETS = values.long
   ? { pauses: 8, stalls: 4, increments: 6, toxiproxy: 4, http: 2, clocks: 2 }
   : { pauses: 6, stalls: 3, increments: 6, toxiproxy: 4, http: 2, clocks: 1 }
 
-/** After how many trials without the term check it is wrong that no terms overlapped. */
+/** The number of trials without the term check after which at least one overlap is expected. */
 const MOST_CLOCK_CONTROLS = 10
 
 const present = (fences: Partial<Fences>): Fences => ({
@@ -100,7 +100,7 @@ for (const failure of failures) console.error(`FAILED: ${failure}`)
 console.log(`${failures.length === 0 ? 'all held' : `${failures.length} failed`} after ${seconds()} s`)
 process.exitCode = failures.length === 0 ? 0 : 1
 
-/** Runs an experiment that was asked for, and says how long it took. */
+/** Runs a selected experiment and prints its duration. */
 async function run(name: (typeof EXPERIMENTS)[number], experiment: () => Promise<void>): Promise<void> {
   if (!only.includes(name)) return
   const from = seconds()
@@ -113,7 +113,7 @@ async function run(name: (typeof EXPERIMENTS)[number], experiment: () => Promise
   console.log(`${name}: from ${from} s to ${seconds()} s`)
 }
 
-/** Old epochs by every verb through both servers. */
+/** Sends old epochs with every verb through both servers. */
 async function forged(): Promise<void> {
   const result = await countForged(cluster, present({ termCheck: true }).termCheck)
   const control = await countForged(cluster, false)
@@ -126,7 +126,7 @@ async function forged(): Promise<void> {
   )
 }
 
-/** For how long a server still goes by the former holder of the lease. */
+/** Measures how long a server still admits the former holder of the lease. */
 async function admission(): Promise<void> {
   const { windowsMs, waitsMs, writes, denied } = await measureAdmission(cluster, SIZE.handovers)
   figures['admission_window_p50_ms'] = percentile(windowsMs, 0.5)
@@ -137,9 +137,9 @@ async function admission(): Promise<void> {
 }
 
 /**
- * The server alone keeps stale writes out: the client of these replicas does not even look at the clock. A write is stale that comes
- * over one of a newer term. What comes before a newer term has written anything is counted apart: no check of the object can know of
- * that term, and the term reads it first.
+ * Only the server refuses stale writes: the clients of these replicas do not check the clock. A write is stale if it replaces a write of
+ * a newer term. Writes before the first write of a newer term count separately: no check of the object can know that term, and that term
+ * reads them first.
  */
 async function pauses(): Promise<void> {
   const options = { workMs: 40, restMs: 20, leaseMs }
@@ -150,7 +150,7 @@ async function pauses(): Promise<void> {
       fleets: FLEETS.pauses,
       ...options,
     }),
-    // At work nearly all the time, so that a pause seldom comes when there is nothing to leak.
+    // Nearly always at work, so that most pauses can leak.
     pauseLeaders(arena, {
       fences: NO_FENCES,
       pauses: SIZE.controlPauses,
@@ -174,7 +174,7 @@ async function pauses(): Promise<void> {
   countLost(fenced, control)
 }
 
-/** Additions as fast as they go, under pauses, kills and partitions: what was acknowledged has to be in the sum. */
+/** Adds as fast as possible under pauses, kills and partitions. Every acknowledged addition must be in the sum. */
 async function increments(): Promise<void> {
   const options = { pauses: 0, leaseMs }
   const [fenced, control] = await Promise.all([
@@ -186,7 +186,7 @@ async function increments(): Promise<void> {
       additions: SIZE.additions,
       fleets: FLEETS.increments,
     }),
-    // Slower, and disturbed more often: of what it adds, enough is lost to be counted.
+    // Slower and with more disturbances, so that enough additions are lost.
     pauseLeaders(arena, {
       ...options,
       workMs: 20,
@@ -203,7 +203,7 @@ async function increments(): Promise<void> {
   countLost(fenced, control)
 }
 
-/** Adds to what was counted before: pauses lose additions as well. */
+/** Adds to the previous counts, because pauses also lose additions. */
 function countLost(fenced: PauseResult, control: PauseResult): void {
   figures['adds'] = (figures['adds'] ?? 0) + fenced.added
   figures['lost_adds'] = (figures['lost_adds'] ?? 0) + fenced.lost
@@ -238,7 +238,7 @@ async function stalls(): Promise<void> {
   expect(control.survivors > 0, `without a watchdog all of ${control.deathsMs.length} blocked processes died`)
 }
 
-/** What goes wrong around replicas that run: the fences in the client alone have to keep terms apart. */
+/** Faults around running replicas. The fences in the client alone must prevent overlaps. */
 async function faults(others: Promise<unknown>): Promise<void> {
   const fences = present({ gate: true, watchdog: true })
   const known = FAULTS.filter(({ name }) => name.includes(values.fault))
@@ -253,7 +253,7 @@ async function faults(others: Promise<unknown>): Promise<void> {
   }
 }
 
-/** Clocks within the margin do no harm; beyond it, only the server can tell, and without it terms have to overlap. */
+/** Clocks within the tolerance are harmless. Beyond it, only the server prevents overlaps, and without its check terms must overlap. */
 async function clocks(): Promise<void> {
   const ways = { http: FLEETS.clocks }
   const gateOnly = await fleetsOf(present({ gate: true }), ways)
@@ -266,11 +266,11 @@ async function clocks(): Promise<void> {
       strike(checked, CLOCK_BEYOND, SIZE.trials),
     ])
     const control: Trial[] = []
-    // Where the next leader comes late, as on a busy machine, the one before it has ended in spite of its clock.
+    // If the next leader is late, as on a busy machine, the previous term has ended in spite of its clock.
     while (control.every(({ overlaps }) => overlaps === 0) && control.length < MOST_CLOCK_CONTROLS) {
       control.push(...(await strike(gateOnly, CLOCK_BEYOND, Math.ceil(SIZE.trials / 5))))
     }
-    // The server goes by what it has stored: it takes what is stale until the new term has written.
+    // The server compares with the stored object, so it accepts stale writes until the new term has written.
     countTrials([...within, ...beyond.map((trial) => ({ ...trial, stale: 0 }))])
     figures['clock_trials_without'] = control.length
     figures['clock_overlaps_without'] = sumOf(control.map(({ overlaps }) => overlaps))
@@ -280,7 +280,7 @@ async function clocks(): Promise<void> {
   }
 }
 
-/** Starts fleets of each sort of way. */
+/** Starts fleets for each kind of network path. */
 async function fleetsOf(
   fences: Fences,
   counts: { readonly toxiproxy?: number; readonly http?: number },

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Api, WatchEvent } from './api.ts'
 
-/** A change of who holds the lease. */
+/** A change of the holder of the lease. */
 interface Holding {
   readonly version: bigint
   readonly holder: string
@@ -14,22 +14,22 @@ interface Write {
   readonly epoch: bigint
   readonly count: number
   readonly isAdd: boolean
-  /** The newest term that had written anything before. */
+  /** The newest term that had written before. */
   readonly newest: bigint
 }
 
-/** What the observer saw of one namespace. */
+/** The observations in one namespace. */
 export interface Verdict {
   /**
-   * Additions by a term after somebody else had acquired the lease, or after its own lease was released. Where the next term had not
-   * written yet, they are in what it reads first.
+   * Additions by a term after another holder had acquired the lease, or after its own release. If the next term had not written yet, it
+   * reads them first.
    */
   readonly stale: number
-  /** Additions that the server took. */
+  /** Additions that the server accepted. */
   readonly added: number
   /** Additions that a later write undid. */
   readonly lost: number
-  /** Of these, the ones by an older term after a newer one had written: what the term check keeps out. */
+  /** Additions by an older term after a newer term had written. The term check prevents these. */
   readonly overlaps: number
 }
 
@@ -37,9 +37,9 @@ export interface Verdict {
 const NEW_COUNTER = { id: '', epoch: '0', count: '0', claimed: '0' }
 
 /**
- * Watches a lease and the counter that its holders add to, on connections of its own.
+ * Watches a lease and the counter of its holders, on its own connections.
  *
- * Judges by the order of resource versions, which all objects of one etcd share, and never by what replicas say or by time.
+ * Judges by the order of resource versions, which all objects of one etcd share. Ignores reports of replicas and times.
  */
 export class Observer implements Disposable {
   readonly #api: Api
@@ -67,7 +67,7 @@ export class Observer implements Disposable {
     return observer
   }
 
-  /** Who holds the lease, and the version at which it was acquired; the empty string for nobody. */
+  /** The holder of the lease, or the empty string, and the version at which it acquired the lease. */
   get holding(): Holding {
     return this.#holdings.at(-1) ?? { version: 0n, holder: '' }
   }
@@ -77,7 +77,7 @@ export class Observer implements Disposable {
     return this.#added
   }
 
-  /** From now on, {@link Observer.longestGapMs} counts. */
+  /** Starts to measure {@link Observer.longestGapMs}. */
   countGaps(): void {
     this.#gap = { from: performance.now(), longestMs: 0 }
   }
@@ -87,14 +87,14 @@ export class Observer implements Disposable {
     return this.#gap.longestMs
   }
 
-  /** Whether the present holder has added something. */
+  /** Whether the current holder has added. */
   get isWorking(): boolean {
     const { version, holder } = this.holding
     const last = this.#writes.at(-1)
     return holder !== '' && last !== undefined && last.epoch === version && last.isAdd
   }
 
-  /** Judges everything that was seen so far. */
+  /** Judges all observations after version `since`. */
   verdict(since = 0n): Verdict {
     const adds = this.#writes.filter(({ isAdd, version }) => isAdd && version > since)
     const before = this.#writes.findLast(({ version }) => version <= since)?.count ?? 0
@@ -106,7 +106,7 @@ export class Observer implements Disposable {
     }
   }
 
-  /** The version of the last thing that was seen. */
+  /** The version of the last observation. */
   get version(): bigint {
     const [holding, write] = [this.holding.version, this.#writes.at(-1)?.version ?? 0n]
     return holding > write ? holding : write
@@ -116,7 +116,7 @@ export class Observer implements Disposable {
     this.#isOver = true
   }
 
-  /** Whether the lease had gone on to somebody or nobody between the beginning of the term and the write. */
+  /** Whether the holder changed between the beginning of the term and the write. */
   #isStale({ epoch, version }: Write): boolean {
     return this.#holdings.some((holding) => holding.version > epoch && holding.version < version)
   }
@@ -124,7 +124,7 @@ export class Observer implements Disposable {
   #sawLease({ type, object }: WatchEvent): void {
     const version = BigInt(object.metadata.resourceVersion)
     const holder = type === 'DELETED' ? '' : String(object.spec?.['holderIdentity'] ?? '')
-    // A leader may go on until it sees the deletion: only the next holder ends its right.
+    // A leader may continue until it sees the deletion. Only the next holder ends its term.
     if (type === 'DELETED') return void (this.#deleted = version)
     const key = `${holder} ${String(object.spec?.['acquireTime'])}`
     if (key === this.#lastKey && this.#deleted <= this.holding.version) return
@@ -151,7 +151,7 @@ export class Observer implements Disposable {
     this.#added += 1
   }
 
-  /** Watches from now on, through interruptions, without missing an event. */
+  /** Watches from now on. Reconnects without losing an event. */
   async #follow(path: string, seen: (event: WatchEvent) => void): Promise<void> {
     let version = (await this.#api.expect('GET', path)).metadata.resourceVersion
     const watch = async (): Promise<void> => {

@@ -7,14 +7,14 @@ import type { ReplicaProcess } from './replica-process.ts'
 import type { Fences } from './replica-setup.ts'
 import { ToxicWay } from './way.ts'
 
-/** What came of pausing leaders. */
+/** The result of pausing leaders. */
 export interface PauseResult {
   readonly pauses: number
   /** Pauses after which an older term wrote over a newer one. */
   readonly leaking: number
-  /** Additions of an older term over those of a newer one. */
+  /** Additions of an older term after a newer term had added. */
   readonly overlaps: number
-  /** Additions after the lease had changed hands, but before the next term had written. */
+  /** Additions after a change of holder, but before the first write of the next term. */
   readonly early: number
   readonly added: number
   readonly lost: number
@@ -22,7 +22,7 @@ export interface PauseResult {
   readonly partitions: number
 }
 
-/** How leaders are disturbed. */
+/** The options of the disturbances. */
 export interface PauseOptions {
   readonly fences: Fences
   readonly fleets: number
@@ -31,19 +31,19 @@ export interface PauseOptions {
   readonly workMs: number
   /** How long it rests between two additions. @default 1 */
   readonly restMs?: number
-  /** Goes on until there were so many pauses… */
+  /** The minimum number of pauses. */
   readonly pauses: number
-  /** … this share of them has leaked, or there were five times as many: a few may be a chance… @default 0 */
+  /** Continues until this share of the pauses has leaked, up to five times `pauses`. @default 0 */
   readonly leakingShare?: number
-  /** … and so many additions. @default 0 */
+  /** The minimum number of additions. @default 0 */
   readonly additions?: number
-  /** For how long a leader is left alone at most before it is disturbed, in lease durations. @default 0.3 */
+  /** The maximum time before a leader is disturbed, in lease durations. @default 0.3 */
   readonly calm?: number
 }
 
 /**
- * Stops the leaders of several fleets by SIGSTOP for 0.2 to 3 lease durations, at a random moment, and lets them go on. Where
- * additions are asked for, of every seven times the leader is once killed instead and once cut off from the API server.
+ * Pauses the leaders of several fleets with SIGSTOP for 0.2 to 3 lease durations, at random moments. With `additions`, one of every seven
+ * disturbances is a kill instead, and one a partition from the API server.
  */
 export async function pauseLeaders(arena: Arena, options: PauseOptions): Promise<PauseResult> {
   const { fleets, pauses, additions = 0 } = options
@@ -94,7 +94,7 @@ type Disturbance = 'pauses' | 'kills' | 'partitions'
 /** The rounds of every seven in which the leader is not paused. */
 const ROUGH_ROUNDS: Readonly<Record<number, Disturbance>> = { 3: 'kills', 6: 'partitions' }
 
-/** Disturbs a leader; says whether an older term wrote over a newer one after a pause. */
+/** Disturbs a leader. Returns whether an older term wrote after a newer one. */
 const DISTURB: Readonly<Record<Disturbance, (fleet: Fleet, leader: ReplicaProcess, ms: number) => Promise<boolean>>> = {
   async pauses({ observer }, leader, ms) {
     const since = observer.version
@@ -116,7 +116,7 @@ async function pause(replica: ReplicaProcess, ms: number): Promise<void> {
   replica.signal('SIGSTOP')
   await sleep(ms)
   replica.signal('SIGCONT')
-  // Long enough for everything that waited in the process to be sent and answered.
+  // Long enough to send and answer everything that was pending in the process.
   await sleep(150)
 }
 

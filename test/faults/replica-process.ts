@@ -6,20 +6,20 @@ import { createInterface } from 'node:readline'
 import type { ReplicaProgram } from './replica-program.ts'
 import { type ReplicaCommand, type ReplicaReport, type ReplicaSetup, SETUP_VARIABLE } from './replica-setup.ts'
 
-/** What a replica may keep in its heap: enough to work, and soon exhausted where that is wanted. */
+/** The heap limit of a replica: enough to work, and soon exhausted on purpose. */
 const HEAP_MB = 64
 
-/** A niceness: enough to come second, and not so much as to take much longer. */
+/** The niceness of replicas with a lower priority. */
 const SLIGHTLY_BELOW_NORMAL = 2
 
-/** Something that happened to a replica, for who wants to know why. */
+/** An event of a replica, to explain a failure. */
 export interface ReplicaEvent {
   /** A wall-clock time. */
   readonly at: number
   readonly text: string
 }
 
-/** A replica in a process of its own. */
+/** A replica in another process. */
 export class ReplicaProcess {
   readonly identity: string
   readonly exited: Promise<{ readonly at: bigint; readonly code: number | null; readonly signal: string | null }>
@@ -62,17 +62,17 @@ export class ReplicaProcess {
     return this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** Whether it ended with a failure before it stood for election. */
+  /** Whether it failed before it competed for the lease. */
   get couldNotStart(): boolean {
     return this.#child.exitCode === 1 && !this.#hasStood
   }
 
-  /** Whether it stands for election, or leads. */
+  /** Whether it competes for the lease or leads. */
   get isStanding(): boolean {
     return this.isRunning && this.#hasStood
   }
 
-  /** Leaves the processors to others where they are scarce. */
+  /** Lowers its priority. */
   makeWay(): void {
     if (this.#child.pid !== undefined) setPriority(this.#child.pid, SLIGHTLY_BELOW_NORMAL)
   }
@@ -81,21 +81,21 @@ export class ReplicaProcess {
     this.#child.kill(signal)
   }
 
-  /** Tells it something, unless it has ended. */
+  /** Sends it a message, unless it has ended. */
   tell(command: ReplicaCommand): void {
-    // What comes of it when it ends meanwhile, its exit tells.
+    // If it ends in the meantime, its exit shows that.
     if (this.#child.connected) this.#child.send(command, () => {})
   }
 
-  /** When a blocked replica that has ended last ran. */
+  /** The time at which a blocked replica last ran. */
   async lastRan(): Promise<bigint> {
     const bytes = await readFile(this.#lifeFile)
     return bytes.length === 0 ? 0n : bytes.readBigInt64LE(0)
   }
 
   /**
-   * Blocks it. Resolves with the moment, in nanoseconds of `process.hrtime`, by which it has to be gone; undefined when its term
-   * was over, and it does not block.
+   * Blocks its event loop. Resolves with the time by which it must be gone, in nanoseconds of `process.hrtime`. Undefined if its term had
+   * ended, and then it does not block.
    */
   async block(ms: number): Promise<bigint | undefined> {
     this.#deadline = undefined

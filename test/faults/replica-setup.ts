@@ -1,10 +1,10 @@
 import type { TimingOptions } from '@tenure/core/internal'
 
-/** What keeps the writes of a former leader out. */
+/** The fences against writes of a former leader. */
 export interface Fences {
   /** The write gate in the client. */
   readonly gate: boolean
-  /** The epoch in what is written; the term check on the server needs it. */
+  /** The epoch in every write, which the term check on the server needs. */
   readonly stamp: boolean
   /** The term check on the server. */
   readonly termCheck: boolean
@@ -25,27 +25,27 @@ export interface ReplicaSetup {
   readonly workMs: number
   /** How long it rests between two additions. */
   readonly restMs: number
-  /** Where a blocked replica keeps the time, in nanoseconds of `process.hrtime`, at which it last ran. */
+  /** The file in which a blocked replica records when it last ran, in nanoseconds of `process.hrtime`. */
   readonly lifeFile: string
 }
 
 /** The variable that holds a {@link ReplicaSetup}. */
 export const SETUP_VARIABLE = 'FAULTS_REPLICA'
 
-/** What the driver can tell a replica. */
+/** The messages to a replica. */
 export type ReplicaCommand =
   | { readonly kind: 'block'; readonly ms: number }
   | { readonly kind: 'step-wall-clock'; readonly byMs: number }
-  /** Has the clock run at another rate than time does. */
+  /** Changes the rate of its clock. */
   | { readonly kind: 'rate-clock'; readonly rate: number }
-  /** From now on, the task that adds heeds no signal. */
+  /** From now on, the adding task ignores signals. */
   | { readonly kind: 'turn-deaf' }
   | { readonly kind: 'exhaust-memory' }
 
-/** What a replica tells the driver. Never used to judge whether two of them led. */
+/** The messages from a replica. They do not decide whether two replicas led at the same time. */
 export type ReplicaReport =
-  /** It has seen the lease: it stands for election. */
+  /** It has seen the lease and competes for it. */
   | { readonly kind: 'standing' }
   | { readonly kind: 'blocking'; readonly deadline: string }
-  /** For who wants to know why something came late; `at` is a wall-clock time. */
+  /** An event, to explain a late recovery. `at` is a wall-clock time. */
   | { readonly kind: 'event'; readonly at: number; readonly text: string }

@@ -1,4 +1,4 @@
-/** A replica that adds to a counter for as long as it leads, and does as the driver says. Told what it is by `FAULTS_REPLICA`. */
+/** A replica that adds to a counter while it leads, and obeys the driver. `FAULTS_REPLICA` has its settings. */
 import { openSync, writeSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
@@ -21,10 +21,10 @@ const kubeConfig = new KubeConfig()
 kubeConfig.loadFromString(setup.kubeConfig)
 const target = { name: 'counter', namespace }
 
-/** How long a replica waits at least after an addition that failed: who is refused at once would keep a processor busy. */
+/** The minimum delay after a failed addition, so that an immediate refusal does not keep a processor busy. */
 const REFUSED_REST_MS = 20
 
-/** How long before the end of a term a blocked replica keeps a processor busy. */
+/** The time before the end of a term during which a blocked replica keeps a processor busy. */
 const BUSY_MS = 50
 
 const clock = new RatedClock()
@@ -54,8 +54,8 @@ await manager.start()
 process.exit(0)
 
 /**
- * Adds one again and again: reads, works for a moment, then writes what it read and one more. Claims the counter for this term
- * before it reads at all: what an older term wrote before is in what is read.
+ * Adds one repeatedly: reads the counter, works for a moment, then writes the value plus one. Claims the counter for this term before the
+ * first read, so that the read contains every earlier write of an older term.
  */
 async function addUp(term: Term): Promise<void> {
   present = term
@@ -77,7 +77,7 @@ async function addUp(term: Term): Promise<void> {
       adds += 1
       await patch({ count: String(Number(data['count'] ?? 0) + 1), id: `${identity}/${adds}`, epoch })
     } catch {
-      // Refused, or the server is away: the next one tries again, for as long as the term lasts.
+      // Refused, or the server is down. Tries again while the term lasts.
       await sleep(REFUSED_REST_MS)
     }
   }
@@ -87,7 +87,7 @@ async function addUp(term: Term): Promise<void> {
   })
 }
 
-/** Without the gate, nothing in the client keeps a write from being sent. */
+/** Without the gate, the client sends every write. */
 function clientOf(term: Term): KubeConfig {
   if (!fences.gate && !fences.stamp) return kubeConfig
   if (fences.gate) return gated(term, kubeConfig, { stamp: fences.stamp })
@@ -95,7 +95,7 @@ function clientOf(term: Term): KubeConfig {
   return gated({ epoch, lease, isHeld: () => true, gateSignal: new AbortController().signal }, kubeConfig)
 }
 
-/** Aborts requests with the term, except those of a task that heeds no signal, and where nothing shall keep a write from being sent. */
+/** Aborts requests with the signal, unless the replica has no write gate or its task ignores signals. */
 function endingWith(signal: AbortSignal): ObservableMiddleware {
   return {
     pre: (request) => {
@@ -126,15 +126,15 @@ async function obey(command: ReplicaCommand): Promise<void> {
 }
 
 /**
- * Blocks the event loop, having told by when this process has to be gone; does nothing when its term is over. Around that moment it
- * spins: a thread that merely waits would leave the processor to the watchdog. What it does meanwhile is to say when it last ran.
+ * Reports by when this process must be gone, then blocks the event loop. Does nothing after the end of its term. Around the deadline it
+ * spins, because a waiting thread would leave the processor to the watchdog, and records when it last ran.
  */
 function block(ms: number): void {
   const now = process.hrtime.bigint()
   const remainingMs = present?.remainingMs() ?? 0
   if (remainingMs === 0) return tell({ kind: 'blocking', deadline: '0' })
   const deadline = now + BigInt(Math.floor(remainingMs * 1e6))
-  // Written at once: nothing that is queued would be sent any more.
+  // Written synchronously, because a queued message would not be sent.
   writeSync(1, `${JSON.stringify({ kind: 'blocking', deadline: String(deadline) } satisfies ReplicaReport)}\n`)
   const until = performance.now() + ms
   const sign = new BigInt64Array(1)
@@ -148,7 +148,7 @@ function block(ms: number): void {
   }
 }
 
-/** Keeps more and more of the heap until there is no more, and the process dies of it. */
+/** Allocates memory until the process dies. */
 async function exhaustMemory(): Promise<void> {
   for (const kept: number[][] = []; ; await turn())
     kept.push(Array.from({ length: 1_000_000 }, (_, index) => index + 0.5))

@@ -4,11 +4,11 @@ import type { Arena } from './arena.ts'
 import { Fleet } from './fleet.ts'
 import type { Fences } from './replica-setup.ts'
 
-/** What came of blocking event loops. */
+/** The result of blocking event loops. */
 export interface StallResult {
-  /** For each process that died of it: how long after its deadline it last ran, in milliseconds. */
+  /** For each process that was killed: how long after its deadline it last ran, in milliseconds. */
   readonly deathsMs: readonly number[]
-  /** The same until the parent process saw that it had ended. */
+  /** The time from the deadline until the parent process saw its end, in milliseconds. */
   readonly exitsMs: readonly number[]
   /** Processes that outlived their deadline by more than a second. */
   readonly survivors: number
@@ -36,7 +36,7 @@ async function blockOneFleet(
   { fences, leaseMs }: { readonly fences: Fences; readonly leaseMs: number },
   stalls: number,
 ): Promise<StallResult> {
-  // One more than needed to lead: the next leader is there while the dead one is replaced.
+  // One replica more than needed, so that there is a next leader while the ended process is replaced.
   await using fleet = await Fleet.start(arena, { fences, leaseMs, size: 3, workMs: 50, restMs: 100 })
   const deathsMs: number[] = []
   const exitsMs: number[] = []

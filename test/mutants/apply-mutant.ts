@@ -1,6 +1,6 @@
 import type { Mutant } from './mutants.ts'
 
-/** The text of a file with the defect in it. @throws Error when the text to change is not there exactly once. */
+/** The text of a file with the defect. @throws Error unless the text to change occurs exactly once. */
 export function applyMutant({ id, file, find, replace }: Mutant, code: string): string {
   const places = code.split(find).length - 1
   if (places !== 1) {

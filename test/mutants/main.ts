@@ -10,8 +10,8 @@ import { type Mutant } from './mutants.ts'
 import { runTests } from './run-mutant.ts'
 
 /*
- * Puts one defect after the other into the sources, as they are loaded, and runs the tests that have to notice. Exits with 1 when a
- * defect survives, takes longer than it may, or cannot be put where it belongs any more.
+ * Plants one defect after the other in the sources as they are loaded, and runs the tests that must find it. Exits with 1 if a mutant
+ * survives, exceeds the time limit, or no longer matches the sources.
  */
 const { values } = parseArgs({
   options: {
@@ -21,7 +21,7 @@ const { values } = parseArgs({
   },
 })
 
-/** Every mutant is to be found within so many seconds of CPU. */
+/** The limit for finding a mutant, in seconds of CPU time. */
 const LONGEST_SECONDS = 60
 
 const root = new URL('../../', import.meta.url)

@@ -7,14 +7,14 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** What a run of tests came to. */
+/** The result of a test run. */
 export interface TestRun {
   readonly passed: number
   /** The names of the tests that failed. */
   readonly failed: readonly string[]
-  /** What kept a file of tests from running at all. */
+  /** The error that prevented a test file from running, if any. */
   readonly broken: readonly string[]
-  /** Seconds of CPU, of all processes. */
+  /** Seconds of CPU time of all processes. */
   readonly cpuSeconds: number
 }
 
@@ -28,7 +28,7 @@ interface VitestReport {
   }[]
 }
 
-/** Runs files of tests with a mutant, or without one. */
+/** Runs test files with or without a mutant. */
 export async function runTests(mutant: string | undefined, files: readonly string[]): Promise<TestRun> {
   const folder = await mkdtemp(join(tmpdir(), 'tenure-mutant-'))
   try {
@@ -51,7 +51,7 @@ function readReport(report: VitestReport): Omit<TestRun, 'cpuSeconds'> {
   }
 }
 
-/** Resolves with the CPU time; bash is asked for it because Node does not tell that of a child. */
+/** Resolves with the CPU time. bash measures it, because Node does not report the CPU time of a child. */
 async function runVitest(mutant: string | undefined, files: readonly string[], report: string): Promise<number> {
   const vitest = [execPath, 'node_modules/vitest/vitest.mjs', 'run', '--config', 'test/mutants/vitest.config.ts']
   const args = [...vitest, '--reporter=json', `--outputFile.json=${report}`, ...files]

@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const conditions = ['@tenure/source', 'node', 'import', 'module', 'default']
 const mutant = findMutant(env['TENURE_MUTANT'])
 
-// The unit tests, with one change of the sources that is made as they are loaded. No file is written.
+// The unit tests with one defect, planted in the sources as they are loaded. No file is written.
 export default defineConfig({
   root,
   resolve: { conditions },
@@ -21,7 +21,7 @@ export default defineConfig({
         mutant !== undefined && id.split('?')[0] === root + mutant.file ? applyMutant(mutant, code) : undefined,
     },
   ],
-  // What is cached between runs has no defect, or that of another mutant.
+  // A cache between runs would have no defect or the defect of another mutant.
   test: {
     include: ['packages/*/test/**/*.test.ts'],
     fsModuleCache: false,

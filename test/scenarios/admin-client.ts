@@ -19,7 +19,7 @@ export interface AdminAnswer {
 
 const REQUEST_TIMEOUT_MS = 10_000
 
-/** An administrator who shares no code with the replicas: plain HTTPS, no client library. */
+/** A client of an administrator that shares no code with the replicas: plain HTTPS without a client library. */
 export class AdminClient {
   readonly #url: string
   readonly #agent: Agent

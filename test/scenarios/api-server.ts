@@ -5,14 +5,14 @@ import { AdminClient } from './admin-client.ts'
 import { withServer } from './kube-config-text.ts'
 import { TcpProxy } from './tcp-proxy.ts'
 
-/** A request as the API server saw it. */
+/** A request that the API server received. */
 interface SeenRequest {
   readonly verb: string
   readonly resource: string
   readonly name: string
 }
 
-/** The API server that this run is about. */
+/** The API server under test. */
 export interface ApiServer extends AsyncDisposable {
   readonly admin: AdminClient
   /** The text of a kubeconfig for a user, who may do nothing until a role is bound. */
@@ -38,7 +38,7 @@ export function openApiServer(): Promise<ApiServer> {
   throw new Error(`Expected TENURE_API_SERVER to be \`embedded\` or \`real\`, got \`${kind}\``)
 }
 
-/** It has no process that could be taken down, so the way to it is. */
+/** The embedded API server. It has no process to stop, so an outage cuts the connection to it. */
 async function openEmbedded(): Promise<ApiServer> {
   const server = await startApiServer()
   const proxy = await TcpProxy.start(server.url)

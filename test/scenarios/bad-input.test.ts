@@ -1,4 +1,4 @@
-/** What can only be found to be wrong once a replica runs, and how its process ends. */
+/** Errors that appear only while a replica runs, and the exit of its process. */
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** Wrong options are refused by `createManager()` itself, before anything is started. */
+/** `createManager()` refuses invalid options before it starts anything. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { KubeConfig } from '@kubernetes/client-node'
 import { AlreadyStartedError } from '@tenure/core/internal'
@@ -14,7 +14,7 @@ class Idle extends Controller {
 const LEASE = { name: 'janitor', namespace: 'ops' } as const
 const NOTHING_AROUND = { env: {}, argv: [], logLevel: 'silent' } satisfies CreateManagerOptions
 
-// A refusal is watched for one turn of the event loop, in case nobody handles it.
+// A test waits one turn of the event loop for unhandled rejections.
 afterEach(() => turn())
 
 function create(options: object): unknown {

@@ -1,4 +1,4 @@
-/** The defects of other electors (`docs/known-defects.md`), each tried on an API server, with a replica whose requests are scripted. */
+/** The defects of other electors (`docs/known-defects.md`), each reproduced on an API server with a replica whose requests are scripted. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LockRequestError } from '@tenure/core'
@@ -10,9 +10,9 @@ import { TcpProxy } from './tcp-proxy.ts'
 import { withServer } from './kube-config-text.ts'
 import { STEADY } from './timings.ts'
 
-/** The time for which a renewal is good: the lease less what clocks may differ by. */
+/** The validity of a renewal: the lease duration minus the tolerance of clock rates. */
 const VALIDITY_MS = STEADY.leaseDurationMs * 0.95
-/** Timers of Node and of this test are this inexact. */
+/** The accuracy of timers in Node and in this test. */
 const ROUNDING_MS = 5
 
 let server: ApiServer

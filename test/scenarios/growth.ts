@@ -2,8 +2,8 @@
 export const LEAK_BYTES = 16 * 1024
 
 /**
- * By how much a series grows from one value to the next: the median slope of all pairs of values, to which a few wild values
- * mean nothing. The first fifth is left out, because code is still being compiled then.
+ * The growth of a series from one value to the next: the median slope of all pairs of values, which ignores outliers. It skips the first
+ * fifth, in which code is still being compiled.
  */
 export function growthPerTerm(values: readonly number[]): number {
   const settled = values.slice(Math.ceil(values.length / 5))

@@ -4,7 +4,7 @@ import type { ApiServer } from './api-server.ts'
 import type { ReplicaProcess } from './replica-process.ts'
 import type { Scenario } from './scenario.ts'
 
-/** A replica, and what the kubelet of its node does. */
+/** A replica in a Pod, and the kubelet of its node. */
 export interface Inhabited {
   readonly replica: ReplicaProcess
   /** Reports what became of the container. */
@@ -14,7 +14,7 @@ export interface Inhabited {
   readonly containerID: string
 }
 
-/** Which replica to start, and what the kubelet reports of it first. */
+/** The replica to start, and the first report of the kubelet. */
 interface InhabitOptions {
   readonly name: string
   readonly timing: Partial<LeaseOptions>
@@ -24,7 +24,7 @@ interface InhabitOptions {
   readonly containerID?: string
 }
 
-/** A moment as the kubelet writes it. */
+/** A time in the format of the kubelet. */
 export function wholeSecond(at: number): string {
   return new Date(Math.floor(at / 1000) * 1000).toISOString().replace(/\.\d+/, '')
 }

@@ -13,7 +13,7 @@ interface Waiter<T> {
 
 const SHOWN_ENTRIES = 25
 
-/** What happened so far, in order, and promises of what is yet to happen. */
+/** The events so far, in order, and promises of future events. */
 export class Journal<T> {
   readonly entries: T[] = []
   readonly #name: string

@@ -1,4 +1,4 @@
-/** The eight scenarios of the test plan of KEP-5366, with replicas that are processes of their own. */
+/** The eight scenarios of the test plan of KEP-5366. Each replica is a separate process. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ApiServer, openApiServer } from './api-server.ts'
 import { growthPerTerm } from './growth.ts'

@@ -1,4 +1,4 @@
-/** The shortest program there is. Says when it works and when it is done. */
+/** The shortest program. It prints when its work begins and ends. */
 import { lead } from 'tenure'
 
 await lead({ ops: false, logLevel: 'error' }, async (term) => {

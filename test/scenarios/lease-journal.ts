@@ -13,7 +13,7 @@ export interface LeaseSpec {
   readonly leaseTransitions?: number
 }
 
-/** One state of the lease that the API server announced. */
+/** A state of the lease, reported by the API server. */
 export interface LeaseVersion {
   /** When the news arrived, on the monotonic clock of this machine, in nanoseconds. */
   readonly at: bigint
@@ -28,7 +28,7 @@ interface WatchLine {
   readonly object: { readonly metadata: { readonly resourceVersion: string }; readonly spec?: LeaseSpec }
 }
 
-/** Where a lease is. */
+/** The location of a lease. */
 export interface LeasePlace {
   readonly namespace: string
   readonly name: string
@@ -36,7 +36,7 @@ export interface LeasePlace {
 
 const RECONNECT_AFTER_MS = 50
 
-/** Follows one lease on its own, and keeps every state of its spec, which electors compare, with the time at which it was seen. */
+/** An independent watch of one lease. It keeps every state of the spec, which electors compare, with the time of its report. */
 export class LeaseJournal extends Journal<LeaseVersion> {
   readonly #admin: AdminClient
   readonly #path: string

@@ -14,7 +14,7 @@ export async function loopRuns(replicas: readonly ReplicaProcess[]): Promise<Loo
   return runs.flat().sort((a, b) => (a.beganAt < b.beganAt ? -1 : 1))
 }
 
-/** The pairs of runs that were under way at one time. */
+/** The pairs of runs that overlapped. */
 export function overlaps(runs: readonly LoopRun[]): readonly (readonly [LoopRun, LoopRun])[] {
   return runs.flatMap((run, index) =>
     runs.slice(index + 1).flatMap((later) => (later.beganAt < run.endedAt ? [[run, later] as const] : [])),

@@ -15,7 +15,7 @@ afterAll(async () => {
 
 type Manifest = ReturnType<typeof manifests>[number]
 
-/** Where objects of each kind are made. */
+/** The path of each kind of object. */
 const PATHS: Readonly<Record<string, (namespace: string) => string>> = {
   ServiceAccount: (namespace) => `/api/v1/namespaces/${namespace}/serviceaccounts`,
   Role: (namespace) => `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/roles`,
@@ -25,10 +25,10 @@ const PATHS: Readonly<Record<string, (namespace: string) => string>> = {
   Deployment: (namespace) => `/apis/apps/v1/namespaces/${namespace}/deployments`,
 }
 
-/** The embedded API server does not know these. */
+/** Kinds that the embedded API server does not have. */
 const REAL_ONLY = ['FlowSchema', 'PodDisruptionBudget']
 
-/** Makes the objects of `manifests()` as an administrator, after a change to them. */
+/** Creates the objects of `manifests()` as an administrator, after a change. */
 async function applyManifests(scenario: Scenario, change: (object: Manifest) => Manifest = (object) => object) {
   const { namespace, leaseName: name } = scenario
   for (const object of manifests({ name, namespace, image: 'janitor:1' }).map(change)) {
@@ -44,7 +44,7 @@ function startAsServiceAccount(scenario: Scenario, name: string): Promise<Replic
   return scenario.start(name, { granted: false, credentials: server.kubeConfig(account) })
 }
 
-/** Takes a verb on a resource out of the Role. */
+/** Removes a verb on a resource from the Role. */
 function without(verb: string, resource: string) {
   return (object: Manifest): Manifest => {
     if (object.kind !== 'Role') return object

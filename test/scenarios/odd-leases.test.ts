@@ -1,4 +1,4 @@
-/** Leases that somebody wrote by hand, and places where none can be written. */
+/** Leases with unusual contents, and namespaces in which no lease can be written. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ApiServer, openApiServer } from './api-server.ts'
 import { leasesPath } from './lease-journal.ts'

@@ -4,7 +4,7 @@ import { Scenario } from './scenario.ts'
 import { BRISK } from './timings.ts'
 
 const OPS = { port: 0, host: '127.0.0.1' } as const
-/** Others may take the lease no sooner than this after they saw the last renewal. */
+/** The minimum time after the last renewal until others may acquire the lease. */
 const LEASE_NS = BigInt(BRISK.leaseDurationMs) * 1_000_000n
 
 let server: ApiServer

@@ -5,7 +5,7 @@ import { Controller, gated, loadKubeConfig, metrics, type Term } from 'tenure'
 import { report } from './replica-report.ts'
 import type { ControllerSetup } from './replica-setup.ts'
 
-/** Builds the controller that a setup asks for. */
+/** Builds the controller of a setup. */
 export function createController(setup: ControllerSetup): Controller {
   report({ kind: 'built' })
   switch (setup.kind) {
@@ -30,7 +30,7 @@ export function createController(setup: ControllerSetup): Controller {
   }
 }
 
-/** Reports when its loop begins and when nothing of it is left. */
+/** Reports when its loop begins and when it has ended completely. */
 abstract class Reporting extends Controller {
   override async run(term: Term): Promise<void> {
     const { controller, epoch } = term
@@ -116,7 +116,7 @@ class Heavy extends Reporting {
   }
 }
 
-/** About what an object with one field takes, with its place in an array. */
+/** The approximate size of an object with one field and its array element. */
 const BYTES_PER_OBJECT = 24
 
 const keptForEver: string[][] = []

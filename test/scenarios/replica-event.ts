@@ -1,6 +1,6 @@
 import type { CandidacyEvent, StepDownResult } from 'tenure'
 
-/** What a controller of a replica says of itself. */
+/** A report of a controller. */
 type ControllerEvent =
   /** The factory was called. */
   | { readonly kind: 'built' }
@@ -13,7 +13,7 @@ type ControllerEvent =
   | { readonly kind: 'called' }
   | { readonly kind: 'answered' }
 
-/** What a process still holds. */
+/** The resources that a process still holds. */
 export interface Footprint {
   /** After a garbage collection, in bytes. */
   readonly heapUsed: number
@@ -32,7 +32,7 @@ export interface ReplicaReply {
   readonly result: StepDownResult | Footprint | undefined
 }
 
-/** What a replica reports. */
+/** A report of a replica. */
 export type ReplicaReport = ControllerEvent | CandidacyEvent | ReplicaReply | { readonly kind: 'returned' }
 
 /** A report with its time on the monotonic clock of this machine, in nanoseconds. */

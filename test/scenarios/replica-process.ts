@@ -17,7 +17,7 @@ export interface ReplicaStart {
   readonly argv?: readonly string[]
 }
 
-/** How a process ended, and when that was seen. */
+/** How a process ended, and when this was observed. */
 export interface ReplicaExit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -31,7 +31,7 @@ type EventOf<K extends ReplicaEvent['kind']> = Extract<ReplicaEvent, { kind: K }
 
 const PROGRAM = join(import.meta.dirname, 'replica.ts')
 
-/** A replica in a process of its own. */
+/** A replica in another process. */
 export class ReplicaProcess implements AsyncDisposable {
   readonly name: string
   readonly events: Journal<ReplicaEvent>
@@ -174,7 +174,7 @@ export class ReplicaProcess implements AsyncDisposable {
 
 type CommandBody = ReplicaCommand extends infer C ? (C extends ReplicaCommand ? Omit<C, 'id'> : never) : never
 
-/** @throws Error for a line in which a key stands twice: parsers keep one of the values, and not the same one. */
+/** @throws Error for a line with a duplicate key, because parsers differ in which value they keep. */
 function parseLogLine(line: string): LogLine {
   const parsed = JSON.parse(line) as LogLine
   const keys = new Set<string>()

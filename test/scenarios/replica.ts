@@ -1,4 +1,4 @@
-/** A replica as a user would write it, but for what it tells the driver. Uses nothing but the public API. */
+/** A replica as a user would write it, plus reports to the driver. Uses only the public API. */
 import { type Manager } from '@tenure/core'
 import { createManager } from 'tenure'
 import { createController } from './replica-controllers.ts'
@@ -16,7 +16,7 @@ obey(manager)
 await manager.start()
 report({ kind: 'returned' })
 
-/** Listens to the driver, without keeping the process alive for it: it has to end by itself once the manager has stopped. */
+/** Listens to the driver without keeping the process alive. The process must end by itself after the manager has stopped. */
 function obey(manager: Manager): void {
   process.on('message', (command: ReplicaCommand) => {
     void carryOut(manager, command).then((result) => report({ kind: 'reply', id: command.id, result }))

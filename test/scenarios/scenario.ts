@@ -10,7 +10,7 @@ import { ReplicaProcess } from './replica-process.ts'
 import type { ControllerSetup } from './replica-setup.ts'
 import { PATIENT } from './timings.ts'
 
-/** What is particular to one replica. */
+/** The settings of one replica. */
 export interface ReplicaOptions extends Omit<CreateManagerOptions, 'lease'> {
   /** Added to the name and the namespace of the lease. @default PATIENT */
   readonly timing?: Partial<LeaseOptions>
@@ -24,12 +24,12 @@ export interface ReplicaOptions extends Omit<CreateManagerOptions, 'lease'> {
   readonly granted?: boolean
 }
 
-/** The leader, and those who follow it. */
+/** The leader and its followers. */
 export type Fleet = readonly [leader: ReplicaProcess, ...followers: ReplicaProcess[]]
 
 const NO_PORT = { ops: false } as const
 
-/** A namespace with one lease, the replicas that stand for it, and a look at it from outside. */
+/** A namespace with one lease, its replicas, and an independent observer. */
 export class Scenario implements AsyncDisposable {
   readonly namespace: string
   readonly leaseName = 'janitor'

@@ -17,7 +17,7 @@ import { STEADY } from './timings.ts'
 type Update = Lock['update']
 type Get = Lock['get']
 
-/** What stands between an elector and its lock: each may be replaced at any time. */
+/** The hooks between an elector and its lock. Each may be replaced at any time. */
 export interface Script {
   update: (send: Update, ...request: Parameters<Update>) => ReturnType<Update>
   get: (send: Get, ...request: Parameters<Get>) => ReturnType<Get>
@@ -25,7 +25,7 @@ export interface Script {
   isDeaf: boolean
 }
 
-/** What a {@link ScriptedReplica} is made of. */
+/** The options of a {@link ScriptedReplica}. */
 export interface ScriptedReplicaOptions {
   readonly identity: string
   readonly kubeConfig: string
@@ -36,13 +36,13 @@ export interface ScriptedReplicaOptions {
 
 type TimedEvent = CandidacyEvent & { readonly at: number }
 
-/** A write of the lease that was sent. */
+/** A sent write of the lease. */
 interface SentWrite {
   readonly at: number
   readonly record: LeaseRecord
 }
 
-/** A replica in this process, whose way to the lease is scripted. Its one controller waits for the end of its term. */
+/** A replica in this process with scripted requests. Its only controller waits for the end of its term. */
 export class ScriptedReplica implements AsyncDisposable {
   readonly script: Script = {
     update: (send, ...request) => send(...request),

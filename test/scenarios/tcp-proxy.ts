@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 const HOST = '127.0.0.1'
 
-/** A way to a server on loopback that can be slowed down or cut. */
+/** A proxy to a loopback server that can delay or cut connections. */
 export class TcpProxy implements AsyncDisposable {
   /** What clients use in place of the URL of the server. */
   readonly url: string

@@ -1,6 +1,6 @@
 import type { TimingOptions } from '@tenure/core/internal'
 
-/** Long enough that a busy machine costs no term. For whatever does not wait for a lease to run out. */
+/** Long enough that no term ends on a busy machine. For tests that do not wait for a lease to expire. */
 export const PATIENT = {
   leaseDurationMs: 15_000,
   renewDeadlineMs: 10_000,
@@ -10,7 +10,7 @@ export const PATIENT = {
   drainTimeoutMs: 15_000,
 } as const satisfies TimingOptions
 
-/** For deadlines in a process that many tests share, and that is not always on time. */
+/** For deadlines in a process that many tests share and that may be late. */
 export const STEADY = {
   leaseDurationMs: 8000,
   renewDeadlineMs: 6000,
@@ -20,7 +20,7 @@ export const STEADY = {
   drainTimeoutMs: 5000,
 } as const satisfies TimingOptions
 
-/** The shortest that is worth having, for whatever waits for a lease or a deadline to run out. */
+/** The shortest practical timing, for tests that wait for a lease or a deadline to expire. */
 export const BRISK = {
   leaseDurationMs: 4000,
   renewDeadlineMs: 3000,

@@ -1,7 +1,7 @@
 import { Controller, type Term } from '@tenure/core'
 import { StaleEpochError, type SimulatedWorld, StaleVersionError } from '@tenure/simulator'
 
-/** Keeps a list in the database, now and then, as a sound controller does: behind the fence, over the version that it has read. */
+/** A sound controller: it updates a list in the database from time to time, with the fence and the version that it has read. */
 export class Ledger extends Controller {
   readonly name = 'ledger'
   readonly #world: SimulatedWorld
@@ -44,10 +44,10 @@ export class Ledger extends Controller {
   }
 }
 
-/** How a piece of work takes being told to end. */
+/** How a task reacts to the abort. */
 const FATES = ['quick', 'quick', 'slow', 'slow', 'deaf', 'stuck'] as const
 
-/** Work that ends at once, after a while, at the hard abort only, or never: each term decides by itself. Fails sometimes. */
+/** A controller whose task ends immediately, after a while, only at the hard abort, or never. Each term selects one. `run()` fails at times. */
 export class Chore extends Controller {
   readonly name = 'chore'
   readonly #world: SimulatedWorld
@@ -63,7 +63,7 @@ export class Chore extends Controller {
     term.defer(() => this.#pause(random() * 20, AbortSignal.any([])))
     void term.spawn(fate, () => this.#work(term, fate), { finishOnDrain: true }).catch(() => {})
     await term.sleep(random() * 3_600_000)
-    throw new Error('it has failed')
+    throw new Error('the chore failed')
   }
 
   async #work(term: Term, fate: (typeof FATES)[number]): Promise<void> {

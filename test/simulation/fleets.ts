@@ -2,23 +2,23 @@ import { resolveTimingOptions } from '@tenure/core/internal'
 import type { SimulationOptions } from '@tenure/simulator'
 import { Chore, Ledger } from './controllers.ts'
 
-/** A kind of fleet that seeds are run with. */
+/** A kind of fleet. */
 export interface Fleet {
   readonly name: string
-  /** Of so many seeds in a row, how many run with it. */
+  /** The number of seeds, of every {@link SHARES}, that run with it. */
   readonly share: number
   readonly options: SimulationOptions
 }
 
 const MINUTE_MS = 60_000
 
-/** What every fleet runs. */
+/** The controllers of every fleet. */
 const controllers: SimulationOptions['controllers'] = [
   (world) => new Ledger(world, MINUTE_MS),
   (world) => new Chore(world),
 ]
 
-/** Leases as large clusters have them: OpenShift's components, so that a control plane may be gone for a minute. */
+/** The lease of OpenShift components, which tolerates a control plane that is down for a minute. */
 const SLOW_LEASE = { leaseDurationMs: 137_000, renewDeadlineMs: 107_000, retryPeriodMs: 26_000 } as const
 
 /** Every kind of fleet. The shares sum up to {@link SHARES}. */
@@ -82,19 +82,19 @@ const FLEETS: readonly Fleet[] = [
   },
 ]
 
-/** After so many seeds the kinds of fleets repeat. */
+/** The kinds of fleets repeat after this many seeds. */
 const SHARES = 20
 
-/** Seeds from here on live briefly, so that very many can be run: what only a long life shows, those before them show. */
+/** From this seed on, runs are short, so that very many can run. The seeds before cover long runs. */
 const FIRST_BRIEF_SEED = 25_000
 
-/** The fleet that a seed is run with. */
+/** The fleet of a seed. */
 export function fleetOf(seed: number): Fleet {
   const fleet = fleetAt(seed % SHARES)
   return seed < FIRST_BRIEF_SEED ? fleet : briefly(fleet)
 }
 
-/** One disturbed time, and a calm time long enough for a replica to lead again. */
+/** One period with faults, and a calm period that is long enough for a new leader. */
 function briefly({ name, share, options }: Fleet): Fleet {
   const { leaseDurationMs } = resolveTimingOptions(options.lease)
   const brief = { durationMs: 6 * leaseDurationMs, stormMs: 2 * leaseDurationMs, calmMs: 4 * leaseDurationMs }

@@ -5,7 +5,7 @@ const STATES = ['following', 'acquiring', 'leading', 'draining', 'releasing', 'w
 
 const HOUR_MS = 3_600_000
 
-/** Prints what was run, how fast, and which faults met replicas in which states. */
+/** Prints the runs, their speed, and which faults hit replicas in which states. */
 export function printTally(tally: Tally, realMs: number, processes: number): void {
   console.log('fleet'.padEnd(28), 'seeds'.padStart(9), 'hours'.padStart(12), 'speed-up'.padStart(12))
   for (const [name, fleet] of Object.entries(tally.fleets)) {
@@ -20,8 +20,8 @@ export function printTally(tally: Tally, realMs: number, processes: number): voi
   const years = simulatedMs(tally) / HOUR_MS / 24 / 365.25
   console.log(
     `\n${tally.seeds} seeds, ${tally.terms} terms, ${tally.events} events in ${(realMs / 1000).toFixed(1)} s on ${processes} processes: ` +
-      `${Math.round((tally.seeds / realMs) * 60_000)} seeds a minute, ${years.toFixed(2)} cluster-years, ` +
-      `${Math.round(simulatedMs(tally) / realMs)} × as fast as time`,
+      `${Math.round((tally.seeds / realMs) * 60_000)} seeds per minute, ${years.toFixed(2)} cluster-years, ` +
+      `${Math.round(simulatedMs(tally) / realMs)} × as fast as real time`,
   )
   printCoverage(tally)
   console.log(`\n${tally.violations} violations`)
@@ -35,5 +35,5 @@ function printCoverage({ coverage }: Tally): void {
     met += counts.filter((times) => times > 0).length
     console.log(kind.padEnd(18) + counts.map((times) => (times === 0 ? '·' : String(times)).padStart(11)).join(''))
   }
-  console.log(`${met} of ${FAULT_KINDS.length * STATES.length} combinations met`)
+  console.log(`${met} of ${FAULT_KINDS.length * STATES.length} combinations covered`)
 }

@@ -5,10 +5,10 @@ import { fleetOf } from './fleets.ts'
 import type { SeedRange } from './simulate.ts'
 import { count, emptyTally } from './tally.ts'
 
-/* Runs every so-many-th seed and sends its parent what came of them. */
+/* Runs every n-th seed of a range and sends the results to the parent process. */
 const { first, step, end } = JSON.parse(argv[2] ?? '') as SeedRange
 const tally = emptyTally()
-// Setting the traps once serves all runs.
+// Sets the traps once for all runs.
 const realWorld = watchRealWorld()
 for (let seed = first; seed < end; seed += step) {
   const began = performance.now()

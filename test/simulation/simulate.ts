@@ -9,7 +9,7 @@ import { add, emptyTally, simulatedMs, type Tally } from './tally.ts'
 import { fleetOf } from './fleets.ts'
 
 /*
- * Simulates fleets, seed by seed, in several processes. `--seed s1-42` replays one. Exits with 1 when a rule is broken.
+ * Simulates fleets, seed by seed, in several processes. `--seed s2-42` replays one seed. Exits with 1 if a rule is broken.
  */
 const { values } = parseArgs({
   options: {
@@ -58,7 +58,7 @@ async function simulateMany(): Promise<void> {
   if (tally.violations > 0 || tally.seeds < seeds) process.exitCode = 1
 }
 
-/** Which seeds a process runs. */
+/** The seeds of a process. */
 export interface SeedRange {
   readonly first: number
   readonly step: number

@@ -1,6 +1,6 @@
 import type { FaultKind, SimulationReport } from '@tenure/simulator'
 
-/** What many runs came to, in a form that can be sent from one process to another. */
+/** The sum of many runs, in a form that processes can send to each other. */
 export interface Tally {
   seeds: number
   violations: number
@@ -8,7 +8,7 @@ export interface Tally {
   events: number
   /** By the name of the fleet. */
   readonly fleets: Record<string, { seeds: number; simulatedMs: number; realMs: number }>
-  /** How often each fault happened to a replica in each state. */
+  /** How often each fault hit a replica in each state. */
   readonly coverage: Partial<Record<FaultKind, Record<string, number>>>
 }
 
@@ -32,7 +32,7 @@ export function count(tally: Tally, fleet: string, report: SimulationReport, rea
   }
 }
 
-/** Adds what another process has counted. */
+/** Adds the tally of another process. */
 export function add(tally: Tally, more: Tally): void {
   tally.seeds += more.seeds
   tally.violations += more.violations
@@ -50,7 +50,7 @@ export function add(tally: Tally, more: Tally): void {
   }
 }
 
-/** Simulated time of all fleets. */
+/** The simulated time of all fleets. */
 export function simulatedMs(tally: Tally): number {
   return Object.values(tally.fleets).reduce((sum, fleet) => sum + fleet.simulatedMs, 0)
 }

@@ -1,4 +1,4 @@
-/** The API server of a soak, in a process of its own so that nothing of it counts. Ends when the process that started it does. */
+/** The API server of a soak, in a separate process so that its memory does not count. Ends with its parent process. */
 import { CoordinationV1Api, KubeConfig, V1MicroTime } from '@kubernetes/client-node'
 import { startControlPlane } from '@tenure/test-control-plane'
 import { startApiServer } from '@tenure/api-server'
@@ -37,7 +37,7 @@ async function setHolder({ lease: name, holder }: HolderCommand): Promise<void> 
   try {
     await leases.replaceNamespacedLease({ name, namespace, body: { metadata: { name, resourceVersion }, spec } })
   } catch (error) {
-    // A follower has left its name among those who wait.
+    // A follower has added itself to the list of standbys.
     if (!isConflict(error)) throw error
     await setHolder({ lease: name, holder })
   }

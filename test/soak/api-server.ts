@@ -2,13 +2,13 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-/** Which API server to run against: the embedded one, or etcd and kube-apiserver. */
+/** The kind of API server: the embedded one, or etcd and kube-apiserver. */
 export type ApiServerKind = 'embedded' | 'real'
 
 /** The identity of the replica that leads one term after the other. */
 export const REPLICA = 'soak'
 
-/** Tells the process of the API server who is to hold a lease. */
+/** An order to the process of the API server to set the holder of a lease. */
 export interface HolderCommand {
   readonly lease: string
   readonly holder: string
@@ -29,7 +29,7 @@ export class ApiServer implements AsyncDisposable {
     })
   }
 
-  /** Starts it. @throws Error when it does not come up. */
+  /** Starts it. @throws Error if it does not start. */
   static async start(kind: ApiServerKind): Promise<ApiServer> {
     const child = fork(join(import.meta.dirname, 'api-server-process.ts'), [kind], {
       execArgv: ['--conditions=@tenure/source', '--disable-warning=ExperimentalWarning'],
@@ -40,7 +40,7 @@ export class ApiServer implements AsyncDisposable {
     return new ApiServer(kubeConfig, child)
   }
 
-  /** Makes somebody the holder of a lease; the empty text for nobody. @throws Error when that fails */
+  /** Sets the holder of a lease; the empty text for none. @throws Error if that fails */
   async setHolder(lease: string, holder: string): Promise<void> {
     // Not raced with the exit, which ends this process anyway: a race leaves a reaction on its longest promise.
     const answered = once(this.#child, 'message')

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Census } from './census.ts'
 
-/** Keeps censuses on the disk: in memory they would count as growth. */
+/** Keeps censuses on disk, because in memory they would count as growth. */
 export class CensusJournal implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), 'tenure-soak-'))
   readonly #file = join(this.#folder, 'censuses')
@@ -12,7 +12,7 @@ export class CensusJournal implements Disposable {
     appendFileSync(this.#file, `${JSON.stringify(census)}\n`)
   }
 
-  /** All of them, in order. */
+  /** All censuses, in order. */
   read(): readonly Census[] {
     const lines = readFileSync(this.#file, 'utf8').trim().split('\n')
     return lines.map((line): Census => JSON.parse(line))

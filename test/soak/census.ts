@@ -18,32 +18,32 @@ for (const flag of ['no-flush-bytecode', 'no-lazy-feedback-allocation', 'no-magl
 Buffer.poolSize = 0
 const collect = runInNewContext('gc') as () => void
 
-/** What this process holds at one moment between two terms, after garbage collections. */
+/** The resources of this process between two terms, after garbage collection. */
 export interface Census {
   /** The term that has just ended. */
   readonly term: number
-  /** Bytes of the objects on the heap, and of what they hold outside of it. Compiled code comes by itself and does not count. */
+  /** Bytes of the objects on the heap and of their external memory, without compiled code. */
   readonly heapBytes: number
   readonly rssBytes: number
-  /** How many objects of a class there are; undefined where they were not counted. */
+  /** The number of objects of each class; undefined if they were not counted. */
   readonly objects: Counts | undefined
-  /** What must be as it was at the start. */
+  /** The counts that must be the same as at the start. */
   readonly counts: Counts
 }
 
 /** How many there are, by name. */
 export type Counts = Readonly<Record<string, number>>
 
-/** What to count. */
+/** The options of a census. */
 export interface CensusOptions {
   readonly term: number
   readonly withObjects: boolean
 }
 
-/** Sockets close a while after they say so. */
+/** The time until a closed socket is gone. */
 const TIME_TO_CLOSE_MS = 30
 
-/** Counts what the process holds. */
+/** Counts the resources of the process. */
 export async function takeCensus(manager: ProcessManager, { term, withObjects }: CensusOptions): Promise<Census> {
   const registered = await countRegistered(manager)
   await sleep(TIME_TO_CLOSE_MS)
@@ -72,7 +72,7 @@ const OBJECT_SPACES: ReadonlySet<string> = new Set([
   'new_large_object_space',
 ])
 
-/** Several times, with a turn of the event loop in between: finalizers and freed buffers make for more. */
+/** Collects garbage several times, with a turn of the event loop in between for finalizers and freed buffers. */
 async function collectGarbage(): Promise<void> {
   for (let round = 0; round < 3; round++) {
     collect()
@@ -97,7 +97,7 @@ function countDescriptors(): number {
   }
 }
 
-/** Listeners of what is there for as long as the process is. */
+/** Listeners on objects that exist as long as the process. */
 function countListeners(): Counts {
   const ofProcess = listenersOf(process)
   return {
@@ -114,7 +114,7 @@ function listenersOf(emitter: EventEmitter): number {
 const timer = setTimeout(() => {}, 0)
 clearTimeout(timer)
 
-/** Classes whose number tells something: an unref'd timer shows nowhere else, and a small object is lost in the bytes. */
+/** Classes to count. An unref'd timer shows nowhere else, and a small object is lost in the bytes. */
 const CLASSES: Readonly<Record<string, new (...args: never[]) => unknown>> = {
   objects: Object,
   timers: timer.constructor as new () => unknown,
@@ -126,7 +126,7 @@ function countObjects(): Counts {
   )
 }
 
-/** What the operations port serves, without the metrics of the process, and what is in prom-client's global registry. */
+/** The metrics of the operations port without those of the process, and the global registry of prom-client. */
 async function countRegistered(manager: ProcessManager): Promise<Counts> {
   const [page, livez, readyz] = await Promise.all(
     ['/metrics', '/livez?verbose', '/readyz?verbose'].map(fetchFrom(manager)),
@@ -143,7 +143,7 @@ function count(text: string | undefined, pattern: RegExp): number {
   return text?.match(pattern)?.length ?? 0
 }
 
-/** Over a connection of its own, which is gone with the answer. */
+/** Requests over a new connection, which closes with the answer. */
 function fetchFrom(manager: ProcessManager): (path: string) => Promise<string> {
   const { port } = manager.ops?.address ?? { port: 0 }
   return async (path) => {

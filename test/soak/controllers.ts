@@ -4,7 +4,7 @@ import { CoreV1Api, type KubeConfig } from '@kubernetes/client-node'
 import { Counter } from 'prom-client'
 import { Controller, gated, metrics, type Term } from 'tenure'
 
-/** Lives for the whole run, so that every listener must be removed again. */
+/** Exists for the whole run, so every listener must be removed. */
 export const bus: EventEmitter = new EventEmitter().setMaxListeners(0)
 
 /** The same for signals. */
@@ -13,7 +13,7 @@ export const root: AbortController = new AbortController()
 const NAMESPACE = 'default'
 const SLEEPERS = 14
 
-/** What a {@link Worker} needs. */
+/** The options of a {@link Worker}. */
 export interface WorkerOptions {
   readonly name: string
   readonly kubeConfig: KubeConfig
@@ -21,15 +21,15 @@ export interface WorkerOptions {
   readonly writes: boolean
   /** Whether it watches config maps. */
   readonly watches: boolean
-  /** Called once in every term, when all of its tasks are at work. */
+  /** Called once in every term, when all of its tasks are running. */
   readonly onReady: () => void
-  /** What is left behind in every term, on purpose. */
+  /** Leaks something in every term, on purpose. */
   readonly plant: (term: Term) => unknown
 }
 
 /**
- * A controller as they come: 20 tasks, `run()` among them, that sleep, loop, listen, wait, read and write through the gated client;
- * a metric, a health check, cleanups.
+ * A typical controller: 20 tasks, including `run()`, that sleep, loop, listen, wait, read and write through the gated client, plus a
+ * metric, a health check and cleanups.
  */
 export class Worker extends Controller {
   override readonly name: string
@@ -76,7 +76,7 @@ export class Worker extends Controller {
     })
   }
 
-  /** Makes one write, to a config map of its own. */
+  /** Writes once to its own config map. */
   async #write(api: CoreV1Api): Promise<void> {
     const { name } = this
     const body = { metadata: { name }, data: { at: String(performance.now()) } }
@@ -88,7 +88,7 @@ export class Worker extends Controller {
     }
   }
 
-  /** Opens a watch that lasts as long as the term; fulfils when it is up. */
+  /** Opens a watch that lasts as long as the term. Resolves when it is connected. */
   #watch(term: Term): Promise<void> {
     const up = Promise.withResolvers<void>()
     void term.spawn('watch', async (signal) => {

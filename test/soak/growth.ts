@@ -1,7 +1,7 @@
 /** How a series grows from one term to the next. */
 export interface Growth {
   readonly perTerm: number
-  /** One-sided: the true growth is above this in one of twenty cases. */
+  /** The one-sided 95 % bound: the true growth is above it in one of twenty cases. */
   readonly upperBound95: number
 }
 
@@ -9,8 +9,7 @@ export interface Growth {
 export type Point = readonly [term: number, value: number]
 
 /**
- * Fits a line. The samples of a heap follow each other rather than scatter, so the error is widened by their correlation from one to
- * the next, as if there were fewer of them.
+ * Fits a line. Consecutive samples of a heap are correlated, so the error is computed for a smaller number of samples.
  */
 export function growthOf(points: readonly Point[]): Growth {
   const n = points.length
@@ -28,8 +27,8 @@ export function growthOf(points: readonly Point[]): Growth {
 }
 
 /**
- * The median of the growth from each point to the next. A leak shows in every step. A connection that opens, closes or has not quite
- * closed shows in one step, whatever number of objects it holds.
+ * The median growth from each point to the next. A leak shows in every step. A connection that opens or closes shows in one step,
+ * however many objects it holds.
  */
 export function typicalGrowthOf(points: readonly Point[]): number {
   const pairs = points.slice(1).map((next, index) => [points[index] ?? next, next] as const)

@@ -18,17 +18,17 @@ import { Ready } from './ready.ts'
 import { judge, objectsOf, type Verdict } from './verdict.ts'
 
 /*
- * Many terms in one process, one after the other, each with 10 controllers of 20 tasks that use all there is: metrics, health checks,
- * gated clients, watches. Fails when a term leaves anything behind. `--plant KIND` leaves something in every term, and must fail.
+ * Runs many terms in one process, one after the other. Each has 10 controllers of 20 tasks with metrics, health checks, gated clients and
+ * watches. Fails if a term leaves anything behind. `--plant KIND` plants a leak in every term, and must fail.
  */
 const LONGEST_GOODBYE_MS = 5000
-/** Code is compiled, connections of the process are opened, and tables get their size. */
+/** The terms before the first census, in which code is compiled, connections are opened, and tables grow. */
 const WARM_UP_TERMS = 100
 const LOOKS = 200
 const SHORTEST_STEP = 20
-/** Counting objects stops the process for a second. */
+/** The interval in terms between counts of objects, which stop the process for a second. */
 const OBJECT_COUNTS = 10
-/** Between two terms somebody else takes the lease, so that a follower can be looked at for as long as that takes. */
+/** Between two terms another holder has the lease, so that a census can examine a follower. */
 const TIME_TO_SEIZE_MS = 1000
 const LEASE = 'soak'
 
@@ -56,7 +56,7 @@ const handlesBefore = countHandles()
 const startedAt = performance.now()
 const censuses = await soak(kind)
 const left = await whatStays()
-// What was left behind may well keep the process alive.
+// A leak may keep the process alive.
 process.exit(await report(judge(censuses, terms)))
 
 async function soak(kind: ApiServerKind): Promise<readonly Census[]> {
@@ -116,7 +116,7 @@ async function runTerms(stage: Stage): Promise<readonly Census[]> {
     await stage.ready.all()
     const isLooked = term >= 0 && term % looks === 0
     const { kind } = await stage.manager.stepDown({ cooldownMs: isLooked ? TIME_TO_SEIZE_MS : 0 })
-    if (kind !== 'stepped-down') throw new Error(`Expected term ${term} to be led to its end, but ${kind}`)
+    if (kind !== 'stepped-down') throw new Error(`Expected term ${term} to end by a step-down, got ${kind}`)
     if (isLooked) journal.add(await look(stage, { term, withObjects: term % counts === 0 }))
   }
   return journal.read()
@@ -130,7 +130,7 @@ async function look({ manager, apiServer }: Stage, options: CensusOptions): Prom
   return census
 }
 
-/** With the first of its streams, libuv opens a descriptor that it keeps in reserve for when there are no more. */
+/** Opens a stream. With the first stream, libuv opens a reserve descriptor, which it keeps. */
 async function openStream(): Promise<void> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -138,7 +138,7 @@ async function openStream(): Promise<void> {
   await once(server, 'close')
 }
 
-/** The handles that are there although all has ended, and stay. */
+/** The handles that remain after everything has ended. */
 async function whatStays(): Promise<readonly (readonly [name: string, count: number])[]> {
   const find = () =>
     Object.entries(countHandles())

@@ -10,7 +10,7 @@ interface Run {
   readonly output: string
 }
 
-/** A soak of 500 terms with one controller that leaves something behind in each of them. */
+/** A soak of 500 terms with one controller that leaks in every term. */
 function soak(plant: string): Promise<Run> {
   const args = [...NODE, MAIN, '--terms', '500', '--controllers', '1', '--plant', plant]
   return new Promise((resolve) => {
@@ -20,7 +20,7 @@ function soak(plant: string): Promise<Run> {
   })
 }
 
-/** What is planted, with what the soak has to say of it. `SOAK_PLANTS=few` takes a quarter of them. */
+/** Each plant with the expected finding. `SOAK_PLANTS=few` runs a quarter of them. */
 const PLANTS: readonly (readonly [plant: string, finding: RegExp])[] = [
   ['heap', /LEFT BEHIND: heap: /],
   ['unref-timer', /LEFT BEHIND: timers: /],

@@ -5,12 +5,12 @@ import { Counter } from 'prom-client'
 import type { HealthRegistry, Term } from '@tenure/core'
 import { bus, root } from './controllers.ts'
 
-/** What is planted with. */
+/** The context of a plant. */
 export interface PlantContext {
   readonly term: Term
-  /** The port of something that accepts connections. */
+  /** The port of a server that accepts connections. */
   readonly port: number
-  /** A registry of health checks that is served for as long as the process runs. */
+  /** A registry of health checks that exists as long as the process. */
   readonly health: HealthRegistry
 }
 
@@ -19,7 +19,7 @@ const byEpoch = new Map<bigint, string>()
 const forever = new Promise<void>(() => {})
 const emitter = new EventEmitter().setMaxListeners(0)
 
-/** Leaks on purpose, one in every term. Those of memory are of 1 KB, that of the map of half of it. */
+/** Planted leaks, one per term. Leaks of memory have 1 KB, and the leak of the map has half of that. */
 export const plants: Readonly<Record<string, (context: PlantContext) => unknown>> = {
   none: () => {},
   heap: () => kept.push(Array.from({ length: 128 }, () => Math.random())),

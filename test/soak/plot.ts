@@ -12,7 +12,7 @@ const HEIGHT = 120
 const LEFT = 150
 const GAP = 24
 
-/** Draws curves below each other over the same terms, as SVG. Each has a scale of its own, from 0. */
+/** Draws curves below each other over the same terms, as SVG. Each curve has its own scale, from 0. */
 export function plot(title: string, curves: readonly Curve[]): string {
   const height = GAP * 2 + curves.length * (HEIGHT + GAP)
   const body = curves.map((curve, index) => draw(curve, GAP * 2 + index * (HEIGHT + GAP))).join('\n')

@@ -1,4 +1,4 @@
-/** Knows when all controllers of a term are at work. */
+/** Reports when all controllers of a term are running. */
 export class Ready {
   readonly #of: number
   #count = 0
@@ -8,13 +8,13 @@ export class Ready {
     this.#of = of
   }
 
-  /** Called by each of them, once in every term. */
+  /** Called by each controller once in every term. */
   arrived(): void {
     this.#count++
     if (this.#count % this.#of === 0) this.#all.resolve()
   }
 
-  /** Resolves when every controller of the next term is at work. Waited for once in every term. */
+  /** Resolves when every controller of the next term is running. Call it once per term. */
   async all(): Promise<void> {
     await this.#all.promise
     this.#all = Promise.withResolvers()

@@ -1,31 +1,31 @@
 import type { Census, Counts } from './census.ts'
 import { type Growth, growthOf, median, type Point, typicalGrowthOf } from './growth.ts'
 
-/** What a soak came to. */
+/** The result of a soak. */
 export interface Verdict {
-  /** What has been left behind, a line each. */
+  /** The leaks, one line each. */
   readonly findings: readonly string[]
   readonly heap: Growth
-  /** How many objects of a class come to stay with each term. */
+  /** The growth per term of the number of objects of each class. */
   readonly objectsPerTerm: Counts
   readonly rssGrowthBytes: number
   readonly deltas: Counts
 }
 
-/** Growth over a whole run that counts as none, in bytes: a short one has too few terms to tell 32 bytes from nothing. */
+/** The tolerated growth over a whole run, in bytes. A short run has too few terms to measure 32 bytes per term. */
 const HEAP_ALLOWANCE = 128_000
 const HEAP_BYTES_PER_TERM = 32
 
-/** One object more in every tenth term is a leak: somebody has a collection that grows. */
+/** One more object in every tenth term is a leak in a growing collection. */
 const OBJECTS_PER_TERM = 0.1
 
-/** What an allocator keeps for later comes and goes by megabytes. */
+/** The reserve of an allocator varies by megabytes. */
 const RSS_ALLOWANCE = 16 * 2 ** 20
 
-/** How many samples at either end stand for the start and for the end. */
+/** The number of samples for the start and for the end. */
 const AT_ENDS = 5
 
-/** Judges the censuses of a run, the first of which is that of the start. */
+/** Judges the censuses of a run. The first one is from the start. */
 export function judge(censuses: readonly Census[], terms: number): Verdict {
   const settled = censuses.filter(({ term }) => term > terms / 5)
   const heap = growthOf(settled.map(({ term, heapBytes }): Point => [term, heapBytes]))
@@ -60,10 +60,10 @@ export function objectsOf(censuses: readonly Census[], name: string): readonly P
   return censuses.flatMap(({ term, objects }) => (objects === undefined ? [] : [[term, objects[name] ?? 0] as const]))
 }
 
-/** Connections and their timers come and go; what must not is compared with the very start. */
+/** Connections and their timers vary. All other counts are compared with the start. */
 const FLUCTUATING = /^(?:handle\.|descriptors$)/
 
-/** A pool opens a connection more whenever more requests than ever overlap, and keeps it. A leak leaves one in every term. */
+/** A pool opens and keeps one more connection when more requests overlap than ever before. A leak adds one in every term. */
 const POOL_ALLOWANCE = 2
 
 /** By how much the least of the last samples is above the most of the first, or of the first half where they fluctuate. */
@@ -78,7 +78,7 @@ function deltaOf(censuses: readonly Census[], name: string): number {
   return Math.min(...counts.slice(-AT_ENDS)) - Math.max(...first)
 }
 
-/** Some of the counts, in the order of the terms, for people. */
+/** Some of the counts, in the order of the terms, as text. */
 function seriesOf(censuses: readonly Census[], name: string): string {
   const step = Math.ceil(censuses.length / 20)
   const some = censuses.filter((_census, index) => index % step === 0 || index === censuses.length - 1)
