@@ -147,7 +147,7 @@ describe('A leader whose lease is edited', () => {
         elector.passTo(seenAt)
         elector.observe(edit(elector, 3n, { leaseDurationSeconds: seconds }))
         elector.passTo(seenAt)
-        const granted = seconds !== undefined && seconds > 0 ? seconds * 950 : 0
+        const granted = seconds !== undefined && seconds > 0 ? seconds * 1000 * (1 - 0.05) : 0
         elector.passTo(seenAt + granted)
         expect(elector.all('end-term').length === 1 || granted > 8000).toBe(true)
         expect(elector.all('shorten-validity').every(({ validUntil }) => validUntil <= seenAt + granted)).toBe(true)

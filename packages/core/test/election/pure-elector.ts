@@ -10,12 +10,13 @@ import type { LockSnapshot, PresentLease } from '../../src/lock/lock.ts'
 /** The identity of the elector under test. */
 export const ME = 'me'
 
-/** Default timing, no spread, release on. */
+/** Default timing, no spread, release on. It does not join the list of standbys. */
 export const CONFIG: ElectorConfig = {
   identity: ME,
   timing: resolveTimingOptions(),
   releaseOnExit: true,
   missingLease: 'create',
+  announceAfterMs: Infinity,
 }
 
 type EffectOf<K extends ElectorEffect['kind']> = Extract<ElectorEffect, { kind: K }>

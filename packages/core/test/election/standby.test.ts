@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'vitest'
+import type { ElectorConfig } from '../../src/election/machine/config.ts'
+import { holdBackMs } from '../../src/election/rules/hold-back.ts'
 import { releaseRecord } from '../../src/election/rules/records.ts'
-import { readStandbys, remainingStandbys, waitForStandbysMs, withStandbys } from '../../src/election/rules/standby.ts'
+import {
+  type Standby,
+  hasRoomFor,
+  readStandbys,
+  remainingStandbys,
+  waitForStandbysMs,
+  withStandby,
+  withStandbys,
+} from '../../src/election/rules/standby.ts'
 import { withOffer, withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
 import { lease, ME, purposes, PureElector } from './pure-elector.ts'
@@ -8,52 +18,107 @@ import { lease, ME, purposes, PureElector } from './pure-elector.ts'
 const HELD: LeaseRecord = lease({ version: 1n }).record
 const QUICKLY = { wallTime: 0, writeMs: 3 }
 
-const wait = (free: LeaseRecord, identity: string) =>
-  waitForStandbysMs(free, identity, { holdBackMs: 80, retryPeriodMs: 2000 })
+/** Standbys that say nothing of what they run. */
+const plain = (...identities: readonly string[]): readonly Standby[] =>
+  identities.map((identity) => ({ identity, revision: undefined, since: 1n }))
+
+const of = (revision: string, since: bigint, identity: string): Standby => ({ identity, revision, since })
+
+const named = (record: LeaseRecord) => readStandbys(record).map(({ identity }) => identity)
+
+const wait = (free: LeaseRecord, identity: string, revision?: string) =>
+  waitForStandbysMs(free, identity, { holdBackMs: 80, retryPeriodMs: 2000, revision })
 
 function waitsAfter(writeMs: number): number[] {
-  const released = releaseRecord(withStandbys(HELD, ['a', 'b']), { wallTime: 0, returning: undefined, writeMs })
+  const released = releaseRecord(withStandbys(HELD, plain('a', 'b')), { wallTime: 0, returning: undefined, writeMs })
   return ['a', 'b', 'c'].map((identity) => wait(released, identity))
 }
 
 describe('The standbys of a lease', () => {
-  test('are read only together with the acquire time that they were written with', () => {
-    const record = withStandbys(HELD, ['a', 'b'])
-    expect(readStandbys(record)).toEqual(['a', 'b'])
-    expect(readStandbys({ ...record, acquireTime: '2026-01-01T11:59:59.000000Z' })).toEqual([])
+  test('are read only together with the number of transitions that they were written with', () => {
+    const record = withStandbys(HELD, plain('a', 'b'))
+    expect(named(record)).toEqual(['a', 'b'])
+    expect(named({ ...record, leaseTransitions: 4 })).toEqual([])
+    expect(named({ ...record, acquireTime: 'that of a release by another client', holderIdentity: '' })).toEqual([
+      'a',
+      'b',
+    ])
   })
 
-  test.each(['', 'null', '[]', '"x"', '{"of":1}', '{"of":"t","identities":7}', '{'])(
-    'are none where the annotation says %s',
-    (text) => {
-      expect(readStandbys({ ...HELD, acquireTime: 't', annotations: { 'tenure.dev/standby': text } })).toEqual([])
-    },
-  )
+  test.each([
+    '',
+    'null',
+    '[]',
+    '"x"',
+    '{"of":3}',
+    '{"of":3,"standbys":7}',
+    '{"of":3,"standbys":[null,7,"a",{}]}',
+    '{"of":3,"standbys":[{"identity":"","since":"1"},{"identity":"a","since":-1},{"identity":"a","since":"x"}]}',
+    '{"of":3,"standbys":[{"identity":"a","since":"1","revision":7}]}',
+    `{"of":3,"standbys":[{"identity":"${'a'.repeat(10_000)}","since":"1"}]}`,
+    '{',
+  ])('are none where the annotation says %.80s', (text) => {
+    expect(readStandbys({ ...HELD, annotations: { 'tenure.dev/standby': text } })).toEqual([])
+  })
+
+  test('never include the holder', () => {
+    expect(named(withStandbys(HELD, plain('a', HELD.holderIdentity, 'b')))).toEqual(['a', 'b'])
+  })
 
   test('get a leader that follows again at their end, and not a leader that stops', () => {
-    const held = withStandbys(HELD, ['a'])
-    expect(readStandbys(releaseRecord(held, { ...QUICKLY, returning: 'b' }))).toEqual(['a', 'b'])
-    expect(readStandbys(releaseRecord(held, { ...QUICKLY, returning: undefined }))).toEqual(['a'])
+    const held = withStandbys(HELD, plain('a'))
+    const [returning] = plain('b')
+    expect(named(releaseRecord(held, { ...QUICKLY, returning }))).toEqual(['a', 'b'])
+    expect(named(releaseRecord(held, { ...QUICKLY, returning: undefined }))).toEqual(['a'])
   })
 
   test('try one after the other, and all others after them and spread', () => {
-    const released = withStandbys({ ...HELD, holderIdentity: '' }, ['a', 'b'])
+    const released = withStandbys({ ...HELD, holderIdentity: '' }, plain('a', 'b'))
     expect(wait(released, 'a')).toBe(0)
-    expect(wait(released, 'b')).toBe(25)
-    expect(wait(released, 'c')).toBe(130)
+    expect(wait(released, 'b')).toBe(8)
+    expect(wait(released, 'c')).toBe(96)
   })
 
-  test('and all others are spread by as much more as the writes of the leader took longer than usual', () => {
-    expect(waitsAfter(7)).toEqual([0, 25, 130])
-    expect(waitsAfter(30)).toEqual([0, 100, 520])
+  test('of other revisions than the first wait for longer, so that a busy new replica is not overtaken', () => {
+    const released = withStandbys({ ...HELD, holderIdentity: '' }, [
+      of('new', 9n, 'a'),
+      of('new', 8n, 'b'),
+      of('old', 1n, 'c'),
+    ])
+    expect(['a', 'b', 'c'].map((identity) => wait(released, identity))).toEqual([0, 8, 48])
+    expect(wait(released, 'd', 'new')).toBe(104)
+    expect(wait(released, 'd', 'old')).toBe(136)
   })
 
-  test('and nobody waits for longer than a client that polls would, whatever the leader says of its writes', () => {
-    const released = withStandbys({ ...HELD, holderIdentity: '' }, ['a', 'b', 'c'], 1e9)
-    const last = { holdBackMs: 75, retryPeriodMs: 2000 }
+  test('do not wait for longer where the writes of the leader took longer than usual, and all others do', () => {
+    expect(waitsAfter(7)).toEqual([0, 8, 96])
+    expect(waitsAfter(30)).toEqual([0, 8, 384])
+  })
+
+  test('and no replica waits for longer than a client that polls would, whatever the leader says of its writes', () => {
+    const released = withStandbys({ ...HELD, holderIdentity: '' }, [...plain('a', 'b'), of('new', 2n, 'c')], 1e9)
+    const last = { holdBackMs: 75, retryPeriodMs: 2000, revision: 'new' }
     expect(waitForStandbysMs(released, 'd', last)).toBe(2000)
     expect(waitForStandbysMs(released, 'd', { ...last, retryPeriodMs: 300 })).toBe(300)
-    expect(waitForStandbysMs(released, 'd', { ...last, retryPeriodMs: 100 })).toBe(150)
+    expect(waitForStandbysMs(released, 'd', { ...last, retryPeriodMs: 100 })).toBe(131)
+  })
+
+  test('of the newest revision come first: that of the replica that started last, by the versions of the lease', () => {
+    const add = (record: LeaseRecord, standby: Standby) => withStandby(record, standby)
+    const rolledOut = [of('1', 5n, 'x'), of('2', 9n, 'z'), of('2', 8n, 'y')].reduce(add, HELD)
+    expect(named(rolledOut)).toEqual(['y', 'z', 'x'])
+    const rolledBack = add(withStandbys(HELD, [of('2', 9n, 'y'), of('1', 5n, 'x')]), of('1', 12n, 'w'))
+    expect(named(rolledBack)).toEqual(['w', 'x', 'y'])
+    expect(named(add(rolledOut, of('3', 10n, 'new')))).toEqual(['new', 'y', 'z'])
+  })
+
+  test('have room for a replica of the newest revision even if the list is full, and for no other', () => {
+    const full = withStandbys(HELD, [of('1', 5n, 'a'), of('1', 6n, 'b'), of('1', 7n, 'c')])
+    expect(hasRoomFor(full, of('2', 8n, 'd'))).toBe(true)
+    expect(hasRoomFor(full, of('1', 8n, 'd'))).toBe(false)
+    expect(hasRoomFor(full, of('0', 3n, 'd'))).toBe(false)
+    expect(hasRoomFor(full, { identity: 'd', revision: undefined, since: 9n })).toBe(false)
+    expect(hasRoomFor(withStandbys(HELD, [of('1', 5n, 'a')]), of('1', 5n, 'a'))).toBe(false)
   })
 })
 
@@ -62,16 +127,16 @@ test('the first standby takes a released lease at the moment at which it sees it
   elector.follow(lease({ version: 1n }))
   elector.now = 1000
   const acquireTime = '2026-01-01T11:30:00.000000Z'
-  const record = withStandbys({ ...HELD, holderIdentity: '', leaseDurationSeconds: 1, acquireTime }, [ME, 'other'])
+  const record = withStandbys({ ...HELD, holderIdentity: '', leaseDurationSeconds: 1, acquireTime }, plain(ME, 'other'))
   const [write] = elector
     .observe({ kind: 'present', version: 2n, record, deleting: false })
     .filter(({ kind }) => kind === 'write')
   expect(write).toMatchObject({ kind: 'write', write: { purpose: 'acquire', base: { version: 2n } } })
-  if (write?.kind === 'write') expect(readStandbys(write.write.record)).toEqual(['other'])
+  if (write?.kind === 'write') expect(named(write.write.record)).toEqual(['other'])
 })
 
 test('the first standby takes a lease whose holder died at the moment at which it expires, and others hold back', () => {
-  const record = withStandbys(HELD, [ME])
+  const record = withStandbys(HELD, plain(ME))
   const [standby, other] = [new PureElector(), new PureElector({ identity: 'third' })]
   for (const elector of [standby, other]) {
     elector.random = 0.5
@@ -80,22 +145,23 @@ test('the first standby takes a lease whose holder died at the moment at which i
   }
   expect(standby.state.kind).toBe('acquiring')
   expect(other.state.kind).toBe('following')
-  other.passTo(15_000 + 25 + 75)
+  other.passTo(15_000 + 8 + 75)
   expect(other.state.kind).toBe('acquiring')
 })
 
 describe('A follower that is not on the list of standbys', () => {
-  /** A lease that its holder keeps with these standbys. */
-  const listed = (version: bigint, identities: readonly string[], fields: Partial<LeaseRecord> = {}) =>
-    ({ kind: 'present', version, record: withStandbys({ ...HELD, ...fields }, identities), deleting: false }) as const
+  /** With a random number of 0.5. */
+  const DELAY_MS = 10 * holdBackMs(0.5)
+  const RENEWED_EVERY_MS = 2000
 
-  /** Follows a lease that is renewed every ten seconds and otherwise stays as it is. */
+  /** Follows a lease that is renewed every two seconds and otherwise stays as it is. */
   class LongFollower extends PureElector {
     record: LeaseRecord
-    #version = 1n
+    version = 1n
+    #renewedAt = 0
 
-    constructor(record: LeaseRecord) {
-      super()
+    constructor(record: LeaseRecord, config: Partial<ElectorConfig> = {}) {
+      super({ announceAfterMs: undefined, ...config })
       this.random = 0.5
       this.record = record
       this.follow({ kind: 'present', version: 1n, record, deleting: false })
@@ -105,97 +171,255 @@ describe('A follower that is not on the list of standbys', () => {
     writesUntil(now: number): string[] {
       const writes: string[] = []
       while (this.now < now) {
-        writes.push(...purposes(this.passTo(Math.min(now, this.now + 10_000))))
-        this.renew()
+        const renewsAt = this.#renewedAt + RENEWED_EVERY_MS
+        writes.push(...purposes(this.passTo(Math.min(now, renewsAt))))
+        if (this.now === renewsAt) this.renew()
       }
       return writes
     }
 
     renew(): void {
-      this.record = { ...this.record, renewTime: `at ${this.now}` }
-      this.#version += 1n
-      this.observe({ kind: 'present', version: this.#version, record: this.record, deleting: false })
+      this.#renewedAt = this.now
+      this.see({ ...this.record, renewTime: `at ${this.now}` })
+    }
+
+    /** The lease changes to this. */
+    see(record: LeaseRecord, deleting = false): void {
+      this.record = record
+      this.version += 1n
+      this.observe({ kind: 'present', version: this.version, record, deleting })
+    }
+
+    /** What it wrote is stored. */
+    store(): void {
+      this.record = this.lastWrite.write.record
+      this.version += 1n
+      this.acknowledge(this.version)
     }
   }
 
-  test('puts itself on it once, at its end, and changes nothing else', () => {
-    const follower = new LongFollower(withStandbys(HELD, ['other']))
-    expect(follower.writesUntil(44_999)).toEqual([])
-    expect(follower.writesUntil(45_000)).toEqual(['announce'])
-    const { write } = follower.lastWrite
-    expect(write.base?.version).toBe(6n)
-    expect(write.record).toEqual({ ...withStandbys(HELD, ['other', ME]), renewTime: 'at 44999' })
-    follower.record = write.record
-    follower.acknowledge(7n)
+  const kept = (...identities: readonly string[]) => withStandbys(HELD, plain(...identities))
+
+  test('puts itself on it within a second, once, and changes nothing else', () => {
+    const follower = new LongFollower(kept('peer'))
+    expect(follower.writesUntil(DELAY_MS - 1)).toEqual([])
+    expect(follower.writesUntil(DELAY_MS)).toEqual(['announce'])
+    expect(follower.lastWrite.write).toMatchObject({ base: { version: 1n }, record: { ...HELD, annotations: {} } })
+    expect(named(follower.lastWrite.write.record)).toEqual([ME, 'peer'])
+    follower.store()
     expect(follower.writesUntil(300_000)).toEqual([])
-    expect(purposes(follower.passTo(300_000 + 15_000 + 25))).toEqual(['acquire'])
+  })
+
+  test('writes sooner when it is the first of a new revision, and takes the place of an old one', () => {
+    const full = withStandbys(HELD, [of('1', 0n, 'a'), of('1', 0n, 'b'), of('1', 0n, 'c')])
+    const follower = new LongFollower(full, { revision: '2' })
+    expect(follower.writesUntil(holdBackMs(0.5))).toEqual(['announce'])
+    expect(named(follower.lastWrite.write.record)).toEqual([ME, 'a', 'b'])
+    const late = new LongFollower(withStandby(full, of('2', 1n, 'peer')), { revision: '2' })
+    expect(late.writesUntil(DELAY_MS - 1)).toEqual([])
+    expect(late.writesUntil(DELAY_MS)).toEqual(['announce'])
+    expect(named(late.lastWrite.write.record)).toEqual([ME, 'peer', 'a'])
   })
 
   test('does not prolong the lease by that', () => {
-    const follower = new LongFollower(withStandbys(HELD, []))
-    follower.writesUntil(40_000)
-    expect(purposes(follower.passTo(45_000))).toEqual(['announce'])
-    follower.acknowledge(100n)
-    expect(purposes(follower.passTo(54_999))).toEqual([])
-    expect(purposes(follower.passTo(55_000))).toEqual(['acquire'])
+    const follower = new LongFollower(kept())
+    expect(follower.writesUntil(1000)).toEqual(['announce'])
+    follower.store()
+    expect(purposes(follower.passTo(14_999))).toEqual([])
+    expect(purposes(follower.passTo(15_000))).toEqual(['acquire'])
   })
 
   test.each([
-    ['full', withStandbys(HELD, ['a', 'b', 'c'])],
-    ['not kept by the leader', HELD],
-    ['of an earlier term', { ...withStandbys(HELD, []), acquireTime: 'later' }],
-    ['of a leader that offers the lease', withOffer(withStandbys(HELD, []), { to: 'somebody' })],
-    ['of a lease that was passed on', withTransferNonce(withStandbys(HELD, []), 'nonce')],
+    ['full', kept('a', 'b', 'c')],
+    ['of a leader that offers the lease', withOffer(kept(), { to: 'somebody' })],
+    ['of a lease that was passed on', withTransferNonce(kept(), 'nonce')],
   ])('leaves a list alone that is %s', (_, record) => {
     expect(new LongFollower(record).writesUntil(200_000)).toEqual([])
   })
 
   test('leaves the list alone when the lease is being deleted, and when it has stopped', () => {
-    const follower = new LongFollower(withStandbys(HELD, []))
-    follower.writesUntil(40_000)
-    follower.observe({ ...listed(100n, [], { renewTime: 'at last' }), deleting: true })
-    expect(purposes(follower.passTo(50_000))).toEqual([])
-    const leaving = new LongFollower(withStandbys(HELD, []))
-    leaving.writesUntil(40_000)
+    const follower = new LongFollower(kept())
+    follower.see(kept(), true)
+    expect(purposes(follower.passTo(5000))).toEqual([])
+    const leaving = new LongFollower(kept())
     leaving.send({ kind: 'stop' })
-    expect(purposes(leaving.passTo(50_000))).toEqual([])
+    expect(purposes(leaving.passTo(5000))).toEqual([])
   })
 
-  test('tries again where somebody else was faster, as long as there is room', () => {
-    const follower = new LongFollower(withStandbys(HELD, []))
-    expect(follower.writesUntil(45_000)).toEqual(['announce'])
+  test('waits again when a place on a full list becomes free, since others see that at the same moment', () => {
+    const follower = new LongFollower(kept('a', 'b', 'c'))
+    follower.writesUntil(5000)
+    follower.see(kept('a', 'b'))
+    expect(follower.writesUntil(5000 + DELAY_MS - 1)).toEqual([])
+    expect(follower.writesUntil(5000 + DELAY_MS)).toEqual(['announce'])
+  })
+
+  test('tries again when another replica was faster, as long as there is room', () => {
+    const follower = new LongFollower(kept())
+    expect(follower.writesUntil(1000)).toEqual(['announce'])
     follower.failWrite('conflict')
-    follower.record = withStandbys(HELD, ['other'])
-    follower.renew()
-    expect(follower.writesUntil(90_000)).toEqual(['announce'])
-    expect(readStandbys(follower.lastWrite.write.record)).toEqual(['other', ME])
+    follower.see(kept('peer'))
+    expect(follower.writesUntil(2000)).toEqual(['announce'])
+    expect(named(follower.lastWrite.write.record)).toEqual([ME, 'peer'])
     follower.failWrite('conflict')
-    follower.record = withStandbys(HELD, ['other', 'a', 'b'])
-    follower.renew()
+    follower.see(kept('peer', 'a', 'b'))
     expect(follower.writesUntil(300_000)).toEqual([])
     expect(follower.all('request-failed')).toEqual([])
   })
 
   test('tries three times at most, and not again in a term in which it was refused', () => {
-    const follower = new LongFollower(withStandbys(HELD, []))
-    for (let round = 1; round <= 5; round++) {
-      if (follower.writesUntil(round * 45_000).length > 0) follower.failWrite('conflict')
+    const follower = new LongFollower(kept())
+    for (let second = 1; second <= 10; second++) {
+      if (follower.writesUntil(second * 1000).length > 0) follower.failWrite('conflict')
     }
     expect(follower.all('write')).toHaveLength(3)
-    const refused = new LongFollower(withStandbys(HELD, []))
-    refused.writesUntil(45_000)
+    const refused = new LongFollower(kept())
+    refused.writesUntil(1000)
     refused.failWrite('forbidden')
     expect(refused.writesUntil(300_000)).toEqual([])
     expect(refused.all('request-failed')).toMatchObject([{ purpose: 'announce' }])
-    refused.record = withStandbys({ ...HELD, acquireTime: '2026-01-01T12:00:10.000000Z', holderIdentity: 'next' }, [])
-    refused.renew()
-    expect(refused.writesUntil(345_000)).toEqual(['announce'])
+    refused.see(withStandbys({ ...HELD, acquireTime: '2026-01-01T12:00:10.000000Z', holderIdentity: 'next' }, []))
+    expect(refused.writesUntil(301_000)).toEqual(['announce'])
+  })
+
+  test('writes just before the next renewal of a leader that keeps no list, once it knows when that is', () => {
+    const follower = new LongFollower(HELD)
+    expect(follower.writesUntil(2 * RENEWED_EVERY_MS - 1)).toEqual(['announce'])
+    const sentAt = 2000 + 2000 * (0.85 + 0.12 * (holdBackMs(0.5) / 75))
+    follower.failWrite('conflict')
+    expect(follower.writesUntil(4000 + 0.85 * RENEWED_EVERY_MS)).toEqual([])
+    expect(follower.writesUntil(6000)).toEqual(['announce'])
+    follower.store()
+    expect(sentAt).toBeLessThan(4000)
+    expect(named(follower.record)).toEqual([ME])
+    expect(follower.writesUntil(30_000)).toEqual([])
+    const second = new LongFollower(follower.record, { identity: 'second' })
+    expect(second.writesUntil(RENEWED_EVERY_MS + 0.85 * RENEWED_EVERY_MS)).toEqual([])
+    expect(second.writesUntil(2 * RENEWED_EVERY_MS)).toEqual(['announce'])
+    expect(named(second.lastWrite.write.record)).toEqual([ME, 'second'])
+  })
+
+  test('takes a lease at once that a leader released which keeps no list, if it is the first on it', () => {
+    const follower = new LongFollower(HELD)
+    follower.writesUntil(4000)
+    follower.store()
+    const released = {
+      ...follower.record,
+      holderIdentity: '',
+      leaseDurationSeconds: 1,
+      acquireTime: 'now',
+      renewTime: 'now',
+    }
+    follower.see(released)
+    expect(follower.state.kind).toBe('acquiring')
+  })
+})
+
+describe('A standby that stops', () => {
+  const listed = (...identities: readonly string[]) =>
+    ({ kind: 'present', version: 1n, record: withStandbys(HELD, plain(...identities)), deleting: false }) as const
+
+  const stopping = (...identities: readonly string[]) => {
+    const elector = new PureElector()
+    elector.follow(listed(...identities))
+    const effects = elector.send({ kind: 'stop' })
+    return { elector, effects }
+  }
+
+  test('takes itself off the list first', () => {
+    const { elector, effects } = stopping('a', ME, 'b')
+    expect(purposes(effects)).toEqual(['announce'])
+    expect(named(elector.lastWrite.write.record)).toEqual(['a', 'b'])
+    elector.acknowledge(2n)
+    expect(elector.state.kind).toBe('stopped')
+  })
+
+  test('tries again when the list has changed under its write', () => {
+    const { elector } = stopping('a', ME)
+    elector.failWrite('conflict')
+    elector.observe({ ...listed('a', ME, 'c'), version: 2n })
+    expect(purposes(elector.passTo(50))).toEqual(['announce'])
+    expect(named(elector.lastWrite.write.record)).toEqual(['a', 'c'])
+    elector.acknowledge(3n)
+    expect(elector.state.kind).toBe('stopped')
+  })
+
+  test('takes itself off that it has only just put itself on', () => {
+    const elector = new PureElector({ announceAfterMs: 0 })
+    expect(purposes(elector.follow(listed()))).toEqual(['announce'])
+    expect(elector.send({ kind: 'stop' })).toEqual([])
+    expect(purposes(elector.acknowledge(2n))).toEqual(['announce'])
+    expect(named(elector.lastWrite.write.record)).toEqual([])
+    elector.acknowledge(3n)
+    expect(elector.state.kind).toBe('stopped')
+  })
+
+  test.each(['forbidden', 'unreachable', 'unknown-outcome', 'not-found'] as const)(
+    'stops if its write is %s',
+    (failure) => {
+      const { elector } = stopping(ME)
+      elector.failWrite(failure)
+      expect(elector.state.kind).toBe('stopped')
+    },
+  )
+
+  test('stops after a second if its write is not answered', () => {
+    const { elector } = stopping(ME)
+    elector.passTo(999)
+    expect(elector.state.kind).toBe('following')
+    elector.passTo(1000)
+    expect(elector.state.kind).toBe('stopped')
+  })
+
+  test('writes nothing to a lease that is free, so that it does not delay those that acquire it', () => {
+    const elector = new PureElector()
+    elector.random = 0.5
+    const record = withStandbys({ ...HELD, holderIdentity: '' }, plain('a', ME))
+    elector.follow({ kind: 'present', version: 1n, record, deleting: false })
+    elector.send({ kind: 'stop' })
+    expect(elector.all('write')).toEqual([])
+    expect(elector.state.kind).toBe('stopped')
+  })
+})
+
+describe('A leader', () => {
+  const leading = (config: Partial<ElectorConfig>) => {
+    const elector = new PureElector({ revision: '1', ...config }).lead()
+    const standby = (revision: string | undefined, since: bigint) => {
+      const { record } = elector.as('leading').hold.lease
+      const list = withStandby(record, { identity: 'next', revision, since })
+      return elector.observe({ kind: 'present', version: 10n + since, record: list, deleting: false })
+    }
+    return { elector, standby }
+  }
+
+  test('that is eager hands over to a standby of a newer revision, and to no other', () => {
+    const { elector, standby } = leading({ isEager: true })
+    standby('1', 9n)
+    standby(undefined, 10n)
+    expect(elector.state.kind).toBe('leading')
+    standby('2', 11n)
+    expect(elector.as('draining').stepDown).toMatchObject({ reason: 'transferred', to: 'next' })
+  })
+
+  test('that is eager stays when the other revision is older than its own', () => {
+    const { elector, standby } = leading({ isEager: true })
+    standby('2', 0n)
+    expect(elector.state.kind).toBe('leading')
+  })
+
+  test('that is not eager stays', () => {
+    const { elector, standby } = leading({})
+    standby('2', 11n)
+    expect(elector.state.kind).toBe('leading')
   })
 })
 
 describe('A replica that acquires a lease', () => {
   const taken = (identities: readonly string[], free: Partial<LeaseRecord>, identity = ME) =>
-    remainingStandbys(withStandbys({ ...HELD, ...free }, identities), identity)
+    remainingStandbys(withStandbys({ ...HELD, ...free }, plain(...identities)), identity).map(
+      (standby) => standby.identity,
+    )
 
   test('leaves on the list those whose turn had not come, and takes off those who let it go', () => {
     expect(taken([ME, 'a', 'b'], { holderIdentity: '' })).toEqual(['a', 'b'])

@@ -248,7 +248,7 @@ describe('A follower that sees an offer', () => {
   test('answers at once when it is the first standby, and changes nothing but annotations', () => {
     const elector = new PureElector()
     elector.random = 0.5
-    const offered = withOffer(withStandbys(HELD, [ME]), { to: undefined })
+    const offered = withOffer(withStandbys(HELD, [{ identity: ME, revision: undefined, since: 1n }]), { to: undefined })
     const [write] = elector.follow(at(1n, offered)).filter(({ kind }) => kind === 'write')
     expect(write).toMatchObject({ write: { purpose: 'answer', base: { version: 1n } } })
     const { record } = elector.lastWrite.write

@@ -24,11 +24,15 @@ export interface ElectorConfig {
    * in case somebody deleted it under a leader who cannot see that yet.
    */
   readonly missingLease: 'create' | 'wait'
+  /** What this replica runs, such as the hash of its Pod's template. Replicas of the newest revision lead first. */
+  readonly revision?: string | undefined
+  /** Whether a leader hands over as soon as a standby of a newer revision is there, instead of when it is stopped. */
+  readonly isEager?: boolean
   /**
-   * How long this replica follows one term before it puts itself on the list of standbys. The exhaustive search does not wait, so
-   * that it gets there. @default 30 s, or two lease durations where they are longer
+   * How long this replica follows one term before it puts itself on the list of standbys; `Infinity`: it never does. The exhaustive
+   * search does not wait, so that it gets there. @default a random time below one second, most often close to it
    */
-  readonly announceAfterMs?: number
+  readonly announceAfterMs?: number | undefined
   /** How long the cleanups of a controller may take. @default 4000 */
   readonly cleanupTimeoutMs?: number
   /** What to do about a drain that did not end in time. @default 'exit' */

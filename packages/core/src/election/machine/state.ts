@@ -69,8 +69,8 @@ export interface Announcement {
   readonly term: TermKey
   /** How many times it was sent. */
   readonly attempts: number
-  /** No write before this time. */
-  readonly dueAt: number
+  /** No write before this time; undefined while this replica does not belong on the list, or the time is not known yet. */
+  readonly dueAt: number | undefined
   /** The write that is under way. */
   readonly request: number | undefined
 }
@@ -178,6 +178,8 @@ export interface Memory {
   readonly watch: 'up' | 'down'
   /** Since when the watch is up or down. */
   readonly watchSince: number
+  /** The first version of the lease that this replica saw. */
+  readonly since: bigint | undefined
   /** Who was last seen to lead. */
   readonly observedLeader: string | undefined
   /** Whether the lease was ever seen to exist. Creating it again after that does not prove that no leader acts. */
@@ -223,6 +225,8 @@ export type View =
       readonly kind: 'present'
       readonly lease: PresentLease
       readonly changedAt: number
+      /** From the last renewal that was seen to this one; undefined before the second. */
+      readonly renewedAfterMs: number | undefined
       /** Until when its holder may act by what it wrote itself, whatever others made of the record since. */
       readonly guardedUntil: number
     }

@@ -1,7 +1,7 @@
 import { type DrainEvent, drainWakesAt } from '../../drain/machine.ts'
 import { abortingObserved, abortingOn } from '../phases/aborting.ts'
 import { acquireAnswered, acquiringObserved, giveBack } from '../phases/acquiring.ts'
-import { advance, followingWakesAt } from '../phases/advancing.ts'
+import { advance, followingWakesAt, leave } from '../phases/advancing.ts'
 import { drain, drainingOn, drainingStep, drainingWakesAt, stopDraining } from '../phases/draining.ts'
 import { follow } from '../phases/follow.ts'
 import {
@@ -76,6 +76,7 @@ export const INITIAL_STATE: ElectorState = {
     requests: 0,
     watch: 'down',
     watchSince: 0,
+    since: undefined,
     observedLeader: undefined,
     existed: false,
     own: undefined,
@@ -175,8 +176,7 @@ const TABLE: Table = {
   },
   following: {
     ...unlessOverridden,
-    stop: (state, _event, { at, config }) =>
-      following({ ...state, leaveBy: state.leaveBy ?? at.now + 2 * config.timing.requestTimeoutMs }),
+    stop: (state, _event, { at, config }) => following(leave(state, at, config)),
     observed: (state, event, context) => followingObserved(state, event, context),
     'watch-down': (state, _event, { at }) =>
       following({ ...state, memory: withWatch(state.memory, 'down', at), pollAt: at.now }),

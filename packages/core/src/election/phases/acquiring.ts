@@ -55,6 +55,7 @@ function memoryAfter(
     actNotBefore: replacesDeleted(state, write, config) ? at.now + config.timing.leaseDurationMs : memory.actNotBefore,
     candidate: memory.candidate && { ...memory.candidate, sent: [] },
     highestEpoch: epoch,
+    since: memory.since ?? epoch,
   }
 }
 

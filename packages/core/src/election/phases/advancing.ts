@@ -7,7 +7,14 @@ import { earliest } from '../rules/earliest.ts'
 import { isEarly, nextRequest } from '../rules/memory.ts'
 import { newestVersion } from '../rules/observation.ts'
 import { acquireRecord, withGreaterEpoch } from '../rules/records.ts'
-import { announceIfDue, announcementDueAt, withRoomSeen } from './announcing.ts'
+import {
+  LEAVE_LIST_MS,
+  announceIfDue,
+  announcementDueAt,
+  isLeavingList,
+  leaveList,
+  withRoomSeen,
+} from './announcing.ts'
 import { answerDueAt, answerIfDue, isAnswerPending, withOfferSeen } from './answering.ts'
 import { inherit, inheritanceOf } from './inheriting.ts'
 
@@ -16,7 +23,7 @@ export function advance(following: Following, at: Instant, config: ElectorConfig
   const state = withRoomSeen(withOfferSeen(following, at, config), at, config)
   const inheritance = inheritanceOf(state, at, config)
   if (inheritance !== undefined) return inherit(state, inheritance, at, config)
-  if (mayStop(state, at)) return stop(state)
+  if (mayStop(state, at, config)) return stop(state)
   if (state.reading !== undefined) return { state, effects: [] }
   if (isPollDue(state, at)) return poll(state)
   const chance = nextChance(state, config)
@@ -37,9 +44,10 @@ export function followingWakesAt(state: Following, config: ElectorConfig): numbe
   ])
 }
 
-/** Whether a stop was asked for, and nothing is in doubt or the time for doubts is up. */
-function mayStop(state: Following, at: Instant): boolean {
-  return state.leaveBy !== undefined && (!isInDoubt(state) || at.now >= state.leaveBy)
+/** Whether a stop was asked for, and nothing is in doubt or left to do, or the time for that is up. */
+function mayStop(state: Following, at: Instant, config: ElectorConfig): boolean {
+  if (state.leaveBy === undefined) return false
+  return at.now >= state.leaveBy || (!isInDoubt(state) && !isLeavingList(state, config))
 }
 
 function isPollDue({ pollAt }: Following, at: Instant): boolean {
@@ -53,6 +61,12 @@ function poll(state: Following): Step {
     state: { ...state, memory, reading: memory.requests, readingAfter, pollAt: undefined },
     effects: [{ kind: 'read', request: memory.requests }],
   }
+}
+
+/** Begins to stop: waits for what is in doubt, and leaves the list of standbys. */
+export function leave(state: Following, at: Instant, config: ElectorConfig): Following {
+  if (state.leaveBy !== undefined) return state
+  return leaveList(state, at, at.now + (isInDoubt(state) ? 2 * config.timing.requestTimeoutMs : LEAVE_LIST_MS))
 }
 
 /** Whether something that may still happen decides on whether this replica leads. */

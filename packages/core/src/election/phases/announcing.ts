@@ -4,57 +4,86 @@ import type { ElectorConfig } from '../machine/config.ts'
 import type { LeaseWrite } from '../machine/effect.ts'
 import type { Instant, WriteResult } from '../machine/event.ts'
 import type { Announcement, Following, Step } from '../machine/state.ts'
+import { MAX_HOLD_BACK_MS } from '../rules/hold-back.ts'
 import { nextRequest } from '../rules/memory.ts'
-import { hasRoomFor, withStandby } from '../rules/standby.ts'
+import {
+  type Standby,
+  asStandby,
+  hasRoomFor,
+  isFirstOfNewest,
+  isKeptByHolder,
+  isStandbyOf,
+  withStandby,
+  withoutStandby,
+} from '../rules/standby.ts'
 import { isTermOf, termOf } from '../rules/term-key.ts'
 import { readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
 
 /*
- * Announcing: a follower puts itself on the list of standbys, so that the next handover does not have to hold back for it.
+ * Announcing: a follower puts itself on the list of standbys, and takes itself off when it stops.
  *
- * 1. Only on a list that the present leader keeps, while it has room and nobody passes the lease on: otherwise nothing is written.
- * 2. Once: a replica stays on the list until it leads, or misses its turn.
- * 3. It changes the annotation only, so it prolongs nothing, and it is no matter whether it succeeds.
- * 4. If a restored lease has a lower epoch, the replica writes the known epoch in the same way, without waiting, under any holder.
+ * 1. Only while it belongs there and no replica passes the lease on: otherwise nothing is written.
+ * 2. Once a term: a replica stays on the list until it leads, stops or misses its turn, or until newer revisions displace it.
+ * 3. It changes the annotation only, so it prolongs nothing, and it does not matter whether it succeeds.
+ * 4. Followers that start together spread over about a second, as for a free lease: the first write is seen before most others are
+ *    sent. The first replica of a new revision does not wait that long: the next stop of a leader is near.
+ * 5. Releases of client-go before 1.34 fail if the lease has changed since its last renewal. So under a leader of another client
+ *    a follower writes just before the next renewal.
+ * 6. If a restored lease has a lower epoch, the replica writes the known epoch in the same way, without waiting, under any holder.
  */
 
-/** Who has followed one term for so long is likely to be there when it ends; who comes and goes writes nothing. */
-const LASTING_MS = 30_000
+/** How much longer than for a free lease followers hold back. */
+const SPREAD = 10
+
+/** When between two renewals of another client a follower writes, as a share of their distance. */
+const BEFORE_RENEWAL = { from: 0.85, to: 0.97 } as const
 
 /** A list that others fill at the same time has no room soon. */
 const MAX_ATTEMPTS = 3
 
-/** Takes in whether there is room for this replica on the list of standbys. */
+/** How long a replica that stops tries to leave the list. */
+export const LEAVE_LIST_MS = 1000
+
+/** A refused write is tried again after this long, when the watch has brought the news. */
+const NEWS_MS = 50
+
+/** Takes in whether this replica belongs on the list of standbys. */
 export function withRoomSeen(state: Following, at: Instant, config: ElectorConfig): Following {
-  const lease = listedLease(state, config.identity)
-  if (lease === undefined || isTermOf(lease.record, state.announcement?.term)) return state
-  const due = dueAt(state, lease, at, config)
-  return {
-    ...state,
-    announcement: { term: termOf(lease.record), attempts: 0, dueAt: due, request: undefined },
+  const { announcement, leaveBy } = state
+  if (leaveBy !== undefined) return state
+  const lease = listedLease(state, config)
+  if (lease === undefined) return announcement === undefined ? state : withDueAt(state, announcement, undefined)
+  const isKnown = isTermOf(lease.record, announcement?.term)
+  if (announcement === undefined || !isKnown) {
+    const term = termOf(lease.record)
+    const fresh: Announcement = { term, attempts: 0, dueAt: undefined, request: undefined }
+    return withDueAt(state, fresh, dueAt(state, lease, at, config))
   }
+  const isTimed = announcement.dueAt !== undefined && !followsRenewals(state, lease, config)
+  return isTimed ? state : withDueAt(state, announcement, dueAt(state, lease, at, config))
 }
 
-/** When this replica puts itself on the list; undefined while it is on it, or cannot be. */
-export function announcementDueAt(state: Following, { identity }: ElectorConfig): number | undefined {
+/** When this replica writes the list; undefined while the list is as it should be, or cannot be written. */
+export function announcementDueAt(state: Following, config: ElectorConfig): number | undefined {
   const { announcement } = state
   if (announcement === undefined || announcement.request !== undefined) return undefined
   if (announcement.attempts >= MAX_ATTEMPTS) return undefined
-  return isTermOf(listedLease(state, identity)?.record, announcement.term) ? announcement.dueAt : undefined
+  const lease = listedLease(state, config)
+  if (lease === undefined) return undefined
+  const isDue = state.leaveBy !== undefined || isTermOf(lease.record, announcement.term)
+  return isDue ? announcement.dueAt : undefined
 }
 
-/** Writes the list with this replica at its end. */
+/** Writes the list with this replica in its place, or without it. */
 export function announceIfDue(state: Following, at: Instant, config: ElectorConfig): Step {
   const due = announcementDueAt(state, config)
-  const base = listedLease(state, config.identity)
+  const base = listedLease(state, config)
   const { announcement } = state
   if (due === undefined || at.now < due || base === undefined || announcement === undefined) {
     return { state, effects: [] }
   }
   const memory = nextRequest(state.memory)
-  const listed = isListable(base.record, config.identity) ? withStandby(base.record, config.identity) : base.record
-  const record = isForgetful(state, base) ? withLeastEpoch(listed, state.memory.highestEpoch) : listed
-  const write: LeaseWrite = { purpose: 'announce', base, record }
+  const write: LeaseWrite = { purpose: 'announce', base, record: announcedRecord(state, base, config) }
   const sent: Announcement = { ...announcement, attempts: announcement.attempts + 1, request: memory.requests }
   return {
     state: { ...state, memory, announcement: sent },
@@ -69,33 +98,88 @@ export function announcementWritten(
   at: Instant,
   config: ElectorConfig,
 ): Following {
-  const { announcement, observation } = state
+  const { announcement, observation, leaveBy } = state
   if (announcement === undefined || observation.kind !== 'present') return state
-  const isOver = result.kind === 'written' || result.failure !== 'conflict'
+  const isLeaving = leaveBy !== undefined
+  const isOver = result.kind === 'written' ? !isLeaving : result.failure !== 'conflict'
   const attempts = isOver ? MAX_ATTEMPTS : announcement.attempts
-  const due = dueAt(state, observation.lease, at, config)
+  const due = isLeaving ? nextTry(result, at) : dueAt(state, observation.lease, at, config)
   return { ...state, announcement: { ...announcement, attempts, dueAt: due, request: undefined } }
 }
 
-/** Up to as much later again: a process that follows many leases would disturb who renews them if it wrote to all at once. */
-function dueAt(state: Following, lease: PresentLease, at: Instant, { timing, announceAfterMs }: ElectorConfig): number {
+/** Plans to take this replica off the list, if it is or comes to be on it, and to stop by `leaveBy`. */
+export function leaveList(state: Following, at: Instant, leaveBy: number): Following {
+  const { observation, announcement } = state
+  if (observation.kind !== 'present') return { ...state, leaveBy }
+  const term = termOf(observation.lease.record)
+  return { ...state, leaveBy, announcement: { term, attempts: 1, dueAt: at.now, request: announcement?.request } }
+}
+
+/** Whether a replica that stops has yet to leave the list. */
+export function isLeavingList(state: Following, config: ElectorConfig): boolean {
+  return state.announcement?.request !== undefined || announcementDueAt(state, config) !== undefined
+}
+
+function withDueAt(state: Following, announcement: Announcement, due: number | undefined): Following {
+  if (state.announcement === announcement && announcement.dueAt === due) return state
+  return { ...state, announcement: { ...announcement, dueAt: due } }
+}
+
+/** A write of before the stop may have put this replica on the list a moment ago. */
+function nextTry(result: WriteResult, at: Instant): number {
+  return result.kind === 'written' ? at.now : at.now + NEWS_MS
+}
+
+/** When to write: two replicas that start together seldom choose the same moment. */
+function dueAt(state: Following, lease: PresentLease, at: Instant, config: ElectorConfig): number | undefined {
   if (isForgetful(state, lease)) return at.now + state.holdBackMs
-  return at.now + (1 + at.random) * (announceAfterMs ?? Math.max(LASTING_MS, 2 * timing.leaseDurationMs))
+  if (config.announceAfterMs === Infinity) return undefined
+  if (config.announceAfterMs !== undefined) return at.now + config.announceAfterMs
+  if (followsRenewals(state, lease, config)) return beforeRenewal(state, at)
+  const isUrgent = isFirstOfNewest(lease.record, asStandby(state.memory, config))
+  return at.now + state.holdBackMs * (isUrgent ? 1 : SPREAD)
 }
 
-/** The lease as it is, where this replica may put itself on its list. */
-function listedLease(state: Following, identity: string): PresentLease | undefined {
-  const { observation, leaveBy } = state
-  if (observation.kind !== 'present' || leaveBy !== undefined) return undefined
+/** Whether the moment depends on when the holder renews: it keeps no list, so it does not know of writes by others. */
+function followsRenewals(state: Following, lease: PresentLease, { announceAfterMs }: ElectorConfig): boolean {
+  return announceAfterMs === undefined && !isKeptByHolder(lease.record) && !isForgetful(state, lease)
+}
+
+/** Shortly before the holder renews again, if it renews as before; undefined if that is not known, or is over. */
+function beforeRenewal({ observation, holdBackMs }: Following, at: Instant): number | undefined {
+  if (observation.kind !== 'present' || observation.renewedAfterMs === undefined) return undefined
+  const { from, to } = BEFORE_RENEWAL
+  const share = from + (to - from) * (holdBackMs / MAX_HOLD_BACK_MS)
+  const due = observation.changedAt + observation.renewedAfterMs * share
+  return due < at.now ? undefined : due
+}
+
+function announcedRecord(state: Following, base: PresentLease, config: ElectorConfig): LeaseRecord {
+  const { record } = base
+  if (state.leaveBy !== undefined) return withoutStandby(record, config.identity)
+  const me = asStandby(state.memory, config)
+  const listed = isListable(record, me) ? withStandby(record, me) : record
+  return isForgetful(state, base) ? withLeastEpoch(listed, state.memory.highestEpoch) : listed
+}
+
+/** The lease as it is, where this replica may write its list. */
+function listedLease(state: Following, config: ElectorConfig): PresentLease | undefined {
+  const { observation } = state
+  if (observation.kind !== 'present' || observation.lease.deleting) return undefined
   const { lease } = observation
-  if (lease.deleting) return undefined
-  return isListable(lease.record, identity) || isForgetful(state, lease) ? lease : undefined
+  if (state.leaveBy !== undefined) return isOnList(lease, config) ? lease : undefined
+  return isListable(lease.record, asStandby(state.memory, config)) || isForgetful(state, lease) ? lease : undefined
 }
 
-function isListable(record: LeaseRecord, identity: string): boolean {
-  if (record.holderIdentity === '' || record.holderIdentity === identity) return false
+/** Whether this replica is on the list of a leader. Nothing is written to a free lease: that would delay those that acquire it. */
+function isOnList({ record }: PresentLease, { identity }: ElectorConfig): boolean {
+  return record.holderIdentity !== '' && isStandbyOf(record, identity)
+}
+
+function isListable(record: LeaseRecord, me: Standby): boolean {
+  if (record.holderIdentity === '' || record.holderIdentity === me.identity) return false
   const isPassedOn = readOffer(record) !== undefined || readTransferNonce(record) !== undefined
-  return !isPassedOn && hasRoomFor(record, identity)
+  return !isPassedOn && hasRoomFor(record, me)
 }
 
 /** Whether the lease has forgotten an epoch that this replica knows of, as after a restore of its store: its terms would go back. */

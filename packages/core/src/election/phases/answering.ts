@@ -85,8 +85,9 @@ function offerFor(identity: string, { deleting, record }: PresentLease): Offer |
 /** How long to let others answer first: not at all where the offer names this replica. */
 function answerDelayMs({ to }: Offer, record: LeaseRecord, holdBackMs: number, config: ElectorConfig): number {
   if (to !== undefined) return 0
-  const patience = { holdBackMs: PATIENCE * holdBackMs, retryPeriodMs: config.timing.retryPeriodMs }
-  return waitForStandbysMs(record, config.identity, patience)
+  const { identity, timing, revision } = config
+  const patience = { holdBackMs: PATIENCE * holdBackMs, retryPeriodMs: timing.retryPeriodMs, revision }
+  return waitForStandbysMs(record, identity, patience)
 }
 
 /** Notes whether another replica has answered a known offer. An offer that is open again is answered from `answerAt` on. */

@@ -5,7 +5,16 @@ import type { ElectorEffect } from '../machine/effect.ts'
 import type { EventOf, Instant, ReadResult, TermKey } from '../machine/event.ts'
 import type { ElectorState, Following, Memory, Observation, Step } from '../machine/state.ts'
 import { isOwn } from '../rules/memory.ts'
-import { isOutOfDate, isRestored, isReused, isStale, landedWrite, lastView, observe } from '../rules/observation.ts'
+import {
+  isOutOfDate,
+  isRestored,
+  isReused,
+  isStale,
+  landedWrite,
+  lastView,
+  observe,
+  seenNow,
+} from '../rules/observation.ts'
 import { isSameRecord } from '../rules/records.ts'
 import { pauseAfterFailureMs } from '../rules/retry-after.ts'
 import { isTermOf } from '../rules/term-key.ts'
@@ -134,9 +143,7 @@ function withRestored(state: Following, snapshot: LockSnapshot, at: Instant, con
   const memory: Memory = { ...state.memory, own: undefined, candidate: undefined }
   const guardedUntil = at.now + config.timing.leaseDurationMs
   const observation: Observation =
-    snapshot.kind === 'absent'
-      ? { kind: 'absent', since: at.now }
-      : { kind: 'present', lease: snapshot, changedAt: at.now, guardedUntil }
+    snapshot.kind === 'absent' ? { kind: 'absent', since: at.now } : seenNow(snapshot, at.now, guardedUntil)
   return { ...state, memory, observation, outstanding: [], offer: undefined, announcement: undefined }
 }
 

@@ -5,6 +5,7 @@ import type { Instant } from '../machine/event.ts'
 import type { Hold, Memory, Observation, Releasing, Step } from '../machine/state.ts'
 import { observationOf } from '../rules/observation.ts'
 import { releaseRecord, transferRecord, withGreaterEpoch } from '../rules/records.ts'
+import { asStandby } from '../rules/standby.ts'
 import { follow } from './follow.ts'
 import { type HoldContext, type HoldStep, holdWakesAt, holdWoken, sentWrites } from './hold.ts'
 import { acceptedAnswer } from './offering.ts'
@@ -37,7 +38,7 @@ export function release(order: ReleaseOrder, at: Instant, config: ElectorConfig)
 
 /** The lease that is being freed, with the write that does it. */
 export function releasingHold(state: Releasing, at: Instant, config: ElectorConfig): HoldContext {
-  const returning = state.afterwards === 'follow' ? config.identity : undefined
+  const returning = state.afterwards === 'follow' ? asStandby(state.memory, config) : undefined
   const { wallTime } = at
   const nextWrite = ({ lease, writeMs }: Hold): LeaseWrite => {
     const answer = acceptedAnswer(lease.record, state.accepts, config)

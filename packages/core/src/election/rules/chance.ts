@@ -13,7 +13,7 @@ export interface Chance {
 }
 
 /** The next chance to take the lease; undefined when only a change can bring one. */
-export function nextChance(state: Following, { identity, timing }: ElectorConfig): Chance | undefined {
+export function nextChance(state: Following, { identity, timing, revision }: ElectorConfig): Chance | undefined {
   const { observation, memory, notBefore } = state
   if (state.leaveBy !== undefined || observation.kind === 'unknown' || observation.kind === 'outdated') return undefined
   const chance = (freeSince: number, holdBackMs: number): Chance => ({
@@ -26,7 +26,7 @@ export function nextChance(state: Following, { identity, timing }: ElectorConfig
   const { record } = lease
   const isTransferred = record.holderIdentity === identity && readTransferNonce(record) !== undefined
   if (isTransferred || isOwn(memory, record)) return chance(changedAt, 0)
-  const patience = { holdBackMs: state.holdBackMs, retryPeriodMs: timing.retryPeriodMs }
+  const patience = { holdBackMs: state.holdBackMs, retryPeriodMs: timing.retryPeriodMs, revision }
   return chance(freeSince(state, observation), waitForStandbysMs(record, identity, patience))
 }
 

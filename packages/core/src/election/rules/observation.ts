@@ -5,6 +5,7 @@ import type { ElectorEffect } from '../machine/effect.ts'
 import type { Instant } from '../machine/event.ts'
 import type { Acquiring, Following, Hold, Memory, Observation, SentWrite, View } from '../machine/state.ts'
 import { isSameRecord, isWrittenAs, statedMs } from './records.ts'
+import { isKeptByHolder } from './standby.ts'
 import { isTermOf, termOf } from './term-key.ts'
 
 /*
@@ -34,12 +35,15 @@ export function observe<S extends Following | Acquiring>(
     ...memory,
     observedLeader: leader,
     existed: memory.existed || snapshot.kind === 'present',
+    since: memory.since ?? snapshot.version,
     highestEpoch: highestEpoch(memory, last, snapshot),
   }
   const effects: ElectorEffect[] =
     leader === memory.observedLeader ? [] : [{ kind: 'leader-observed', identity: leader }]
   return { state: { ...state, memory: observedMemory, observation: next, outstanding }, effects }
 }
+
+type PresentView = Extract<View, { kind: 'present' }>
 
 /** A view of the lease: what was seen of it before says since when it is so, and how long its holder is guarded. */
 function viewOf(last: View | undefined, lease: PresentLease, at: Instant, { timing }: ElectorConfig): View {
@@ -49,7 +53,13 @@ function viewOf(last: View | undefined, lease: PresentLease, at: Instant, { timi
   const grantedUntil = isFree ? at.now : at.now + Math.min(durationMs(lease), timing.leaseDurationMs)
   const wasEdited = before !== undefined && isEdited(before.lease.record, lease.record)
   const guardedUntil = wasEdited ? Math.max(before.guardedUntil, grantedUntil) : grantedUntil
-  return { kind: 'present', lease, changedAt: at.now, guardedUntil }
+  return { kind: 'present', lease, changedAt: at.now, renewedAfterMs: renewedAfterMs(before, lease, at), guardedUntil }
+}
+
+/** How long after its last renewal a holder renewed that does not know followers of its list. */
+function renewedAfterMs(before: PresentView | undefined, { record }: PresentLease, at: Instant): number | undefined {
+  if (before === undefined || isKeptByHolder(record) || !isTermOf(before.lease.record, termOf(record))) return undefined
+  return at.now - before.changedAt
 }
 
 /** Whether any client changed a record within its term. An acquisition, a transfer and a release have a new acquire time. */
@@ -115,9 +125,14 @@ export function newestVersion(observation: Observation): bigint | undefined {
 
 /** What is known of a lease that is not held any more. */
 export function observationOf(snapshot: LockSnapshot | undefined, hold: Hold, at: Instant): Observation {
-  if (snapshot === undefined) return { kind: 'present', lease: hold.lease, changedAt: at.now, guardedUntil: at.now }
+  if (snapshot === undefined) return seenNow(hold.lease, at.now, at.now)
   if (snapshot.kind === 'absent') return { kind: 'absent', since: at.now }
-  return { kind: 'present', lease: snapshot, changedAt: at.now, guardedUntil: at.now }
+  return seenNow(snapshot, at.now, at.now)
+}
+
+/** A view of a lease of which nothing was seen before. */
+export function seenNow(lease: PresentLease, now: number, guardedUntil: number): PresentView {
+  return { kind: 'present', lease, changedAt: now, renewedAfterMs: undefined, guardedUntil }
 }
 
 /** The acquiring write of this process that a view of the lease shows to have happened. */

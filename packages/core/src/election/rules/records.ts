@@ -1,7 +1,7 @@
 import { type LeaseRecord, formatMicroTime, withLeastEpoch } from '../../lock/lease-record.ts'
 import { type PresentLease, countedEpochOf, epochOf } from '../../lock/lock.ts'
 import type { ElectorConfig } from '../machine/config.ts'
-import { readStandbys, remainingStandbys, withStandbys } from './standby.ts'
+import { type Standby, readStandbys, remainingStandbys, withStandbys } from './standby.ts'
 import {
   type Answer,
   TRANSFER_DURATION_MS,
@@ -61,7 +61,7 @@ export function releaseRecord(
     wallTime,
     returning,
     writeMs,
-  }: { readonly wallTime: number; readonly returning: string | undefined; readonly writeMs: number },
+  }: { readonly wallTime: number; readonly returning: Standby | undefined; readonly writeMs: number },
 ): LeaseRecord {
   const time = distinctMicroTime(wallTime, held.renewTime)
   const times = { acquireTime: time, renewTime: time }
@@ -73,7 +73,7 @@ export function releaseRecord(
 export function transferRecord(
   held: LeaseRecord,
   { identity, nonce }: Answer,
-  { wallTime, returning }: { readonly wallTime: number; readonly returning: string | undefined },
+  { wallTime, returning }: { readonly wallTime: number; readonly returning: Standby | undefined },
 ): LeaseRecord {
   const time = distinctMicroTime(wallTime, held.renewTime)
   const record: LeaseRecord = {
@@ -84,7 +84,7 @@ export function transferRecord(
     renewTime: time,
     leaseTransitions: storableTransitions((held.leaseTransitions ?? 0) + 1),
   }
-  const standbys = readStandbys(held).filter((standby) => standby !== identity)
+  const standbys = readStandbys(held).filter((standby) => standby.identity !== identity)
   return withTransferNonce(withStandbys(record, [...standbys, ...(returning === undefined ? [] : [returning])]), nonce)
 }
 

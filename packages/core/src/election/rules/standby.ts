@@ -1,49 +1,111 @@
 import { ANNOTATION_PREFIX, type LeaseRecord } from '../../lock/lease-record.ts'
+import type { ElectorConfig } from '../machine/config.ts'
+import type { Memory } from '../machine/state.ts'
 import { MAX_HOLD_BACK_MS } from './hold-back.ts'
 
 /*
- * Standbys: who should try first when a lease is released. A list in an annotation of the lease. A leader that steps down and
- * follows again puts itself at its end; so does a follower while there is room, with a write of its own. The new leader removes
- * itself and every standby that missed its turn.
+ * Standbys: which followers try first when a lease becomes free, and in which order. A list in an annotation of the lease. Followers
+ * put themselves on it and leave it when they stop. A new leader removes itself and every standby that missed its turn.
  *
- * Where writes take long, so does the news of them: a leader that releases says how long its own took, and all are spread by as much more.
+ * 1. Replicas of the newest revision come first, so that a rollout changes the leader once. The revision of the replica that started
+ *    last is the newest, so rolling back is a rollout as well. Versions of the lease say what started later, clocks do not.
+ * 2. Within a revision the name decides. A StatefulSet stops the replica with the highest ordinal first.
  *
- * It only spreads the attempts. A wrong, stale or missing list costs milliseconds, never safety.
+ * The list only spreads the attempts. A wrong, stale or missing list costs milliseconds or one more change of leader, never safety.
  */
 const STANDBY_ANNOTATION = `${ANNOTATION_PREFIX}standby`
+
+/** Longer lists are not read. */
+const MAX_NOTE_LENGTH = 4096
 
 /** More would only delay those that are not on the list. */
 const MAX_STANDBYS = 3
 
-/** How long each standby is given before the next one tries, in milliseconds: a write, and the news of it. */
-const SLOT_MS = 25
+/** How long each standby is given before the next one of its revision tries, in milliseconds: a write, and the news of it. */
+const SLOT_MS = 8
+
+/** How long standbys of other revisions wait in addition: a replica of the newest may be busy, since it has just started. */
+const REVISION_GAP_MS = 32
 
 /** Writes that take longer than this show an API server, or a replica, that is busy. */
 const BRISK_WRITE_MS = 7.5
 
-/** The longest that anybody waits where writes are brisk. */
-const MAX_WAIT_MS = MAX_STANDBYS * SLOT_MS + MAX_HOLD_BACK_MS
+/** The longest that any replica waits where writes are brisk. */
+const MAX_WAIT_MS = MAX_STANDBYS * SLOT_MS + REVISION_GAP_MS + MAX_HOLD_BACK_MS
+
+/** A follower as it describes itself on the list. */
+export interface Standby {
+  readonly identity: string
+  /** What it runs, such as the hash of its Pod's template; undefined if it does not say. */
+  readonly revision: string | undefined
+  /** The first version of the lease that it saw. A replica that started later saw a greater one. */
+  readonly since: bigint
+}
+
+/** This replica as it describes itself on the list. */
+export function asStandby({ since = 0n }: Memory, { identity, revision }: ElectorConfig): Standby {
+  return { identity, revision, since }
+}
 
 /**
- * The standbys that the writer of this record left. Other clients keep annotations of earlier terms, so that one counts only
- * together with the acquire time it was written with.
+ * The standbys of the present term, first the one that tries first. Other clients keep annotations of earlier terms, so a list counts
+ * only for the number of transitions that it names. A release keeps that number, also one by client-go.
  */
-export function readStandbys(record: LeaseRecord): readonly string[] {
-  const { identities } = readNote(record)
-  if (!Array.isArray(identities)) return []
-  return identities.filter((identity) => typeof identity === 'string').slice(0, MAX_STANDBYS)
+export function readStandbys(record: LeaseRecord): readonly Standby[] {
+  const { standbys } = readNote(record)
+  if (!Array.isArray(standbys)) return []
+  return standbys
+    .filter(isStandby)
+    .filter(({ identity }) => identity !== record.holderIdentity)
+    .slice(0, MAX_STANDBYS)
+    .map(({ identity, revision, since }) => ({ identity, revision, since: BigInt(since) }))
 }
 
-/** Whether the writer of this record keeps a list that this replica is not on, with room for it. */
-export function hasRoomFor(record: LeaseRecord, identity: string): boolean {
-  const { identities } = readNote(record)
-  return Array.isArray(identities) && identities.length < MAX_STANDBYS && !identities.includes(identity)
+/** Whether the holder of this record keeps a list itself. A client that does not know the list keeps none. */
+export function isKeptByHolder(record: LeaseRecord): boolean {
+  return readNote(record).holder === record.holderIdentity
 }
 
-/** The record with one more standby, and nothing else changed. */
-export function withStandby(record: LeaseRecord, identity: string): LeaseRecord {
-  const note = { of: record.acquireTime, ...readNote(record), identities: [...readStandbys(record), identity] }
-  return { ...record, annotations: { ...record.annotations, [STANDBY_ANNOTATION]: JSON.stringify(note) } }
+export function isStandbyOf(record: LeaseRecord, identity: string): boolean {
+  return readStandbys(record).some((standby) => standby.identity === identity)
+}
+
+/** Whether this replica belongs on the list: it is not on it, and there is room or it displaces a replica of an older revision. */
+export function hasRoomFor(record: LeaseRecord, me: Standby): boolean {
+  const standbys = readStandbys(record)
+  if (standbys.some(({ identity }) => identity === me.identity)) return false
+  if (standbys.length < MAX_STANDBYS) return true
+  const newest = newestRevision([...standbys, me])
+  return me.revision === newest && standbys.some(({ revision }) => revision !== newest)
+}
+
+/** Whether this replica would be the first of the newest revision on the list. */
+export function isFirstOfNewest(record: LeaseRecord, me: Standby): boolean {
+  const standbys = readStandbys(record)
+  if (me.revision === undefined || standbys.some(({ revision }) => revision === me.revision)) return false
+  return newestRevision([...standbys, me]) === me.revision
+}
+
+/** The standby that an eager leader hands over to: the first one, if it runs a newer revision than the leader. */
+export function newerStandby(record: LeaseRecord, me: Standby): Standby | undefined {
+  const [first] = readStandbys(record)
+  if (first?.revision === undefined || me.revision === undefined || first.revision === me.revision) return undefined
+  return first.since > me.since ? first : undefined
+}
+
+/** The record with one more standby in its place, and nothing else changed. */
+export function withStandby(record: LeaseRecord, me: Standby): LeaseRecord {
+  const others = readStandbys(record).filter(({ identity }) => identity !== me.identity)
+  return withList(record, inOrder([...others, me]), readNote(record))
+}
+
+/** The record with one standby less, and nothing else changed. */
+export function withoutStandby(record: LeaseRecord, leaving: string): LeaseRecord {
+  return withList(
+    record,
+    readStandbys(record).filter(({ identity }) => identity !== leaving),
+    readNote(record),
+  )
 }
 
 /**
@@ -51,33 +113,60 @@ export function withStandby(record: LeaseRecord, identity: string): LeaseRecord 
  * them try, except for a leader that has just released and waits until another replica leads. A replica that acquires its own lease
  * again, or a lease that was transferred to it, let nobody try.
  */
-export function remainingStandbys(previous: LeaseRecord, identity: string): readonly string[] {
+export function remainingStandbys(previous: LeaseRecord, identity: string): readonly Standby[] {
   const standbys = readStandbys(previous)
-  const place = standbys.indexOf(identity)
+  const place = standbys.findIndex((standby) => standby.identity === identity)
   if (place !== -1 || previous.holderIdentity === identity) return standbys.slice(place + 1)
   return previous.holderIdentity === '' ? standbys.slice(-1) : []
 }
 
-/** The record with these standbys, of whom the first few count, and how long a write took where that was long. */
-export function withStandbys(record: LeaseRecord, identities: readonly string[], writeMs = 0): LeaseRecord {
+/** The record with these standbys, of whom the first few count, kept by its holder. `writeMs` is published if writes took long. */
+export function withStandbys(record: LeaseRecord, standbys: readonly Standby[], writeMs = 0): LeaseRecord {
   const slow = writeMs > BRISK_WRITE_MS ? { writeMs: Math.round(writeMs) } : {}
-  const note = { of: record.acquireTime, identities: identities.slice(0, MAX_STANDBYS), ...slow }
-  return { ...record, annotations: { ...record.annotations, [STANDBY_ANNOTATION]: JSON.stringify(note) } }
+  return withList(record, standbys, { holder: record.holderIdentity, ...slow })
+}
+
+/** A replica that acquires a free lease, and what spreads the attempts. */
+export interface Patience {
+  /** How long a replica waits that is not on the list. */
+  readonly holdBackMs: number
+  readonly retryPeriodMs: number
+  readonly revision?: string | undefined
 }
 
 /**
- * How long this replica lets others try before it acquires a free lease. `holdBackMs` is for a replica that is not on the list. Attempts
- * are spread over a retry period at most, for any published write latency: a polling client would take no longer.
+ * How long this replica lets others try before it acquires a free lease. Replicas that are not on the list spread over a retry period
+ * at most, for any published write latency: a polling client would take no longer.
  */
 export function waitForStandbysMs(
   free: LeaseRecord,
   identity: string,
-  { holdBackMs, retryPeriodMs }: { readonly holdBackMs: number; readonly retryPeriodMs: number },
+  { holdBackMs, retryPeriodMs, revision }: Patience,
 ): number {
   const standbys = readStandbys(free)
-  const place = standbys.indexOf(identity)
-  const waitMs = place === -1 ? standbys.length * SLOT_MS + holdBackMs : place * SLOT_MS
+  const place = standbys.findIndex((standby) => standby.identity === identity)
+  const ofMine = place === -1 ? revision : standbys[place]?.revision
+  const gapMs = standbys.length > 0 && standbys[0]?.revision !== ofMine ? REVISION_GAP_MS : 0
+  if (place !== -1) return place * SLOT_MS + gapMs
+  const waitMs = standbys.length * SLOT_MS + gapMs + holdBackMs
   return waitMs * Math.max(1, Math.min(slowness(free), retryPeriodMs / MAX_WAIT_MS))
+}
+
+/** The order in which standbys try: the revisions from the newest on, and the names within a revision. */
+function inOrder(standbys: readonly Standby[]): readonly Standby[] {
+  const startOf = (revision: string | undefined) =>
+    standbys.reduce(
+      (last, standby) => (standby.revision === revision && standby.since > last ? standby.since : last),
+      0n,
+    )
+  const start = new Map(standbys.map(({ revision }) => [revision, revision === undefined ? -1n : startOf(revision)]))
+  const order = (a: Standby, b: Standby) => Number((start.get(b.revision) ?? -1n) - (start.get(a.revision) ?? -1n))
+  return standbys.toSorted((a, b) => order(a, b) || (a.identity < b.identity ? -1 : 1))
+}
+
+/** The revision of the replica that started last; undefined if none says what it runs. */
+function newestRevision(standbys: readonly Standby[]): string | undefined {
+  return inOrder(standbys)[0]?.revision
 }
 
 function slowness(record: LeaseRecord): number {
@@ -85,13 +174,43 @@ function slowness(record: LeaseRecord): number {
   return typeof writeMs === 'number' ? writeMs / BRISK_WRITE_MS : 1
 }
 
-function readNote(record: LeaseRecord): { readonly identities?: unknown; readonly writeMs?: unknown } {
+interface Note {
+  readonly standbys?: unknown
+  /** The leader that keeps the list. */
+  readonly holder?: unknown
+  readonly writeMs?: unknown
+}
+
+function withList(record: LeaseRecord, standbys: readonly Standby[], { holder, writeMs }: Note): LeaseRecord {
+  const listed = standbys.slice(0, MAX_STANDBYS).map(({ since, ...standby }) => ({ ...standby, since: String(since) }))
+  const note = { of: transitionsOf(record), holder, standbys: listed, writeMs }
+  return { ...record, annotations: { ...record.annotations, [STANDBY_ANNOTATION]: JSON.stringify(note) } }
+}
+
+function readNote(record: LeaseRecord): Note {
   const text = record.annotations[STANDBY_ANNOTATION]
-  if (text === undefined) return {}
+  if (text === undefined || text.length > MAX_NOTE_LENGTH) return {}
   try {
     const { of, ...note } = JSON.parse(text) as { readonly of?: unknown }
-    return of === record.acquireTime ? note : {}
+    return of === transitionsOf(record) ? note : {}
   } catch {
     return {}
   }
+}
+
+function transitionsOf({ leaseTransitions }: LeaseRecord): number {
+  return leaseTransitions ?? 0
+}
+
+function isStandby(
+  value: unknown,
+): value is { readonly identity: string; readonly revision?: string; readonly since: string } {
+  if (typeof value !== 'object' || value === null) return false
+  const { identity, revision, since } = value as { readonly [key: string]: unknown }
+  const isNamed = typeof identity === 'string' && identity !== ''
+  return isNamed && ['string', 'undefined'].includes(typeof revision) && isVersion(since)
+}
+
+function isVersion(value: unknown): boolean {
+  return typeof value === 'string' && /^\d{1,19}$/.test(value)
 }
