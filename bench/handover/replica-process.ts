@@ -6,6 +6,8 @@ import type { LeaseOptions } from 'tenure'
 /** The settings of a replica process. */
 export interface ReplicaSetup {
   readonly identity: string
+  /** @default none */
+  readonly revision?: string
   readonly lease: LeaseOptions & { readonly namespace: string }
 }
 

@@ -18,7 +18,15 @@ class Writer extends Controller {
   }
 }
 
-const manager = createManager({ lease: setup.lease, identity: setup.identity, ops: false, logLevel: 'silent' })
+const { revision } = setup
+const ofRevision = revision !== undefined && { revision }
+const manager = createManager({
+  lease: setup.lease,
+  identity: setup.identity,
+  ...ofRevision,
+  ops: false,
+  logLevel: 'silent',
+})
 manager.register(() => new Writer())
 manager.on((event) => {
   if (event.kind === 'term-began') tell({ kind: 'term-began', handoverMs: event.handoverMs })

@@ -94,8 +94,9 @@ export class Fleet implements AsyncDisposable {
   }
 
   #create(index: number): Promise<Replica> {
-    const identity = `${this.#place.lease}-r${this.#revision}-${index}`
-    return startReplica(this.#program, identity, this.#place)
+    const revision = `r${this.#revision}`
+    const identity = `${this.#place.lease}-${revision}-${index}`
+    return startReplica(this.#program, { identity, revision }, this.#place)
   }
 
   async #isLed(): Promise<void> {

@@ -23,10 +23,14 @@ export interface FleetPlace {
 }
 
 /** Starts a replica; fulfils as soon as its process runs. */
-export async function startReplica(program: Program, identity: string, place: FleetPlace): Promise<Replica> {
+export async function startReplica(
+  program: Program,
+  { identity, revision }: { readonly identity: string; readonly revision: string },
+  place: FleetPlace,
+): Promise<Replica> {
   const { server, kubeConfigPath, namespace, lease } = place
   if (program === 'tenure') {
-    const replica = new ReplicaProcess({ identity, lease: { name: lease, namespace } }, kubeConfigPath)
+    const replica = new ReplicaProcess({ identity, revision, lease: { name: lease, namespace } }, kubeConfigPath)
     return { identity, stop: () => void replica.end('SIGTERM'), ended: replica.exited() }
   }
   const kubeConfig = server.adminKubeConfig()

@@ -78,7 +78,7 @@ export class ProcessManager extends Manager {
 }
 
 function wire(options: CreateManagerOptions, resolved: ResolvedOptions): ProcessManager {
-  const { identity, lease, featureGates, kubeConfigPath, env } = resolved
+  const { identity, revision, lease, featureGates, kubeConfigPath, env } = resolved
   const bareLogger = createLogger(options.logger, resolved)
   const logger = bareLogger.child({ identity })
   const kubernetes = new Cluster({ kubeConfig: options.kubeConfig, kubeConfigPath, env, logger })
@@ -93,6 +93,7 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
   const manager: ProcessManager = new ProcessManager(
     {
       identity,
+      ...(revision !== undefined && { revision }),
       lease,
       featureGates,
       // The manager adds the identity to its lines by itself.
@@ -124,12 +125,14 @@ function supervision({
   restart,
   groups,
   watchdog,
-}: CreateManagerOptions): Pick<ManagerOptions, 'onWedged' | 'restart' | 'groups' | 'watchdog'> {
+  rollout,
+}: CreateManagerOptions): Pick<ManagerOptions, 'onWedged' | 'restart' | 'groups' | 'watchdog' | 'rollout'> {
   return {
     ...(onWedged !== undefined && { onWedged }),
     ...(restart !== undefined && { restart }),
     ...(groups !== undefined && { groups }),
     ...(watchdog !== undefined && { watchdog }),
+    ...(rollout !== undefined && { rollout }),
   }
 }
 

@@ -7,6 +7,7 @@ export interface TextSettings {
   readonly lease?: string
   readonly namespace?: string
   readonly identity?: string
+  readonly revision?: string
   readonly featureGates?: string
   readonly opsPort?: string
   readonly logLevel?: string
@@ -18,6 +19,7 @@ export const SETTING_NAMES = {
   lease: { flag: 'lease', variable: 'TENURE_LEASE' },
   namespace: { flag: 'namespace', variable: 'TENURE_NAMESPACE' },
   identity: { flag: 'identity', variable: 'TENURE_IDENTITY' },
+  revision: { flag: 'revision', variable: 'TENURE_REVISION' },
   featureGates: { flag: 'feature-gates', variable: 'TENURE_FEATURE_GATES' },
   opsPort: { flag: 'ops-port', variable: 'TENURE_OPS_PORT' },
   logLevel: { flag: 'log-level', variable: 'TENURE_LOG_LEVEL' },

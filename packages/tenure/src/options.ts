@@ -10,11 +10,19 @@ import { readEnvironment, readFlags, type TextSettings } from './environment.ts'
 /**
  * Options of `createManager()`. Each beats the flag of the same meaning, which beats the environment, which beats the default.
  */
-export interface CreateManagerOptions extends Pick<ManagerOptions, 'onWedged' | 'restart' | 'groups' | 'watchdog'> {
+export interface CreateManagerOptions extends Pick<
+  ManagerOptions,
+  'onWedged' | 'restart' | 'groups' | 'watchdog' | 'rollout'
+> {
   /** The lease to stand for. `name` may also come from `--lease` or `TENURE_LEASE`, `namespace` from `--namespace` or `TENURE_NAMESPACE`. */
   readonly lease?: Partial<LeaseOptions>
   /** Unique to this start of this process. @default `--identity`, `TENURE_IDENTITY`, `<POD_NAME or hostname>_<uuid>` */
   readonly identity?: string
+  /**
+   * What this replica runs: 1 to 253 characters, equal for all replicas of one rollout. A free lease goes to a replica of the newest
+   * revision first. @default `--revision`, `TENURE_REVISION`, the hash of the template in the name of a Deployment's Pod, none
+   */
+  readonly revision?: string
   /**
    * Makes the lock of a lease, for leases that are not kept as Leases of a cluster: `({ name }) => new FileLock({ path })`. Then
    * no kubeconfig is looked for and no Events are written. Every call must return a new lock. @default a `LeaseLock` for each
@@ -47,6 +55,7 @@ export interface CreateManagerOptions extends Pick<ManagerOptions, 'onWedged' | 
 export interface ResolvedOptions {
   readonly lease: LeaseOptions
   readonly identity: string
+  readonly revision: string | undefined
   readonly kubeConfigPath: string | undefined
   readonly featureGates: FeatureGateSettings
   readonly ops: OpsOptions | undefined
@@ -60,6 +69,8 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 const OPTION_NAMES = [
   'lease',
   'identity',
+  'revision',
+  'rollout',
   'lock',
   'kubeConfig',
   'featureGates',
@@ -99,6 +110,7 @@ export function resolveOptions(options: CreateManagerOptions): ResolvedOptions {
   return {
     lease: resolveLease(options, text),
     identity: resolveIdentity(options.identity ?? text.identity, env),
+    revision: options.revision ?? text.revision ?? templateHash(podName(env)),
     kubeConfigPath: flags.kubeconfig,
     featureGates: {
       ...parseFeatureGates(environment.featureGates ?? ''),
@@ -166,9 +178,21 @@ export function assertKubernetesNames({ name, namespace, labels }: LeaseOptions)
 }
 
 function resolveIdentity(identity: string | undefined, env: NodeJS.ProcessEnv): string {
-  const resolved = identity ?? `${env['POD_NAME'] || hostname()}_${randomUUID()}`
+  const resolved = identity ?? `${podName(env)}_${randomUUID()}`
   if (typeof resolved === 'string' && resolved.trim() !== '') return resolved
   throw OptionsError.expected(`\`identity\` to be a text that is not empty`, resolved)
+}
+
+function podName(env: NodeJS.ProcessEnv): string {
+  return env['POD_NAME'] || hostname()
+}
+
+/** The characters of names that Kubernetes makes up (`k8s.io/apimachinery/pkg/util/rand`). */
+const GENERATED = '[bcdfghjklmnpqrstvwxz2456789]'
+
+/** The label `pod-template-hash` of a Deployment's Pod, which is part of its name. */
+function templateHash(name: string): string | undefined {
+  return new RegExp(`-(${GENERATED}{8,10})-${GENERATED}{5}$`).exec(name)?.[1]
 }
 
 /** The operations port itself checks everything else. */

@@ -25,6 +25,21 @@ describe('the options of createManager', () => {
     expect(featureGates).toEqual({ GracefulLeaderTransition: false, ReleaseLockOnExit: true })
   })
 
+  it.each([
+    ['the option', { revision: 'a', argv: ['--revision=b'], env: { TENURE_REVISION: 'c' } }, 'a'],
+    ['the flag', { argv: ['--revision=b'], env: { TENURE_REVISION: 'c' } }, 'b'],
+    ['the environment', { env: { TENURE_REVISION: 'c', POD_NAME: 'web-6d4cf56db6-x7k2p' } }, 'c'],
+    [
+      'the name of a Pod of a Deployment',
+      { env: { TENURE_REVISION: '', POD_NAME: 'web-6d4cf56db6-x7k2p' } },
+      '6d4cf56db6',
+    ],
+    ['nothing for a Pod of a StatefulSet', { env: { POD_NAME: 'web-0' } }, undefined],
+    ['nothing for a name that only looks similar', { env: { POD_NAME: 'web-abcdefgh-12345' } }, undefined],
+  ])('take the revision from %s', (_, options, revision) => {
+    expect(resolve(options).revision).toBe(revision)
+  })
+
   it('make an identity that is unique to the start of the process', () => {
     const env = { POD_NAME: 'janitor-0' }
     expect(resolve({ env }).identity).toMatch(/^janitor-0_[0-9a-f-]{36}$/)

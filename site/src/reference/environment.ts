@@ -6,6 +6,7 @@ import { table } from './declarations.ts'
 
 const SETTINGS: Readonly<Record<keyof typeof SETTING_NAMES, string>> = {
   lease: 'Name of the lease.',
+  revision: 'What the replica runs. A free lease goes to a replica of the newest revision first.',
   namespace: 'Namespace of the lease. Takes precedence over `POD_NAMESPACE`.',
   identity: 'Identity of the replica. Must be unique to each start.',
   featureGates: 'Feature gates as `A=true,B=false`.',
@@ -16,7 +17,8 @@ const SETTINGS: Readonly<Record<keyof typeof SETTING_NAMES, string>> = {
 
 /** Variables that are no settings of Tenure. */
 const OTHERS: Readonly<Record<string, string>> = {
-  POD_NAME: 'First part of the default identity; the Pod of the replica for proved death and the holder check.',
+  POD_NAME:
+    "First part of the default identity; the default revision if it is the name of a Deployment's Pod; the Pod of the replica for proved death and the holder check.",
   POD_NAMESPACE: 'Namespace of the lease if nothing else names one; the namespace of the Pod.',
   CONTAINER_NAME: 'Container of the replica in a Pod with several, for proved death.',
   KUBECONFIG: 'Kubeconfig files, separated as in kubectl.',

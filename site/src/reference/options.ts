@@ -7,6 +7,7 @@ const SETTING_OPTIONS: Readonly<Record<keyof typeof SETTING_NAMES, string>> = {
   lease: 'lease.name',
   namespace: 'lease.namespace',
   identity: 'identity',
+  revision: 'revision',
   featureGates: 'featureGates',
   opsPort: 'ops.port',
   logLevel: 'logLevel',

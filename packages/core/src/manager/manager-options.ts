@@ -18,6 +18,9 @@ import { safeLogger } from '../ports/safe-logger.ts'
 import type { WatchdogOptions } from '../watchdog/watchdog.ts'
 import { type GroupOptions, type ResolvedGroupOptions, resolveGroupOptions } from './group-options.ts'
 
+/** How a rollout moves the leader. */
+type RolloutPolicy = 'prefer-new' | 'eager' | 'off'
+
 /** Options of a {@link Manager}. */
 export interface ManagerOptions {
   /** Names this replica in the lease. Must be unique to this start of this process. */
@@ -26,6 +29,17 @@ export interface ManagerOptions {
   readonly lease: LeaseOptions
   /** Makes the lock of a lease. Called once for each lease, after the extensions have started. */
   readonly createLock: (lease: LeaseOptions) => Lock
+  /**
+   * What this replica runs, such as the hash of its Pod's template: 1 to 253 characters, equal for all replicas of one rollout. A
+   * free lease goes to a replica of the newest revision first. The revision of the replica that started last is the newest, so it
+   * needs no order of its own. It affects which replica leads next, never safety. @default none: revisions decide nothing
+   */
+  readonly revision?: string
+  /**
+   * How a rollout moves the leader. `prefer-new`: when the leader stops, a replica of the newest revision leads next. `eager`: the
+   * leader hands over as soon as such a replica follows. `off`: revisions decide nothing. @default 'prefer-new'
+   */
+  readonly rollout?: RolloutPolicy
   /** Which behaviours are on. @default every gate at its default */
   readonly featureGates?: FeatureGateSettings
   /** What to do when a drain misses its deadline. @default 'exit' */
@@ -56,6 +70,8 @@ const MANAGER_OPTION_NAMES = [
   'identity',
   'lease',
   'createLock',
+  'revision',
+  'rollout',
   'featureGates',
   'onWedged',
   'watchdog',
@@ -71,6 +87,9 @@ const MANAGER_OPTION_NAMES = [
 export interface ResolvedManagerOptions {
   readonly identity: string
   readonly createLock: (lease: LeaseOptions) => Lock
+  /** Undefined where revisions decide nothing. */
+  readonly revision: string | undefined
+  readonly rollout: RolloutPolicy
   readonly featureGates: FeatureGates
   readonly onWedged: WedgedPolicy
   readonly watchdog: WatchdogOptions | undefined
@@ -86,7 +105,7 @@ export interface ResolvedManagerOptions {
 /** Fills in defaults. @throws OptionsError naming the option that is wrong. */
 export function resolveManagerOptions(options: ManagerOptions): ResolvedManagerOptions {
   assertKnownKeys('the options of a Manager', options, MANAGER_OPTION_NAMES, { lease: LEASE_OPTION_NAMES })
-  const { identity, createLock, onWedged = 'exit', terminate } = options
+  const { identity, createLock, onWedged = 'exit', rollout = 'prefer-new', terminate } = options
   if (typeof identity !== 'string' || identity.trim() === '') {
     throw OptionsError.expected(`\`identity\` to be a text that is not empty`, identity)
   }
@@ -94,9 +113,13 @@ export function resolveManagerOptions(options: ManagerOptions): ResolvedManagerO
     throw OptionsError.expected('`createLock` to be a function that makes the lock of a lease', createLock)
   }
   assertOneOf('onWedged', onWedged, ['exit', 'hold', 'abandon'])
+  assertOneOf('rollout', rollout, ['prefer-new', 'eager', 'off'])
+  assertRevision(options.revision)
   return {
     identity,
     createLock,
+    revision: rollout === 'off' ? undefined : options.revision,
+    rollout,
     featureGates: resolveFeatureGates(options.featureGates),
     onWedged,
     watchdog: resolveWatchdogOptions(options.watchdog),
@@ -107,6 +130,15 @@ export function resolveManagerOptions(options: ManagerOptions): ResolvedManagerO
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,
   }
+}
+
+/** Longer revisions are not useful, and every write of the list of standbys carries them. */
+const MAX_REVISION_LENGTH = 253
+
+function assertRevision(revision: unknown): void {
+  if (revision === undefined) return
+  if (typeof revision === 'string' && revision !== '' && revision.length <= MAX_REVISION_LENGTH) return
+  throw OptionsError.expected(`\`revision\` to be a text of 1 to ${MAX_REVISION_LENGTH} characters`, revision)
 }
 
 function resolveWatchdogOptions(value: boolean | WatchdogOptions = false): WatchdogOptions | undefined {

@@ -297,7 +297,7 @@ export class Manager implements ExtensionHost, AsyncDisposable {
   }
 
   #createCandidacy(lease: LeaseOptions): Candidacy {
-    const { identity, featureGates, groups, createLock, ...shared } = this.#options
+    const { identity, revision, rollout, featureGates, groups, createLock, ...shared } = this.#options
     const candidacy = new Candidacy({
       ...shared,
       lease,
@@ -309,6 +309,8 @@ export class Manager implements ExtensionHost, AsyncDisposable {
         missingLease: lease.missingLease ?? 'create',
         cleanupTimeoutMs: resolveCleanupTimeoutMs(lease),
         onWedged: this.#options.onWedged,
+        revision,
+        isEager: rollout === 'eager',
       },
       warmUpStopTimeoutMs: groups.warmUp.stopTimeoutMs,
       gates: featureGates,

@@ -55,7 +55,9 @@ export function isDue(world: World, index: number, lab: Laboratory): boolean {
 }
 
 function configOf({ identity }: Replica, { scope }: Laboratory): ElectorConfig {
-  return scope.canProveDeath ? { ...scope.config, identity, processRef: identity } : { ...scope.config, identity }
+  const { config, canProveDeath } = scope
+  const ofRevision = config.isEager === true && { revision: identity }
+  return { ...config, identity, ...ofRevision, ...(canProveDeath && { processRef: identity }) }
 }
 
 /** Ends a process. Its tasks and its memory are gone. Its writes remain in flight. */

@@ -28,7 +28,12 @@ export const SCOPES: readonly ExploredScope[] = [
   }),
   scope('two replicas, the store may go back, 2 faults', 0.05, { faults: 2, orders: 0, canRestore: 'any' }),
   scope('two replicas, 2 faults, 1 order', 0.1, { faults: 2, orders: 1 }),
-  scope('three replicas, 1 fault, 1 order', 0.25, { replicas: 3, faults: 1, orders: 1 }),
+  scope('two replicas of different revisions that hand over at once, 1 fault, 1 order', 0.05, {
+    faults: 1,
+    orders: 1,
+    config: { ...config, isEager: true },
+  }),
+  scope('three replicas, 1 fault, 1 order', 0.2, { replicas: 3, faults: 1, orders: 1 }),
   scope('two replicas, one clock slow, lease may be deleted, 2 faults', 0.15, {
     faults: 2,
     orders: 0,

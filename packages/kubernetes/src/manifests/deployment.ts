@@ -63,6 +63,7 @@ function container({ name, namespace, image, opsPort }: ResolvedManifestsOptions
       { name: 'TENURE_LEASE', value: name },
       { name: 'TENURE_NAMESPACE', value: namespace },
       { name: 'TENURE_OPS_PORT', value: String(opsPort) },
+      fieldOf('TENURE_REVISION', "metadata.labels['pod-template-hash']"),
       fieldOf('POD_NAME', 'metadata.name'),
       fieldOf('POD_NAMESPACE', 'metadata.namespace'),
       { name: 'CONTAINER_NAME', value: name },
