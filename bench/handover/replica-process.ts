@@ -14,6 +14,8 @@ export interface ReplicaSetup {
 /** The messages from a replica process. `at` is on the monotonic clock of this machine, in milliseconds. */
 export type ReplicaNews =
   | { readonly kind: 'follows' }
+  /** Every check that `/readyz` serves passes. */
+  | { readonly kind: 'ready' }
   /** `handoverMs`: since the lease was free, as this replica saw it. */
   | { readonly kind: 'term-began'; readonly handoverMs: number }
   | { readonly kind: 'wrote' }

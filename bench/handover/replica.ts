@@ -1,4 +1,5 @@
 /** A replica process. It writes an object as soon as its controller runs, and reports the answer to its parent. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { CoreV1Api } from '@kubernetes/client-node'
 import { Controller, createManager, gated, loadKubeConfig, type Term } from 'tenure'
 import type { ReplicaNews, ReplicaSetup } from './replica-process.ts'
@@ -35,7 +36,10 @@ manager.on((event) => {
 process.on('message', () => void manager.stepDown())
 process.once('disconnect', () => process.exit(1))
 process.channel?.unref()
-await manager.start()
+const running = manager.start()
+while ((await manager.readyz.run()).some(({ failure }) => failure !== undefined)) await sleep(5)
+tell({ kind: 'ready' })
+await running
 
 function tell(news: ReplicaNews): void {
   process.send?.({ ...news, at: Number(process.hrtime.bigint()) / 1e6 })

@@ -6,7 +6,7 @@ import { type FleetPlace, type Program, type Replica, startReplica } from './rep
 export interface RolloutOptions {
   /** `surge`: a Deployment with `maxSurge: 1` and `maxUnavailable: 0`. `ordered`: a StatefulSet. */
   readonly order: 'surge' | 'ordered'
-  /** The time from the start of a process until it is ready, in milliseconds. */
+  /** The time from the first passing readiness probe until the replica counts as ready, in milliseconds. */
   readonly readyAfterMs: number
 }
 
@@ -71,7 +71,9 @@ export class Fleet implements AsyncDisposable {
     const old = this.#shuffled(this.#replicas)
     const fresh: Replica[] = []
     for (const [index, replica] of old.entries()) {
-      fresh.push(await this.#create(index))
+      const created = await this.#create(index)
+      fresh.push(created)
+      await created.ready
       await sleep(readyAfterMs)
       replica.stop()
     }
@@ -86,7 +88,9 @@ export class Fleet implements AsyncDisposable {
     for (const [index, replica] of [...old.entries()].toReversed()) {
       replica.stop()
       await replica.ended
-      fresh.unshift(await this.#create(index))
+      const created = await this.#create(index)
+      fresh.unshift(created)
+      await created.ready
       await sleep(readyAfterMs)
     }
     this.#replicas = fresh

@@ -8,6 +8,8 @@ export type Program = 'tenure' | PeerOptions['program']
 /** A replica process, as a kubelet uses it: to start and to stop. */
 export interface Replica {
   readonly identity: string
+  /** Fulfils when its readiness probe would pass; at once for a program without readiness. */
+  readonly ready: Promise<unknown>
   /** Sends SIGTERM. */
   stop(): void
   /** Resolves when the process has ended. */
@@ -31,11 +33,12 @@ export async function startReplica(
   const { server, kubeConfigPath, namespace, lease } = place
   if (program === 'tenure') {
     const replica = new ReplicaProcess({ identity, revision, lease: { name: lease, namespace } }, kubeConfigPath)
-    return { identity, stop: () => void replica.end('SIGTERM'), ended: replica.exited() }
+    const ready = replica.told('ready')
+    return { identity, ready, stop: () => void replica.end('SIGTERM'), ended: replica.exited() }
   }
   const kubeConfig = server.adminKubeConfig()
   const peer = await startPeer({ program, kubeConfig, namespace, lease, id: identity, release: true })
   const ended = Promise.withResolvers<void>()
   void peer.process.exited.then(() => ended.resolve())
-  return { identity, stop: () => void peer.terminate(), ended: ended.promise }
+  return { identity, ready: Promise.resolve(), stop: () => void peer.terminate(), ended: ended.promise }
 }

@@ -94,7 +94,7 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'readiness depends on leading',
     seenIn: 'plugin-barman-cloud (issue 615)',
     file: 'packages/core/src/manager/readiness.ts',
-    find: 'candidacies.find((candidacy) => !candidacy.hasObservedLease)',
+    find: "candidacies.find((candidacy) => candidacy.standing === 'unseen')",
     replace: "candidacies.find((candidacy) => candidacy.state.kind !== 'leading')",
     checks: ['packages/core/test/manager/manager.test.ts'],
   },

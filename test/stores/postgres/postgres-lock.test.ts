@@ -227,7 +227,7 @@ describe('two replicas on a lock on PostgreSQL', () => {
     const runs = [a.start()]
     await until('a', 1)
     runs.push(b.start())
-    while (b.state.kind !== 'following' || !b.candidacies[0]?.hasObservedLease) await delay(2)
+    while (b.state.kind !== 'following' || b.candidacies[0]?.standing === 'unseen') await delay(2)
     await a.stepDown()
     await until('b', 2)
     await b.stop()

@@ -26,6 +26,7 @@ import { LeaseNotices } from './lease-notices.ts'
 import type { LeaseOptions } from './lease-options.ts'
 import { LockProblems } from './lock-problems.ts'
 import { type DistributiveOmit, PresentTerm } from './present-term.ts'
+import { type Standing, standingOf } from './standing.ts'
 import { resolveStepDown, steppedDown, type StepDownResult } from './step-down.ts'
 import { WarmUps } from './warm-ups.ts'
 import { WedgedError } from './wedged-error.ts'
@@ -102,11 +103,9 @@ export class Candidacy {
     return this.#problems.refusal
   }
 
-  /** Whether the lease was read or watched at least once, even if it did not exist. */
-  get hasObservedLease(): boolean {
-    const { state } = this.#elector ?? {}
-    if (state === undefined || state.kind === 'idle') return false
-    return state.kind !== 'following' || state.observation.kind !== 'unknown'
+  /** Whether this replica has seen the lease, and joined its standbys. */
+  get standing(): Standing {
+    return standingOf(this.#elector?.state)
   }
 
   /** Explains in one or two sentences why this replica leads or does not lead. The wording may change at any time. */
@@ -254,7 +253,8 @@ export class Candidacy {
     this.#notices.look(state, this.#options.config)
     if (state.kind === 'following') this.#warmUps?.begin('following')
     if (state.kind === 'leading' || state.kind === 'reserving') this.#problems.acquired()
-    if (state.kind === 'following' && state.memory.watch === 'up' && this.hasObservedLease) this.#onRequestSucceeded()
+    if (state.kind === 'following' && state.memory.watch === 'up' && this.standing !== 'unseen')
+      this.#onRequestSucceeded()
     const from = this.#state
     const to = withJsonForm(describeState(state, this.#term?.controllers))
     if (isSameState(from, to)) return

@@ -12,6 +12,7 @@ export interface ReadinessSubject {
 export function readinessChecks({ candidacies, isStopping }: ReadinessSubject): HealthRegistry {
   const ready = new HealthRegistry()
   ready.register('lease-observed', () => assertLeasesObserved(candidacies))
+  ready.register('standby', () => assertStanding(candidacies))
   ready.register('lease-writable', () => assertLeasesWritable(candidacies))
   ready.register('shutdown', () => {
     if (isStopping()) throw new Error('the process is shutting down')
@@ -25,8 +26,15 @@ function assertLeasesWritable(candidacies: readonly Candidacy[]): void {
   throw new Error(`the lease \`${refused.lease}\` cannot be acquired: ${refused.refusal.message}`)
 }
 
+/** Ends by itself within about a retry period, whether the replica joins the list or not. */
+function assertStanding(candidacies: readonly Candidacy[]): void {
+  const joining = candidacies.find((candidacy) => candidacy.standing === 'joining')
+  if (joining === undefined) return
+  throw new Error(`the replica has not joined the standbys of the lease \`${joining.lease}\` yet`)
+}
+
 function assertLeasesObserved(candidacies: readonly Candidacy[]): void {
-  const waiting = candidacies.find((candidacy) => !candidacy.hasObservedLease)
+  const waiting = candidacies.find((candidacy) => candidacy.standing === 'unseen')
   if (waiting === undefined) return
   const cause = waiting.lastProblem === undefined ? '' : `: ${textOf(waiting.lastProblem)}`
   throw new Error(`the lease \`${waiting.lease}\` has not been seen yet${cause}`)

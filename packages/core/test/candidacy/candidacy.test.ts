@@ -339,7 +339,7 @@ describe('The health of a candidacy', () => {
     const follower = await new Replica({ store: leader.store, clock: leader.clock }).start()
     await leader.clock.advance(60_000)
     expect(await follower.unhealthy()).toEqual([])
-    expect(follower.candidacy.hasObservedLease).toBe(true)
+    expect(follower.candidacy.standing).toBe('standing')
   })
 
   test('remembers the last problem until it is over', async () => {

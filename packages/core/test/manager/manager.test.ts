@@ -222,6 +222,30 @@ describe('A manager', () => {
     expect(locks).toHaveLength(1)
   })
 
+  test('is ready once it has joined the standbys, so that a rollout stops the next leader only when a successor is known', async () => {
+    const store = new MemoryLeaseStore()
+    const leader = createManager({ createLock: () => store.lock('lease') })
+    const { clock } = leader
+    const running = [leader.manager.start()]
+    await clock.runAllMicrotasks()
+    const random = () => 0.5
+    const next = createManager({
+      clock,
+      random,
+      identity: 'next',
+      revision: '2',
+      createLock: () => store.lock('lease'),
+    })
+    running.push(next.manager.start())
+    await clock.runAllMicrotasks()
+    const failure = async () => (await next.manager.readyz.runOne('standby'))?.failure?.message
+    expect(await failure()).toBe('the replica has not joined the standbys of the lease `lease` yet')
+    await clock.advance(75)
+    expect(await failure()).toBeUndefined()
+    await Promise.all([leader.manager.stop(), next.manager.stop()])
+    await Promise.all(running)
+  })
+
   test.each(['not-found', 'forbidden', 'unauthenticated', 'rejected'] as const)(
     'is not ready, and explains why, while the write that acquires the lease is refused as %s, until it succeeds',
     async (failure) => {

@@ -107,6 +107,13 @@ export function announcementWritten(
   return { ...state, announcement: { ...announcement, attempts, dueAt: due, request: undefined } }
 }
 
+/** Whether the first attempt of this replica to join the list is still to come, or under way. */
+export function isJoining({ announcement, leaveBy }: Following): boolean {
+  if (announcement === undefined || leaveBy !== undefined) return false
+  const { attempts, dueAt, request } = announcement
+  return attempts === 0 ? dueAt !== undefined : attempts === 1 && request !== undefined
+}
+
 /** Plans to take this replica off the list, if it is or comes to be on it, and to stop by `leaveBy`. */
 export function leaveList(state: Following, at: Instant, leaveBy: number): Following {
   const { observation, announcement } = state
