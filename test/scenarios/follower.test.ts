@@ -10,7 +10,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-it('builds no controller as a follower and makes no request but its watch, however often the leader renews', async () => {
+it('builds no controller as a follower and makes no request but its watch once it has joined the standbys, however often the leader renews', async () => {
   await using scenario = await Scenario.open(server)
   // The documented defaults. With a shorter period, a busy machine would make the watch look silent.
   const [leader, follower] = await scenario.startFleet(['alpha', 'beta'], {
@@ -19,7 +19,8 @@ it('builds no controller as a follower and makes no request but its watch, howev
   })
   if (follower === undefined) throw new Error('Expected a follower')
   const user = scenario.userOf(follower.name)
-  await scenario.lease.changes(1)
+  // Two renewals, and the follower joins the standbys.
+  await scenario.lease.changes(3)
   const before = await server.requestsOf(user)
 
   const renewals = await scenario.lease.changes(2)
@@ -28,5 +29,6 @@ it('builds no controller as a follower and makes no request but its watch, howev
   expect(renewals.map(({ holder }) => holder)).toEqual([leader.name, leader.name])
   expect(after.slice(before.length)).toEqual([])
   expect(before.filter(({ verb }) => verb === 'watch')).toHaveLength(1)
+  expect(before.filter(({ verb }) => verb === 'update')).toHaveLength(1)
   expect(follower.all('built')).toEqual([])
 })
