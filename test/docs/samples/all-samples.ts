@@ -6,7 +6,8 @@ import { type Sample, type SampleFile, samplesOfDocument, samplesOfSource } from
 /** Every sample of the repository: those of all documents except API reports, and those in the docstrings of packages and examples. */
 export function allSamples(root: string): readonly Sample[] {
   const documents = filesOf(root, ['*.md', ':!*.api.md'])
-  const sources = filesOf(root, ['packages/*/src/**/*.ts', 'examples/**/*.ts'])
+  // In a pattern of git, a star also matches slashes.
+  const sources = filesOf(root, ['packages/*/src/*.ts', 'examples/*.ts'])
   return [
     ...documents.flatMap(samplesOfDocument),
     ...sources.flatMap((source) => samplesOfSource(source, worldNames())),
