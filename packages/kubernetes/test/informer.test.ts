@@ -337,7 +337,7 @@ describe('An informer', () => {
       },
     ])
     const result = await manager.livez.runOne('janitor.informer-widgets.ops.example.com-ops')
-    expect(result?.failure?.message).toContain(`Informer ${path} has not listed yet, after 3 attempts: ${message}`)
+    expect(result?.failure?.message).toContain(`Informer ${path} has not listed yet (failed attempts: 3): ${message}`)
     await manager.stop()
     expect(manager.livez.names).not.toContain('janitor.informer-widgets.ops.example.com-ops')
   })

@@ -53,7 +53,7 @@ describe('the options of a LeaseLock', () => {
     [{ ['a'.repeat(64)]: 'x' }, 'at most 63'],
     [{ team: 'of two' }, "Expected `labels['team']`"],
     [{ team: 7 as unknown as string }, 'got `7`'],
-    ['team' as unknown as Record<string, string>, 'Expected `labels` to be an object of texts'],
+    ['team' as unknown as Record<string, string>, 'Expected `labels` to be an object with string values'],
   ])('refuse the labels %j', (labels, message) => {
     expect(() => new LeaseLock({ ...options, labels })).toThrow(message)
   })

@@ -139,7 +139,7 @@ async function providerToken(user: User, name: string): Promise<string> {
   const token = header?.replace(/^Bearer /, '').trim()
   if (!token || token === 'undefined') {
     throw new KubeConfigError(
-      `${what} gave no token: it is missing, or expired without a way to renew it; log in again`,
+      `${what} gave no token: it is missing, or it has expired and cannot be renewed; log in again`,
     )
   }
   return token

@@ -6,7 +6,7 @@ const PREFIX = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]
 /** Asserts that Kubernetes accepts these labels. @throws OptionsError naming the invalid label */
 export function assertLabels(option: string, labels: unknown): asserts labels is Readonly<Record<string, string>> {
   if (typeof labels !== 'object' || labels === null || Array.isArray(labels)) {
-    throw OptionsError.expected(`\`${option}\` to be an object of texts`, labels)
+    throw OptionsError.expected(`\`${option}\` to be an object with string values`, labels)
   }
   for (const [key, value] of Object.entries(labels)) {
     if (!isLabelKey(key)) {

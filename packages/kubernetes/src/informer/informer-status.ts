@@ -66,7 +66,7 @@ export class InformerStatus {
     const downMs = this.#clock.now() - since
     if (this.#isSynced && downMs < STALE_AFTER_MS) return
     const what = this.#isSynced ? `has not seen changes for ${Math.round(downMs / 1000)} s` : 'has not listed yet'
-    throw new InformerStaleError(`Informer ${this.#path} ${what}, after ${attempts} attempts: ${error.message}`, {
+    throw new InformerStaleError(`Informer ${this.#path} ${what} (failed attempts: ${attempts}): ${error.message}`, {
       cause: error,
     })
   }

@@ -50,7 +50,7 @@ export class ObjectWatch {
   #running: Promise<void> = Promise.resolve()
   #closing: Promise<void> | undefined
   #isFollowing = false
-  /** Why the watch is down, as the log says; undefined while it is up. */
+  /** Why the watch is disconnected, as logged last; undefined while it is connected. */
   #downBecause: string | undefined
   /** The newest known version of the store. */
   #newest = 0n
@@ -148,7 +148,7 @@ export class ObjectWatch {
     if (this.#downBecause !== failure.message) {
       logger.warn(
         { event: 'watch-down', namespace, lease: name, err: failure },
-        `the watch is down: ${failure.message}`,
+        `the watch is disconnected: ${failure.message}`,
       )
     }
     this.#downBecause = failure.message
@@ -159,7 +159,10 @@ export class ObjectWatch {
     if (this.#downBecause === undefined) return
     const { logger, selection } = this.#options
     this.#downBecause = undefined
-    logger.info({ event: 'watch-up', namespace: selection.namespace, lease: selection.name }, 'the watch works again')
+    logger.info(
+      { event: 'watch-up', namespace: selection.namespace, lease: selection.name },
+      'the watch is connected again',
+    )
   }
 
   /** Lists instead of reading: a read of an absent object does not return the version of the store. */

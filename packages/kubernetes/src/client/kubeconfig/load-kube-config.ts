@@ -50,8 +50,8 @@ export function loadKubeConfig(options: LoadKubeConfigOptions = {}): KubeConfig 
   const homeFile = join(env['HOME'] ?? homedir(), '.kube', 'config')
   if (existsSync(homeFile)) return loadFiles([homeFile], 'the home directory', env)
   throw new KubeConfigError(
-    'Found no kubeconfig: KUBECONFIG is not set, this is not a Pod (KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT and ' +
-      `${join(directory, 'token')} would say so), and ${homeFile} does not exist`,
+    'Found no kubeconfig: KUBECONFIG is not set, this is not a Pod (KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT or ' +
+      `${join(directory, 'token')} is missing), and ${homeFile} does not exist`,
   )
 }
 
