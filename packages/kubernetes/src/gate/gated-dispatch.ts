@@ -71,7 +71,7 @@ class DispatchedWrite {
     this.#target = { method, url: `${String(origin ?? '')}${path}` }
   }
 
-  /** Refuses the write while the gate is closed, and one that cannot be followed. */
+  /** Refuses the write while the gate is closed, and a write that cannot be followed. */
   assertAdmitted(handler: Handler): void {
     if (!this.#gate.isOpen()) throw this.#refuse('not-sent')
     if (typeof handler.onRequestStart === 'function') return
