@@ -1,6 +1,6 @@
 import { TenureError } from './tenure-error.ts'
 
-/** Something was called that is only allowed before the start, or once. */
+/** A method was called after `start()` that must be called before it, or a second time. */
 export class AlreadyStartedError extends TenureError {
   override readonly code = 'ALREADY_STARTED'
 }

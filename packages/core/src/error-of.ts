@@ -1,14 +1,14 @@
 import { textOf } from './text-of.ts'
 
 /**
- * The value itself where it is an error whose fields can be read, otherwise an error that says what the value is and has it as its
- * cause. Never throws.
+ * Returns an error for any value: the value itself if it is an error whose fields can be read, otherwise a new error that describes the
+ * value and has it as its cause. Never throws.
  */
 export function errorOf(value: unknown): Error {
   return isReadable(value) ? value : new Error(textOf(value), { cause: value })
 }
 
-/** `value instanceof type`, and false for a Proxy that throws when it is asked. */
+/** `value instanceof type`; false for a Proxy whose trap throws. */
 export function isA<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
   try {
     return value instanceof type

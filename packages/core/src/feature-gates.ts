@@ -1,7 +1,7 @@
 import { nearestName } from './options/known-keys.ts'
 import { OptionsError } from './options/options-error.ts'
 
-/** A behaviour that can be switched on and off by name, as Kubernetes components have it. */
+/** A behaviour that can be switched on and off by name, as in Kubernetes components. */
 export interface FeatureGate {
   /** Whether the behaviour is on. */
   readonly enabled: boolean
@@ -12,8 +12,8 @@ export interface FeatureGate {
 /**
  * The name of a feature gate.
  *
- * - `GracefulLeaderTransition`. On: a process that loses the lease drains and follows again. Off: it ends at once.
- * - `ReleaseLockOnExit`. On: a drained lease is freed. Off: it is left to expire.
+ * - `GracefulLeaderTransition`. On: a process that loses the lease drains and follows again. Off: it exits immediately.
+ * - `ReleaseLockOnExit`. On: after the drain the lease is released. Off: it expires.
  */
 export type FeatureGateName = 'GracefulLeaderTransition' | 'ReleaseLockOnExit'
 
@@ -22,7 +22,7 @@ const KNOWN: FeatureGates = {
   ReleaseLockOnExit: { enabled: true, stage: 'BETA' },
 }
 
-/** Some gates and what they are set to; the others keep their default. */
+/** Settings for some gates. The others keep their default. */
 export type FeatureGateSettings = Partial<Readonly<Record<FeatureGateName, boolean>>>
 
 /** Every gate with its setting. */
@@ -32,7 +32,7 @@ const NAMES: readonly FeatureGateName[] = ['GracefulLeaderTransition', 'ReleaseL
 
 /**
  * Fills in the defaults of all gates (both are on).
- * @throws OptionsError for an unknown name, with the nearest known one, and for a value that is not a boolean.
+ * @throws OptionsError for an unknown name, and for a value that is not a boolean.
  */
 export function resolveFeatureGates(settings: FeatureGateSettings = {}): FeatureGates {
   if (typeof settings !== 'object' || settings === null) {
@@ -55,7 +55,7 @@ export function resolveFeatureGates(settings: FeatureGateSettings = {}): Feature
 }
 
 /**
- * Reads the form of the `--feature-gates` flag of Kubernetes components: `A=true,B=false`.
+ * Parses the format of the `--feature-gates` flag of Kubernetes components: `A=true,B=false`.
  * @throws OptionsError for an unknown name or a value other than `true` and `false`.
  */
 export function parseFeatureGates(text: string): FeatureGateSettings {

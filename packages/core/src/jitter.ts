@@ -1,11 +1,11 @@
-/** A pause is longer than asked by this share of it at most. */
+/** The largest jitter, as a share of the pause. */
 const MAX_JITTER = 0.2
 
 /** The longest jittered pause, as a multiple of the pause. */
 export const JITTER_FACTOR: number = 1 + MAX_JITTER
 
 /**
- * The pause, longer by up to a fifth, so that replicas that failed together do not retry together.
+ * Lengthens a pause by up to a fifth, so that replicas that failed together do not retry together.
  * @param random in [0, 1)
  */
 export function jittered(pauseMs: number, random: number): number {

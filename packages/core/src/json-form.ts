@@ -1,14 +1,14 @@
 /**
- * Gives `value` a `toJSON()`, so that `JSON.stringify()` takes it although it holds bigints. The method is not enumerable, and a
- * copy of the object does not have it.
+ * Adds a `toJSON()` to `value`, so that `JSON.stringify()` accepts it although it holds bigints. The method is not enumerable, and a copy
+ * of the object does not have it.
  */
 export function withJsonForm<T extends object>(value: T): T {
   return Object.defineProperty(value, 'toJSON', { value: () => jsonForm(value) })
 }
 
 /**
- * A copy of `value` that `JSON.stringify()` takes. Bigints become decimal strings, because a JSON number cannot keep every epoch.
- * Errors become their name, message, code, cause and errors; those of Tenure keep their other fields, too.
+ * A copy of `value` that `JSON.stringify()` accepts. Bigints become decimal strings, because a JSON number cannot hold every epoch.
+ * Errors become name, message, code, cause and errors; errors of Tenure also keep their other fields.
  */
 export function jsonForm(value: object): unknown {
   return formOf(value, new Set())
@@ -35,7 +35,7 @@ function fieldsOf(error: Error): object {
   return { name, message, code, ...(isOwn(error) && Object.fromEntries(Object.entries(error))), cause, errors }
 }
 
-/** Whether this is an error of Tenure: the fields of others may hold anything, such as sockets. */
+/** Whether this is an error of Tenure. Fields of other errors may hold anything, such as sockets. */
 function isOwn(error: Error): boolean {
   return 'toJSON' in error
 }

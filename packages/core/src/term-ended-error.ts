@@ -11,7 +11,7 @@ import { TenureError } from './tenure-error.ts'
  * | `LEADERSHIP_ENDED` | the reason of the abort signals of a term |
  * | `CONTROLLER_RESTART` | the reason of the abort signals of a controller that restarts |
  * | `WARM_UP_OVER` | the reason of the abort signals of a warm-up |
- * | `WRITE_GATE_CLOSED` | a write was refused, or aborted under way |
+ * | `WRITE_GATE_CLOSED` | a write was refused, or aborted in flight |
  */
 export type TermEndedCode =
   | 'TERM_ENDED'
@@ -23,8 +23,8 @@ export type TermEndedCode =
   | 'WRITE_GATE_CLOSED'
 
 /**
- * The term, or the run of a controller in it, has ended or begun to end. Start nothing more and let the error pass: the next term runs
- * a fresh controller. The `code` says what was refused.
+ * The term, or the run of a controller in it, has ended or begun to end. Start no more work and let the error propagate. The next term
+ * runs a new controller. The `code` says what was refused.
  */
 export class TermEndedError extends TenureError {
   override readonly code: TermEndedCode = 'TERM_ENDED'

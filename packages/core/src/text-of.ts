@@ -1,6 +1,6 @@
 import { inspect, type InspectOptions } from 'node:util'
 
-/** Of a value that is shown in a message. Calls nothing of the value: no getters, no `[inspect.custom]`, no traps of a Proxy. */
+/** How to show a value in a message. Runs no code of the value: no getters, no `[inspect.custom]`, no traps of a Proxy. */
 const SHOWN: InspectOptions = {
   depth: 1,
   customInspect: false,
@@ -13,8 +13,9 @@ const SHOWN: InspectOptions = {
 const MAX_LENGTH = 1000
 
 /**
- * A text for any value, for messages: the message of an error, a primitive as it is, and of anything else what it says of itself or
- * what it holds. Never throws, whatever the value is: an object without a prototype, a Proxy, a getter or `toString()` that throws.
+ * Describes any value for a message, such as a caught error: the message of an error, a primitive as it is, and the `toString()` or the
+ * content of anything else. Never throws, whatever the value is: an object without a prototype, a Proxy, a getter or `toString()` that
+ * throws.
  */
 export function textOf(value: unknown): string {
   try {
@@ -30,12 +31,12 @@ function plainTextOf(value: unknown): string {
   if (typeof value === 'function') return shownAs(value)
   // oxlint-disable-next-line typescript/no-base-to-string -- only primitives come here
   if (typeof value !== 'object' || value === null) return String(value)
-  // oxlint-disable-next-line typescript/no-base-to-string -- what throws is shown instead, and so is a text that says nothing
+  // oxlint-disable-next-line typescript/no-base-to-string -- if it throws or says nothing, the content is shown instead
   const text = Array.isArray(value) ? '' : String(value)
   return text === '' || text.startsWith('[object ') ? shownAs(value) : text
 }
 
-/** An error of several may say nothing of its own. */
+/** An `AggregateError` may have no message of its own. */
 function errorText(error: Error, isPart = false): string {
   const message: unknown = error.message
   if (typeof message === 'string' && message !== '') return message

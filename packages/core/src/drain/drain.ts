@@ -1,17 +1,17 @@
 import type { Clock, Timer } from '../ports/clock.ts'
 import { type DrainEffect, type DrainEvent, type DrainPlan, drainWakesAt, OPEN, transition } from './machine.ts'
 
-/** What a {@link Drain} is made of. */
+/** Options of a {@link Drain}. */
 export interface DrainOptions {
   readonly clock: Clock
-  /** Carries out what the drain decided. */
+  /** Carries out an effect of the drain. */
   readonly onEffect: (effect: DrainEffect) => void
 }
 
 /**
- * Drives the drain machine by a clock, for work that needs no elector: always-on controllers, failed runs, warm-ups, cleanups.
+ * Drives the drain machine with a clock, for work without an elector: always-on controllers, failed runs, warm-ups, cleanups.
  *
- * Owns one timer, which is gone once the drain is empty.
+ * Owns one timer. It is cancelled when the drain is empty.
  */
 export class Drain {
   readonly #options: DrainOptions
@@ -22,22 +22,22 @@ export class Drain {
     this.#options = options
   }
 
-  /** Tells the work to end. */
+  /** Asks the work to end. */
   ask(plan: DrainPlan): void {
     this.#handle({ kind: 'ask', plan, now: this.#options.clock.now() })
   }
 
-  /** Notes that every task has settled and cleanups begin. */
+  /** Reports that every task has settled and cleanups begin. */
   cleaning(): void {
     this.#handle({ kind: 'cleaning', now: this.#options.clock.now() })
   }
 
-  /** Notes that cleanups of a part of the work did not end in their own time. */
+  /** Reports that cleanups of a part of the work missed their own timeout. */
   cleanupOverdue(): void {
     this.#handle({ kind: 'cleanup-overdue', now: this.#options.clock.now() })
   }
 
-  /** Notes that nothing of the work is left. Leaves no timer. */
+  /** Reports that nothing of the work is left. Leaves no timer. */
   empty(): void {
     this.#handle({ kind: 'empty', now: this.#options.clock.now() })
   }

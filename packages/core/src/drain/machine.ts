@@ -1,30 +1,30 @@
 /**
- * The end of work as a pure function: tasks finish by themselves, then they are aborted, then cleanups run. What follows is decided
- * by the state, the event and its time, and by nothing else.
+ * The end of work as a pure function of the state, the event and its time. Tasks finish by themselves, then they are aborted, then
+ * cleanups run.
  *
- * 1. A drain is `empty` only after the event that says so: no time, abort or overdue cleanup makes it empty.
- * 2. Cleanups have a time of their own. A voluntary end grants all of it, even after `wedgedAt`; an involuntary one ends with `wedgedAt`.
- * 3. A drain that is wedged stays so until it is empty.
+ * 1. Only the event `empty` makes a drain `empty`. No time, abort or overdue cleanup does.
+ * 2. Cleanups have their own time. A voluntary end grants all of it, even after `wedgedAt`. In an involuntary end it stops at `wedgedAt`.
+ * 3. A wedged drain stays wedged until it is empty.
  */
 export function transition(state: DrainState, event: DrainEvent): DrainStep {
   const handler = TABLE[state.kind][event.kind] as Handler<DrainState, DrainEvent>
   return handler(state, event)
 }
 
-/** How far the end of some work has come. */
+/** The stage of a drain. */
 export type DrainState = Open | Asked | Aborted | Cleaning | Wedged | Empty
 
-/** The work goes on. */
+/** The work continues. */
 interface Open {
   readonly kind: 'open'
 }
 
-/** The work takes nothing new and may finish what is in flight. */
+/** The work takes nothing new and may finish work in flight. */
 interface Asked extends Schedule {
   readonly kind: 'asked'
 }
 
-/** The hard abort: tasks must drop what is in flight. */
+/** The hard abort: tasks must drop work in flight. */
 interface Aborted extends Schedule {
   readonly kind: 'aborted'
 }
@@ -32,25 +32,25 @@ interface Aborted extends Schedule {
 /** Every task has settled; cleanups run. */
 interface Cleaning extends Schedule {
   readonly kind: 'cleaning'
-  /** When the signal of the cleanups aborts; undefined once it has, or where somebody else aborts it. */
+  /** When the signal of the cleanups aborts; undefined once it has aborted, or if this drain does not abort it. */
   readonly cleanupsAbortAt: number | undefined
   readonly cleanedBy: number
 }
 
-/** Work is left although all time is up. */
+/** Work is left after all budgets. */
 interface Wedged extends Schedule {
   readonly kind: 'wedged'
 }
 
-/** Nothing of the work is left. A release needs this as its proof. */
+/** Nothing of the work is left. A release requires this state. */
 export interface Empty {
   readonly kind: 'empty'
 }
 
-/** What a drain that has begun goes by. */
+/** The deadlines of a drain that has begun. */
 interface Schedule {
   readonly voluntary: boolean
-  /** When tasks are aborted; undefined once they are. */
+  /** When tasks are aborted; undefined once they were aborted. */
   readonly abortAt: number | undefined
   readonly wedgedAt: number
   readonly cleanups: CleanupBudget
@@ -59,7 +59,7 @@ interface Schedule {
 /** How long cleanups may take. */
 export interface CleanupBudget {
   readonly timeoutMs: number
-  /** When their own signal aborts, counted from their beginning. @default it is not the business of this drain */
+  /** When their signal aborts, in milliseconds from their beginning. @default this drain does not abort it */
   readonly abortAfterMs?: number
 }
 
@@ -72,31 +72,31 @@ export interface DrainPlan {
   readonly cleanups: CleanupBudget
 }
 
-/** Something that happened to the work. `now` is in monotonic milliseconds. */
+/** An event of the work. `now` is in monotonic milliseconds. */
 export type DrainEvent = { readonly now: number } & (
   | { readonly kind: 'ask'; readonly plan: DrainPlan }
   /** Every task of the work has settled, and the cleanups of some of it begin. */
   | { readonly kind: 'cleaning' }
-  /** The cleanups of a part of the work have used up their own time. */
+  /** The cleanups of a part of the work missed their own timeout. */
   | { readonly kind: 'cleanup-overdue' }
   | { readonly kind: 'empty' }
   /** The time that `drainWakesAt` asked for has come. */
   | { readonly kind: 'wake' }
 )
 
-/** What has to be done to the work. */
+/** What the driver must do to the work. */
 export type DrainEffect = 'hard-abort' | 'abort-cleanups' | 'wedged'
 
-/** A state and what has to be done on entering it. */
+/** The next state, and the effects to carry out. */
 export interface DrainStep<S extends DrainState = DrainState> {
   readonly state: S
   readonly effects: readonly DrainEffect[]
 }
 
-/** Work that nobody has told to end. */
+/** Work that was not asked to end. */
 export const OPEN: Open = { kind: 'open' }
 
-/** Work of which nothing is left. */
+/** Work that has ended completely. */
 export const EMPTY: Empty = { kind: 'empty' }
 
 /** When a drain wants a `wake` event if nothing else happens before. */
@@ -132,7 +132,7 @@ const ignore: Handler<DrainState, unknown> = (state) => ({ state, effects: [] })
 const emptied: Handler<DrainState, unknown> = () => ({ state: EMPTY, effects: [] })
 const wedge: Handler<Asked | Aborted | Cleaning, unknown> = (state) => wedged(state, [])
 
-/** Every state against every event. */
+/** The handler of every event in every state. */
 const TABLE: Table = {
   open: {
     ask: (_state, { now, plan }) => abortedAtOnce({ kind: 'asked', ...plan }, now),
@@ -148,19 +148,19 @@ const TABLE: Table = {
   empty: { ask: ignore, cleaning: ignore, 'cleanup-overdue': ignore, empty: ignore, wake: ignore },
 }
 
-/** Only an involuntary end is news to work that ends already: it has its own times. */
+/** Work that is already ending reacts only to an involuntary end, which has its own deadlines. */
 function hastened(state: Running, { now, plan }: EventOf<'ask'>): DrainStep {
   if (plan.voluntary) return { state, effects: [] }
   const { voluntary, wedgedAt } = plan
   const abortAt = state.abortAt === undefined ? undefined : plan.abortAt
   const next: Running = { ...state, voluntary, abortAt, wedgedAt }
   const aborted = abortedAtOnce(next, now)
-  // What was still in time for a voluntary end is too late for this one.
+  // Work that was in time for a voluntary end is too late for this one.
   const isTooLate = state.kind === 'cleaning' && now >= state.wedgedAt
   return isTooLate ? wedged(aborted.state, aborted.effects) : aborted
 }
 
-/** An involuntary end that leaves its tasks no time aborts them in the same moment; a voluntary one lets them notice first. */
+/** An involuntary end without time for tasks aborts them immediately. A voluntary end lets them notice first. */
 function abortedAtOnce(state: Running, now: number): DrainStep<Running> {
   return state.voluntary ? { state, effects: [] } : aborted(state, now)
 }
@@ -171,7 +171,7 @@ function aborted(state: Running, now: number): DrainStep<Running> {
   return { state: next.kind === 'asked' ? { ...next, kind: 'aborted' } : next, effects: ['hard-abort'] }
 }
 
-/** Cleanups that take no time are in time whatever their budget, so nothing is overdue in this moment. */
+/** Cleanups that take no time are in time whatever their budget. So nothing is overdue at this moment. */
 function cleaning(state: Asked | Aborted | Cleaning, { now }: EventOf<'cleaning'>): DrainStep {
   const { voluntary, abortAt, wedgedAt, cleanups } = state
   const { timeoutMs, abortAfterMs } = cleanups

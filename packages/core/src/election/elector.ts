@@ -11,13 +11,13 @@ import { watchedHolder } from './phases/following.ts'
 import type { ElectorState } from './machine/state.ts'
 import { INITIAL_STATE, nextWakeAt, transition } from './machine/transition.ts'
 
-/** Timers that fire this much too late show an event loop that is behind. */
+/** A timer that fires later than this shows a busy event loop. */
 const LATE_MS = 10
 
-/** Effects that the driver does not carry out itself: they concern the term, not the lease. */
+/** Effects on the term. The driver passes them on; it carries out only effects on the lease. */
 export type TermEffect = Exclude<ElectorEffect, { readonly kind: 'read' | 'write' }>
 
-/** What an {@link Elector} is made of. */
+/** Options of an {@link Elector}. */
 export interface ElectorOptions {
   /** The name of the lease, for messages. */
   readonly lease: string
@@ -25,22 +25,22 @@ export interface ElectorOptions {
   readonly config: ElectorConfig
   readonly clock: Clock
   readonly random: Random
-  /** Called for every effect that concerns the term, in order, never from within another call of it. */
+  /** Called for every effect on the term, in order. Never re-entrant. */
   readonly onEffect: (effect: TermEffect) => void
-  /** Called after every event, once its effects are carried out. */
+  /** Called after every event, when its effects were carried out. */
   readonly onState: (state: ElectorState) => void
-  /** The driver itself failed and stands no more. Called at most once. */
+  /** Called when the driver itself has failed and has stopped. At most once. */
   readonly onDied: (error: Error) => void
 }
 
 /**
- * Drives the elector machine: gives it events with the time they are handled at, and carries out its effects on a lock.
+ * Drives the elector machine: feeds it events with the time at which they are handled, and carries out its effects on a lock.
  *
- * Owns the watches of the lease and of its holder, the requests under way and the one timer. Knows no controllers.
- * 1. Events are handled one at a time, in the order in which they came.
- * 2. An answer that comes later than the request timeout, by the clock and not by a timer, counts as an unknown outcome.
- * 3. A follower that is woken late takes in first what came meanwhile: somebody else may have been faster.
- * 4. When the machine has stopped, no watch, request or timer is left.
+ * Owns the watches of the lease and of its holder, the requests in flight and one timer. Knows no controllers.
+ * 1. Events are handled one at a time, in order of arrival.
+ * 2. An answer that arrives after the request timeout counts as an unknown outcome. The clock decides, not a timer.
+ * 3. A follower that wakes late first handles the events that arrived meanwhile: another replica may have been faster.
+ * 4. After the machine has stopped, no watch, request or timer is left.
  */
 export class Elector {
   readonly #options: ElectorOptions
@@ -61,12 +61,12 @@ export class Elector {
     this.#options = options
   }
 
-  /** What the elector is doing. */
+  /** The state of the machine. */
   get state(): ElectorState {
     return this.#state
   }
 
-  /** Stands for election. */
+  /** Starts to compete for the lease. */
   start(): void {
     this.#forgetSuspension = this.#options.clock.watchSuspension?.(() => this.#resetTimer())
     this.#handle({ kind: 'start' })
@@ -78,42 +78,42 @@ export class Elector {
     })
   }
 
-  /** Gives up in order and stands no more; the `stopped` effect says when that is done. */
+  /** Stops in order. The effect `stopped` reports the end. */
   stop(): void {
     this.#handle({ kind: 'stop' })
   }
 
-  /** Ends the present term voluntarily. Does nothing when there is none, or when it is ending already. */
+  /** Ends the present term voluntarily. Does nothing without a term, or if it is already ending. */
   stepDown(order: StepDown): void {
     this.#handle({ kind: 'step-down', ...order })
   }
 
-  /** Ends the present term for a reason that the lease does not show. */
+  /** Ends the present term involuntarily, for a reason that the lease does not show. */
   lose(reason: InvoluntaryEndReason): void {
     this.#handle({ kind: 'lost', reason })
   }
 
-  /** Tells that nothing but cleanups is left of the term which is ending, or that more of them begin. */
+  /** Reports that only cleanups are left of the ending term, or that further cleanups begin. */
   cleaning(): void {
     this.#handle({ kind: 'cleaning' })
   }
 
-  /** Tells that the cleanups of a controller did not end in their own time. */
+  /** Reports that the cleanups of a controller missed their timeout. */
   cleanupOverdue(): void {
     this.#handle({ kind: 'cleanup-overdue' })
   }
 
-  /** Tells that the term which is ending is empty. */
+  /** Reports that the ending term is empty. */
   drained(): void {
     this.#handle({ kind: 'drained' })
   }
 
-  /** The error with which the driver itself failed. */
+  /** Why the driver itself failed; undefined while it works. */
   get death(): Error | undefined {
     return this.#death
   }
 
-  /** @throws an error when the driver has failed, or the loop should have acted long ago and has not. */
+  /** @throws an error when the driver has failed, or is long overdue. */
   assertAlive(): void {
     if (this.#death !== undefined) throw this.#death
     const { clock, config } = this.#options
@@ -121,7 +121,7 @@ export class Elector {
     if (overdueMs > config.timing.retryPeriodMs) throw new Error(`the elector is ${Math.round(overdueMs)} ms overdue`)
   }
 
-  /** Resolves when the watch of a stopped elector is gone. */
+  /** Resolves when the watches of a stopped elector are closed. */
   async closed(): Promise<void> {
     await this.#closed
   }
@@ -145,8 +145,8 @@ export class Elector {
   }
 
   /**
-   * After a pause the event loop runs received events before overdue timers. The elector checks the time first, so
-   * that nothing is done in a term that should have ended in between.
+   * After a pause the event loop handles received events before overdue timers. The elector checks the time first, so that it does
+   * nothing in a term that should have ended in between.
    */
   #noticeStall(): void {
     const now = this.#options.clock.now()
@@ -169,13 +169,13 @@ export class Elector {
     onState(state)
   }
 
-  /** What the process of this replica is known by may become known late. */
+  /** The config with the current `processRef`, which the lock may learn late. */
   #config(): ElectorConfig {
     const { config, lock } = this.#options
     return lock.processRef === config.processRef ? config : { ...config, processRef: lock.processRef }
   }
 
-  /** Watches the process of the holder that is followed, of none otherwise. */
+  /** Watches the process of the holder while this replica follows it, and no process otherwise. */
   #watchHolder(holder: LeaseHolder | undefined): void {
     const { lock, onEffect } = this.#options
     if (lock.watchHolder === undefined || isSameHolder(holder, this.#holderWatch?.holder)) return
@@ -228,7 +228,7 @@ export class Elector {
     )
   }
 
-  /** Sends a request that ends at the request timeout at the latest. */
+  /** Sends a request and aborts it at the request timeout. */
   #request<T>(send: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { clock, config } = this.#options
     const { requestTimeoutMs } = config.timing
@@ -270,7 +270,7 @@ export class Elector {
     })
   }
 
-  /** Timers stand still while the machine is suspended. */
+  /** Sets the timer again: timers pause while the machine is suspended. */
   #resetTimer(): void {
     this.#timer?.cancel()
     this.#timer = undefined
@@ -307,7 +307,7 @@ async function invoke<T>(send: (signal: AbortSignal) => Promise<T>, signal: Abor
   return send(signal)
 }
 
-/** Locks are made by users too: whatever one rejects with is an answer. */
+/** Turns any rejection into an answer. Users write locks too, which may reject with anything. */
 function failureOf(cause: unknown): RequestFailure {
   const error = errorOf(cause)
   const unknown: RequestFailure = { kind: 'failed', failure: 'unknown-outcome', error }

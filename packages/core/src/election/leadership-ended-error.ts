@@ -1,21 +1,20 @@
 import { TermEndedError } from '../term-ended-error.ts'
 
 /**
- * Why a replica gives up a term of its own accord. Renewals go on until the term is empty. `transferred`: to be handed to a replica
- * that was named.
+ * Why a replica ends a term voluntarily. Renewals continue until the term is empty. `transferred`: to hand the lease to a named replica.
  */
 export type VoluntaryEndReason = 'shutdown' | 'step-down' | 'transferred' | 'controller-failed'
 
 /**
- * Why a term ends against the replica's will. Renewals stop and everything must be gone before anybody else may lead. `stalled`: the
- * process was paused for too long. `elector-failed`: an error of the elector or of the lock that it drives.
+ * Why a term ends involuntarily. Renewals stop, and the term must be empty before another replica may lead. `stalled`: the process was
+ * paused for too long. `elector-failed`: the elector or its lock has failed.
  */
 export type InvoluntaryEndReason = 'renew-deadline' | 'superseded' | 'lease-deleted' | 'stalled' | 'elector-failed'
 
 /** Why a term ended. */
 export type EndReason = VoluntaryEndReason | InvoluntaryEndReason
 
-/** The reason of every abort signal of a term, and what refused work of an ended term rejects with. */
+/** The reason of the abort signals of a term, and the error of work that an ended term refuses. */
 export class LeadershipEndedError extends TermEndedError {
   override readonly code = 'LEADERSHIP_ENDED'
   /** Why the term ended. */

@@ -2,43 +2,43 @@ import { resolveDurationMs } from '../options/duration.ts'
 import { JITTER_FACTOR } from '../jitter.ts'
 import { OptionsError } from '../options/options-error.ts'
 
-/** How long things may take. All in milliseconds of the local monotonic clock. */
+/** Timing of the election and of drains, in milliseconds of the local monotonic clock. */
 export interface TimingOptions {
-  /** How long others must leave the lease alone after they last saw it change. Whole seconds. @default 15000 */
+  /** How long other replicas must not acquire the lease after they last saw it change. Whole seconds. @default 15000 */
   readonly leaseDurationMs?: number
   /**
    * A term ends involuntarily this long after the last acknowledged write was sent.
    * @default 10000, and at most two thirds of `leaseDurationMs`
    */
   readonly renewDeadlineMs?: number
-  /** Time between renewals, and between polls while no watch is up. @default 2000, and at most a fifth of `renewDeadlineMs` */
+  /** Time between renewals, and between polls while the watch is disconnected. @default 2000, and at most a fifth of `renewDeadlineMs` */
   readonly retryPeriodMs?: number
-  /** Bound on every single lease request. @default a quarter of `renewDeadlineMs` */
+  /** Timeout of each lease request. @default a quarter of `renewDeadlineMs` */
   readonly requestTimeoutMs?: number
-  /** The relative error between the rates of two replicas' clocks that is survived. @default 0.05 */
+  /** The tolerated relative difference between the rates of the clocks of two replicas. @default 0.05 */
   readonly clockRateTolerance?: number
-  /** On a voluntary end: how long tasks may take to finish by themselves. @default 20000 */
+  /** How long tasks may take to finish by themselves after a voluntary end. @default 20000 */
   readonly drainTimeoutMs?: number
   /**
    * How long tasks may take to react to the hard abort.
    * @default 4000, and at most `leaseDurationMs` × (1 − `clockRateTolerance`) − `renewDeadlineMs`
    */
   readonly abortGraceMs?: number
-  /** How long to hold a lease taken from another replica before acting, for fleets with less strict clients. @default 0 */
+  /** How long to hold a lease that another replica held before acting. For fleets with less strict clients. @default 0 */
   readonly acquireDelayMs?: number
 }
 
 /** {@link TimingOptions} with every default filled in and every relation checked. */
 export interface ResolvedTimingOptions extends Required<TimingOptions> {
   /**
-   * Whether a write counts as a renewal only when it falls into a new whole second. client-go and its relatives compare
-   * nothing finer, so that a second write within one second prolongs nothing for them. False only where the lease is too
-   * short for it (`1000 + requestTimeoutMs ≥ renewDeadlineMs`): such a lease is safe among Tenure replicas only.
+   * Whether a write counts as a renewal only in a new whole second. client-go and similar clients compare whole seconds, so they do not
+   * see a second write within one second. False only if the lease is too short for this rule (`1000 + requestTimeoutMs ≥
+   * renewDeadlineMs`). Such a lease is safe among Tenure replicas only.
    */
   readonly wholeSecondPeers: boolean
 }
 
-/** The default time of the cleanups of a controller. */
+/** The default timeout of the cleanups of a controller. */
 export const DEFAULT_CLEANUP_TIMEOUT_MS = 4000
 
 /** The names of all {@link TimingOptions}. */
@@ -53,14 +53,14 @@ export const TIMING_OPTION_NAMES: readonly (keyof TimingOptions)[] = [
   'acquireDelayMs',
 ]
 
-/** Fills in defaults and checks every relation. @throws OptionsError naming the relation that does not hold, with the numbers. */
+/** Fills in defaults and checks every relation. @throws OptionsError that names the relation that fails, with its numbers. */
 export function resolveTimingOptions(options: TimingOptions = {}): ResolvedTimingOptions {
   const leaseDurationMs = resolveDurationMs('leaseDurationMs', options.leaseDurationMs, { fallback: 15_000, min: 1000 })
   const clockRateTolerance = resolveClockRateTolerance(options.clockRateTolerance)
   const renewDeadlineMs = resolveDurationMs('renewDeadlineMs', options.renewDeadlineMs, {
     fallback: Math.min(10_000, Math.floor((leaseDurationMs * 2) / 3)),
   })
-  // Less than a fifteenth of the lease is too short for any task, so a deadline that leaves less is refused.
+  // Less than a fifteenth of the lease is too short for any task. A deadline that leaves less is refused.
   const graceRoomMs = Math.max(leaseDurationMs / 15, leaseDurationMs * (1 - clockRateTolerance) - renewDeadlineMs)
   const timing = {
     leaseDurationMs,
@@ -83,7 +83,7 @@ export function resolveTimingOptions(options: TimingOptions = {}): ResolvedTimin
   return { ...timing, wholeSecondPeers: 1000 + timing.requestTimeoutMs < renewDeadlineMs }
 }
 
-/** How long after it was sent a write keeps its replica entitled to act: the lease duration less what clock rates may differ by. */
+/** How long after the send of a renewal the replica may act: the lease duration minus the tolerated clock difference. */
 export function validityMs(timing: ResolvedTimingOptions): number {
   return timing.leaseDurationMs * (1 - timing.clockRateTolerance)
 }
@@ -106,7 +106,7 @@ function assertRelations(timing: Required<TimingOptions>): void {
   if (stopBy > validity) {
     throw new OptionsError(
       'Expected `renewDeadlineMs` + `abortGraceMs` to be at most `leaseDurationMs` × (1 − `clockRateTolerance`), so that a ' +
-        `term is empty before anybody else may lead, got \`${timing.renewDeadlineMs} + ${timing.abortGraceMs} > ${validity}\``,
+        `term is empty before another replica may lead, got \`${timing.renewDeadlineMs} + ${timing.abortGraceMs} > ${validity}\``,
     )
   }
   const slowestRetry = timing.retryPeriodMs * JITTER_FACTOR + timing.requestTimeoutMs

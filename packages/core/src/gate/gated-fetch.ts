@@ -14,13 +14,13 @@ export interface GatedFetchOptions {
  * A `fetch` whose writes stop with the term, for any HTTP service.
  *
  * After the gate closes, requests other than GET, HEAD, OPTIONS and TRACE reject with a {@link WriteGateClosedError} before `fetch` is
- * called. The call itself reads the clock. When the gate closes, requests in flight are aborted; their error says `unknown`, because
- * the write may have taken effect. A write whose answer has begun is not aborted. Reads always pass. The gate stays open while a
- * voluntary end drains. A `Request` of any implementation is recognised by its `method`. A value that is neither a URL nor a request
- * is sent as a write with the method `UNKNOWN`.
+ * called. The call itself reads the clock. When the gate closes, requests in flight are aborted; their error says `unknown`, because the
+ * write may have taken effect. A write whose response has begun is not aborted. Reads always pass. The gate stays open while a voluntary
+ * end drains. It recognises a `Request` of any implementation by its `method`. A value that is neither a URL nor a request counts as a
+ * write with the method `UNKNOWN`.
  *
- * This keeps an honest process from writing late. It does not replace a check in the service, because a sent request may take effect
- * at any later time. Send `term.epoch` to the service for that check.
+ * The gate keeps this process from writing late. It does not replace a check in the service, because a sent request may take effect at
+ * any later time. Send `term.epoch` to the service for that check.
  *
  * @throws OptionsError for an option that does not exist.
  * @param fetch what sends the requests. @default the global `fetch`, looked up at each call
@@ -40,7 +40,7 @@ export function gatedFetch(
   const gate = new WriteGate(term, options.onRefusal)
   return async (input, init) => {
     const { method, url, own } = describeRequest(input, init)
-    // What was looked at is what is sent, also where a getter would give something else the next time.
+    // Sends the values that were checked, even if a getter would return something else the next time.
     const asked = { ...membersOf(init), method }
     if (!isWriteMethod(method)) return fetch(input, init === undefined && typeof input === 'string' ? undefined : asked)
     if (!gate.isOpen()) throw gate.refuse({ method, url, outcome: 'not-sent' })
@@ -51,7 +51,7 @@ export function gatedFetch(
       controller.abort(refusal)
     })
     try {
-      // The caller's signal goes on to govern the body of the answer.
+      // The signal of the caller also aborts the body of the response.
       const signal = own ? AbortSignal.any([own, controller.signal]) : controller.signal
       return await fetch(input, { ...asked, signal })
     } catch (error) {
@@ -69,7 +69,7 @@ interface DescribedRequest {
   readonly own: AbortSignal | undefined
 }
 
-/** What a call of `fetch` asks for. `init` takes precedence over the input. */
+/** The request that a call of `fetch` describes. `init` takes precedence over the input. */
 function describeRequest(input: unknown, init: RequestInit | undefined): DescribedRequest {
   const { method, url, own } = describeInput(input)
   return { method: textOf(init?.method ?? method), url, own: init?.signal ?? own }
@@ -80,8 +80,8 @@ interface DescribedInput extends Omit<DescribedRequest, 'method'> {
 }
 
 /**
- * What the input of `fetch` says by itself. A `Request` may be of another implementation than the global one, so it is known by its
- * members. What is neither a URL nor a request may be anything, and so a write.
+ * The request that the input of `fetch` alone describes. A `Request` may be of another implementation than the global one, so it is
+ * recognised by its members. A value that is neither a URL nor a request counts as a write.
  */
 function describeInput(input: unknown): DescribedInput {
   if (typeof input !== 'object' || input === null) {
@@ -96,10 +96,10 @@ function describeInput(input: unknown): DescribedInput {
   }
 }
 
-/** Not a method that any server knows: what is not understood is not sent. */
+/** No server knows this method. It marks requests that cannot be understood, which count as writes. */
 const UNKNOWN_METHOD = 'UNKNOWN'
 
-/** What `fetch` reads of its second argument, also from a prototype or a getter. */
+/** The members of the second argument that `fetch` reads, including those of a prototype or a getter. */
 const INIT_MEMBERS: readonly string[] =
   'body cache credentials dispatcher duplex headers integrity keepalive mode priority redirect referrer referrerPolicy signal window'.split(
     ' ',

@@ -1,16 +1,16 @@
 import { TermEndedError } from '../term-ended-error.ts'
 
-/** What the write gate did to which request. */
+/** A request that the write gate refused or aborted. */
 export interface RefusedWrite {
   /** The HTTP method of the write. */
   readonly method: string
   /** The URL of the write, as the caller gave it. */
   readonly url: string
-  /** Whether the request can have reached the server before the gate closed. */
+  /** Whether the request may have reached the server before the gate closed. */
   readonly outcome: 'not-sent' | 'unknown'
 }
 
-/** A write was attempted, or was under way, when its term no longer held the lease. */
+/** A write was attempted or in flight while its term did not hold the lease. */
 export class WriteGateClosedError extends TermEndedError {
   override readonly code = 'WRITE_GATE_CLOSED'
   /** The epoch of the term that the write belongs to. */
@@ -19,7 +19,7 @@ export class WriteGateClosedError extends TermEndedError {
   readonly method: string
   /** Without user, password and query, which may hold credentials. */
   readonly url: string
-  /** `not-sent`: no byte of the request was sent. `unknown`: it was aborted under way and may have taken effect. */
+  /** `not-sent`: no byte of the request was sent. `unknown`: the request was aborted in flight and may have taken effect. */
   readonly outcome: 'not-sent' | 'unknown'
 
   constructor(epoch: bigint, refused: RefusedWrite, options?: ErrorOptions) {

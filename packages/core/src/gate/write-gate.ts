@@ -2,17 +2,17 @@ import { channel } from 'node:diagnostics_channel'
 import { withJsonForm } from '../json-form.ts'
 import { WriteGateClosedError, type RefusedWrite } from './write-gate-closed-error.ts'
 
-/** What the write gate asks of a term. A `Term` fits. */
+/** The part of a term that the write gate needs. Every `Term` has it. */
 export interface GatedTerm {
   /** The fencing token of the term. */
   readonly epoch: bigint
-  /** Whether this replica may act at this very moment, by the clock. */
+  /** Whether this replica may act now. Reads the clock. */
   isHeld(): boolean
-  /** Aborts when no write of this term may be sent any more. */
+  /** Aborts when no more writes of this term may be sent. */
   readonly gateSignal: AbortSignal
 }
 
-/** Told of every write that the gate refuses or aborts. */
+/** Receives every write that the gate refuses or aborts. */
 export type RefusalListener = (refusal: WriteGateClosedError) => void
 
 /** The diagnostics channel on which every {@link GateRefusal} of this process is published. */
@@ -30,15 +30,18 @@ const refusals = channel(GATE_REFUSAL_CHANNEL)
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
-/** Whether an HTTP method can change anything, by RFC 9110 section 9.2.1. Method names are compared in any case; what is no text can. */
+/**
+ * Whether an HTTP method can change anything, by RFC 9110 section 9.2.1. Ignores the case of the name. True for a value that is not a
+ * string.
+ */
 export function isWriteMethod(method: unknown): boolean {
   return typeof method !== 'string' || (!READS.has(method) && !READS.has(method.toUpperCase()))
 }
 
 /**
- * Decides for single writes whether they may pass.
+ * Decides whether a write may be sent.
  *
- * Asked of the clock at each request: after a pause the timer behind the signal may be late.
+ * It reads the clock for each request, because the timer behind the signal may be late after a pause.
  */
 export class WriteGate {
   readonly #term: GatedTerm
@@ -59,7 +62,7 @@ export class WriteGate {
     return !this.#term.gateSignal.aborted && this.#term.isHeld()
   }
 
-  /** The error of a refused write. The error is published, and the listener was called. */
+  /** Creates the error of a refused write, publishes it and calls the listener. */
   refuse(write: RefusedWrite): WriteGateClosedError {
     const refusal = new WriteGateClosedError(this.#term.epoch, write, { cause: this.#term.gateSignal.reason })
     const published: GateRefusal = withJsonForm({ term: this.#term, refusal })

@@ -1,6 +1,6 @@
 import type { HealthCheckResult } from './health-registry.ts'
 
-/** Checks that can be named and run: a registry, or another probe. */
+/** A source of named checks: a registry, or another probe. */
 export interface HealthSource {
   /** The names of the checks. */
   readonly names: readonly string[]
@@ -9,13 +9,13 @@ export interface HealthSource {
 }
 
 /**
- * What one health endpoint serves: the checks of several registries, each under a prefix. Registries come and go; what is
- * served is what is there at the moment of the request.
+ * The checks of one health endpoint: those of several registries, each under a prefix. Registries can be added and removed. A request
+ * runs the checks that are there at that moment.
  */
 export class HealthProbe implements HealthSource {
   readonly #sources = new Set<{ readonly prefix: string; readonly source: HealthSource }>()
 
-  /** Serves a registry or probe; its checks are named `prefix` + name. Returns the function that ends that. */
+  /** Adds a registry or probe. Its checks are named `prefix` + name. The returned function removes it. */
   add(source: HealthSource, prefix = ''): () => void {
     const entry = { prefix, source }
     this.#sources.add(entry)
@@ -33,7 +33,7 @@ export class HealthProbe implements HealthSource {
     return results.flat()
   }
 
-  /** Runs one check; undefined when there is none of that name. */
+  /** Runs one check; undefined if there is none of that name. */
   async runOne(name: string): Promise<HealthCheckResult | undefined> {
     const [result] = await this.run(new Set(this.names.filter((other) => other !== name)))
     return result

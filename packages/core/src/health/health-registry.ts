@@ -14,9 +14,7 @@ export interface HealthCheckResult {
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 
-/**
- * Named health checks, run on demand. Starts nothing and keeps no result.
- */
+/** Named health checks. Runs them on demand and keeps no result. */
 export class HealthRegistry {
   readonly #checks = new Map<string, HealthCheck>()
   #closed: Error | undefined
@@ -24,7 +22,7 @@ export class HealthRegistry {
   /**
    * Adds a check and returns the function that removes it.
    * @throws OptionsError when the name is taken or cannot be a path segment (`[A-Za-z0-9._-]+`), or `check` is not a function.
-   * @throws TermEndedError when the registry belongs to a run of a controller that has ended.
+   * @throws TermEndedError when the registry belongs to a run that has ended.
    */
   register(name: string, check: HealthCheck): () => void {
     if (this.#closed !== undefined) throw this.#closed
@@ -48,13 +46,13 @@ export class HealthRegistry {
     return [...this.#checks.keys()]
   }
 
-  /** Takes every check out, and takes no more: to register one throws `error`. */
+  /** Removes every check. From now on, `register()` throws `error`. */
   close(error: Error): void {
     this.#closed ??= error
     this.#checks.clear()
   }
 
-  /** Runs all checks but the excluded ones and reports each, in the order of registration. Never rejects. */
+  /** Runs all checks except the excluded ones and reports each, in the order of registration. Never rejects. */
   async run(exclude: ReadonlySet<string> = new Set()): Promise<readonly HealthCheckResult[]> {
     const selected = [...this.#checks].filter(([name]) => !exclude.has(name))
     return Promise.all(selected.map(([name, check]) => runCheck(name, check)))

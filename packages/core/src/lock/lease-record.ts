@@ -1,24 +1,22 @@
 /**
  * The fields of a lease that electors agree on, exactly as they are stored.
  *
- * The names are those of `coordination.k8s.io/v1` `LeaseSpec`. Times are the raw strings: they are compared as strings to see
- * whether the record changed and never with a clock. A field that another client left out, or filled with something that is
- * not of the field's type, is `undefined`.
+ * The names are those of `coordination.k8s.io/v1` `LeaseSpec`. Times are raw strings. They are compared as strings to detect a change,
+ * and never with a clock. A field that another client omitted, or set to a value of another type, is `undefined`.
  */
 export interface LeaseRecord {
-  /** Who leads; the empty string when nobody does. */
+  /** The identity of the holder; empty if there is none. */
   readonly holderIdentity: string
-  /** How long others must leave the lease alone after they last saw it change. Whole seconds. */
+  /** How long other replicas must not acquire the lease after they last saw it change. Whole seconds. */
   readonly leaseDurationSeconds: number | undefined
   /** When the holder acquired the lease, by the holder's wall clock. RFC 3339. */
   readonly acquireTime: string | undefined
   /** When the holder last renewed the lease, by the holder's wall clock. RFC 3339. */
   readonly renewTime: string | undefined
-  /** How often the lease changed hands. */
+  /** How often the holder changed. */
   readonly leaseTransitions: number | undefined
   /**
-   * Annotations whose key starts with `tenure.dev/`. In a write these replace all stored annotations under that prefix; all
-   * others are kept by the lock.
+   * Annotations whose key starts with `tenure.dev/`. A write replaces all stored annotations with that prefix. The lock keeps all others.
    */
   readonly annotations: Readonly<Record<string, string>>
 }
@@ -26,13 +24,13 @@ export interface LeaseRecord {
 /** The prefix of every annotation that belongs to Tenure. */
 export const ANNOTATION_PREFIX = 'tenure.dev/'
 
-/** The annotation that makes epochs continue where the versions of the store do not: after a restore, or in another store. */
+/** The annotation that keeps epochs growing when the versions of the store do not: after a restore, or in another store. */
 const LEAST_EPOCH = `${ANNOTATION_PREFIX}least-epoch`
 
-/** Epochs are stored as signed 64-bit numbers by other systems. A greater number in a record is malformed. */
+/** Other systems store epochs as signed 64-bit numbers. A greater number in a record is malformed. */
 const GREATEST_LEAST_EPOCH = 2n ** 62n
 
-/** The least epoch of a term that this record begins; 0 where the record states none, or none that is a number. */
+/** The least epoch of a term that this record begins; 0 if the record has none, or a malformed one. */
 export function leastEpochOf({ annotations }: LeaseRecord): bigint {
   const text = annotations[LEAST_EPOCH]
   if (text === undefined || !/^[1-9]\d{0,18}$/.test(text)) return 0n
@@ -40,7 +38,7 @@ export function leastEpochOf({ annotations }: LeaseRecord): bigint {
   return least > GREATEST_LEAST_EPOCH ? 0n : least
 }
 
-/** The record with this least epoch; with none where it is 0. */
+/** The record with this least epoch; without one if it is 0. */
 export function withLeastEpoch(record: LeaseRecord, least: bigint): LeaseRecord {
   const { [LEAST_EPOCH]: _, ...annotations } = record.annotations
   return { ...record, annotations: least === 0n ? annotations : { ...annotations, [LEAST_EPOCH]: String(least) } }

@@ -1,7 +1,7 @@
 import { TenureError } from '../tenure-error.ts'
 
 /**
- * Why a request of a lock failed, by what it means for the write:
+ * Why a request of a lock failed, and whether the write may have happened:
  *
  * | failure | meaning | may the write have happened? |
  * |---|---|---|
@@ -33,7 +33,7 @@ export class LockRequestError extends TenureError {
   override readonly code = 'LOCK_REQUEST_FAILED'
   /** What the failure means for the caller: whether to retry, and whether a write can have happened. */
   readonly failure: LockFailure
-  /** How long the store asks the client to wait before the next try, in milliseconds, where it says so. */
+  /** How long the store asks the client to wait before the next attempt, in milliseconds, if it says so. */
   readonly retryAfterMs: number | undefined
 
   constructor(failure: LockFailure, message: string, options?: ErrorOptions & { readonly retryAfterMs?: number }) {

@@ -1,19 +1,19 @@
 import { leastEpochOf, type LeaseRecord } from './lease-record.ts'
 
 /**
- * How a lease is stored. A lock knows no time and takes no decision: it reads, writes by compare-and-swap, and reports changes.
+ * Stores a lease. A lock reads it, writes it by compare-and-swap and reports changes. It knows no time and makes no decisions.
  *
- * Contract that every implementation keeps:
- * 1. Each accepted write gives the lease a `version` greater than any it had before, also across deletion and re-creation. Only a
- *    store that was restored from a backup may go back. Reads and watches then show the restored lease, with its lower version.
- * 2. `create` succeeds only when the lease does not exist; `update` only when the stored version is that of `base`.
+ * Every implementation must keep this contract:
+ * 1. Each accepted write gives the lease a `version` greater than all earlier ones, even after deletion and re-creation. Only a store
+ *    that was restored from a backup may go back. Reads and watches then show the restored lease with its lower version.
+ * 2. `create` succeeds only if the lease does not exist. `update` succeeds only if the stored version is that of `base`.
  * 3. Reads are linearizable: a read that starts after a write was acknowledged sees that write or a later one.
  * 4. Fields, labels and annotations that Tenure does not know survive every update.
- * 5. A request stops for real when `signal` aborts; nothing of it stays behind.
- * 6. Every failed request rejects with a `LockRequestError` that says whether the write can have happened.
+ * 5. When `signal` aborts, the request stops and leaves nothing behind.
+ * 6. Every failed request rejects with a `LockRequestError` that says whether the write may have happened.
  */
 export interface Lock {
-  /** What to call this lock in logs and errors, for example `lease ops/janitor`. */
+  /** The name of this lock in logs and errors, for example `lease ops/janitor`. */
   readonly description: string
   /** Reads the lease. */
   get(options: LockRequestOptions): Promise<LockSnapshot>
@@ -21,16 +21,16 @@ export interface Lock {
   create(record: LeaseRecord, options: LockRequestOptions): Promise<PresentLease>
   /** Replaces the record of the lease if it is still at `base.version`. @throws LockRequestError with failure `conflict` when it is not. */
   update(base: PresentLease, record: LeaseRecord, options: LockRequestOptions): Promise<PresentLease>
-  /** Follows the lease until the returned handle is closed. Reconnects by itself. */
+  /** Watches the lease until the returned handle is closed. Reconnects by itself. */
   watch(observer: LockObserver): LockWatch
   /**
-   * Identifies the process of this replica, so that others can detect its termination (Kubernetes: its Pod and its
-   * container). Written into the lease for as long as this replica holds it; opaque to electors. May become known late.
+   * Identifies the process of this replica, so that others can detect its termination (Kubernetes: its Pod and container). Written into
+   * the lease while this replica holds it. Opaque to electors. May be set later.
    */
   readonly processRef?: string | undefined
   /**
-   * Watches the process that runs the holder of the lease. Opened only while another replica holds it. A lock that cannot prove a
-   * death leaves this out. @see HolderObserver.dead for what counts as proof
+   * Watches the process that runs the holder of the lease. Opened only while another replica holds it. A lock that cannot prove the end
+   * of a process omits this method. @see HolderObserver.dead for what counts as proof
    */
   watchHolder?(holder: LeaseHolder, observer: HolderObserver): LockWatch
   /** Closes connections. No request may follow. */
@@ -58,15 +58,15 @@ export interface PresentLease {
   readonly epoch?: bigint
   /** The content of the lease. */
   readonly record: LeaseRecord
-  /** The lease is being deleted but still exists (Kubernetes: `metadata.deletionTimestamp` is set). */
+  /** Whether the lease is being deleted but still exists (Kubernetes: `metadata.deletionTimestamp` is set). */
   readonly deleting: boolean
-  /** What the lock needs to write the lease again without losing foreign fields. Opaque to everybody else. */
+  /** The data that the lock needs to write the lease again without losing foreign fields. Opaque to all other code. */
   readonly native?: unknown
 }
 
 /**
- * The fencing token of a term that began with this version of the lease: what the store counts, or the least epoch that the record
- * states, where that is greater.
+ * The fencing token of a term that begins with this version of the lease: the count of the store, or the least epoch of the record if
+ * that is greater.
  */
 export function epochOf(lease: PresentLease): bigint {
   const counted = countedEpochOf(lease)
@@ -82,16 +82,16 @@ export function countedEpochOf({ epoch, version }: PresentLease): bigint {
 /** A lease that does not exist. */
 export interface AbsentLease {
   readonly kind: 'absent'
-  /** The version of the store at which it was seen to be absent, where the store tells. */
+  /** The version of the store at which the lease was absent, if the store reports it. */
   readonly version?: bigint
 }
 
 /**
- * Receives what a watch sees. Called in the order of versions, which start again from a lower one after a restore of the store; never
- * after the watch was closed.
+ * Receives the events of a watch, in the order of versions. After a restore of the store, versions start again from a lower one. Never
+ * called after the watch was closed.
  */
 export interface LockObserver {
-  /** The lease at the start of the watch, then after every change. Also called when only foreign fields changed. */
+  /** Called with the lease at the start of the watch and after every change, including changes of foreign fields. */
   readonly changed: (snapshot: LockSnapshot) => void
   /** The watch is established: changes will be reported as they happen. */
   readonly up: () => void
@@ -99,27 +99,27 @@ export interface LockObserver {
   readonly down: (cause: Error) => void
 }
 
-/** One term of one holder, and the process that it said it runs in. */
+/** One term of one holder, and the process in which the holder runs by its own account. */
 export interface LeaseHolder {
   /** The identity in the lease. */
   readonly identity: string
   /** When the holder acquired the lease, as the lease states it (RFC 3339). */
   readonly acquireTime: string
-  /** The {@link Lock.processRef} of the holder. Untrusted: anybody who may write the lease can have put it there. */
+  /** The {@link Lock.processRef} of the holder. Untrusted: any client that may write the lease can set it. */
   readonly processRef: string
 }
 
-/** Hears of the death of a holder. */
+/** Receives the death of a holder. */
 export interface HolderObserver {
   /**
-   * The very process that `processRef` names has ended, beyond doubt, and will never run again. A process that cannot be reached
-   * or found is not proved to have ended. Called at most once; never after the watch was closed.
+   * Called when the process that `processRef` names has provably ended and will never run again. A process that cannot be reached or
+   * found may still run. Called at most once, and never after the watch was closed.
    */
   readonly dead: () => void
 }
 
 /** A running watch of a {@link Lock}. */
 export interface LockWatch {
-  /** Stops the watch; resolves when its connection is gone. No observer is called from the moment of the call on. */
+  /** Stops the watch. Resolves when its connection is closed. No observer is called after this call. */
   close(): Promise<void>
 }

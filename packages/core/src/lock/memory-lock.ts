@@ -3,26 +3,26 @@ import { LockRequestError } from './lock-request-error.ts'
 import type { Lock, LockObserver, LockRequestOptions, LockSnapshot, LockWatch, PresentLease } from './lock.ts'
 
 /**
- * Leases in the memory of this process, for tests and for standing for a lease among candidates of one process.
+ * Leases in the memory of this process, for tests and for candidates within one process.
  *
- * Its version counter is shared by all leases of the store and never goes back, also not when a lease is deleted.
+ * All leases of the store share one version counter. It never goes back, even when a lease is deleted.
  */
 export class MemoryLeaseStore {
   readonly #leases = new Map<string, PresentLease>()
   readonly #subscriptions = new Map<string, Set<Subscription>>()
   #version = 0n
 
-  /** A lock on the lease of the given name. Every candidate needs one of its own. */
+  /** Creates a lock on the lease of this name. Every candidate needs its own lock. */
   lock(name: string): Lock {
     return new MemoryLock(this, name)
   }
 
-  /** The lease as it is. */
+  /** Reads the lease. */
   read(name: string): LockSnapshot {
     return this.#leases.get(name) ?? { kind: 'absent', version: this.#version }
   }
 
-  /** Writes the lease if it is at `expected`, or absent when that is undefined. @throws LockRequestError on a conflict. */
+  /** Writes the lease if its version is `expected`, or creates it if `expected` is undefined. @throws LockRequestError on a conflict. */
   write(name: string, record: LeaseRecord, expected: bigint | undefined): PresentLease {
     const stored = this.#leases.get(name)
     if (stored === undefined && expected !== undefined) {
@@ -38,14 +38,14 @@ export class MemoryLeaseStore {
     return lease
   }
 
-  /** Deletes the lease, as a person might. */
+  /** Deletes the lease, as an operator might. */
   delete(name: string): void {
     if (!this.#leases.delete(name)) return
     this.#version += 1n
     this.#notify(name, { kind: 'absent', version: this.#version })
   }
 
-  /** Reports the lease as it is, and then its changes, until the returned function is called. */
+  /** Reports the lease and then its changes, until the returned function is called. */
   observe(name: string, observer: LockObserver): () => void {
     const subscriptions = this.#subscriptions.get(name) ?? new Set()
     const subscription: Subscription = { observer, isUp: false }
@@ -59,7 +59,7 @@ export class MemoryLeaseStore {
 
   #notify(name: string, snapshot: LockSnapshot): void {
     for (const subscription of this.#subscriptions.get(name) ?? []) {
-      // What happens before the first report is part of it.
+      // The first report includes earlier changes.
       if (subscription.isUp) queueMicrotask(() => this.#deliver(name, subscription, snapshot))
     }
   }

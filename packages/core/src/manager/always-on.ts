@@ -23,7 +23,7 @@ import type { Random } from '../ports/random.ts'
 import type { TaskScope } from '../term/task-scope.ts'
 import type { TermExtension } from '../term/term-extension.ts'
 
-/** What {@link AlwaysOn} is made of. */
+/** Options of {@link AlwaysOn}. */
 export interface AlwaysOnRunOptions {
   readonly clock: Clock
   readonly random: Random
@@ -32,18 +32,18 @@ export interface AlwaysOnRunOptions {
   readonly timing: DrainTiming
   readonly extensions: readonly TermExtension[]
   readonly onFailure: (error: Error) => void
-  /** Called when tasks are left that do not end. */
+  /** Called with the tasks that are left after the stop timeout. */
   readonly onWedged: (error: WedgedError) => void
 }
 
-/** What always-on controllers have in the place of the name of a lease. */
+/** Stands for the name of a lease in always-on controllers. */
 const ALWAYS_ON = 'always-on'
 
 function shutdown(): LeadershipEndedError {
   return new LeadershipEndedError('shutdown', undefined)
 }
 
-/** The controllers that run from start to stop of the manager, with or without leadership. */
+/** The controllers that run from the start to the stop of the manager, with or without leadership. */
 export class AlwaysOn {
   /** The health checks of the controllers. */
   readonly health: HealthProbe = new HealthProbe()
@@ -58,7 +58,7 @@ export class AlwaysOn {
     this.#drain = new Drain({ clock: options.clock, onEffect: (effect) => this.#onEffect(effect) })
   }
 
-  /** Adds a controller. @throws OptionsError for a factory that is not a function, or bad options. */
+  /** Adds a controller. @throws OptionsError for a factory that is not a function, or a wrong option. */
   register(factory: ControllerFactory, options: RegisterOptions): void {
     const registration = createRegistration(factory, options, this.#options.restart)
     if (registration.warmUp !== 'never') {
@@ -67,7 +67,7 @@ export class AlwaysOn {
     this.#registrations.push(registration)
   }
 
-  /** Runs them. @throws OptionsError when one of them can never run. */
+  /** Runs the controllers. @throws OptionsError when a controller can never run. */
   start(): void {
     const builds = buildAll(this.#registrations, this.#seen)
     this.#supervisors = builds.map((build) => {
@@ -89,12 +89,12 @@ export class AlwaysOn {
     })
   }
 
-  /** The hard signal of the run that the scope belongs to; undefined where it is none of these. */
+  /** The hard signal of the run that owns the scope; undefined if it is none of these. */
   hardSignalOf(scope: TaskScope): AbortSignal | undefined {
     return this.#supervisors.map((supervisor) => supervisor.hardSignalOf(scope)).find((signal) => signal !== undefined)
   }
 
-  /** Ends them; resolves when nothing of them is left. */
+  /** Ends the controllers. Resolves when nothing of them is left. */
   async stop(): Promise<void> {
     const { clock, timing } = this.#options
     const abortAt = clock.now() + timing.drainTimeoutMs

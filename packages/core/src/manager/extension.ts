@@ -7,10 +7,10 @@ import type { Term } from '../term/term.ts'
 /** The groups of extensions: they start in this order and stop in reverse. */
 export const EXTENSION_GROUPS = ['servers', 'caches'] as const
 
-/** The group that an extension starts and stops with. */
+/** The group with which an extension starts and stops. */
 export type ExtensionGroup = (typeof EXTENSION_GROUPS)[number]
 
-/** What an {@link Extension} sees of its manager. A `Manager` is one. */
+/** The part of a `Manager` that an {@link Extension} sees. */
 export interface ExtensionHost {
   /** The identity of this replica, as in its leases. */
   readonly identity: string
@@ -22,12 +22,12 @@ export interface ExtensionHost {
   readonly livez: HealthProbe
   /** What `/readyz` serves. It does not depend on leadership. */
   readonly readyz: HealthProbe
-  /** Stops the manager, extensions included. An extension must not await it. */
+  /** Stops the manager and its extensions. An extension must not await it. */
   stop(): Promise<void>
 }
 
 /**
- * A plug-in of a manager: a server, a cache, an observer, or what every term gets. Each method is optional, but one must be there.
+ * A plug-in of a manager: a server, a cache, an observer, or something that every term gets. It needs at least one of the methods.
  *
  * The manager starts extensions before controllers and elections, and stops them afterwards, in reverse.
  *
@@ -42,7 +42,7 @@ export interface ExtensionHost {
  * ```
  */
 export interface Extension {
-  /** Names the extension in log lines and errors. */
+  /** The name of the extension in log lines and errors. */
   readonly name: string
   /** Extensions of one group start in the order of their `use()`. @default 'servers' */
   readonly group?: ExtensionGroup
@@ -51,9 +51,9 @@ export interface Extension {
    * call `stop()` of this extension, and `start()` of the manager rejects with the cause.
    */
   start?(host: ExtensionHost): void | Promise<void>
-  /** Stops the extension and resolves when it has left nothing behind. The group limits the time: `groups.servers.stopTimeoutMs`. */
+  /** Stops the extension. Resolves when nothing of it is left. The group limits the time: `groups.servers.stopTimeoutMs`. */
   stop?(): void | Promise<void>
-  /** Receives every event of every candidacy. If it throws, the manager logs the error and goes on. */
+  /** Receives every event of every candidacy. If it throws, the manager logs the error and continues. */
   onEvent?(event: CandidacyEvent): void
   /**
    * Called before each run of each controller. The manager calls the returned function after the last task and cleanup of the run.

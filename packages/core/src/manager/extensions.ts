@@ -16,14 +16,14 @@ export class ExtensionOverdueError extends TenureError {
   }
 }
 
-/** What {@link Extensions} need. */
+/** Options of {@link Extensions}. */
 export interface ExtensionsOptions {
   readonly groups: ResolvedGroupOptions
   readonly clock: Clock
   readonly onFailure: (error: unknown) => void
 }
 
-/** The extensions of a manager: start and stop in order, each group within a time of its own, and forward events and terms. */
+/** The extensions of a manager. Starts and stops them in order, with a stop timeout for each group. Forwards events and terms to them. */
 export class Extensions {
   readonly #options: ExtensionsOptions
   readonly #used: UsedExtension[] = []
@@ -35,18 +35,18 @@ export class Extensions {
     this.#options = options
   }
 
-  /** What every run of a controller gets, in the order of `use()`. Grows until the start. */
+  /** The extensions that attach to every run, in the order of `use()`. The array grows until the start. */
   get termExtensions(): readonly TermExtension[] {
     return this.#termExtensions
   }
 
-  /** Adds an extension. @throws OptionsError for a value that is no extension, or an extension that was added before. */
+  /** Adds an extension. @throws OptionsError for a value that is not an extension, or was added before. */
   use(extension: Extension): void {
     assertExtension(extension)
     if (this.#used.some((other) => other.extension === extension)) {
       throw new OptionsError(`Expected \`use()\` to be called once for each extension, got \`${extension.name}\` twice`)
     }
-    // Read once: a getter that fails later would keep the others from stopping.
+    // Read the property once: a getter that throws later would keep the others from stopping.
     this.#used.push({ extension, group: extension.group ?? 'servers' })
     if (extension.onEvent !== undefined) this.#listeners.push((event) => extension.onEvent?.(event))
     if (extension.onTerm !== undefined) {
@@ -54,7 +54,7 @@ export class Extensions {
     }
   }
 
-  /** Starts them until `isStopping`. Rejects when one fails to start; those before it keep running. */
+  /** Starts the extensions, unless the manager begins to stop. Rejects when one fails to start; the previous ones keep running. */
   async start(host: ExtensionHost, isStopping: () => boolean): Promise<void> {
     for (const group of EXTENSION_GROUPS) {
       for (const candidate of this.#used.filter((candidate) => candidate.group === group)) {
@@ -65,12 +65,14 @@ export class Extensions {
     }
   }
 
-  /** Receive every event, in the order of `use()`. */
+  /** Forwards an event to every extension, in the order of `use()`. */
   get listeners(): readonly ((event: CandidacyEvent) => void)[] {
     return this.#listeners
   }
 
-  /** Stops what has started. Resolves when all have stopped or timed out; then none receives events. Never rejects. */
+  /**
+   * Stops the extensions that have started. Resolves when all have stopped or timed out. After that none receives events. Never rejects.
+   */
   async stop(): Promise<void> {
     const started = this.#started.splice(0).toReversed()
     for (const group of EXTENSION_GROUPS.toReversed()) {
@@ -82,7 +84,7 @@ export class Extensions {
     this.#listeners.length = 0
   }
 
-  /** After the time of the group, the rest of it is stopped without waiting. */
+  /** Stops the extensions of a group in reverse order. After the stop timeout it no longer waits for them. */
   async #stopGroup(group: ExtensionGroup, extensions: readonly Extension[]): Promise<void> {
     if (extensions.length === 0) return
     const { clock, groups, onFailure } = this.#options

@@ -2,34 +2,34 @@ import { DEFAULT_CLEANUP_TIMEOUT_MS } from '../election/timing-options.ts'
 import { resolveDurationMs } from '../options/duration.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
 
-/** The budget of a group for its stop. */
+/** The stop timeout of a group. */
 export interface StopOptions {
   /** How long the group may take to stop, in milliseconds. @default 5000 */
   readonly stopTimeoutMs?: number
 }
 
-/** The budgets of the controllers that need no leadership. All in milliseconds. */
+/** The stop budgets of the controllers that need no leadership, in milliseconds. */
 export interface AlwaysOnOptions {
   /** How long their tasks may take to finish by themselves. @default 20000 */
   readonly drainTimeoutMs?: number
   /** How long they may take to react to the hard abort. @default 4000 */
   readonly abortGraceMs?: number
-  /** How long the cleanups of a controller may take once its last task has ended. @default 4000 */
+  /** How long the cleanups of a controller may take after its last task. @default 4000 */
   readonly cleanupTimeoutMs?: number
 }
 
 /**
- * How long each group of a manager may take to stop. Groups start in the order of these options and stop in reverse, leaders first:
- * the budgets of leaders are options of their leases. No group lives on the time of another.
+ * How long each group of a manager may take to stop. Groups start in the order of these options and stop in reverse. Leaders stop first;
+ * their budgets are options of their leases. Each group has its full time, however long the others took.
  */
 export interface GroupOptions {
   /** Extensions of the group `servers`, the default. If an extension misses its stop timeout, `start()` rejects. */
   readonly servers?: StopOptions
-  /** Services of the group `caches`; as above. */
+  /** Extensions of the group `caches`. If an extension misses its stop timeout, `start()` rejects. */
   readonly caches?: StopOptions
-  /** Controllers that need no leadership. What is left of them at the end is wedged. */
+  /** Controllers that need no leadership. Tasks that are left after these budgets are wedged. */
   readonly alwaysOn?: AlwaysOnOptions
-  /** Warm-ups. What is left of them at the end is wedged. */
+  /** Warm-ups. Tasks that are left after the stop timeout are wedged. */
   readonly warmUp?: StopOptions
 }
 
@@ -41,7 +41,7 @@ export interface ResolvedGroupOptions {
   readonly warmUp: Required<StopOptions>
 }
 
-/** Fills in defaults. @throws OptionsError naming the option that is wrong. */
+/** Fills in defaults. @throws OptionsError that names the wrong option. */
 export function resolveGroupOptions(options: GroupOptions = {}): ResolvedGroupOptions {
   assertKnownKeys('`groups`', options, ['servers', 'caches', 'alwaysOn', 'warmUp'])
   return {

@@ -102,7 +102,7 @@ export interface ResolvedManagerOptions {
   readonly random: Random
 }
 
-/** Fills in defaults. @throws OptionsError naming the option that is wrong. */
+/** Fills in defaults. @throws OptionsError that names the wrong option. */
 export function resolveManagerOptions(options: ManagerOptions): ResolvedManagerOptions {
   assertKnownKeys('the options of a Manager', options, MANAGER_OPTION_NAMES, { lease: LEASE_OPTION_NAMES })
   const { identity, createLock, onWedged = 'exit', rollout = 'prefer-new', terminate } = options

@@ -24,22 +24,22 @@ import { Extensions } from './extensions.ts'
 import { type ManagerOptions, type ResolvedManagerOptions, resolveManagerOptions } from './manager-options.ts'
 import { readinessChecks } from './readiness.ts'
 
-/** How many candidacies are started in one go, and how long the next ones wait. */
+/** The number of candidacies that start together, and the pause before the next ones. */
 const STARTED_AT_ONCE = 10
 const START_PAUSE_MS = 20
 
 /**
- * One per process: its candidacies, its always-on controllers, its extensions, and their order of start and stop.
+ * Starts and stops the candidacies, always-on controllers and extensions of a process, in order. A process has one manager.
  *
- * Starts extensions, then always-on controllers, then stands for election. Stops in reverse, so that a term drains while everything it
- * uses still runs.
+ * Starts extensions, then always-on controllers, then candidacies. Stops in reverse, so that a term drains while everything that it uses
+ * still runs.
  */
 export class Manager implements ExtensionHost, AsyncDisposable {
   readonly identity: string
   readonly featureGates: FeatureGates
-  /** What `/livez` serves: fails only for what a restart of the process would mend. */
+  /** The checks of `/livez`. They fail only for problems that a restart of the process would fix. */
   readonly livez: HealthProbe = new HealthProbe()
-  /** What `/readyz` serves. Never depends on leading. */
+  /** The checks of `/readyz`. They never depend on leadership. */
   readonly readyz: HealthProbe = new HealthProbe()
   readonly #options: ResolvedManagerOptions
   readonly #candidacies: Candidacy[] = []
@@ -54,7 +54,7 @@ export class Manager implements ExtensionHost, AsyncDisposable {
   #stopping: Promise<void> | undefined
   #isStopping = false
 
-  /** Checks all options; does no I/O and starts nothing. @throws OptionsError naming the option that is wrong. */
+  /** Checks all options. Does no I/O and starts nothing. @throws OptionsError that names the wrong option. */
   constructor(options: ManagerOptions) {
     const resolved = resolveManagerOptions(options)
     const { identity, featureGates, groups } = resolved
@@ -74,7 +74,7 @@ export class Manager implements ExtensionHost, AsyncDisposable {
     this.#registerChecks()
   }
 
-  /** What the candidacy for the manager's own lease is doing. */
+  /** The state of the candidacy for the manager's own lease. */
   get state(): CandidacyState {
     return this.#own.state
   }
@@ -86,7 +86,7 @@ export class Manager implements ExtensionHost, AsyncDisposable {
 
   /**
    * Adds a controller, before `start()`.
-   * @throws AlreadyStartedError after the start. @throws OptionsError for anything that is not a factory.
+   * @throws AlreadyStartedError after `start()`. @throws OptionsError for a value that is not a factory, or a wrong option.
    */
   register(factory: ControllerFactory, options: RegisterOptions & { readonly needsLeadership?: boolean } = {}): this {
     assertKnownKeys('`register()`', options, [...REGISTER_OPTION_NAMES, 'needsLeadership'])
@@ -99,8 +99,8 @@ export class Manager implements ExtensionHost, AsyncDisposable {
   }
 
   /**
-   * Adds an extension, before `start()`: a server, a cache, an observer, or what every term gets.
-   * @throws AlreadyStartedError after the start. @throws OptionsError for a value that is no extension, or that was added before.
+   * Adds an extension, before `start()`: a server, a cache, an observer, or something that every term gets.
+   * @throws AlreadyStartedError after `start()`. @throws OptionsError for a value that is not an extension, or was added before.
    */
   use(extension: Extension): this {
     this.#assertNotStarted('use()')
@@ -109,8 +109,9 @@ export class Manager implements ExtensionHost, AsyncDisposable {
   }
 
   /**
-   * Stands for another lease, with controllers of its own.
-   * @throws OptionsError when the manager stands for the lease already or an option is wrong. @throws AlreadyStartedError after the start.
+   * Adds a candidacy for another lease, with its own controllers.
+   * @throws OptionsError when the manager already competes for the lease, or an option is wrong. @throws AlreadyStartedError after
+   * `start()`.
    */
   candidacy(lease: LeaseOptions): Candidacy {
     this.#assertNotStarted('candidacy()')
@@ -118,8 +119,8 @@ export class Manager implements ExtensionHost, AsyncDisposable {
   }
 
   /**
-   * Calls `listener` with everything that happens to any candidacy. Returns the function that ends that. A listener that throws is
-   * logged, and the others are called. Nothing happens any more once `start()` has settled.
+   * Calls `listener` with every event of every candidacy. The returned function removes the listener. If a listener throws, the manager
+   * logs the error and calls the others. There are no events after `start()` has settled.
    */
   on(listener: (event: CandidacyEvent) => void): () => void {
     this.#listeners.add(listener)
@@ -127,8 +128,8 @@ export class Manager implements ExtensionHost, AsyncDisposable {
   }
 
   /**
-   * Runs until `stop()` is called. Resolves after a clean stop; rejects with the cause otherwise, once everything is closed: with
-   * an `AggregateError` where there are several, in the order in which they came.
+   * Runs until `stop()` is called. Resolves after a clean stop. Otherwise rejects with the cause when everything is closed. Several
+   * causes are an `AggregateError`, in order of occurrence.
    * @throws AlreadyStartedError (as a rejection) when called twice, or after `stop()`.
    */
   start(): Promise<void> {
@@ -142,8 +143,9 @@ export class Manager implements ExtensionHost, AsyncDisposable {
   }
 
   /**
-   * Drains, releases, closes. Every caller gets the same promise. Never rejects: what went wrong is what `start()` rejects with. Only a
-   * task of this manager that awaits it, and would wait for itself, gets a `SelfWaitError` halfway through the grace of the hard abort.
+   * Drains the terms, releases the leases and closes everything. Every caller gets the same promise. It never rejects; failures reject
+   * `start()`. One exception: a task of this manager that awaits it would wait for itself, and gets a `SelfWaitError` halfway through the
+   * grace period after the hard abort.
    */
   stop(): Promise<void> {
     this.#isStopping = true
@@ -156,11 +158,11 @@ export class Manager implements ExtensionHost, AsyncDisposable {
   }
 
   /**
-   * Ends the present term of the manager's own lease voluntarily, and follows again. Resolves at once with `not-leading` where there
-   * is none: on a follower, before `start()` and after `stop()`. Resolves otherwise once nothing of the term is left, so a
-   * task of the term must not await it: use `term.stepDown()` there.
-   * @throws OptionsError when an option is wrong. @throws SelfWaitError (as a rejection, halfway through the grace of the hard abort) in
-   * a task of the term that awaits it.
+   * Ends the present term of the manager's own lease voluntarily and follows again. Resolves when nothing of the term is left. Without a
+   * term it resolves immediately with `not-leading`: on a follower, before `start()` and after `stop()`. A task of the term must not
+   * await it. Use `term.stepDown()` there.
+   * @throws OptionsError when an option is wrong.
+   * @throws SelfWaitError (as a rejection, halfway through the grace period after the hard abort) in a task of the term that awaits it.
    */
   stepDown(options: StepDownOptions = {}): Promise<StepDownResult> {
     return this.#own.stepDown(options)
@@ -176,7 +178,7 @@ export class Manager implements ExtensionHost, AsyncDisposable {
     throw new AlreadyStartedError(`Expected \`${call}\` to be called before \`start()\` and \`stop()\``)
   }
 
-  /** What ends with the manager is not waited for by its tasks. */
+  /** Wraps a promise that waits for the tasks of the manager. A task that awaits it gets a `SelfWaitError`. */
   #outsideWait<T>(call: string, promise: Promise<T>): Promise<T> {
     const ofAny = (scope: TaskScope): AbortSignal | undefined =>
       [this.#alwaysOn, ...this.#candidacies]
@@ -204,21 +206,21 @@ export class Manager implements ExtensionHost, AsyncDisposable {
       this.#fail(error)
     }
     this.#isStopping = true
-    // What is beyond stopping must not keep the caller from hearing of it.
+    // Work that cannot be stopped must not keep `stop()` pending.
     const isStopped = await Promise.race([
       this.#stopWork().then(() => true),
       this.#beyondStopping.promise.then(() => false),
     ])
     await this.#extensions.stop()
-    // Over tasks that are beyond stopping the watchdog goes on.
+    // The watchdog keeps guarding tasks that cannot be stopped.
     if (isStopped) await this.#watchdog?.stop()
     this.#listeners.clear()
     if (this.#failures.length > 0) throw oneOf(this.#failures)
   }
 
   /**
-   * Starts many candidacies a few at a time: what begins together renews together, for as long as it lasts. The pace is that at
-   * which a thousand leases are renewed at the default period.
+   * Starts many candidacies a few at a time, because leases that are acquired together are renewed together from then on. The pace is
+   * that of renewing a thousand leases at the default period.
    */
   async #startCandidacies(): Promise<void> {
     for (const [index, candidacy] of this.#candidacies.entries()) {
@@ -251,7 +253,7 @@ export class Manager implements ExtensionHost, AsyncDisposable {
     })
   }
 
-  /** A listener that fails keeps nobody else from hearing. */
+  /** Calls every listener, even if one throws. */
   #tell(event: CandidacyEvent): void {
     for (const listener of [...this.#extensions.listeners, ...this.#listeners]) {
       try {
@@ -262,7 +264,7 @@ export class Manager implements ExtensionHost, AsyncDisposable {
     }
   }
 
-  /** The manager stops in order, and `start()` rejects with what has failed. */
+  /** Stops the manager in order. `start()` then rejects with the cause. */
   #fail(cause: unknown): void {
     const error = errorOf(cause)
     this.#options.logger.error({ event: 'failed', err: error }, textOf(error))
@@ -289,7 +291,7 @@ export class Manager implements ExtensionHost, AsyncDisposable {
       throw OptionsError.expected(`\`lease.name\` to be a text that is not empty`, lease.name)
     }
     if (this.#candidacies.some((other) => other.lease === lease.name)) {
-      throw new OptionsError(`Expected every lease to be stood for once, got \`${lease.name}\` twice`)
+      throw new OptionsError(`Expected one candidacy for each lease, got \`${lease.name}\` twice`)
     }
     const candidacy = this.#createCandidacy(lease)
     this.#candidacies.push(candidacy)
@@ -333,7 +335,7 @@ export class Manager implements ExtensionHost, AsyncDisposable {
   }
 }
 
-/** The failure itself where it is the only one. The first one is the cause of an aggregate. */
+/** A single failure as it is; several as an `AggregateError` whose cause is the first. */
 function oneOf(failures: readonly Error[]): Error {
   const [first] = failures
   if (first !== undefined && failures.length === 1) return first

@@ -8,7 +8,7 @@ export interface ReadinessSubject {
   readonly isStopping: () => boolean
 }
 
-/** The checks that `/readyz` serves. None depends on leading: otherwise a rolling update could wait forever. */
+/** The checks of `/readyz`. None depends on leadership: otherwise a rolling update could deadlock. */
 export function readinessChecks({ candidacies, isStopping }: ReadinessSubject): HealthRegistry {
   const ready = new HealthRegistry()
   ready.register('lease-observed', () => assertLeasesObserved(candidacies))

@@ -1,14 +1,14 @@
 import { OptionsError } from './options-error.ts'
 
-/** What {@link resolveDurationMs} accepts. */
+/** The range and the default of a duration. */
 export interface DurationRule {
-  /** Without one, a value has to be given. */
+  /** Without a fallback, the value is required. */
   readonly fallback?: number
   /** Smallest accepted value, in milliseconds. @default 1 */
   readonly min?: number
 }
 
-/** Returns the given duration, or the fallback when none is given. @throws OptionsError when it is not a finite number in range. */
+/** Returns the given duration, or the fallback if it is undefined. @throws OptionsError when it is not a finite number in range. */
 export function resolveDurationMs(name: string, value: unknown, rule: DurationRule): number {
   if (value === undefined && rule.fallback !== undefined) return rule.fallback
   const min = rule.min ?? 1

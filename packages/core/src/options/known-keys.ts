@@ -1,9 +1,9 @@
 import { OptionsError } from './options-error.ts'
 
 /**
- * Throws an {@link OptionsError} when `options` is not an object, or when it holds a key that is not in `known`: with the nearest
- * known key, or where it belongs.
- * @param nested the keys of options that are objects themselves, by the name of the option
+ * Checks that `options` is an object and has only keys of `known`.
+ * @throws OptionsError that suggests the nearest known key, or the option that has the key.
+ * @param nested the keys of nested options, by the name of the option
  */
 export function assertKnownKeys(
   where: string,
@@ -26,7 +26,7 @@ function hintFor(key: string, known: readonly string[], nested: Readonly<Record<
   for (const [option, names] of Object.entries(nested)) {
     const inner = nearestName(key, names)
     const edits = inner === undefined ? Infinity : editDistance(key, inner)
-    // What is further from a name was hardly meant to be it.
+    // A key with more edits than half of its length is hardly a typo of the name.
     if (edits < editsHere && edits <= key.length / 2) return `: it belongs in \`${option}\`, as \`${option}.${inner}\``
   }
   return nearest === undefined ? '' : `; did you mean \`${nearest}\`?`

@@ -6,10 +6,10 @@ export class OptionsError extends TenureError {
   override readonly code = 'BAD_OPTIONS'
 
   /**
-   * The error for a value that is not what was expected, with the type of the value: ``Expected `leaseDurationMs` to be a number,
-   * got `15000` (string)``.
-   * @param what names the option and says what it has to be
-   * @param more ends the message: one remedy, or the cause
+   * The error for a value that is not what was expected, with the type of the value: ``Expected `leaseDurationMs` to be a number, got
+   * `15000` (string)``.
+   * @param what the option and the expected value
+   * @param more the end of the message: a remedy, or the cause
    */
   static expected(what: string, value: unknown, more: { remedy?: string; cause?: unknown } = {}): OptionsError {
     const { remedy, cause } = more

@@ -1,12 +1,10 @@
 import { machineSuspension, type SuspensionMeter, SuspensionWatch } from './suspension.ts'
 
-/**
- * Where time comes from. Every decision reads this port, so that tests and simulations run on virtual time.
- */
+/** The source of time. Every decision reads this port, so that tests and simulations can run on virtual time. */
 export interface Clock {
   /**
-   * Monotonic milliseconds since an arbitrary origin, with a fraction. The only time that decisions compare. It goes on while the
-   * machine is suspended, wherever the machine can tell.
+   * Monotonic milliseconds since an arbitrary origin, with a fraction. The only time that decisions compare. It includes the time for
+   * which the machine was suspended, if the machine reports that.
    */
   now(): number
   /** Wall-clock milliseconds since the Unix epoch. Written into records for people to read; never compared. */
@@ -14,19 +12,19 @@ export interface Clock {
   /** Calls `callback` once, no earlier than `delayMs` from now. A delay of zero or less means as soon as possible. */
   setTimer(delayMs: number, callback: () => void): Timer
   /**
-   * Calls `listener` soon after the machine was suspended: `now()` went on, timers did not. The returned function ends that.
-   * Absent where timers always keep up with `now()`.
+   * Calls `listener` soon after the machine was suspended: `now()` went on, timers did not. The returned function removes the listener.
+   * Absent if timers always keep up with `now()`.
    */
   watchSuspension?(listener: () => void): () => void
 }
 
 /** A pending call of a {@link Clock}. */
 export interface Timer {
-  /** Drops the call if it has not happened yet; does nothing otherwise. */
+  /** Cancels the call if it has not happened; does nothing otherwise. */
   cancel(): void
 }
 
-/** `setTimeout` counts in a signed 32-bit number of milliseconds and fires at once beyond that: longer waits are made of several. */
+/** `setTimeout` takes a signed 32-bit number of milliseconds and fires immediately for more. Longer waits use several timers. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
 
 const suspensions = machineSuspension && new SuspensionWatch(machineSuspension)
@@ -39,8 +37,8 @@ function suspensionsSince(meter: SuspensionMeter | undefined): () => number {
 }
 
 /**
- * The clock of this machine: every part that is given none shares this one. On Linux it counts the time for which the machine was
- * suspended, to the 10 ms that `/proc/uptime` resolves; on macOS and Windows the monotonic clock of Node does so by itself.
+ * The clock of this machine, and the default clock of every part. On Linux it adds the time for which the machine was suspended, with the
+ * 10 ms resolution of `/proc/uptime`. On macOS and Windows the monotonic clock of Node already includes it.
  */
 export const systemClock: Clock = {
   now: () => performance.now() + suspendedSinceStartMs(),

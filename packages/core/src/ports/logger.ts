@@ -1,7 +1,7 @@
-/** One log call: structured fields first, then the message, as pino has it. */
+/** Writes one log line: structured fields first, then the message, as in pino. */
 export type LogMethod = (fields: Readonly<Record<string, unknown>>, message: string) => void
 
-/** What Tenure asks of a logger. A pino logger fits as it is. */
+/** The logger that Tenure needs. A pino logger fits. */
 export interface Logger {
   /** Logs a detail of normal operation. */
   readonly debug: LogMethod

@@ -3,8 +3,8 @@ import { textOf } from '../text-of.ts'
 import type { Logger, LogMethod } from './logger.ts'
 
 /**
- * Wraps the given logger so that it never throws. If it cannot write a line, for example because the fields of an error throw, the line
- * is written with texts in the place of objects. The first lost line is a warning of the process.
+ * Wraps the given logger so that it never throws. If it cannot write a line, for example because a getter of an error throws, it writes
+ * the line with texts in place of objects. If that fails too, the first lost line causes a process warning.
  * @throws OptionsError for a value that is not a logger.
  */
 export function safeLogger(logger: Logger): Logger {

@@ -8,25 +8,25 @@ export interface WatchdogTask {
   readonly markerFile: string | undefined
 }
 
-/** What a watchdog leaves behind when it ends its process. */
+/** The file that a watchdog writes before it kills its process. */
 export interface WatchdogMarker {
   /** The lease whose deadline had passed. */
   readonly name: string
   readonly pid: number
-  /** By how much the deadline had passed when the watchdog saw it. */
+  /** How long the deadline had passed when the watchdog saw it, in milliseconds. */
   readonly overdueMs: number
-  /** For people to read. */
+  /** The time of the kill, for people to read. */
   readonly firedAt: string
 }
 
-/** Reads and removes what a watchdog left behind. Undefined when there is nothing of one. */
+/** Reads and removes the marker of a watchdog; undefined if there is none. */
 export async function takeMarker(file: string): Promise<WatchdogMarker | undefined> {
   const text = await readFile(file, 'utf8').catch(() => '')
   await rm(file, { force: true })
   try {
     return JSON.parse(text) as WatchdogMarker
   } catch {
-    // Empty: the process ended without its watchdog. Or cut short, by the very end that it tells of.
+    // The file is empty if the process ended without its watchdog, or incomplete if the kill interrupted the write.
     return undefined
   }
 }

@@ -10,52 +10,51 @@ import { DeadlineBoard } from './deadline-board.ts'
 import { takeMarker, type WatchdogTask } from './watchdog-marker.ts'
 import { WATCHDOG_WORKER_SOURCE } from './watchdog-worker-source.ts'
 
-/** How the watchdog is set up. */
+/** Options of the watchdog. */
 export interface WatchdogOptions {
   /**
-   * A file, on a local disk, into which the watchdog writes before it ends the process, and which the next start reads, logs and
-   * removes. Of this replica alone. @default none
+   * A file on a local disk. The watchdog writes it before it kills the process. The next start reads, logs and removes it. Each replica
+   * needs its own file. @default none
    */
   readonly markerFile?: string
 }
 
-/** The watchdog thread ended by itself: nothing would end a process whose event loop stands still. */
+/** The watchdog thread ended by itself. Nothing would kill a process with a blocked event loop. */
 export class WatchdogDiedError extends TenureError {
   override readonly code = 'WATCHDOG_DIED'
 }
 
-/** Ends the process unless the deadline is extended in time. */
+/** Kills the process unless the deadline is extended in time. */
 export interface DeadlineGuard {
-  /** Until when, on the clock of the manager, the process may live without calling this again. */
+  /** Sets the deadline, on the clock of the manager. The process is killed unless this is called again before it. */
   hold(validUntil: number): void
-  /** Nothing is guarded any more. */
+  /** Removes the deadline. */
   lift(): void
 }
 
-/** What a {@link Watchdog} is started with. */
+/** Options of {@link Watchdog.start}. */
 export interface WatchdogStart extends WatchdogOptions {
-  /** What can be guarded: the names of the leases. */
+  /** The names of the leases that can be guarded. */
   readonly names: readonly string[]
   readonly clock: Clock
   readonly logger: Logger
-  /** The thread ended although nobody stopped it. */
+  /** Called when the thread ended by itself. */
   readonly onDied: (error: WatchdogDiedError) => void
 }
 
-/** What the thread may use of memory: it keeps nothing. */
+/** The memory limits of the thread. It keeps nothing. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 } as const
 
 /**
- * A thread that ends the process by SIGKILL when the main thread has not confirmed a term by its `validUntil`.
+ * A thread that kills the process with SIGKILL if the main thread has not confirmed a term by its `validUntil`.
  *
- * A blocked or suspended event loop cannot end its own term. This thread can, because it shares only memory with the event loop. A
- * step of the wall clock has no effect. After a pause of the process, the thread checks the deadline first; after a suspension of the
- * machine, within 100 ms. The main thread may act at the moment of a resumption. The write gate and the fences on the server cover
- * that.
+ * A blocked or suspended event loop cannot end its own term. This thread can, because it shares only memory with the event loop. A step
+ * of the wall clock has no effect. After a pause of the process, the thread checks the deadline first; after a suspension of the machine,
+ * within 100 ms. The main thread may act at the moment of a resumption. The write gate and the fences on the server cover that.
  *
  * 1. A confirmation is one atomic store; nothing is sent to the thread.
- * 2. A lifted guard costs nothing and keeps nothing: any number of terms use the same memory.
- * 3. After `stop()` the thread is gone.
+ * 2. A lifted guard costs no memory: any number of terms use the same memory.
+ * 3. After `stop()` the thread has ended.
  */
 export class Watchdog {
   readonly #board: DeadlineBoard
@@ -73,7 +72,7 @@ export class Watchdog {
   }
 
   /**
-   * Starts the thread, and logs whether the one before ended its process.
+   * Starts the thread. Logs whether the watchdog of the previous process killed it.
    * @throws OptionsError (as a rejection) when the host allows no worker threads, or the marker file cannot be written.
    */
   static async start(options: WatchdogStart): Promise<Watchdog> {
@@ -89,14 +88,14 @@ export class Watchdog {
     return new Watchdog(options, board, worker)
   }
 
-  /** The guard of one of the names. */
+  /** The guard of one lease. */
   guard(name: string): DeadlineGuard {
     const index = this.#options.names.indexOf(name)
     const { clock } = this.#options
     const board = this.#board
     return {
       hold(validUntil) {
-        // In this order: what passes between the two readings brings the deadline forward, never back.
+        // Keep this order: time that passes between the two readings makes the deadline earlier, never later.
         const now = board.now()
         const deadline = now + BigInt(Math.floor((validUntil - clock.now()) * 1e6))
         const before = board.set(index, deadline)
@@ -106,7 +105,7 @@ export class Watchdog {
     }
   }
 
-  /** Ends the thread; resolves when it is gone. */
+  /** Ends the thread. Resolves when it has ended. */
   async stop(): Promise<void> {
     if (this.#isStopping) return
     this.#isStopping = true
@@ -126,7 +125,7 @@ export class Watchdog {
 }
 
 function createWorker(workerData: WatchdogTask): Worker {
-  // Not a file beside this one: there is none once a program is bundled.
+  // Not a file beside this one: a bundled program has no such file.
   const program = new URL(`data:text/javascript,${encodeURIComponent(WATCHDOG_WORKER_SOURCE)}`)
   try {
     return new Worker(program, { workerData, execArgv: [], resourceLimits: RESOURCE_LIMITS, name: 'tenure-watchdog' })

@@ -79,7 +79,7 @@ describe('Timing options', () => {
     [
       { renewDeadlineMs: 10_251, abortGraceMs: 4000 },
       'Expected `renewDeadlineMs` + `abortGraceMs` to be at most `leaseDurationMs` × (1 − `clockRateTolerance`), so that a term is ' +
-        'empty before anybody else may lead, got `10251 + 4000 > 14250`',
+        'empty before another replica may lead, got `10251 + 4000 > 14250`',
     ],
     [{ clockRateTolerance: 0.1, abortGraceMs: 4000 }, 'got `10000 + 4000 > 13500`'],
     [{ renewDeadlineMs: 13_500 }, 'got `13500 + 1000 > 14250`'],

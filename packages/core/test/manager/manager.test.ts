@@ -179,7 +179,9 @@ describe('A manager', () => {
       })
     manager.register(run('own'))
     manager.candidacy({ name: 'second' }).register(run('second'))
-    expect(() => manager.candidacy({ name: 'second' })).toThrow('to be stood for once, got `second` twice')
+    expect(() => manager.candidacy({ name: 'second' })).toThrow(
+      'Expected one candidacy for each lease, got `second` twice',
+    )
     const running = manager.start()
     await clock.runAllMicrotasks()
     expect(leading).toEqual(['own', 'second'])

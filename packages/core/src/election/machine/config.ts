@@ -6,9 +6,9 @@ import type { Instant } from './event.ts'
 /**
  * What to do about a drain that did not end in time.
  *
- * - `exit`: end the process before anybody else may lead.
- * - `hold`: after a voluntary end, keep renewing so that nobody else leads, and stay unhealthy. An involuntary one exits.
- * - `abandon`: go on. **Unsafe**: the tasks that are left run beside the next leader's; only server-side fences help.
+ * - `exit`: exit the process before another replica may lead.
+ * - `hold`: after a voluntary end, keep renewing so that no other replica leads, and stay unhealthy. After an involuntary end, exit.
+ * - `abandon`: continue. **Unsafe**: the remaining tasks run beside the next leader. Only fences on the server help.
  */
 export type WedgedPolicy = 'exit' | 'hold' | 'abandon'
 
@@ -17,11 +17,11 @@ export interface ElectorConfig {
   /** Unique to this replica and this start of its process. */
   readonly identity: string
   readonly timing: ResolvedTimingOptions
-  /** Whether a lease is freed when a term has ended voluntarily; otherwise it is left to expire. */
+  /** Whether to release the lease after a voluntary end. Otherwise it expires. */
   readonly releaseOnExit: boolean
   /**
-   * What a replica does that starts and finds no lease: `create` it and act at once, or create it and `wait` for a lease duration,
-   * in case somebody deleted it under a leader who cannot see that yet.
+   * What to do if there is no lease at the start. `create`: create it and act immediately. `wait`: create it and wait for one lease
+   * duration, because it may have been deleted while a leader was disconnected.
    */
   readonly missingLease: 'create' | 'wait'
   /** What this replica runs, such as the hash of its Pod's template. Replicas of the newest revision lead first. */
@@ -37,11 +37,11 @@ export interface ElectorConfig {
   readonly cleanupTimeoutMs?: number
   /** What to do about a drain that did not end in time. @default 'exit' */
   readonly onWedged?: WedgedPolicy
-  /** What the process of this replica is known by to the lock, where that can prove it dead. */
+  /** Identifies the process of this replica to the lock, if the lock can prove that a process has ended. */
   readonly processRef?: string | undefined
 }
 
-/** How long the cleanups of a term may take. Their signal is the business of each controller. */
+/** How long the cleanups of a term may take. Each controller aborts the signal of its own cleanups. */
 export function cleanupBudget({ cleanupTimeoutMs = DEFAULT_CLEANUP_TIMEOUT_MS }: ElectorConfig): CleanupBudget {
   return { timeoutMs: cleanupTimeoutMs }
 }
@@ -53,8 +53,8 @@ export interface TransitionContext {
 }
 
 /**
- * The settings of a replica that may not act yet because of a deleted lease. It does not say where it runs: a proof of its death
- * would say nothing about the leader for whose sake it waits.
+ * The settings of a replica that must not act yet because of a deleted lease. It does not publish its process: a proof of its own death
+ * would prove nothing about the former leader for which it waits.
  */
 export function withoutProcessRef(config: ElectorConfig): ElectorConfig {
   return { ...config, processRef: undefined }

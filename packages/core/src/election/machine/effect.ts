@@ -2,54 +2,54 @@ import type { LeaseRecord } from '../../lock/lease-record.ts'
 import type { PresentLease } from '../../lock/lock.ts'
 import type { EndReason } from '../leadership-ended-error.ts'
 
-/** What became of the lease when a term was over. */
+/** How a replica gave the lease up at the end of a term. */
 export type TermOutcome =
-  /** Freed by this replica. */
+  /** This replica released it. */
   | 'released'
-  /** Handed to the successor that the transfer names. */
+  /** This replica transferred it to the successor. */
   | 'transferred'
-  /** Not freed: it expires. */
+  /** This replica did not release it. It expires. */
   | 'expired'
-  /** Somebody else holds it, or it is gone. */
+  /** Another replica holds it, or it was deleted. */
   | 'lost'
 
-/** Why a write is sent. */
+/** The purpose of a write. */
 type WritePurpose = 'acquire' | 'renew' | 'release' | 'transfer' | 'answer' | 'announce'
 
-/** What the machine wants done. Carried out in order by the driver; nothing else acts. */
+/** What the driver must do. It carries out effects in order and does nothing else. */
 export type ElectorEffect =
   | { readonly kind: 'read'; readonly request: number }
   | { readonly kind: 'write'; readonly request: number; readonly write: LeaseWrite }
   /** A term begins; act until `validUntil`. */
   | { readonly kind: 'begin-term'; readonly epoch: bigint; readonly validUntil: number; readonly handoverMs: number }
   | { readonly kind: 'extend-validity'; readonly validUntil: number }
-  /** Somebody edited the lease, so that others may take it earlier. */
+  /** The lease was edited, so that others may acquire it earlier. */
   | { readonly kind: 'shorten-validity'; readonly validUntil: number }
-  /** The term begins to end: take no new work. */
+  /** The term begins to end: its controllers take no new work. */
   | { readonly kind: 'end-term'; readonly reason: EndReason; readonly voluntary: boolean }
-  /** Refuse writes of the term from now on, whatever the clock says. */
+  /** The write gate closes, whatever the clock says. */
   | { readonly kind: 'close-gate' }
-  /** Drop what is in flight. */
+  /** The hard abort: tasks drop work in flight. */
   | { readonly kind: 'hard-abort' }
   /** The drain did not end in time. */
   | { readonly kind: 'wedged' }
-  /** End the process: the drain is wedged, and nothing keeps others from leading. */
+  /** The process must exit: the drain is wedged, and nothing keeps other replicas from leading. */
   | { readonly kind: 'exit' }
   | {
       readonly kind: 'term-over'
       readonly outcome: TermOutcome
-      /** Whom the lease was transferred to; undefined for every other outcome. */
+      /** The identity of the next holder; undefined unless `outcome` is `transferred`. */
       readonly successor: string | undefined
     }
-  /** This replica is the one that answered the leader's offer: a term is likely to begin here soon. Prepare, write nothing. */
+  /** This replica has answered the offer of the leader, so a term may begin here soon. Controllers prepare and write nothing. */
   | { readonly kind: 'warm-up' }
-  /** Follows every `warm-up` that no `begin-term` follows: somebody else leads, or will. */
+  /** Follows a `warm-up` if no term begins here: another replica leads, or will. */
   | { readonly kind: 'warm-up-over' }
-  /** Another identity is seen to lead; empty when nobody does. */
+  /** The observed leader changed. `identity` is empty if the lease has no holder. */
   | { readonly kind: 'leader-observed'; readonly identity: string }
   | { readonly kind: 'renewed'; readonly elapsedMs: number }
   | { readonly kind: 'request-failed'; readonly purpose: WritePurpose | 'read'; readonly error: Error }
-  /** The identity of this replica is used by another live one: standing on would be two leaders under one name. */
+  /** Another live replica uses the same identity. Two leaders could have one name. */
   | { readonly kind: 'identity-taken'; readonly identity: string }
   | { readonly kind: 'stopped' }
 

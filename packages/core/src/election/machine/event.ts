@@ -2,17 +2,17 @@ import type { LockFailure } from '../../lock/lock-request-error.ts'
 import type { LockSnapshot, PresentLease } from '../../lock/lock.ts'
 import type { InvoluntaryEndReason, VoluntaryEndReason } from '../leadership-ended-error.ts'
 
-/** The moment at which an event is handled. All time and randomness of the machine comes in through it. */
+/** The moment at which an event is handled: all time and randomness that the machine gets. */
 export interface Instant {
   /** Monotonic milliseconds. */
   readonly now: number
-  /** Wall-clock milliseconds; only ever formatted into a record. */
+  /** Wall-clock milliseconds. Only written into records. */
   readonly wallTime: number
-  /** A fresh random number in [0, 1). */
+  /** A new random number in [0, 1). */
   readonly random: number
 }
 
-/** A request that failed, as far as the machine needs to know. */
+/** A failed request. */
 export interface RequestFailure {
   readonly kind: 'failed'
   readonly failure: LockFailure
@@ -20,20 +20,20 @@ export interface RequestFailure {
   readonly error: Error
 }
 
-/** What a write request came to. */
+/** The result of a write. */
 export type WriteResult = { readonly kind: 'written'; readonly lease: PresentLease } | RequestFailure
 
-/** What a read request came to. */
+/** The result of a read. */
 export type ReadResult = { readonly kind: 'read'; readonly snapshot: LockSnapshot } | RequestFailure
 
-/** How a voluntary end is asked for. */
+/** The parameters of a voluntary end. */
 export interface StepDown {
   readonly reason: VoluntaryEndReason
-  /** How long to leave the lease to others afterwards. */
+  /** How long this replica does not compete for the lease afterwards. */
   readonly cooldownMs: number
-  /** The only replica to transfer the lease to; any that answers where it is left out. */
+  /** The replica that must get the lease. If undefined, any replica that answers may get it. */
   readonly to?: string
-  /** How long an empty term waits for the answer of `to`. */
+  /** How long an empty term waits for an answer of `to`. */
   readonly answerTimeoutMs?: number
 }
 
@@ -43,15 +43,15 @@ export interface TermKey {
   readonly acquireTime: string | undefined
 }
 
-/** Everything that can happen to an elector. */
+/** An event of an elector. */
 export type ElectorEvent =
-  /** Stand for election. */
+  /** Start to compete for the lease. */
   | { readonly kind: 'start' }
-  /** Give up what is held, in order, and stand no more. */
+  /** Drain and release what is held, and stop. */
   | { readonly kind: 'stop' }
   /** End the present term voluntarily and follow again. */
   | ({ readonly kind: 'step-down' } & StepDown)
-  /** The term cannot go on, for a reason that the machine cannot see. */
+  /** The term cannot continue, for a reason that the machine cannot see. */
   | { readonly kind: 'lost'; readonly reason: InvoluntaryEndReason }
   /** The watch reports the lease. */
   | { readonly kind: 'observed'; readonly snapshot: LockSnapshot }
@@ -61,11 +61,11 @@ export type ElectorEvent =
   | { readonly kind: 'read-answer'; readonly request: number; readonly result: ReadResult }
   /** Every task of the term has settled, and cleanups run. */
   | { readonly kind: 'cleaning' }
-  /** The cleanups of a controller did not end in their own time. */
+  /** The cleanups of a controller missed their timeout. */
   | { readonly kind: 'cleanup-overdue' }
   /** Every task of the term has settled and every cleanup has run. */
   | { readonly kind: 'drained' }
-  /** The process that ran this holder has ended and never runs again. */
+  /** The process of this holder has ended and will never run again. */
   | { readonly kind: 'holder-dead'; readonly holder: TermKey }
   /** The time that `nextWakeAt` asked for has come. */
   | { readonly kind: 'wake' }

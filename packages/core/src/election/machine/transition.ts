@@ -40,21 +40,22 @@ import type {
   Step,
 } from './state.ts'
 
-/**
- * The elector as a pure function: what it does next follows from its state, the event and the moment, and from nothing else.
- */
+/** The elector as a pure function of its state, the event and the moment. */
 export function transition(state: ElectorState, event: ElectorEvent, context: TransitionContext): Step {
   const handler = TABLE[state.kind][event.kind] as Handler<ElectorState, ElectorEvent>
   return withWarmUp(state, settled(state, event, handler(state, event, context), context))
 }
 
-/** A follower does what is due at once, however it came to follow. An event that changed nothing does not make anything due. */
+/** A follower does immediately what is due, whatever event made it follow. An event that changed nothing makes nothing due. */
 function settled(before: ElectorState, event: ElectorEvent, step: Step, { at, config }: TransitionContext): Step {
   if (step.state.kind !== 'following' || (step.state === before && event.kind !== 'wake')) return step
   return after(step.effects, advance(step.state, at, config))
 }
 
-/** Tells when this replica becomes the likely successor and when it is that no more; a term that begins is what it warmed up for. */
+/**
+ * Adds `warm-up` when this replica becomes the likely successor, and `warm-up-over` when it no longer is. A term that begins takes the
+ * warm-up over.
+ */
 function withWarmUp(before: ElectorState, step: Step): Step {
   const { state, effects } = step
   if (state.memory.candidate === undefined && before.memory.candidate === undefined) return step
@@ -87,7 +88,7 @@ export const INITIAL_STATE: ElectorState = {
   },
 }
 
-/** When the machine wants a `wake` event if nothing else happens before. */
+/** When the machine needs a `wake` event if no other event comes first. */
 export function nextWakeAt(state: ElectorState, config: ElectorConfig): number | undefined {
   switch (state.kind) {
     case 'idle':
@@ -144,7 +145,7 @@ const nothing: Readonly<Record<ElectorEvent['kind'], Handler<ElectorState, unkno
 
 const unlessOverridden = { ...nothing, 'watch-up': noteWatch('up'), 'watch-down': noteWatch('down') }
 
-/** What all states that hold the lease do alike: the hold takes the event in, and `goOn` says what follows from that. */
+/** The common handlers of all states that hold the lease: the hold handles the event, and `goOn` decides what follows. */
 function whileHolding<S extends ElectorState>(
   goOn: (state: S, step: HoldStep, context: TransitionContext) => Step,
   holding: (state: S, context: TransitionContext) => HoldContext,
@@ -161,7 +162,7 @@ function whileHolding<S extends ElectorState>(
   }
 }
 
-/** Every state against every event. A cell that is not named does nothing. */
+/** The handler of every event in every state. Events without a handler do nothing. */
 const TABLE: Table = {
   idle: {
     ...nothing,
@@ -251,7 +252,7 @@ function lossOf(state: Reserving | Leading | Draining, event: EventOf<'lost'>): 
   return { kind: 'lost', memory: state.memory, reason: event.reason, snapshot: undefined, effects: [] }
 }
 
-/** What happened to the work of a term, as an event of the drain. */
+/** Turns an event of the work into an event of the drain. */
 function told<E extends { readonly kind: DrainEvent['kind'] }>(
   event: E,
   { at }: TransitionContext,

@@ -6,13 +6,13 @@ import { waitForStandbysMs } from './standby.ts'
 import { isTermOf } from './term-key.ts'
 import { readTransferNonce } from './transfer-notes.ts'
 
-/** When the lease becomes free by what was seen of it, and when to take it. */
+/** When the lease becomes free, as far as this replica has seen, and when to acquire it. */
 export interface Chance {
   readonly freeSince: number
   readonly takeAt: number
 }
 
-/** The next chance to take the lease; undefined when only a change can bring one. */
+/** The next chance to acquire the lease; undefined if only a change can bring one. */
 export function nextChance(state: Following, { identity, timing, revision }: ElectorConfig): Chance | undefined {
   const { observation, memory, notBefore } = state
   if (state.leaveBy !== undefined || observation.kind === 'unknown' || observation.kind === 'outdated') return undefined
@@ -30,7 +30,7 @@ export function nextChance(state: Following, { identity, timing, revision }: Ele
   return chance(freeSince(state, observation), waitForStandbysMs(record, identity, patience))
 }
 
-/** When the lease becomes free: at once when nobody holds it or the holder is dead, else when it was not renewed in time. */
+/** When the lease becomes free: immediately if it has no holder or the holder is dead, otherwise when it expires. */
 function freeSince({ memory }: Following, { lease, changedAt, guardedUntil }: PresentView): number {
   const { deadHolder } = memory
   if (deadHolder !== undefined && isTermOf(lease.record, deadHolder)) return deadHolder.since

@@ -4,19 +4,19 @@ import type { ResolvedTimingOptions } from '../timing-options.ts'
 import { statedMs } from './records.ts'
 
 /**
- * The hold of a lease whose record somebody else edited: no longer valid than others leave such a record alone.
+ * Shortens the hold of a lease whose record another client edited, to the time for which others respect the edited record.
  *
- * Others count the stated duration from when they saw the edit. That was after the last acknowledged write was sent, so validity
- * from that send is sound. Where it leaves no time for a renewal to be answered, the term keeps one request timeout, or the stated
- * duration if that is shorter, counted from now. Others may then have seen the edit up to that much earlier: followers of Tenure
- * wait for the duration with which the holder renewed, other clients may not.
+ * Others count the stated duration from when they saw the edit. They saw it after the last acknowledged write was sent, so validity from
+ * that send is safe. If that leaves no time for a renewal, the term keeps one request timeout from now, or the stated duration if that is
+ * shorter. Others may have seen the edit earlier by up to this time. Followers of Tenure still wait for the duration that the holder
+ * wrote; other clients may not.
  */
 export function cutShort(hold: Hold, { now }: Instant, timing: ResolvedTimingOptions): Hold {
   const { clockRateTolerance, requestTimeoutMs, abortGraceMs } = timing
   const grantedMs = statedMs(hold.lease.record) * (1 - clockRateTolerance)
   const limit = Math.max(hold.sentAt + grantedMs, now + Math.min(grantedMs, requestTimeoutMs))
   if (limit >= hold.validUntil) return hold
-  // Half of the time that is left, or the full grace, is for the tasks to end.
+  // Tasks get half of the remaining time to end, or the full grace period if that is shorter.
   const deadlineAt = Math.min(hold.deadlineAt, limit - Math.min(abortGraceMs, Math.max(0, limit - now) / 2))
   const { request, uncut = { validUntil: hold.validUntil, deadlineAt: hold.deadlineAt } } = hold
   const renewBy = now + Math.max(0, deadlineAt - now) / 2

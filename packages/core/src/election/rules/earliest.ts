@@ -1,4 +1,4 @@
-/** The earliest of the times that are set. */
+/** The earliest of the defined times. */
 export function earliest(times: readonly (number | undefined)[]): number | undefined {
   const set = times.filter((time) => time !== undefined)
   return set.length === 0 ? undefined : Math.min(...set)

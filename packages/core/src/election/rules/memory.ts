@@ -8,7 +8,7 @@ export function nextRequest(memory: Memory): Memory {
   return { ...memory, requests: memory.requests + 1 }
 }
 
-/** Whether a leader may still act who has not seen that the lease was deleted. */
+/** Whether a leader that has not seen the deletion of the lease may still act. */
 export function isEarly({ actNotBefore }: Memory, at: Instant): boolean {
   return actNotBefore !== undefined && at.now < actNotBefore
 }

@@ -3,7 +3,7 @@ import { type LockSnapshot, type PresentLease, epochOf } from '../../lock/lock.t
 import type { ElectorConfig } from '../machine/config.ts'
 import type { ElectorEffect } from '../machine/effect.ts'
 import type { Instant } from '../machine/event.ts'
-import type { Acquiring, Following, Hold, Memory, Observation, SentWrite, View } from '../machine/state.ts'
+import type { Acquiring, Following, Hold, Memory, Observation, PresentView, SentWrite, View } from '../machine/state.ts'
 import { isSameRecord, isWrittenAs, statedMs } from './records.ts'
 import { isKeptByHolder } from './standby.ts'
 import { isTermOf, termOf } from './term-key.ts'
@@ -11,11 +11,11 @@ import { isTermOf, termOf } from './term-key.ts'
 /*
  * What a replica knows of the lease while it does not hold it.
  *
- * 1. Views older than the last one are dropped, unless the store went back.
- * 2. What was seen before says since when the lease is as it is, and how long its holder is guarded.
+ * 1. It drops views that are older than the last one, unless the store was restored.
+ * 2. Earlier views determine since when the record is unchanged and how long its holder is protected.
  */
 
-/** Takes in a view of the lease while not holding it. Views older than the present one are dropped. */
+/** Handles a view of the lease while not holding it. Drops views that are older than the last one. */
 export function observe<S extends Following | Acquiring>(
   state: S,
   snapshot: LockSnapshot,
@@ -43,9 +43,7 @@ export function observe<S extends Following | Acquiring>(
   return { state: { ...state, memory: observedMemory, observation: next, outstanding }, effects }
 }
 
-type PresentView = Extract<View, { kind: 'present' }>
-
-/** A view of the lease: what was seen of it before says since when it is so, and how long its holder is guarded. */
+/** The new view. The last view determines since when the record is unchanged and how long its holder is protected. */
 function viewOf(last: View | undefined, lease: PresentLease, at: Instant, { timing }: ElectorConfig): View {
   const before = last?.kind === 'present' ? last : undefined
   if (before !== undefined && isSameRecord(before.lease.record, lease.record)) return { ...before, lease }
@@ -62,12 +60,12 @@ function renewedAfterMs(before: PresentView | undefined, { record }: PresentLeas
   return at.now - before.changedAt
 }
 
-/** Whether any client changed a record within its term. An acquisition, a transfer and a release have a new acquire time. */
+/** Whether a client changed a record within its term. An acquisition, a transfer and a release have a new acquire time. */
 function isEdited(before: LeaseRecord, { acquireTime }: LeaseRecord): boolean {
   return before.acquireTime === acquireTime
 }
 
-/** The term of a record that was not there before began with its version at the latest. */
+/** The greatest known epoch. The term of a new record began with its version at the latest. */
 function highestEpoch({ highestEpoch }: Memory, last: View | undefined, snapshot: LockSnapshot): bigint {
   if (snapshot.kind === 'absent') return highestEpoch
   const { record } = snapshot
@@ -77,7 +75,7 @@ function highestEpoch({ highestEpoch }: Memory, last: View | undefined, snapshot
   return isKnown || epoch < highestEpoch ? highestEpoch : epoch
 }
 
-/** Whether a record is of the term that was seen before, or its release. Other transitions show that a term in between was missed. */
+/** Whether a record is of the last seen term, or its release. A different number of transitions shows that a term in between was missed. */
 function isOfSeenTerm(before: LeaseRecord, record: LeaseRecord): boolean {
   if (record.holderIdentity !== '') return isTermOf(before, termOf(record))
   return record.leaseTransitions === before.leaseTransitions
@@ -89,24 +87,24 @@ export function isStale(observation: Observation, snapshot: LockSnapshot): boole
   return snapshot.version <= last.lease.version
 }
 
-/** A compare-and-swap on an older version can no longer succeed once a newer one was seen. */
+/** Whether the outcome of a write is known: a compare-and-swap on an older version can no longer succeed. */
 function isSettledBy(write: SentWrite, snapshot: LockSnapshot): boolean {
   if (snapshot.kind === 'absent') return write.base !== undefined
   return write.base === undefined || snapshot.version > write.base.version
 }
 
-/** Whether a view is older than the last one. A watch that lags shows that, and so does a store that went back. */
+/** Whether a view is older than the last one: the watch lags, or the store was restored. */
 export function isOutOfDate({ observation }: Following, snapshot: LockSnapshot): boolean {
   const newest = newestVersion(observation)
   return newest !== undefined && snapshot.version !== undefined && snapshot.version < newest
 }
 
-/** Whether the answer to the read that is under way shows that the store went back: a read is never behind. */
+/** Whether the answer to the read in flight shows that the store was restored. A read is never stale. */
 export function isRestored({ readingAfter }: Following, snapshot: LockSnapshot): boolean {
   return readingAfter !== undefined && snapshot.version !== undefined && snapshot.version < readingAfter
 }
 
-/** Whether a view has the version of the last one and another record, or none: the store went back, and uses its versions again. */
+/** Whether a view has the version of the last one but another record, or none: the store was restored and reuses its versions. */
 export function isReused({ observation }: Following, snapshot: LockSnapshot): boolean {
   const last = lastView(observation)
   if (last?.kind !== 'present' || snapshot.version !== last.lease.version) return false
@@ -123,7 +121,7 @@ export function newestVersion(observation: Observation): bigint | undefined {
   return last?.kind === 'present' ? last.lease.version : undefined
 }
 
-/** What is known of a lease that is not held any more. */
+/** The observation of a lease that is no longer held. */
 export function observationOf(snapshot: LockSnapshot | undefined, hold: Hold, at: Instant): Observation {
   if (snapshot === undefined) return seenNow(hold.lease, at.now, at.now)
   if (snapshot.kind === 'absent') return { kind: 'absent', since: at.now }
@@ -135,17 +133,17 @@ export function seenNow(lease: PresentLease, now: number, guardedUntil: number):
   return { kind: 'present', lease, changedAt: now, renewedAfterMs: undefined, guardedUntil }
 }
 
-/** The acquiring write of this process that a view of the lease shows to have happened. */
+/** The acquiring write of this process whose success a view of the lease shows. */
 export function landedWrite(state: Following | Acquiring, snapshot: LockSnapshot): SentWrite | undefined {
   if (snapshot.kind === 'absent' || isStale(state.observation, snapshot)) return undefined
   const writes = state.kind === 'acquiring' ? [...state.outstanding, state.write] : state.outstanding
   return writes.find((write) => isWrittenAs(snapshot.record, write.record))
 }
 
-/** A record without a usable duration protects its holder for the longest time that other clients use by default. */
+/** A record without a usable duration protects its holder for the longest default duration of other clients. */
 const DURATION_OF_UNREADABLE_RECORD_MS = 15_000
 
-/** For how long others leave a lease alone after they last saw it change. */
+/** How long others do not acquire a lease after they last saw it change. */
 export function durationMs({ record }: PresentLease): number {
   return statedMs(record) || DURATION_OF_UNREADABLE_RECORD_MS
 }

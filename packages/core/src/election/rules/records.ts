@@ -11,7 +11,7 @@ import {
   withoutNotes,
 } from './transfer-notes.ts'
 
-/** The record that takes a free lease. `previous` is the stored record, if there is one. */
+/** The record that acquires a free lease. `previous` is the stored record, if there is one. */
 export function acquireRecord(options: {
   readonly config: ElectorConfig
   readonly previous: LeaseRecord | undefined
@@ -36,12 +36,12 @@ export function acquireRecord(options: {
   return withProcessRef(withStandbys(record, others), config.processRef)
 }
 
-/** Kubernetes takes 32-bit numbers from 0 on. A counter that somebody set beyond that must not keep everybody from leading. */
+/** Kubernetes accepts 32-bit numbers from 0. A counter that was set out of this range must not keep all replicas from leading. */
 function storableTransitions(count: number): number {
   return Math.min(Math.max(count, 0), 2 ** 31 - 1)
 }
 
-/** The record that prolongs a lease. It also restores a duration that somebody edited, and ends what a transfer left. */
+/** The record that renews a lease. It also restores an edited duration, and the full duration after a transfer. */
 export function renewRecord(held: LeaseRecord, { timing, processRef }: ElectorConfig, wallTime: number): LeaseRecord {
   const record = {
     ...withoutNotes(held),
@@ -52,8 +52,8 @@ export function renewRecord(held: LeaseRecord, { timing, processRef }: ElectorCo
 }
 
 /**
- * The record that frees a lease, as client-go writes it: no holder, one second, times of now, transitions kept. `returning` is
- * this replica where it follows again and may be asked to lead again, after the others; `writeMs` its recent write latency.
+ * The record that releases a lease, as client-go writes it: no holder, a duration of one second, the current times, the same transitions.
+ * `returning` is this replica if it follows again; it becomes the last standby. `writeMs` is its recent write latency.
  */
 export function releaseRecord(
   held: LeaseRecord,
@@ -69,7 +69,7 @@ export function releaseRecord(
   return withStandbys(record, [...readStandbys(held), ...(returning === undefined ? [] : [returning])], writeMs)
 }
 
-/** The record that hands a lease to the replica that gave this answer: a change of holder that others take for an acquisition. */
+/** The record that transfers a lease to the replica of this answer. To others it looks like an acquisition. */
 export function transferRecord(
   held: LeaseRecord,
   { identity, nonce }: Answer,
@@ -89,8 +89,8 @@ export function transferRecord(
 }
 
 /**
- * The record that begins a term, made to do so with an epoch above every one that this replica knows of. The version of the write
- * alone sees to that unless the store has gone back, or is another one.
+ * The record of a new term, with an epoch above all that this replica knows. The version of the write already ensures this, unless the
+ * store was restored or replaced.
  */
 export function withGreaterEpoch(record: LeaseRecord, base: PresentLease | undefined, known: bigint): LeaseRecord {
   const highest = base === undefined || known > epochOf(base) ? known : epochOf(base)
@@ -98,7 +98,7 @@ export function withGreaterEpoch(record: LeaseRecord, base: PresentLease | undef
   return withLeastEpoch(record, isCounted ? 0n : highest + 1n)
 }
 
-/** How long others leave this record alone, in milliseconds; 0 where it states nothing that they can use. */
+/** The stated duration of a record, in milliseconds; 0 if it states none that others can use. */
 export function statedMs({ leaseDurationSeconds: seconds }: LeaseRecord): number {
   return seconds !== undefined && seconds > 0 ? seconds * 1000 : 0
 }
@@ -124,8 +124,8 @@ export function isWrittenAs(record: LeaseRecord, written: LeaseRecord): boolean 
 }
 
 /**
- * Whether clients that compare times by the whole second see `next` as a change of `previous`. A restored duration does not count:
- * who missed the edit sees no change. That of a transfer does: who missed the transfer sees another holder.
+ * Whether clients that compare whole seconds see `next` as a change of `previous`. A restored duration does not count: a client that
+ * missed the edit sees no change. The duration after a transfer counts: a client that missed the transfer sees another holder.
  */
 export function isRenewalInWholeSeconds(previous: LeaseRecord, next: LeaseRecord): boolean {
   return readTransferNonce(previous) !== undefined || !isSameRecord(inWholeSeconds(previous), inWholeSeconds(next))
@@ -137,7 +137,7 @@ function inWholeSeconds(record: LeaseRecord): LeaseRecord {
   return { ...record, ...times, leaseDurationSeconds: undefined }
 }
 
-/** A time that differs from `previous`, so that two writes within one millisecond can be told apart. */
+/** A time that differs from `previous`, so that two writes within one millisecond differ. */
 function distinctMicroTime(wallTime: number, previous: string | undefined): string {
   const time = formatMicroTime(wallTime)
   return time === previous ? time.replace(/000Z$/, '001Z') : time

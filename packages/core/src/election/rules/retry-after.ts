@@ -1,8 +1,8 @@
 import type { ResolvedTimingOptions } from '../timing-options.ts'
 
 /**
- * How long to wait after a failed request: `leastMs`, or longer when the store asks for it, but never longer than one lease duration. A
- * store that asks for hours would keep a healthy fleet without a leader.
+ * How long to wait after a failed request: `leastMs`, or longer if the store asks for it, up to one lease duration. A store that asks for
+ * hours must not keep a healthy fleet without a leader.
  */
 export function pauseAfterFailureMs(
   retryAfterMs: number | undefined,

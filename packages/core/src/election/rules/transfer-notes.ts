@@ -1,11 +1,11 @@
 import { ANNOTATION_PREFIX, type LeaseRecord } from '../../lock/lease-record.ts'
 
 /*
- * What replicas write to each other into annotations of the lease: the leader's offer to transfer it, the answer of one follower,
- * the nonce of that answer in the transfer itself, and the process that the holder runs in.
+ * Notes of replicas in annotations of the lease: the offer of the leader to transfer it, the answer of one follower, the nonce of that
+ * answer in the transfer, and the process of the holder.
  *
- * Other clients keep annotations through their own terms, and anybody who may write the lease can write these. So each counts only
- * together with the holder and the acquire time that it names, and a malformed note counts for nothing.
+ * Other clients keep annotations through their own terms, and any client that may write the lease can write these. So a note counts only
+ * with the holder and the acquire time that it names. A malformed note is ignored.
  */
 const OFFER = `${ANNOTATION_PREFIX}transfer-offer`
 const ANSWER = `${ANNOTATION_PREFIX}transfer-answer`
@@ -15,16 +15,16 @@ const PROCESS = `${ANNOTATION_PREFIX}holder-process`
 /** Longer notes are not read. Four identities of the longest kind fit. */
 const MAX_NOTE_LENGTH = 4096
 
-/** How long others leave a lease alone that was transferred to a replica which does not renew it. Whole seconds. */
+/** How long a transferred lease is protected if its new holder does not renew it, in milliseconds. Whole seconds. */
 export const TRANSFER_DURATION_MS = 5000
 
-/** The leader's wish to transfer the lease. */
+/** The offer of a leader to transfer the lease. */
 export interface Offer {
   /** The only replica that may answer; undefined when any may. */
   readonly to: string | undefined
 }
 
-/** Who stands ready, and the nonce that tells its answers apart. */
+/** The replica that is ready, and a nonce that is unique to this answer. */
 export interface Answer {
   readonly identity: string
   readonly nonce: string
@@ -51,7 +51,7 @@ export function readTransferNonce(record: LeaseRecord): string | undefined {
   return isName(nonce) ? nonce : undefined
 }
 
-/** The process that the present holder says it runs in. */
+/** The process in which the present holder runs, by its own account. */
 export function readProcessRef(record: LeaseRecord): string | undefined {
   const { process } = readNote(record, PROCESS) ?? {}
   return isName(process) ? process : undefined
@@ -62,7 +62,7 @@ export function withOffer(record: LeaseRecord, { to }: Offer): LeaseRecord {
   return withNote(record, OFFER, { to })
 }
 
-/** The record with this answer; with none where it is undefined. */
+/** The record with this answer; without one if undefined. */
 export function withAnswer(record: LeaseRecord, answer: Answer | undefined): LeaseRecord {
   if (answer !== undefined) return withNote(record, ANSWER, { identity: answer.identity, nonce: answer.nonce })
   const { [ANSWER]: _, ...annotations } = record.annotations
@@ -74,7 +74,7 @@ export function withTransferNonce(record: LeaseRecord, nonce: string): LeaseReco
   return withNote(record, TRANSFER, { nonce })
 }
 
-/** The record with the process that its holder runs in, where that is known. */
+/** The record with the process of its holder, if that is known. */
 export function withProcessRef(record: LeaseRecord, processRef: string | undefined): LeaseRecord {
   return processRef === undefined ? record : withNote(record, PROCESS, { process: processRef })
 }
