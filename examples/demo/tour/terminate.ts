@@ -11,13 +11,17 @@ export async function terminate(stage: Stage): Promise<void> {
   const successor = await leader(stage, term)
   const { code, signal } = await stage.progress.until('the old leader ends', () => replica.ended)
   if (code !== 0) throw new DidNotHappenError(`exit code 0 after SIGTERM: was ${code ?? signal}`)
-  const told = stage.chronicle.term(term.epoch)?.over
-  if (told?.outcome !== 'released' || told.drain !== 'clean') {
-    throw new DidNotHappenError(`a clean drain and a release after SIGTERM: were ${told?.drain} and ${told?.outcome}`)
-  }
+  const drainMs = cleanDrainMs(stage, term.epoch)
   const handover = cleanHandovers(stage.chronicle.terms).find(({ from }) => from.epoch === term.epoch)
-  stage.tell(`it drained in ${formatMs(told.drainMs)}, released the lease and ended with exit code 0`)
+  stage.tell(`it drained in ${formatMs(drainMs)}, released the lease and ended with exit code 0`)
   stage.tell(`${nameWithPid(successor.replica)} leads after ${formatMs(handover?.ms ?? NaN)}`)
   await replace(stage, replica)
   await stage.progress.pause(stage.pauseMs)
+}
+
+/** How long the drain of a term took. @throws DidNotHappenError when the drain was not clean or the lease was not released */
+function cleanDrainMs(stage: Stage, epoch: bigint): number {
+  const over = stage.chronicle.term(epoch)?.over
+  if (over?.outcome === 'released' && over.drain === 'clean') return over.drainMs
+  throw new DidNotHappenError(`a clean drain and a release after SIGTERM: were ${over?.drain} and ${over?.outcome}`)
 }

@@ -16,11 +16,11 @@ export interface OpsOptions {
   /** How long a health check may take before it counts as failed, in milliseconds. @default 5000 */
   readonly checkTimeoutMs?: number
   /**
-   * Whether to serve the metrics of the process: memory, event loop, garbage collection, handles. Those of `registries` are served
-   * where one of them has them. @default true
+   * Whether to serve the metrics of the process: memory, event loop, garbage collection, handles. If one of `registries` contains them,
+   * the page serves those instead. @default true
    */
   readonly processMetrics?: boolean
-  /** Times the health checks. @default that of this machine */
+  /** The clock for the timeouts of health checks. @default the system clock */
   readonly clock?: Clock
   /** Receives the log lines of the server. @default a logger that drops every line */
   readonly logger?: Logger
@@ -39,29 +39,51 @@ const NAMES: readonly (keyof OpsOptions)[] = [
   'logger',
 ]
 
+const DEFAULTS: ResolvedOpsOptions = {
+  port: 8080,
+  host: '0.0.0.0',
+  registries: [],
+  checkTimeoutMs: 5000,
+  processMetrics: true,
+  clock: systemClock,
+  logger: silentLogger,
+}
+
 /** Fills in defaults and checks every option. @throws OptionsError naming the option that is wrong. */
 export function resolveOpsOptions(options: OpsOptions): ResolvedOpsOptions {
   assertKnownKeys('`ops`', options, NAMES)
-  const { host = '0.0.0.0', registries = [], checkTimeoutMs = 5000, processMetrics = true } = options
-  assertPort(options.port)
-  assertRegistries(registries)
-  if (typeof host !== 'string' || host === '') {
-    throw OptionsError.expected(`\`ops.host\` to be an address such as \`0.0.0.0\``, host)
-  }
-  if (typeof checkTimeoutMs !== 'number' || !(checkTimeoutMs > 0 && checkTimeoutMs < Infinity)) {
-    throw OptionsError.expected(`\`ops.checkTimeoutMs\` to be a number of milliseconds above 0`, checkTimeoutMs)
-  }
-  if (typeof processMetrics !== 'boolean') {
-    throw OptionsError.expected(`\`ops.processMetrics\` to be true or false`, processMetrics)
-  }
-  const { port = 8080, clock = systemClock, logger = silentLogger } = options
-  return { port, host, registries, checkTimeoutMs, processMetrics, clock, logger }
+  const resolved = { ...DEFAULTS, ...given(options) }
+  assertPort(resolved.port)
+  assertHost(resolved.host)
+  assertRegistries(resolved.registries)
+  assertCheckTimeout(resolved.checkTimeoutMs)
+  assertProcessMetrics(resolved.processMetrics)
+  return resolved
+}
+
+/** The options without those that are undefined, which mean the default. */
+function given(options: OpsOptions): OpsOptions {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }
 
 function assertPort(port: unknown): void {
-  if (port === undefined || port === false || (Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535))
-    return
+  if (port === false || (Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535)) return
   throw OptionsError.expected(`\`ops.port\` to be a whole number from 0 to 65535, or false`, port)
+}
+
+function assertHost(host: unknown): void {
+  if (typeof host === 'string' && host !== '') return
+  throw OptionsError.expected(`\`ops.host\` to be an address such as \`0.0.0.0\``, host)
+}
+
+function assertCheckTimeout(timeoutMs: unknown): void {
+  if (typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs < Infinity) return
+  throw OptionsError.expected(`\`ops.checkTimeoutMs\` to be a number of milliseconds above 0`, timeoutMs)
+}
+
+function assertProcessMetrics(processMetrics: unknown): void {
+  if (typeof processMetrics === 'boolean') return
+  throw OptionsError.expected(`\`ops.processMetrics\` to be true or false`, processMetrics)
 }
 
 function assertRegistries(registries: unknown): void {

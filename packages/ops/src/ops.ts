@@ -28,7 +28,7 @@ export interface Ops extends Required<Extension> {
   readonly registry: Registry
   /**
    * Makes the page that `/metrics` serves: the metrics of Tenure, of all terms, of the process and of `registries`. For a server of your
-   * own. A metric that fails is left out; this never rejects for it.
+   * own. A metric that fails is left out and does not reject the page.
    */
   metrics(): Promise<MetricsPage>
   /** Where the port listens; undefined while the manager does not run, and with `port: false`. */
@@ -102,7 +102,7 @@ class OpsPort implements Ops {
     }
   }
 
-  /** By now every candidacy is known. */
+  /** All candidacies are known at this point. */
   async start(host: ExtensionHost): Promise<void> {
     this.#host = host
     await this.#server?.start(host)

@@ -3,9 +3,9 @@ import type { Extension, LeaseOptions, Lock, Logger } from '@tenure/core'
 import { KubeConfigError, type KubeConfigLike, LeaseLock, loadKubeConfig } from '@tenure/kubernetes'
 import { inClusterNamespace, LeaseClient, PodDeathProof, supportedKubeConfig } from '@tenure/kubernetes/internal'
 
-/** Where a {@link Cluster} is to be found. */
+/** How to find a {@link Cluster}. */
 export interface ClusterOptions {
-  /** Used as it is when given. */
+  /** Takes precedence over any kubeconfig file. */
   readonly kubeConfig: KubeConfigLike | undefined
   readonly kubeConfigPath: string | undefined
   readonly env: NodeJS.ProcessEnv
@@ -13,9 +13,9 @@ export interface ClusterOptions {
 }
 
 /**
- * The cluster that keeps the leases. Identified at the start.
+ * The cluster that stores the leases. The kubeconfig is read at the start.
  *
- * Owns the connections of the lease traffic, which all leases share and nothing else uses.
+ * Owns the connections for lease requests. All leases share them, and nothing else uses them.
  */
 export class Cluster implements Extension {
   readonly name = 'cluster'
@@ -49,7 +49,7 @@ export class Cluster implements Extension {
     return this.#kubeConfig
   }
 
-  /** The address of the server, for people; undefined before the start. It may have been given with a password. */
+  /** The address of the server for logs, without credentials and query; undefined before the start. */
   get server(): string | undefined {
     const server = this.#kubeConfig?.getCurrentCluster()?.server
     if (server === undefined || !URL.canParse(server)) return undefined
@@ -57,14 +57,14 @@ export class Cluster implements Extension {
     return pathname === '/' ? origin : `${origin}${pathname}`
   }
 
-  /** Where a lease is kept for which no namespace is given: that of the Pod, or of the kubeconfig's context, or `default`. */
+  /** The namespace of a lease: its option, or that of the Pod, or of the kubeconfig's context, or `default`. */
   namespaceOf(lease: LeaseOptions): string {
     if (lease.namespace !== undefined) return lease.namespace
     const context = this.kubeConfig.getContextObject(this.kubeConfig.getCurrentContext())
     return inClusterNamespace() ?? context?.namespace ?? 'default'
   }
 
-  /** The lock of a lease. @throws OptionsError for a name or namespace that Kubernetes would not take. */
+  /** Makes the lock of a lease. @throws OptionsError for a name or namespace that Kubernetes does not accept. */
   lock(lease: LeaseOptions): Lock {
     return new LeaseLock({
       client: this.#leaseClient,
@@ -82,7 +82,7 @@ export class Cluster implements Extension {
     return this.#client
   }
 
-  /** One for all leases: the process is the same. Begins to find out which container it runs in. */
+  /** One for all leases of the process. The first call starts to identify the container of this process. */
   #proofOfDeath(): PodDeathProof {
     if (this.#deathProof === undefined) {
       const { env, logger } = this.#options

@@ -12,11 +12,11 @@ import { standsTwice, watchExit } from './running-managers.ts'
 import { signalExtension } from './signals.ts'
 
 /**
- * Makes the manager of this process, with everything wired: Kubernetes, the operations port, signals, exit codes, logs.
+ * Makes the manager of this process, with Kubernetes, the operations port, signals, exit codes and logs.
  *
- * All options, flags and variables are resolved and checked at once; nothing is read, opened or started before `start()`.
+ * Resolves and checks all options, flags and variables at once. Reads, opens and starts nothing before `start()`.
  *
- * @throws OptionsError naming the option that is wrong. If nobody handles it, the process ends with code 2.
+ * @throws OptionsError naming the option that is wrong. If you do not catch it, the process exits with code 2.
  *
  * @example
  * ```ts
@@ -38,9 +38,9 @@ export function createManager(options: CreateManagerOptions = {}): ProcessManage
   }
 }
 
-/** The manager of a process: a failure that nobody handles gives the process its exit code. */
+/** The manager of a process. A failure that you do not catch sets the exit code of the process. */
 export class ProcessManager extends Manager {
-  /** The operations port, or with `ops: { port: false }` what a server of your own serves in its place; undefined with `ops: false`. */
+  /** The operations port. With `ops: { port: false }` it opens no port, and your own server serves its checks and metrics. Undefined with `ops: false`. */
   readonly ops: Ops | undefined
   readonly #cluster: Cluster | undefined
 
@@ -63,7 +63,7 @@ export class ProcessManager extends Manager {
     return this.#cluster.kubeConfig
   }
 
-  /** Also checks what Kubernetes takes for names and labels, where the leases are kept there. */
+  /** Also checks names and labels by the rules of Kubernetes if the leases are stored there. */
   override candidacy(lease: LeaseOptions): Candidacy {
     if (this.#cluster !== undefined) assertKubernetesNames(lease)
     return super.candidacy(lease)
@@ -96,7 +96,7 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
       ...(revision !== undefined && { revision }),
       lease,
       featureGates,
-      // The manager adds the identity to its lines by itself.
+      // The manager adds the identity to its own lines.
       logger: bareLogger,
       createLock,
       terminate: (error) => exitProcess(exitCodeOf(error)),
@@ -105,7 +105,7 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
     { ops, cluster },
   )
   if (options.signals !== false) manager.use(signalExtension(logger))
-  // Controllers are the same with and without a port.
+  // `metrics(term)` also works without a port.
   manager.use(ops ?? new TermRegistries())
   if (cluster !== undefined) manager.use(cluster)
   if (cluster !== undefined && options.events !== false) manager.use(leaseEvents({ cluster, identity, logger }))
@@ -136,7 +136,7 @@ function supervision({
   }
 }
 
-/** Writes synchronously: the last lines before an exit are the ones that matter most. */
+/** Writes synchronously, because the last lines before an exit matter most. */
 function createLogger(given: Logger | undefined, { logLevel }: ResolvedOptions): Logger {
   return safeLogger(given ?? pino({ level: logLevel }, pino.destination({ sync: true })))
 }

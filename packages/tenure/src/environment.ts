@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { OptionsError } from '@tenure/core'
 import { assertKnownKeys } from '@tenure/core/internal'
 
-/** Settings that flags and the environment can give. All are text, and absent when not given. */
+/** Settings from flags and the environment, as text. A setting that is not given is absent. */
 export interface TextSettings {
   readonly lease?: string
   readonly namespace?: string
@@ -25,10 +25,10 @@ export const SETTING_NAMES = {
   logLevel: { flag: 'log-level', variable: 'TENURE_LOG_LEVEL' },
 } as const
 
-/** Kubernetes puts these into every Pod of a namespace with a Service whose name begins with `tenure`. */
+/** Variables that Kubernetes sets in every Pod of a namespace with a Service whose name begins with `tenure`. */
 const SERVICE_VARIABLE = /_SERVICE_(HOST|PORT(_.*)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$/
 
-/** Whether Kubernetes made the variable for a Service: `TENURE_OPS_PORT` is a setting, and the address of a Service `tenure-ops`. */
+/** Whether Kubernetes set the variable for a Service. `TENURE_OPS_PORT` can be a setting or the address of a Service `tenure-ops`. */
 function isServiceLink(name: string, value: string | undefined): boolean {
   return SERVICE_VARIABLE.test(name) && /^(tcp|udp|sctp):\/\//i.test(value ?? '')
 }
@@ -48,7 +48,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): TextSettings {
   return settings.namespace === undefined && podNamespace ? { ...settings, namespace: podNamespace } : settings
 }
 
-/** Reads the flags that are Tenure's own and leaves all others to the program. @throws OptionsError for a flag without a value. */
+/** Reads Tenure's own flags and ignores all others. @throws OptionsError for a flag without a value. */
 export function readFlags(argv: readonly string[]): TextSettings {
   const flags = [...Object.values(SETTING_NAMES).map(({ flag }) => flag), 'kubeconfig']
   const { values } = parseArgs({

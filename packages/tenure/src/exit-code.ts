@@ -2,19 +2,19 @@ import { LeadershipLostError, OptionsError, WedgedError } from '@tenure/core'
 import { KubeConfigError } from '@tenure/kubernetes'
 
 /**
- * With what code the process ends, by what ended it.
+ * The exit codes of the process.
  *
  * | code | meaning |
  * |---|---|
  * | 0 | a clean stop |
- * | 1 | it failed |
+ * | 1 | a failure |
  * | 2 | an option, the environment or the kubeconfig is wrong |
  * | 10 | the lease was lost while the gate `GracefulLeaderTransition` is off |
  * | 11 | a drain did not end in time |
  */
 export const EXIT_CODE = { clean: 0, failed: 1, badOptions: 2, leadershipLost: 10, wedged: 11 } as const
 
-/** The exit code that belongs to an error; the highest one to several of them. */
+/** The exit code for an error. An `AggregateError` has the highest code of its errors. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof AggregateError) return Math.max(EXIT_CODE.failed, ...error.errors.map(exitCodeOf))
   if (error instanceof LeadershipLostError) return EXIT_CODE.leadershipLost
@@ -40,14 +40,14 @@ export function isExitOfTenure(): boolean {
   return isOwnExit
 }
 
-/** Errors of which Node has yet to find out whether somebody handles them. One listener of the process looks out for all. */
+/** Errors that may still be caught. One process listener serves all of them. */
 const undecided = new Set<unknown>()
 
 /**
- * Gives the process the exit code of `error` if nobody handles it.
+ * Sets the exit code of the process to that of `error` if nothing catches the error.
  *
- * Node ends a process with code 1 for every error that nobody handles. This looks on, for as long as it takes Node to find out
- * whether the error is handled, and leaves no listener behind.
+ * Node exits with code 1 for every uncaught error. This function listens until Node has decided whether the error is caught, and then
+ * removes its listener.
  */
 export function exitWithCodeUnlessHandled(error: unknown): void {
   if (undecided.size === 0) process.on('uncaughtExceptionMonitor', onUncaught)

@@ -3,7 +3,7 @@ import { createManager } from './create-manager.ts'
 import { exitWithCodeUnlessHandled } from './exit-code.ts'
 import type { CreateManagerOptions } from './options.ts'
 
-/** The work of a process that has one thing to do while it leads. */
+/** The controller of {@link lead}. */
 class Work extends Controller {
   override readonly name = 'work'
   readonly #work: (term: Term) => Promise<void>
@@ -19,12 +19,12 @@ class Work extends Controller {
 }
 
 /**
- * Runs `work` whenever this process leads, one term after the other, until the process stops: {@link createManager} for
- * programs with a single controller, which is called `work`. Resolves after a clean stop; rejects with the cause otherwise.
+ * Runs `work` whenever this process leads, one term after the other, until the process stops. Resolves after a clean stop; rejects
+ * with the cause otherwise. It is {@link createManager} for programs with a single controller, which is named `work`.
  *
- * `work` is a controller like any other: it is restarted when it returns or fails while the term lasts.
+ * Tenure restarts `work`, like any controller, if it returns or fails while the term lasts.
  *
- * @throws OptionsError naming the option that is wrong. If nobody handles it, the process ends with code 2.
+ * @throws OptionsError naming the option that is wrong. If you do not catch it, the process exits with code 2.
  *
  * @example
  * ```ts

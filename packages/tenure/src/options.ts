@@ -8,13 +8,13 @@ import type { OpsOptions } from '@tenure/ops'
 import { readEnvironment, readFlags, type TextSettings } from './environment.ts'
 
 /**
- * Options of `createManager()`. Each beats the flag of the same meaning, which beats the environment, which beats the default.
+ * Options of `createManager()`. An option takes precedence over its flag, the flag over the environment, the environment over the default.
  */
 export interface CreateManagerOptions extends Pick<
   ManagerOptions,
   'onWedged' | 'restart' | 'groups' | 'watchdog' | 'rollout'
 > {
-  /** The lease to stand for. `name` may also come from `--lease` or `TENURE_LEASE`, `namespace` from `--namespace` or `TENURE_NAMESPACE`. */
+  /** The lease to compete for. `name` may also come from `--lease` or `TENURE_LEASE`, `namespace` from `--namespace` or `TENURE_NAMESPACE`. */
   readonly lease?: Partial<LeaseOptions>
   /** Unique to this start of this process. @default `--identity`, `TENURE_IDENTITY`, `<POD_NAME or hostname>_<uuid>` */
   readonly identity?: string
@@ -24,8 +24,8 @@ export interface CreateManagerOptions extends Pick<
    */
   readonly revision?: string
   /**
-   * Makes the lock of a lease, for leases that are not kept as Leases of a cluster: `({ name }) => new FileLock({ path })`. Then
-   * no kubeconfig is looked for and no Events are written. Every call must return a new lock. @default a `LeaseLock` for each
+   * Makes the lock of a lease, for leases that are not stored in a cluster: `({ name }) => new FileLock({ path })`. Tenure then
+   * reads no kubeconfig and writes no Events. Every call must return a new lock. @default a `LeaseLock` for each
    */
   readonly lock?: ManagerOptions['createLock']
   /** How to reach the API server. @default `--kubeconfig`, `KUBECONFIG`, the Pod's service account, `~/.kube/config`; read at the start */
@@ -43,11 +43,11 @@ export interface CreateManagerOptions extends Pick<
   readonly signals?: boolean
   /** Receives all log lines. @default pino, JSON on the standard output */
   readonly logger?: Logger
-  /** Of the default logger. @default `--log-level`, `TENURE_LOG_LEVEL`, 'info' */
+  /** The level of the default logger. @default `--log-level`, `TENURE_LOG_LEVEL`, 'info' */
   readonly logLevel?: string
-  /** Where to look for variables. @default process.env */
+  /** The environment variables. @default process.env */
   readonly env?: NodeJS.ProcessEnv
-  /** Command line to look for flags in. Flags that are not Tenure's are left alone. @default that of the process */
+  /** The command line with flags. Tenure ignores flags that are not its own. @default the arguments of the process */
   readonly argv?: readonly string[]
 }
 
@@ -112,34 +112,54 @@ export function resolveOptions(options: CreateManagerOptions): ResolvedOptions {
     identity: resolveIdentity(options.identity ?? text.identity, env),
     revision: options.revision ?? text.revision ?? templateHash(podName(env)),
     kubeConfigPath: flags.kubeconfig,
-    featureGates: {
-      ...parseFeatureGates(environment.featureGates ?? ''),
-      ...parseFeatureGates(flags.featureGates ?? ''),
-      ...options.featureGates,
-    },
+    featureGates: resolveFeatureGates(environment, flags, options),
     ops: options.ops === false ? undefined : resolveOps(options.ops ?? {}, text.opsPort),
     logLevel: resolveLogLevel(options.logLevel ?? text.logLevel ?? 'info'),
     env,
   }
 }
 
-/** Checks what nothing else checks. */
-function assertTypes({ events, signals, ops, lease, featureGates, env, argv }: CreateManagerOptions): void {
-  for (const [name, value] of Object.entries({ events, signals, 'lease.proveDeath': lease?.proveDeath })) {
-    if (value === undefined || typeof value === 'boolean') continue
-    throw OptionsError.expected(`\`${name}\` to be true or false`, value)
-  }
-  for (const [name, value] of Object.entries({ featureGates, env })) {
-    if (value === undefined || (typeof value === 'object' && value !== null)) continue
-    throw OptionsError.expected(`\`${name}\` to be an object`, value)
-  }
-  if (argv !== undefined && !Array.isArray(argv)) throw OptionsError.expected('`argv` to be an array', argv)
-  if (ops !== undefined && ops !== false && (typeof ops !== 'object' || ops === null)) {
-    throw OptionsError.expected('`ops` to be an object such as `{ port: 8080 }`, or false', ops)
+/** Adds up the settings of all sources; a later source wins. */
+function resolveFeatureGates(
+  environment: TextSettings,
+  flags: TextSettings,
+  { featureGates }: CreateManagerOptions,
+): FeatureGateSettings {
+  return {
+    ...parseFeatureGates(environment.featureGates ?? ''),
+    ...parseFeatureGates(flags.featureGates ?? ''),
+    ...featureGates,
   }
 }
 
-/** Refuses what only makes sense for leases in a cluster. */
+/** Checks the options that no other function checks. */
+function assertTypes({ events, signals, ops, lease, featureGates, env, argv }: CreateManagerOptions): void {
+  assertEach({ events, signals, 'lease.proveDeath': lease?.proveDeath }, isBoolean, 'true or false')
+  assertEach({ featureGates, env }, isObject, 'an object')
+  assertEach({ argv }, Array.isArray, 'an array')
+  if (ops !== false) assertEach({ ops }, isObject, 'an object such as `{ port: 8080 }`, or false')
+}
+
+/** Checks the values that are given. @throws OptionsError naming the first that is wrong, and what is expected of it. */
+function assertEach(
+  values: Readonly<Record<string, unknown>>,
+  isValid: (value: unknown) => boolean,
+  expected: string,
+): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined && !isValid(value)) throw OptionsError.expected(`\`${name}\` to be ${expected}`, value)
+  }
+}
+
+function isBoolean(value: unknown): boolean {
+  return typeof value === 'boolean'
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+}
+
+/** Refuses options that apply only to leases in a cluster. */
 function assertFitsLock({ lock, kubeConfig, events, lease }: CreateManagerOptions, kubeConfigPath?: string): void {
   if (typeof lock !== 'function') {
     throw OptionsError.expected(`\`lock\` to be a function that makes the lock of a lease`, lock)
@@ -187,7 +207,7 @@ function podName(env: NodeJS.ProcessEnv): string {
   return env['POD_NAME'] || hostname()
 }
 
-/** The characters of names that Kubernetes makes up (`k8s.io/apimachinery/pkg/util/rand`). */
+/** The characters of generated names (`k8s.io/apimachinery/pkg/util/rand`). */
 const GENERATED = '[bcdfghjklmnpqrstvwxz2456789]'
 
 /** The label `pod-template-hash` of a Deployment's Pod, which is part of its name. */
@@ -195,7 +215,7 @@ function templateHash(name: string): string | undefined {
   return new RegExp(`-(${GENERATED}{8,10})-${GENERATED}{5}$`).exec(name)?.[1]
 }
 
-/** The operations port itself checks everything else. */
+/** The operations port checks all other options itself. */
 function resolveOps(ops: OpsOptions, text: string | undefined): OpsOptions {
   if (ops.port !== undefined || text === undefined) return ops
   if (/^\d+$/.test(text)) return { ...ops, port: Number(text) }

@@ -3,12 +3,12 @@ import type { Manager } from '@tenure/core'
 import { isExitOfTenure } from './exit-code.ts'
 
 /*
- * What the managers of this process have to know of each other: the leases that each of them stands for. One listener of the process
- * serves all of them, and is there only while one of them runs.
+ * The running managers of this process, with the leases that each of them competes for. One process listener serves all of them. It
+ * exists only while a manager runs.
  */
 const running = new Map<Manager, Set<string>>()
 
-/** Looks out, until `end` settles, for an exit of the program while the manager leads. */
+/** Reports an exit of the process while the manager leads. Watches until `end` settles. */
 export function watchExit(manager: Manager, end: Promise<unknown>): void {
   if (running.has(manager)) return
   if (running.size === 0) process.on('exit', onExit)
@@ -20,14 +20,14 @@ export function watchExit(manager: Manager, end: Promise<unknown>): void {
   end.then(forget, forget)
 }
 
-/** Notes that a manager stands for a lease. Returns whether another manager of this process does so already. */
+/** Records that a manager competes for a lease. Returns whether another manager of this process already does. */
 export function standsTwice(manager: Manager, lease: string): boolean {
   const isTaken = [...running].some(([other, leases]) => other !== manager && leases.has(lease))
   running.get(manager)?.add(lease)
   return isTaken
 }
 
-/** Writes to the standard error: an asynchronous logger would lose the line. */
+/** Writes to standard error, because an asynchronous logger would lose the line. */
 function onExit(code: number): void {
   if (isExitOfTenure()) return
   const candidacies = [...running.keys()].flatMap((manager) => manager.candidacies)
@@ -40,11 +40,11 @@ function onExit(code: number): void {
   try {
     writeSync(2, line)
   } catch {
-    // Nobody reads the standard error any more.
+    // Standard error is closed.
   }
 }
 
-/** From where `process.exit()` was called, as far as that is known; undefined where something else ends the process. */
+/** The call site of `process.exit()`, or '' if it is not known; undefined if something else ends the process. */
 function exitSite(): string | undefined {
   const lines = (new Error('exit').stack ?? '').split('\n')
   const index = lines.findIndex((line) => /\b(?:exit|reallyExit) \(/.test(line))

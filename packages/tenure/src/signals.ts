@@ -4,10 +4,10 @@ import { EXIT_CODE, exitProcess } from './exit-code.ts'
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
 /**
- * SIGTERM and SIGINT stop the manager; a second one ends the process at once. Handlers are there only while the manager runs.
+ * SIGTERM and SIGINT stop the manager. A second signal exits the process at once. The handlers exist only while the manager runs.
  *
- * A framework that handles signals as well, such as NestJS, removes its listener once it has shut down and sends the signal to the
- * process again. So one signal is ignored for each listener that was there at the first signal and has gone since.
+ * Some frameworks, such as NestJS, handle the signal, remove their listener and send the signal to the process again. So Tenure ignores
+ * one signal for each listener that was present at the first signal and has been removed since.
  */
 export function signalExtension(logger: Logger): Extension {
   let stop = () => {}
@@ -34,7 +34,7 @@ export function signalExtension(logger: Logger): Extension {
     name: 'signals',
     start: (host) => {
       stop = () => void host.stop()
-      // Before the others: a listener for one signal only is taken out as it is called.
+      // First, because Node removes a `once` listener when it calls it.
       for (const signal of SIGNALS) process.prependListener(signal, onSignal)
     },
     stop: () => {
@@ -48,7 +48,7 @@ function gone({ signal, others }: { readonly signal: NodeJS.Signals; readonly ot
   return others.filter((listener) => !present.includes(listener)).length
 }
 
-/** Those registered with `once` as they are stored, so that the same function twice is two listeners. */
+/** Includes the wrappers of `once` listeners, so that the same function registered twice counts as two. */
 function listenersOf(signal: NodeJS.Signals): readonly unknown[] {
   return process.rawListeners(signal)
 }

@@ -1,13 +1,13 @@
-/** A thing that can be counted. */
+/** The count of one thing. */
 export interface Counted {
   readonly kind: string
   readonly name: string
   readonly count: number
-  /** Whether it also comes and goes by itself, so that one rise means nothing. */
+  /** Whether the count also varies without a leak, so that a single rise means nothing. */
   readonly fluctuates: boolean
 }
 
-/** There are more of something than there ever were. */
+/** A count that exceeded its previous maximum. */
 export interface Rise {
   readonly kind: string
   readonly name: string
@@ -16,24 +16,24 @@ export interface Rise {
 
 interface Mark {
   level: number
-  /** How often in succession the mark has risen. */
+  /** The number of rises in a row. */
   rises: number
-  /** By how much it has risen since the last report. */
+  /** The sum of the rises since the last report. */
   risen: number
 }
 
-/** What fluctuates has to rise so often in succession. */
+/** The number of rises in a row that a fluctuating count needs. */
 const RISES = 3
 
-/** Names come from applications, so the memory of them is bounded. */
-const MOST_MARKS = 5000
+/** Applications choose the names, so the number of marks is bounded. */
+const MAX_MARKS = 5000
 
-/** Remembers the most that was ever counted of each thing. The first count is taken for what the process has for good. */
+/** Keeps the maximum of each count. The first update sets the baseline of the process. */
 export class HighWaterMarks {
   readonly #marks = new Map<string, Mark>()
   #isFirst = true
 
-  /** Takes in a count of everything and returns what has risen. */
+  /** Compares the counts with their maxima and returns what has risen. */
   update(counts: readonly Counted[]): readonly Rise[] {
     const rises = counts.flatMap((counted) => this.#updateOne(counted))
     this.#isFirst = false
@@ -57,7 +57,7 @@ export class HighWaterMarks {
     const known = this.#marks.get(key)
     if (known !== undefined) return known
     const mark = { level: 0, rises: 0, risen: 0 }
-    if (this.#marks.size < MOST_MARKS) this.#marks.set(key, mark)
+    if (this.#marks.size < MAX_MARKS) this.#marks.set(key, mark)
     return mark
   }
 }

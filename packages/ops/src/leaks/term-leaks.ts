@@ -4,7 +4,7 @@ import { Counter, type Registry } from 'prom-client'
 import { type Counted, HighWaterMarks } from './high-water-marks.ts'
 import { Reachability } from './reachability.ts'
 
-/** What a term may leave behind that can be seen for free. */
+/** The kinds of leaks that can be found without instrumentation. */
 const KINDS = ['task', 'term', 'metric', 'health-check', 'process-listener', 'resource'] as const
 
 type LeakKind = (typeof KINDS)[number]
@@ -24,19 +24,18 @@ export interface TermLeaksOptions {
 
 type TermFacts = Pick<Term, 'lease' | 'epoch' | 'controller'>
 
-/** What is on its way out when a term is over has this long to go. */
+/** Things that close asynchronously have this long after the end of a term. */
 const SETTLE_MS = 1000
 
 /**
- * Looks after every term for what it left behind, logs it and counts it. Made for production: it reads counters that exist anyway,
- * wraps nothing, and asks for no garbage collection, so that what it sees is a part of what a test can see.
+ * Looks for leaks after every term, logs them and counts them. Made for production: it reads existing counters, patches nothing and
+ * requests no garbage collection. So it finds only some of the leaks that a test finds.
  *
- * 1. A task that goes on although its term is over is reported at once. That is possible only where a wedged drain was abandoned.
- * 2. A Term that is still reachable is reported when three that ended later are garbage.
- * 3. Metrics, health checks and listeners on `process` are reported when there are more than after any term before; other resources,
- *    which come and go, when that has happened three times running. What is there after the first term is taken for what the
- *    process keeps.
- * 4. Nothing is counted while another term of this process lasts, because it cannot be told apart.
+ * 1. A task that continues after its term has ended is reported at once. Only an abandoned wedged drain can cause it.
+ * 2. A Term that is still reachable is reported after three Terms that ended later have been collected.
+ * 3. Metrics, health checks and listeners on `process` are reported if there are more than after any earlier term. Other resources
+ *    fluctuate and are reported after three rises in a row. The state after the first term is the baseline.
+ * 4. Nothing is counted while another term of this process lasts, because its resources cannot be told apart.
  */
 export class TermLeaks {
   readonly #options: TermLeaksOptions
@@ -49,7 +48,7 @@ export class TermLeaks {
     this.#options = options
     this.#leaks = new Counter({
       name: 'tenure_leaks_total',
-      help: 'Things that terms have left behind, as far as they can be seen for free, by kind.',
+      help: 'Leaks of ended terms that were found without instrumentation, by kind.',
       labelNames: ['kind'],
       registers: [options.registry],
     })
@@ -62,7 +61,7 @@ export class TermLeaks {
     return this.#reachability.begin(term, { lease, epoch, controller })
   }
 
-  /** Takes in what happened to a candidacy. Never throws. */
+  /** Records an event of a candidacy. Never throws. */
   observe(event: CandidacyEvent): void {
     if (event.kind === 'term-began') this.#checkNow()
     if (event.kind !== 'term-over') return
@@ -72,7 +71,7 @@ export class TermLeaks {
     this.#check = { lease, epoch, timer: this.#options.clock.setTimer(SETTLE_MS, () => this.#checkNow()) }
   }
 
-  /** Looks no more. */
+  /** Cancels the pending check. */
   stop(): void {
     this.#check?.timer.cancel()
     this.#check = undefined

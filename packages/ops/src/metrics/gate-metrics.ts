@@ -6,11 +6,11 @@ import { Counter, type Registry } from 'prom-client'
 /** What {@link GateMetrics} are made of. */
 export interface GateMetricsOptions {
   readonly registry: Registry
-  /** The term that a refusal belongs to, where it is one of the terms that this port serves, ended ones included. */
+  /** Returns the term of a refusal if it belongs to this manager, also after the term has ended. */
   readonly termOf: (term: object) => Pick<Term, 'controller'> | undefined
 }
 
-/** Counts the writes that gates refuse or abort. Listens to the channel between `start()` and `stop()`. */
+/** Counts the writes that gates refuse or abort. Subscribes to the diagnostics channel between `start()` and `stop()`. */
 export class GateMetrics {
   readonly #termOf: GateMetricsOptions['termOf']
   readonly #refusals: Counter<'controller' | 'verb'>
@@ -19,7 +19,7 @@ export class GateMetrics {
     this.#termOf = termOf
     this.#refusals = new Counter({
       name: 'tenure_gate_refusals_total',
-      help: 'Writes that the gate of an ended term refused, or aborted under way, by HTTP method; CONNECT is a session such as exec.',
+      help: 'Writes that the gate of an ended term refused or aborted, by controller and HTTP method; CONNECT is a session such as exec.',
       labelNames: ['controller', 'verb'],
       registers: [registry],
     })

@@ -1,7 +1,7 @@
 import { type Candidacy, type CandidacyEvent, type LockFailure, LockRequestError } from '@tenure/core'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
-/** What {@link LeaseMetrics} need to know of a candidacy. */
+/** What {@link LeaseMetrics} read from a candidacy. */
 export type ObservedCandidacy = Pick<Candidacy, 'lease' | 'remainingMs'>
 
 const FAILURES: Readonly<Record<LockFailure, true>> = {
@@ -16,10 +16,10 @@ const FAILURES: Readonly<Record<LockFailure, true>> = {
 }
 
 /**
- * How the holding of leases goes. `leader_election_*` have the names and labels that client-go gives them, and its meaning but for
- * one difference: client-go counts every attempt on the slow path, this counts once a renewal that succeeded on it.
+ * Metrics of leases and renewals. `leader_election_*` have the names, labels and meaning of client-go's, with one difference:
+ * client-go counts every attempt on the slow path, and Tenure counts each renewal that succeeded on it.
  *
- * Whether a lease is held, and for how long, is asked of the clock when a page is made, never remembered.
+ * The gauges compare the validity of the lease with the clock when a page is rendered. Nothing is cached.
  */
 export class LeaseMetrics {
   readonly #candidacies: () => readonly ObservedCandidacy[]
@@ -40,25 +40,25 @@ export class LeaseMetrics {
     })
     this.#renewDuration = new Histogram({
       name: 'tenure_renew_duration_seconds',
-      help: 'Time from sending a renewal to knowing that it has happened.',
+      help: 'Time from the send of a renewal to its confirmation.',
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers: [registry],
     })
     this.#renewFailures = new Counter({
       name: 'tenure_renew_failures_total',
-      help: 'Renewals that failed or whose outcome is unknown, by why.',
+      help: 'Failed renewals, including those of unknown outcome, by reason.',
       labelNames: ['reason'],
       registers: [registry],
     })
     for (const reason of Object.keys(FAILURES)) this.#renewFailures.inc({ reason }, 0)
   }
 
-  /** Shows every lease from the start, whether it is ever held or not. */
+  /** Adds a series for every lease, also for leases that are never held. */
   initialise(): void {
     for (const { lease } of this.#candidacies()) this.#slowpath.inc({ name: lease }, 0)
   }
 
-  /** Takes in what happened to a candidacy. Never throws. */
+  /** Records an event of a candidacy. Never throws. */
   observe(event: CandidacyEvent): void {
     const { lease } = event
     switch (event.kind) {
@@ -81,7 +81,7 @@ export class LeaseMetrics {
 
   #defineScraped(registry: Registry): void {
     const leases = () => this.#candidacies()
-    // A replica that drains is still master: it renews, and nobody else may act. One whose time is up is not.
+    // A draining replica is still master: it renews, and no other replica may act. A replica whose term has expired is not.
     registry.registerMetric(
       new Gauge({
         name: 'leader_election_master_status',
@@ -96,7 +96,7 @@ export class LeaseMetrics {
     registry.registerMetric(
       new Gauge({
         name: 'tenure_lease_remaining_seconds',
-        help: 'For how long this replica may still act if its lease is not renewed; 0 when it may not.',
+        help: 'Time for which this replica may act without a further renewal; 0 if it may not act.',
         labelNames: ['name'],
         registers: [],
         collect() {

@@ -3,26 +3,26 @@ export type Labels = Readonly<Record<string, string | number>>
 
 /** One sample of a metric. */
 export interface Sample {
-  /** Where it differs from that of the family, as in the buckets of a histogram. */
+  /** The name of the sample if it differs from the family, as in the buckets of a histogram. */
   readonly metricName?: string
   readonly labels: Labels
   readonly value: number
 }
 
-/** A metric with all its samples, as prom-client hands it out. */
+/** A metric with all its samples, as prom-client returns it. */
 export interface MetricFamily {
   readonly name: string
   readonly help: string
   readonly type: string
-  /** How samples with the same labels are made into one. */
+  /** How samples with the same labels are combined. */
   readonly aggregator: string
   readonly values: readonly Sample[]
 }
 
-/** Families of one name made into one. */
+/** The result of merging families of one name. */
 export interface MergedFamily {
   readonly family: MetricFamily
-  /** The families that could not be merged into it, and so are left out. */
+  /** The families that could not be merged. The page leaves them out. */
   readonly refused: readonly RefusedFamily[]
 }
 
@@ -33,10 +33,10 @@ export interface RefusedFamily {
 }
 
 /**
- * Makes one family of several that have the same name. The first one sets type and help. Samples with the same labels are
- * combined by the aggregator of the metric, the sum where it names none, as prom-client does for the workers of a cluster.
+ * Merges families that have the same name. The first one sets type and help. The aggregator of the metric combines samples with the
+ * same labels, by default their sum, as prom-client does for the workers of a cluster.
  *
- * Left out is what cannot be combined: another type, other buckets, and quantiles of the same labels.
+ * Families that cannot be combined are left out: another type, other buckets, or quantiles of the same labels.
  */
 export function mergeFamilies(first: MetricFamily, others: readonly MetricFamily[]): MergedFamily {
   const refused: RefusedFamily[] = []

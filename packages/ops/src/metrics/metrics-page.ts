@@ -8,7 +8,7 @@ import type { CollectedMetric, FailedMetric } from './served-registry.ts'
 
 /** What {@link createMetricsPage} is made of. */
 export interface MetricsPageOptions {
-  /** Collects all metrics at the moment of a request; of those that cannot be reconciled, the first one is served. */
+  /** Collects all metrics for a request. Of metrics that cannot be merged, the page serves the first. */
   readonly collect: (waits: BoundedWaits) => Promise<readonly CollectedMetric[]>
   readonly logger: Logger
 }
@@ -16,8 +16,8 @@ export interface MetricsPageOptions {
 /**
  * Returns the function that renders the page of all metrics.
  *
- * A metric that cannot be served is left out, logged once, and counted in `tenure_metrics_skipped`; the rest of the page is
- * served all the same.
+ * The page leaves out a metric that cannot be served, logs it once, and counts it in `tenure_metrics_skipped`. The page still serves
+ * all other metrics.
  */
 export function createMetricsPage({
   collect,
@@ -48,7 +48,7 @@ export function createMetricsPage({
   }
 }
 
-/** Names of metrics come from applications, so the memory of what was logged is bounded. */
+/** Applications choose the names of metrics, so the set of logged names is bounded. */
 const MAX_REPORTED = 1000
 
 interface SkippedMetric {
@@ -61,7 +61,7 @@ function familyIn(collected: CollectedMetric): readonly MetricFamily[] {
   return collected.kind === 'family' ? [collected.family] : []
 }
 
-/** A metric whose run ended while the page was being made is no failure. */
+/** A metric whose run ends while the page is rendered is not a failure. */
 function failureIn(collected: CollectedMetric): readonly SkippedMetric[] {
   if (collected.kind === 'family' || isA(collected.error, TermEndedError)) return []
   const { name, error }: FailedMetric = collected
@@ -81,7 +81,7 @@ function groupByName(families: readonly MetricFamily[]): Iterable<readonly [Metr
 async function skippedFamily(skipped: readonly SkippedMetric[]): Promise<MetricFamily> {
   const gauge = new Gauge({
     name: 'tenure_metrics_skipped',
-    help: 'Metrics that could not be served on this page, by why.',
+    help: 'Metrics left out of this page, by reason.',
     labelNames: ['metric', 'reason'],
     registers: [],
   })
@@ -89,7 +89,7 @@ async function skippedFamily(skipped: readonly SkippedMetric[]): Promise<MetricF
   return (await gauge.get()) as unknown as MetricFamily
 }
 
-/** Lets prom-client write the text: it takes anything that hands out a family for a metric. */
+/** Lets prom-client write the text. It accepts any object whose `get()` returns a family. */
 function render(families: readonly MetricFamily[]): Promise<string> {
   const registry = new Registry()
   for (const family of families) {

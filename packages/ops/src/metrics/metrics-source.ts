@@ -10,7 +10,7 @@ export interface MetricsSource {
   getMetricsAsArray(): readonly { readonly name: string }[]
 }
 
-/** The present values of all metrics of a registry that is not Tenure's. If a metric fails, the whole registry fails. */
+/** Collects the current values of all metrics of a registry of the user. If one metric fails, the whole registry fails. */
 export async function collectFrom(source: MetricsSource, waits: BoundedWaits): Promise<readonly CollectedMetric[]> {
   try {
     const families = await waits.inTime(source.getMetricsAsJSON())

@@ -6,8 +6,7 @@ let registry: ServedRegistry | undefined
 /**
  * The metrics of this process: memory, event loop, garbage collection, handles.
  *
- * The observers behind them cannot be stopped, so there is one set of them in a process, made at the first call and shared by
- * everybody who serves it.
+ * prom-client cannot stop the observers behind them. The first call creates one set for the process, and all managers share it.
  */
 export function processMetrics(): ServedRegistry {
   if (registry === undefined) {

@@ -9,7 +9,7 @@ export interface FailedMetric {
   readonly error: unknown
 }
 
-/** Every metric of a registry: the values of one, or why there are none. */
+/** One metric of a registry: its values, or the error that prevented them. */
 export type CollectedMetric =
   { readonly kind: 'family'; readonly family: MetricFamily } | ({ readonly kind: 'failed' } & FailedMetric)
 
@@ -36,14 +36,14 @@ export class ServedRegistry extends Registry {
     super.registerMetric(metric)
   }
 
-  /** The present values of all metrics, in the order of definition. Never rejects. */
+  /** Collects the current values of all metrics, in the order of definition. Never rejects. */
   collect(waits: BoundedWaits): Promise<readonly CollectedMetric[]> {
     return Promise.all(this.#metrics().map((metric) => this.#collectOne(metric, waits)))
   }
 
   /**
-   * Takes every metric out. From now on the handles of all of them, and of what is made from them, throw what `errorOf` returns,
-   * and so does defining another one. A metric that another registry serves as well goes on for that one.
+   * Removes every metric. From then on every use of a removed metric, and every new definition, throws the error that `errorOf`
+   * returns. A metric that is also in another registry continues to work there.
    */
   end(errorOf: (metric: string) => Error): void {
     this.#errorOf = errorOf
@@ -65,7 +65,7 @@ export class ServedRegistry extends Registry {
     }
   }
 
-  /** The declarations of prom-client call these plain objects; they are the metrics themselves. */
+  /** prom-client declares these as plain objects. At run time they are the metrics. */
   #metrics(): readonly RegisteredMetric[] {
     return this.getMetricsAsArray() as unknown as readonly RegisteredMetric[]
   }
@@ -82,8 +82,8 @@ function nameOf(metric: object): string {
 }
 
 /**
- * Every operation of a prom-client metric, those of its children included, goes through the map of its values. Putting the
- * error there reaches all of them, also the ones that were taken out before.
+ * Every operation of a prom-client metric and of its labelled children reads the map of its values. A map that throws therefore reaches
+ * all of them, also the children that were created before.
  */
 function seal(metric: object, error: () => Error): void {
   const refuse = () => {

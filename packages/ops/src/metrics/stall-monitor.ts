@@ -2,19 +2,18 @@ import type { Clock, Logger } from '@tenure/core'
 import type { Timer } from '@tenure/core/internal'
 import { Histogram, type Registry } from 'prom-client'
 
-/** How often the event loop is tried. What is measured of a stall may be too short by this much. */
+/** How often the monitor checks the event loop. A measured stall may be too short by this much. */
 const PERIOD_MS = 100
 
-/** From when on a stall is worth a line of the log: about the shortest that can cost a renewal. */
+/** The shortest stall that is logged: about the shortest that can delay a renewal too long. */
 const LOGGED_MS = 1000
 
 const MESSAGE = 'the event loop was blocked; nothing was renewed meanwhile'
 
 /**
- * Measures by how much the event loop is late, and logs when that is much. Owns one timer between `start()` and `stop()`.
+ * Measures how late the event loop runs a timer, and logs long stalls. Owns one timer between `start()` and `stop()`.
  *
- * It ends no term: the elector does that, which looks at the time with every event, and the term itself whenever it is asked
- * whether it is held.
+ * It ends no term. The elector checks the time with every event, and a term checks it whenever code asks whether it is held.
  */
 export class StallMonitor {
   readonly #clock: Clock
@@ -27,13 +26,13 @@ export class StallMonitor {
     this.#logger = logger
     this.#stall = new Histogram({
       name: 'tenure_event_loop_stall_seconds',
-      help: 'By how much the event loop was late, tried ten times a second.',
+      help: 'Lateness of the event loop, sampled ten times a second.',
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30],
       registers: [registry],
     })
   }
 
-  /** Begins to measure. */
+  /** Starts measuring. */
   start(): void {
     const dueAt = this.#clock.now() + PERIOD_MS
     this.#timer = this.#clock.setTimer(PERIOD_MS, () => {
@@ -44,7 +43,7 @@ export class StallMonitor {
     })
   }
 
-  /** Measures no more. */
+  /** Stops measuring. */
   stop(): void {
     this.#timer?.cancel()
     this.#timer = undefined

@@ -5,7 +5,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 /** What {@link TermMetrics} are made of. */
 export interface TermMetricsOptions {
   readonly registry: Registry
-  /** All leases that are stood for. */
+  /** All candidacies of the manager. */
   readonly candidacies: () => readonly Pick<Candidacy, 'lease' | 'stuckTasks'>[]
   /** The runs of controllers that have not ended. */
   readonly terms: () => readonly Term[]
@@ -27,7 +27,7 @@ const DRAIN_OUTCOMES: Readonly<Record<DrainOutcome, true>> = { clean: true, abor
 
 const WARM_UP_OUTCOMES: Readonly<Record<WarmUpOutcome['kind'], true>> = { ready: true, failed: true, cancelled: true }
 
-/** How terms begin, go and end. */
+/** Metrics of terms, drains, handovers and warm-ups. */
 export class TermMetrics {
   readonly #options: TermMetricsOptions
   readonly #terms: Counter<'name' | 'end'>
@@ -47,26 +47,26 @@ export class TermMetrics {
     })
     this.#duration = new Histogram({
       name: 'tenure_term_duration_seconds',
-      help: 'Time from the beginning of a term to the end of its last task.',
+      help: 'Duration of a term, from its beginning to the end of its last task.',
       buckets: [0.1, 1, 5, 15, 60, 300, 900, 3600, 21_600, 86_400, 604_800],
       registers,
     })
     this.#drain = new Histogram({
       name: 'tenure_drain_duration_seconds',
-      help: 'Time from the beginning of the end of a term to the end of its last task, by how the drain went.',
+      help: 'Duration of a drain, from its beginning to the end of the last task of the term, by outcome.',
       labelNames: ['outcome'],
       buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60],
       registers,
     })
     this.#handover = new Histogram({
       name: 'tenure_handover_seconds',
-      help: 'Time from when the lease was seen to be free to the beginning of the term.',
+      help: 'Time from the moment when this replica saw that the lease was free to the beginning of its term.',
       buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60],
       registers,
     })
     this.#warmUps = new Counter({
       name: 'tenure_warm_ups_total',
-      help: 'Warm-ups of controllers ahead of a term, by how they went.',
+      help: 'Ended warm-ups of controllers, by outcome.',
       labelNames: ['name', 'outcome'],
       registers,
     })
@@ -75,7 +75,7 @@ export class TermMetrics {
     defineStuckTasks(options)
   }
 
-  /** Shows every lease from the start, whether it is ever held or not. */
+  /** Adds a series for every lease and label value, also for leases that are never held. */
   initialise(): void {
     for (const { lease: name } of this.#options.candidacies()) {
       for (const end of Object.keys(END_REASONS)) this.#terms.inc({ name, end }, 0)
@@ -83,7 +83,7 @@ export class TermMetrics {
     }
   }
 
-  /** Takes in what happened to a candidacy. Never throws. */
+  /** Records an event of a candidacy. Never throws. */
   observe(event: CandidacyEvent): void {
     if (event.kind === 'term-began') this.#handover.observe(event.handoverMs / 1000)
     if (event.kind === 'warm-up') this.#warmUps.inc({ name: event.lease, outcome: event.outcome })
@@ -100,12 +100,12 @@ function endOf({ reason, outcome }: TermOverEvent): EndReason {
   return reason === 'transferred' ? 'step-down' : reason
 }
 
-/** Counted when a page is made: what a term had is gone from the page with the term. */
+/** Counts when a page is rendered, so the series of a term disappear with the term. */
 function defineTasks({ registry, terms }: TermMetricsOptions): void {
   registry.registerMetric(
     new Gauge({
       name: 'tenure_tasks',
-      help: 'Tasks that have not settled, `run()` itself included.',
+      help: 'Tasks that have not settled, including `run()`.',
       labelNames: ['controller'],
       registers: [],
       collect() {
@@ -116,12 +116,12 @@ function defineTasks({ registry, terms }: TermMetricsOptions): void {
   )
 }
 
-/** Shown only while a drain is wedged: what a follower shows does not change. */
+/** Has series only while a drain is wedged, so followers have none. */
 function defineStuckTasks({ registry, candidacies }: TermMetricsOptions): void {
   registry.registerMetric(
     new Gauge({
       name: 'tenure_stuck_tasks',
-      help: 'Tasks that keep a drain from its end, which did not end in time.',
+      help: 'Tasks that block a wedged drain.',
       labelNames: ['name', 'controller'],
       registers: [],
       collect() {

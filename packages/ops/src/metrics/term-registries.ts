@@ -6,8 +6,8 @@ import { ServedRegistry } from './served-registry.ts'
 const registryOf = new WeakMap<Term, ServedRegistry | undefined>()
 
 /**
- * The metrics registry of a run of a controller. What is defined in it is served until the run has ended, and then no more:
- * the next run defines its metrics again.
+ * The metrics registry of a run of a controller. `/metrics` serves its metrics until the run has ended. The next run defines its metrics
+ * again.
  *
  * @example
  * ```ts
@@ -26,8 +26,8 @@ export function metrics(term: Term): Registry {
 }
 
 /**
- * Gives every run of every controller a registry of its own, and takes it away when the run has ended. {@link createOps} contains
- * it. Alone, it lets controllers use `metrics(term)` although nothing serves their metrics.
+ * Gives every run of every controller its own metrics registry, which ends with the run. {@link createOps} includes it. Use it alone if
+ * controllers call `metrics(term)` and nothing serves their metrics.
  */
 export class TermRegistries implements Extension {
   readonly name = 'term-registries'
@@ -44,7 +44,7 @@ export class TermRegistries implements Extension {
     return [...this.#live.keys()]
   }
 
-  /** The run that `term` is, if it ever was one of these, ended or not. */
+  /** Returns `term` as a run of this manager, also after its end; undefined for any other object. */
   termOf(term: object): Term | undefined {
     return this.#attached.get(term)
   }

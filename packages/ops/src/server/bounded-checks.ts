@@ -2,10 +2,10 @@ import type { HealthCheckResult, HealthProbe } from '@tenure/core'
 import { type BoundedWaits, TIMED_OUT } from './bounded-waits.ts'
 
 /**
- * Runs all checks of a probe but the excluded ones. Never rejects.
+ * Runs all checks of a probe except the excluded ones. Never rejects.
  *
- * Checks are run together. Only when they are not done in time is each one run by itself, to tell which of them hangs: the
- * answer then takes up to twice the timeout.
+ * The checks run together. If they do not finish in time, each one runs again by itself, to find the check that hangs. The answer then
+ * takes up to twice the timeout.
  */
 export async function runChecks(
   waits: BoundedWaits,

@@ -1,15 +1,15 @@
 import type { Clock } from '@tenure/core'
 
-/** What an answer that did not come in time is replaced by. */
+/** The result of a wait whose answer did not arrive in time. */
 export const TIMED_OUT: unique symbol = Symbol('timed out')
 
 /**
- * Waits for answers, none of them longer than the timeout.
+ * Waits for answers, for each no longer than the timeout.
  *
- * Owns a timer for every answer that is waited for; none is left when `close()` returns, nor is one made after it.
+ * Owns one timer for each pending wait. `close()` cancels all timers, and no timer is created after it.
  */
 export class BoundedWaits {
-  /** How long an answer is waited for. */
+  /** The longest wait for an answer. */
   readonly timeoutMs: number
   readonly #clock: Clock
   readonly #waiting = new Set<() => void>()
@@ -38,7 +38,7 @@ export class BoundedWaits {
     }
   }
 
-  /** Waits for nothing any more: what has not come counts as timed out. */
+  /** Ends all waits, present and future: a pending answer counts as timed out. */
   close(): void {
     this.#isClosed = true
     for (const giveUp of this.#waiting) giveUp()

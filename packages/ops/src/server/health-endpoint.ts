@@ -12,10 +12,10 @@ export interface HealthEndpointOptions {
   readonly logger: Logger
 }
 
-/** What was asked of a health endpoint. */
+/** A request to a health endpoint. */
 export interface HealthQuery {
   readonly verbose: boolean
-  /** The names of checks that are not to be run. */
+  /** The names of checks to leave out. */
   readonly exclude: readonly string[]
 }
 
@@ -26,8 +26,8 @@ export interface HealthAnswer {
 }
 
 /**
- * Answers for one set of checks in the form of the health endpoints of Kubernetes components, with one difference: the reason
- * of a failure is shown, because it names the tasks that are stuck.
+ * Answers for one set of checks in the format of the health endpoints of Kubernetes components, with one difference: the answer shows
+ * the reason of a failure, because it names the stuck tasks.
  *
  * @see https://kubernetes.io/docs/reference/using-api/health-checks/
  */
@@ -40,7 +40,7 @@ export class HealthEndpoint {
     this.#options = options
   }
 
-  /** Runs all checks: `ok`, or one line for each of them when that was asked for or one has failed. */
+  /** Runs all checks. Answers `ok`, or with one line for each check if the query is verbose or a check fails. */
   async answer({ verbose, exclude }: HealthQuery): Promise<HealthAnswer> {
     const { name, probe, waits } = this.#options
     const names = probe.names
@@ -66,8 +66,8 @@ export class HealthEndpoint {
   }
 
   /**
-   * Logs a change of what fails, so that a restart by a probe can be explained later. A check that was excluded keeps what is known
-   * of it. Otherwise any client could fill the log.
+   * Logs when the set of failing checks changes, so that the log explains a restart by a probe. An excluded check keeps its last known
+   * result. Otherwise any client could fill the log.
    */
   #report(results: readonly HealthCheckResult[]): void {
     const before = [...this.#failing].join(', ')
@@ -103,7 +103,7 @@ function describe({ name, failure }: HealthCheckResult): string {
   return failure === undefined ? `[+]${name} ok` : `[-]${name} failed: ${reasonOf(failure)}`
 }
 
-/** One line, whatever the message looks like: every check is one line of the body. */
+/** The message on one line, because each check is one line of the body. */
 function reasonOf(failure: Error): string {
   return textOf(failure).replaceAll(/\s*[\r\n]+\s*/g, ' ')
 }

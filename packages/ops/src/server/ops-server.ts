@@ -39,11 +39,11 @@ export interface OpsAddress {
 /**
  * Serves `/livez`, `/readyz`, `/healthz` and `/metrics`.
  *
- * `/healthz` serves the checks of `/livez`. It is what older manifests use as a liveness probe, so it must fail neither for a
- * follower nor for a process that shuts down in order.
+ * `/healthz` serves the checks of `/livez`. Older manifests use it as a liveness probe, so it must not fail for a follower or for a
+ * process that shuts down in order.
  *
- * 1. Nothing listens before `start()` has been called, nor after it has rejected or `stop()` has resolved.
- * 2. `stop()` waits for no client: connections that are open are closed.
+ * 1. The port is open only from `start()` until `stop()` resolves. It is closed if `start()` rejects.
+ * 2. `stop()` does not wait for clients: it closes open connections.
  */
 export class OpsServer {
   readonly #options: OpsServerOptions
@@ -53,15 +53,15 @@ export class OpsServer {
     this.#options = options
   }
 
-  /** Where the server listens; undefined while it does not. */
+  /** Where the server listens; undefined while it is stopped. */
   get address(): OpsAddress | undefined {
     const address = this.#running?.app.server.address() as AddressInfo | null | undefined
     return address ? { host: address.address, port: address.port } : undefined
   }
 
   /**
-   * Listens, and serves these checks.
-   * @throws OptionsError when the port is taken, or this process may not listen on it.
+   * Opens the port and serves these checks.
+   * @throws OptionsError if the port is in use, or this process may not listen on it.
    */
   async start(probes: HealthProbes): Promise<void> {
     if (this.#running !== undefined) throw new AlreadyStartedError('Expected the operations port to be started once')
@@ -93,7 +93,7 @@ export class OpsServer {
     const app = fastify({
       logger: false,
       forceCloseConnections: true,
-      routerOptions: { maxParamLength: LONGEST_CHECK_NAME },
+      routerOptions: { maxParamLength: MAX_CHECK_NAME },
     })
     app.addHook('onSend', async (_request, reply) => {
       reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
@@ -122,8 +122,8 @@ export class OpsServer {
 
 const TEXT = 'text/plain; charset=utf-8'
 
-/** As long as Node lets a head be. The name of a check holds that of its lease, of up to 253 characters, and what the user called it. */
-const LONGEST_CHECK_NAME = 16_384
+/** Node's own limit for a request head. The name of a check contains the name of its lease (up to 253 characters) and a name that the user chose. */
+const MAX_CHECK_NAME = 16_384
 
 function addHealthRoutes(app: FastifyInstance, name: string, endpoint: HealthEndpoint): void {
   app.get(`/${name}`, async (request, reply) => {
