@@ -110,11 +110,11 @@ export function resolveOptions(options: CreateManagerOptions): ResolvedOptions {
   return {
     lease: resolveLease(options, text),
     identity: resolveIdentity(options.identity ?? text.identity, env),
-    revision: options.revision ?? text.revision ?? templateHash(podName(env)),
+    revision: resolveRevision(options, text, env),
     kubeConfigPath: flags.kubeconfig,
     featureGates: resolveFeatureGates(environment, flags, options),
     ops: options.ops === false ? undefined : resolveOps(options.ops ?? {}, text.opsPort),
-    logLevel: resolveLogLevel(options.logLevel ?? text.logLevel ?? 'info'),
+    logLevel: resolveLogLevel(options, text),
     env,
   }
 }
@@ -203,6 +203,14 @@ function resolveIdentity(identity: string | undefined, env: NodeJS.ProcessEnv): 
   throw OptionsError.expected(`\`identity\` to be a text that is not empty`, resolved)
 }
 
+function resolveRevision(
+  { revision }: CreateManagerOptions,
+  text: TextSettings,
+  env: NodeJS.ProcessEnv,
+): string | undefined {
+  return revision ?? text.revision ?? templateHash(podName(env))
+}
+
 function podName(env: NodeJS.ProcessEnv): string {
   return env['POD_NAME'] || hostname()
 }
@@ -222,7 +230,8 @@ function resolveOps(ops: OpsOptions, text: string | undefined): OpsOptions {
   throw OptionsError.expected(`\`ops.port\` to be a TCP port between 0 and 65535`, text)
 }
 
-function resolveLogLevel(level: string): (typeof LOG_LEVELS)[number] {
+function resolveLogLevel(options: CreateManagerOptions, text: TextSettings): (typeof LOG_LEVELS)[number] {
+  const level = options.logLevel ?? text.logLevel ?? 'info'
   const known = LOG_LEVELS.find((name) => name === level)
   if (known !== undefined) return known
   throw OptionsError.expected(`\`logLevel\` to be one of ${LOG_LEVELS.join(', ')}`, level)
