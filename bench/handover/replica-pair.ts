@@ -25,57 +25,24 @@ export interface Handover {
 
 /** Two replicas that step down in turn. */
 export async function createReplicaPair(server: ControlPlane, options: PairOptions): Promise<ReplicaPair> {
-  let onRun = () => {}
-  let lastTaskEndedAt = 0
-  let writes = 0
-  class Probe extends Controller {
-    override readonly name = 'probe'
-
-    override async run(term: Term): Promise<void> {
-      onRun()
-      await term
-        .spawn('work', (signal) => aborted(signal).then(options.finish))
-        .finally(() => {
-          lastTaskEndedAt = performance.now()
-          writes = 0
-        })
-    }
-  }
-  const managers = ['a', 'b'].map((identity) => {
-    const kubeConfig = new KubeConfig()
-    kubeConfig.loadFromString(server.adminKubeConfig())
-    const createLock = () => {
-      const lock = new LeaseLock({ kubeConfig, name: options.lease, namespace: options.namespace })
-      const update = lock.update.bind(lock)
-      lock.update = (...request) => {
-        writes++
-        return update(...request)
-      }
-      return lock
-    }
-    return new Manager({ identity, lease: { name: options.lease }, createLock }).register(() => new Probe())
-  })
-  // Noted within the call, because the successor renews right after it.
-  const nextRun = () =>
-    new Promise<{ readonly at: number; readonly writes: number }>((resolve) => {
-      onRun = () => resolve({ at: performance.now(), writes })
-    })
-  const first = nextRun()
+  const journal = new Journal()
+  const managers = ['a', 'b'].map((identity) => managerOf(identity, server, options, journal))
+  const first = journal.nextRun()
   const running = managers.map((manager) => manager.start())
   await first
   await new Promise((resolve) => setTimeout(resolve, 500))
   return {
     async round() {
       const leader = managers.find((manager) => manager.state.kind === 'leading')
-      if (leader === undefined) throw new Error('Nobody leads')
-      const successor = nextRun()
+      if (leader === undefined) throw new Error('No replica leads')
+      const successor = journal.nextRun()
       const decidedAt = performance.now()
       const over = leader.stepDown()
       const ran = await successor
       const result = await over
       return {
         fromDecisionMs: ran.at - decidedAt,
-        fromLastTaskMs: ran.at - lastTaskEndedAt,
+        fromLastTaskMs: ran.at - journal.lastTaskEndedAt,
         writes: ran.writes,
         isTransfer: result.kind === 'stepped-down' && result.outcome === 'transferred',
       }
@@ -85,6 +52,75 @@ export async function createReplicaPair(server: ControlPlane, options: PairOptio
       await Promise.all(running)
     },
   }
+}
+
+/** The start of a controller, and the lease writes since the end of the last task. */
+interface Run {
+  readonly at: number
+  readonly writes: number
+}
+
+/** The events of both replicas. */
+class Journal {
+  lastTaskEndedAt = 0
+  #writes = 0
+  #onRun: (run: Run) => void = () => {}
+
+  /** Noted within the call, because the successor renews right after it. */
+  ran(): void {
+    this.#onRun({ at: performance.now(), writes: this.#writes })
+  }
+
+  wrote(): void {
+    this.#writes++
+  }
+
+  lastTaskEnded(): void {
+    this.lastTaskEndedAt = performance.now()
+    this.#writes = 0
+  }
+
+  /** Resolves when a controller runs next. */
+  nextRun(): Promise<Run> {
+    return new Promise((resolve) => {
+      this.#onRun = resolve
+    })
+  }
+}
+
+class Probe extends Controller {
+  override readonly name = 'probe'
+  readonly #finish: PairOptions['finish']
+  readonly #journal: Journal
+
+  constructor(finish: PairOptions['finish'], journal: Journal) {
+    super()
+    this.#finish = finish
+    this.#journal = journal
+  }
+
+  override async run(term: Term): Promise<void> {
+    this.#journal.ran()
+    await term
+      .spawn('work', (signal) => aborted(signal).then(this.#finish))
+      .finally(() => this.#journal.lastTaskEnded())
+  }
+}
+
+function managerOf(identity: string, server: ControlPlane, options: PairOptions, journal: Journal): Manager {
+  const kubeConfig = new KubeConfig()
+  kubeConfig.loadFromString(server.adminKubeConfig())
+  const createLock = () => {
+    const lock = new LeaseLock({ kubeConfig, name: options.lease, namespace: options.namespace })
+    const update = lock.update.bind(lock)
+    lock.update = (...request) => {
+      journal.wrote()
+      return update(...request)
+    }
+    return lock
+  }
+  const manager = new Manager({ identity, lease: { name: options.lease }, createLock })
+  return manager.register(() => new Probe(options.finish, journal))
 }
 
 /** See {@link createReplicaPair}. */

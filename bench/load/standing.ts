@@ -1,7 +1,7 @@
 import { KubeConfig } from '@kubernetes/client-node'
 import type { ControlPlane } from '@tenure/test-control-plane'
 import { leaseRole } from '@tenure/kubernetes'
-import { type CandidacyState, Controller, createManager, type Term } from 'tenure'
+import { type CandidacyState, Controller, createManager, type ProcessManager, type Term } from 'tenure'
 
 /** The namespace of the leases with a single candidate process. */
 const NAMESPACE = 'default'
@@ -49,14 +49,6 @@ export function standing({ user, lease, kubeConfig: text }: StandingSetup) {
   manager.on(({ kind }) => {
     if (kind === 'renewed') renewals++
   })
-  const next = (isIt: () => boolean) =>
-    new Promise<void>((resolve) => {
-      const unsubscribe = manager.on(() => {
-        if (!isIt()) return
-        unsubscribe()
-        resolve()
-      })
-    })
   return {
     user,
     manager,
@@ -65,17 +57,28 @@ export function standing({ user, lease, kubeConfig: text }: StandingSetup) {
     },
     start: () => void (running = manager.start()),
     reached: async (kind: CandidacyState['kind'], leader?: string) => {
-      const isIt = ({ state }: typeof manager) =>
+      const isIt = ({ state }: ProcessManager) =>
         state.kind === kind && (leader === undefined || (state.kind === 'following' && state.observedLeader === leader))
-      if (!isIt(manager)) await next(() => isIt(manager))
+      if (!isIt(manager)) await nextEvent(manager, isIt)
     },
     renewed: async () => {
       const before = renewals
-      await next(() => renewals > before)
+      await nextEvent(manager, () => renewals > before)
     },
     stop: async () => {
       await manager.stop()
       await running
     },
   }
+}
+
+/** Resolves at the first event after which `isIt` holds. */
+function nextEvent(manager: ProcessManager, isIt: (manager: ProcessManager) => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const unsubscribe = manager.on(() => {
+      if (!isIt(manager)) return
+      unsubscribe()
+      resolve()
+    })
+  })
 }

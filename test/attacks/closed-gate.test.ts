@@ -1,4 +1,4 @@
-/** Every way to make a client of a gated kubeconfig: once the gate is closed, no write of any of them reaches the server. */
+/** Every kind of client of a gated kubeconfig. After the gate closes, no write of any client reaches the server. */
 import { once } from 'node:events'
 import http from 'node:http'
 import https from 'node:https'
@@ -37,7 +37,7 @@ const { WebSocket } = requireOfClient('ws') as {
   readonly WebSocket: new (url: string, protocols: readonly string[], options: object) => NodeJS.EventEmitter
 }
 
-/** What reached a server: the method of every request, and `UPGRADE` for a session. */
+/** The requests that reached a server: the method of each, and `UPGRADE` for a session. */
 const seen: string[] = []
 const READS = new Set(['GET', 'HEAD', 'OPTIONS'])
 const writesSeen = () => seen.filter((method) => !READS.has(method))

@@ -1,4 +1,4 @@
-/** What anybody who reaches the operations port can do to a replica, and what is left behind by a server on a laptop. */
+/** Attacks through the operations port, and leftovers of a server on a laptop. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'

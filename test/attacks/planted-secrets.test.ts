@@ -1,4 +1,4 @@
-/** Secrets in everything that is given to a replica: none of them comes out in logs, errors, metrics, health answers, or on the server. */
+/** Secrets in every input of a replica. None may appear in logs, errors, metrics, health answers, or on the server. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

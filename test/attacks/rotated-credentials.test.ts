@@ -1,4 +1,4 @@
-/** Credentials that a real API server refuses, and that are replaced beside the running process, in every form a kubeconfig knows. */
+/** Credentials that a real API server refuses and that are replaced while the process runs, in every form of a kubeconfig. */
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'

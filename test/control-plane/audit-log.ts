@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { prober } from './access.ts'
 
-/** How much of a request the API server writes down: who asked for what, or also the bodies of request and answer. */
+/** The detail of the audit log: the metadata of a request, or also the bodies of request and answer. */
 export type AuditLevel = 'None' | 'Metadata' | 'RequestResponse'
 
-/** One request as the API server saw it. */
+/** A request that the API server received. */
 export interface AuditEntry {
   /** When the request came in, in RFC 3339 with microseconds. */
   readonly time: string
@@ -41,7 +41,7 @@ interface AuditEvent {
   readonly responseObject?: unknown
 }
 
-/** The audit policy that `readAuditLog` expects: everything but what serves to run the API server. */
+/** The audit policy that `readAuditLog` expects: every request except those of the API server itself. */
 export function auditPolicy(level: AuditLevel): object {
   return {
     apiVersion: 'audit.k8s.io/v1',

@@ -6,7 +6,7 @@ const heartbeatMs = 5_000
 const abandonedAfterMs = 30_000
 
 /**
- * Does `work` while nobody else who shares the file system does work under the same lock file.
+ * Runs `work` while no other process on this file system runs work under the same lock file.
  *
  * The holder touches the file again and again. A file not touched for half a minute belongs to a process that
  * died. The lock saves the second of two builders the work of the first. It is not needed for safety, and does not
@@ -38,7 +38,7 @@ async function tryLock(path: string): Promise<boolean> {
 
 async function touch(path: string): Promise<void> {
   const now = new Date()
-  // Another process took the lock for abandoned and removed it. There is nothing to keep alive then.
+  // Another process considered the lock abandoned and removed it.
   await utimes(path, now, now).catch(() => {})
 }
 

@@ -18,7 +18,7 @@ import { OrphanGuard } from './orphan-guard.ts'
 import type { ServerProcess } from './server-process.ts'
 import type { StartedServer } from './start-server.ts'
 
-/** How the control plane is set up. */
+/** The options of the control plane. */
 export interface ControlPlaneOptions {
   /** Feature gates of kube-apiserver. @default none */
   readonly featureGates?: Readonly<Record<string, boolean>>
@@ -26,7 +26,7 @@ export interface ControlPlaneOptions {
   readonly runtimeConfig?: Readonly<Record<string, boolean>>
   /** Further arguments of kube-apiserver. @default none */
   readonly apiServerArguments?: readonly string[]
-  /** Whether etcd has a write on the disk before it answers: for benchmarks. @default false */
+  /** Whether etcd writes to disk before it answers, for benchmarks. @default false */
   readonly durable?: boolean
   /** Whether Leases have an etcd of their own, with its own versions (`--etcd-servers-overrides`). @default false */
   readonly leasesApart?: boolean
@@ -112,7 +112,7 @@ export class ControlPlane implements AsyncDisposable {
     return new ControlPlane(parts, await startApiServerOf(parts))
   }
 
-  /** Where the API server listens; the same after a restart. */
+  /** The URL of the API server. It stays the same after a restart. */
   get url(): string {
     return urlOf(this.#port)
   }
@@ -126,7 +126,7 @@ export class ControlPlane implements AsyncDisposable {
     return this.#etcd.process
   }
 
-  /** The process of kube-apiserver: another one after a restart. */
+  /** The process of kube-apiserver. A restart replaces it. */
   get apiServer(): ServerProcess {
     return this.#apiServer.process
   }
@@ -136,7 +136,7 @@ export class ControlPlane implements AsyncDisposable {
     return this.#parts.access.accessFor(user, this.url)
   }
 
-  /** A kubeconfig for somebody who may do everything. */
+  /** A kubeconfig for an administrator. */
   adminKubeConfig(): string {
     return this.kubeConfig(admin)
   }
@@ -190,7 +190,7 @@ export class ControlPlane implements AsyncDisposable {
     return await readAuditLog(join(this.#parts.folder, 'audit.log'))
   }
 
-  /** Freezes etcd: the API server goes on to accept requests and cannot answer them. */
+  /** Pauses etcd. The API server still accepts requests but cannot answer them. */
   pauseEtcd(): void {
     this.etcd.pause()
   }
@@ -259,7 +259,7 @@ export class ControlPlane implements AsyncDisposable {
   /** Ends all processes and removes the folder with all data. May be called twice. */
   async stop(): Promise<void> {
     this.#client.close()
-    // Nothing of it is kept, so nothing has to end in order.
+    // No data is kept, so the processes need no orderly stop.
     const servers = [...this.#further, this.#apiServer, this.#etcd, this.#parts.leaseEtcd]
     await Promise.all(servers.map(async (server) => await server?.process.kill()))
     await cleanUp(this.#parts.folder, this.#parts.guard)
@@ -293,7 +293,7 @@ function leaseArguments({ leaseEtcd }: Parts): readonly string[] {
   return [`--etcd-servers-overrides=coordination.k8s.io/leases#http://127.0.0.1:${leaseEtcd.ports[0]}`]
 }
 
-/** The API server says that it is ready before it has made the first namespaces, and tests begin with those. */
+/** Waits for the first namespaces, which the API server creates after it reports that it is ready. */
 async function isReady(access: Access): Promise<boolean> {
   const client = new ApiClient(access)
   try {

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 
 /**
- * Finds `count` different loopback ports that nobody listens on.
+ * Finds `count` different free loopback ports.
  *
- * They are not reserved: somebody else may take one before the caller does.
+ * They are not reserved: another process may take one before the caller does.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))

@@ -8,7 +8,7 @@ rm -rf "$1" || { sleep 1; rm -rf "$1"; }
 `
 
 /**
- * Ends processes and removes a folder when this process has died without doing so, be it by SIGKILL.
+ * Ends processes and removes a folder if this process dies before it has done so, even by SIGKILL.
  *
  * A shell holds the other end of a pipe: it sees the end of this process whatever its cause, and it works for programs
  * that know nothing about it. It does nothing while this process lives.
@@ -29,7 +29,7 @@ export class OrphanGuard {
       stdio: ['pipe', 'ignore', 'ignore'],
     })
     shell.unref()
-    // The guard may be gone before us; then there is nobody to tell.
+    // The guard may already have ended.
     shell.stdin.on('error', () => {})
     shell.on('error', () => {})
     return new OrphanGuard(shell)

@@ -1,4 +1,4 @@
-/** Starts the leader election peers written in Go, with which a replica has to share a lease. */
+/** Starts the leader election peers in Go that share a lease with a replica. */
 import { EventEmitter, once } from 'node:events'
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,9 +7,9 @@ import { locateProgram } from './build.ts'
 import { OrphanGuard } from './orphan-guard.ts'
 import { type ProcessExit, ServerProcess } from './server-process.ts'
 
-/** Which peer to start, and how it stands for election. The defaults of the durations are those of Kubernetes components. */
+/** The options of a peer. The default durations are those of Kubernetes components. */
 export interface PeerOptions {
-  /** Only client-go tells of other leaders. */
+  /** Only client-go reports other leaders. */
   readonly program: 'client-go-elector' | 'controller-runtime-manager'
   /** The content of the kubeconfig. */
   readonly kubeConfig: string
@@ -27,7 +27,7 @@ export interface PeerOptions {
   readonly release?: boolean
 }
 
-/** What a peer said. */
+/** A report of a peer. */
 export interface PeerEvent {
   /** The wall clock of the peer, in microseconds since 1970. */
   readonly t: number
@@ -116,7 +116,7 @@ export class Peer implements AsyncDisposable {
     void this.#end(guard)
   }
 
-  /** What it has said so far. */
+  /** Its reports so far. */
   get events(): readonly PeerEvent[] {
     return this.#journal.events
   }

@@ -25,8 +25,8 @@ const readyTimeoutMs = 60_000
 const pollIntervalMs = 50
 
 /**
- * Starts a server and waits until it is ready. A port that somebody else took in between is no failure: it is tried
- * again with others.
+ * Starts a server and waits until it is ready. If another process takes one of its ports, it tries again with other
+ * ports.
  *
  * @throws Error with what the server printed when it ends, or is not ready within a minute.
  */

@@ -4,21 +4,21 @@ import type { ReplicaProcess } from '../scenarios/replica-process.ts'
 import { DEFAULT, MixedLease, type NamedPeer, type PeerProgram, saidAt, SHORT } from './mixed-lease.ts'
 import { monotonicAt, monotonicAtTime } from './wall-clock.ts'
 
-/** How many clean handovers there are in each direction; crashes and pauses are an eighth of that. */
+/** The number of clean handovers in each direction. Crashes and pauses are an eighth of it. */
 const ROUNDS = Number(process.env['TENURE_INTEROP_ROUNDS'] ?? 50)
 const HARD_ROUNDS = Math.max(1, Math.round(ROUNDS / 8))
-/** Over how many leases at a time the clean handovers are spread. */
+/** The number of concurrent leases for the clean handovers. */
 const LEASES = Number(process.env['TENURE_INTEROP_LEASES'] ?? 1)
 /** Long enough for rounds of several seconds each. */
 const TIMEOUT_MS = 20 * 60_000 + ROUNDS * 5000
 
 const MS = 1_000_000n
 const LEASE_NS = BigInt(SHORT.leaseDurationMs) * MS
-/** How exactly the wall clock in which peers speak can be placed on the monotonic clock. */
+/** The accuracy of converting the wall clock of the peers to the monotonic clock. */
 const CLOCK_ERROR_NS = MS
 /** A peer ends just after its release can be seen. 0.2 to 2.5 ms were measured on a quiet machine. */
 const PEER_WINDOW_NS = 50n * MS
-/** What a lease that has run out may take to be seen, taken, and acted on by a busy machine. */
+/** The time to notice an expired lease, acquire it and act, on a busy machine. */
 const SLACK_NS = 1500n * MS
 
 let server: ApiServer
@@ -91,7 +91,7 @@ describe.each<PeerProgram>(['client-go-elector', 'controller-runtime-manager'])(
       }
     })
 
-    // A peer that wakes up as a former leader releases a lease that is not its own any more: it does not look whose it is.
+    // A peer that resumes as a former leader releases the lease of another holder, because it does not check the holder.
     it('after the peer was paused: Tenure leads when the peer has woken up and is gone', async () => {
       await using lease = await MixedLease.open(server, program, SHORT)
       const replica = await lease.startLeader()
@@ -143,7 +143,7 @@ async function handToAndFro(program: PeerProgram, rounds: number): Promise<void>
   expectNoWorkOutsideTerms(replica)
 }
 
-/** Has Tenure step down for the peer. Returns for how long both were at work, in nanoseconds; below zero when neither was. */
+/** Makes Tenure step down for the peer. Returns how long both were at work, in nanoseconds; negative for a gap. */
 async function takesFromTenure(lease: MixedLease, replica: ReplicaProcess, peer: NamedPeer): Promise<bigint> {
   const from = replica.events.length
   await replica.stepDown({ cooldownMs: 60_000 })
@@ -154,7 +154,7 @@ async function takesFromTenure(lease: MixedLease, replica: ReplicaProcess, peer:
   return ended.at - began
 }
 
-/** Asks the peer to end. Returns for how long both were at work, in nanoseconds; below zero when neither was. */
+/** Stops the peer. Returns how long both were at work, in nanoseconds; negative for a gap. */
 async function givesToTenure(replica: ReplicaProcess, { peer }: NamedPeer): Promise<bigint> {
   const from = replica.events.length
   const exit = await peer.terminate()
@@ -166,19 +166,19 @@ async function givesToTenure(replica: ReplicaProcess, { peer }: NamedPeer): Prom
   return (stopped === undefined ? exitedAt : monotonicAt(stopped.t)) - began.at
 }
 
-/** That nobody leads before the lease is over, counted from the send of its last renewal, nor long after it was seen to change. */
+/** Expects the next leader after the lease has expired, counted from the send of its last renewal, and soon after that. */
 function expectTakenAfterExpiry(lease: MixedLease, previous: string, began: bigint): void {
   const { at: seenAt, spec } = lease.lastChangeBy(previous, began)
   expect(began - monotonicAtTime(spec.renewTime ?? '')).toBeGreaterThanOrEqual(LEASE_NS - CLOCK_ERROR_NS)
   expect(began - seenAt).toBeLessThan(LEASE_NS + SLACK_NS)
 }
 
-/** That the replica did not take itself for the leader at any time from `since` on. */
+/** Expects that the replica never considered itself the leader after `since`. */
 function expectNoActHeldSince(replica: ReplicaProcess, since: bigint): void {
   expect(replica.all('acted').filter(({ at, isHeld }) => at >= since && isHeld)).toEqual([])
 }
 
-/** That everything which the replica did lies within the runs that it reported. */
+/** Expects that every act of the replica lies within a run that it reported. */
 function expectNoWorkOutsideTerms(replica: ReplicaProcess): void {
   const ends = new Map(replica.all('loop-ended').map(({ epoch, at }) => [epoch, at]))
   const late = replica.all('acted').filter(({ epoch, at }) => at > (ends.get(epoch) ?? at))

@@ -6,10 +6,10 @@ import type { ReplicaProcess } from '../scenarios/replica-process.ts'
 import { Scenario } from '../scenarios/scenario.ts'
 import { monotonicAt } from './wall-clock.ts'
 
-/** Who stands for the lease beside Tenure. */
+/** The peers that compete with Tenure. */
 export type PeerProgram = PeerOptions['program']
 
-/** How everybody who stands for one lease stands for it. */
+/** The timing of every candidate for one lease. */
 export interface MixedTiming {
   readonly leaseDurationMs: number
   readonly renewDeadlineMs: number
@@ -18,7 +18,7 @@ export interface MixedTiming {
   readonly abortGraceMs: number
 }
 
-/** The shortest with which a busy machine loses no lease by itself. */
+/** The shortest timing with which a busy machine loses no lease by itself. */
 export const SHORT: MixedTiming = {
   leaseDurationMs: 3000,
   renewDeadlineMs: 2200,
@@ -27,7 +27,7 @@ export const SHORT: MixedTiming = {
   abortGraceMs: 600,
 }
 
-/** That of Kubernetes components. */
+/** The timing of Kubernetes components. */
 export const DEFAULT: MixedTiming = {
   leaseDurationMs: 15_000,
   renewDeadlineMs: 10_000,
@@ -39,7 +39,7 @@ export const DEFAULT: MixedTiming = {
 /** As many processes as there are leases start at once. */
 const START_MS = 120_000
 
-/** One lease for which Tenure replicas and peers of one kind stand, as processes. */
+/** One lease with Tenure replicas and peers of one kind, as processes. */
 export class MixedLease implements AsyncDisposable {
   readonly scenario: Scenario
   readonly #server: ApiServer
@@ -110,7 +110,7 @@ export class MixedLease implements AsyncDisposable {
   }
 }
 
-/** A peer and the identity under which it stands. */
+/** A peer and its identity. */
 export interface NamedPeer {
   readonly id: string
   readonly peer: Peer

@@ -10,7 +10,7 @@ import { BRISK } from '../scenarios/timings.ts'
 
 const MS = 1_000_000n
 const LEASE_NS = BigInt(BRISK.leaseDurationMs) * MS
-/** Somebody leads again within a lease, a request timeout, and this. */
+/** After a fault there is a leader within a lease duration, a request timeout, and this time. */
 const SLACK_MS = 500
 const LEADERLESS_NS = BigInt(BRISK.leaseDurationMs + BRISK.requestTimeoutMs + SLACK_MS) * MS
 
@@ -167,7 +167,7 @@ describe('An API server that', () => {
   )
 })
 
-/** A leader and a follower, each with a way of its own to the API server. */
+/** A leader and a follower, each with its own proxy to the API server. */
 async function startFleet(scenario: Scenario, fault: string): Promise<readonly [ReplicaProcess, ReplicaProcess]> {
   const leader = await startBehindProxy(scenario, 'alpha')
   await leader.saw('loop-began')
@@ -195,7 +195,7 @@ async function mend(scenario: Scenario, replica: ReplicaProcess): Promise<void> 
   await toxiproxy.setEnabled(proxy, true)
 }
 
-/** That somebody acts as the leader in time, that it is the holder, and that no two ever were at work at once. */
+/** Expects that a replica acts as the leader in time, that it is the holder, and that no two were ever at work at the same time. */
 async function expectOneLeader(
   scenario: Scenario,
   fleet: readonly [ReplicaProcess, ReplicaProcess],
@@ -211,7 +211,7 @@ async function expectOneLeader(
   await expectNoOverlap(fleet)
 }
 
-/** That no two loops ever ran at once. */
+/** Expects that no two loops ever ran at the same time. */
 async function expectNoOverlap(fleet: readonly ReplicaProcess[]): Promise<void> {
   expect(overlaps(await loopRuns(fleet))).toEqual([])
 }

@@ -35,22 +35,10 @@ export async function inhabit(
   scenario: Scenario,
   { name, timing, runningSince = Date.now(), containerID = `containerd://${name}-1` }: InhabitOptions,
 ): Promise<Inhabited> {
-  const { namespace, leaseName } = scenario
-  const pods = `/api/v1/namespaces/${namespace}/pods`
-  const subjects = [{ kind: 'User', name: scenario.userOf(name), apiGroup: 'rbac.authorization.k8s.io' }]
-  const roleName = `${name}-proof`
-  const { role, roleBinding } = leaseRole({ name: leaseName, namespace, subjects, roleName, proveDeath: true })
-  const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
-  await server.admin.expect(`${rbac}/roles`, { method: 'POST', body: role })
-  await server.admin.expect(`${rbac}/rolebindings`, { method: 'POST', body: roleBinding })
-  const spec = { containers: [{ name: 'janitor', image: 'janitor:1' }], automountServiceAccountToken: false }
-  // A controller makes it for every namespace, where one runs.
-  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } }
-  await server.admin.request(`/api/v1/namespaces/${namespace}/serviceaccounts`, { method: 'POST', body: account })
-  const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace }, spec }
-  await server.admin.expect(pods, { method: 'POST', body })
+  await grantProof(server, scenario, name)
+  const pod = await createPod(server, scenario.namespace, name)
   const report: Inhabited['report'] = async (state, container) => {
-    const pod = (await server.admin.expect(`${pods}/${name}`)) as object
+    const current = (await server.admin.expect(pod)) as object
     const status = {
       name: 'janitor',
       image: 'janitor:1',
@@ -61,13 +49,13 @@ export async function inhabit(
       state,
       ...container,
     }
-    const changed = { ...pod, status: { phase: 'Running', containerStatuses: [status] } }
-    await server.admin.expect(`${pods}/${name}/status`, { method: 'PUT', body: changed })
+    const changed = { ...current, status: { phase: 'Running', containerStatuses: [status] } }
+    await server.admin.expect(`${pod}/status`, { method: 'PUT', body: changed })
   }
   const replica = await scenario.start(name, {
     granted: false,
     timing: { ...timing, proveDeath: true },
-    env: { POD_NAME: name, POD_NAMESPACE: namespace },
+    env: { POD_NAME: name, POD_NAMESPACE: scenario.namespace },
   })
   await report({ running: { startedAt: wholeSecond(runningSince) } })
   await replica.logged('container-known')
@@ -75,7 +63,29 @@ export async function inhabit(
     replica,
     report,
     containerID,
-    deletePod: async () =>
-      void (await server.admin.expect(`${pods}/${name}?gracePeriodSeconds=0`, { method: 'DELETE' })),
+    deletePod: async () => void (await server.admin.expect(`${pod}?gracePeriodSeconds=0`, { method: 'DELETE' })),
   }
+}
+
+/** Gives the replica the documented rights, with proof of death. */
+async function grantProof(server: ApiServer, scenario: Scenario, name: string): Promise<void> {
+  const { namespace, leaseName } = scenario
+  const subjects = [{ kind: 'User', name: scenario.userOf(name), apiGroup: 'rbac.authorization.k8s.io' }]
+  const roleName = `${name}-proof`
+  const { role, roleBinding } = leaseRole({ name: leaseName, namespace, subjects, roleName, proveDeath: true })
+  const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
+  await server.admin.expect(`${rbac}/roles`, { method: 'POST', body: role })
+  await server.admin.expect(`${rbac}/rolebindings`, { method: 'POST', body: roleBinding })
+}
+
+/** Creates a Pod and returns its path. */
+async function createPod(server: ApiServer, namespace: string, name: string): Promise<string> {
+  const pods = `/api/v1/namespaces/${namespace}/pods`
+  const spec = { containers: [{ name: 'janitor', image: 'janitor:1' }], automountServiceAccountToken: false }
+  // A cluster with a controller manager creates this account in every namespace.
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } }
+  await server.admin.request(`/api/v1/namespaces/${namespace}/serviceaccounts`, { method: 'POST', body: account })
+  const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace }, spec }
+  await server.admin.expect(pods, { method: 'POST', body })
+  return `${pods}/${name}`
 }

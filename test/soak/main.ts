@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import { KubeConfig } from '@kubernetes/client-node'
 import { HealthRegistry } from '@tenure/core'
 import { silentLogger } from '@tenure/core/internal'
-import { createManager, type ProcessManager } from 'tenure'
+import { createManager, type ProcessManager, type Term } from 'tenure'
 import { writeFigures } from '../../bench/figures.ts'
 import { ApiServer, type ApiServerKind, REPLICA } from './api-server.ts'
 import { type Census, type CensusOptions, countHandles, takeCensus } from './census.ts'
@@ -83,17 +83,17 @@ async function soak(kind: ApiServerKind): Promise<readonly Census[]> {
   const ready = new Ready(controllers)
   const port = Number(new URL(kubeConfig.getCurrentCluster()?.server ?? '').port)
   for (let index = 0; index < controllers; index++) {
-    manager.register(
-      () =>
-        new Worker({
-          name: `worker-${index}`,
-          kubeConfig,
-          writes: index < 4,
-          watches: index < 2,
-          onReady: () => ready.arrived(),
-          plant: (term) => (index === 0 ? plant({ term, port, health }) : undefined),
-        }),
-    )
+    const onReady = () => ready.arrived()
+    const plantIn = (term: Term) => (index === 0 ? plant({ term, port, health }) : undefined)
+    const options = {
+      name: `worker-${index}`,
+      kubeConfig,
+      writes: index < 4,
+      watches: index < 2,
+      onReady,
+      plant: plantIn,
+    }
+    manager.register(() => new Worker(options))
   }
   const running = manager.start()
   const censuses = await Promise.race([runTerms({ manager, apiServer, ready }), failed])

@@ -1,4 +1,4 @@
-/** A counter in a store, as one process of a leader reaches it. */
+/** The client of one leader process for a counter in a store. */
 export interface CounterClient {
   /** What a term does first. */
   begin(epoch: bigint): Promise<void>
@@ -7,7 +7,7 @@ export interface CounterClient {
   write(epoch: bigint, value: bigint): Promise<void>
 }
 
-/** What came of it. */
+/** The result. */
 export interface LostUpdates {
   /** Increments that the store has acknowledged. */
   readonly acknowledged: number
@@ -20,8 +20,8 @@ export interface LostUpdates {
 const INCREMENTS_OF_A_TERM = 100
 
 /**
- * Leaders who count, one after the other, each before the one before it has noticed: it goes on until it is refused, or until
- * the next but one begins.
+ * Leaders that count, one after the other. Each begins before the previous leader has noticed. A leader continues until it is refused, or
+ * until the next leader but one begins.
  */
 export async function countLostUpdates(clients: readonly CounterClient[]): Promise<LostUpdates> {
   let acknowledged = 0

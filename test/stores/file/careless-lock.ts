@@ -6,7 +6,7 @@ interface Content {
   readonly record: LeaseRecord
 }
 
-/** A lock as one might write it first: it compares, and then swaps. What finds no fault with this one finds none at all. */
+/** A naive lock: it compares, and then swaps. A test that accepts this lock proves nothing. */
 export function carelessLock(path: string): Lock {
   const get = async (): Promise<PresentLease> => {
     const { version, record }: Content = JSON.parse(await readFile(path, 'utf8'))
