@@ -12,13 +12,13 @@ import { follow } from './follow.ts'
 import { holdFrom } from './hold.ts'
 import { endTerm, release } from './releasing.ts'
 
-/** Takes in the answer to the acquiring write. */
+/** Handles the answer to the acquiring write. */
 export function acquireAnswered(state: Acquiring, result: WriteResult, at: Instant, config: ElectorConfig): Step {
   if (result.kind === 'written') return acquired(state, state.write, { lease: result.lease, at, config })
   return failed(state, result, at, config)
 }
 
-/** An acquiring write is known to have happened: lead, keep the lease for a while before acting, or give it back. */
+/** An acquiring write has succeeded: lead, hold the lease for a while before acting, or give it back. */
 export function acquired(
   state: Acquiring | Following,
   write: SentWrite,
@@ -59,7 +59,7 @@ function memoryAfter(
   }
 }
 
-/** Whether this replica was stopped while its write was under way. */
+/** Whether this replica was stopped while its write was in flight. */
 function isLeaving(state: Acquiring | Following): boolean {
   return state.kind === 'acquiring' ? state.afterwards === 'stop' : state.leaveBy !== undefined
 }
@@ -70,8 +70,8 @@ export function beginTerm(epoch: bigint, validUntil: number, handoverMs: number)
 }
 
 /**
- * Gives up a lease before any term began. A lease that replaces a deleted lease is not freed before its time: the next
- * holder would act at once, beside a leader that has not seen the deletion.
+ * Gives up a lease before a term began. A lease that replaces a deleted lease is not released early: the next holder would act
+ * immediately, beside a leader that has not seen the deletion.
  */
 export function giveBack(
   { memory, hold }: { readonly memory: Memory; readonly hold: Hold },
@@ -85,8 +85,8 @@ export function giveBack(
 }
 
 /**
- * A lease that was deleted and created again says nothing about a leader that has not seen the deletion. Only holding the new lease
- * for a lease duration does. That counts from when the creation is known: the old lease may have been renewed after its send.
+ * A leader may not have seen that its lease was deleted. Only holding the new lease for one lease duration excludes that. The time counts
+ * from when the creation is known, because the old lease may have been renewed after the creation was sent.
  */
 function replacesDeleted(state: Acquiring | Following, write: SentWrite, config: ElectorConfig): boolean {
   return write.base === undefined && (state.memory.existed || config.missingLease === 'wait')
@@ -95,8 +95,8 @@ function replacesDeleted(state: Acquiring | Following, write: SentWrite, config:
 const ONE_SECOND_MS = 1000
 
 /**
- * Whether clients that compare whole seconds see no change in this write: it takes this replica's own lease again within the second
- * of the last one, so for them the lease runs out when the last one does. Taking it once more in the next second mends that.
+ * Whether clients that compare whole seconds see no change in this write: it acquires this replica's own lease again within the same
+ * second. For them the lease expires with the last write. Acquiring it again in the next second fixes that.
  */
 function looksUnchanged({ base, record }: SentWrite, { timing }: ElectorConfig): boolean {
   return timing.wholeSecondPeers && base !== undefined && !isRenewalInWholeSeconds(base.record, record)
@@ -116,8 +116,8 @@ function failed(state: Acquiring, result: RequestFailure, at: Instant, config: E
 }
 
 /**
- * How many writes of unknown outcome are kept in mind. They replace one version, so at most one of them takes effect. A later
- * write counts as the record of another replica and must expire.
+ * The maximum number of writes of unknown outcome to remember. They replace one version, so at most one of them takes effect. A write
+ * beyond this limit counts as the record of another replica and must expire.
  */
 const MAX_IN_DOUBT = 4
 
@@ -152,7 +152,7 @@ function resumeAfter(
   }
 }
 
-/** Somebody was faster. The watch brings the news; reading is only for the case that it does not. */
+/** Another replica was faster. The watch usually reports that; the planned read is a fallback. */
 function afterDefeat(back: Following, state: Acquiring, at: Instant, config: ElectorConfig): Following {
   const following = { ...back, memory: { ...back.memory, existed: true } }
   if (isNewsSince(state)) return following

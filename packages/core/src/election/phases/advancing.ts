@@ -32,7 +32,7 @@ export function advance(following: Following, at: Instant, config: ElectorConfig
   return answered.effects.length > 0 ? answered : announceIfDue(state, at, config)
 }
 
-/** When a follower next has to do something by itself. */
+/** When a follower needs the next `wake` event. */
 export function followingWakesAt(state: Following, config: ElectorConfig): number | undefined {
   if (state.reading !== undefined) return state.leaveBy
   return earliest([
@@ -69,7 +69,7 @@ export function leave(state: Following, at: Instant, config: ElectorConfig): Fol
   return leaveList(state, at, at.now + (isInDoubt(state) ? 2 * config.timing.requestTimeoutMs : LEAVE_LIST_MS))
 }
 
-/** Whether something that may still happen decides on whether this replica leads. */
+/** Whether this replica may still become the holder by a write in flight or an answer. */
 function isInDoubt(state: Following): boolean {
   return state.outstanding.length > 0 || isAnswerPending(state)
 }

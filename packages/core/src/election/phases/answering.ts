@@ -21,23 +21,23 @@ import {
 /*
  * Answering the offer of a leader that drains.
  *
- * 1. The first answer stands. Followers that see it do not answer, and all delay twice as long as before a released lease. Should
- *    it be taken back, or given up by the leader because it has grown old, the others begin again.
- * 2. A standing answer is replaced by a fresh one before half of the time for which it is good has passed.
- * 3. Answers change annotations only, so they prolong nothing.
- * 4. A replica that leaves the lease to others, or stops, does not answer. A stopping replica takes its answer back.
+ * 1. The first answer counts. Followers that see it do not answer. All delay twice as long as before a released lease. If the answer is
+ *    withdrawn, or the leader drops it because it is old, the others begin again.
+ * 2. A stored answer is replaced by a new one before half of its validity has passed.
+ * 3. Answers change only annotations, so they extend no lease.
+ * 4. A replica in its cool-down, or that stops, does not answer. A stopping replica withdraws its answer.
  */
 
-/** A fresh answer is sent this long after the last one: well before a transfer that echoes the last one would come too late. */
+/** A new answer is sent this long after the last one, well before a transfer that echoes the last one would be too late. */
 const RENEW_ANSWER_AFTER_MS = TRANSFER_DURATION_MS * 0.4
 
-/** Answering is less urgent than taking a free lease, so followers hold back for longer, and fewer of them write. */
+/** Answering is less urgent than acquiring a free lease. Followers hold back longer, so that fewer of them write. */
 const PATIENCE = 2
 
-/** More than this many can only be unanswered. */
+/** The maximum number of sent answers to remember. Older ones got no reply. */
 const MAX_SENT_ANSWERS = 4
 
-/** Takes in what a view of the lease says about offers and answers. */
+/** Updates offers and answers from the last view of the lease. */
 export function withOfferSeen(state: Following, at: Instant, config: ElectorConfig): Following {
   const { observation } = state
   switch (observation.kind) {
@@ -90,7 +90,7 @@ function answerDelayMs({ to }: Offer, record: LeaseRecord, holdBackMs: number, c
   return waitForStandbysMs(record, identity, patience)
 }
 
-/** Notes whether another replica has answered a known offer. An offer that is open again is answered from `answerAt` on. */
+/** Records whether another replica has answered a known offer. If the offer is open again, this replica answers it from `answerAt`. */
 function withTaken(state: Following, isTaken: boolean, answerAt: number): Following {
   const { offer } = state
   if (offer === undefined || offer.isTaken === isTaken) return state
@@ -101,12 +101,12 @@ function isAnsweredByOther(record: LeaseRecord, identity: string): boolean {
   return (readAnswer(record)?.identity ?? identity) !== identity
 }
 
-/** Whether an answer of this replica is under way or stored: stopping would leave the lease to nobody. */
+/** Whether an answer of this replica is in flight or stored: the lease may be transferred to this replica, which must not stop yet. */
 export function isAnswerPending({ offer, memory }: Following): boolean {
   return offer !== undefined && (offer.request !== undefined || memory.candidate?.stands === true)
 }
 
-/** When the next answer is due; undefined while there is nothing to answer, or another one stands. */
+/** When the next answer is due; undefined if there is nothing to answer, or another replica has answered. */
 export function answerDueAt(state: Following, { identity }: ElectorConfig): number | undefined {
   const { offer, observation, memory, leaveBy, notBefore } = state
   if (offer === undefined || observation.kind !== 'present') return undefined
@@ -118,18 +118,18 @@ export function answerDueAt(state: Following, { identity }: ElectorConfig): numb
   return offer.isTaken ? undefined : Math.max(offer.answerAt, notBefore)
 }
 
-/** Whether an answer can be written now: none is under way, and none was refused on this version. */
+/** Whether an answer can be written now: none is in flight, and none was refused on this version. */
 function isAnswerable({ request, refused }: SeenOffer, { version }: PresentLease): boolean {
   return request === undefined && (refused === undefined || version > refused)
 }
 
-/** When to replace a stored answer by a fresh one. */
+/** When to replace a stored answer by a new one. */
 function nextAnswerAt({ candidate }: Memory): number {
   const sentAt = candidate?.sent.at(-1)?.sentAt ?? 0
   return sentAt + RENEW_ANSWER_AFTER_MS
 }
 
-/** Answers, answers again, or takes the answer back. */
+/** Answers, answers again, or withdraws the answer. */
 export function answerIfDue(state: Following, at: Instant, config: ElectorConfig): Step {
   const { offer, observation } = state
   const dueAt = answerDueAt(state, config)
@@ -148,7 +148,7 @@ export function answerIfDue(state: Following, at: Instant, config: ElectorConfig
   }
 }
 
-/** Takes in that an answer was written, or was not. */
+/** Handles the result of writing an answer. */
 export function answerWritten(state: Following, result: WriteResult, at: Instant, config: ElectorConfig): Following {
   const { offer } = state
   if (offer?.request === undefined) return state
@@ -160,7 +160,10 @@ export function answerWritten(state: Following, result: WriteResult, at: Instant
   return { ...state, offer: { ...idle, answerAt: at.now + pauseMs } }
 }
 
-/** Unique to this answer: identities are unique per process, requests are numbered, and chance is for those that are not. */
+/**
+ * Creates an answer with a unique nonce. Identities are unique per process and requests are numbered; the random part covers identities
+ * that are not unique.
+ */
 function newAnswer(memory: Memory, at: Instant, { identity }: ElectorConfig): Answer {
   return { identity, nonce: `${memory.requests}-${at.random.toString(36).slice(2)}` }
 }
@@ -172,7 +175,7 @@ function withSent(memory: Memory, term: TermKey, answer: SentAnswer): Memory {
   return { ...memory, candidate: { term, sent, stands: isSameTerm && last.stands } }
 }
 
-/** What is left of a candidate once the lease was seen to be as it is; nothing when somebody else will be the successor. */
+/** The candidate after this view of the lease; undefined if another replica will be the successor. */
 function candidateAfter(candidate: Candidate, record: LeaseRecord, identity: string): Candidate | undefined {
   const { holderIdentity } = record
   if (holderIdentity === '' || holderIdentity === identity) return candidate

@@ -24,15 +24,14 @@ import { announcementWritten } from './announcing.ts'
 import { answerWritten } from './answering.ts'
 
 /*
- * Following: see the lease change, notice when it is free, and try to take it then and only then.
+ * Following: watch the lease, and try to acquire it when it is free, and only then.
  *
- * 1. Expiry counts on the local clock from the moment at which the record was last seen to change, for the record's own duration.
- *    An edit within one term takes nothing from its holder, who may not know of it: the duration with which the record was written
- *    before counts as well, up to this replica's own.
- * 2. An acquiring write is based on the very version on which the judgement was made.
- * 3. A record naming this identity that this process did not write is somebody else's.
- * 4. A watch may lag, a read may not: a read that finds an older version than was known at its send shows a restored store. What is
- *    in it counts from then, and is guarded for a whole lease: the store may have lost the actual holder.
+ * 1. A lease expires when its record has not changed for its own duration, measured on the local clock. An edit within a term must not
+ *    shorten the time of its holder, who may not have seen it. So the previous duration also counts, up to this replica's own.
+ * 2. An acquiring write is based on the version on which the decision was made.
+ * 3. A record with this identity that this process did not write belongs to another replica.
+ * 4. A watch may lag, a read may not. A read that finds an older version than was known at its send shows a restored store. Its record
+ *    then counts as new and is protected for a whole lease duration, because the store may have lost the actual holder.
  */
 
 export function followingObserved(state: Following, event: EventOf<'observed'>, context: TransitionContext): Step {
@@ -57,7 +56,7 @@ export function followingObserved(state: Following, event: EventOf<'observed'>, 
   return { state: following, effects: seen.effects }
 }
 
-/** Whether the lease changed in a field that electors compare: its holder was alive a moment ago. */
+/** Whether the lease changed in a field that electors compare, which shows that its holder was alive. */
 function isRenewed(before: Following, { observation }: Following): boolean {
   if (observation.kind !== 'present') return false
   const last = before.observation.kind === 'outdated' ? before.observation.last : before.observation
@@ -93,18 +92,18 @@ export function followingAnswered(state: Following, event: EventOf<'write-answer
     return followingObserved(answered, { kind: 'observed', snapshot: result.lease }, context)
   }
   const effects: ElectorEffect[] = []
-  // A conflict says only that somebody else was faster.
+  // A conflict only means that another client was faster.
   if (result.failure !== 'conflict') effects.push({ kind: 'request-failed', purpose, error: result.error })
   return { state: answered, effects }
 }
 
-/** What a follower wrote with this request; undefined if it no longer waits for it. */
+/** The purpose of this write; undefined if the follower no longer waits for it. */
 function purposeOf({ offer, announcement }: Following, request: number): 'answer' | 'announce' | undefined {
   if (offer?.request?.number === request) return 'answer'
   return announcement?.request === request ? 'announce' : undefined
 }
 
-/** A proof of death counts for the record that names the dead holder, and for no other. */
+/** Handles a proof of death. It counts only for a record that names the dead holder. */
 export function followingHolderDead(state: Following, holder: TermKey, context: TransitionContext): Step {
   const { at } = context
   const { observation } = state
@@ -113,14 +112,14 @@ export function followingHolderDead(state: Following, holder: TermKey, context: 
   return { state: { ...state, memory: { ...state.memory, deadHolder } }, effects: [] }
 }
 
-/** While the watch is up, the lease is read only to settle a doubt. */
+/** While the watch is connected, the lease is read only to resolve a doubt. */
 export function withoutNeedlessPoll(state: Following): Following {
   const { observation, outstanding, memory } = state
   const inDoubt = outstanding.length > 0 || observation.kind === 'unknown' || observation.kind === 'outdated'
   return memory.watch === 'up' && !inDoubt ? { ...state, pollAt: undefined } : state
 }
 
-/** The holder whose process this replica watches: a holder that it follows and that published where it runs. */
+/** The holder whose process this replica watches: the holder that it follows, if it published its process. */
 export function watchedHolder(state: ElectorState): LeaseHolder | undefined {
   if (state.kind !== 'following' || state.leaveBy !== undefined || state.observation.kind !== 'present')
     return undefined
@@ -132,13 +131,13 @@ export function watchedHolder(state: ElectorState): LeaseHolder | undefined {
   return { identity, acquireTime, processRef }
 }
 
-/** Reads the lease before long, to tell a watch that lags from a store that went back. */
+/** Plans an early read, to distinguish a lagging watch from a restored store. */
 function withReadSoon(state: Following, at: Instant, { timing }: ElectorConfig): Following {
   const soon = at.now + timing.retryPeriodMs / 4
   return state.reading === undefined ? { ...state, pollAt: Math.min(state.pollAt ?? soon, soon) } : state
 }
 
-/** Begins to observe again in a store that went back. Nothing that was written or promised before counts in it. */
+/** Starts to observe a restored store. Earlier writes and answers do not count in it. */
 function withRestored(state: Following, snapshot: LockSnapshot, at: Instant, config: ElectorConfig): Following {
   const memory: Memory = { ...state.memory, own: undefined, candidate: undefined }
   const guardedUntil = at.now + config.timing.leaseDurationMs
@@ -148,8 +147,8 @@ function withRestored(state: Following, snapshot: LockSnapshot, at: Instant, con
 }
 
 /**
- * A read that finds the very version on which a write was refused shows that nothing changed: the refusal had another cause, and
- * the next try may meet it again.
+ * A read that finds the version on which a write was refused shows that nothing changed. The refusal had another cause, which the next
+ * attempt may meet again.
  */
 function withDoubtCleared(state: Following, snapshot: LockSnapshot, at: Instant, config: ElectorConfig): Following {
   const { observation } = state
@@ -163,7 +162,7 @@ function withDoubtCleared(state: Following, snapshot: LockSnapshot, at: Instant,
   }
 }
 
-/** A cool-down has served its purpose once somebody else leads. */
+/** Ends the cool-down once another replica leads. */
 function withoutServedCooldown(state: Following, at: Instant, identity: string): Following {
   const { observation, notBefore } = state
   if (observation.kind !== 'present' || notBefore <= at.now) return state
@@ -171,7 +170,7 @@ function withoutServedCooldown(state: Following, at: Instant, identity: string):
   return holderIdentity === '' || holderIdentity === identity ? state : { ...state, notBefore: at.now }
 }
 
-/** Whether a view shows that another live process uses this identity: two records in a row that this one did not write. */
+/** Whether a view shows that another live process uses this identity: two successive records that this process did not write. */
 function isIdentityTaken(state: Following, snapshot: LockSnapshot, identity: string): boolean {
   const last = lastView(state.observation)
   if (last?.kind !== 'present' || snapshot.kind !== 'present' || isStale(last, snapshot)) return false

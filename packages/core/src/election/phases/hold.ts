@@ -15,19 +15,19 @@ import { type ResolvedTimingOptions, validityMs } from '../timing-options.ts'
  * Holding a lease: what leading, draining, reserving and releasing have in common.
  *
  * 1. Validity counts from the send of a write that is known to have happened and that others see as a renewal.
- * 2. A failed or late answer never shortens the hold by itself; only time, another holder, or deletion end it.
- * 3. An edit of the record by somebody else shortens it to what the record now grants, until a renewal is acknowledged.
- * 4. At most one request is under way.
+ * 2. A failed or late answer never shortens the hold. Only time, another holder, or deletion ends it.
+ * 3. An edit of the record by another client shortens the hold to what the record now grants, until a renewal is acknowledged.
+ * 4. At most one request is in flight.
  */
 
-/** What holding a lease came to after an event. */
+/** The result of an event for the hold. */
 export type HoldStep =
   | { readonly kind: 'held'; readonly memory: Memory; readonly hold: Hold; readonly effects: readonly ElectorEffect[] }
   | {
       readonly kind: 'lost'
       readonly memory: Memory
       readonly reason: InvoluntaryEndReason
-      /** The lease as it was when it was lost, if something was seen of it. */
+      /** The lease at the time of the loss, if it was seen. */
       readonly snapshot: LockSnapshot | undefined
       readonly effects: readonly ElectorEffect[]
     }
@@ -38,14 +38,14 @@ export interface HoldContext {
   readonly hold: Hold
   readonly at: Instant
   readonly config: ElectorConfig
-  /** What a retry sends. Renewing is the default; releasing sends its own record. */
+  /** The next write. The default is a renewal; a release sends its own record. */
   readonly nextWrite?: (hold: Hold) => LeaseWrite
 }
 
-/** What is left, with every write, of the time that a slow one took. */
+/** The share of an earlier slow latency that counts after each further write. */
 const FADING = 0.7
 
-/** The hold that the acquiring write gives, which is known to have happened. */
+/** The hold after an acknowledged acquiring write. */
 export function holdFrom(
   write: SentWrite,
   lease: PresentLease,
@@ -62,7 +62,7 @@ export function holdFrom(
   return isSameRecord(lease.record, write.record) ? hold : cutShort(hold, at, timing)
 }
 
-/** Ends the hold when its time is up, sends the next write when that is due. */
+/** Ends the hold when its time is up. Sends the next write when it is due. */
 export function holdWoken(context: HoldContext): HoldStep {
   const { hold, at } = context
   if (at.now >= hold.validUntil) return lost(context, 'stalled')
@@ -71,7 +71,7 @@ export function holdWoken(context: HoldContext): HoldStep {
   return held(context, hold)
 }
 
-/** Takes in what the watch saw of the lease. */
+/** Handles a view of the lease from the watch. */
 export function holdObserved(context: HoldContext, snapshot: LockSnapshot): HoldStep {
   const { hold } = context
   if (snapshot.kind === 'absent') {
@@ -79,7 +79,7 @@ export function holdObserved(context: HoldContext, snapshot: LockSnapshot): Hold
     return stale ? held(context, hold) : lost(context, 'lease-deleted', snapshot)
   }
   if (snapshot.version > hold.lease.version) return newerObserved(context, snapshot)
-  // A store that went back uses its versions again.
+  // A restored store reuses its versions.
   const isReused = snapshot.version === hold.lease.version && !isSameRecord(snapshot.record, hold.lease.record)
   return isReused ? restored(context, snapshot) : held(context, hold)
 }
@@ -94,8 +94,8 @@ function newerObserved(context: HoldContext, snapshot: PresentLease): HoldStep {
 }
 
 /**
- * Somebody changed a field that others compare. The lease is renewed at once, which restores the duration; until that is
- * acknowledged, the term is valid only for as long as others leave the edited record alone.
+ * Another client changed a field that electors compare. The next renewal is sent immediately and restores the duration. Until it is
+ * acknowledged, the term is valid only for as long as others respect the edited record.
  */
 function edited(context: HoldContext, hold: Hold, effects: readonly ElectorEffect[] = []): HoldStep {
   const { request } = hold
@@ -103,7 +103,7 @@ function edited(context: HoldContext, hold: Hold, effects: readonly ElectorEffec
   return shortened(context, cutShort({ ...hold, request: renewal }, context.at, context.config.timing), effects)
 }
 
-/** The hold after it was cut short. It is lost where others need not wait at all. */
+/** The hold after it was shortened. It is lost if others need not wait at all. */
 function shortened(context: HoldContext, hold: Hold, effects: readonly ElectorEffect[] = []): HoldStep {
   const { validUntil } = hold
   if (context.at.now >= validUntil) return lost(context, 'superseded', hold.lease, effects)
@@ -112,8 +112,8 @@ function shortened(context: HoldContext, hold: Hold, effects: readonly ElectorEf
 }
 
 /**
- * The store went back, as after a restore from a backup. A record of this term is renewed at once, from the version that the store
- * has now. Any other belongs to somebody else, or to nobody.
+ * The store was restored, for example from a backup. A record of this term is renewed immediately, from the version that the store has
+ * now. Any other record means that the lease is lost.
  */
 function restored(context: HoldContext, lease: PresentLease): HoldStep {
   const { record } = context.hold.lease
@@ -124,7 +124,7 @@ function restored(context: HoldContext, lease: PresentLease): HoldStep {
   return edited(context, { ...context.hold, lease, outstanding: [], request })
 }
 
-/** Takes in the answer to a write. */
+/** Handles the answer to a write. */
 export function holdWriteAnswered(context: HoldContext, request: number, result: WriteResult): HoldStep {
   const { hold } = context
   if (hold.request.kind !== 'writing' || hold.request.write.request !== request) return held(context, hold)
@@ -132,7 +132,7 @@ export function holdWriteAnswered(context: HoldContext, request: number, result:
   return writeFailed(context, hold.request.write, result)
 }
 
-/** Takes in the answer to a read. */
+/** Handles the answer to a read. */
 export function holdReadAnswered(context: HoldContext, request: number, result: ReadResult): HoldStep {
   const { hold } = context
   if (hold.request.kind !== 'reading' || hold.request.request !== request) return held(context, hold)
@@ -148,7 +148,7 @@ export function holdReadAnswered(context: HoldContext, request: number, result: 
   return isUrgent ? retryNow(next, step.effects) : retryLater(next, step.effects)
 }
 
-/** When the hold next has to do something by itself. */
+/** When the hold needs the next `wake` event. */
 export function holdWakesAt(hold: Hold): number {
   return hold.request.kind === 'waiting' ? Math.min(hold.request.at, hold.deadlineAt) : hold.deadlineAt
 }
@@ -203,7 +203,7 @@ function acknowledged(context: HoldContext, write: SentWrite, lease: PresentLeas
   const after = { ...context, memory, hold: next }
   const isFree = lease.record.holderIdentity !== context.config.identity
   if (isFree || isSameRecord(lease.record, write.record)) return held(after, next, effects)
-  // A store that changes what it is given would do so again at once.
+  // A store that changes every write would change the next renewal, too.
   const isNew = !isEditedAlike(lease.record, hold.lease.record)
   return isNew ? edited(after, next, effects) : shortened(after, cutShort(next, at, timing), effects)
 }
@@ -235,20 +235,20 @@ function writeFailed(context: HoldContext, write: SentWrite, result: RequestFail
   }
 }
 
-/** Whether a refused write was based on an older version of the held lease than the one seen since, an answer for example. */
+/** Whether a newer version of the held lease was seen after the refused write was sent, for example an answer. */
 function isNewerThan(write: SentWrite, { lease }: Hold): boolean {
   return write.base !== undefined && lease.version > write.base.version
 }
 
-/** The cause of the refusal is known and gone. */
+/** Sends the next write immediately, because the cause of the refusal is known and gone. */
 function retryNow(context: HoldContext, effects: readonly ElectorEffect[]): HoldStep {
   const request: HoldRequest = { kind: 'waiting', at: context.at.now }
   return { kind: 'held', memory: context.memory, hold: { ...context.hold, request }, effects }
 }
 
 /**
- * Failed requests are repeated four times in a retry period, so that a short disturbance costs little of the deadline. A store that asks
- * for more time gets one retry period at most: a leader sends no more than that in normal times, and a longer pause costs the term.
+ * Retries a failed request four times per retry period, so that a short disturbance costs little of the deadline. A store that asks for
+ * more time gets at most one retry period, which is the normal rate of a leader. A longer pause would cost the term.
  */
 function retryLater(context: HoldContext, effects: readonly ElectorEffect[], retryAfterMs = 0): HoldStep {
   const { retryPeriodMs } = context.config.timing
@@ -270,11 +270,11 @@ function validityFrom(
 }
 
 /**
- * A retry period after the last write, or `earlyMs` less. Those of one process that are due within the same hundredth part of the
- * period go out together, so that a process with many leases wakes up less often.
+ * One retry period after the last write, minus `earlyMs`. Renewals of one process that are due within the same hundredth of the period
+ * are sent together, so that a process with many leases wakes up less often.
  *
- * A period below one second would send renewals that whole-second clients do not see. The one that matters is the first of each
- * second, so it is sent right after the second begins.
+ * With a period below one second, clients that compare whole seconds do not see every renewal. The first renewal of each second counts
+ * for them, so it is sent right after the second begins.
  */
 function nextRenewalAt(write: SentWrite, timing: ResolvedTimingOptions, earlyMs: number): number {
   const { retryPeriodMs, wholeSecondPeers } = timing
@@ -292,8 +292,8 @@ function dueAt({ request }: Hold, at: Instant): number {
 }
 
 /**
- * By how much a write was sent too late. The next one makes up for it: the renewals of many leases that were late together, as after
- * a moment in which the event loop was busy, would otherwise be sent together ever after.
+ * How late a write was sent. The next one is earlier by this time. Otherwise the renewals of many leases that were late together, for
+ * example because of a busy event loop, would be sent together from then on.
  */
 function lateMs(write: SentWrite, { hold, config }: HoldContext): number {
   if (hold.request.kind !== 'writing' || hold.request.write !== write) return 0
@@ -302,8 +302,8 @@ function lateMs(write: SentWrite, { hold, config }: HoldContext): number {
 }
 
 /**
- * The first renewal comes early by up to half of the period, so that a process that acquires many leases at once does not renew
- * them all at once ever after.
+ * How much earlier to send the first renewal: up to half of the period. So a process that acquires many leases together does not renew
+ * them together.
  */
 function spreadMs({ random }: Instant, { retryPeriodMs }: ResolvedTimingOptions): number {
   return retryPeriodMs < 1000 ? 0 : (random * retryPeriodMs) / 2
@@ -323,8 +323,8 @@ function lost(
 }
 
 /**
- * A record that states a greater epoch than that of the term makes the term useless: every fence that knows of the later epoch
- * refuses it. It ends, and the next one begins above.
+ * A record with a greater epoch than that of the term makes the term useless, because every fence that has seen the greater epoch refuses
+ * its writes. The term ends, and the next one begins with a greater epoch.
  */
 export function withEpochChecked(epoch: bigint, step: HoldStep): HoldStep {
   if (step.kind === 'lost' || leastEpochOf(step.hold.lease.record) <= epoch) return step

@@ -33,7 +33,7 @@ export function inheritanceOf(state: Following, at: Instant, config: ElectorConf
   const answer = memory.candidate?.sent.find((sent) => sent.nonce === nonce)
   if (answer === undefined) return undefined
   const durationMs = Math.min(statedMs(lease.record), TRANSFER_DURATION_MS)
-  // The first renewal is sent now. It may take effect unheard, and others then wait for its duration only.
+  // The first renewal is sent now. Its answer may be lost, and others then wait only for its duration.
   const validUntil = Math.min(
     answer.sentAt + durationMs * (1 - config.timing.clockRateTolerance),
     at.now + validityMs(config.timing),
@@ -42,7 +42,7 @@ export function inheritanceOf(state: Following, at: Instant, config: ElectorConf
   return { lease, sentAt: answer.sentAt, validUntil }
 }
 
-/** Begins the term that was transferred, and renews the lease for its full duration in the same instant. */
+/** Begins the transferred term and immediately renews the lease for its full duration. */
 export function inherit(state: Following, inheritance: Inheritance, at: Instant, config: ElectorConfig): Step {
   const { lease } = inheritance
   const { identity } = config
@@ -64,7 +64,7 @@ export function inherit(state: Following, inheritance: Inheritance, at: Instant,
   return { state: { kind: 'leading', ...held }, effects: [begin, ...renewal.effects] }
 }
 
-/** Should no renewal succeed, half of the time that is left, or the full grace, is for the tasks to end. */
+/** If no renewal succeeds, tasks get half of the remaining time to end, or the full grace period if that is shorter. */
 function holdOf({ lease, sentAt, validUntil }: Inheritance, at: Instant, { timing }: ElectorConfig): Hold {
   const graceMs = Math.min(timing.abortGraceMs, (validUntil - at.now) / 2)
   return {

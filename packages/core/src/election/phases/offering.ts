@@ -16,20 +16,20 @@ import {
 /*
  * Offering the lease while its term drains, and accepting an answer.
  *
- * 1. The offer travels with a renewal, which is sent early for it. A drain that has ended by then needs no such write.
- * 2. An answer counts while it is fresh: its replica sends another one long before this one is as old as a transfer is good for.
- *    An answer of that age is left out of the next renewal, so that another replica may answer.
+ * 1. The offer is part of a renewal, which is sent early for it. A drain that ends before needs no such write.
+ * 2. An answer counts while it is fresh. Its replica sends another one long before it is as old as the validity of a transfer. The next
+ *    renewal drops an answer of that age, so that another replica may answer.
  */
 
-/** How long a drain has to last before an offer is worth a write. */
+/** How long a drain must last before an offer is worth a write, in milliseconds. */
 const OFFER_AFTER_MS = 25
 
-/** When to offer the lease: at once to a replica that is named. */
+/** When to offer the lease: immediately if a replica is named. */
 export function planOffer(to: string | undefined, at: Instant): Draining['offer'] {
   return { kind: 'planned', at: to === undefined ? at.now + OFFER_AFTER_MS : at.now }
 }
 
-/** Brings the next renewal forward to when the offer is due, notes that the offer was sent, and since when an answer is there. */
+/** Moves the next renewal to the time of the offer. Records that the offer was sent, and since when an answer is there. */
 export function withOfferFollowed(state: Draining, at: Instant): Draining {
   const answered = answeredSince(state, at)
   const next = answered === state.answered ? state : { ...state, answered }
@@ -43,7 +43,7 @@ export function withOfferFollowed(state: Draining, at: Instant): Draining {
   return { ...next, hold: { ...hold, request: { kind: 'waiting', at: offer.at } } }
 }
 
-/** The renewal of a lease that is on offer, or soon will be. */
+/** The renewal of a lease with an offer, made or planned. */
 export function renewalWithOffer(
   { offer, stepDown, answered }: Draining,
   at: Instant,
@@ -77,7 +77,7 @@ export function acceptedAnswer(
   return answer.nonce === accepts.except ? undefined : answer
 }
 
-/** The nonce of an answer that was there for so long that its replica must be gone, or cut off. */
+/** The nonce of an answer that is too old: its replica must have ended or lost its connection. */
 function outdatedNonce(answered: Draining['answered'], at: Instant): string | undefined {
   const isOld = answered !== undefined && at.now - answered.since >= TRANSFER_DURATION_MS
   return isOld ? answered.nonce : undefined

@@ -11,14 +11,14 @@ import { type HoldContext, type HoldStep, holdWakesAt, holdWoken, sentWrites } f
 import { acceptedAnswer } from './offering.ts'
 
 /*
- * Releasing: the term is empty, so the lease may be freed.
+ * Releasing: the term is empty, so the lease may be released.
  *
  * 1. A release is a compare-and-swap on a version that this replica wrote, never on a version that it only read.
  * 2. A transfer is the same write with a successor: the record says whether the successor answered, at the version that is written.
- * 3. A release or transfer of unknown outcome is never taken for failed: the term stays over, whatever the read-back says.
+ * 3. A release or transfer of unknown outcome never counts as failed. The term stays ended, whatever the read-back shows.
  */
 
-/** What a release starts from. */
+/** The input of a release. */
 export type ReleaseOrder = Pick<
   Releasing,
   'memory' | 'hold' | 'drain' | 'epoch' | 'cooldownMs' | 'accepts' | 'afterwards'
@@ -36,7 +36,7 @@ export function release(order: ReleaseOrder, at: Instant, config: ElectorConfig)
   return afterReleaseStep(state, holdWoken(releasingHold(state, at, config)), { at, config })
 }
 
-/** The lease that is being freed, with the write that does it. */
+/** The context of the hold during a release, with the releasing write. */
 export function releasingHold(state: Releasing, at: Instant, config: ElectorConfig): HoldContext {
   const returning = state.afterwards === 'follow' ? asStandby(state.memory, config) : undefined
   const { wallTime } = at
@@ -51,7 +51,7 @@ export function releasingHold(state: Releasing, at: Instant, config: ElectorConf
   return { memory: state.memory, hold: state.hold, at, config, nextWrite }
 }
 
-/** Goes on with a release after something happened to the held lease. */
+/** Continues a release after an event of the held lease. */
 export function afterReleaseStep(
   state: Releasing,
   step: HoldStep,
@@ -80,7 +80,10 @@ export function afterReleaseStep(
   return { state: again.state, effects: [...effects, ...again.effects] }
 }
 
-/** A successor may be seen at work before the transfer is acknowledged: it keeps the time at which the lease was transferred. */
+/**
+ * The outcome after the lease was lost. A renewal of the successor may be seen before the transfer is acknowledged. It has the acquire
+ * time of the transfer.
+ */
 function outcomeOfLoss(hold: Hold, snapshot: LockSnapshot | undefined): TermOutcome {
   if (snapshot === undefined) return 'expired'
   if (snapshot.kind === 'absent') return 'lost'
@@ -92,20 +95,20 @@ function outcomeOfLoss(hold: Hold, snapshot: LockSnapshot | undefined): TermOutc
   return isSuccessor ? 'transferred' : 'lost'
 }
 
-/** When a release next has to do something by itself. */
+/** When a release needs the next `wake` event. */
 export function releasingWakesAt(state: Releasing): number {
   return Math.min(holdWakesAt(state.hold), state.giveUpAt)
 }
 
 /**
- * How long to leave the lease to others after a voluntary end. Where it was left to expire the others can only take it after that,
- * and this replica must not be faster than they are.
+ * How long not to compete for the lease after a voluntary end. If the lease must expire first, others can acquire it only then, and this
+ * replica must not be faster.
  */
 export function cooldownAfter(outcome: TermOutcome, cooldownMs: number, config: ElectorConfig): number {
   return outcome === 'expired' ? cooldownMs + config.timing.leaseDurationMs : cooldownMs
 }
 
-/** How a term was over. */
+/** How a term ended. */
 export interface TermEnd {
   readonly outcome: TermOutcome
   readonly observation: Observation
@@ -113,7 +116,7 @@ export interface TermEnd {
   readonly config: ElectorConfig
 }
 
-/** Leaves the term behind: follows again after the cool-down, or stops. */
+/** Ends the term: follows again after the cool-down, or stops. */
 export function endTerm(
   state: {
     readonly memory: Memory
