@@ -20,11 +20,11 @@ import type { LeaseFile } from './lease-file.ts'
 /** Options of a {@link FileLock}. */
 export interface FileLockOptions {
   /**
-   * Absolute path of the lease: a directory that the lock makes, in an existing directory that all replicas may write to. It must be
-   * on a file system of this machine that has hard links; NFS, SMB and the like do not do.
+   * Absolute path of the lease: a directory that the lock creates, in an existing directory that all replicas may write to. It
+   * must be on a local file system with hard links. NFS, SMB and other network file systems do not work.
    */
   readonly path: string
-  /** How often to look for changes that the kernel did not report, in milliseconds. @default 1000 */
+  /** Interval of the reads that find changes which the kernel did not report, in milliseconds. @default 1000 */
   readonly pollMs?: number
   /** Times the polls; its wall clock gives a new lease its first version. @default the clock of this machine */
   readonly clock?: Clock
@@ -33,10 +33,10 @@ export interface FileLockOptions {
 /**
  * Stores the lease in files, for replicas on one machine.
  *
- * Writes are atomic among all processes of the machine, and a process that dies in the middle of one leaves nothing that anybody
- * waits for: either the write has happened or it has not. Files that cannot be read fail every request with `rejected` and grant
- * nothing. Versions grow by one with each write. A lease that was deleted begins again at the microseconds of the wall clock, so
- * they also grow across deletion unless that clock was set back to before the lease's creation while no replica was running.
+ * Writes are atomic among all processes of the machine. A process that dies during a write blocks nobody: the write has either
+ * happened or not. If a file cannot be read, every request fails with `rejected`, and the lease grants nothing. Versions grow by
+ * one with each write. A deleted lease begins again at the microseconds of the wall clock. So versions also grow across deletion,
+ * unless that clock is set back to before the lease was created while no replica runs.
  *
  * To delete a lease, rename its directory first: `mv janitor.lease gone && rm -r gone`.
  *
@@ -87,7 +87,7 @@ export class FileLock implements Lock {
     if (file?.write === undefined) {
       throw new LockRequestError(
         'rejected',
-        `Could not update ${this.description}: its base was not read from such a lock`,
+        `Could not update ${this.description}: its base was not read from this kind of lock`,
       )
     }
     const stored = { version: base.version, file: { ...file, record: base.record } }
@@ -113,7 +113,7 @@ export class FileLock implements Lock {
     await Promise.all([...this.#watches].map((watch) => watch.close()))
   }
 
-  /** An absent lease gets a version above all that were seen before the read began, so that a late report of it is known for one. */
+  /** An absent lease gets a version above all that were seen before the read began, so that a late report of it is recognized. */
   async #read(): Promise<readonly LockSnapshot[]> {
     const seen = this.#seen
     const stored = await this.#directory.read()

@@ -7,7 +7,7 @@ import { errorOf } from '@tenure/core/internal'
 /** What a {@link FileWatch} needs. */
 export interface FileWatchOptions {
   readonly path: string
-  /** Reads the versions that are still there, oldest first, or that there is none. */
+  /** Reads the stored versions, oldest first, or one absent snapshot. */
   readonly read: () => Promise<readonly LockSnapshot[]>
   readonly observer: LockObserver
   readonly clock: Clock
@@ -16,7 +16,7 @@ export interface FileWatchOptions {
 }
 
 /**
- * Follows a lease directory: looks whenever the kernel reports a change in it, and every `pollMs` in any case, because not every
+ * Follows a lease directory: reads it whenever the kernel reports a change in it, and at least every `pollMs`, because not every
  * file system reports changes and the number of watches is limited.
  *
  * Owns its watchers, one read at a time and one timer. Versions are reported in ascending order, and nothing after `close`.
@@ -36,7 +36,7 @@ export class FileWatch implements LockWatch {
     this.#options = options
   }
 
-  /** Begins to follow. The observer is not called before this returns. */
+  /** Starts to follow. The observer is not called before this returns. */
   static start(options: FileWatchOptions): FileWatch {
     const watch = new FileWatch(options)
     watch.#running = watch.#run()
@@ -102,7 +102,7 @@ export class FileWatch implements LockWatch {
     timer.cancel()
   }
 
-  /** Watches the directory of the lease, and its parent for when that directory comes and goes. */
+  /** Watches the directory of the lease, and its parent, in which that directory is created and deleted. */
   async #listen(): Promise<void> {
     const { path } = this.#options
     this.#parent ??= this.#tryWatch(dirname(path), (name) => name === null || name === basename(path))
@@ -116,7 +116,7 @@ export class FileWatch implements LockWatch {
     this.#directory = watcher === undefined || inode === undefined ? undefined : { watcher, inode }
   }
 
-  /** Without a watcher, polling has to do. */
+  /** Returns undefined if the kernel gives no watcher; polling then finds the changes. */
   #tryWatch(path: string, concerns: (name: string | null) => boolean): FSWatcher | undefined {
     try {
       const watcher = watch(path, (_event, name) => {
@@ -134,7 +134,7 @@ export class FileWatch implements LockWatch {
   }
 }
 
-/** A lease that is still absent is no news, and neither is a version that was reported. */
+/** A lease that is still absent is not news, and neither is a version that was reported. */
 function isNews(snapshot: LockSnapshot, last: LockSnapshot | undefined): boolean {
   if (last === undefined) return true
   if (snapshot.kind === 'absent') return last.kind === 'present'

@@ -6,7 +6,7 @@ import { type LeaseRecord, LockRequestError } from '@tenure/core'
 import { errorCode, perhapsWritten, unwritten } from './file-error.ts'
 import { formatLeaseFile, type LeaseFile, nextLeaseFile, parseLeaseFile } from './lease-file.ts'
 
-/** A version of the lease and what it says. */
+/** A version of the lease and its content. */
 export interface StoredVersion {
   readonly version: bigint
   readonly file: LeaseFile
@@ -16,23 +16,24 @@ const VERSION_FILE = /^([1-9]\d{0,18})\.json$/
 const LEFTOVER_AFTER_MS = 60_000
 const TRIES_BEFORE_REST = 5
 const MAX_TRIES = 25
-/** Longer than the coarsest tick by which kernels set the time of a change. */
+/** Longer than the coarsest tick with which kernels record the time of a change. */
 const REST_MS = 30
 
 /**
  * A lease as a directory with one file for each version: `17.json` replaces `16.json`. The greatest number is the present state.
  *
- * No lock file, so nothing to be left behind by a process that dies: what decides is a single system call of the kernel.
+ * There is no lock file that a dead process could leave behind: a single system call decides who wins.
  *
  * 1. A file is complete and on disk before it gets its name, and never changes after that.
- * 2. A lease is created by renaming a whole directory into place, which only one of many can.
- * 3. Version n + 1 is made by linking a complete file to that name, which only one of many can. That alone would let in a writer
- *    who slept until n + 1 had come and gone. So files are removed in ascending order only, and a writer has won only if it still
- *    finds n, with the very content it read, *after* it made n + 1: nobody can have removed an n + 1 before n.
- * 4. A reader believes the greatest number only if that names the write of the file before it, or if the directory has come to rest:
- *    what a late writer leaves behind is never taken for the present state.
+ * 2. A lease is created by renaming a whole directory into place. Only one of many processes can.
+ * 3. Version n + 1 is made by linking a complete file to that name. Only one of many processes can. That alone would admit a
+ *    writer that slept until n + 1 was created and removed again. So files are removed in ascending order only, and a writer has
+ *    won only if it still finds n, with the content that it read, *after* it made n + 1: nobody removes n + 1 before n.
+ * 4. A reader trusts the greatest number only if that file names the write of the file before it, or if the directory did not
+ *    change meanwhile. So a file that a late writer leaves behind never counts as the present state.
  *
- * Local file systems only: network file systems do not promise that these calls are atomic, or seen by other machines at once.
+ * Local file systems only: network file systems do not promise that these calls are atomic, or that other machines see them at
+ * once.
  */
 export class LeaseDirectory {
   readonly path: string
@@ -41,11 +42,11 @@ export class LeaseDirectory {
     this.path = path
   }
 
-  /** The versions that are still there, oldest first; the last one is the present state. Empty when there is no lease. */
+  /** The stored versions, oldest first; the last one is the present state. Empty when there is no lease. */
   async read(): Promise<readonly StoredVersion[]> {
     try {
       for (let tries = 0; tries < MAX_TRIES; tries++) {
-        // Under constant writes the directory never rests, and only this one succeeds.
+        // Under constant writes the directory is never at rest, and only this read succeeds.
         const found = (await this.#readOnce()) ?? (tries < TRIES_BEFORE_REST ? undefined : await this.#readAtRest())
         if (found !== undefined) return found
       }
@@ -76,12 +77,17 @@ export class LeaseDirectory {
     return { version, file }
   }
 
-  /** Makes the version after `base`. @throws LockRequestError with failure `conflict` when `base` is not the present state any more. */
+  /**
+   * Makes the version after `base`. @throws LockRequestError with failure `conflict` when `base` is no longer the present state.
+   */
   async update(base: StoredVersion, record: LeaseRecord, signal: AbortSignal): Promise<StoredVersion> {
     const what = `update ${this.path}`
     const current = (await this.read()).at(-1)
     if (current === undefined) throw new LockRequestError('not-found', `Could not ${what}: it does not exist`)
-    if (!isSame(current, base)) throw this.#conflict(`it is at version ${current.version}, not as at ${base.version}`)
+    if (!isSame(current, base))
+      throw this.#conflict(
+        `it has changed since version ${base.version} was read, and is at version ${current.version}`,
+      )
     const next: StoredVersion = {
       version: base.version + 1n,
       file: nextLeaseFile(randomUUID(), current.file, record),
@@ -132,7 +138,7 @@ export class LeaseDirectory {
     return [{ version: newest.version - 1n, file: before }, newest]
   }
 
-  /** Nothing was created or removed while the directory was listed, so the listing is the truth, whatever it shows. */
+  /** Trusts a listing during which no file was created or removed, whatever it shows. */
   async #readAtRest(): Promise<readonly StoredVersion[] | undefined> {
     const before = await this.#changedAt()
     await new Promise((resolve) => setTimeout(resolve, REST_MS))
@@ -160,7 +166,7 @@ export class LeaseDirectory {
     }
   }
 
-  /** The version, unless it is gone or was spoilt: the one after it is what counts. */
+  /** The version, unless it is gone or unreadable: the version after it is the one that counts. */
   async #tryLoadCredible(version: bigint): Promise<LeaseFile | undefined> {
     return this.#tryLoad(version).catch(() => undefined)
   }
@@ -216,11 +222,11 @@ export class LeaseDirectory {
       }
       await this.#removeLeftovers(this.path, (name) => name.endsWith('.tmp'))
     } catch {
-      // What is left takes room and nothing else; the next write tries again.
+      // A file that is left only takes space. The next write tries again.
     }
   }
 
-  /** Removes what processes have left behind that died while they wrote. Nobody reads it. */
+  /** Removes the drafts of processes that died during a write. Nobody reads them. */
   async #removeLeftovers(folder: string, isOurs: (name: string) => boolean): Promise<void> {
     for (const name of (await readdir(folder)).filter(isOurs)) {
       const path = join(folder, name)
@@ -267,7 +273,7 @@ async function writeDurably(path: string, content: string): Promise<void> {
   }
 }
 
-/** Brings the names in a directory to disk: an epoch that was handed out must not be handed out again after a power failure. */
+/** Writes the names in a directory to disk: no epoch may be given twice, also after a power failure. */
 async function makeDurable(directory: string): Promise<void> {
   const handle = await open(directory, 'r')
   try {

@@ -7,13 +7,13 @@ export interface LeaseFile {
   /** The write that this version replaces; undefined for a lease that was created. */
   readonly base: string | undefined
   readonly record: LeaseRecord
-  /** Everything in the file, also what Tenure does not know. */
+  /** Everything in the file, including what Tenure does not know. */
   readonly fields: Readonly<Record<string, unknown>>
 }
 
 /**
  * Reads the content of a version.
- * @throws LockRequestError with failure `rejected` for anything that no lock has written: what cannot be read grants nothing.
+ * @throws LockRequestError with failure `rejected` for any content that no lock writes: an unreadable file grants nothing.
  */
 export function parseLeaseFile(path: string, content: string): LeaseFile {
   const fields = parseObject(path, content)

@@ -1,4 +1,4 @@
-/** A JSON object of which nothing is known yet. */
+/** A JSON object with unknown fields. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
 /** Whether the value is a JSON object: neither `null`, nor an array, nor a scalar. */
@@ -6,7 +6,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The object under that key, or an empty one where there is none. */
+/** The object under that key, or an empty one if there is none. */
 export function objectAt(parent: JsonObject, key: string): JsonObject {
   const value = parent[key]
   return isJsonObject(value) ? value : {}

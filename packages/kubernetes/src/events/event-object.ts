@@ -5,21 +5,21 @@ import { isJsonObject, objectAt, stringAt, type JsonObject } from '../json-objec
 const SUFFIX_LENGTH = 17
 const MAX_NAME = 253
 
-/** What an event says about which lease. */
+/** The content of an Event on a lease. */
 export interface EventContent {
   readonly leaseName: string
   readonly namespace: string
   readonly component: string
   readonly message: string
-  /** Names the very object, where it is known. */
+  /** The lease object, if it is known: gives the Event its UID and version. */
   readonly lease: PresentLease | undefined
-  /** When it happened, as wall-clock milliseconds since the Unix epoch. */
+  /** The time of the event, in wall-clock milliseconds since the Unix epoch. */
   readonly wallTime: number
-  /** Tells apart events of one millisecond. In [0, 1). */
+  /** Distinguishes events of the same millisecond. In [0, 1). */
   readonly random: number
 }
 
-/** An Event, with what is needed to find it again. */
+/** An Event, with the name and namespace to find it again. */
 export interface LeaseEventObject extends JsonObject {
   readonly metadata: { readonly name: string; readonly namespace: string }
 }
@@ -55,7 +55,7 @@ export function eventTime(wallTime: number): string {
   return new Date(wallTime).toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
-/** As client-go names events: the object and the time in nanoseconds, of which we know milliseconds. */
+/** The name that client-go gives an Event: the object and the time in nanoseconds. The digits below a millisecond are random. */
 function eventName({ leaseName, wallTime, random }: EventContent): string {
   const nanoseconds = BigInt(Math.floor(wallTime)) * 1_000_000n + BigInt(Math.floor(random * 1_000_000))
   const prefix = leaseName.slice(0, MAX_NAME - SUFFIX_LENGTH).replace(/[-.]+$/, '')

@@ -8,7 +8,7 @@ import { withDeadline } from '../client/deadline.ts'
 import { defaultUserAgent } from '../client/user-agent.ts'
 import { eventTime, leaseEvent } from './event-object.ts'
 
-/** Events that wait to be written; more than this are dropped, so that a dead API server costs no memory. */
+/** How many events may wait to be written. Further ones are dropped, so that an unreachable API server costs no memory. */
 const MAX_QUEUE = 16
 
 /** Options of {@link LeaseEvents}. */
@@ -21,13 +21,13 @@ export interface LeaseEventsOptions {
   readonly namespace: string
   /** The replica that the events are about. */
   readonly identity: string
-  /** What reports: `source.component`. @default 'tenure' */
+  /** The reporting component: `source.component`. @default 'tenure' */
   readonly component?: string
   /** The `User-Agent` header of every request. @default 'tenure/<version> leader-election' */
   readonly userAgent?: string
-  /** Connections that several of these share. Not closed with them. @default connections of its own */
+  /** Connections that several instances share. Not closed with this one. @default its own connections */
   readonly transport?: ApiTransport
-  /** Bound on each request, and on everything that is left to do when closing, in milliseconds. @default 5000 */
+  /** Timeout of each request, and of the remaining events in `close()`, in milliseconds. @default 5000 */
   readonly timeoutMs?: number
   /** Stamps the Events. @default the clock of this machine */
   readonly clock?: Clock
@@ -37,7 +37,7 @@ export interface LeaseEventsOptions {
   readonly logger?: Logger
 }
 
-/** The event of a message that was written last: a repetition is counted on it. */
+/** The last Event written for a message. A repetition increments its count. */
 interface WrittenEvent {
   readonly name: string
   readonly count: number
@@ -58,11 +58,11 @@ const OPTION_NAMES = [
 ] as const satisfies (keyof LeaseEventsOptions)[]
 
 /**
- * Writes Events on the Lease when this replica becomes or stops being the leader, in the words of client-go.
+ * Writes Events on the Lease when this replica becomes or stops being the leader, with the texts of client-go.
  *
- * Best effort: the calls return at once and never throw; what cannot be written is logged, once for each kind of failure
- * until an event can be written again, and forgotten. Events are written one after the other over connections apart from those of the lease. A repeated message is counted on its first
- * event, while the API server keeps that.
+ * Best effort: the calls return at once and never throw. An Event that cannot be written is dropped. Each kind of failure is
+ * logged once until a write succeeds again. Events are written one after the other, over connections separate from those of the
+ * lease. A repeated message increments the count of its first Event while the API server keeps it.
  */
 export class LeaseEvents {
   readonly #options: Required<Omit<LeaseEventsOptions, 'transport'>>
@@ -93,17 +93,17 @@ export class LeaseEvents {
     this.#ownsTransport = transport === undefined
   }
 
-  /** Records `<identity> became leader`, on that very lease object where it is given. */
+  /** Records `<identity> became leader`, on the given lease object if there is one. */
   becameLeader(lease?: PresentLease): void {
     this.#enqueue('became leader', lease)
   }
 
-  /** Records `<identity> stopped leading`, on that very lease object where it is given. */
+  /** Records `<identity> stopped leading`, on the given lease object if there is one. */
   stoppedLeading(lease?: PresentLease): void {
     this.#enqueue('stopped leading', lease)
   }
 
-  /** Waits for the events under way, at most `timeoutMs`, and closes the connections. Later events are dropped. Idempotent. */
+  /** Waits for the queued events, at most `timeoutMs`, and closes its own connections. Later events are dropped. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -145,7 +145,7 @@ export class LeaseEvents {
     this.#written.set(event.message, { name: body.metadata.name, count: 1 })
   }
 
-  /** Counts the repetition on the event that is there. False when the API server does not keep it any more. */
+  /** Increments the count of the stored Event. Returns false when the API server no longer has it. */
   async #tryRepeat(known: WrittenEvent, event: RecordedEvent): Promise<boolean> {
     const count = known.count + 1
     const body = { count, lastTimestamp: eventTime(event.wallTime) }
@@ -181,7 +181,7 @@ export class LeaseEvents {
     if (this.#loggedFailures.has(failure)) return
     this.#loggedFailures.add(failure)
     const { logger, name, namespace } = this.#options
-    logger.warn({ err: error, lease: `${namespace}/${name}` }, 'An event on the lease could not be recorded')
+    logger.warn({ err: error, lease: `${namespace}/${name}` }, 'Could not record an Event on the lease')
   }
 }
 

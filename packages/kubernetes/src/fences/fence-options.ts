@@ -7,7 +7,10 @@ import { assertDnsLabel, assertDnsSubdomain } from '../client/dns-name.ts'
 export interface GuardedResources {
   /** The API group; the empty string for the core group. */
   readonly apiGroup: string
-  /** Plural names, such as `deployments`. A resource that does not exist is guarded from when it does; `missingResources()` finds it. */
+  /**
+   * Plural names, such as `deployments`. A resource that does not exist yet is guarded once it does; `missingResources()` lists
+   * such names.
+   */
   readonly resources: readonly string[]
 }
 
@@ -17,13 +20,13 @@ export interface GuardedResources {
  */
 export type FenceMode = 'Warn' | 'Audit' | 'Deny'
 
-/** What all fences on the server need to know. */
+/** Options of every fence on the server. */
 export interface FenceOptions {
   /** The Lease whose holder may write. */
   readonly lease: { readonly name: string; readonly namespace: string }
-  /** What is guarded; at least one resource. The Lease itself never is. */
+  /** The guarded resources, at least one. The Lease itself is never guarded. */
   readonly resources: readonly GuardedResources[]
-  /** Where it is guarded; objects outside of any namespace are guarded always. @default the namespace of the Lease */
+  /** The namespaces of the guarded objects. Cluster-scoped objects are always guarded. @default the namespace of the Lease */
   readonly namespaces?: readonly string[] | 'all'
   /** What the API server does about a write that the policy refuses. @default 'Deny' */
   readonly mode?: FenceMode
@@ -59,7 +62,7 @@ function assertGuardedResources({ apiGroup, resources }: GuardedResources): void
   )
 }
 
-/** The rules that match writes to what is guarded. */
+/** The rules that match writes to the guarded resources. */
 export function guardedRules(
   { resources }: FenceOptions,
   operations: readonly string[],
@@ -73,7 +76,7 @@ export function guardedRules(
   }))
 }
 
-/** The rule that leaves the Lease itself out: every candidate must write it. */
+/** The rule that excludes the Lease itself: every candidate must be able to write it. */
 export function leaseRule({ lease }: FenceOptions): V1NamedRuleWithOperations {
   return {
     apiGroups: ['coordination.k8s.io'],

@@ -6,13 +6,13 @@ import type {
 } from '@kubernetes/client-node'
 import type { FenceOptions } from './fence-options.ts'
 
-/** A fence on the server: the rule, and where it holds. All of it is needed; apply the policy first. */
+/** A fence on the server: the policy and its bindings. Apply all of them, the policy first. */
 export interface FencePolicy {
   /** The rule. */
   readonly policy: V1ValidatingAdmissionPolicy
   /** Where the rule holds. */
   readonly binding: V1ValidatingAdmissionPolicyBinding
-  /** Of the term check: bounds epochs by the version of the Lease. */
+  /** Only in the term check: bounds epochs by the version of the Lease. */
   readonly epochBinding?: V1ValidatingAdmissionPolicyBinding
 }
 
@@ -68,7 +68,10 @@ export function celAnnotation(object: 'object' | 'oldObject' | 'params', key: st
   return `(${isThere} ? string(${annotations}[${celString(key)}]) : '')`
 }
 
-/** What the server does when it cannot evaluate a policy, as while the Lease does not exist: only a policy that denies may refuse. */
+/**
+ * What the server does when it cannot evaluate the policy, for example while the Lease does not exist. Only in mode `Deny` may it
+ * refuse the write.
+ */
 export function failurePolicyOf({ mode = 'Deny' }: FenceOptions): 'Fail' | 'Ignore' {
   return mode === 'Deny' ? 'Fail' : 'Ignore'
 }

@@ -6,15 +6,18 @@ import { celAnnotation, celString, failurePolicyOf, fencePolicy, type FencePolic
 
 /** Options of {@link holderCheck}. */
 export interface HolderCheckOptions extends FenceOptions {
-  /** The users whose writes are checked; those of everybody else pass. `system:serviceaccount:NAMESPACE:NAME` for a service account. */
+  /**
+   * The users whose writes are checked; those of everybody else pass. `system:serviceaccount:NAMESPACE:NAME` for a service
+   * account.
+   */
   readonly writers: readonly string[]
   /**
-   * How a write is known to be that of the holder.
+   * How the policy recognizes a write of the holder.
    *
    * - `pod`: the token of the writer is bound to a Pod, and the holder's identity is the name of that Pod, alone or followed by
-   *   `_` and anything, as the default identity is where `POD_NAME` is set.
+   *   `_` and any text. The default identity has this form if `POD_NAME` is set.
    * - `annotation`: the write carries the holder's identity in the annotation `tenure.dev/holder`, followed by `#` and a text that
-   *   differs from that of the stored object, as `gated(term, kubeConfig, { holder: identity })` writes it. A write that does not
+   *   differs from that of the stored object. `gated(term, kubeConfig, { holder: identity })` writes it. A write that does not
    *   name the annotation is refused. Covers no subresource, no session and no deletion.
    *
    * @default 'pod'
@@ -26,13 +29,13 @@ export interface HolderCheckOptions extends FenceOptions {
 const POD_NAME_EXTRA = 'authentication.kubernetes.io/pod-name'
 
 /**
- * A policy under which, of the writers, only the present holder of the Lease may write: create, update, patch, apply, delete and
+ * A policy under which only the present holder of the Lease may write, among `writers`: create, update, patch, apply, delete and
  * deletecollection of the resources and all their subresources, `scale`, `status` and sessions such as exec included.
  *
- * The API server reads the Lease from a cache. For a moment after the Lease has changed hands, a server may still let the former
- * holder pass and refuse the present one: the former needs the term check, the latter a retry. Nobody may write while nobody
- * holds the Lease, or while it does not exist. That a Lease has expired cannot be seen: until somebody else takes it, its last
- * holder may write.
+ * The API server reads the Lease from a cache. For a moment after a handover, a server may still admit the former holder and
+ * refuse the present one. The term check stops the former; the present one retries. No writer may write while the Lease has no
+ * holder or does not exist. The policy cannot see that a Lease has expired: its last holder may write until another replica
+ * acquires it.
  *
  * @throws OptionsError naming the option that is wrong.
  */
@@ -128,7 +131,7 @@ const RECOGNITION: Readonly<Record<string, Recognition>> = {
         message: `the write does not carry the identity of the writer, "#" and a text of its own in the annotation ${HOLDER_ANNOTATION}`,
       },
       {
-        // A patch that leaves the annotation alone leaves there what the last writer put into it.
+        // A patch that omits the annotation keeps the value of the last writer.
         expression: "variables.mark == '' || variables.mark != variables.storedMark",
         message: `the write does not name the annotation ${HOLDER_ANNOTATION}, or repeats what is stored there`,
       },

@@ -6,11 +6,11 @@ import type { GuardedResources } from './fence-options.ts'
 
 /**
  * The guarded resources that an API server does not serve, each as `PLURAL` or `GROUP/PLURAL`. A policy for one of them guards
- * nothing until the resource exists, and the API server takes it without a word: a misspelt name shows nowhere else.
+ * nothing until the resource exists. The API server accepts it silently, so nothing else reveals a misspelled name.
  *
- * Asks the discovery of the server; reads only. `*` is served always.
+ * Only reads the discovery of the server. `*` always counts as served.
  *
- * @throws ApiRequestError (as a rejection) when the server cannot be asked.
+ * @throws ApiRequestError (as a rejection) when the discovery cannot be read.
  */
 export async function missingResources(
   kubeConfig: KubeConfigSource,

@@ -10,10 +10,10 @@ export interface TermCheckOptions extends FenceOptions {
 }
 
 /**
- * A policy under which a write with an older epoch never overwrites one with a newer epoch.
+ * A policy under which a write with an older epoch never overwrites a write with a newer epoch.
  *
- * The annotation `tenure.dev/epoch` of the object that is written is compared with that of the stored object, inside of the
- * transaction of the update: there is no window, and no assumption about clocks, caches or other API servers. The clients of
+ * The annotation `tenure.dev/epoch` of the object that is written is compared with that of the stored object, in the transaction
+ * of the update. So the check has no race, and depends on no clock, cache or other API server. The clients of
  * `gated()` write the annotation.
  *
  * | write | covered |
@@ -23,14 +23,15 @@ export interface TermCheckOptions extends FenceOptions {
  * | create, apply of an object that does not exist | no stored object: the first write adopts; a malformed epoch is refused |
  * | `scale` | no: a Scale carries no annotations of the object |
  * | delete, deletecollection | no: they carry no object |
- * | a patch that does not name the annotation | no: it leaves the stored one as it is, as the writes of others have to |
+ * | a patch that does not name the annotation | no: it keeps the stored one, as writes of other clients must |
  *
- * An epoch is a version of the Lease, or the least epoch that the Lease states, so the server takes none that is more than 100,000 ahead of the version that it knows: a
- * forged epoch cannot keep later terms out for longer than the cluster takes for so many writes. The `epochBinding` does this; while
- * the Lease does not exist, an epoch is bounded by 2^53 alone. Leave that binding out where the lease is kept elsewhere.
+ * An epoch is a version of the Lease, or the least epoch that the Lease states. With `epochBinding`, the server refuses an epoch
+ * that is more than 100,000 ahead of the version that it knows, so a forged epoch blocks later terms only until the cluster has
+ * made that many writes. Without this binding, or while the Lease does not exist, the bound is 2^53. Omit the binding if the
+ * lease is not stored on this server.
  *
  * An object without the annotation is adopted by the first write that carries it. After that, the annotation cannot be removed,
- * nor can `tenure.dev/lease` be changed, so that two leases that guard one object show as a refusal that names both. An epoch
+ * and `tenure.dev/lease` cannot be changed: if two leases guard one object, the refusal names both. An epoch
  * that is not a number of at most 64 bits is refused; such a stored value may be overwritten.
  *
  * @throws OptionsError naming the option that is wrong.
@@ -71,8 +72,8 @@ export function termCheck(options: TermCheckOptions): FencePolicy {
 }
 
 /**
- * By how much an epoch may be ahead of the version of the Lease that the API server knows. Its cache may not have the write yet by
- * which the term began, and other objects have been written since the last one that it has.
+ * How far an epoch may be ahead of the version of the Lease that the API server knows. The cache of the server may lag behind the
+ * write that began the term, and other objects were written in between.
  */
 const LARGEST_LEAD = 100_000
 
@@ -81,7 +82,7 @@ const LEASE_EPOCH =
   `variables.least.matches('^[1-9][0-9]{0,17}$') && int(variables.least) > int(params.metadata.resourceVersion) ` +
   '? int(variables.least) : int(params.metadata.resourceVersion)'
 
-/** No store has counted to it; where there is no Lease to compare with, this much is certain. */
+/** The bound without a Lease to compare with: no store counts this far. */
 const LARGEST_EPOCH = Number.MAX_SAFE_INTEGER
 
 const VALIDATIONS: V1Validation[] = [
@@ -107,7 +108,7 @@ const VALIDATIONS: V1Validation[] = [
     messageExpression: '"no term of the lease can have had the epoch " + variables.given + " yet"',
   },
   {
-    // Evaluated in this order, so that nothing is converted that is no number.
+    // The order matters: only a number may be converted.
     expression: '!variables.storedIsEpoch || !variables.givenIsEpoch || int(variables.given) >= int(variables.stored)',
     message: 'the write belongs to an older term than the stored object',
     messageExpression:

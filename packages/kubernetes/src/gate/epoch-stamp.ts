@@ -5,7 +5,10 @@ import { findMember, isObjectAt, withMembers, withValue } from './json-splice.ts
 /** The annotation that holds the epoch of the term that last wrote an object, as a decimal number. */
 export const EPOCH_ANNOTATION: string = `${ANNOTATION_PREFIX}epoch`
 
-/** The annotation of a Lease that states the least epoch of its next term, where the versions of its store do not count on. */
+/**
+ * The annotation of a Lease that states the least epoch of its next term, for a store whose versions do not continue those of the
+ * former store.
+ */
 export const LEAST_EPOCH_ANNOTATION: string = `${ANNOTATION_PREFIX}least-epoch`
 
 /** The annotation that names the lease whose epochs {@link EPOCH_ANNOTATION} counts. */
@@ -33,12 +36,12 @@ export function createStamp(annotations: Readonly<Record<string, string>>): Stam
   return { annotations, members, text: members.map(({ name, value }) => `${name}:${value}`).join(',') }
 }
 
-/** A body as it is to be sent. */
+/** A body with its stamp. */
 export interface StampedBody {
   readonly body: string
   /**
-   * What to send once if the server answers 422: a JSON patch can add a single annotation only where there are annotations
-   * already, and this is the form for where there are none. It tests that, and so it cannot wipe any.
+   * What to send if the server answers 422 to `body`. A JSON patch can add a single annotation only to an object that has
+   * annotations. This form is for an object without any: it tests that there are none, so it removes none.
    */
   readonly otherwise?: string
 }
@@ -64,7 +67,7 @@ export function stampBody(request: StampableRequest, stamp: Stamp): StampedBody 
   return Array.isArray(parsed) && isJsonPatch(request) ? stampPatch(parsed, stamp) : undefined
 }
 
-/** The body as text, stamped; undefined where that takes a parser. */
+/** Stamps the text of a body without parsing it. Returns undefined when that takes a parser. */
 function stampText(body: string, { members, text }: Stamp): string | undefined {
   if (!isObjectAt(body, 0)) return undefined
   const metadata = findMember(body, 0, 'metadata')
@@ -78,7 +81,7 @@ function stampText(body: string, { members, text }: Stamp): string | undefined {
   return stampAnnotations(body, annotations.from, members)
 }
 
-/** One after another: each leaves the annotations where they begin. */
+/** Sets one annotation after the other. No step moves the beginning of the annotations. */
 function stampAnnotations(body: string, at: number, members: Stamp['members']): string | undefined {
   let stamped = body
   for (const { key, name, value } of members) {

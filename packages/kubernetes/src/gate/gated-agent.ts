@@ -3,10 +3,10 @@ import type { Socket } from 'node:net'
 import { isWriteMethod, onAbort, type WriteGate } from '@tenure/core/internal'
 import { isSession } from './gated-session.ts'
 
-/** What a {@link gatedAgent} is made of. */
+/** Options of {@link gatedAgent}. */
 export interface GatedAgentOptions {
   readonly gate: WriteGate
-  /** Of the server, for errors. */
+  /** URL of the server, for errors. */
   readonly url: string
   /** Called when the server refuses the credentials of a request. */
   readonly onRefused: () => void
@@ -15,8 +15,8 @@ export interface GatedAgentOptions {
 const UNAUTHORIZED = 401
 
 /**
- * An agent for requests of `node:http` and `node:https` whose writes stop with the gate, also if the program keeps the options.
- * A request that asks for another protocol, as sessions in containers do, is a write.
+ * Returns an agent for `node:http` and `node:https` that refuses writes once the gate is closed, also if the program keeps the
+ * agent. A request that upgrades the protocol, such as exec, is a write.
  */
 export function gatedAgent(agent: Agent, options: GatedAgentOptions): Agent {
   const addRequest = (request: ClientRequest, ...rest: readonly unknown[]) => {
@@ -34,7 +34,7 @@ export function gatedAgent(agent: Agent, options: GatedAgentOptions): Agent {
   return gated
 }
 
-/** Sees to it that one request is not sent, or is aborted, when the gate is closed. */
+/** Refuses or aborts one request when the gate is closed. */
 class RequestGuard {
   readonly #request: ClientRequest
   readonly #options: GatedAgentOptions
@@ -53,7 +53,10 @@ class RequestGuard {
     return false
   }
 
-  /** Asks the gate again when the connection is there, and when the gate closes, until the answer begins or a session ends. */
+  /**
+   * Checks the gate again when the connection is established and when the gate closes, until the answer begins or the session
+   * ends.
+   */
   watch(): void {
     const { signal } = this.#options.gate
     const request = this.#request

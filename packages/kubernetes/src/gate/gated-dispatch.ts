@@ -16,7 +16,9 @@ type Interceptor = Parameters<Dispatcher['compose']>[0] extends infer First
 type DispatchOptions = Parameters<Dispatcher['dispatch']>[0]
 type Handler = Parameters<Dispatcher['dispatch']>[1]
 
-/** Asks the gate once more at the last moment: undici calls `onRequestStart` when the connection is there and nothing was sent. */
+/**
+ * Checks the gate at the last moment: undici calls `onRequestStart` when the connection is established and nothing has been sent.
+ */
 export function checkedDispatch(gate: WriteGate, refuse: () => WriteGateClosedError): Interceptor {
   return (dispatch) => (options, handler) => {
     const check: typeof handler.onRequestStart = (controller, context) => {
@@ -38,9 +40,9 @@ export const discreetDispatch: Interceptor = (dispatch) => (options, handler) =>
 const UNAUTHORIZED = 401
 
 /**
- * The whole gate at the level of the connection, for clients that were not made with `makeApiClient()` of the gated kubeconfig:
- * writes are refused before a byte of them is sent, and aborted when the gate closes before their answer begins. What asks for
- * another protocol, as a WebSocket does, is a write, and its session ends with the gate.
+ * Applies the whole gate at the connection, for clients that do not come from `makeApiClient()` of the gated kubeconfig. Refuses
+ * writes before their first byte, and aborts them when the gate closes before their answer begins. A request that upgrades the
+ * protocol, such as a WebSocket, is a write, and its session ends with the gate.
  */
 export function gatedDispatch(gate: WriteGate, onUnauthorized: () => void): Interceptor {
   return (dispatch) => (options, handler) => {
@@ -71,11 +73,11 @@ class DispatchedWrite {
     this.#target = { method, url: `${String(origin ?? '')}${path}` }
   }
 
-  /** Refuses the write while the gate is closed, and a write that cannot be followed. */
+  /** Refuses every write while the gate is closed, and a write that the gate cannot follow. */
   assertAdmitted(handler: Handler): void {
     if (!this.#gate.isOpen()) throw this.#refuse('not-sent')
     if (typeof handler.onRequestStart === 'function') return
-    // Only the `fetch` of another version of undici has such a handler, for example the one of Node.
+    // Only the `fetch` of another version of undici has such a handler, for example the `fetch` of Node.
     throw new TypeError('Expected the undici of client-node to send the request, so that the write gate can follow it')
   }
 

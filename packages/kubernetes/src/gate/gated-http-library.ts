@@ -11,21 +11,21 @@ import { stampBody, type Stamp, type StampedBody } from './epoch-stamp.ts'
 import { checkedDispatch } from './gated-dispatch.ts'
 import type { SharedDispatcher } from './shared-dispatcher.ts'
 
-/** What a {@link gatedHttpLibrary} is made of. */
+/** Options of {@link gatedHttpLibrary}. */
 export interface GatedHttpOptions {
   readonly gate: WriteGate
   readonly connections: SharedDispatcher
-  /** Makes what is put into an object that is written; undefined for nothing. */
+  /** Makes the stamp of a write; undefined for no stamp. */
   readonly stamp: (() => Stamp) | undefined
 }
 
 /**
- * Sends requests as `inner` does, and writes only while the gate is open.
+ * Sends requests through `inner`, and writes only while the gate is open.
  *
- * Comes after every middleware, so that no middleware can delay a write past the check or take a stamp off again. The gate is
- * asked when a write is handed over and again, where the connection allows it, at the last moment before its first byte is
- * written: a connection may take its time. Writes under way are aborted when the gate closes. A request whose credentials are
- * refused is repeated once with those of that moment, where they differ.
+ * Runs after every middleware, so that no middleware can delay a write past the check or remove its stamp. Checks the gate when
+ * it receives a write, and again right before the first byte if the connection allows it, because connecting takes time. Aborts
+ * writes in flight when the gate closes. If the server refuses the credentials of a request, repeats it once if the kubeconfig
+ * has other credentials by then.
  */
 export function gatedHttpLibrary(inner: HttpLibrary, options: GatedHttpOptions): HttpLibrary {
   const attempt = (request: RequestContext) =>
@@ -87,7 +87,7 @@ class GatedWrite {
     return this.#sendOtherwise(inner, response, stamped.otherwise)
   }
 
-  /** Has the connection ask the gate again right before the first byte. */
+  /** Makes the connection check the gate again right before the first byte. */
   #checkOnConnection(): void {
     const { gate, connections } = this.#options
     const dispatcher = connections.plain(this.#request.getDispatcher())

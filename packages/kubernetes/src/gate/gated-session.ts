@@ -1,7 +1,7 @@
 import type { ClientRequest } from 'node:http'
 import { onAbort, type WriteGate } from '@tenure/core/internal'
 
-/** What is used of a WebSocket of `ws`, on which client-node runs exec, attach, port-forward and copy. */
+/** The part of a WebSocket of `ws` that Tenure uses. client-node runs exec, attach, port-forward and copy on it. */
 interface Session {
   readonly readyState: number
   emit(event: 'error', error: Error): boolean
@@ -23,8 +23,8 @@ export function isSession(request: ClientRequest): boolean {
 export type FinishRequest = (request: ClientRequest, session: Session) => void
 
 /**
- * Ends sessions with the gate: a session that is being opened fails, and an open session gets an `error` with the refusal and is
- * closed. What a command in a container does after that is beyond any client.
+ * Ends sessions with the gate: a session that is being opened fails, and an open session emits an `error` with the refusal and is
+ * closed. A command in a container continues after its session has ended.
  */
 export function endWithGate(gate: WriteGate, url: string): FinishRequest {
   return (request, session) => {

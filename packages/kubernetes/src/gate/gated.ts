@@ -17,7 +17,7 @@ import { SharedDispatcher } from './shared-dispatcher.ts'
 
 /** Options of {@link gated}. */
 export interface GatedOptions {
-  /** Told of every write that is refused or aborted. */
+  /** Called for every write that is refused or aborted. */
   readonly onRefusal?: RefusalListener
   /**
    * Whether writes carry the epoch of the term and the name of its lease as annotations, for the term check on the server.
@@ -25,19 +25,19 @@ export interface GatedOptions {
    */
   readonly stamp?: boolean
   /**
-   * The identity of this replica, when writes shall carry it as an annotation, for the holder check by annotation. A value that
-   * differs each time follows it, so a write that changes nothing else still makes a new version of the object. @default none
+   * The identity of this replica, for the holder check by annotation. Every write then carries it, followed by a unique value, so
+   * a write that changes nothing else still makes a new version of the object. @default none
    */
   readonly holder?: string
 }
 
 /**
- * The kubeconfig that it was made of, with clients of any copy of `@kubernetes/client-node` 2. TypeScript tells the copies of a
- * class apart, so `makeApiClient()` of one does not take the clients of another.
+ * The gated view of a kubeconfig. Its `makeApiClient()` accepts the clients of any copy of `@kubernetes/client-node` 2; in
+ * TypeScript, that of a `KubeConfig` accepts only the clients of its own copy.
  */
 export type GatedKubeConfig<K extends KubeConfigLike> = K & Pick<KubeConfigLike, 'makeApiClient'>
 
-/** A term that can be written for. A core `Term` fits. */
+/** A term whose epoch and lease a stamp can carry. A core `Term` fits. */
 export interface StampedTerm extends GatedTerm {
   /** The name of the lease; without it, writes do not carry it. */
   readonly lease?: string
@@ -48,21 +48,21 @@ const OPTION_NAMES = ['onRefusal', 'stamp', 'holder'] as const satisfies (keyof 
 /**
  * A view of a kubeconfig whose clients can write only while the term holds its lease.
  *
- * Requests other than GET, HEAD and OPTIONS are refused with a `WriteGateClosedError` before a byte of them is sent once the
- * gate is closed, and aborted when it closes while they are under way. Reads and watches pass. Creating a review (of access, of a
- * token) is a write. Exec, attach, port-forward and copy are refused too, and sessions that are open end with the gate. The gate
- * stays open while a voluntary end drains.
+ * A write is a request with a method other than GET, HEAD, OPTIONS and TRACE. Once the gate is closed, a write fails with a
+ * `WriteGateClosedError` before a byte of it is sent. A write in flight is aborted when the gate closes. Reads and watches pass.
+ * Creating a review (of access, of a token) is a write. So are exec, attach, port-forward and copy; open sessions end with the
+ * gate. The gate stays open during the drain of a voluntary end.
  *
  * Clients of `makeApiClient()` check after all middleware, and write the annotations `tenure.dev/epoch` and `tenure.dev/lease`
  * into every object that they create, replace, patch or apply. A client with a `Configuration` of its own whose `authMethods` are
  * this view is gated at its connections, where its errors carry the refusal as their `cause`, and writes no annotations. Options
  * of `applyToHTTPSOptions()` carry an agent with the gate; a token or a key that is copied out of them is not gated.
  *
- * The clients share connections, which are closed with the gate as soon as nothing uses them. They use credentials that are no older
- * than 5 s, and repeat a request once with fresh ones when the server answers 401.
+ * The clients share connections. When the gate closes, idle connections close at once, and the others when their requests end.
+ * Credentials are at most 5 s old. When the server answers 401, a request is repeated once with fresh credentials.
  *
- * This keeps an honest process from writing late; it does not replace a check on the server, because a request that has left
- * may take effect at any later time.
+ * The gate keeps a correct process from writing late. It does not replace a check on the server: a request that was sent may take
+ * effect at any later time.
  *
  * @example
  * ```ts
@@ -81,7 +81,7 @@ export function gated<K extends KubeConfigLike>(
   return gatedView(term, supportedKubeConfig(kubeConfig), options) as KubeConfigLike as GatedKubeConfig<K>
 }
 
-/** Bun puts an undici of its own in the place of the one that client-node asks for. It has no dispatchers, where the gate sits. */
+/** Bun replaces the undici that client-node imports by its own, which has no dispatchers for the gate. */
 function assertDispatchers(): void {
   if (process.versions['bun'] === undefined) return
   throw new OptionsError(
@@ -115,20 +115,23 @@ function gatedView(term: StampedTerm, kubeConfig: KubeConfig, options: GatedOpti
     if (!gate.isOpen()) throw gate.refuse({ method: 'CONNECT', url, outcome: 'not-sent' })
     Object.assign(httpsOptions, { finishRequest: endWithGate(gate, url) })
   }
-  // A context that is set on the view is set for all that it gives out, and for nobody else.
+  // A context that is set on the view applies to the view and everything it returns, not to the original kubeconfig.
   const setCurrentContext = (context: string) => base.setCurrentContext(context)
   const view: KubeConfig = Object.create(base, {
     makeApiClient: { value: makeApiClient },
     applySecurityAuthentication: { value: async (request: RequestContext) => applySecurityAuthentication(request) },
     applyToHTTPSOptions: { value: applyToHTTPSOptions },
-    // Private to client-node, but there for everybody who writes JavaScript.
+    // Private in the types of client-node, but callable from JavaScript.
     applyOptions: { value: applyToHTTPSOptions },
     setCurrentContext: { value: setCurrentContext },
   })
   return view
 }
 
-/** The stamps of the writes of a term. Each that names the holder differs from the last, so that a write without one shows. */
+/**
+ * Makes the stamps for the writes of a term. Each stamp with the holder is unique, so that the server detects a write without a
+ * stamp.
+ */
 function stampOf(term: StampedTerm, { stamp = true, holder }: GatedOptions): (() => Stamp) | undefined {
   const annotations = {
     ...(stamp && { [EPOCH_ANNOTATION]: String(term.epoch) }),
@@ -141,7 +144,7 @@ function stampOf(term: StampedTerm, { stamp = true, holder }: GatedOptions): (()
   return stamp ? () => constant : undefined
 }
 
-/** What the kubeconfig would have given to a client. */
+/** The configuration that the kubeconfig passes to its clients. */
 function clientConfiguration(kubeConfig: KubeConfig): Configuration {
   return kubeConfig.makeApiClient(ConfigurationProbe).configuration
 }

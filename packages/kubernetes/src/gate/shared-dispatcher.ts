@@ -18,9 +18,9 @@ type HttpsOptions = Parameters<KubeConfig['applyToHTTPSOptions']>[0]
  * Keeps the connections of the clients of one term, from the first request to the end of the term.
  *
  * client-node opens a connection for every request and leaves it to time out. Here, requests share connections while the TLS
- * material of the kubeconfig stays the same, and after {@link SharedDispatcher.close} none is left once what is under way ends.
- * What is handed out lets writes through only while the gate is open. Credentials are no older than 5 s, and asked for again when
- * the server refuses them.
+ * settings of the kubeconfig stay the same. After {@link SharedDispatcher.close}, each connection closes when its requests have
+ * ended. Every dispatcher and agent from here sends writes only while the gate is open. Credentials are at most 5 s old, and are
+ * read again when the server refuses them.
  */
 export class SharedDispatcher {
   readonly #current: CurrentSettings
@@ -36,7 +36,7 @@ export class SharedDispatcher {
     this.#gate = gate
   }
 
-  /** Authenticates a request as the kubeconfig does, and gives it a shared connection while there are any to share. */
+  /** Authenticates a request as the kubeconfig does, and gives it a shared connection; after `close()`, its own. */
   async apply(request: RequestContext): Promise<void> {
     const settings = this.#current.known ?? (await this.#current.get())
     this.#applied.set(request, settings)
@@ -47,7 +47,7 @@ export class SharedDispatcher {
     request.setDispatcher(this.#withGate(await this.#dispatcherFor(settings)))
   }
 
-  /** Authenticates a request again whose credentials were refused. Returns false where that would change nothing. */
+  /** Authenticates a request again after the server refused its credentials. Returns false if they are still the same. */
   async reapply(request: RequestContext): Promise<boolean> {
     const refused = this.#applied.get(request)
     if (refused === undefined) return false
@@ -57,13 +57,13 @@ export class SharedDispatcher {
     return settings !== undefined && !sameCredentials(refused, settings)
   }
 
-  /** Gives options for requests of `node:http` and `node:https` an agent with the gate, besides what the kubeconfig gives. */
+  /** Applies the kubeconfig to options of `node:http` and `node:https`, with an agent that checks the gate. */
   async applyToHTTPSOptions(options: HttpsOptions): Promise<void> {
     const settings = await this.#current.get()
     await settings.view.applyToHTTPSOptions(options)
     const { agent } = options
     if (!isAgent(agent))
-      throw new KubeConfigError('client-node gave no agent for the connection, so it cannot be gated')
+      throw new KubeConfigError('client-node gave no agent for the connection, so the write gate cannot check it')
     const onRefused = () => void this.#current.renew(settings)
     const dispatcher = this.#withGate(await this.#dispatcherFor(settings))
     Object.assign(options, {
@@ -77,7 +77,7 @@ export class SharedDispatcher {
     return dispatcher && (this.#plain.get(dispatcher) ?? dispatcher)
   }
 
-  /** Lets go of the connections: idle ones are closed, the others when their requests end. Later requests get their own. */
+  /** Closes idle connections at once, and the others when their requests end. Later requests get their own. */
   close(): void {
     this.#closed = true
     this.#letGo()
@@ -92,7 +92,7 @@ export class SharedDispatcher {
     return gated
   }
 
-  /** Clients that send requests themselves, such as watches, do not say that they were refused. */
+  /** Clients that send their own requests, such as watches, do not report a refusal. */
   #onUnauthorized(dispatcher: Dispatcher): void {
     const settings = this.#current.known
     if (settings !== undefined && this.#connected?.dispatcher === dispatcher) this.#current.renew(settings)
@@ -111,15 +111,16 @@ export class SharedDispatcher {
   }
 
   #letGo(): void {
-    // It rejects when the connections have broken already, which is just as well.
+    // It rejects if the connections are already broken.
     this.#connected?.dispatcher.close().catch(() => {})
     this.#connected = undefined
   }
 }
 
 /**
- * Has client-node make a dispatcher. Where the kubeconfig sets no TLS option, as with a public certificate, client-node makes
- * none and the requests would go through the global one of the process, past the gate; so one option is always set, to its default.
+ * Makes a dispatcher through client-node. If the kubeconfig sets no TLS option, as with a public certificate, client-node makes
+ * none, and the requests would bypass the gate through the global dispatcher of the process. So one option is always set, to its
+ * default value.
  */
 async function createDispatcher({ view, server, proxyUrl }: ConnectionSettings): Promise<Dispatcher> {
   const applyOptions = async (options: HttpsOptions) => {
@@ -131,7 +132,7 @@ async function createDispatcher({ view, server, proxyUrl }: ConnectionSettings):
   await withTls.applySecurityAuthentication(probe)
   const dispatcher = probe.getDispatcher()
   if (dispatcher !== undefined) return proxyUrl === undefined ? dispatcher : dispatcher.compose(discreetDispatch)
-  throw new KubeConfigError('client-node gave no connections of its own, so writes cannot be gated')
+  throw new KubeConfigError('client-node gave no dispatcher for the connections, so the write gate cannot check them')
 }
 
 function sameCredentials(a: ConnectionSettings, b: ConnectionSettings): boolean {

@@ -3,7 +3,7 @@ import type { HolderObserver, LeaseHolder } from '@tenure/core/internal'
 
 /** Finds out whether the process of a holder has ended. Several locks may share one. */
 export interface DeathProof {
-  /** What this process is known by to the others, once it is known. */
+  /** The reference that identifies this process to other replicas; undefined until it is known. */
   readonly processRef: string | undefined
   /** Watches the process of a holder. @see HolderObserver.dead for what counts as proof */
   watchHolder(holder: LeaseHolder, observer: HolderObserver): LockWatch

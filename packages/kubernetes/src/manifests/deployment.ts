@@ -1,14 +1,14 @@
 import type { V1Container, V1Deployment, V1EnvVar, V1PodDisruptionBudget, V1Probe } from '@kubernetes/client-node'
 import type { ResolvedManifestsOptions } from './manifests-options.ts'
 
-/** Time for what comes after the drain: the release, the last Event, the operations port. */
+/** Time after the drain: for the release, the last Event and the operations port. */
 const CLOSING_MS = 6000
 
 /**
- * Runs the program.
+ * Returns the Deployment of the program.
  *
- * The grace period covers a drain that takes as long as it may, and what comes after it. Liveness fails for what a restart mends,
- * readiness never depends on leading, so a rolling update cannot wait for a leader that waits for it.
+ * The grace period covers the longest drain and the shutdown after it. Liveness fails only for faults that a restart fixes.
+ * Readiness does not depend on leadership. Otherwise a rolling update could deadlock.
  */
 export function deployment(options: ResolvedManifestsOptions): V1Deployment {
   const { name, namespace, replicas } = options
@@ -38,7 +38,7 @@ function gracePeriodSeconds({ drainTimeoutMs, abortGraceMs, cleanupTimeoutMs }: 
   return Math.ceil((drainTimeoutMs + abortGraceMs + cleanupTimeoutMs + CLOSING_MS) / 1000)
 }
 
-/** Lets a drained node take one replica at a time, so that the others can lead. */
+/** Lets a node drain evict one replica at a time, so that another can lead. */
 export function disruptionBudget(options: ResolvedManifestsOptions): V1PodDisruptionBudget {
   const { name, namespace } = options
   const labels = labelsOf(options)
@@ -50,7 +50,7 @@ export function disruptionBudget(options: ResolvedManifestsOptions): V1PodDisrup
   }
 }
 
-/** What everything of the program is labelled with. */
+/** The labels of every object of the program. */
 export function labelsOf({ name }: ResolvedManifestsOptions): Record<string, string> {
   return { 'app.kubernetes.io/name': name }
 }

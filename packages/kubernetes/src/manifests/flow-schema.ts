@@ -1,14 +1,14 @@
 import type { V1FlowSchema } from '@kubernetes/client-node'
 import type { ResolvedManifestsOptions } from './manifests-options.ts'
 
-/** Behind the FlowSchemas that Kubernetes has for its own elections, and before those for everything else. */
+/** After the FlowSchemas of the elections of Kubernetes itself, and before those for all other requests. */
 const PRECEDENCE = 250
 
 /**
  * Puts the lease traffic of the program into the priority level that Kubernetes has for elections. Without it, leases outside of
  * `kube-system` queue up with all other requests of service accounts, and an overloaded API server delays renewals.
  *
- * Belongs to the cluster, not to the namespace: the user that applies it needs the permission.
+ * A FlowSchema is cluster-scoped: the user who applies it needs the permission.
  */
 export function flowSchema({ name, namespace }: ResolvedManifestsOptions): V1FlowSchema {
   return {

@@ -14,13 +14,13 @@ export interface LeaseRoleOptions {
   readonly proveDeath?: boolean
   /** Namespace of the Leases, the Role and the RoleBinding. */
   readonly namespace: string
-  /** Who stands for election. @default the service account of the namespace that has the name of the Lease */
+  /** The accounts that stand for election. @default the service account of the namespace that has the name of the Lease */
   readonly subjects?: readonly RbacV1Subject[]
   /** Name of the Role and the RoleBinding. @default '<name>-leader-election' */
   readonly roleName?: string
 }
 
-/** What allows a replica to stand for election, and nothing else. */
+/** The permissions to stand for election, and no others. */
 export interface LeaseRole {
   /** The permissions. */
   readonly role: V1Role
@@ -38,7 +38,7 @@ const OPTION_NAMES = [
 ] as const satisfies (keyof LeaseRoleOptions)[]
 
 /**
- * Returns the least that a replica must be allowed: to follow and update its Leases, to create them, and to record Events.
+ * Returns the least permissions of a replica: to follow, create and update its Leases, and to record Events.
  *
  * The API server cannot restrict `create` by name. `list` and `watch` are restricted to a single Lease, because requests for them
  * select it by `metadata.name`; several Leases share a watch of the whole namespace. `proveDeath` adds the right to read Pods.

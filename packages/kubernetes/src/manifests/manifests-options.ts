@@ -4,9 +4,9 @@ import { assertDnsLabel, assertDnsSubdomain } from '../client/dns-name.ts'
 
 /** Options of {@link manifests}. */
 export interface ManifestsOptions {
-  /** Name of the Lease, and of everything that is made for the program. An RFC 1123 label. */
+  /** Name of the Lease and of all objects of the program. An RFC 1123 label. */
   readonly name: string
-  /** Where all of it lives. It must exist. */
+  /** Namespace of all objects. It must exist. */
   readonly namespace: string
   /** The container image of the program. */
   readonly image: string
@@ -14,9 +14,9 @@ export interface ManifestsOptions {
   readonly replicas?: number
   /** Names of further Leases that the same process stands for. @default none */
   readonly others?: readonly string[]
-  /** Whether the leases are stood for with `proveDeath`, which takes the right to read Pods. @default false */
+  /** Whether the leases use `proveDeath`, which needs the right to read Pods. @default false */
   readonly proveDeath?: boolean
-  /** `ops.port` of the manager, which the probes ask. @default 8080 */
+  /** `ops.port` of the manager, the port of the probes. @default 8080 */
   readonly opsPort?: number
   /** `drainTimeoutMs` of the lease; of several, the longest. @default 20000 */
   readonly drainTimeoutMs?: number

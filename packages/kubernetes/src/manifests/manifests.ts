@@ -8,7 +8,7 @@ import { resolveManifestsOptions, type ManifestsOptions, type ResolvedManifestsO
  * Returns what a program needs in a cluster to stand for election: a service account, a Role with the least rights and its
  * binding, a FlowSchema, a PodDisruptionBudget, and a Deployment with the right probes and grace period.
  *
- * What the controllers of the program do needs rights of its own. Adjust the objects as you like; they are plain.
+ * The controllers of the program need permissions of their own. The result is plain objects: change them as you need.
  *
  * @throws OptionsError naming the option, its value and what was expected
  *

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../json-object.ts'
 
-/** One start of one container: what a process is known by as long as it may run. */
+/** One start of one container. It identifies a process for as long as that may run. */
 export interface ContainerRef {
   readonly namespace: string
   readonly pod: string
@@ -9,8 +9,8 @@ export interface ContainerRef {
   /** With the scheme of the runtime, for example `containerd://4c01…`. Differs from start to start. */
   readonly containerId: string
   /**
-   * When the process that wrote this started, in milliseconds since the Unix epoch by the clock of its node. Whatever ended before
-   * then was another start of the container.
+   * When the process that wrote this started, in milliseconds since the Unix epoch by the clock of its node. Whatever ended
+   * before then was another start of the container.
    */
   readonly processStartedAt: number
 }
@@ -24,7 +24,10 @@ export function formatContainerRef(ref: ContainerRef): string {
   return JSON.stringify(Object.fromEntries(KEYS.map((key) => [key, ref[key]])))
 }
 
-/** Reads what {@link formatContainerRef} wrote. Anybody can have written it: undefined for anything that names no container. */
+/**
+ * Reads what {@link formatContainerRef} wrote. Returns undefined for any other text: every client that may write the lease may
+ * have written it.
+ */
 export function parseContainerRef(text: string): ContainerRef | undefined {
   const object = tryParse(text)
   if (!isJsonObject(object) || !isContainerRef(object)) return undefined
@@ -32,7 +35,7 @@ export function parseContainerRef(text: string): ContainerRef | undefined {
   return { namespace, pod, podUid, container, containerId, processStartedAt }
 }
 
-/** Whether every field is there and can name what it stands for. */
+/** Whether every field is present and well-formed. */
 export function isContainerRef(fields: Partial<Record<keyof ContainerRef, unknown>>): fields is ContainerRef {
   const { namespace, pod, podUid, container, containerId, processStartedAt } = fields
   const areNames = [namespace, pod, container].every((name) => typeof name === 'string' && DNS_NAME.test(name))

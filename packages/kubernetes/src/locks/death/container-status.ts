@@ -1,7 +1,7 @@
 import { isJsonObject, objectAt, stringAt, type JsonObject } from '../../json-object.ts'
 import { isContainerRef, type ContainerRef } from './container-ref.ts'
 
-/** What the kubelet writes when it has lost sight of a container. That the container has ended is a guess then. */
+/** The reason that the kubelet writes when it has lost track of a container. The termination is then a guess. */
 const UNKNOWN = 'ContainerStatusUnknown'
 
 /** A status has whole seconds, and a process starts a moment after its container. */
@@ -10,10 +10,10 @@ const START_TOLERANCE_MS = 6000
 /**
  * Whether the status of the Pod, as the kubelet has written it, says that this very start of the container has terminated.
  *
- * These prove nothing: another Pod of the same name, a container that was started again, a status without the ID of the terminated
- * container or without the time of its end, and an end before the process of the reference started. In the last case the reference
- * names the predecessor: a process that reads its Pod right after a restart can see the status from before the restart. Both times
- * come from the clock of the same node.
+ * These prove nothing: another Pod of the same name, a container that was started again, a status without the ID of the
+ * terminated container or without the time of its end, and an end before the process of the reference started. In the last case
+ * the reference names the predecessor: a process that reads its Pod right after a restart can see the status from before the
+ * restart. Both times come from the clock of the same node.
  */
 export function hasTerminated(pod: JsonObject, ref: ContainerRef): boolean {
   if (stringAt(objectAt(pod, 'metadata'), 'uid') !== ref.podUid) return false
@@ -31,9 +31,9 @@ export function hasTerminated(pod: JsonObject, ref: ContainerRef): boolean {
 
 /** What a process knows of the container that it runs in. */
 export interface ContainerQuery {
-  /** The name of the container. Undefined where the Pod has one container only. */
+  /** The name of the container. Undefined if the Pod has only one container. */
   readonly container: string | undefined
-  /** The ID of the container without the scheme of the runtime. Undefined where the kernel does not tell. */
+  /** The ID of the container without the scheme of the runtime. Undefined if the kernel hides it. */
   readonly kernelId: string | undefined
   /** When the process started, in milliseconds since the Unix epoch by the clock of its node. */
   readonly startedAt: number
@@ -42,8 +42,8 @@ export interface ContainerQuery {
 /**
  * The container of a Pod that this process runs in, once the kubelet reports it as running.
  *
- * Where the kernel tells the ID, only the container with that ID counts. Elsewhere, a container that started long before the process
- * is taken for its predecessor, by the clock that the kubelet and the process share.
+ * If the kernel shows the ID, only the container with that ID counts. Otherwise, a container that started long before the process
+ * counts as a predecessor, by the clock that the kubelet and the process share.
  */
 export function containerOf(pod: JsonObject, query: ContainerQuery): ContainerRef | undefined {
   const statuses = containerStatuses(pod)

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 const ID_IN_PATH = /kubepods.*[/-]([0-9a-f]{64})(?:\.scope)?$/
 
 /**
- * The ID of the container that this process runs in, as the kernel knows it. Undefined where the cgroup namespace hides it, as it
- * does by default with cgroup v2, and outside of Kubernetes.
+ * The ID of the container that this process runs in, as the kernel knows it. Undefined outside of Kubernetes, and if the cgroup
+ * namespace hides it, as it does by default with cgroup v2.
  */
 export function readKernelContainerId(): string | undefined {
   return kernelContainerId(tryRead('/proc/self/cgroup'), tryRead('/proc/self/mountinfo'))

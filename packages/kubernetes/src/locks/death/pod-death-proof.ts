@@ -11,20 +11,20 @@ import { readKernelContainerId } from './kernel-container-id.ts'
 
 const PODS: Resource = { group: '', version: 'v1', resource: 'pods' }
 
-/** Pods that change seldom are no sign of a dead watch. */
+/** Longer than for leases, because a Pod rarely changes. */
 const SILENCE_MS = 10_000
 
 /** Options of a {@link PodDeathProof}. */
 export interface PodDeathProofOptions {
-  /** What sends the requests. Not closed with this. */
+  /** The client for the requests. Not closed with this object. */
   readonly client: LeaseClient
   /** The Pod of this process. Without a Pod, others cannot detect its termination; it may still detect theirs. */
   readonly pod?: { readonly name: string; readonly namespace: string } | undefined
-  /** The container of this process. May be left out where the Pod has one only. */
+  /** The container of this process. Optional if the Pod has only one. */
   readonly container?: string | undefined
   /** When this process started, in milliseconds since the Unix epoch. @default that of the process */
   readonly startedAt?: number
-  /** The ID of the container of this process, without the scheme of the runtime. @default what the kernel tells */
+  /** The ID of the container of this process, without the scheme of the runtime. @default the ID that the kernel shows */
   readonly kernelId?: string | undefined
   /** Hears of Pods that cannot be watched. @default a logger that drops every line */
   readonly logger?: Logger
@@ -42,13 +42,14 @@ const OPTION_NAMES = [
 /**
  * Proves the death of a holder by the status of its container in the API server, which the kubelet of its node writes.
  *
- * Proof is that the very start of the container which the holder named has terminated, after the process of the holder started. A Pod
- * that is missing proves nothing: a Pod that was deleted by force may run on. A node that is cut off proves nothing: its kubelet writes
- * no status. Takes the right to get, list and watch Pods in the namespace of the replicas. Needs a cluster whose kubelets and Pod
- * statuses can be trusted: a client that may write the status of the leader's Pod can end its lease early, as can a client that may
- * write the lease.
+ * Proof is that the very start of the container which the holder named has terminated, after the process of the holder started. A
+ * missing Pod proves nothing: a Pod that was deleted by force may still run. A node that is cut off proves nothing: its kubelet
+ * writes no status. Needs the right to get, list and watch Pods in the namespace of the replicas. Needs a cluster whose kubelets
+ * and Pod statuses can be trusted: a client that may write the status of the leader's Pod can end its lease early, as can a
+ * client that may write the lease.
  *
- * A replica names its container once the kubelet reports it as running, and withdraws the name when a later status contradicts it.
+ * A replica names its container once the kubelet reports it as running, and withdraws the name when a later status contradicts
+ * it.
  */
 export class PodDeathProof implements DeathProof {
   readonly #options: PodDeathProofOptions
@@ -61,7 +62,9 @@ export class PodDeathProof implements DeathProof {
     this.#options = options
   }
 
-  /** The container of this process. Undefined until the kubelet has reported it as running, and while its status contradicts that. */
+  /**
+   * The container of this process. Undefined until the kubelet has reported it as running, and while its status contradicts that.
+   */
   get processRef(): string | undefined {
     return this.#own && formatContainerRef(this.#own)
   }
@@ -72,13 +75,14 @@ export class PodDeathProof implements DeathProof {
     if (pod === undefined) {
       return logger.warn(
         { event: 'no-pod' },
-        'This process does not know its Pod, so nobody can prove its death. Set POD_NAME and POD_NAMESPACE',
+        'This process does not know its Pod, so no other replica can prove its death. Set POD_NAME and POD_NAMESPACE',
       )
     }
     const { container, startedAt = performance.timeOrigin, kernelId = readKernelContainerId() } = this.#options
     this.#watch(pod, {
       found: (object) => this.#look(object, { container, startedAt, kernelId }),
-      failed: (err) => logger.warn({ event: 'container-unknown', err }, `Could not read its own Pod: ${err.message}`),
+      failed: (err) =>
+        logger.warn({ event: 'container-unknown', err }, `Could not read the Pod of this process: ${err.message}`),
     })
   }
 
@@ -89,7 +93,10 @@ export class PodDeathProof implements DeathProof {
     this.#own = found
     if (found !== undefined) logger.info({ event: 'container-known', ...found }, 'Found the container of this process')
     else
-      logger.info({ event: 'container-withdrawn' }, 'The status of its Pod contradicts the container of this process')
+      logger.info(
+        { event: 'container-withdrawn' },
+        'Withdrew the container of this process: the status of its Pod contradicts it',
+      )
   }
 
   watchHolder(holder: LeaseHolder, observer: HolderObserver): LockWatch {
@@ -103,16 +110,22 @@ export class PodDeathProof implements DeathProof {
         found: (object) => {
           if (isDead || !hasTerminated(object, ref)) return
           isDead = true
-          logger.info({ event: 'death-proved', holder: holder.identity, ...ref }, 'the holder is proved dead')
+          logger.info(
+            { event: 'death-proved', holder: holder.identity, ...ref },
+            'The container of the holder has terminated: its lease need not expire',
+          )
           observer.dead()
         },
         failed: (err) =>
-          logger.warn({ event: 'holder-unseen', holder: holder.identity, err }, `cannot watch its Pod: ${err.message}`),
+          logger.warn(
+            { event: 'holder-unseen', holder: holder.identity, err },
+            `Could not watch the Pod of the holder: ${err.message}`,
+          ),
       },
     )
   }
 
-  /** Stops looking; resolves when nothing of it is left. */
+  /** Closes all watches. Resolves when they have ended. */
   async close(): Promise<void> {
     await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()))
   }

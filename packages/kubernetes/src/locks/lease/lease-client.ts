@@ -9,7 +9,7 @@ import type { WatchSubscriptionOptions } from '../../reflector/watch-subscriptio
 
 /** Options of a {@link LeaseClient}. */
 export interface LeaseClientOptions {
-  /** How to reach the API server: a kubeconfig, or what gets one when the first request is made. */
+  /** How to reach the API server: a kubeconfig, or a function that returns one at the first request. */
   readonly kubeConfig: KubeConfigSource
   /** The `User-Agent` header of every request. @default 'tenure/<version> leader-election' */
   readonly userAgent?: string
@@ -17,7 +17,7 @@ export interface LeaseClientOptions {
   readonly clock?: Clock
   /** Spreads the reconnects of watches. @default the random source of this process */
   readonly random?: Random
-  /** Hears of a watch that is down, or that may not be shared. @default a logger that drops every line */
+  /** Logs a watch that is disconnected or cannot be shared. @default a logger that drops every line */
   readonly logger?: Logger
 }
 
@@ -35,9 +35,9 @@ export const LEASE_CLIENT_KEYS: readonly (keyof LeaseClientOptions)[] = [
  * one watch for the locks of a namespace.
  *
  * Shares its connections with nothing else, so that no other traffic of the process can delay a renewal. A lock alone in its
- * namespace watches its own object, which takes rights on that one object. Two or more share a watch of the namespace, which
- * takes the right to list and watch all objects of the resource there; where that is missing, a line of the log says so, and
- * each lock watches for itself.
+ * namespace watches its own object, which needs rights on that object only. Two or more share a watch of the namespace, which
+ * needs the right to list and watch all objects of the resource there. Without that right, a log line says so, and each lock has
+ * its own watch.
  *
  * @example
  * ```ts
@@ -65,7 +65,7 @@ export class LeaseClient {
     this.transport = new ApiTransport({ kubeConfig, userAgent, clock })
   }
 
-  /** Follows an object until the subscription is closed. Reconnects by itself. */
+  /** Follows an object until the subscription is closed. Reconnects automatically. */
   watch(reference: ObjectReference, subscription: Omit<WatchSubscriptionOptions, 'name'>): ObjectSubscription {
     const { name, ...collection } = reference
     const key = Object.values(collection).join('/')

@@ -5,24 +5,24 @@ import type { DeathProof } from '../death-proof.ts'
 import { assertLabels } from '../../client/labels.ts'
 import { LEASE_CLIENT_KEYS, LeaseClient, type LeaseClientOptions } from './lease-client.ts'
 
-/** Options of a LeaseLock. Either `client` or `kubeConfig` is required; whatever else concerns the client goes with `kubeConfig`. */
+/** Options of a LeaseLock. Either `client` or `kubeConfig` is required; the other options of the client need `kubeConfig`. */
 export interface LeaseLockOptions extends Partial<LeaseClientOptions> {
-  /** What sends the requests, when several locks share it. Not closed with the lock. @default one of its own */
+  /** The client for the requests, if several locks share it. Not closed with the lock. @default its own client */
   readonly client?: LeaseClient
   /** Name of the Lease. */
   readonly name: string
   /** Namespace of the Lease. It must exist. */
   readonly namespace: string
-  /** Labels that the lease gets with every write, besides those it has. @default {} */
+  /** Labels that every write adds to those of the lease. @default {} */
   readonly labels?: Readonly<Record<string, string>>
-  /** Annotations that the lease gets with every write, besides those it has. None may start with `tenure.dev/`. @default {} */
+  /** Annotations that every write adds to those of the lease. None may start with `tenure.dev/`. @default {} */
   readonly annotations?: Readonly<Record<string, string>>
   /**
-   * Within this time a watch that went silent or a connection that went dead is noticed, in milliseconds. Twice the retry
-   * period of the election is a good choice. A shared watch goes by the shortest of its locks. @default 4000
+   * Time within which a silent watch or a dead connection is detected, in milliseconds. Use twice the retry period of the
+   * election. A shared watch uses the shortest time of its locks. @default 4000
    */
   readonly silenceMs?: number
-  /** How the death of a holder is proved, so that followers need not wait for its lease to expire. @default not at all */
+  /** Proves the death of a holder, so that followers need not wait for its lease to expire. @default none */
   readonly deathProof?: DeathProof | undefined
 }
 

@@ -7,13 +7,13 @@ const CODEC: LockCodec = { resource: LEASES, title: 'lease', parse: parseLeaseRe
 /**
  * Stores the lease as a `coordination.k8s.io/v1` Lease.
  *
- * Requests and the watch go over connections of their own, or over those of a `LeaseClient` that several locks share. Writes
+ * Requests and the watch use their own connections, or those of a `LeaseClient` that several locks share. Writes
  * are conditional on the resource version. Labels, annotations, owner references and spec fields that other clients put on the
  * Lease survive every write.
  *
  * @example
  * ```ts
- * const lock = new LeaseLock({ kubeConfig: await loadKubeConfig(), name: 'janitor', namespace: 'ops' })
+ * const lock = new LeaseLock({ kubeConfig: loadKubeConfig(), name: 'janitor', namespace: 'ops' })
  * const lease = await lock.get({ signal: AbortSignal.timeout(2500) })
  * ```
  */

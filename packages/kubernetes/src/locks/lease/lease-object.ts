@@ -16,7 +16,7 @@ export function parseLease(object: unknown): PresentLease | undefined {
   return version === undefined || !isJsonObject(object) ? undefined : presentLease(parseLeaseRecord, version, object)
 }
 
-/** An object that holds a lease, at the version that it has. */
+/** The lease in an object, at a version. */
 export function presentLease(
   parse: (object: JsonObject) => LeaseRecord,
   version: bigint,
@@ -103,7 +103,7 @@ export function parseLeaseRecord(object: JsonObject): LeaseRecord {
   }
 }
 
-/** Of these annotations, those that belong to Tenure and are texts. */
+/** The annotations of Tenure that are strings. */
 export function ownAnnotations(annotations: JsonObject): Record<string, string> {
   return Object.fromEntries(
     Object.entries(annotations).filter(
@@ -112,7 +112,7 @@ export function ownAnnotations(annotations: JsonObject): Record<string, string> 
   )
 }
 
-/** The server keeps its notes on who owns which field when a write leaves them out, and they are most of the object. */
+/** The server keeps `managedFields` when a write omits them. They are most of the object. */
 function withoutManagedFields(object: JsonObject): JsonObject {
   const { managedFields: _, ...metadata } = objectAt(object, 'metadata')
   return { ...object, metadata }

@@ -24,21 +24,21 @@ import { presentLease, updatedBody, type BodyBuilder, type LockMetadata } from '
 /** How a record is kept in objects of one resource. */
 export interface LockCodec {
   readonly resource: Resource
-  /** What to call such a lock in logs and errors, for example `lease`. */
+  /** The name of this kind of lock in logs and errors, for example `lease`. */
   readonly title: string
   /** Reads the record. @throws LockRequestError with failure `rejected` for an object that cannot be read: it grants nothing */
   readonly parse: (object: JsonObject) => LeaseRecord
   readonly body: BodyBuilder
 }
 
-/** What an {@link ObjectLock} is made of. */
+/** Options of {@link ObjectLock}. */
 export interface ObjectLockOptions extends LockMetadata {
   readonly codec: LockCodec
   readonly client: LeaseClient
-  /** Whether nobody else uses the client, so that it is closed with the lock. */
+  /** Whether the client belongs to this lock and is closed with it. */
   readonly ownsClient: boolean
   readonly silenceMs: number
-  /** How the death of a holder is proved; undefined where it is not. */
+  /** Proves the death of a holder; undefined for no proof. */
   readonly deathProof: DeathProof | undefined
 }
 
@@ -112,7 +112,7 @@ export class ObjectLock implements Lock {
     if (ownsClient) await client.close()
   }
 
-  /** Sees to it that a watch ends with the lock at the latest. */
+  /** Closes a watch with the lock, unless it is closed before. */
   #own(running: LockWatch): LockWatch {
     let closing: Promise<void> | undefined
     const watch: LockWatch = {
@@ -134,7 +134,7 @@ export class ObjectLock implements Lock {
     return seen.kind === 'absent' ? seen : presentLease(this.#options.codec.parse, seen.version, seen.object)
   }
 
-  /** A server that gives no version to an answer has accepted the write all the same. */
+  /** An answer without a version does not mean that the server refused the write. */
   #parse(answer: unknown, failure: 'rejected' | 'unknown-outcome'): PresentLease {
     const version = parseVersion(answer)
     if (version !== undefined && isJsonObject(answer)) return presentLease(this.#options.codec.parse, version, answer)
@@ -147,7 +147,7 @@ export class ObjectLock implements Lock {
   #foreignBaseError(): LockRequestError {
     return new LockRequestError(
       'rejected',
-      `Could not update ${this.description}: its base was not read from such a lock`,
+      `Could not update ${this.description}: its base was not read from this kind of lock`,
     )
   }
 
@@ -157,8 +157,8 @@ export class ObjectLock implements Lock {
 }
 
 /**
- * Sends a record; once more without its hints when the server finds the content invalid (422). The hints do not fit where other clients
- * have filled the 256 KiB that an object has for annotations, and without this the lease could be neither acquired nor released.
+ * Sends a record, and sends it again without its hints if the server finds it invalid (422). Other clients may have filled the
+ * 256 KiB that an object has for annotations. Without the second request, such a lease could be neither acquired nor released.
  */
 async function sendFitting(send: (record: LeaseRecord) => Promise<unknown>, record: LeaseRecord): Promise<unknown> {
   try {

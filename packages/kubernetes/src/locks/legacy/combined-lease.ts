@@ -1,20 +1,20 @@
 import type { LeaseRecord, LockSnapshot, PresentLease } from '@tenure/core'
 
-/** Who leads by two locks that do not agree on it; the name that client-go gave it. */
+/** The holder of two locks that name different holders, as client-go calls it. */
 export const UNKNOWN_LEADER = 'leaderelection.k8s.io/unknown'
 
 /** Both leases of a `MultiLock`, each as last seen. */
 export interface LeasePair {
   readonly primary: LockSnapshot
   readonly secondary: LockSnapshot
-  /** The record that was last seen in a lease which was deleted since. */
+  /** The last record seen in each lease, which may be deleted by now. */
   readonly deleted?: { readonly primary: LeaseRecord | undefined; readonly secondary: LeaseRecord | undefined }
 }
 
-/** Whose record stands for both. */
+/** The lease whose record decides. */
 type Deciding = 'both' | 'primary' | 'secondary' | 'neither'
 
-/** What two leases are, taken for one. */
+/** Two leases, combined into one. */
 export interface Combination {
   readonly deciding: Deciding
   readonly record: LeaseRecord
@@ -31,8 +31,8 @@ export interface Combination {
  * 4. An absent lease counts as free. If it was seen with a holder before its deletion, it counts as held for the duration of
  *    that record. If a lease is deleted under this process, the combination is absent.
  *
- * `own` are the records that this process has sent since one of them was known to have reached both, with that one. As long as
- * only one of the two has a record, it is not written yet.
+ * `own` are the records that this process has sent since the last one known to have reached both leases, including that one. A
+ * record that only one of the leases has is not yet written.
  */
 export function combine(pair: LeasePair, own: readonly LeaseRecord[]): Combination | undefined {
   const { primary, secondary, deleted } = pair
@@ -54,7 +54,7 @@ function bothPresent(primary: PresentLease, secondary: PresentLease, own: readon
   return disagreeing(first, second)
 }
 
-/** Takes one lease, beside another that is absent, for both. */
+/** Combines a lease with an absent one. */
 function besideAbsent(
   { left, deciding }: { readonly left: PresentLease; readonly deciding: 'primary' | 'secondary' },
   { own, gone }: { readonly own: readonly LeaseRecord[]; readonly gone: LeaseRecord | undefined },

@@ -5,12 +5,12 @@ import { annotationCodec } from './leader-annotation.ts'
 const CODEC = annotationCodec({ kind: 'ConfigMap', resource: 'configmaps', title: 'configmap' })
 
 /**
- * Stores the lease in an annotation of a ConfigMap, as client-go did before v0.24. For fleets that still hold such a lock: join
- * them with this one, or leave it for a `LeaseLock` by way of a `MultiLock`.
+ * Stores the lease in an annotation of a ConfigMap, as client-go did before v0.24. For fleets that still use such a lock: join
+ * them, or move them to a `LeaseLock` with a `MultiLock`.
  *
- * The format has whole seconds only, so clients of old see at most one renewal a second; that is allowed for in how long a
- * renewal counts. Everything else on the ConfigMap, its data included, survives every write. An annotation that is not such a
- * record fails every request with `rejected`, and grants nothing.
+ * The format has whole seconds, so old clients see at most one renewal a second. The validity of a renewal takes this into
+ * account. Everything else on the ConfigMap, including its data, survives every write. If the annotation is not such a record,
+ * every request fails with `rejected`, and the lease grants nothing.
  *
  * @example
  * ```ts

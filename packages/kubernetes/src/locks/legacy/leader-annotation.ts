@@ -7,12 +7,12 @@ import { isJsonObject, objectAt, stringAt, type JsonObject } from '../../json-ob
 export const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader'
 
 /**
- * The times of the record with their fractions of a second, which {@link LEADER_ANNOTATION} has no room for, and its holder: they
- * count only as long as that annotation still says the same.
+ * The times of the record with fractions of a second, which {@link LEADER_ANNOTATION} cannot hold, and the holder. They count
+ * only while that annotation has the same holder and times.
  */
 const EXACT_TIMES_ANNOTATION = 'lock.tenure.dev/exact-times'
 
-/** What an annotation lock writes and reads: which resource, and what to call it. */
+/** The resource of an annotation lock, and its name in logs and errors. */
 export interface AnnotatedKind {
   readonly kind: string
   readonly resource: string
@@ -61,7 +61,7 @@ function exactTimes({ holderIdentity, acquireTime, renewTime }: LeaseRecord): Re
   return { [EXACT_TIMES_ANNOTATION]: JSON.stringify({ holderIdentity, acquireTime, renewTime }) }
 }
 
-/** @throws LockRequestError with failure `rejected` for what client-go would not read either: it grants nothing */
+/** @throws LockRequestError with failure `rejected` for a record that client-go cannot read either: it grants nothing */
 function parseRecord(object: JsonObject, title: string): LeaseRecord {
   const annotations = objectAt(objectAt(object, 'metadata'), 'annotations')
   const fields = storedFields(object, title)
@@ -105,7 +105,7 @@ interface FieldRule<T> {
   readonly is: (value: unknown) => value is T
 }
 
-/** Go reads `null` as the zero value, and nothing else that is not of the field's type. */
+/** Go reads `null` as the zero value, and refuses any other value of a wrong type. */
 function field<T>(fields: JsonObject, { key, title, expected, is }: FieldRule<T>): T | undefined {
   const value = fields[key]
   if (value === undefined || value === null) return undefined
@@ -125,7 +125,7 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-/** The time without its fraction of a second. Anything else than a time stays as it is. */
+/** The time without its fraction of a second. Any other value stays unchanged. */
 function inWholeSeconds<T>(time: T): T | string {
   return typeof time === 'string' ? time.replace(/(T\d\d:\d\d:\d\d)\.\d+/, '$1') : time
 }

@@ -1,7 +1,7 @@
 import type { LeaseRecord, Lock, LockRequestOptions, LockSnapshot, PresentLease } from '@tenure/core'
 import { withLeastEpoch, countedEpochOf } from '@tenure/core/internal'
 
-/** One of the two locks of a `MultiLock`, and the newest that was seen of its lease, whatever way that came. */
+/** One of the two locks of a `MultiLock`, with the newest snapshot of its lease from any read, write or watch. */
 export class MultiLockSide {
   readonly lock: Lock
   #newest: LockSnapshot | undefined
@@ -12,7 +12,7 @@ export class MultiLockSide {
     this.lock = lock
   }
 
-  /** The newest that was seen of the lease. */
+  /** The newest snapshot of the lease. */
   get newest(): LockSnapshot | undefined {
     return this.#newest
   }
@@ -22,12 +22,12 @@ export class MultiLockSide {
     return this.#lastRecord
   }
 
-  /** Grows with everything that is seen of the lease, deletion included, unless its store goes back. */
+  /** Grows with every change of the lease, including deletion, unless its store is restored. */
   get rank(): bigint {
     return this.#rank
   }
 
-  /** The rank of a snapshot of this lease; an absence has that of the newest that was seen. */
+  /** The rank of a snapshot of this lease; an absence has the rank of the newest snapshot. */
   rankOf(snapshot: LockSnapshot): bigint {
     return snapshot.kind === 'present' ? rankOf(snapshot, this.#rank) : this.#rank
   }
@@ -57,7 +57,7 @@ export class MultiLockSide {
     return written
   }
 
-  /** Takes in what was seen, unless something newer was. `rankBefore` places an absence that comes without a version. */
+  /** Keeps a snapshot, unless a newer one is known. `rankBefore` places an absence that comes without a version. */
   note(snapshot: LockSnapshot, rankBefore: bigint): void {
     const rank = rankOf(snapshot, rankBefore)
     if (rank <= this.#rank) return

@@ -16,11 +16,11 @@ import { MultiLockSide } from './multi-lock-side.ts'
  * Combines two locks, to move a fleet from one lock to the other while it runs. First all replicas use the old lock, then a
  * `MultiLock` of both, then the new lock. In every mixture of neighbouring steps there is at most one leader.
  *
- * A replica leads when it holds both leases. It writes the primary first. A refused write there leaves the secondary alone. Each write
- * is based on the version that was judged. While the two name different holders, the combined lease has the holder
+ * A replica leads when it holds both leases. It writes the primary first. A refused write there leaves the secondary alone. Each
+ * write is based on the version that was judged. While the two name different holders, the combined lease has the holder
  * `UNKNOWN_LEADER`, which no replica can be. It is free when neither has changed for the longer of their durations. A free lease
- * beside a held or absent lease changes nothing: the other decides. Of this process's own writes, only a write that has reached both
- * counts.
+ * beside a held or absent lease changes nothing: the other decides. Of this process's own writes, only a write that has reached
+ * both counts.
  *
  * Epochs are those of the primary. They grow over all steps, also if the two stores count versions separately, for example if
  * Leases have their own etcd: each write ensures that a term on either lease alone begins above.
@@ -41,7 +41,7 @@ export class MultiLock implements Lock {
   #writes = 0
   #isClosed = false
 
-  /** Does no I/O. The locks belong to this one from now on, and are closed with it. */
+  /** Does no I/O. The locks belong to this one and are closed with it. */
   constructor(primary: Lock, secondary: Lock) {
     this.#primary = new MultiLockSide(primary)
     this.#secondary = new MultiLockSide(secondary)
@@ -60,7 +60,7 @@ export class MultiLock implements Lock {
     if (known.primary.kind === 'absent' && known.secondary.kind === 'absent') {
       return this.#writeBoth(ABSENT, record, options)
     }
-    // One of the two may be left of a lease that counts as absent. What is known of it may be out of date.
+    // One of the two leases may still exist, and the known state may be out of date: read both.
     await this.get(options)
     const pair = this.#pair()
     return this.#writeBoth(combine(pair, this.#own) === undefined ? pair : ABSENT, record, options)
@@ -71,7 +71,7 @@ export class MultiLock implements Lock {
     if (!isPair(pair)) {
       throw new LockRequestError(
         'rejected',
-        `Could not update ${this.description}: its base was not read from such a lock`,
+        `Could not update ${this.description}: its base was not read from this kind of lock`,
       )
     }
     if (differInAnnotationsOnly(base.record, record)) return this.#annotate(pair, record, options)
@@ -84,7 +84,7 @@ export class MultiLock implements Lock {
       observer,
       sides: [this.#primary, this.#secondary],
       snapshot: () => this.#snapshot(this.#pair()),
-      // Between the two halves of a write of this process there is nothing to be seen.
+      // Nothing is reported between the two halves of a write of this process.
       isHeldBack: () => this.#writes > 0,
       onClosed: () => this.#watches.delete(watch),
     })
@@ -100,7 +100,7 @@ export class MultiLock implements Lock {
 
   #writeBoth(pair: LeasePair, record: LeaseRecord, options: LockRequestOptions): Promise<PresentLease> {
     return this.#write(async () => {
-      // Any of them may still arrive late, where its outcome is not known.
+      // A record of unknown outcome may still arrive late.
       this.#own = [...this.#own, record].slice(-MAX_OWN_RECORDS)
       const least = greater(leastEpochOf(record), greater(aboveEpochOf(pair.primary), aboveEpochOf(pair.secondary)))
       const primary = await this.#primary.write(pair.primary, { record, least }, options)
@@ -116,8 +116,8 @@ export class MultiLock implements Lock {
   }
 
   /**
-   * Frees the primary after this process has lost the secondary to another one. It held neither before, so no task of it runs; and
-   * with its name left on the primary it would wait for itself later.
+   * Frees the primary after this process has lost the secondary to another one. It held neither before, so none of its tasks
+   * runs. If its name stayed on the primary, it would later wait for itself.
    */
   async #giveBack(primary: PresentLease, options: LockRequestOptions): Promise<void> {
     const acquireTime = otherTime(primary.record.acquireTime)
@@ -129,7 +129,7 @@ export class MultiLock implements Lock {
     }
   }
 
-  /** Annotations go where the record is that they belong to, and leave the rest of it as it is. */
+  /** Writes annotations to the leases whose record decides, and leaves the rest of each record unchanged. */
   #annotate(pair: LeasePair, { annotations }: LeaseRecord, options: LockRequestOptions): Promise<PresentLease> {
     return this.#write(async () => {
       const deciding = combine(pair, this.#own)?.deciding
@@ -192,7 +192,7 @@ export class MultiLock implements Lock {
   }
 }
 
-/** Far more than are sent before a term ends that cannot be renewed. */
+/** Far more than a replica sends before a term without a renewal ends. */
 const MAX_OWN_RECORDS = 64
 
 function aboveEpochOf(lease: LockSnapshot): bigint {
@@ -231,7 +231,7 @@ interface MultiWatchOptions {
   readonly onClosed: () => void
 }
 
-/** Watches both locks, and reports what they are together once both were seen. It is up while both are. */
+/** Watches both locks, and reports their combination once both were seen. It is up while both watches are. */
 class MultiWatch implements LockWatch {
   readonly #options: MultiWatchOptions
   readonly #watches: readonly LockWatch[]
@@ -257,7 +257,7 @@ class MultiWatch implements LockWatch {
     const { observer, sides, snapshot, isHeldBack } = this.#options
     if (this.#isClosed || isHeldBack() || this.#seen.size < sides.length) return
     const seen = snapshot()
-    // A version that is not greater is one of a store that went back.
+    // A lower version comes from a restored store.
     if (this.#reported !== seen.version) {
       this.#reported = seen.version
       observer.changed(seen)
