@@ -59,21 +59,21 @@ function decodeSegment(segment: string): string {
 }
 
 function readResource(version: { group: string; version: string }, segments: string[]): RequestTarget | undefined {
-  const [first, second, third, ...rest] = segments
-  if (first === undefined) return undefined
-  const isInNamespace =
-    first === 'namespaces' && third !== undefined && !(isNamespaceItself(third) && rest.length === 0)
-  if (isInNamespace) {
-    const [name = '', ...subresource] = rest
-    return targetOf({ ...version, resource: third, namespace: second ?? '' }, name, subresource)
+  if (isInsideNamespace(segments)) {
+    const [, namespace = '', resource = '', name = '', ...subresource] = segments
+    return targetOf({ ...version, resource, namespace }, name, subresource)
   }
-  const namespace = first === 'namespaces' ? (second ?? '') : ''
-  const subresource = [third, ...rest].filter((segment) => segment !== undefined)
-  return targetOf({ ...version, resource: first, namespace }, second ?? '', subresource)
+  const [resource, name = '', ...subresource] = segments
+  if (resource === undefined) return undefined
+  const namespace = resource === 'namespaces' ? name : ''
+  return targetOf({ ...version, resource, namespace }, name, subresource)
 }
 
-function isNamespaceItself(segment: string): boolean {
-  return NAMESPACE_SUBRESOURCES.has(segment)
+/** Whether a path leads to a resource inside a namespace: `namespaces/ops/pods` does, `namespaces/ops/status` does not. */
+function isInsideNamespace([first, , third, ...rest]: readonly string[]): boolean {
+  if (first !== 'namespaces' || third === undefined) return false
+  const isSubresource = NAMESPACE_SUBRESOURCES.has(third) && rest.length === 0
+  return !isSubresource
 }
 
 type TargetBase = Pick<RequestTarget, 'group' | 'version' | 'resource' | 'namespace'>

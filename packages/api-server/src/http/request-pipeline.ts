@@ -48,6 +48,8 @@ interface Exchange {
 }
 
 const MAX_BODY_BYTES = 3 * 1024 * 1024
+/** What the log says of a path that is no resource. */
+const NO_RESOURCE = { group: '', resource: '', subresource: '', namespace: '', name: '' }
 
 /** Answers the requests of one server. */
 export class RequestPipeline {
@@ -216,15 +218,15 @@ export class RequestPipeline {
 
   #log(exchange: Exchange, status: number): void {
     const { info, user, userAgent, startedAt, startedWallTime } = exchange
-    const { target } = info
+    const { group, resource, subresource, namespace, name } = info.target ?? NO_RESOURCE
     const entry = {
       user: user.name,
       verb: info.verb,
-      group: target?.group ?? '',
-      resource: target?.resource ?? '',
-      subresource: target?.subresource ?? '',
-      namespace: target?.namespace ?? '',
-      name: target?.name ?? '',
+      group,
+      resource,
+      subresource,
+      namespace,
+      name,
       path: info.path,
       userAgent,
       status,

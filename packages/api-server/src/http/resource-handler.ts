@@ -93,26 +93,14 @@ export class ResourceHandler {
   }
 
   #write(definition: ResourceDefinition, request: ResourceRequest, warn: (message: string) => void): HttpAnswer {
-    const { objects } = this.#parts
     const toWrite = readObjectRequest(definition, request, warn)
     switch (request.info.verb) {
       case 'create':
-        if (request.target.isNamed) throw methodNotAllowed()
-        if (definition.namespaced && toWrite.namespace === '') throw methodNotAllowed()
-        return jsonAnswer(
-          201,
-          encodeAnswer(definition, objects.create(toWrite, parseBody(request, definition)), request.form),
-        )
-      case 'update': {
-        if (!request.target.isNamed) throw methodNotAllowed()
-        const { object, created } = objects.update(toWrite, parseBody(request, definition))
-        return jsonAnswer(created ? 201 : 200, encodeAnswer(definition, object, request.form))
-      }
-      case 'patch': {
-        if (!request.target.isNamed) throw methodNotAllowed()
-        const { object, created } = changeByPatch(objects, toWrite, readPatch(request))
-        return jsonAnswer(created ? 201 : 200, encodeAnswer(definition, object, request.form))
-      }
+        return this.#create(toWrite, request)
+      case 'update':
+        return this.#update(toWrite, request)
+      case 'patch':
+        return this.#patch(toWrite, request)
       case 'delete':
         return this.#delete(toWrite, request)
       case 'deletecollection':
@@ -120,6 +108,27 @@ export class ResourceHandler {
       default:
         throw methodNotAllowed()
     }
+  }
+
+  #create(toCreate: ObjectRequest, request: ResourceRequest): HttpAnswer {
+    const { definition, namespace } = toCreate
+    if (request.target.isNamed) throw methodNotAllowed()
+    if (definition.namespaced && namespace === '') throw methodNotAllowed()
+    const object = this.#parts.objects.create(toCreate, parseBody(request, definition))
+    return jsonAnswer(201, encodeAnswer(definition, object, request.form))
+  }
+
+  #update(toUpdate: ObjectRequest, request: ResourceRequest): HttpAnswer {
+    const { definition } = toUpdate
+    if (!request.target.isNamed) throw methodNotAllowed()
+    const { object, created } = this.#parts.objects.update(toUpdate, parseBody(request, definition))
+    return jsonAnswer(created ? 201 : 200, encodeAnswer(definition, object, request.form))
+  }
+
+  #patch(toPatch: ObjectRequest, request: ResourceRequest): HttpAnswer {
+    if (!request.target.isNamed) throw methodNotAllowed()
+    const { object, created } = changeByPatch(this.#parts.objects, toPatch, readPatch(request))
+    return jsonAnswer(created ? 201 : 200, encodeAnswer(toPatch.definition, object, request.form))
   }
 
   #delete(toDelete: ObjectRequest, request: ResourceRequest): HttpAnswer {

@@ -93,21 +93,29 @@ export class WatchStream {
     for (const frame of held ?? []) this.#write(frame)
   }
 
+  /** Sends what the watch begins with: the current objects, or the changes since the given version. Returns `false` if the watch failed. */
   #sendPast(): boolean {
-    const { options, definition, namespace } = this.#request
-    const { store } = this.#parts
-    const sendsState = options.sendInitialEvents ?? (options.resourceVersion ?? 0) === 0
-    if (sendsState) {
-      for (const object of store.list(definition.collection, namespace)) {
-        if (options.matches(object)) this.#send('ADDED', object)
-      }
-      if (options.sendInitialEvents === true && options.allowBookmarks) this.#sendBookmark(true)
+    const { sendInitialEvents, resourceVersion = 0 } = this.#request.options
+    if (sendInitialEvents ?? resourceVersion === 0) {
+      this.#sendState()
       return true
     }
-    if (options.resourceVersion === undefined || options.resourceVersion === 0) return true
-    const events = store.eventsSince(definition.collection, options.resourceVersion)
+    return resourceVersion === 0 || this.#replaySince(resourceVersion)
+  }
+
+  #sendState(): void {
+    const { options, definition, namespace } = this.#request
+    for (const object of this.#parts.store.list(definition.collection, namespace)) {
+      if (options.matches(object)) this.#send('ADDED', object)
+    }
+    if (options.sendInitialEvents === true && options.allowBookmarks) this.#sendBookmark(true)
+  }
+
+  #replaySince(version: number): boolean {
+    const { store } = this.#parts
+    const events = store.eventsSince(this.#request.definition.collection, version)
     if (events === undefined) {
-      this.#fail(tooOldVersion(options.resourceVersion, store.compactedVersion))
+      this.#fail(tooOldVersion(version, store.compactedVersion))
       return false
     }
     for (const event of events) this.#forward(event)

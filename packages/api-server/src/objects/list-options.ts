@@ -67,21 +67,25 @@ function readInteger(query: URLSearchParams, name: string): number | undefined {
 const MATCH = 'resourceVersionMatch'
 
 function validateList(query: URLSearchParams): FieldCause[] {
-  const match = query.get(MATCH) ?? ''
-  const version = query.get('resourceVersion') ?? ''
-  const causes: FieldCause[] = []
-  if (match !== '') {
-    if (version === '') causes.push(forbiddenValue(MATCH, `${MATCH} is forbidden unless resourceVersion is provided`))
-    if (query.get('continue')) causes.push(forbiddenValue(MATCH, `${MATCH} is forbidden when continue is provided`))
-    if (match !== 'Exact' && match !== 'NotOlderThan') {
-      causes.push(unsupportedValue(MATCH, match, ['Exact', 'NotOlderThan', '']))
-    }
-    if (match === 'Exact' && version === '0') {
-      causes.push(forbiddenValue(MATCH, `${MATCH} "exact" is forbidden for resourceVersion "0"`))
-    }
-  }
+  const causes = validateListMatch(query)
   if (query.has('sendInitialEvents')) {
     causes.push(forbiddenValue('sendInitialEvents', 'sendInitialEvents is forbidden for list'))
+  }
+  return causes
+}
+
+function validateListMatch(query: URLSearchParams): FieldCause[] {
+  const match = query.get(MATCH) ?? ''
+  if (match === '') return []
+  const version = query.get('resourceVersion') ?? ''
+  const causes: FieldCause[] = []
+  if (version === '') causes.push(forbiddenValue(MATCH, `${MATCH} is forbidden unless resourceVersion is provided`))
+  if (query.get('continue')) causes.push(forbiddenValue(MATCH, `${MATCH} is forbidden when continue is provided`))
+  if (match !== 'Exact' && match !== 'NotOlderThan') {
+    causes.push(unsupportedValue(MATCH, match, ['Exact', 'NotOlderThan', '']))
+  }
+  if (match === 'Exact' && version === '0') {
+    causes.push(forbiddenValue(MATCH, `${MATCH} "exact" is forbidden for resourceVersion "0"`))
   }
   return causes
 }

@@ -1,6 +1,6 @@
 import { EMPTY_FIELD_SET, setOfPaths, type FieldPath, type FieldSet } from './field-set.ts'
 import { equalJson, isJsonObject, type JsonValue } from '../objects/json-value.ts'
-import { partsOf } from './object-parts.ts'
+import { partsOf, type ObjectPart } from './object-parts.ts'
 import type { Schema } from '../resources/object-schema.ts'
 
 /** What is different between two states of an object. */
@@ -35,27 +35,30 @@ interface Place {
 }
 
 function compare({ before, after, schema, path }: Place, lists: Lists): void {
-  if (after === undefined) {
+  if (before === undefined || after === undefined) {
     if (before !== undefined) collect(before, schema, path, lists.removed)
-    return
-  }
-  if (before === undefined) {
-    collect(after, schema, path, lists.added)
+    if (after !== undefined) collect(after, schema, path, lists.added)
     return
   }
   const oldParts = partsOf(before, schema)
   const newParts = partsOf(after, schema)
-  if (oldParts === undefined || newParts === undefined || (oldParts.length === 0 && newParts.length === 0)) {
+  if (oldParts === undefined || newParts === undefined || oldParts.length + newParts.length === 0) {
     if (!equalJson(before, after)) lists.modified.push(path)
     return
   }
-  const old = new Map(oldParts.map((part) => [part.element, part]))
-  for (const part of newParts) {
-    const previous = old.get(part.element)?.value
-    compare({ before: previous, after: part.value, schema: part.schema, path: [...path, part.element] }, lists)
-    old.delete(part.element)
+  compareParts({ oldParts, newParts, path }, lists)
+}
+
+function compareParts(
+  { oldParts, newParts, path }: { oldParts: ObjectPart[]; newParts: ObjectPart[]; path: FieldPath },
+  lists: Lists,
+): void {
+  const removed = new Map(oldParts.map((part) => [part.element, part]))
+  for (const { element, value, schema } of newParts) {
+    compare({ before: removed.get(element)?.value, after: value, schema, path: [...path, element] }, lists)
+    removed.delete(element)
   }
-  for (const part of old.values()) collect(part.value, part.schema, [...path, part.element], lists.removed)
+  for (const { element, value, schema } of removed.values()) collect(value, schema, [...path, element], lists.removed)
 }
 
 /** All paths of something that came or went as a whole, with those of the maps and items in between. */

@@ -1,6 +1,6 @@
 import type { FieldCause } from '../objects/api-status.ts'
 import { invalidValue, forbiddenValue, requiredValue, unsupportedValue } from '../objects/field-causes.ts'
-import { asJsonObject, asString, type JsonObject } from '../objects/json-value.ts'
+import { asJsonObject, asString, type JsonObject, type JsonValue } from '../objects/json-value.ts'
 import type { KubeObject } from '../objects/kube-object.ts'
 import { kindSchema } from './metadata-schema.ts'
 import { object, pointer, value } from './object-schema.ts'
@@ -34,20 +34,27 @@ function withSpec(object: KubeObject): KubeObject {
 
 function validateLease(lease: KubeObject): FieldCause[] {
   const spec = asJsonObject(lease['spec'])
-  const causes: FieldCause[] = []
-  const duration = spec['leaseDurationSeconds']
-  const transitions = spec['leaseTransitions']
-  if (typeof duration === 'number' && duration <= 0) {
-    causes.push(invalidValue('spec.leaseDurationSeconds', duration, 'must be greater than 0'))
-  }
-  if (typeof transitions === 'number' && transitions < 0) {
-    causes.push(invalidValue('spec.leaseTransitions', transitions, 'must be greater than or equal to 0'))
-  }
+  const causes = validateNumbers(spec)
   if (spec['strategy'] !== undefined) causes.push(...validateStrategy(asString(spec['strategy']) ?? ''))
-  if ((spec['preferredHolder'] ?? '') !== '' && (spec['strategy'] ?? '') === '') {
+  if (isGiven(spec['preferredHolder']) && !isGiven(spec['strategy'])) {
     causes.push(forbiddenValue('spec.preferredHolder', 'may only be specified if `strategy` is defined'))
   }
   return causes
+}
+
+function validateNumbers({ leaseDurationSeconds, leaseTransitions }: JsonObject): FieldCause[] {
+  const causes: FieldCause[] = []
+  if (typeof leaseDurationSeconds === 'number' && leaseDurationSeconds <= 0) {
+    causes.push(invalidValue('spec.leaseDurationSeconds', leaseDurationSeconds, 'must be greater than 0'))
+  }
+  if (typeof leaseTransitions === 'number' && leaseTransitions < 0) {
+    causes.push(invalidValue('spec.leaseTransitions', leaseTransitions, 'must be greater than or equal to 0'))
+  }
+  return causes
+}
+
+function isGiven(text: JsonValue | undefined): boolean {
+  return (text ?? '') !== ''
 }
 
 function validateStrategy(strategy: string): FieldCause[] {

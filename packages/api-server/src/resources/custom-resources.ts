@@ -75,26 +75,34 @@ function acceptNames(definition: KubeObject, { previous, subresource }: WriteTar
 
 function validateDefinition(definition: KubeObject, { previous }: WriteTarget): FieldCause[] {
   const spec = asJsonObject(definition['spec'])
-  const names = asJsonObject(spec['names'])
-  const causes: FieldCause[] = []
-  const wanted = `${asString(names['plural']) ?? ''}.${asString(spec['group']) ?? ''}`
-  const { name = '' } = definition.metadata
-  if (name !== wanted) causes.push(invalidValue('metadata.name', name, 'must be spec.names.plural+"."+spec.group'))
-  for (const field of ['plural', 'kind']) {
-    if ((asString(names[field]) ?? '') === '') causes.push(requiredValue(`spec.names.${field}`))
-  }
-  if (spec['group'] === undefined) causes.push(requiredValue('spec.group'))
-  if (spec['scope'] === undefined) causes.push(requiredValue('spec.scope'))
   const versions = asJsonObjects(spec['versions'])
-  if (versions.filter((version) => version['storage'] === true).length !== 1) {
-    const why = 'must have exactly one version marked as storage version'
-    causes.push(invalidValue('spec.versions', versions, why))
-  }
-  const immutable = previous === undefined ? undefined : asJsonObject(previous['spec'])['scope']
-  if (immutable !== undefined && immutable !== spec['scope']) {
-    causes.push(invalidValue('spec.scope', spec['scope'] ?? '', 'field is immutable'))
-  }
-  return [...causes, ...validateSchemas(versions)]
+  return [
+    ...validateNames(definition),
+    ...['group', 'scope'].filter((field) => spec[field] === undefined).map((field) => requiredValue(`spec.${field}`)),
+    ...validateStorageVersion(versions),
+    ...validateScopeChange(spec, previous),
+    ...validateSchemas(versions),
+  ]
+}
+
+function validateNames(definition: KubeObject): FieldCause[] {
+  const { name = '' } = definition.metadata
+  const { group, plural, names } = namesOf(definition)
+  const missing = ['plural', 'kind'].filter((field) => (asString(names[field]) ?? '') === '')
+  const causes = missing.map((field) => requiredValue(`spec.names.${field}`))
+  if (name === `${plural}.${group}`) return causes
+  return [invalidValue('metadata.name', name, 'must be spec.names.plural+"."+spec.group'), ...causes]
+}
+
+function validateStorageVersion(versions: readonly JsonObject[]): FieldCause[] {
+  if (versions.filter((version) => version['storage'] === true).length === 1) return []
+  return [invalidValue('spec.versions', [...versions], 'must have exactly one version marked as storage version')]
+}
+
+function validateScopeChange(spec: JsonObject, previous: KubeObject | undefined): FieldCause[] {
+  const scope = asJsonObject(previous?.['spec'])['scope']
+  if (scope === undefined || scope === spec['scope']) return []
+  return [invalidValue('spec.scope', spec['scope'] ?? '', 'field is immutable')]
 }
 
 function validateSchemas(versions: readonly JsonObject[]): FieldCause[] {

@@ -61,11 +61,16 @@ function readField(text: string): MessageField {
     required: groups['required'] === '!',
     type,
     enumeration: values === undefined ? [] : values.split('|'),
-    shape: list !== undefined ? 'list' : map !== undefined ? 'map' : 'single',
-    merging: list ?? map ?? '',
+    ...shapeOf(list, map),
     keepsZero: groups['pointer'] === '*',
     patch,
   }
+}
+
+function shapeOf(list: string | undefined, map: string | undefined): Pick<MessageField, 'shape' | 'merging'> {
+  if (list !== undefined) return { shape: 'list', merging: list }
+  if (map !== undefined) return { shape: 'map', merging: map }
+  return { shape: 'single', merging: '' }
 }
 
 /** The name of the message of a built-in kind: `coordination.v1.Lease`. */

@@ -1,31 +1,35 @@
 const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const YEAR = 365 * DAY
+
+const UNIT_MS = { s: SECOND, m: MINUTE, h: HOUR, d: DAY, y: YEAR }
+type Unit = keyof typeof UNIT_MS
+
+/** The units in which kubectl writes a duration below each limit, as `duration.HumanDuration` of apimachinery does. */
+const FORMATS: readonly { belowMs: number; units: readonly [Unit, Unit?] }[] = [
+  { belowMs: 2 * MINUTE, units: ['s'] },
+  { belowMs: 10 * MINUTE, units: ['m', 's'] },
+  { belowMs: 3 * HOUR, units: ['m'] },
+  { belowMs: 8 * HOUR, units: ['h', 'm'] },
+  { belowMs: 2 * DAY, units: ['h'] },
+  { belowMs: 8 * DAY, units: ['d', 'h'] },
+  { belowMs: 2 * YEAR, units: ['d'] },
+  { belowMs: 8 * YEAR, units: ['y', 'd'] },
+]
 
 /** How kubectl writes a duration: `42s`, `3m20s`, `5h`, `2d4h`. */
 export function humanDuration(ms: number): string {
-  const seconds = Math.trunc(ms / SECOND)
-  if (seconds < -1) return '<invalid>'
-  if (seconds < 0) return '0s'
-  if (seconds < 120) return `${seconds}s`
-  const minutes = Math.trunc(ms / MINUTE)
-  if (minutes < 10) return withRest(minutes, 'm', seconds % 60, 's')
-  if (minutes < 180) return `${minutes}m`
-  const hours = Math.trunc(ms / HOUR)
-  if (hours < 8) return withRest(hours, 'h', minutes % 60, 'm')
-  if (hours < 48) return `${hours}h`
-  const days = Math.trunc(hours / 24)
-  if (days < 8) return withRest(days, 'd', hours % 24, 'h')
-  if (days < 730) return `${days}d`
-  const years = Math.trunc(days / 365)
-  return years < 8 ? withRest(years, 'y', days % 365, 'd') : `${years}y`
+  if (ms < 0) return ms > -2 * SECOND ? '0s' : '<invalid>'
+  const [unit, smallerUnit] = FORMATS.find(({ belowMs }) => ms < belowMs)?.units ?? ['y']
+  const whole = `${Math.trunc(ms / UNIT_MS[unit])}${unit}`
+  if (smallerUnit === undefined) return whole
+  const rest = Math.trunc((ms % UNIT_MS[unit]) / UNIT_MS[smallerUnit])
+  return rest === 0 ? whole : `${whole}${rest}${smallerUnit}`
 }
 
-function withRest(count: number, unit: string, rest: number, restUnit: string): string {
-  return rest === 0 ? `${count}${unit}` : `${count}${unit}${rest}${restUnit}`
-}
-
-/** The age of something of which the API says when it was made. */
+/** The time since a timestamp of the API; `<unknown>` without one. */
 export function ageOf(timestamp: unknown, now: number): string {
   if (typeof timestamp !== 'string' || timestamp === '') return '<unknown>'
   return humanDuration(now - Date.parse(timestamp))
