@@ -5,7 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startControlPlane } from '@tenure/test-control-plane'
 import { type Figures, percentile, SUMMARY_HEAD, summary, writeFigures } from './figures.ts'
+import { createFloor } from './handover/floor.ts'
 import { Fleet, type Rollout, type RolloutOptions } from './rollout/fleet.ts'
+import { measureSuccession, SUCCESSIONS, type Succession } from './rollout/succession.ts'
 import type { Program } from './rollout/replica.ts'
 
 /*
@@ -58,10 +60,10 @@ const CASES: readonly Case[] = [
   ]),
 ]
 const cases = CASES.filter(({ id }) => id.includes(values.only))
-if (cases.length === 0) {
-  console.error(
-    `Expected \`--only\` to be part of one of ${CASES.map(({ id }) => id).join(', ')}, got \`${values.only}\``,
-  )
+const successions = SUCCESSIONS.filter(({ id }) => id.includes(values.only))
+if (cases.length + successions.length === 0) {
+  const ids = [...CASES, ...SUCCESSIONS].map(({ id }) => id)
+  console.error(`Expected \`--only\` to be part of one of ${ids.join(', ')}, got \`${values.only}\``)
   process.exit(2)
 }
 
@@ -70,7 +72,11 @@ const folder = await mkdtemp(join(tmpdir(), 'tenure-bench-'))
 try {
   const kubeConfigPath = join(folder, 'kubeconfig')
   await writeFile(kubeConfigPath, controlPlane.adminKubeConfig(), { mode: 0o600 })
-  await report(await measure(kubeConfigPath))
+  const place = { server: controlPlane, kubeConfigPath, namespace: NAMESPACE }
+  const rollouts = await measure(kubeConfigPath)
+  const samples = new Map<string, readonly Succession[]>()
+  for (const each of successions) samples.set(each.id, await measureSuccession(each, place, few))
+  await report(rollouts, samples, await measureFloor())
 } finally {
   await controlPlane.stop()
   await rm(folder, { recursive: true })
@@ -98,7 +104,20 @@ async function runCase({ id, program, size, ...setup }: Case, kubeConfigPath: st
   return rollouts
 }
 
-async function report(results: ReadonlyMap<string, readonly Rollout[]>): Promise<void> {
+/** The duration of a handover between bare clients, in milliseconds. */
+async function measureFloor(): Promise<number> {
+  const floor = await createFloor(controlPlane, NAMESPACE)
+  const samples: number[] = []
+  for (let round = 0; round < 50; round++) samples.push(await floor.round())
+  floor.close()
+  return percentile(samples, 0.5)
+}
+
+async function report(
+  results: ReadonlyMap<string, readonly Rollout[]>,
+  successionResults: ReadonlyMap<string, readonly Succession[]>,
+  floorMs: number,
+): Promise<void> {
   const named = CASES.flatMap(({ id }) => {
     const rollouts = results.get(id)
     return rollouts === undefined ? [] : [[id, rollouts] as const]
@@ -109,7 +128,19 @@ async function report(results: ReadonlyMap<string, readonly Rollout[]>): Promise
     const mean = changes.reduce((total, count) => total + count, 0) / changes.length
     console.log(`${summary(id, leaderless(rollouts))}      ${mean.toFixed(2)} ${Math.max(...changes)}`)
   }
-  const figures = Object.assign({}, ...named.map(([id, rollouts]) => figuresOf(id, rollouts))) as Figures
+  for (const [id, samples] of successionResults) {
+    const ms = samples.map(({ leaderlessMs }) => leaderlessMs)
+    const ghosts = samples.filter(({ isGhostNamed }) => isGhostNamed).length
+    console.log(
+      `${summary(id, ms)}      ${(percentile(ms, 0.5) / floorMs).toFixed(2)} × the floor, ghosts named: ${ghosts}`,
+    )
+  }
+  console.log(`The floor, of bare clients: ${floorMs.toFixed(2)} ms (p50)`)
+  const figures = Object.assign(
+    { floor_p50_ms: floorMs },
+    ...named.map(([id, rollouts]) => figuresOf(id, rollouts)),
+    ...[...successionResults].map(([id, samples]) => figuresOfSuccession(id, samples, floorMs)),
+  ) as Figures
   await writeFigures(values.json, figures)
   judge(figures)
 }
@@ -125,6 +156,15 @@ function figuresOf(id: string, rollouts: readonly Rollout[]): Figures {
   }
 }
 
+function figuresOfSuccession(id: string, samples: readonly Succession[], floorMs: number): Figures {
+  const p50 = percentile(
+    samples.map(({ leaderlessMs }) => leaderlessMs),
+    0.5,
+  )
+  const ghosts = samples.filter(({ isGhostNamed }) => isGhostNamed).length
+  return { [`${id}_p50_ms`]: p50, [`${id}.handover_p50_ratio`]: p50 / floorMs, [`${id}.ghosts_named`]: ghosts }
+}
+
 function leaderless(rollouts: readonly Rollout[]): readonly number[] {
   return rollouts.map(({ leaderlessMs }) => leaderlessMs)
 }
@@ -137,6 +177,11 @@ function judge(figures: Figures): void {
     ['rollout3.leaderless_p50_ms', 15],
     ['rollout3.leaderless_p99_ms', 80],
     ['rollout3.start_at_once.leaderless_p50_ms', 15],
+    ['after_foreign_release_p50_ms', 15],
+    ['fresh2s.2.handover_p50_ratio', 1.5],
+    ['fresh2s.3.handover_p50_ratio', 1.5],
+    ['fresh2s.5.handover_p50_ratio', 1.5],
+    ['standby_stopped.ghosts_named', 0],
   ]
   for (const [id, bound] of bounds) {
     const value = figures[id]

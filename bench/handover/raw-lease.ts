@@ -3,7 +3,11 @@ import type { Access } from '@tenure/test-control-plane'
 
 /** A Lease as JSON. */
 export interface RawLease {
-  readonly metadata: { readonly resourceVersion?: string; readonly name: string }
+  readonly metadata: {
+    readonly resourceVersion?: string
+    readonly name: string
+    readonly annotations?: Readonly<Record<string, string>>
+  }
   readonly spec: { readonly holderIdentity: string }
 }
 

@@ -60,6 +60,46 @@ export class Fleet implements AsyncDisposable {
     return { ...history, endsWithNew }
   }
 
+  /** Adds replicas of any program and waits until they are ready. */
+  async join(program: Program, count: number): Promise<void> {
+    const added = Array.from({ length: count }, (_, index) => this.#create(index + this.#replicas.length, program))
+    const replicas = await Promise.all(added)
+    this.#replicas = [...this.#replicas, ...replicas]
+    await Promise.all(replicas.map(({ ready }) => ready))
+  }
+
+  /** Stops the leader. Returns for how long nobody led. */
+  async stopLeader(): Promise<number> {
+    const leader = this.#replicas.find(({ identity }) => identity === this.#opened.holder)
+    if (leader === undefined) throw new Error(`Expected a replica to hold the lease, got \`${this.#opened.holder}\``)
+    this.#opened.restart()
+    this.#forget(leader)
+    leader.stop()
+    await leader.ended
+    await this.#isLed()
+    return this.#opened.history().leaderlessMs
+  }
+
+  /** Ends the first standby, in order or by SIGKILL. Returns its identity. */
+  async endStandby(how: 'stop' | 'kill'): Promise<string> {
+    const [first] = this.#opened.standbys
+    const standby = this.#replicas.find(({ identity }) => identity === first)
+    if (standby === undefined) throw new Error(`Expected a standby, got \`${first}\``)
+    this.#forget(standby)
+    standby[how]()
+    await standby.ended
+    return standby.identity
+  }
+
+  /** The identities of the standbys. */
+  get standbys(): readonly string[] {
+    return this.#opened.standbys
+  }
+
+  #forget(replica: Replica): void {
+    this.#replicas = this.#replicas.filter((other) => other !== replica)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const replica of this.#replicas) replica.stop()
     await Promise.all(this.#replicas.map(({ ended }) => ended))
@@ -97,10 +137,10 @@ export class Fleet implements AsyncDisposable {
     return old
   }
 
-  #create(index: number): Promise<Replica> {
+  #create(index: number, program: Program = this.#program): Promise<Replica> {
     const revision = `r${this.#revision}`
     const identity = `${this.#place.lease}-${revision}-${index}`
-    return startReplica(this.#program, { identity, revision }, this.#place)
+    return startReplica(program, { identity, revision }, this.#place)
   }
 
   async #isLed(): Promise<void> {

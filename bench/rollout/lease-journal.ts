@@ -21,6 +21,7 @@ export interface LeaseHistory {
 export class LeaseJournal implements Disposable {
   readonly #client: RawLeaseClient
   #holdings: Holding[] = []
+  #standbys: readonly string[] = []
 
   private constructor(client: RawLeaseClient) {
     this.#client = client
@@ -39,6 +40,11 @@ export class LeaseJournal implements Disposable {
   /** The current holder, or `''`. */
   get holder(): string {
     return this.#holdings.at(-1)?.holder ?? ''
+  }
+
+  /** The identities of the standbys, first the one that tries first. */
+  get standbys(): readonly string[] {
+    return this.#standbys
   }
 
   /** Forgets everything except the current holder. */
@@ -61,8 +67,11 @@ export class LeaseJournal implements Disposable {
     this.#client.close()
   }
 
-  #note(lease: RawLease): void {
-    const { holderIdentity: holder } = lease.spec
+  #note({ spec, metadata }: RawLease): void {
+    const { holderIdentity: holder } = spec
+    const text = metadata.annotations?.['tenure.dev/standby'] ?? '{}'
+    const { standbys = [] } = JSON.parse(text) as { readonly standbys?: readonly { readonly identity: string }[] }
+    this.#standbys = standbys.map(({ identity }) => identity)
     if (holder !== this.#holdings.at(-1)?.holder) this.#holdings.push({ holder, since: performance.now() })
   }
 }

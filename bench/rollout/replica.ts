@@ -12,6 +12,8 @@ export interface Replica {
   readonly ready: Promise<unknown>
   /** Sends SIGTERM. */
   stop(): void
+  /** Sends SIGKILL. */
+  kill(): void
   /** Resolves when the process has ended. */
   readonly ended: Promise<unknown>
 }
@@ -34,11 +36,17 @@ export async function startReplica(
   if (program === 'tenure') {
     const replica = new ReplicaProcess({ identity, revision, lease: { name: lease, namespace } }, kubeConfigPath)
     const ready = replica.told('ready')
-    return { identity, ready, stop: () => void replica.end('SIGTERM'), ended: replica.exited() }
+    // A replica may end before it is ready.
+    ready.catch(() => {})
+    const stop = () => void replica.end('SIGTERM')
+    const kill = () => void replica.end('SIGKILL')
+    return { identity, ready, stop, kill, ended: replica.exited() }
   }
   const kubeConfig = server.adminKubeConfig()
   const peer = await startPeer({ program, kubeConfig, namespace, lease, id: identity, release: true })
   const ended = Promise.withResolvers<void>()
   void peer.process.exited.then(() => ended.resolve())
-  return { identity, ready: Promise.resolve(), stop: () => void peer.terminate(), ended: ended.promise }
+  const stop = () => void peer.terminate()
+  const kill = () => peer.process.signal('SIGKILL')
+  return { identity, ready: Promise.resolve(), stop, kill, ended: ended.promise }
 }

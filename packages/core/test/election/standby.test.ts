@@ -299,6 +299,17 @@ describe('A follower that is not on the list of standbys', () => {
     expect(named(second.lastWrite.write.record)).toEqual([ME, 'second'])
   })
 
+  test('writes before that renewal also when its timer is late, and not after it', () => {
+    const late = (byMs: number) => {
+      const follower = new LongFollower(HELD)
+      follower.writesUntil(2000)
+      follower.stallTo(2000 + 2000 * (0.85 + 0.12 * (holdBackMs(0.5) / 75)) + byMs)
+      return purposes(follower.send({ kind: 'wake' }))
+    }
+    expect(late(20)).toEqual(['announce'])
+    expect(late(100)).toEqual([])
+  })
+
   test('takes a lease at once that a leader released which keeps no list, if it is the first on it', () => {
     const follower = new LongFollower(HELD)
     follower.writesUntil(4000)

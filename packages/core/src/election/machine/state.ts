@@ -73,6 +73,8 @@ export interface Announcement {
   readonly dueAt: number | undefined
   /** The number of the write in flight. */
   readonly request: number | undefined
+  /** Under a holder that keeps no list: the change of the record after which the last write was sent. One write follows a renewal. */
+  readonly sentAfter: number | undefined
 }
 
 /** An acquiring write is in flight. */

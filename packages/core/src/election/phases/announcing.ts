@@ -56,7 +56,7 @@ export function withRoomSeen(state: Following, at: Instant, config: ElectorConfi
   const isKnown = isTermOf(lease.record, announcement?.term)
   if (announcement === undefined || !isKnown) {
     const term = termOf(lease.record)
-    const fresh: Announcement = { term, attempts: 0, dueAt: undefined, request: undefined }
+    const fresh: Announcement = { term, attempts: 0, dueAt: undefined, request: undefined, sentAfter: undefined }
     return withDueAt(state, fresh, dueAt(state, lease, at, config))
   }
   const isTimed = announcement.dueAt !== undefined && !followsRenewals(state, lease, config)
@@ -84,7 +84,9 @@ export function announceIfDue(state: Following, at: Instant, config: ElectorConf
   }
   const memory = nextRequest(state.memory)
   const write: LeaseWrite = { purpose: 'announce', base, record: announcedRecord(state, base, config) }
-  const sent: Announcement = { ...announcement, attempts: announcement.attempts + 1, request: memory.requests }
+  const sentAfter = followsRenewals(state, base, config) ? changedAt(state) : undefined
+  const attempts = announcement.attempts + 1
+  const sent: Announcement = { ...announcement, attempts, request: memory.requests, sentAfter }
   return {
     state: { ...state, memory, announcement: sent },
     effects: [{ kind: 'write', request: memory.requests, write }],
@@ -119,7 +121,8 @@ export function leaveList(state: Following, at: Instant, leaveBy: number): Follo
   const { observation, announcement } = state
   if (observation.kind !== 'present') return { ...state, leaveBy }
   const term = termOf(observation.lease.record)
-  return { ...state, leaveBy, announcement: { term, attempts: 1, dueAt: at.now, request: announcement?.request } }
+  const { request, sentAfter } = announcement ?? {}
+  return { ...state, leaveBy, announcement: { term, attempts: 1, dueAt: at.now, request, sentAfter } }
 }
 
 /** Whether a replica that stops has yet to leave the list. */
@@ -152,13 +155,18 @@ function followsRenewals(state: Following, lease: PresentLease, { announceAfterM
   return announceAfterMs === undefined && !isKeptByHolder(lease.record) && !isForgetful(state, lease)
 }
 
+function changedAt({ observation }: Following): number | undefined {
+  return observation.kind === 'present' ? observation.changedAt : undefined
+}
+
 /** Shortly before the holder renews again, if it renews as before; undefined if that is not known, or is over. */
-function beforeRenewal({ observation, holdBackMs }: Following, at: Instant): number | undefined {
+function beforeRenewal({ observation, announcement, holdBackMs }: Following, at: Instant): number | undefined {
   if (observation.kind !== 'present' || observation.renewedAfterMs === undefined) return undefined
   const { from, to } = BEFORE_RENEWAL
   const share = from + (to - from) * (holdBackMs / MAX_HOLD_BACK_MS)
-  const due = observation.changedAt + observation.renewedAfterMs * share
-  return due < at.now ? undefined : due
+  const { changedAt: renewedAt, renewedAfterMs } = observation
+  const isOver = at.now >= renewedAt + renewedAfterMs || announcement?.sentAfter === renewedAt
+  return isOver ? undefined : renewedAt + renewedAfterMs * share
 }
 
 function announcedRecord(state: Following, base: PresentLease, config: ElectorConfig): LeaseRecord {
