@@ -9,40 +9,42 @@ import { policies } from './policies.ts'
 
 const USAGE = `Usage: tenure dev [--port PORT] [--file FILE] [--kubeconfig FILE]
        tenure manifests --name NAME --namespace NAMESPACE --image IMAGE [...]
-       tenure policies --name NAME --namespace NAMESPACE --resource GROUP/PLURAL [...]
+       tenure policies --name NAME --namespace NAMESPACE --resource RESOURCE [...]
 
-  dev        starts an embedded Kubernetes API server on this machine and stays until Ctrl-C; it creates each namespace with the
-             first object that is written into it
+  dev        runs an embedded Kubernetes API server on this machine until Ctrl-C; the server creates a namespace when the first
+             object is written into it
 
-             --port PORT            TCP port on loopback; any free one by default
-             --file FILE            keep the objects in this file; in memory only by default
-             --kubeconfig FILE      where to write the kubeconfig; tenure-kubeconfig.yaml by default
+             --port PORT            TCP port on 127.0.0.1; default: any free port
+             --file FILE            store the objects in this file; default: in memory only
+             --kubeconfig FILE      write the kubeconfig to this file; default: tenure-kubeconfig.yaml
 
-  manifests  prints what a program needs in a cluster as YAML: ServiceAccount, Role, RoleBinding, FlowSchema,
+  manifests  prints the objects that a program needs in a cluster, as YAML: ServiceAccount, Role, RoleBinding, FlowSchema,
              PodDisruptionBudget, Deployment
 
-             --name NAME            of the Lease, and of everything that is made
-             --namespace NAMESPACE  where it lives; it must exist
+             --name NAME            name of the Lease and of all printed objects
+             --namespace NAMESPACE  namespace of the Lease and of the program; it must exist
              --image IMAGE          container image of the program
-             --replicas N           2 by default
-             --lease NAME           a further Lease that the same process stands for; may be given more than once
-             --prove-death          allow followers to look for proof that the holder's container has ended
-             --ops-port PORT        that the probes ask; 8080 by default
-             --drain-timeout-ms MS  drainTimeoutMs of the lease, for the grace period; 20000 by default
-             --abort-grace-ms MS    abortGraceMs of the lease, for the grace period; 4000 by default
+             --replicas N           number of replicas; default: 2
+             --lease NAME           another Lease that the same process campaigns for; repeatable
+             --prove-death          let followers detect that the holder's container has terminated
+             --ops-port PORT        port of the probes; default: 8080
+             --drain-timeout-ms MS  drainTimeoutMs of the lease, for the grace period; default: 20000
+             --abort-grace-ms MS    abortGraceMs of the lease, for the grace period; default: 4000
              --cleanup-timeout-ms MS
-                                    cleanupTimeoutMs of the lease, for the grace period; 4000 by default
+                                    cleanupTimeoutMs of the lease, for the grace period; default: 4000
 
-  policies   prints the fences on the server as YAML: ValidatingAdmissionPolicies and their bindings, which refuse the writes
-             of former leaders
+  policies   prints ValidatingAdmissionPolicies and their bindings as YAML; with them, the API server refuses writes of former
+             leaders
 
-             --name NAME            of the Lease
-             --namespace NAMESPACE  of the Lease, and of what is guarded
-             --resource RESOURCE    what is guarded, such as configmaps or apps/deployments; may be given more than once
-             --check CHECK          term (by the epoch in the object), holder (by the Lease) or all; all by default
-             --service-account NAME whose writes the holder check minds; the name of the Lease by default
-             --mode MODE            Warn, Audit or Deny; Deny by default
-             --kubeconfig FILE      warn of resources that the API server of this kubeconfig does not serve; not asked by default
+             --name NAME            name of the Lease
+             --namespace NAMESPACE  namespace of the Lease and of the guarded objects
+             --resource RESOURCE    guarded resource, such as configmaps or apps/deployments; repeatable
+             --check CHECK          term (compare the epoch in the object), holder (compare the holder of the Lease) or all;
+                                    default: all
+             --service-account NAME service account whose writes the holder check covers; default: same name as the Lease
+             --mode MODE            Warn, Audit or Deny; default: Deny
+             --kubeconfig FILE      ask this API server for its resources, and warn about those that it does not serve;
+                                    default: no check
 `
 
 const DEV = { port: { type: 'string' }, file: { type: 'string' }, kubeconfig: { type: 'string' } } as const
@@ -70,21 +72,40 @@ const POLICIES = {
   kubeconfig: { type: 'string' },
 } as const
 
+type Command = (args: string[]) => void | Promise<void>
+
+const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
+  ['dev', (args) => dev(parseArgs({ args, options: DEV }).values)],
+  ['manifests', (args) => void process.stdout.write(manifestsText(parseArgs({ args, options: MANIFESTS }).values))],
+  ['policies', (args) => policies(parseArgs({ args, options: POLICIES }).values)],
+])
+
 process.exitCode = await main(process.argv.slice(2))
 
-async function main([command = '', ...args]: readonly string[]): Promise<number> {
+/** Runs a command line. Returns the exit code: 2 for a wrong command line, 1 for any other failure. */
+async function main(args: readonly string[]): Promise<number> {
   try {
-    if (command === '-h' || args.includes('-h') || [command, ...args].includes('--help')) console.log(USAGE)
-    else if (command === 'dev') await dev(parseArgs({ args, options: DEV }).values)
-    else if (command === 'manifests')
-      process.stdout.write(manifestsText(parseArgs({ args, options: MANIFESTS }).values))
-    else if (command === 'policies') await policies(parseArgs({ args, options: POLICIES }).values)
-    else throw OptionsError.expected(`the command \`dev\`, \`manifests\` or \`policies\``, command)
+    if (args.includes('-h') || args.includes('--help')) console.log(USAGE)
+    else await run(args)
     return 0
   } catch (error) {
     console.error(textOf(error))
-    const isUsage = error instanceof OptionsError || (error instanceof TypeError && 'code' in error)
-    if (isUsage) console.error(`\n${USAGE}`)
-    return isUsage ? 2 : 1
+    if (!isUsageError(error)) return 1
+    console.error('\nRun `tenure --help` to list the commands and their options.')
+    return 2
   }
+}
+
+async function run([name, ...args]: readonly string[]): Promise<void> {
+  const command = COMMANDS.get(name ?? '')
+  if (command === undefined) {
+    const given = name === undefined ? 'none' : `\`${name}\``
+    throw new OptionsError(`Expected the command \`dev\`, \`manifests\` or \`policies\`, got ${given}`)
+  }
+  await command(args)
+}
+
+/** Whether the command line is wrong: a bad value of an option, or what `parseArgs()` refuses. */
+function isUsageError(error: unknown): boolean {
+  return error instanceof OptionsError || (error instanceof TypeError && 'code' in error)
 }

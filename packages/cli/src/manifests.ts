@@ -15,7 +15,7 @@ export interface ManifestsFlags {
   readonly 'prove-death'?: boolean
 }
 
-/** The text that `tenure manifests` prints. @throws OptionsError naming the flag or the option that is wrong. */
+/** Returns the YAML that `tenure manifests` prints. @throws OptionsError naming the invalid flag or option. */
 export function manifestsText(flags: ManifestsFlags): string {
   const numbers = {
     replicas: numberOf(flags, 'replicas'),
@@ -48,5 +48,5 @@ function numberOf(
   const text = flags[flag]
   if (text === undefined) return undefined
   if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw OptionsError.expected(`\`--${flag}\` to be a whole number`, text)
+  throw new OptionsError(`Expected \`--${flag}\` to be a whole number, got \`${text}\``)
 }

@@ -14,18 +14,19 @@ export interface PoliciesFlags {
 }
 
 /**
- * Prints the policies. Where a kubeconfig is given, warns of resources that its API server does not serve: nothing else does, and
- * they are not guarded.
+ * Prints the policies. With `--kubeconfig`, warns about resources that the API server does not serve: the API server accepts policies
+ * for them and guards nothing.
  *
- * @throws OptionsError naming the flag or the option that is wrong; ApiRequestError when the server cannot be asked.
+ * @throws OptionsError naming the invalid flag or option.
+ * @throws KubeConfigError if the kubeconfig cannot be used, ApiRequestError if the API server does not list its resources.
  */
 export async function policies(flags: PoliciesFlags): Promise<void> {
   const text = policiesText(flags)
   const { kubeconfig, resource = [] } = flags
   if (kubeconfig !== undefined) {
-    const missing = await missingResources(() => loadKubeConfig({ kubeConfigPath: kubeconfig }), resource.map(guarded))
+    const missing = await missingResources(loadKubeConfig({ kubeConfigPath: kubeconfig }), resource.map(guarded))
     for (const name of missing)
-      console.error(`Warning: the API server does not serve \`${name}\`, so nothing of it is guarded`)
+      console.error(`Warning: the API server does not serve \`${name}\`, so no policy guards it`)
   }
   process.stdout.write(text)
 }
@@ -36,7 +37,7 @@ function policiesText(flags: PoliciesFlags): string {
     throw new OptionsError('Expected `--name` and `--namespace` of the Lease to be given')
   }
   if (!['all', 'term', 'holder'].includes(check)) {
-    throw OptionsError.expected(`\`--check\` to be term, holder or all`, check)
+    throw new OptionsError(`Expected \`--check\` to be term, holder or all, got \`${check}\``)
   }
   const options = {
     lease: { name, namespace },
@@ -52,8 +53,10 @@ function policiesText(flags: PoliciesFlags): string {
   )
 }
 
-/** `configmaps`, or `apps/deployments`. */
+/** Reads `configmaps` or `apps/deployments`. @throws OptionsError for anything else, such as `apps/v1/deployments`. */
 function guarded(text: string) {
-  const slash = text.indexOf('/')
-  return { apiGroup: text.slice(0, Math.max(slash, 0)), resources: [text.slice(slash + 1)] }
+  const [plural = '', apiGroup = '', ...more] = text.split('/').toReversed()
+  if (plural !== '' && more.length === 0) return { apiGroup, resources: [plural] }
+  const example = 'such as `configmaps` or `apps/deployments`'
+  throw new OptionsError(`Expected \`--resource\` to be a plural name or GROUP/PLURAL, ${example}, got \`${text}\``)
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -71,7 +72,11 @@ describe('tenure', () => {
     [['policies', '--name', 'janitor'], 'Expected `--name` and `--namespace` of the Lease'],
     [['policies', '--name', 'j', '--namespace', 'o'], 'Expected `resources` to name at least one resource'],
     [['policies', '--name', 'j', '--namespace', 'o', '--check', 'none'], '`--check` to be term, holder or all'],
-    [[], 'Expected the command `dev`'],
+    [
+      ['policies', '--name', 'j', '--namespace', 'o', '--resource', 'apps/v1/deployments'],
+      'Expected `--resource` to be a plural name or GROUP/PLURAL',
+    ],
+    [[], 'Expected the command `dev`, `manifests` or `policies`, got none'],
     [['manifests', '--name', 'janitor'], 'Expected `--namespace` to be given'],
     [['manifests', '--replicas', 'two'], 'Expected `--replicas` to be a whole number, got `two`'],
     [
@@ -84,5 +89,33 @@ describe('tenure', () => {
     const { output, closed } = tenure(...args)
     expect(await closed).toEqual([2, null])
     expect(output.stderr).toContain(message)
+    expect(output.stderr).toContain('Run `tenure --help`')
+  })
+
+  it('dev names the port that is in use, with code 1', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    const { output, closed } = tenure('dev', '--port', String(port))
+    expect(await closed).toEqual([1, null])
+    expect(output.stderr).toBe(
+      `Could not start the API server: listen EADDRINUSE: address already in use 127.0.0.1:${port}. ` +
+        'Choose another `--port`, or omit it.\n',
+    )
+    other.close()
+  })
+
+  it.each([
+    [['dev', '--file', 'absent/state'], 'Choose another `--file`, or omit it.'],
+    [['dev', '--kubeconfig', 'absent/kubeconfig'], 'Choose a writable path with `--kubeconfig`.'],
+    [
+      ['policies', '--name', 'j', '--namespace', 'o', '--resource', 'configmaps', '--kubeconfig', 'absent'],
+      'The kubeconfig named by the given path does not exist: absent',
+    ],
+  ])('ends %j with code 1 and says why', async (args, message) => {
+    const { output, closed } = tenure(...args)
+    expect(await closed).toEqual([1, null])
+    expect(output.stderr).toContain(message)
+    expect(output.stderr).not.toContain('--help')
   })
 })
