@@ -1,18 +1,18 @@
 /**
- * The embedded API server: the part of the Kubernetes API that leader election and its users touch, in this process, over
- * HTTPS on loopback. A contract suite holds it to the behaviour of the real server.
+ * The embedded API server: the part of the Kubernetes API that leader election and its users need, in this process, over HTTPS on
+ * loopback. A contract suite compares its behaviour with the real server.
  *
  * What a real cluster does and this server does not:
- * - Controllers: owner references are stored and nothing is collected, whatever a deletion says about dependents; nothing runs
- *   pods or deployments; nobody coordinates lease candidates. Only namespaces are emptied when they are deleted.
- * - Admission: policies are stored and not evaluated, and so are the CEL rules of custom resources.
- * - Priority and fairness: FlowSchemas and PriorityLevelConfigurations are stored, and no request is queued.
+ * - Controllers: there is no garbage collection, whatever propagation policy a deletion asks for. Nothing runs pods or deployments,
+ *   and nothing coordinates lease candidates. Only the deletion of a namespace removes the objects in it.
+ * - Admission: admission policies and the CEL rules of custom resources are stored but not evaluated.
+ * - Priority and fairness: FlowSchemas and PriorityLevelConfigurations are stored, but no request is queued.
  * - Defaults and validation of kinds that it only stores: pods, services, endpoints, deployments, disruption budgets, quotas,
- *   flow schemas, admission policies. Deployments have no subresource `scale`.
- * - RBAC: a user that may write roles may grant anything; roles are not aggregated.
- * - Answers in protobuf: a client that takes nothing else gets 406. Bodies in protobuf are read for built-in kinds but
- *   CustomResourceDefinitions, and bodies in YAML are not read.
- * - Descriptions in OpenAPI documents, which are made of the kinds that are served. The expiry of events.
+ *   flow schemas, admission policies. Deployments have no `scale` subresource.
+ * - RBAC: a user who may write roles may grant any permission. Roles are not aggregated.
+ * - Encodings: answers are never protobuf, so a client that accepts only protobuf gets 406. Protobuf bodies are read for built-in
+ *   kinds except CustomResourceDefinitions. YAML bodies are not read.
+ * - OpenAPI documents have no descriptions. Events do not expire.
  */
 import { type Clock, type Logger } from '@tenure/core'
 import { assertKnownKeys, silentLogger, systemClock, systemRandom, type Random } from '@tenure/core/internal'
@@ -37,54 +37,55 @@ import { Store } from './storage/store.ts'
 
 /** Options of {@link startApiServer}. */
 export interface ApiServerOptions {
-  /** The port to listen on. @default 0, a free one */
+  /** The TCP port. @default 0 (any free port) */
   readonly port?: number
   /**
-   * Keeps the objects, and the certificate authority that makes the kubeconfigs good, over restarts. One server per file.
+   * The file that keeps the objects and the certificate authority, so that kubeconfigs stay valid across restarts. Only one server
+   * may use a file.
    *
-   * @default none: everything is forgotten at the end
+   * @default none: all state is lost when the server stops
    */
   readonly file?: string
   /**
-   * Creates a namespace with the first object that is written into it, as the admission plugin `NamespaceAutoProvision` does. Other
-   * clusters answer 404 there.
+   * Whether the first write into a missing namespace creates the namespace, as the admission plugin `NamespaceAutoProvision` does.
+   * Without the plugin, a cluster answers 404.
    *
    * @default false
    */
   readonly autoProvisionNamespaces?: boolean
-  /** Users who show a bearer token. Users with client certificates need not be listed. @default [] */
+  /** Users with bearer tokens. Users with client certificates need not be listed. @default [] */
   readonly users?: readonly TokenUser[]
   /** Receives the log lines of the server. @default silentLogger */
   readonly logger?: Logger
-  /** Decides about timestamps, timeouts, bookmarks and the delays of faults. @default systemClock */
+  /** The clock for timestamps, timeouts, bookmarks and the delays of faults. @default systemClock */
   readonly clock?: Clock
-  /** Makes the names of `generateName`. @default systemRandom */
+  /** Generates the suffixes of names from `generateName`. @default systemRandom */
   readonly random?: Random
-  /** How often a watch with bookmarks gets one. @default 60000 */
+  /** The interval between the bookmarks of a watch. @default 60000 */
   readonly bookmarkIntervalMs?: number
-  /** How many past changes watches and lists can start from, at least. @default 5000 */
+  /** The minimum number of past changes from which watches and lists can start. @default 5000 */
   readonly historyLimit?: number
-  /** How many requests the log keeps, at least. @default 10000 */
+  /** The minimum number of requests that the log keeps. @default 10000 */
   readonly requestLogLimit?: number
 }
 
 /** A running embedded API server. */
 export interface ApiServer extends AsyncDisposable {
-  /** Where it listens, for example `https://127.0.0.1:6443`. */
+  /** The URL of the server, such as `https://127.0.0.1:6443`. */
   readonly url: string
-  /** The certificate that clients have to trust. PEM. */
+  /** The CA certificate (PEM) that clients must trust. */
   readonly caCert: string
   /** Makes requests and watches fail on demand. */
   readonly faults: Faults
-  /** What was asked so far. */
+  /** The log of requests. */
   readonly requests: RequestLog
-  /** What is stored. Writes that bypass the API are seen by watchers, but not checked. */
+  /** The stored objects. Watchers see direct writes to the store, but the server does not validate them. */
   readonly store: Store
-  /** A kubeconfig for a user: the one token that was given for the name, or a new client certificate. @default an administrator */
+  /** Returns a kubeconfig for a user, with its token from `users` or a new client certificate. @default an administrator */
   kubeConfig(user?: ApiUser): string
-  /** Writes {@link kubeConfig} into a file that only its owner can read. */
+  /** Writes {@link kubeConfig} to a file that only its owner can read. */
   writeKubeConfig(path: string, user?: ApiUser): Promise<void>
-  /** Closes every connection; resolves when nothing is left. */
+  /** Closes every connection. Resolves when the server has stopped. */
   stop(): Promise<void>
 }
 
@@ -93,7 +94,7 @@ const ADMIN: ApiUser = { name: 'kubernetes-admin', groups: [ADMIN_GROUP] }
 const HOST = '127.0.0.1'
 const BAD_REQUEST =
   'HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n\r\n400 Bad Request'
-/** Longer than any client keeps an idle connection, so that no request meets a connection that is being closed. */
+/** Longer than any client keeps an idle connection: the server must not close a connection that a client is about to reuse. */
 const KEEP_ALIVE_MS = 10 * 60 * 1000
 
 const OPTION_NAMES = [
@@ -109,7 +110,7 @@ const OPTION_NAMES = [
   'requestLogLimit',
 ] as const satisfies (keyof ApiServerOptions)[]
 
-/** Starts an embedded API server on loopback. @throws the error of the socket when the port cannot be had */
+/** Starts an embedded API server on loopback. @throws the error of the system if the port or the file cannot be used */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   assertKnownKeys('`startApiServer()`', options, OPTION_NAMES)
   const { logger = silentLogger } = options
@@ -140,7 +141,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   }
 }
 
-/** Puts the parts together that are between a connection and the store. */
+/** Assembles the parts between a connection and the store. */
 function createPipeline(
   options: ApiServerOptions,
   store: Store,
@@ -183,7 +184,7 @@ function kubeConfigFor(
   return formatKubeConfig({ url, caCert: authority.root.cert, user: user.name, credential })
 }
 
-/** All connections, also those whose handshake is under way, which the server itself does not count. */
+/** Tracks all connections, including those in their TLS handshake, which the server itself does not track. */
 function trackSockets(server: Server): ReadonlySet<Socket> {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
@@ -208,7 +209,7 @@ interface ServerState {
   readonly closeFile: () => void
 }
 
-/** The state of the file, if there is one, or a new one. Watches cannot start from before: their history is not kept. */
+/** Loads the state from the file, or creates a new state. The history is not saved: watches cannot start from before a restart. */
 function openState(options: ApiServerOptions): ServerState {
   const store = new Store(options.historyLimit === undefined ? {} : { historyLimit: options.historyLimit })
   const saved = options.file === undefined ? undefined : readStateFile(options.file)
@@ -234,7 +235,7 @@ function createHttpsServer(authority: CertificateAuthority, pipeline: RequestPip
     },
     (request, response) => pipeline.accept(request, response),
   )
-  // A client that gives up in the middle of a request or a handshake is no concern of the server.
+  // A client may disconnect during a request or a handshake. That is not an error of the server.
   server.on('tlsClientError', (_error, socket) => socket.destroy())
   server.on('clientError', (_error, socket) => {
     if (socket.writable) socket.end(BAD_REQUEST)
@@ -254,7 +255,7 @@ function listen(server: Server, port: number): Promise<number> {
   })
 }
 
-/** Writes a file that its owner alone may read, also where there is one already that others may. */
+/** Writes a file that only its owner can read. Restricts the permissions of an existing file. */
 async function writeSecret(path: string, content: string): Promise<void> {
   const file = await open(path, 'w', 0o600)
   try {

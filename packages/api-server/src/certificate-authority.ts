@@ -1,6 +1,6 @@
 /**
- * A certificate authority for one embedded API server: Node has keys and signatures but cannot build X.509 certificates.
- * The certificates are for loopback and for development; nothing outside the kubeconfig of the server trusts them.
+ * A certificate authority for one embedded API server. Node can create keys and signatures, but not X.509 certificates.
+ * The certificates are for development on loopback. Only the kubeconfigs of the server trust them.
  */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
@@ -13,11 +13,11 @@ export interface KeyPair {
   readonly key: string
 }
 
-/** Who a certificate speaks for. */
+/** The identity in a certificate. */
 export interface CertificateSubject {
-  /** Kubernetes: the user name. */
+  /** The user name in Kubernetes. */
   readonly commonName: string
-  /** Kubernetes: the groups. */
+  /** The groups in Kubernetes. */
   readonly organizations?: readonly string[]
 }
 
@@ -37,7 +37,7 @@ const OID = {
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const VALID_DAYS = 3650
-/** Certificates begin a little in the past, for clients whose clock is behind. */
+/** Certificates are valid from a little in the past, for clients whose clocks are slow. */
 const BACKDATE_MS = 60 * 60 * 1000
 
 interface CertificateRequest {
@@ -48,9 +48,9 @@ interface CertificateRequest {
   readonly extensions: readonly Buffer[]
 }
 
-/** Issues certificates that its own root certificate vouches for. */
+/** Issues certificates under its own root certificate. */
 export class CertificateAuthority {
-  /** The root certificate and its key. With the key, a client can be any user of the server. */
+  /** The root certificate and its key. A client that has the key can authenticate as any user. */
   readonly root: KeyPair
   readonly #privateKey: KeyObject
   readonly #subject: CertificateSubject
@@ -74,12 +74,12 @@ export class CertificateAuthority {
     return new CertificateAuthority({ cert, key: pemOf(privateKey) }, commonName)
   }
 
-  /** Takes up an authority that {@link create} made earlier under the same name. */
+  /** Restores an authority that {@link create} made under the same name. */
   static from(root: KeyPair, commonName: string): CertificateAuthority {
     return new CertificateAuthority(root, commonName)
   }
 
-  /** A certificate for a server that is reached under any of `hosts`: names and IPv4 addresses. */
+  /** Issues a certificate for a server with these host names and IPv4 addresses. */
   issueServerCertificate(hosts: readonly string[]): KeyPair {
     const names = hosts.map((host) =>
       isIPv4(host) ? der.implicit(7, Buffer.from(host.split('.').map(Number))) : der.implicit(2, Buffer.from(host)),
@@ -90,7 +90,7 @@ export class CertificateAuthority {
     ])
   }
 
-  /** A certificate that authenticates a client as `subject`. */
+  /** Issues a certificate that authenticates a client as `subject`. */
   issueClientCertificate(subject: CertificateSubject): KeyPair {
     return this.#issue(subject, [extension(OID.extendedKeyUsage, der.sequence(der.objectIdentifier(OID.clientAuth)))])
   }
@@ -127,7 +127,7 @@ function issue(request: CertificateRequest): string {
   return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`
 }
 
-/** 16 random bytes whose first is neither zero nor negative. */
+/** 16 random bytes. The first is between 0x40 and 0x7f, so the number is positive and has no leading zero byte. */
 function serialNumber(): Buffer {
   const bytes = randomBytes(16)
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40

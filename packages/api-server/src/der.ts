@@ -1,4 +1,4 @@
-/** The few pieces of DER (ITU-T X.690) that a certificate consists of. Each function returns one complete encoded element. */
+/** The DER types (ITU-T X.690) that a certificate needs. Each function returns one complete encoded element. */
 
 function element(tag: number, content: Buffer): Buffer {
   const length = content.length
@@ -51,12 +51,12 @@ export function octetString(content: Buffer): Buffer {
   return element(0x04, content)
 }
 
-/** BIT STRING whose last `unusedBits` bits do not count. */
+/** BIT STRING whose last `unusedBits` bits are padding. */
 export function bitString(content: Buffer, unusedBits = 0): Buffer {
   return element(0x03, Buffer.concat([Buffer.from([unusedBits]), content]))
 }
 
-/** UTCTime up to 2049 and GeneralizedTime after that, as RFC 5280 has it; whole seconds. */
+/** UTCTime through 2049, GeneralizedTime from 2050 (RFC 5280), in whole seconds. */
 export function time(date: Date): Buffer {
   const digits = date.toISOString().replaceAll(/[-:T]|\.\d+/g, '')
   return date.getUTCFullYear() < 2050 ? element(0x17, Buffer.from(digits.slice(2))) : element(0x18, Buffer.from(digits))

@@ -1,4 +1,4 @@
-/** What a kubeconfig for one server and one user is made of. Certificates and keys are PEM. */
+/** The content of a kubeconfig for one server and one user. Certificates and keys are PEM. */
 export interface KubeConfigContent {
   readonly url: string
   readonly caCert: string
@@ -6,7 +6,7 @@ export interface KubeConfigContent {
   readonly credential: { readonly cert: string; readonly key: string } | { readonly token: string }
 }
 
-/** Writes a kubeconfig with one cluster, one user and one context, which is current. */
+/** Formats a kubeconfig with one cluster, one user and one context, the current one. */
 export function formatKubeConfig(content: KubeConfigContent): string {
   const { credential } = content
   const user =
@@ -35,7 +35,7 @@ export function formatKubeConfig(content: KubeConfigContent): string {
   ].join('\n')
 }
 
-/** A JSON string is a YAML string too. */
+/** A JSON string is also a YAML string. */
 function quoted(text: string): string {
   return JSON.stringify(text)
 }

@@ -1,6 +1,6 @@
 import type { AuthenticatedUser } from './authentication.ts'
 
-/** What a user asks to do, with a resource or with any other path. */
+/** What a user asks to do with a resource or a non-resource path. */
 export interface Attributes {
   readonly user: AuthenticatedUser
   readonly verb: string
@@ -13,7 +13,7 @@ export interface ResourceAttributes {
   readonly group: string
   readonly resource: string
   readonly subresource: string
-  /** Empty for all namespaces and for resources of the cluster. */
+  /** Empty for all namespaces and for cluster-scoped resources. */
   readonly namespace: string
   /** Empty for a collection. */
   readonly name: string

@@ -23,10 +23,10 @@ export interface AuthenticatedUser {
 /** The group that may do everything. */
 export const ADMIN_GROUP = 'system:masters'
 
-/** Who a request without credentials comes from. */
+/** The user of a request without credentials. */
 export const ANONYMOUS: AuthenticatedUser = { name: 'system:anonymous', groups: ['system:unauthenticated'] }
 
-/** Tells who sends a request: by bearer token, or by client certificate with CN as the name and O as the groups. */
+/** Identifies the sender of a request by bearer token or client certificate. CN is the name of the user, O are the groups. */
 export class Authenticator {
   readonly #tokens = new Map<string, AuthenticatedUser>()
   readonly #bySocket = new WeakMap<TLSSocket, AuthenticatedUser | undefined>()
@@ -36,7 +36,7 @@ export class Authenticator {
     this.#tokens.set(user.token, authenticated(user))
   }
 
-  /** @throws ApiStatusError 401 for credentials that are not known */
+  /** @throws ApiStatusError 401 for unknown credentials */
   authenticate(request: IncomingMessage): AuthenticatedUser {
     const authorization = request.headers.authorization
     if (authorization !== undefined) {
@@ -58,7 +58,7 @@ export class Authenticator {
 /** @throws ApiStatusError 401 for a certificate of another authority */
 function readCertificate(socket: TLSSocket): AuthenticatedUser | undefined {
   const { subject } = socket.getPeerCertificate()
-  // Without a certificate Node gives an empty object, whatever its type says.
+  // Without a certificate, Node returns an empty object, contrary to its type.
   if ((subject as unknown) === undefined) return undefined
   if (!socket.authorized) throw unauthorized()
   return authenticated({ name: oneOf(subject.CN), groups: allOf(subject.O) })
@@ -72,7 +72,7 @@ function oneOf(attribute: string | string[] | undefined): string {
   return allOf(attribute)[0] ?? ''
 }
 
-/** An attribute that is repeated in the subject arrives as a list. */
+/** Node returns an attribute that the subject repeats as a list. */
 function allOf(attribute: string | string[] | undefined): string[] {
   return attribute === undefined ? [] : [attribute].flat()
 }

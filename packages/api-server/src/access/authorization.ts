@@ -16,7 +16,7 @@ export class Authorizer {
     this.#store = store
   }
 
-  /** @throws ApiStatusError 403 in the words of the API server */
+  /** @throws ApiStatusError 403 with the message of the real API server */
   assertAllowed(user: AuthenticatedUser, info: RequestInfo): void {
     const attributes = { user, verb: info.verb, resource: info.target, path: info.path }
     if (this.isAllowed(attributes)) return
@@ -27,7 +27,7 @@ export class Authorizer {
     throw forbidden({ ...info.target, kind: '' }, refusal(user, info.verb, info.target))
   }
 
-  /** Whether a binding of the user leads to a rule that allows this. */
+  /** Whether a rule of the user's bindings allows this. */
   isAllowed(attributes: Attributes): boolean {
     if (attributes.user.groups.includes(ADMIN_GROUP)) return true
     const clusterBindings = this.#store.list(`${RBAC}/clusterrolebindings`)
@@ -36,7 +36,7 @@ export class Authorizer {
     return namespace !== '' && this.#isAllowedBy(this.#store.list(`${RBAC}/rolebindings`, namespace), attributes)
   }
 
-  /** The rules of all bindings of the user that count in a namespace. */
+  /** The rules that the user's bindings grant in a namespace. */
   rulesIn(user: AuthenticatedUser, namespace: string): JsonObject[] {
     const bindings = [
       ...this.#store.list(`${RBAC}/clusterrolebindings`),

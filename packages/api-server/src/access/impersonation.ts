@@ -6,9 +6,9 @@ import type { Authorizer } from './authorization.ts'
 const SERVICE_ACCOUNT = /^system:serviceaccount:(?<namespace>[^:]+):(?<name>[^:]+)$/
 
 /**
- * The user whom a request is made as: the one that the headers `Impersonate-User` and `Impersonate-Group` name, where there are any.
+ * Returns the user that the headers `Impersonate-User` and `Impersonate-Group` name, or the sender if there are no such headers.
  *
- * @throws ApiStatusError 403 when the sender may not impersonate
+ * @throws ApiStatusError 403 if the sender may not impersonate that user
  */
 export function impersonated(
   user: AuthenticatedUser,

@@ -1,9 +1,9 @@
 import type { RequestInfo } from './request-info.ts'
 
-/** Which requests a fault meets. Everything that is left out may be anything. */
+/** Which requests a fault applies to. An omitted field matches any value. */
 export interface FaultMatch {
   readonly user?: string
-  /** One verb or several. A watch is `watch`. */
+  /** One or more Kubernetes verbs, such as `update` or `watch`. */
   readonly verb?: string | readonly string[]
   /** The plural, such as `leases`. */
   readonly resource?: string
@@ -14,40 +14,40 @@ export interface FaultMatch {
 
 /** What happens to a request. */
 export type FaultEffect =
-  /** Wait before the request is handled. */
+  /** Handle the request after a delay. */
   | { readonly kind: 'delay-before'; readonly ms: number }
-  /** Handle the request, then wait before the answer is sent. */
+  /** Handle the request, then send the answer after a delay. */
   | { readonly kind: 'delay-after'; readonly ms: number }
-  /** Close the connection; the request is not handled. */
+  /** Close the connection without handling the request. */
   | { readonly kind: 'drop-before' }
   /** Handle the request, then close the connection: the answer is lost. */
   | { readonly kind: 'drop-after' }
-  /** Answer with this status; the request is not handled. */
+  /** Answer with this status without handling the request. */
   | { readonly kind: 'answer'; readonly status: 409 | 429 | 500 | 503; readonly retryAfterSeconds?: number }
-  /** Never answer; the request is not handled and the connection stays open. */
+  /** Never answer and do not handle the request. The connection stays open. */
   | { readonly kind: 'black-hole' }
-  /** Handle the request and never answer; the connection stays open. */
+  /** Handle the request, but never answer. The connection stays open. */
   | { readonly kind: 'black-hole-after' }
 
-/** A fault that waits for requests. */
+/** A fault to inject into requests. */
 export interface FaultRule {
   /** Which requests the fault applies to. @default all requests */
   readonly match?: FaultMatch
   /** What happens to a request. */
   readonly effect: FaultEffect
-  /** How many requests it meets before it goes away by itself. @default Infinity */
+  /** The number of requests after which the fault removes itself. @default Infinity */
   readonly times?: number
 }
 
-/** A fault in force. */
+/** An active fault. */
 export interface FaultHandle {
-  /** How many requests it has met. */
+  /** The number of requests or watches that the fault has affected. */
   readonly hits: number
-  /** Ends the fault. Watches that it kept silent get what they missed. */
+  /** Removes the fault. Silenced watches receive the events that they missed. */
   remove(): void
 }
 
-/** What faults need to know of a request. */
+/** The properties of a request that faults match. */
 export interface FaultSubject {
   readonly user: string
   readonly userAgent: string
@@ -71,14 +71,14 @@ export class Faults {
   readonly #silences = new Set<ActiveSilence>()
   readonly #watches = new Set<FaultableWatch>()
 
-  /** Puts a fault in force. When several match a request, the oldest counts. */
+  /** Adds a fault. If several faults match a request, the oldest applies. */
   add(rule: FaultRule): FaultHandle {
     const fault = new ActiveFault(rule, () => this.#rules.delete(fault))
     this.#rules.add(fault)
     return fault
   }
 
-  /** Sends nothing on matching watches, now and later, with their connections open, until the handle is removed. */
+  /** Silences matching watches, current and future, until the handle is removed. Their connections stay open. */
   silenceWatches(match: FaultMatch = {}): FaultHandle {
     const silence = new ActiveSilence(match, () => {
       this.#silences.delete(silence)
@@ -89,7 +89,7 @@ export class Faults {
     return silence
   }
 
-  /** Ends matching watches: in an orderly way, or by closing their connections. Returns how many. */
+  /** Ends matching watches in an orderly way, or abruptly by closing their connections. Returns their number. */
   closeWatches(options: { readonly match?: FaultMatch; readonly abruptly?: boolean } = {}): number {
     const met = [...this.#watches].filter((watch) => matches(options.match ?? {}, watch.subject))
     for (const watch of met) {
@@ -99,23 +99,23 @@ export class Faults {
     return met.length
   }
 
-  /** How many matching watches are running. */
+  /** The number of matching watches. */
   countWatches(match: FaultMatch = {}): number {
     return [...this.#watches].filter((watch) => matches(match, watch.subject)).length
   }
 
-  /** Ends all faults. */
+  /** Removes all faults. */
   clear(): void {
     for (const fault of [...this.#rules, ...this.#silences]) fault.remove()
   }
 
-  /** Takes the effect that a request meets. For the server. */
+  /** Returns the effect for a request and counts it. Called by the server. */
   take(subject: FaultSubject): FaultEffect | undefined {
     for (const fault of this.#rules) if (matches(fault.match, subject)) return fault.hit()
     return undefined
   }
 
-  /** Makes a watch known for as long as it runs; returns how to take it out. For the server. */
+  /** Registers a running watch. Returns a function that removes it. Called by the server. */
   track(watch: FaultableWatch): () => void {
     this.#watches.add(watch)
     this.#holdIfSilenced(watch)

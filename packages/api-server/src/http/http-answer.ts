@@ -1,13 +1,13 @@
 import { ApiStatusError } from '../objects/api-status.ts'
 
-/** The document of version 2 of OpenAPI in protobuf. */
+/** The media types of the OpenAPI v2 document in protobuf. */
 export const OPENAPI_V2_PROTOBUF = {
   asked: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
-  // An `@` cannot stand in a media type.
+  // A media type must not contain `@`.
   answered: 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
 } as const
 
-/** What a request is answered with. */
+/** The answer to a request. */
 export interface HttpAnswer {
   readonly status: number
   readonly body: string | Buffer
@@ -25,12 +25,12 @@ export function textAnswer(status: number, body: string): HttpAnswer {
   return { status, body, contentType: 'text/plain; charset=utf-8' }
 }
 
-/** The answer to a path that means nothing. */
+/** 404 for an unknown path. */
 export function pageNotFound(): HttpAnswer {
   return textAnswer(404, '404 page not found\n')
 }
 
-/** The answer to a resource that its group does not have. */
+/** 404 for a resource that its group does not have. */
 export function unknownResource(): HttpAnswer {
   const message = 'the server could not find the requested resource'
   return errorAnswer(new ApiStatusError(404, 'NotFound', message, { details: {} }))

@@ -1,7 +1,7 @@
 import { ApiStatusError, badRequest } from '../objects/api-status.ts'
 import type { IncludeObject } from '../tables/object-table.ts'
 
-/** The form that a client wants an answer in, all of them JSON. */
+/** The form of an answer, always in JSON. */
 export type Representation =
   | { readonly kind: 'object' }
   | { readonly kind: 'metadata' }
@@ -10,9 +10,9 @@ export type Representation =
 const JSON_RANGES: ReadonlySet<string> = new Set(['application/json', 'application/*', '*/*'])
 
 /**
- * The form that a client wants most among those that there are.
+ * Returns the supported form that the client prefers.
  *
- * @throws ApiStatusError 406 when there is none, as for a client that takes protobuf only
+ * @throws ApiStatusError 406 if the client accepts no supported form, such as only protobuf
  */
 export function negotiate(accept: string | undefined, query: URLSearchParams): Representation {
   if (accept === undefined || accept.trim() === '') return { kind: 'object' }
@@ -24,7 +24,7 @@ export function negotiate(accept: string | undefined, query: URLSearchParams): R
   throw notAcceptable()
 }
 
-/** 406, with what there is. */
+/** 406, with the supported media types. */
 function notAcceptable(): ApiStatusError {
   const message = 'only the following media types are accepted: application/json'
   return new ApiStatusError(406, 'NotAcceptable', message)

@@ -6,7 +6,7 @@ import { negotiate } from './negotiation.ts'
 import type { ApiGroup, ResourceCatalog } from '../resources/resource-catalog.ts'
 import type { ResourceDefinition } from '../resources/resource-definition.ts'
 
-/** The version of Kubernetes whose API is modelled. */
+/** The Kubernetes version that the server imitates. */
 const VERSION: JsonObject = {
   major: '1',
   minor: '36',
@@ -21,17 +21,17 @@ const VERSION: JsonObject = {
 
 const HEALTH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz'])
 
-/** A GET of a path that is no resource. */
+/** A GET request for a non-resource path. */
 export interface PlainRequest {
   readonly path: string
-  /** The header. */
+  /** The `Accept` header. */
   readonly accept: string | undefined
 }
 
 /**
- * Answers a GET of a path that is no resource: version, health, discovery, OpenAPI documents.
+ * Answers a GET request for a non-resource path: version, health, discovery, OpenAPI documents.
  *
- * @throws ApiStatusError 406 for a document that the client does not take in JSON
+ * @throws ApiStatusError 406 if the client does not accept the document in JSON
  */
 export function answerPlainPath({ path, accept }: PlainRequest, catalog: ResourceCatalog): HttpAnswer {
   const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path

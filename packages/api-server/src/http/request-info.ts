@@ -1,25 +1,25 @@
 import { nameInFieldSelector } from '../objects/selectors.ts'
 
-/** What a request asks for, read from its method and URL alone. */
+/** What a request asks for, read from its method and URL only. */
 export interface RequestInfo {
   /** The path of the URL, without the query. */
   readonly path: string
   /** The parameters of the URL. */
   readonly query: URLSearchParams
-  /** A verb of the API for a resource; the lower-cased method otherwise. */
+  /** The Kubernetes verb for a resource; the HTTP method in lower case for any other path. */
   readonly verb: string
-  /** What resource is meant; `undefined` for paths such as `/version`. */
+  /** The resource; `undefined` for paths such as `/version`. */
   readonly target: RequestTarget | undefined
 }
 
-/** The resource that a request is about. */
+/** The resource that a request names. */
 export interface RequestTarget {
   readonly group: string
   readonly version: string
   readonly resource: string
   readonly subresource: string
   readonly namespace: string
-  /** As in the path or as a field selector asks; empty for a collection. */
+  /** The name from the path or from the field selector; empty for a collection. */
   readonly name: string
   /** Whether the name comes from the path. */
   readonly isNamed: boolean
@@ -27,7 +27,7 @@ export interface RequestTarget {
 
 const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize'])
 
-/** Understands a request as the API server does. */
+/** Reads a method and a URL as the API server does. */
 export function readRequestInfo(method: string, url: string): RequestInfo {
   const mark = url.indexOf('?')
   const path = mark === -1 ? url : url.slice(0, mark)

@@ -1,12 +1,12 @@
-/** One request that the server answered, or refused to. */
+/** One logged request. */
 export interface LoggedRequest {
   /** The name of the authenticated user. */
   readonly user: string
-  /** `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`, or the method of a path that is no resource. */
+  /** `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`, or the HTTP method for a non-resource path. */
   readonly verb: string
-  /** The API group. Empty for the core group and for a path that is no resource. */
+  /** The API group. Empty for the core group and for a non-resource path. */
   readonly group: string
-  /** The plural; empty for a path that is no resource. */
+  /** The plural name. Empty for a non-resource path. */
   readonly resource: string
   /** The subresource, such as `status`. Empty for the resource itself. */
   readonly subresource: string
@@ -18,15 +18,15 @@ export interface LoggedRequest {
   readonly path: string
   /** The `User-Agent` header. */
   readonly userAgent: string
-  /** The HTTP status; zero when the client got no answer. */
+  /** The HTTP status. Zero if the client got no answer. */
   readonly status: number
   /** Wall-clock milliseconds since the Unix epoch. */
   readonly startedAt: number
-  /** From the arrival of the head to the answer; for a watch, to its beginning. */
+  /** Milliseconds from the arrival of the headers to the answer, or to the start of a watch. */
   readonly durationMs: number
 }
 
-/** What a request has to be like to be counted. Everything that is left out may be anything. */
+/** Which requests to find. An omitted field matches any value. */
 export type RequestFilter = Partial<
   Pick<
     LoggedRequest,
@@ -34,7 +34,7 @@ export type RequestFilter = Partial<
   >
 >
 
-/** The latest requests, as an audit log has them. */
+/** The latest requests, as in an audit log. */
 export class RequestLog {
   readonly #limit: number
   #entries: LoggedRequest[] = []
@@ -50,18 +50,18 @@ export class RequestLog {
     if (this.#entries.length > 2 * this.#limit) this.#entries = this.#entries.slice(-this.#limit)
   }
 
-  /** The requests that fit, the oldest first. */
+  /** The matching requests, oldest first. */
   find(filter: RequestFilter = {}): LoggedRequest[] {
     const wanted = Object.entries(filter)
     return this.#entries.filter((entry) => wanted.every(([field, value]) => Reflect.get(entry, field) === value))
   }
 
-  /** How many requests fit. */
+  /** The number of matching requests. */
   count(filter: RequestFilter = {}): number {
     return this.find(filter).length
   }
 
-  /** Forgets everything. */
+  /** Removes all entries. */
   clear(): void {
     this.#entries = []
   }

@@ -1,7 +1,7 @@
 /**
- * The way of one request through the server: body, user, fault, permission, handler, answer, log entry.
+ * The steps of a request through the server: body, user, fault, permission, handler, answer, log entry.
  *
- * Owns the delays of faults; everything else belongs to the parts it is given.
+ * Owns the delays of faults and the running watches. Everything else belongs to its parts.
  */
 import { type Clock, type Logger } from '@tenure/core'
 import { type Timer, textOf } from '@tenure/core/internal'
@@ -23,7 +23,7 @@ import { namespaceScope, type ResourceHandler } from './resource-handler.ts'
 import type { Store } from '../storage/store.ts'
 import { WatchStream } from './watch-stream.ts'
 
-/** What the pipeline works with. */
+/** The parts of a {@link RequestPipeline}. */
 export interface PipelineParts {
   readonly store: Store
   readonly clock: Clock
@@ -48,7 +48,7 @@ interface Exchange {
 }
 
 const MAX_BODY_BYTES = 3 * 1024 * 1024
-/** What the log says of a path that is no resource. */
+/** The fields of a log entry for a non-resource path. */
 const NO_RESOURCE = { group: '', resource: '', subresource: '', namespace: '', name: '' }
 
 /** Answers the requests of one server. */
@@ -61,7 +61,7 @@ export class RequestPipeline {
     this.#parts = parts
   }
 
-  /** Takes a request whose head has arrived. */
+  /** Handles a request whose headers have arrived. */
   accept(request: IncomingMessage, response: ServerResponse): void {
     const { clock } = this.#parts
     const exchange: Exchange = {
@@ -82,7 +82,7 @@ export class RequestPipeline {
     request.on('end', () => this.#begin(exchange, size > MAX_BODY_BYTES ? undefined : Buffer.concat(chunks)))
   }
 
-  /** Ends all watches and forgets all delays. */
+  /** Ends all watches and cancels all delays. */
   close(): void {
     for (const delay of this.#delays) delay.cancel()
     this.#delays.clear()
@@ -137,7 +137,7 @@ export class RequestPipeline {
     }
   }
 
-  /** The answer; `undefined` when a watch has begun instead. */
+  /** Returns the answer, or `undefined` if a watch has started instead. */
   #answer(exchange: Exchange, body: Buffer | undefined): HttpAnswer | undefined {
     try {
       const { info } = exchange
@@ -192,7 +192,7 @@ export class RequestPipeline {
 
   #answerFor(error: unknown, exchange: Exchange): HttpAnswer {
     if (error instanceof ApiStatusError) return errorAnswer(error)
-    this.#parts.logger.error({ err: error, path: exchange.info.path }, 'request failed unexpectedly')
+    this.#parts.logger.error({ err: error, path: exchange.info.path }, 'unexpected error while handling a request')
     const message = `Internal error occurred: ${textOf(error)}`
     return errorAnswer(new ApiStatusError(500, 'InternalError', message))
   }
@@ -211,7 +211,7 @@ export class RequestPipeline {
     response.end(exchange.request.method === 'HEAD' ? undefined : answer.body)
   }
 
-  /** Writes into the log that the client gets no answer. */
+  /** Logs that the client gets no answer. */
   #lose(exchange: Exchange): void {
     this.#log(exchange, 0)
   }

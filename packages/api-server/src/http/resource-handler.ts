@@ -21,7 +21,7 @@ import { readObject, unreadable, type FieldValidation } from '../objects/read-ob
 import { unsupportedValue } from '../objects/field-causes.ts'
 import type { Store } from '../storage/store.ts'
 
-/** A request for a resource, allowed and complete. */
+/** An authorized request for a resource, with its whole body. */
 export interface ResourceRequest {
   readonly info: RequestInfo
   readonly target: RequestTarget
@@ -32,7 +32,7 @@ export interface ResourceRequest {
   readonly body: Buffer
 }
 
-/** What the handler works with. */
+/** The parts of a {@link ResourceHandler}. */
 export interface ResourceHandlerParts {
   readonly store: Store
   readonly catalog: ResourceCatalog
@@ -48,7 +48,7 @@ export class ResourceHandler {
     this.#parts = parts
   }
 
-  /** The resource that a request is about; `undefined` when the path means nothing. */
+  /** The resource that a request names; `undefined` if the server does not have it. */
   find(target: RequestTarget): ResourceDefinition | undefined {
     const definition = this.#parts.catalog.find(target.group, target.version, target.resource)
     if (definition === undefined) return undefined
@@ -56,7 +56,7 @@ export class ResourceHandler {
     return definition
   }
 
-  /** @throws ApiStatusError when the request fails */
+  /** @throws ApiStatusError if the request fails */
   handle(request: ResourceRequest): HttpAnswer {
     const definition = this.find(request.target)
     if (definition === undefined) {
@@ -157,7 +157,7 @@ export class ResourceHandler {
   }
 }
 
-/** The namespace that a list or watch is limited to. */
+/** The namespace of a list or watch; `undefined` for all namespaces. */
 export function namespaceScope(definition: ResourceDefinition, target: RequestTarget): string | undefined {
   return definition.namespaced && target.namespace !== '' ? target.namespace : undefined
 }
@@ -180,7 +180,7 @@ function readObjectRequest(
   }
 }
 
-/** Writers that do not name themselves are known by the first part of their user agent. */
+/** The field manager of a client that names none: the first part of its user agent. */
 function managerOf(userAgent: string): string {
   const name = userAgent.split('/')[0] ?? ''
   return name === '' ? 'unknown' : name.slice(0, 128)
@@ -248,7 +248,7 @@ function readDeleteOptions(
 ): { options: JsonObject; dryRun: boolean } {
   const body = request.body.length === 0 ? {} : parseBody(request, definition)
   if (!isJsonObject(body) || (body['kind'] ?? 'DeleteOptions') !== 'DeleteOptions') {
-    throw badRequest('the body of a deletion is not DeleteOptions')
+    throw badRequest('the body of a DELETE request must be DeleteOptions')
   }
   const dryRun = [...request.info.query.getAll('dryRun'), ...[body['dryRun'] ?? []].flat().map(String)]
   return { options: body, dryRun: readDryRun(dryRun) }

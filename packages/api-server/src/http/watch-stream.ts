@@ -1,9 +1,9 @@
 /**
- * One watch: the frames of a chunked answer that ends only with its timeout, its client or the server.
+ * One watch: the events of a chunked answer. It ends when it times out, or when the client or the server closes it.
  *
  * Owns its subscription to the store, its timers and the answer. Invariants:
  * 1. A committed change is written in the same tick as the commit.
- * 2. After the end nothing is written, and neither a timer nor a subscription is left.
+ * 2. After its end, a watch writes nothing and leaves no timer and no subscription.
  */
 import type { Clock } from '@tenure/core'
 import type { Timer } from '@tenure/core/internal'
@@ -18,16 +18,16 @@ import type { Representation } from './negotiation.ts'
 import type { ResourceDefinition } from '../resources/resource-definition.ts'
 import type { Store, StoreEvent } from '../storage/store.ts'
 
-/** What a watch follows. */
+/** The objects that a watch follows. */
 export interface WatchRequest {
   readonly definition: ResourceDefinition
-  /** All namespaces unless one is given. */
+  /** `undefined` for all namespaces. */
   readonly namespace: string | undefined
   readonly options: ListOptions
   readonly representation: Representation
 }
 
-/** What a watch works with. */
+/** The parts of a {@link WatchStream}. */
 export interface WatchParts {
   readonly store: Store
   readonly clock: Clock
@@ -36,7 +36,7 @@ export interface WatchParts {
 }
 
 const DEFAULT_TIMEOUT_SECONDS = 30 * 60
-/** A client that reads this much too slowly is disconnected, as the real server does. */
+/** The server disconnects a slow client when this much is unsent, as the real server does. */
 const MAX_UNSENT_BYTES = 64 * 1024 * 1024
 
 /** A running watch. */
@@ -57,7 +57,7 @@ export class WatchStream {
     this.#startVersion = request.options.resourceVersion ?? 0
   }
 
-  /** Sends what happened before and follows what comes. */
+  /** Sends the initial events, then follows the store. */
   start(): void {
     const { response, clock, store } = this.#parts
     const { options, definition } = this.#request
@@ -71,7 +71,7 @@ export class WatchStream {
     if (options.allowBookmarks) this.#scheduleBookmark()
   }
 
-  /** Ends the answer in an orderly way. */
+  /** Ends the answer in an orderly way, with no error. */
   end(): void {
     if (this.#ended) return
     this.#ended = true
@@ -81,19 +81,19 @@ export class WatchStream {
     this.#parts.response.end()
   }
 
-  /** Keeps everything back from now on, with the connection open. */
+  /** Buffers all events from now on. The connection stays open. */
   hold(): void {
     this.#held ??= []
   }
 
-  /** Sends what was kept back, and goes on. */
+  /** Sends the buffered events and continues. */
   unhold(): void {
     const held = this.#held
     this.#held = undefined
     for (const frame of held ?? []) this.#write(frame)
   }
 
-  /** Sends what the watch begins with: the current objects, or the changes since the given version. Returns `false` if the watch failed. */
+  /** Sends the current objects, or the changes since the requested version. Returns `false` if the watch has failed. */
   #sendPast(): boolean {
     const { sendInitialEvents, resourceVersion = 0 } = this.#request.options
     if (sendInitialEvents ?? resourceVersion === 0) {
@@ -172,7 +172,7 @@ export class WatchStream {
   }
 }
 
-/** The event for a watcher that no longer selects the object: its last selected state, at the new version. */
+/** The object of a `DELETED` event when the selectors stop matching: its last matching state, at the new version. */
 function lastMatching(event: StoreEvent): KubeObject {
   if (event.type === 'DELETED' || event.previous === undefined) return event.object
   const metadata = { ...event.previous.metadata, resourceVersion: String(event.version) }

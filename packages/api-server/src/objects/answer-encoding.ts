@@ -21,7 +21,7 @@ export function encodeAnswer(definition: ResourceDefinition, object: KubeObject,
   return encodeRow(definition, object, { ...form, withColumns: true })
 }
 
-/** The JSON of one object in a watch: a table names its columns with the first of them. */
+/** The JSON of one object in a watch. Only the first table of a watch names the columns. */
 export function encodeEvent(
   definition: ResourceDefinition,
   object: KubeObject,

@@ -1,7 +1,7 @@
 import { TenureError } from '@tenure/core'
 import type { JsonObject } from './json-value.ts'
 
-/** Whether an object is concerned, and which: what messages and details of a status name. */
+/** The object or resource that the message and details of a status name. */
 export interface StatusSubject {
   readonly group: string
   /** The plural, such as `leases`. */
@@ -10,7 +10,7 @@ export interface StatusSubject {
   readonly name: string
 }
 
-/** One reason why content was refused. */
+/** One reason why the server refuses an object. */
 export interface FieldCause {
   readonly field: string
   readonly reason:
@@ -25,7 +25,7 @@ export interface FieldCause {
   readonly message: string
 }
 
-/** The `Status` object that a failed request is answered with. */
+/** The `Status` object in the answer to a failed request. */
 export interface StatusBody extends JsonObject {
   kind: 'Status'
   apiVersion: 'v1'
@@ -33,7 +33,7 @@ export interface StatusBody extends JsonObject {
   status: 'Failure' | 'Success'
 }
 
-/** A request that is answered with a `Status` object. The messages are those of the real API server. */
+/** A failed request, answered with a `Status` object. The messages are those of the real API server. */
 export class ApiStatusError extends TenureError {
   /** The reason of the status, such as `NotFound`. */
   override readonly code: string
@@ -95,16 +95,16 @@ export function notFound(subject: StatusSubject): ApiStatusError {
   return new ApiStatusError(404, 'NotFound', message, { details: detailsOf(subject) })
 }
 
-/** 409 for an object that is to be created and exists. */
+/** 409 for creating an object that exists. */
 export function alreadyExists(subject: StatusSubject): ApiStatusError {
   const message = `${qualifiedResource(subject)} "${subject.name}" already exists`
   return new ApiStatusError(409, 'AlreadyExists', message, { details: detailsOf(subject) })
 }
 
-/** What the API server says when a write starts from an old version. */
+/** The message of the API server for a write based on an old version. */
 const OUTDATED_WRITE = 'the object has been modified; please apply your changes to the latest version and try again'
 
-/** 409 for a write that does not fit the stored object. */
+/** 409 for a write that conflicts with the stored object. */
 export function conflict(subject: StatusSubject, why: string = OUTDATED_WRITE): ApiStatusError {
   const message = `Operation cannot be fulfilled on ${qualifiedResource(subject)} "${subject.name}": ${why}`
   return new ApiStatusError(409, 'Conflict', message, { details: detailsOf(subject) })
@@ -115,7 +115,7 @@ export function badRequest(message: string): ApiStatusError {
   return new ApiStatusError(400, 'BadRequest', message)
 }
 
-/** 422 that names each field at fault. */
+/** 422, naming each invalid field. */
 export function invalid(subject: StatusSubject, causes: readonly FieldCause[]): ApiStatusError {
   const told = causes.map((cause) => `${cause.field}: ${cause.message}`)
   const reasons = told.length === 1 ? told.join('') : `[${told.join(', ')}]`

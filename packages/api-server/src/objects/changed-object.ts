@@ -2,13 +2,13 @@ import { equalJson, type JsonObject } from './json-value.ts'
 import type { KubeObject, ManagedFieldsEntry, ObjectMeta } from './kube-object.ts'
 import type { ResourceDefinition } from '../resources/resource-definition.ts'
 
-/** The version of a stored object, to go with what would have been stored. */
+/** The version of a stored object, for the answer to a write that stores nothing. */
 export function versionOf(object: KubeObject): Pick<ObjectMeta, 'resourceVersion'> {
   const { resourceVersion } = object.metadata
   return resourceVersion === undefined ? {} : { resourceVersion }
 }
 
-/** What a client may not change stays as it is. */
+/** Keeps the fields that a client must not change. */
 export function changedMetadata(given: ObjectMeta, previous: ObjectMeta, subresource: string): ObjectMeta {
   const base = subresource === 'status' ? { ...previous, ...withManagedFields(given.managedFields) } : given
   const {
@@ -23,7 +23,7 @@ export function changedMetadata(given: ObjectMeta, previous: ObjectMeta, subreso
   return { ...kept, ...pick(previous, KEPT_METADATA), uid: base.uid ?? previous.uid ?? '' }
 }
 
-/** An empty list is left out. */
+/** The field `managedFields`, omitted if the list is empty. */
 export function withManagedFields(entries: ManagedFieldsEntry[] | undefined): ObjectMeta {
   return entries === undefined || entries.length === 0 ? {} : { managedFields: entries }
 }
@@ -40,7 +40,7 @@ function pick(metadata: ObjectMeta, fields: readonly string[]): ObjectMeta {
   return Object.fromEntries(Object.entries(metadata).filter(([field]) => fields.includes(field)))
 }
 
-/** The object with its generation counted up, when the write changes what is counted. */
+/** Increments the generation if the write changes a counted field. */
 export function withGeneration(next: KubeObject, previous: KubeObject, definition: ResourceDefinition): KubeObject {
   if (
     !definition.countsGenerations ||
@@ -57,7 +57,7 @@ function countedContent(object: KubeObject, definition: ResourceDefinition): Jso
   return content
 }
 
-/** Whether a write changes nothing; then nothing is stored and no watcher hears of it. */
+/** Whether a write changes nothing. Such a write is not stored, and watchers see no event. */
 export function isSame(next: KubeObject, previous: KubeObject): boolean {
   const { resourceVersion: _next, ...nextMetadata } = next.metadata
   const { resourceVersion: _previous, ...previousMetadata } = previous.metadata

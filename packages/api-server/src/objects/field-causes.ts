@@ -6,24 +6,24 @@ export function invalidValue(field: string, value: JsonValue, why: string): Fiel
   return { field, reason: 'FieldValueInvalid', message: `Invalid value: ${JSON.stringify(value)}: ${why}` }
 }
 
-/** A field that must be there and is not. */
+/** A required field that is missing. */
 export function requiredValue(field: string, why = ''): FieldCause {
   return { field, reason: 'FieldValueRequired', message: why === '' ? 'Required value' : `Required value: ${why}` }
 }
 
-/** A field that must not be there and is. */
+/** A field that must not be set. */
 export function forbiddenValue(field: string, why: string): FieldCause {
   return { field, reason: 'FieldValueForbidden', message: `Forbidden: ${why}` }
 }
 
-/** A value that is none of those that the field takes. */
+/** A value that is not in the list of supported values. */
 export function unsupportedValue(field: string, value: JsonValue, supported: readonly string[]): FieldCause {
   const told = supported.map((each) => JSON.stringify(each)).join(', ')
   const message = `Unsupported value: ${JSON.stringify(value)}: supported values: ${told}`
   return { field, reason: 'FieldValueNotSupported', message }
 }
 
-/** Content beyond a limit. */
+/** A value over its size limit. */
 export function tooLongValue(field: string, maximum: number): FieldCause {
   const message = `Too long: may not be more than ${maximum} bytes`
   return { field, reason: 'FieldValueTooLong', message }

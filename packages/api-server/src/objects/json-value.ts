@@ -1,4 +1,4 @@
-/** What JSON can say. Values that were stored are shared and must not be changed: copy before writing. */
+/** Any JSON value. Stored values are shared: copy a value before you change it. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject
 
 /** A JSON object. */
@@ -6,32 +6,32 @@ export interface JsonObject {
   [field: string]: JsonValue
 }
 
-/** Whether `value` is an object, that is neither `null` nor a list. */
+/** Whether `value` is an object: neither `null` nor a list. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The object at `value`, or an empty one where there is none. */
+/** Returns `value` if it is an object, otherwise an empty object. */
 export function asJsonObject(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {}
 }
 
-/** The string at `value`, or `undefined` where there is none. */
+/** Returns `value` if it is a string, otherwise `undefined`. */
 export function asString(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** The strings of a list; anything else in it is left out. */
+/** The strings in a list. Skips other items; empty if `value` is not a list. */
 export function asStrings(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
 }
 
-/** The objects of a list; anything else in it is left out. */
+/** The objects in a list. Skips other items; empty if `value` is not a list. */
 export function asJsonObjects(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : []
 }
 
-/** Whether two values say the same; the order of fields does not count. */
+/** Whether two values are equal, regardless of the order of fields. */
 export function equalJson(left: JsonValue | undefined, right: JsonValue | undefined): boolean {
   if (left === right) return true
   if (Array.isArray(left)) {
@@ -49,7 +49,7 @@ export function cloneJson<T extends JsonValue>(value: T): T {
   return structuredClone(value)
 }
 
-/** The value under a dotted path such as `spec.nodeName`; `undefined` where there is none. */
+/** The value at a dotted path such as `spec.nodeName`; `undefined` if there is none. */
 export function valueAt(object: JsonObject, path: string): JsonValue | undefined {
   let value: JsonValue | undefined = object
   for (const field of path.split('.')) {

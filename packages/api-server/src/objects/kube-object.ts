@@ -1,14 +1,14 @@
 import type { JsonObject, JsonValue } from './json-value.ts'
 
-/** The metadata of a stored object, with the fields that the server itself reads. */
+/** The metadata of a stored object. Typed fields are those that the server reads. */
 export interface ObjectMeta {
   /** Unique within the collection and namespace. */
   name?: string
-  /** The prefix of a name that the server completes. Used when `name` is missing. */
+  /** The prefix of a name that the server generates if `name` is missing. */
   generateName?: string
-  /** Missing for objects of the cluster. */
+  /** Missing for cluster-scoped objects. */
   namespace?: string
-  /** Unique in time. The server sets it. */
+  /** Unique over time: a recreated object has another `uid`. The server sets it. */
   uid?: string
   /** The version of the last change, for compare-and-swap. The server sets it. */
   resourceVersion?: string
@@ -20,20 +20,20 @@ export interface ObjectMeta {
   deletionTimestamp?: string
   /** The grace period of the deletion, in seconds. */
   deletionGracePeriodSeconds?: number
-  /** Values to select objects by. */
+  /** Labels, for selectors. */
   labels?: Record<string, string>
-  /** Values of clients. */
+  /** Arbitrary data of clients. */
   annotations?: Record<string, string>
-  /** What must be removed before the object can go. */
+  /** The object is removed only after all finalizers are. */
   finalizers?: string[]
-  /** The owners. The object is garbage when all of them are gone. */
+  /** The owners. A garbage collector removes the object when all of them are gone. */
   ownerReferences?: JsonObject[]
-  /** Which manager wrote which fields. */
+  /** The owner of each field. */
   managedFields?: ManagedFieldsEntry[]
   [field: string]: JsonValue
 }
 
-/** Which fields one manager wrote in one way: an entry of `metadata.managedFields`. */
+/** An entry of `metadata.managedFields`: the fields that one manager wrote with one operation. */
 export interface ManagedFieldsEntry {
   /** The name of the manager. */
   manager: string
@@ -47,7 +47,7 @@ export interface ManagedFieldsEntry {
   fieldsType: 'FieldsV1'
   /** The set of fields. */
   fieldsV1: JsonObject
-  /** The subresource that it wrote through. Missing for the object itself. */
+  /** The subresource of the write, such as `status`. Missing for the main resource. */
   subresource?: string
   [field: string]: JsonValue
 }

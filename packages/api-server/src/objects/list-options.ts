@@ -7,9 +7,9 @@ import { parseFieldSelector, parseLabelSelector, type Selector } from './selecto
 /** What a list or watch asks for. */
 export interface ListOptions {
   readonly matches: Selector
-  /** Whether `matches` can say no. */
+  /** Whether there is a selector, so that `matches` may return `false`. */
   readonly isSelective: boolean
-  /** The version asked for; `undefined` for "the latest". Zero stands for "any". */
+  /** The requested version. `undefined` means the latest, zero means any. */
   readonly resourceVersion: number | undefined
   readonly exact: boolean
   readonly limit: number

@@ -7,7 +7,7 @@ import type { ResourceDefinition } from '../resources/resource-definition.ts'
 
 const MAX_ANNOTATION_BYTES = 256 * 1024
 
-/** What is wrong with the metadata of an object that is to be created. */
+/** The errors in the metadata of a new object. */
 export function validateNewMetadata(definition: ResourceDefinition, metadata: ObjectMeta): FieldCause[] {
   const { name = '', generateName = '' } = metadata
   const causes: FieldCause[] = []
@@ -20,7 +20,7 @@ export function validateNewMetadata(definition: ResourceDefinition, metadata: Ob
   return [...causes, ...validateCommonMetadata(metadata), ...validateFinalizers(metadata)]
 }
 
-/** What is wrong with the metadata of an object that is to replace `previous`. */
+/** The errors in the metadata of an object that replaces `previous`. */
 export function validateChangedMetadata(next: KubeObject, previous: KubeObject): FieldCause[] {
   const causes: FieldCause[] = []
   const before = previous.metadata

@@ -14,14 +14,14 @@ function atMost(name: string, length: number): string[] {
   return name.length > length ? [`must be no more than ${length} characters`] : []
 }
 
-/** What is wrong with a DNS subdomain (RFC 1123), in the words of the API server. */
+/** The errors in a DNS subdomain (RFC 1123), with the messages of the API server. */
 function dnsSubdomainErrors(name: string): string[] {
   const why =
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character"
   return [...atMost(name, 253), ...mustMatch(name, { pattern: SUBDOMAIN, why, examples: ['example.com'] })]
 }
 
-/** What is wrong with a DNS label (RFC 1123). */
+/** The errors in a DNS label (RFC 1123). */
 function dnsLabelErrors(name: string): string[] {
   const why =
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character"
@@ -41,7 +41,7 @@ function pathSegmentErrors(name: string): string[] {
   return ['/', '%'].filter((character) => name.includes(character)).map((character) => `may not contain '${character}'`)
 }
 
-/** What is wrong with a key of a ConfigMap or Secret. */
+/** The errors in a key of a ConfigMap or Secret. */
 export function configMapKeyErrors(key: string): string[] {
   const why = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
   const rule = { pattern: '[-._a-zA-Z0-9]+', why, examples: ['key.name', 'KEY_NAME', 'key-name'] }
@@ -58,19 +58,19 @@ const RULES: Readonly<Record<NameRule, (name: string) => string[]>> = {
   'config-map-key': configMapKeyErrors,
 }
 
-/** What is wrong with a name under a rule; empty when nothing is. */
+/** The errors in a name under a rule; empty for a valid name. */
 export function nameErrors(rule: NameRule, name: string): string[] {
   return RULES[rule](name)
 }
 
-/** A prefix for generated names is checked as if the generated part were there. */
+/** The errors in a prefix for generated names, checked as if it had a suffix. */
 export function generateNameErrors(rule: NameRule, prefix: string): string[] {
   return RULES[rule](prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -2)}a` : prefix)
 }
 
 const LABEL_KEY_PART = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'
 
-/** What is wrong with the key of a label, or the name of a finalizer. Annotation keys follow the same rule in lower case. */
+/** The errors in the key of a label or the name of a finalizer. Annotation keys follow the same rule in lower case. */
 export function labelKeyErrors(key: string): string[] {
   const [first = '', second, ...more] = key.split('/')
   if (more.length > 0) {
@@ -94,7 +94,7 @@ function prefixErrors(prefix: string): string[] {
   return dnsSubdomainErrors(prefix).map((why) => `prefix part ${why}`)
 }
 
-/** What is wrong with the value of a label. */
+/** The errors in the value of a label. */
 export function labelValueErrors(value: string): string[] {
   const why =
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"

@@ -11,12 +11,12 @@ function namespaceRef(name: string): ObjectRef {
   return { collection: 'namespaces', namespace: '', name }
 }
 
-/** Whether the resource lives in namespaces, and that of the object does not exist. */
+/** Whether the resource is namespaced and the namespace of the object does not exist. */
 export function lacksNamespace(store: Store, definition: ResourceDefinition, { namespace }: ObjectRef): boolean {
   return definition.namespaced && store.get(namespaceRef(namespace)) === undefined
 }
 
-/** @throws ApiStatusError when nothing can be created in the namespace: 404 when it does not exist, 403 when it is being deleted. */
+/** @throws ApiStatusError 404 if the namespace does not exist, 403 if it is being deleted. */
 export function assertNamespaceTakes(store: Store, definition: ResourceDefinition, target: ObjectRef): void {
   if (!definition.namespaced) return
   const namespace = store.get(namespaceRef(target.namespace))
@@ -41,8 +41,8 @@ export function assertNamespaceMayGo(definition: ResourceDefinition, name: strin
 }
 
 /**
- * Does the work of the namespace controller: removes what is in a namespace that is being deleted, and then the namespace.
- * Objects with finalizers stay, and so does the namespace until the last of them is gone.
+ * Does the work of the namespace controller: removes the objects in a namespace that is being deleted, then the namespace.
+ * Objects with finalizers stay, and the namespace stays until the last of them is gone.
  */
 export function advanceNamespaceDeletion(store: Store, name: string, remove: (ref: ObjectRef) => void): void {
   const ref = namespaceRef(name)

@@ -1,6 +1,6 @@
 /**
- * What the API server does with objects once a request is understood and allowed: metadata, defaults, validation, optimistic
- * concurrency, deletion with finalizers. Synchronous, like the store below it.
+ * What the API server does with the objects of authorized requests: metadata, defaults, validation, optimistic concurrency,
+ * deletion with finalizers. Synchronous, like the store.
  *
  * Owns no state. Objects go in and come out in their stored form.
  */
@@ -22,28 +22,28 @@ import type { ObjectRef, Store } from '../storage/store.ts'
 import { assertIdentity, assertNamespaceMatches, assertUid, assertVersion } from './write-preconditions.ts'
 import { ignoredFields, trackUpdate, type FieldWriter } from '../patches/managed-fields.ts'
 
-/** What {@link ObjectApi} works with. */
+/** The parts of an {@link ObjectApi}. */
 export interface ObjectApiParts {
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
-  /** Makes the `uid` of a new object. */
+  /** Generates the `uid` of a new object. */
   readonly createUid: () => string
-  /** A write into a namespace that does not exist creates the namespace. @default false */
+  /** Whether a write into a missing namespace creates the namespace. @default false */
   readonly autoProvisionNamespaces?: boolean
 }
 
-/** What a write led to. */
+/** The result of a write. */
 export interface WriteOutcome {
   readonly object: KubeObject
   readonly created: boolean
 }
 
-/** Makes the next state of an object from its present one. */
+/** Computes the next state of an object from its current state. */
 export interface ObjectChange {
-  /** Whether an object that does not exist is created. */
+  /** Whether the write creates a missing object. */
   readonly mayCreate: boolean
-  /** `undefined` stands for an object that does not exist. */
+  /** `previous` is `undefined` for a missing object. */
   readonly make: (previous: KubeObject | undefined) => KubeObject
 }
 
@@ -83,7 +83,7 @@ export class ObjectApi {
     return this.change(request, { mayCreate, make: (previous) => this.#tracked(request, next, previous) })
   }
 
-  /** Any write that starts from what is stored. The change itself says in `managedFields` who made it. */
+  /** Any write based on the stored object. The change itself sets `managedFields`. */
   change(request: ObjectRequest, change: ObjectChange): WriteOutcome {
     const { definition } = request
     const ref = refOf(definition, request.namespace, request.name)
@@ -100,7 +100,7 @@ export class ObjectApi {
     return { object: this.#replace(request, next, previous), created: false }
   }
 
-  /** Who writes, for `managedFields`. */
+  /** The writer to record in `managedFields`. */
   writerOf(request: ObjectRequest, operation: FieldWriter['operation']): FieldWriter {
     return {
       manager: request.manager,

@@ -7,25 +7,25 @@ import { advanceNamespaceDeletion, assertNamespaceMayGo } from './namespace-life
 import { refOf, subjectOf, type ResourceDefinition } from '../resources/resource-definition.ts'
 import type { ObjectRef, Store } from '../storage/store.ts'
 
-/** What a DELETE asks for. */
+/** A DELETE request. */
 export interface DeleteRequest {
   readonly definition: ResourceDefinition
   readonly namespace: string
   readonly name: string
   readonly dryRun: boolean
-  /** The body: `DeleteOptions`, of which the preconditions count. Dependents are never collected. */
+  /** The body, `DeleteOptions`. The server honours its preconditions and never deletes dependents. */
   readonly options: JsonObject
 }
 
-/** What a DELETE led to. */
+/** The result of a DELETE request. */
 export interface DeleteOutcome {
-  /** The last state of the object, or its present state when it waits for finalizers. */
+  /** The last state of the object, or its current state while it waits for finalizers. */
   readonly object: KubeObject
-  /** Whether it is gone. */
+  /** Whether the object is removed. */
   readonly gone: boolean
 }
 
-/** Deletes objects: at once, or when their last finalizer is taken off. */
+/** Deletes objects immediately, or when their last finalizer is removed. */
 export class ObjectDeletion {
   readonly #store: Store
   readonly #clock: Clock
@@ -35,7 +35,7 @@ export class ObjectDeletion {
     this.#clock = clock
   }
 
-  /** DELETE of one object. @throws ApiStatusError 404, 409 when a precondition fails, 403 for a namespace the server needs */
+  /** DELETE of one object. @throws ApiStatusError 404, 409 if a precondition fails, 403 for a protected namespace */
   delete(request: DeleteRequest): DeleteOutcome {
     const { definition, name } = request
     const ref = refOf(definition, request.namespace, name)
@@ -51,7 +51,7 @@ export class ObjectDeletion {
     return { object: stored, gone: false }
   }
 
-  /** Whether a write took off the last thing that kept a deleted object. */
+  /** Whether a write removed the last finalizer of a deleted object. */
   isComplete(ref: ObjectRef, next: KubeObject): boolean {
     return next.metadata.deletionTimestamp !== undefined && !waitsForFinalizers(ref, next)
   }

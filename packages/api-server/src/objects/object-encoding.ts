@@ -3,7 +3,7 @@ import type { KubeObject } from './kube-object.ts'
 import type { ObjectPage } from './object-listing.ts'
 import { apiVersionOf, type ResourceDefinition } from '../resources/resource-definition.ts'
 
-// An object is written once, however many answers and watches carry it. Stored objects never change, so they are good keys.
+// Each object is encoded once, however many answers and watches contain it. Stored objects never change, so they can be keys.
 const encoded = new WeakMap<ResourceDefinition, WeakMap<KubeObject, string>>()
 
 /** The JSON of a stored object as a version of the API serves it. */
@@ -21,7 +21,7 @@ export function served(definition: ResourceDefinition, object: KubeObject): Kube
   return { kind, apiVersion, metadata, ...content }
 }
 
-/** An object without content, as bookmarks carry it: only the structs of the kind are there. */
+/** An empty object for a bookmark: only metadata and the empty structs of the kind. */
 export function emptyObject(definition: ResourceDefinition, metadata: JsonObject): JsonObject {
   const structs = Object.entries(definition.schema.fields)
     .filter(([field, schema]) => field !== 'metadata' && schema.kind === 'object' && schema.isStruct)
@@ -39,7 +39,7 @@ export function encodeList(definition: ResourceDefinition, page: ObjectPage): st
   })
 }
 
-/** The items of lists of built-in kinds do not repeat their type. */
+/** Items of lists of built-in kinds omit `kind` and `apiVersion`. */
 function itemOf(definition: ResourceDefinition, object: KubeObject): JsonObject {
   if (definition.isCustom) return served(definition, object)
   const { kind: _kind, apiVersion: _apiVersion, ...untyped } = definition.fromStored(object)

@@ -20,7 +20,7 @@ interface Continuation {
 /**
  * Lists a collection: the latest state, an exact past version, or the next page of an earlier list.
  *
- * @throws ApiStatusError 410 when the version is no longer known, 504 when it lies in the future.
+ * @throws ApiStatusError 410 if the version is too old, 504 if it is in the future.
  */
 export function listObjects(
   store: Store,
@@ -43,13 +43,13 @@ export function listObjects(
   }
   if (isLimited && last !== undefined) {
     metadata['continue'] = encodeContinuation({ version, afterKey: keyOf(last) })
-    // Selectors make the count too expensive for the real server, so clients must not expect it.
+    // With selectors the real server does not count the remaining items, because that is expensive.
     if (!options.isSelective) metadata['remainingItemCount'] = selected.length - items.length
   }
   return { items, metadata }
 }
 
-/** @throws ApiStatusError 504 for a version that has not been reached. */
+/** @throws ApiStatusError 504 for a future version. */
 function assertReached(store: Store, version: number): void {
   if (version <= store.version) return
   throw new ApiStatusError(
@@ -64,7 +64,7 @@ function assertReached(store: Store, version: number): void {
 }
 
 function chooseVersion(store: Store, options: ListOptions, continuation: Continuation | undefined): number {
-  // A token without a version asks for the rest as it is now.
+  // A token without a version asks for the remaining items in their latest state.
   if (continuation !== undefined) return continuation.version > 0 ? continuation.version : store.version
   const asked = options.resourceVersion ?? 0
   assertReached(store, asked)

@@ -13,17 +13,17 @@ import { apiVersionOf, subjectOf } from '../resources/resource-definition.ts'
 import { applyConfiguration, withLastApplied } from '../patches/server-side-apply.ts'
 import { applyStrategicMergePatch } from '../patches/strategic-merge-patch.ts'
 
-/** A PATCH: how it is written, and what it says. */
+/** A patch: its type and its content. */
 export interface ObjectPatch {
   readonly type: 'json' | 'merge' | 'strategic' | 'apply'
   readonly content: JsonValue
-  /** Server-side apply: take fields from other managers. */
+  /** For server-side apply: take fields from other managers. */
   readonly force: boolean
-  /** Server-side apply: who applies. */
+  /** For server-side apply: the name of the field manager. */
   readonly fieldManager: string
 }
 
-/** Changes an object by a patch. @throws ApiStatusError when the patch cannot be read or does not fit */
+/** Applies a patch to an object. @throws ApiStatusError if the patch is malformed or does not fit the object */
 export function changeByPatch(objects: ObjectApi, request: ObjectRequest, patch: ObjectPatch): WriteOutcome {
   if (patch.type === 'apply') return changeByApply(objects, request, patch)
   return objects.patch(request, (previous) => {
@@ -62,7 +62,7 @@ function applyOrRefuse(before: JsonValue, patch: JsonValue): JsonValue {
   }
 }
 
-/** What a patch makes of an object must be an object of the same kind; otherwise the patch is at fault, not the request. */
+/** Reads a patched object. If it is not a valid object of its kind, the error blames the patch. */
 function readPatched(patched: JsonValue, request: ObjectRequest): KubeObject {
   try {
     return readObject(patched, request.definition, request)

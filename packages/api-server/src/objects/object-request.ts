@@ -4,13 +4,13 @@ import type { ReadOptions } from './read-object.ts'
 /** One request about one object. */
 export interface ObjectRequest extends ReadOptions {
   readonly definition: ResourceDefinition
-  /** Empty for resources of the cluster. */
+  /** Empty for cluster-scoped resources. */
   readonly namespace: string
-  /** As in the path; empty for a POST. */
+  /** The name from the path; empty for a POST. */
   readonly name: string
   readonly subresource: string
-  /** Who is named as the writer in `managedFields`. */
+  /** The field manager to record in `managedFields`. */
   readonly manager: string
-  /** Go through everything, store nothing. */
+  /** Run all steps, but store nothing. */
   readonly dryRun: boolean
 }

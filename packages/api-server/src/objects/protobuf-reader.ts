@@ -1,7 +1,7 @@
-/** What a field of a protobuf message holds: a number, or bytes. */
+/** The value of a field of a protobuf message: a number or bytes. */
 export type WireValue = bigint | Buffer
 
-/** Reads the fields of one protobuf message in order. @throws RangeError where the message breaks off */
+/** Reads the fields of one protobuf message in order. @throws RangeError for a truncated or malformed message */
 export class ProtobufReader implements Iterable<[number, WireValue]> {
   readonly #bytes: Buffer
 

@@ -4,10 +4,10 @@ import { asJsonObject, asString, isJsonObject, type JsonObject, type JsonValue }
 import type { KubeObject } from './kube-object.ts'
 import { apiVersionOf, type ResourceDefinition } from '../resources/resource-definition.ts'
 
-/** What to do about fields that the kind does not have: the query parameter `fieldValidation`. */
+/** How to treat unknown fields: the query parameter `fieldValidation`. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
 
-/** How a body is to be read. */
+/** How to read a body. */
 export interface ReadOptions {
   readonly fieldValidation: FieldValidation
   /** Adds a `Warning` header to the answer. */
@@ -17,7 +17,7 @@ export interface ReadOptions {
 /**
  * Reads a body as an object of the resource, in the stored form.
  *
- * @throws ApiStatusError 400 when it is of another kind or version, or a value has the wrong type.
+ * @throws ApiStatusError 400 if the kind or version differs, or a value has the wrong type.
  */
 export function readObject(body: JsonValue, definition: ResourceDefinition, options: ReadOptions): KubeObject {
   if (!isJsonObject(body)) throw unreadable(definition, 'the body is not an object')
@@ -27,7 +27,7 @@ export function readObject(body: JsonValue, definition: ResourceDefinition, opti
   return definition.withDefaults(asKind(object, definition))
 }
 
-/** 400 for a body that is no object of any kind. */
+/** 400 for a body that is not a Kubernetes object. */
 export function unreadable(definition: ResourceDefinition, why: string): ApiStatusError {
   const what = `the object provided is unrecognized (must be of type ${definition.kind})`
   return badRequest(`${what}: couldn't get version/kind; json parse error: ${why}`)
@@ -35,7 +35,7 @@ export function unreadable(definition: ResourceDefinition, why: string): ApiStat
 
 function assertKind(body: JsonObject, definition: ResourceDefinition): void {
   const expected = apiVersionOf(definition)
-  // A body without type is taken for what the path says.
+  // A body without a type gets the type of the resource in the path.
   const apiVersion = asString(body['apiVersion']) ?? expected
   const kind = asString(body['kind']) ?? definition.kind
   if (kind === definition.kind && apiVersion === expected) return
@@ -60,9 +60,9 @@ function asKind(object: JsonObject, definition: ResourceDefinition): KubeObject 
 }
 
 /**
- * Reads a body that is to be applied, in the form that is served: nothing is filled in, because what is applied is owned.
+ * Reads the body of a server-side apply, in the served form. Adds no defaults, because the applier owns every field it sends.
  *
- * @throws ApiStatusError for another kind, a field that the kind does not have, or a value of the wrong type
+ * @throws ApiStatusError for another kind, an unknown field or a value of the wrong type
  */
 export function readApplied(body: JsonObject, definition: ResourceDefinition): KubeObject {
   const { apiVersion = '', kind = '', metadata } = body

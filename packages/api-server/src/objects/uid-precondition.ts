@@ -1,6 +1,6 @@
 import type { ObjectRef } from '../storage/store.ts'
 
-/** Why a write for another UID failed, in the words of the storage layer of the real server. */
+/** The message for a failed UID precondition, as the storage layer of the real server writes it. */
 export function failedUidPrecondition(ref: ObjectRef, wanted: string, present: string): string {
   const key = ['/registry', ref.collection.split('/').at(-1), ref.namespace, ref.name].filter((part) => part !== '')
   return (

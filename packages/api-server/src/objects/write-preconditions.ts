@@ -6,7 +6,7 @@ import { subjectOf, type ResourceDefinition } from '../resources/resource-defini
 import type { ObjectRef } from '../storage/store.ts'
 import { failedUidPrecondition } from './uid-precondition.ts'
 
-/** @throws ApiStatusError 400 when the body names another object than the path */
+/** @throws ApiStatusError 400 if the body names a different object than the path */
 export function assertIdentity(metadata: ObjectMeta, request: ObjectRequest): void {
   if (metadata.name === undefined) {
     throw badRequest(`the name of the object (${request.name} based on URL) was undeterminable: name must be provided`)
@@ -18,13 +18,13 @@ export function assertIdentity(metadata: ObjectMeta, request: ObjectRequest): vo
   assertNamespaceMatches(metadata, request)
 }
 
-/** @throws ApiStatusError 400 when the body names another namespace than the path */
+/** @throws ApiStatusError 400 if the body names a different namespace than the path */
 export function assertNamespaceMatches(metadata: ObjectMeta, { namespace, definition }: ObjectRequest): void {
   if (!definition.namespaced || metadata.namespace === undefined || metadata.namespace === namespace) return
   throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
 }
 
-/** @throws ApiStatusError 409 when the body means an object that was here before, or is yet to come */
+/** @throws ApiStatusError 409 if the `uid` in the body is not that of the stored object */
 export function assertUid(
   next: KubeObject,
   previous: KubeObject | undefined,
@@ -37,7 +37,7 @@ export function assertUid(
   throw conflict(subjectOf(definition, ref.name), failedUidPrecondition(ref, uid, present))
 }
 
-/** @throws ApiStatusError 409 when the write starts from another version than the stored one, 422 when it must say and does not */
+/** @throws ApiStatusError 409 if the version in the body is not the stored one, 422 if a required version is missing */
 export function assertVersion(next: KubeObject, previous: KubeObject, definition: ResourceDefinition): void {
   const subject = subjectOf(definition, previous.metadata.name ?? '')
   const { resourceVersion } = next.metadata

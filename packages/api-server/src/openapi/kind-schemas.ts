@@ -1,4 +1,4 @@
-/** The schemas of the kinds that the server has, for OpenAPI documents. Without descriptions: those are upstream's. */
+/** The schemas of the served kinds, for OpenAPI documents. They have no descriptions. */
 import type { JsonObject } from '../objects/json-value.ts'
 import { type MessageField, messageNameOf, messageTypes } from '../resources/message-types.ts'
 import type { Schema } from '../resources/object-schema.ts'
@@ -9,12 +9,12 @@ export class KindSchemas {
   readonly #schemas = new Map<string, JsonObject>()
   readonly #prefix: string
 
-  /** Refers to schemas under `prefix`: `#/definitions/` or `#/components/schemas/`. */
+  /** `prefix` starts each reference: `#/definitions/` or `#/components/schemas/`. */
   constructor(prefix: string) {
     this.#prefix = prefix
   }
 
-  /** Adds the kind of a resource, and its list, with everything that they refer to. Returns a reference to the kind. */
+  /** Adds the kind of a resource, its list kind and every schema they refer to. Returns a reference to the kind. */
   addKind(definition: ResourceDefinition): JsonObject {
     const name = kindNameOf(definition)
     if (this.#schemas.has(name)) return this.#reference(name)
@@ -26,7 +26,7 @@ export class KindSchemas {
     return this.#reference(name)
   }
 
-  /** All that were added, by name. */
+  /** All added schemas, by name. */
   toJson(): JsonObject {
     return Object.fromEntries([...this.#schemas].sort(([left], [right]) => (left < right ? -1 : 1)))
   }
@@ -60,7 +60,7 @@ export class KindSchemas {
   #messageReference(message: string): JsonObject {
     const name = messageModelName(message)
     if (!this.#schemas.has(name)) {
-      // Messages may hold themselves.
+      // Messages may be recursive.
       this.#schemas.set(name, {})
       this.#schemas.set(name, this.#messageSchema(message))
     }
@@ -115,7 +115,7 @@ export class KindSchemas {
     return { ...scalar, ...(enumeration.length > 0 && { enum: [...enumeration] }) }
   }
 
-  /** Version 2 cannot say that a value may be of two types. */
+  /** OpenAPI v2 cannot express a value of two types. */
   #scalarSchema(type: string): JsonObject {
     if (type === 'fieldsV1') return { type: 'object' }
     const [first = '', second = ''] = type === 'quantity' ? ['string', 'number'] : ['integer', 'string']
@@ -160,7 +160,7 @@ function listType(merging: string): JsonObject {
   return { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': merging.split(',') }
 }
 
-/** What the server knows of a kind that it only merges. */
+/** The schema of a kind for which the server only has a merge schema. */
 function fromMergeSchema(schema: Schema): JsonObject {
   switch (schema.kind) {
     case 'object': {
@@ -197,7 +197,7 @@ function messageModelName(message: string): string {
   return message.startsWith('meta.') ? `io.k8s.apimachinery.pkg.apis.${message}` : `io.k8s.api.${message}`
 }
 
-/** The group, version and kind of a resource, as documents have it. */
+/** The extension `x-kubernetes-group-version-kind` of a resource. */
 export function groupVersionKindOf({ group, version, kind }: ResourceDefinition): JsonObject {
   return { group, version, kind }
 }

@@ -1,4 +1,4 @@
-/** The OpenAPI documents of what the server serves, version 2 as a whole and version 3 for each version of a group. */
+/** The OpenAPI documents of the served resources: one v2 document, and one v3 document per group version. */
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '../objects/json-value.ts'
 import type { ResourceCatalog } from '../resources/resource-catalog.ts'
@@ -7,7 +7,7 @@ import { groupVersionKindOf, KindSchemas, rootPathOf } from './kind-schemas.ts'
 
 const INFO = { title: 'Tenure embedded API server', version: 'v1.36.3+tenure' }
 
-/** The index of the documents of version 3. */
+/** The index of the OpenAPI v3 documents. */
 export function openApiV3Index(catalog: ResourceCatalog): JsonObject {
   const paths: JsonObject = {}
   for (const [path, document] of documentsV3(catalog)) {
@@ -17,12 +17,12 @@ export function openApiV3Index(catalog: ResourceCatalog): JsonObject {
   return { paths }
 }
 
-/** The document of version 3 of `apis/apps/v1` or `api/v1`; `undefined` where nothing is served. */
+/** The OpenAPI v3 document of a path such as `apis/apps/v1` or `api/v1`; `undefined` if it serves no resources. */
 export function openApiV3(catalog: ResourceCatalog, path: string): JsonObject | undefined {
   return documentsV3(catalog).get(path)
 }
 
-/** The document of version 2. */
+/** The OpenAPI v2 document. */
 export function openApiV2(catalog: ResourceCatalog): JsonObject {
   const schemas = new KindSchemas('#/definitions/')
   const paths = Object.assign({}, ...catalog.all().map((each) => pathsV2(each, schemas.addKind(each)))) as JsonObject
@@ -42,7 +42,7 @@ function documentV3(definitions: readonly ResourceDefinition[]): JsonObject {
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
-/** What can be done with each path of a resource. */
+/** The methods of each path of a resource. */
 function methodsOf(definition: ResourceDefinition): [path: string, methods: readonly Method[]][] {
   const collection = definition.namespaced ? `namespaces/{namespace}/${definition.resource}` : definition.resource
   const root = rootPathOf(definition)
@@ -59,7 +59,7 @@ function methodsOf(definition: ResourceDefinition): [path: string, methods: read
   ]
 }
 
-/** The parameters that kubectl looks for before it uses them. */
+/** The parameters whose support kubectl checks in the document. */
 const WRITE_PARAMETERS: Partial<Record<Method, readonly string[]>> = {
   post: ['dryRun', 'fieldManager', 'fieldValidation'],
   put: ['dryRun', 'fieldManager', 'fieldValidation'],

@@ -1,4 +1,4 @@
-/** The document of version 2 in the protobuf encoding of gnostic, which kubectl asks for when it finds a kind nowhere else. */
+/** The OpenAPI v2 document in the protobuf encoding of gnostic. kubectl requests it for a kind that it finds nowhere else. */
 import {
   asJsonObject,
   asJsonObjects,
@@ -8,7 +8,7 @@ import {
   type JsonValue,
 } from '../objects/json-value.ts'
 
-/** Encodes a document of version 2. */
+/** Encodes an OpenAPI v2 document. */
 export function encodeOpenApiV2(document: JsonObject): Buffer {
   const { title, version } = asJsonObject(document['info'])
   const paths = entries(document['paths']).map(([path, item]) => message(2, named(path, pathItem(asJsonObject(item)))))
@@ -71,7 +71,7 @@ function schema(given: JsonObject): Buffer {
   ])
 }
 
-/** Extensions are YAML, which JSON is. */
+/** Extensions are YAML, and JSON is YAML. */
 function extensions(number: number, given: JsonObject): Buffer {
   const found = entries(given).filter(([name]) => name.startsWith('x-'))
   return Buffer.concat(found.map(([name, value]) => message(number, named(name, text(2, JSON.stringify(value))))))

@@ -3,7 +3,7 @@ import { equalJson, isJsonObject, type JsonValue } from '../objects/json-value.t
 import { partsOf, type ObjectPart } from './object-parts.ts'
 import type { Schema } from '../resources/object-schema.ts'
 
-/** What is different between two states of an object. */
+/** The differences between two states of an object. */
 export interface Comparison {
   readonly added: FieldSet
   readonly modified: FieldSet
@@ -61,19 +61,19 @@ function compareParts(
   for (const { element, value, schema } of removed.values()) collect(value, schema, [...path, element], lists.removed)
 }
 
-/** All paths of something that came or went as a whole, with those of the maps and items in between. */
+/** Collects all paths of an added or removed value, including its maps and list items. */
 function collect(value: JsonValue, schema: Schema, path: FieldPath, into: FieldPath[]): void {
   const parts = partsOf(value, schema)
   if (parts === undefined || parts.length === 0 || isItem(path.at(-1) ?? '') || !isAlwaysThere(schema)) into.push(path)
   for (const part of parts ?? []) collect(part.value, part.schema, [...path, part.element], into)
 }
 
-/** The structs of built-in kinds are there even when nothing is in them, so nobody adds or removes them. */
+/** The structs of built-in kinds always exist, even if empty, so no write adds or removes them. */
 function isAlwaysThere(schema: Schema): boolean {
   return schema.kind === 'object' && schema.isStruct
 }
 
-/** The paths that somebody who applies `value` becomes an owner of. */
+/** The paths that a manager owns after it applies `value`. */
 export function fieldsOf(value: JsonValue, schema: Schema): FieldSet {
   const paths: FieldPath[] = []
   collectOwned(value, schema, [], paths)

@@ -1,12 +1,12 @@
 /**
- * Sets of field paths, as `managedFields` has them: a tree whose nodes are members or only lead to members.
+ * Sets of field paths, as in `managedFields`: a tree. A node is a member of the set, or an ancestor of members, or both.
  *
- * Path elements are written as in FieldsV1: `f:name` for a field, `k:{"name":"x"}` for an item told apart by keys, `v:"x"` for
- * an item of a set. Sets are values: no function changes its arguments.
+ * Path elements are written as in FieldsV1: `f:name` for a field, `k:{"name":"x"}` for an item identified by keys, `v:"x"`
+ * for an item of a set. Sets are immutable: no function changes its arguments.
  */
 import { isJsonObject, type JsonObject } from '../objects/json-value.ts'
 
-/** A set of paths, seen from one place in the object. */
+/** A set of paths, relative to one place in the object. */
 export interface FieldSet {
   /** Whether the path that leads here is itself in the set. */
   readonly member: boolean
@@ -68,7 +68,7 @@ function combine(left: FieldSet, right: FieldSet, keep: (left: boolean, right: b
   return { member: keep(left.member, right.member), children }
 }
 
-/** All paths below a place, those of each level before those of the next. */
+/** All paths in the set. The members of a node come before the paths below them. */
 export function pathsOf(set: FieldSet, prefix: FieldPath = []): FieldPath[] {
   const children = [...set.children].sort(([left], [right]) => (left < right ? -1 : 1))
   const here = children.filter(([, child]) => child.member).map(([element]) => [...prefix, element])
@@ -93,7 +93,7 @@ export function without(set: FieldSet, path: FieldPath): FieldSet {
   return { member: set.member, children }
 }
 
-/** The set as it is written into `managedFields`. */
+/** Formats a set as in `managedFields`. */
 export function formatFieldSet(set: FieldSet): JsonObject {
   const entries = [...set.children]
     .filter(([, child]) => !isEmpty(child))
@@ -121,7 +121,7 @@ function parseNode(fields: JsonObject): FieldSet {
   return { ...node, member: node.children.size === 0 || Object.hasOwn(fields, '.') }
 }
 
-/** A path as messages have it: `.spec.containers[name="x"].image`. */
+/** Formats a path for messages: `.spec.containers[name="x"].image`. */
 export function describePath(path: FieldPath): string {
   return path.map(describeElement).join('')
 }

@@ -1,8 +1,8 @@
 import { cloneJson, equalJson, isJsonObject, type JsonObject, type JsonValue } from '../objects/json-value.ts'
 
-/** A JSON Patch (RFC 6902) cannot be read or does not fit the document. */
+/** A JSON Patch (RFC 6902) is malformed or does not fit the document. */
 export class JsonPatchError extends Error {
-  /** `malformed`: it is no JSON Patch; `inapplicable`: it does not fit the document. */
+  /** `malformed`: not a JSON Patch. `inapplicable`: an operation does not fit the document. */
   readonly failure: 'malformed' | 'inapplicable'
 
   constructor(failure: 'malformed' | 'inapplicable', message: string) {
@@ -11,7 +11,7 @@ export class JsonPatchError extends Error {
   }
 }
 
-/** The document with all operations of the patch applied. @throws JsonPatchError when one of them cannot be */
+/** Applies all operations of the patch to a copy of the document. @throws JsonPatchError if one of them fails */
 export function applyJsonPatch(document: JsonValue, patch: JsonValue): JsonValue {
   if (!Array.isArray(patch)) throw new JsonPatchError('malformed', 'a JSON Patch is a list of operations')
   return patch.reduce<JsonValue>(applyOperation, cloneJson(document))
@@ -99,7 +99,7 @@ function add(document: JsonValue, path: readonly string[], value: JsonValue): Js
   return document
 }
 
-/** As on the real server, a field that is missing is added, unlike what the RFC says. */
+/** Adds a missing field, as the real server does. RFC 6902 requires an error. */
 function replace(document: JsonValue, path: readonly string[], value: JsonValue): JsonValue {
   const parent = find(document, path.slice(0, -1))
   if (!Array.isArray(parent)) return add(document, path, value)
@@ -108,7 +108,7 @@ function replace(document: JsonValue, path: readonly string[], value: JsonValue)
   return document
 }
 
-/** A field named `__proto__` is a field like any other. */
+/** Treats `__proto__` like any other field. */
 function define(object: JsonObject, field: string, value: JsonValue): void {
   Object.defineProperty(object, field, { value, enumerable: true, configurable: true, writable: true })
 }

@@ -1,5 +1,5 @@
 /**
- * Who wrote which field: `metadata.managedFields`, kept on every write, and the rules of server-side apply built upon it.
+ * Field ownership: `metadata.managedFields`, updated on every write, and the rules of server-side apply that use it.
  */
 import { compareFields } from './field-comparison.ts'
 import {
@@ -18,7 +18,7 @@ import { asJsonObject, equalJson, type JsonObject } from '../objects/json-value.
 import type { KubeObject, ManagedFieldsEntry } from '../objects/kube-object.ts'
 import type { ObjectSchema } from '../resources/object-schema.ts'
 
-/** Who writes, in which way, and when. */
+/** The manager, operation and time of a write. */
 export interface FieldWriter {
   readonly manager: string
   readonly operation: 'Apply' | 'Update'
@@ -27,13 +27,13 @@ export interface FieldWriter {
   readonly time: string
 }
 
-/** An entry whose fields are understood. */
+/** An entry with its fields parsed. */
 export interface ManagedSet {
   readonly entry: ManagedFieldsEntry
   readonly fields: FieldSet
 }
 
-/** Fields that belong to the server or only name the object; nobody manages them. */
+/** Fields that belong to the server or identify the object. They have no manager. */
 const UNMANAGED: readonly FieldPath[] = [
   ['f:apiVersion'],
   ['f:kind'],
@@ -51,7 +51,7 @@ const UNMANAGED: readonly FieldPath[] = [
   ].map((field) => ['f:metadata', `f:${field}`]),
 ]
 
-/** The set without what nobody manages and without what this kind of write takes no notice of. */
+/** The set without unmanaged fields and without the fields that this kind of write ignores. */
 export function managedPart(fields: FieldSet, ignored: readonly FieldPath[]): FieldSet {
   const stripped = [...UNMANAGED, ...ignored].reduce<FieldSet>(without, fields)
   const metadata = stripped.children.get('f:metadata')
@@ -59,7 +59,7 @@ export function managedPart(fields: FieldSet, ignored: readonly FieldPath[]): Fi
   return { ...stripped, children: new Map(stripped.children).set('f:metadata', { ...metadata, member: false }) }
 }
 
-/** What a write of the object, or of one of its subresources, takes no notice of. */
+/** The fields that a write of the object or of a subresource ignores. */
 export function ignoredFields(hasStatus: boolean, subresource: string): readonly FieldPath[] {
   if (subresource === 'status') return [['f:spec'], ['f:metadata']]
   return hasStatus ? [['f:status']] : []
@@ -73,7 +73,7 @@ export function readManagers(object: KubeObject | undefined): ManagedSet[] {
   }))
 }
 
-/** Whether an entry is that of the writer. */
+/** Whether an entry belongs to the writer. */
 export function isOf(entry: ManagedFieldsEntry, writer: FieldWriter): boolean {
   return (
     entry.manager === writer.manager &&
@@ -83,7 +83,7 @@ export function isOf(entry: ManagedFieldsEntry, writer: FieldWriter): boolean {
   )
 }
 
-/** An update, create or patch: what it changed becomes the writer's, and stops being anybody else's. */
+/** Records an update, create or patch: the writer becomes the only owner of the fields that it changed. */
 export function trackUpdate(
   states: { readonly before: KubeObject | undefined; readonly after: KubeObject; readonly schema: ObjectSchema },
   writer: FieldWriter,
@@ -91,12 +91,12 @@ export function trackUpdate(
 ): ManagedFieldsEntry[] {
   const { before, after, schema } = states
   if (isReset(after)) return []
-  // Once they are gone they are not kept again, until somebody applies.
+  // After a client has reset the managers, none are recorded until the next server-side apply.
   if (before !== undefined && readManagers(before).length === 0) return []
   const comparison = compareFields(before ?? { metadata: {} }, after, schema)
   const removed = managedPart(comparison.removed, ignored)
   const changed = managedPart(union(comparison.added, comparison.modified), ignored)
-  // A client that sends the list back decides what is on it.
+  // A client that sends the list may change it.
   const managers = readManagers((after.metadata.managedFields ?? []).length > 0 ? after : before)
   const own = managers.find((each) => isOf(each.entry, writer))?.fields ?? EMPTY_FIELD_SET
   const others = managers
@@ -111,7 +111,7 @@ function isReset(object: KubeObject): boolean {
   return entries !== undefined && entries.every((entry) => Object.keys(entry).length === 0)
 }
 
-/** What other managers would lose if the changes were theirs to take. */
+/** The fields of other managers that a change conflicts with. */
 export function conflictsWith(managers: readonly ManagedSet[], writer: FieldWriter, changed: FieldSet): ManagedSet[] {
   return managers
     .filter((each) => !isOf(each.entry, writer))
@@ -119,7 +119,7 @@ export function conflictsWith(managers: readonly ManagedSet[], writer: FieldWrit
     .filter(({ fields }) => !isEmpty(fields))
 }
 
-/** The list of entries: unchanged ones as they were, changed ones at the time of the write, empty ones gone. */
+/** The new list of entries. Changed entries get the time of the write; empty entries are dropped. */
 export function writeManagers(
   others: readonly ManagedSet[],
   own: { readonly writer: FieldWriter; readonly fields: FieldSet },

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../objects/json-value.ts'
 
-/** The document with a JSON Merge Patch (RFC 7396) applied: null removes, objects merge, everything else replaces. */
+/** Applies a JSON Merge Patch (RFC 7396) to a copy: null removes a field, objects merge, any other value replaces. */
 export function applyMergePatch(document: JsonValue | undefined, patch: JsonValue): JsonValue {
   if (!isJsonObject(patch)) return patch
   const entries = new Map<string, JsonValue>(isJsonObject(document) ? Object.entries(document) : [])

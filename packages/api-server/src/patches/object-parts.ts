@@ -1,15 +1,15 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../objects/json-value.ts'
 import { schemaOfField, type ListSchema, type Schema } from '../resources/object-schema.ts'
 
-/** A part of an object that can have an owner of its own: a field, or an item of a list that is merged item by item. */
+/** A part of an object that can have its own owner: a field, or an item of a list that is merged item by item. */
 export interface ObjectPart {
-  /** As in FieldsV1. */
+  /** The path element in FieldsV1, such as `f:name`. */
   readonly element: string
   readonly value: JsonValue
   readonly schema: Schema
 }
 
-/** The parts of a value; `undefined` for a value that has only one owner as a whole. */
+/** The parts of a value; `undefined` for a value that is owned as a whole. */
 export function partsOf(value: JsonValue, schema: Schema): ObjectPart[] | undefined {
   if (isJsonObject(value)) {
     if (isAtomic(schema)) return undefined
@@ -23,12 +23,12 @@ export function partsOf(value: JsonValue, schema: Schema): ObjectPart[] | undefi
   return value.map((item) => ({ element: itemElement(item, schema), value: item, schema: schema.items }))
 }
 
-/** Whether a value of this schema has only one owner, whatever is in it. */
+/** Whether a value of this schema is always owned as a whole. */
 function isAtomic(schema: Schema): boolean {
   return (schema.kind === 'object' || schema.kind === 'map') && schema.atomic
 }
 
-/** How an item of a `set` or `map` list is told apart. */
+/** The path element that identifies an item of a `set` or `map` list. */
 function itemElement(item: JsonValue, schema: ListSchema): string {
   if (schema.listType === 'set') return `v:${JSON.stringify(item)}`
   const given = isJsonObject(item) ? item : {}
@@ -48,7 +48,7 @@ export function withoutPart(value: JsonValue, schema: Schema, path: readonly str
   return assemble(kept, value)
 }
 
-/** Puts parts together again to a value like the one they come from. */
+/** Assembles parts into a list or an object, whichever `like` is. */
 export function assemble(parts: readonly ObjectPart[], like: JsonValue): JsonValue {
   if (Array.isArray(like)) return parts.map((part) => part.value)
   return Object.fromEntries(

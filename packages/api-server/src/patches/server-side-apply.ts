@@ -26,10 +26,10 @@ import {
 import { assemble, partsOf, withoutPart, type ObjectPart } from './object-parts.ts'
 import { schemaOfField, type ObjectSchema, type Schema } from '../resources/object-schema.ts'
 
-/** One application of a configuration. */
+/** One server-side apply. */
 export interface Application {
   readonly before: KubeObject
-  /** What the applier wants to be so. */
+  /** The desired fields. */
   readonly config: KubeObject
   readonly schema: ObjectSchema
   readonly writer: FieldWriter
@@ -39,10 +39,10 @@ export interface Application {
 }
 
 /**
- * Applies a configuration: fields that it names become so and the applier's; fields that the applier named before and does not
- * name any more are removed, unless somebody else manages them too.
+ * Applies a configuration. Sets its fields and makes the applier their owner. Removes the fields that the applier set before and
+ * no longer names, unless another manager owns them too.
  *
- * @throws ApiStatusError 409 when another manager wrote one of the fields differently and `force` is not set
+ * @throws ApiStatusError 409 if another manager owns a field with a different value and `force` is not set
  */
 export function applyConfiguration(application: Application): KubeObject {
   const { before, config, schema, writer, ignored, force } = application
@@ -67,8 +67,8 @@ export function applyConfiguration(application: Application): KubeObject {
 }
 
 /**
- * The conflicts that are left once kubectl has taken over what it applied on the client side before, which an annotation tells. A
- * client with a field manager of its own takes over nothing.
+ * The conflicts that remain after kubectl takes over its earlier client-side apply, which an annotation records. Other field
+ * managers take over nothing.
  */
 function withoutLastApplied(
   conflicts: readonly ManagedSet[],
@@ -82,7 +82,7 @@ function withoutLastApplied(
     .filter(({ fields }) => !isEmpty(fields))
 }
 
-/** Once kubectl has applied on the client side, the annotation follows what it applies on the server side. */
+/** Updates the annotation of an earlier client-side apply by kubectl. */
 export function withLastApplied(after: KubeObject, config: KubeObject, manager: string): KubeObject {
   const { annotations = {}, ...metadata } = after.metadata
   if (manager !== 'kubectl' || annotations[LAST_APPLIED] === undefined) return after
@@ -96,7 +96,7 @@ function sortedKeys(_key: string, value: unknown): unknown {
   return isJsonObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
 }
 
-/** An object without known writers belongs to the manager `before-first-apply`. */
+/** Reads the managers. An object without managers belongs to `before-first-apply`. */
 function presentManagers({ before, schema, writer, ignored }: Application): ManagedSet[] {
   const managers = readManagers(before)
   if (managers.length > 0 || before.metadata.uid === undefined) return managers
@@ -108,7 +108,7 @@ function presentManagers({ before, schema, writer, ignored }: Application): Mana
   return readManagers({ ...before, metadata })
 }
 
-/** `right` over `left`, part by part; parts of `left` keep their order and new ones follow. */
+/** Merges `right` into `left`, part by part. Parts of `left` keep their order, and new parts follow. */
 function merge(left: JsonValue, right: JsonValue, schema: Schema): JsonValue {
   const leftParts = partsOf(left, schema)
   const rightParts = partsOf(right, schema)
@@ -122,7 +122,7 @@ function merge(left: JsonValue, right: JsonValue, schema: Schema): JsonValue {
   return assemble([...merged.values()], right)
 }
 
-/** Removes what the applier named before and nobody names now. */
+/** Removes the fields that the applier set before and that have no owner now. */
 function prune(merged: KubeObject, sets: { schema: ObjectSchema; last: FieldSet; owned: FieldSet }): KubeObject {
   const candidates = [...pathsOf(sets.last), ...namedParents(sets.last, sets.schema)]
   return candidates
@@ -130,13 +130,13 @@ function prune(merged: KubeObject, sets: { schema: ObjectSchema; last: FieldSet;
     .reduce<JsonValue>((object, path) => withoutPart(object, sets.schema, path), merged) as KubeObject
 }
 
-/** The fields of structs that lead to members: they go with the last of their content. */
+/** The paths of structs that contain members. A struct is removed with its last field. */
 function namedParents(set: FieldSet, schema: Schema, prefix: FieldPath = []): FieldPath[] {
   return [...set.children].flatMap(([element, child]) => {
     if (!element.startsWith('f:') || schema.kind !== 'object' || isEmpty(child)) return []
     const path = [...prefix, element]
     const below = namedParents(child, schemaOfField(schema, element.slice(2)), path)
-    // The metadata of an object never goes.
+    // The metadata of an object is never removed.
     return element === 'f:metadata' ? below : [path, ...below]
   })
 }

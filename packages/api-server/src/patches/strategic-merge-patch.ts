@@ -3,7 +3,7 @@ import { schemaOfField, type Schema } from '../resources/object-schema.ts'
 
 const DIRECTIVE = '$patch'
 const DELETE_FROM_LIST = '$deleteFromPrimitiveList/'
-/** Directives that only concern the order of lists or the keys of unions; the order of the patch is taken instead. */
+/** Directives for the order of lists and the keys of unions. They are ignored: the patch decides the order. */
 const IGNORED = ['$setElementOrder/', '$retainKeys']
 
 /**

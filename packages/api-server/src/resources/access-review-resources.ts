@@ -29,7 +29,7 @@ const subjectFields = {
 
 const shared = { namespaced: false, isReview: true, version: 'v1' } as const
 
-/** Reviews: nothing is stored, the answer is in `status`. */
+/** Reviews. They are not stored; the answer is in `status`. */
 export const accessReviewResources: readonly ResourceDefinition[] = [
   defineResource({
     ...shared,

@@ -58,7 +58,7 @@ function isGiven(text: JsonValue | undefined): boolean {
 }
 
 function validateStrategy(strategy: string): FieldCause[] {
-  // The real server repeats the last part of the path. Strategies of others carry the name of their domain.
+  // The real server also repeats the last part of the path. Custom strategies contain a domain, such as `example.com/mine`.
   if (strategy === OLDEST_EMULATION_VERSION || strategy.includes('/')) return []
   return [unsupportedValue('spec.strategy.strategy', strategy, [OLDEST_EMULATION_VERSION])]
 }
@@ -94,7 +94,7 @@ function validateCandidateVersions(spec: JsonObject): FieldCause[] {
   return causes
 }
 
-/** `coordination.k8s.io`: leases and the candidates of coordinated election. Nobody coordinates here: candidates are only stored. */
+/** `coordination.k8s.io`: leases and lease candidates. There is no coordinated election: candidates are only stored. */
 export const coordinationResources: readonly ResourceDefinition[] = [
   defineResource({
     group: 'coordination.k8s.io',

@@ -23,7 +23,7 @@ const MAX_DATA_BYTES = 1024 * 1024
 
 const condition = openObject('Condition', { type: pointer('string') })
 
-/** The label under which every namespace carries its own name. */
+/** The label of every namespace that holds its name. */
 const NAMESPACE_NAME_LABEL = 'kubernetes.io/metadata.name'
 
 function labelNamespace(namespace: KubeObject): KubeObject {
@@ -99,7 +99,7 @@ function encodeSecret(secret: KubeObject): KubeObject {
   return { ...rest, ...(Object.keys(data).length === 0 ? {} : { data }), type }
 }
 
-/** Keeps the status of what is stored on writes of the object, and everything but the status on writes of the status. */
+/** Writes of the object keep the stored status. Writes of the status keep everything else. */
 export function keepStatusApart(initialStatus: () => JsonObject): ResourceDefinition['prepare'] {
   return (object: KubeObject, { previous, subresource }: WriteTarget): KubeObject => {
     if (previous === undefined) return { ...object, status: initialStatus() }
@@ -115,7 +115,7 @@ const container = openObject('Container', {
   volumeMounts: listBy(['mountPath'], openObject('VolumeMount', {})),
 })
 
-/** `PodSpec`, as far as lists are merged by key. */
+/** `PodSpec`: the lists that are merged by key. */
 export const podSpec: ObjectSchema = openObject('PodSpec', {
   containers: listBy(['name'], container),
   initContainers: listBy(['name'], container),
@@ -145,7 +145,7 @@ export const namespaceResource: ResourceDefinition = defineResource({
   prepare: prepareNamespace,
 })
 
-/** The core group. What needs a scheduler, a node or a network is only stored. */
+/** The core group. Objects that need a scheduler, a node or a network are only stored. */
 export const coreResources: readonly ResourceDefinition[] = [
   namespaceResource,
   defineResource({

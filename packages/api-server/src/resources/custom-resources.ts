@@ -48,7 +48,7 @@ function completeNames(definition: KubeObject): KubeObject {
   return { ...definition, spec: { conversion: { strategy: 'None' }, ...spec, names: completed } }
 }
 
-/** Names are accepted at once; the resource is served when the write is answered. */
+/** Accepts the names at once. The resource is served before the write is answered. */
 function acceptNames(definition: KubeObject, { previous, subresource }: WriteTarget): KubeObject {
   if (subresource === 'status' && previous !== undefined)
     return { ...previous, ...definition, spec: previous['spec'] ?? {} }
@@ -113,13 +113,13 @@ function validateSchemas(versions: readonly JsonObject[]): FieldCause[] {
   })
 }
 
-/** Where the resources of definitions are served. */
+/** The served resources, to which definitions add theirs. */
 interface ServedResources {
   add(definition: ResourceDefinition): void
   remove(collection: string): void
 }
 
-/** Serves the resources of all definitions in the store, and follows their changes until the returned function is called. */
+/** Serves the resources of all definitions in the store and follows changes until the returned function is called. */
 export function serveCustomResources(store: Store, catalog: ServedResources): () => void {
   for (const definition of store.list(CRD_COLLECTION)) addTo(catalog, definition)
   return store.watch(CRD_COLLECTION, (event) => {
@@ -182,7 +182,7 @@ function defineVersion(definition: KubeObject, version: JsonObject): ResourceDef
   })
 }
 
-/** The columns that a version of a definition names, or the age. */
+/** The printer columns of a version; name and age if it has none. */
 function printerColumns(given: readonly JsonObject[]): readonly TableColumn[] {
   if (given.length === 0) return [nameColumn, { ...ageColumn, type: 'date' }]
   return [nameColumn, ...given.map(printerColumn)]
@@ -221,7 +221,7 @@ function byField(left: FieldCause, right: FieldCause): number {
   return left.field < right.field ? -1 : left.field > right.field ? 1 : 0
 }
 
-/** The type and the metadata are the same for every kind; a schema cannot change them. */
+/** Removes type and metadata from a schema. They are the same for every kind. */
 function contentOnly(props: JsonObject): JsonObject {
   const { apiVersion: _apiVersion, kind: _kind, metadata: _metadata, ...properties } = asJsonObject(props['properties'])
   return { ...props, properties }

@@ -19,7 +19,7 @@ const sharedFields: Readonly<Record<string, Schema>> = {
   reportingInstance: value('string'),
 }
 
-/** The names that the same content has in `v1` and in `events.k8s.io/v1`. */
+/** The names of the same field in `v1` and in `events.k8s.io/v1`. */
 const RENAMED = [
   ['involvedObject', 'regarding'],
   ['message', 'note'],
@@ -38,7 +38,7 @@ function rename(event: KubeObject, names: ReadonlyMap<string, string>, apiVersio
   return { ...(Object.fromEntries(renamed) as KubeObject), apiVersion }
 }
 
-/** Fields that the API server writes even when they are empty. */
+/** Fields that the API server writes even if they are empty. */
 function withCoreDefaults(event: KubeObject): KubeObject {
   return {
     ...event,
@@ -156,5 +156,5 @@ function withoutEmptyFields(event: KubeObject): KubeObject {
   return kept as KubeObject
 }
 
-/** Events, in the core group and in their own: two views of the same objects. Events do not expire here. */
+/** Events in the core group and in `events.k8s.io`: two views of the same objects. They do not expire. */
 export const eventResources: readonly ResourceDefinition[] = [coreEvents, newEvents]

@@ -1,4 +1,4 @@
-/** The messages of the built-in kinds: what protobuf bodies are read by, and OpenAPI documents are made of. */
+/** The messages of the built-in kinds. The server reads protobuf bodies and builds OpenAPI documents with them. */
 import { kindShapes } from './kind-shapes.ts'
 
 /** A struct of the Kubernetes API. */
@@ -12,18 +12,18 @@ export interface MessageType {
 
 /** A field of a {@link MessageType}. */
 export interface MessageField {
-  /** As in JSON; empty for a struct whose fields are those of the outer one in JSON. */
+  /** The name in JSON; empty for an embedded struct, whose fields JSON puts into the outer object. */
   readonly name: string
-  /** As in protobuf. */
+  /** The field number in protobuf. */
   readonly number: number
   readonly required: boolean
   /** A scalar (`string`, `int32`, `time`, `any` …), or the name of a message. */
   readonly type: string
   readonly enumeration: readonly string[]
   readonly shape: 'single' | 'list' | 'map'
-  /** Of a list: `-` where it is atomic, `=` for a set, otherwise the names of its keys. Of a map: `=` where it is atomic. */
+  /** For a list: `-` if atomic, `=` for a set, otherwise the names of its keys. For a map: `=` if atomic. */
   readonly merging: string
-  /** The zero value is a statement of its own, not the same as absence. */
+  /** Whether zero differs from absence (a pointer in Go). */
   readonly keepsZero: boolean
   /** The strategy of a strategic merge patch, with the key after a colon. */
   readonly patch: string
@@ -34,7 +34,7 @@ const FIELD =
 
 let all: ReadonlyMap<string, MessageType> | undefined
 
-/** Every message by its name. Read when it is asked for first. */
+/** All messages, by name. Parsed at the first call. */
 export function messageTypes(): ReadonlyMap<string, MessageType> {
   all ??= new Map(kindShapes.trim().split('\n').map(readMessage))
   return all

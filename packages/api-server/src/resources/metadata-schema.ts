@@ -50,7 +50,7 @@ export const objectMeta: ObjectSchema = object('ObjectMeta', {
   managedFields: list(managedFieldsEntry),
 })
 
-/** A kind with the fields that every kind has, and its own. */
+/** The schema of a kind: the fields of every kind, and its own. */
 export function kindSchema(kind: string, fields: Readonly<Record<string, Schema>>): ObjectSchema {
   return object(kind, { apiVersion: value('string'), kind: value('string'), metadata: objectMeta, ...fields })
 }

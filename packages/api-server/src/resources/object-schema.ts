@@ -1,6 +1,6 @@
 /**
- * What the server knows about the shape of a kind: enough to drop unknown fields, to refuse values of the wrong type with the
- * messages of the Go decoder, and to merge lists by key.
+ * The schema of a kind. The server uses it to drop unknown fields, to refuse values of the wrong type with the messages of the Go
+ * decoder, and to merge lists by key.
  */
 
 /** The shape of one value. */
@@ -12,11 +12,11 @@ export interface ObjectSchema {
   /** The name of the Go struct, which type errors mention. */
   readonly name: string
   readonly fields: Readonly<Record<string, Schema>>
-  /** Fields that are not named are kept as they are, instead of being dropped. */
+  /** Whether unknown fields are kept instead of dropped. */
   readonly open: boolean
   /** Owned and merged as a whole. */
   readonly atomic: boolean
-  /** A struct of a built-in kind, which is there even when nothing is in it; the objects of custom resources come and go. */
+  /** Whether this is a struct of a built-in kind, which exists even if it is empty. Objects in custom resources can be absent. */
   readonly isStruct: boolean
 }
 
@@ -27,7 +27,7 @@ export interface MapSchema {
   readonly atomic: boolean
 }
 
-/** A list; `keys` tell items apart in a `map` list. */
+/** A list; `keys` identify the items of a `map` list. */
 export interface ListSchema {
   readonly kind: 'list'
   readonly items: Schema
@@ -35,7 +35,7 @@ export interface ListSchema {
   readonly keys: readonly string[]
 }
 
-/** The types of single values; `int32` and `int64` are whole numbers of that many bits. */
+/** The types of single values. */
 export type ScalarType =
   'string' | 'boolean' | 'int32' | 'int64' | 'number' | 'time' | 'microTime' | 'bytes' | 'intOrString'
 
@@ -43,7 +43,7 @@ export type ScalarType =
 export interface ScalarSchema {
   readonly kind: 'scalar'
   readonly type: ScalarType
-  /** The zero value is a statement of its own, not the same as absence (a pointer in Go). */
+  /** Whether zero differs from absence (a pointer in Go). */
   readonly keepsZero: boolean
 }
 
@@ -52,12 +52,12 @@ export interface AnySchema {
   readonly kind: 'any'
 }
 
-/** A struct of which all fields are known. */
+/** A struct whose fields are all known. */
 export function object(name: string, fields: Readonly<Record<string, Schema>>): ObjectSchema {
   return { kind: 'object', name, fields, open: false, atomic: false, isStruct: true }
 }
 
-/** A struct of which only the fields are described that need it; the others are kept as they are. */
+/** A struct that keeps unknown fields. */
 export function openObject(name: string, fields: Readonly<Record<string, Schema>>): ObjectSchema {
   return { kind: 'object', name, fields, open: true, atomic: false, isStruct: true }
 }
@@ -87,12 +87,12 @@ export function setOf(items: Schema): ListSchema {
   return { kind: 'list', items, listType: 'set', keys: [] }
 }
 
-/** A list whose items are told apart by some of their fields, merged item by item. */
+/** A list whose items are identified by key fields, merged item by item. */
 export function listBy(keys: readonly string[], items: Schema): ListSchema {
   return { kind: 'list', items, listType: 'map', keys }
 }
 
-/** A value that is dropped when it is zero. */
+/** A value that is dropped if it is zero. */
 export function value(type: ScalarType): ScalarSchema {
   return { kind: 'scalar', type, keepsZero: type === 'intOrString' }
 }
@@ -105,7 +105,7 @@ export function pointer(type: ScalarType): ScalarSchema {
 /** Anything at all. */
 export const anything: AnySchema = { kind: 'any' }
 
-/** The schema of the values under a field of `schema`; fields that are not described may hold anything. */
+/** The schema of a field of `schema`. Unknown fields accept any value. */
 export function schemaOfField(schema: Schema, field: string): Schema {
   if (schema.kind === 'object') return schema.fields[field] ?? anything
   return schema.kind === 'map' ? schema.values : anything

@@ -11,7 +11,7 @@ const UNAUTHENTICATED = 'system:unauthenticated'
 const HEALTH_PATHS = ['/healthz', '/livez', '/readyz', '/version', '/version/']
 const DISCOVERY_PATHS = ['/api', '/api/*', '/apis', '/apis/*', '/openapi', '/openapi/*']
 
-/** The roles that every user has, as on the real server. */
+/** The default roles and the groups that have them, as on the real server. */
 const ROLES: readonly { name: string; rules: JsonObject[]; groups: string[] }[] = [
   {
     name: 'cluster-admin',
@@ -53,7 +53,7 @@ const ALL_REQUESTS = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'], cluste
 const fromGroups = (...groups: string[]): JsonObject[] =>
   ALL_REQUESTS.map((rules) => ({ ...rules, subjects: groups.map((name) => ({ kind: 'Group', group: { name } })) }))
 
-/** The flows that a server cannot be without. Requests are not queued here. */
+/** The mandatory FlowSchemas and PriorityLevelConfigurations. This server does not queue requests. */
 const FLOWS: readonly { name: string; level: JsonObject; schema: JsonObject }[] = [
   {
     name: 'exempt',
@@ -74,7 +74,7 @@ const FLOWS: readonly { name: string; level: JsonObject; schema: JsonObject }[] 
   },
 ]
 
-/** Creates what exists on every server from the start: namespaces and the roles of every user. */
+/** Creates the objects that every server starts with: namespaces, default roles and flow control. */
 export function createPresetObjects(store: Store, clock: Clock, createUid: () => string): void {
   const create = (ref: ObjectRef, type: { apiVersion: string; kind: string }, content: JsonObject): void => {
     if (store.get(ref) !== undefined) return

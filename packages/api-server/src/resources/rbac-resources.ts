@@ -35,7 +35,7 @@ const subject = object('Subject', {
 const roleFields = { rules: list(policyRule) }
 const bindingFields = { subjects: list(subject), roleRef }
 
-/** Names of roles are path segments: they may hold colons. */
+/** Role names are path segments, so they may contain colons. */
 const shared = { group: GROUP, version: 'v1', nameRule: 'path-segment', createsOnUpdate: true } as const
 
 function prepareRole(role: KubeObject): KubeObject {
@@ -113,7 +113,7 @@ function validateSubject(subject: JsonObject, path: string): FieldCause[] {
   return causes
 }
 
-/** Roles and their bindings; they are honoured. A user may grant what it does not have itself, unlike on the real server. */
+/** Roles and bindings, which the server enforces. Unlike on the real server, a user may grant permissions that it does not have. */
 export const rbacResources: readonly ResourceDefinition[] = [
   defineResource({
     ...shared,

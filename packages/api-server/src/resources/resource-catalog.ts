@@ -14,7 +14,7 @@ export interface ApiGroup {
   readonly versions: readonly string[]
 }
 
-/** The resources that are served: those that are built in, and those that custom resource definitions add. */
+/** The served resources: the built-in ones, and those of custom resource definitions. */
 export class ResourceCatalog {
   readonly #byPath = new Map<string, ResourceDefinition>()
 
@@ -31,12 +31,12 @@ export class ResourceCatalog {
       this.add(each)
   }
 
-  /** Serves a resource from now on, in place of what was served under the same path. */
+  /** Serves a resource. Replaces a resource with the same path. */
   add(definition: ResourceDefinition): void {
     this.#byPath.set(pathOf(definition.group, definition.version, definition.resource), definition)
   }
 
-  /** Stops serving all versions of the resources that are stored in `collection`. */
+  /** Stops serving all versions of the resource stored in `collection`. */
   remove(collection: string): void {
     for (const [path, definition] of this.#byPath) if (definition.collection === collection) this.#byPath.delete(path)
   }
@@ -46,13 +46,13 @@ export class ResourceCatalog {
     return this.#byPath.get(pathOf(group, version, resource))
   }
 
-  /** The answer to a path of a resource that is not served: the real server has two of them. */
+  /** The 404 answer for an unknown resource. As on the real server, it depends on whether the version has built-in resources. */
   answerUnknown(group: string, version: string): HttpAnswer {
     const isBuiltIn = this.resourcesOf(group, version).some((each) => !each.isCustom)
     return isBuiltIn ? unknownResource() : pageNotFound()
   }
 
-  /** All groups but the core group. */
+  /** All groups except the core group. */
   groups(): ApiGroup[] {
     const groups = new Map<string, Set<string>>()
     for (const { group, version } of this.#byPath.values()) {
@@ -66,12 +66,12 @@ export class ResourceCatalog {
     return [...this.#byPath.values()].filter((each) => each.group === group && each.version === version)
   }
 
-  /** Everything that is served. */
+  /** All served resources. */
   all(): ResourceDefinition[] {
     return [...this.#byPath.values()]
   }
 
-  /** Every version that is served, such as `coordination.k8s.io/v1`. */
+  /** All served group versions, such as `coordination.k8s.io/v1`. */
   apiVersions(): Set<string> {
     return new Set([...this.#byPath.values()].map(apiVersionOf))
   }

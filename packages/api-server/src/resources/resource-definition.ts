@@ -8,10 +8,10 @@ import type { ObjectSchema } from './object-schema.ts'
 import type { TableColumn } from '../tables/table-column.ts'
 import type { ObjectRef } from '../storage/store.ts'
 
-/** The rules that a name has to follow. */
+/** The rule for the names of objects. */
 export type NameRule = 'dns-subdomain' | 'dns-label' | 'dns-1035-label' | 'path-segment' | 'config-map-key'
 
-/** How a write relates to what is stored. */
+/** The stored object and the subresource of a write. */
 export interface WriteTarget {
   /** The stored object; `undefined` for a creation. */
   readonly previous: KubeObject | undefined
@@ -19,16 +19,16 @@ export interface WriteTarget {
   readonly subresource: string
 }
 
-/** What a review can ask. */
+/** What a review can find out. */
 export interface Reviewer {
-  /** Who asks. */
+  /** The user who sends the review. */
   readonly user: AuthenticatedUser
   readonly isAllowed: (attributes: Attributes) => boolean
-  /** The rules that hold for the sender in a namespace. */
+  /** The rules of the sender in a namespace. */
   readonly rulesIn: (namespace: string) => readonly JsonObject[]
 }
 
-/** One resource in one version, as the API serves it. Two definitions with one `collection` are two views of the same objects. */
+/** One served version of a resource. Definitions with the same `collection` are views of the same objects. */
 export interface ResourceDefinition {
   readonly group: string
   readonly version: string
@@ -43,40 +43,40 @@ export interface ResourceDefinition {
   /** Where the objects are stored. */
   readonly collection: string
   readonly schema: ObjectSchema
-  /** The columns of tables. @default those of the built-in kind; name and creation where there are none */
+  /** The columns of tables. @default those of the built-in kind, or name and creation time */
   readonly columns?: readonly TableColumn[]
-  /** The schema of a custom resource as its definition gives it. */
+  /** The schema in the definition of a custom resource. */
   readonly openApiSchema?: JsonObject
   readonly nameRule: NameRule
   /** Subresources that can be read and written, such as `status`. */
   readonly subresources: readonly string[]
   /** `status` is written through its subresource only, and `metadata.generation` counts the changes of the rest. */
   readonly separateStatus: boolean
-  /** `metadata.generation` is kept. */
+  /** Whether the server counts `metadata.generation`. */
   readonly countsGenerations: boolean
-  /** PUT creates what does not exist. */
+  /** Whether PUT creates a missing object. */
   readonly createsOnUpdate: boolean
-  /** PUT without a resourceVersion overwrites whatever is stored. */
+  /** Whether PUT without a `resourceVersion` overwrites the stored object. */
   readonly allowsBlindUpdate: boolean
-  /** DELETE answers with the object instead of a `Status`. */
+  /** Whether DELETE answers with the object instead of a `Status`. */
   readonly returnsDeleted: boolean
-  /** A custom resource: items of lists repeat their type, and there is no strategic merge patch. */
+  /** Whether this is a custom resource: list items include their type, and strategic merge patch is not supported. */
   readonly isCustom: boolean
-  /** What a warning tells users of the resource. @default no warning */
+  /** The warning to clients that use the resource. @default no warning */
   readonly deprecation?: string
-  /** Only POST, and nothing is stored. */
+  /** Whether this is a review: only POST is allowed, and nothing is stored. */
   readonly isReview: boolean
-  /** The field selectors beyond `metadata.name` and `metadata.namespace`: label to path. */
+  /** Field selectors besides `metadata.name` and `metadata.namespace`, each with its path in the object. */
   readonly fieldSelectors: Readonly<Record<string, string>>
-  /** Reads a body: drops what the kind does not have. @throws DecodeError */
+  /** Reads a body and drops unknown fields. @throws DecodeError */
   readonly decode: (body: JsonObject) => Decoded
   /** Answers a review. */
   readonly review: (object: KubeObject, reviewer: Reviewer) => KubeObject
-  /** Fills in what the API says when the client does not, before anybody is taken for the writer of it. Returns a new object. */
+  /** Sets the defaults of the API, before field managers are recorded. Returns a new object. */
   readonly withDefaults: (object: KubeObject) => KubeObject
-  /** Fills in what the server decides and takes back what this write may not change. Returns a new object. */
+  /** Sets the fields of the server and restores the fields that this write must not change. Returns a new object. */
   readonly prepare: (object: KubeObject, target: WriteTarget) => KubeObject
-  /** The kind's own validation. */
+  /** Validation specific to the kind. */
   readonly validate: (object: KubeObject, target: WriteTarget) => readonly FieldCause[]
   /** From the form that this version serves to the stored form. */
   readonly toStored: (object: KubeObject) => KubeObject
@@ -86,7 +86,7 @@ export interface ResourceDefinition {
 
 type Required = 'group' | 'version' | 'resource' | 'kind' | 'schema'
 
-/** A definition with everything filled in that follows from the names. */
+/** Completes a definition with defaults. */
 export function defineResource(
   given: Pick<ResourceDefinition, Required> & Partial<ResourceDefinition>,
 ): ResourceDefinition {
@@ -123,7 +123,7 @@ export function apiVersionOf(definition: Pick<ResourceDefinition, 'group' | 'ver
   return definition.group === '' ? definition.version : `${definition.group}/${definition.version}`
 }
 
-/** What errors about an object of this resource name. */
+/** The subject of errors about an object of this resource. */
 export function subjectOf(definition: ResourceDefinition, name: string): StatusSubject {
   return { group: definition.group, resource: definition.resource, kind: definition.kind, name }
 }

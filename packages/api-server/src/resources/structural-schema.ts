@@ -1,4 +1,4 @@
-/** The schemas of custom resources: OpenAPI v3 in the structural form that Kubernetes asks for. */
+/** The schemas of custom resources: OpenAPI v3 in the structural form that Kubernetes requires. */
 import type { FieldCause } from '../objects/api-status.ts'
 import { invalidValue, requiredValue, tooLongValue, unsupportedValue } from '../objects/field-causes.ts'
 import {
@@ -14,7 +14,7 @@ import {
 } from '../objects/json-value.ts'
 import { anything, type Schema } from './object-schema.ts'
 
-/** What the server needs for merging: which fields there are, and how lists and maps are owned. */
+/** Converts to a schema for merging: the fields, and the ownership of lists and maps. */
 export function toMergeSchema(props: JsonObject): Schema {
   if (props['type'] === 'array') return toListSchema(props)
   const isAtomic = props['x-kubernetes-map-type'] === 'atomic'
@@ -37,7 +37,7 @@ function toListSchema(props: JsonObject): Schema {
   return { kind: 'list', items, listType: type === 'map' || type === 'set' ? type : 'atomic', keys }
 }
 
-/** Drops what the schema does not know, and names it. */
+/** Returns a copy without unknown fields and adds their paths to `unknown`. */
 export function prune(value: JsonValue, props: JsonObject, path: string, unknown: string[]): JsonValue {
   if (Array.isArray(value)) {
     const items = asJsonObject(props['items'])
@@ -58,7 +58,7 @@ export function prune(value: JsonValue, props: JsonObject, path: string, unknown
   return Object.fromEntries(kept)
 }
 
-/** Fills in the defaults of fields that are not there. */
+/** Sets the defaults of missing fields. */
 export function fillDefaults(value: JsonValue, props: JsonObject): JsonValue {
   if (Array.isArray(value)) return value.map((item) => fillDefaults(item, asJsonObject(props['items'])))
   if (!isJsonObject(value)) return value
@@ -75,7 +75,7 @@ export function fillDefaults(value: JsonValue, props: JsonObject): JsonValue {
   return filled
 }
 
-/** What is wrong with a value. Rules written in CEL are not evaluated. */
+/** The errors in a value. CEL rules are not evaluated. */
 export function validateStructure(value: JsonValue, props: JsonObject, path: string): FieldCause[] {
   if (value === null && props['nullable'] === true) return []
   const wrong = validateType(value, props, path)

@@ -39,10 +39,10 @@ const FLOW_CONTROL = {
   allowsBlindUpdate: true,
 } as const
 
-/** A new budget allows nothing until somebody has counted its pods. */
+/** A new budget allows no disruption until a controller has counted its pods. */
 const NO_DISRUPTIONS = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 }
 
-/** Resources that controllers of the cluster act upon. There are none here: these are only stored. */
+/** Resources for the controllers of a cluster. This server has no controllers and only stores them. */
 export const workloadResources: readonly ResourceDefinition[] = [
   defineResource({
     group: 'apps',

@@ -1,8 +1,9 @@
 /**
- * Keeps the state of a server in a file: one JSON document a line, the first about the server, the others about objects.
+ * Keeps the state of a server in a file with one JSON document per line. The first line is about the server, the others about
+ * objects.
  *
- * Every commit is appended before it is answered, so an answered write survives the end of the process (not a loss of power).
- * Opening rewrites the file as a snapshot, through a temporary file that takes its place. One server per file.
+ * Appends every commit before the write is answered, so an answered write survives a crash of the process, but not a power failure.
+ * Opening the file replaces it with a snapshot, through a temporary file. Only one server may use a file.
  */
 import { TenureError } from '@tenure/core'
 import { closeSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs'
@@ -13,7 +14,7 @@ import type { ObjectRef, Store, StoreEvent } from './store.ts'
 
 const FORMAT = 'tenure-api-server/1'
 
-/** The file was not written by a server. */
+/** The file is not the state of an embedded API server. */
 export class StateFileError extends TenureError {
   override readonly code = 'STATE_FILE_UNREADABLE'
 }
@@ -27,18 +28,18 @@ interface Header {
 interface Entry {
   readonly ref: ObjectRef
   readonly version: number
-  /** Absent when the object was removed. */
+  /** Absent if the object was removed. */
   readonly object?: KubeObject
 }
 
-/** What a file held. */
+/** The content of a state file. */
 export interface SavedState {
   readonly authority: KeyPair
   readonly version: number
   readonly objects: ReadonlyMap<string, readonly [ObjectRef, KubeObject]>
 }
 
-/** Reads the state of an earlier server; `undefined` when there is no file. @throws StateFileError for a file of somebody else */
+/** Reads the state of an earlier server; `undefined` if there is no file. @throws StateFileError for any other file */
 export function readStateFile(path: string): SavedState | undefined {
   const text = tryRead(path)
   if (text === undefined) return undefined
@@ -46,11 +47,11 @@ export function readStateFile(path: string): SavedState | undefined {
   const header = parseLine(first, path) as Partial<Header>
   const { format, authority, version: startVersion } = header
   if (format !== FORMAT || authority === undefined || startVersion === undefined) {
-    throw new StateFileError(`Expected ${path} to be the state of an embedded API server`)
+    throw new StateFileError(`Expected ${path} to be the state file of an embedded API server`)
   }
   const objects = new Map<string, readonly [ObjectRef, KubeObject]>()
   let version = startVersion
-  // What follows the last line end is a write that was cut off and never answered.
+  // Text after the last newline is an incomplete write that was never answered.
   for (const line of lines.slice(0, -1)) {
     const entry = parseLine(line, path) as unknown as Entry
     version = Math.max(version, entry.version)
@@ -60,7 +61,7 @@ export function readStateFile(path: string): SavedState | undefined {
   return { authority, version, objects }
 }
 
-/** Writes a snapshot and appends every commit from then on, until the returned function is called. */
+/** Writes a snapshot and appends every later commit until the returned function is called. */
 export function openStateFile(path: string, store: Store, authority: KeyPair): () => void {
   const header: Header = { format: FORMAT, version: store.version, authority }
   const entries = store.collections().flatMap((collection) =>
@@ -99,8 +100,9 @@ function parseLine(line: string, path: string): JsonObject {
   try {
     value = JSON.parse(line)
   } catch (cause) {
-    throw new StateFileError(`Expected every line of ${path} to be JSON`, { cause })
+    throw new StateFileError(`Expected every line of the state file ${path} to be JSON`, { cause })
   }
-  if (!isJsonObject(value)) throw new StateFileError(`Expected every line of ${path} to be a JSON object`)
+  if (!isJsonObject(value))
+    throw new StateFileError(`Expected every line of the state file ${path} to be a JSON object`)
   return value
 }

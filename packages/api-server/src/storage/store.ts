@@ -1,15 +1,15 @@
 /**
- * The storage under the embedded API server: what etcd and the watch cache are to the real one.
+ * The storage of the embedded API server, in place of etcd and the watch cache.
  *
- * Owns the objects, the one counter of versions, a window of past events, and the fan-out to watchers. Knows no time, no I/O,
- * no kinds and no rules about content: everything happens synchronously within the call, so a simulator can drive it as well.
+ * Owns the objects, the version counter, a window of past events, and the fan-out to watchers. Has no clock, no I/O, no kinds and
+ * no validation. Every call is synchronous, so a simulator can use it too.
  *
  * Invariants:
- * 1. Every commit takes the next version; a version is never used twice, also not after a deletion.
- * 2. An object is replaced or removed only from the version that the caller names, where it names one.
+ * 1. Every commit takes the next version. No version is used twice, even after a deletion.
+ * 2. If the caller names a version, an object is replaced or removed only from that version.
  * 3. Watchers get every event once, in the order of versions, before the call that caused it returns. A commit made by a
  *    watcher is delivered after the event that the watcher is handling.
- * 4. Stored objects and events are shared and never changed afterwards.
+ * 4. Stored objects and events are shared and immutable.
  */
 import { TenureError } from '@tenure/core'
 import { assertKnownKeys } from '@tenure/core/internal'
@@ -19,7 +19,7 @@ import type { KubeObject } from '../objects/kube-object.ts'
 export interface ObjectRef {
   /** The kind of objects, for example `coordination.k8s.io/leases`. */
   readonly collection: string
-  /** Empty for objects of the cluster. */
+  /** Empty for cluster-scoped objects. */
   readonly namespace: string
   /** The name of the object. */
   readonly name: string
@@ -46,14 +46,14 @@ export type StoreWatcher = (event: StoreEvent) => void
 export interface StoreOptions {
   /** The version before the first commit. @default 1 */
   readonly initialVersion?: number
-  /** How many past events are kept at least, for watches and lists that start in the past. @default 5000 */
+  /** Minimum number of past events to keep, for watches and lists that start in the past. @default 5000 */
   readonly historyLimit?: number
 }
 
-/** A write was refused because the stored object is not what the caller took it for. */
+/** A write was refused because the stored object is not in the state that the caller expects. */
 export class StoreConflictError extends TenureError {
   override readonly code = 'STORE_CONFLICT'
-  /** What the store holds instead: an object that should not exist, none, or another version. */
+  /** `exists`: the object to create exists. `absent`: the object does not exist. `changed`: it has another version. */
   readonly conflict: 'exists' | 'absent' | 'changed'
 
   constructor(conflict: 'exists' | 'absent' | 'changed', ref: ObjectRef) {
@@ -88,7 +88,7 @@ export class Store {
     return this.#version
   }
 
-  /** Events up to this version are forgotten. */
+  /** Events up to this version are no longer available. */
   get compactedVersion(): number {
     return this.#compactedVersion
   }
@@ -103,12 +103,12 @@ export class Store {
     return [...this.#collections.keys()]
   }
 
-  /** The objects of a collection in the order of namespace and name; of all namespaces unless one is given. */
+  /** The objects of a collection, sorted by namespace and name. @default all namespaces */
   list(collection: string, namespace?: string): KubeObject[] {
     return sortedObjects(this.#collections.get(collection) ?? new Map(), namespace)
   }
 
-  /** The objects of a collection as they were at `version`; `undefined` when the history does not reach back that far. */
+  /** The objects of a collection at `version`; `undefined` if the history does not reach back that far. */
   listAt(collection: string, version: number, namespace?: string): KubeObject[] | undefined {
     if (version < this.#compactedVersion) return undefined
     const objects = new Map(this.#collections.get(collection))
@@ -120,31 +120,31 @@ export class Store {
     return sortedObjects(objects, namespace)
   }
 
-  /** Adds an object and stamps its version. @throws StoreConflictError when it exists. */
+  /** Adds an object and stamps its version. @throws StoreConflictError if it exists. */
   create(ref: ObjectRef, object: KubeObject): KubeObject {
     if (this.get(ref) !== undefined) throw new StoreConflictError('exists', ref)
     return this.#commit({ type: 'ADDED', ref, object, previous: undefined })
   }
 
-  /** Replaces an object and stamps its version. @throws StoreConflictError when it is absent or not at `expectedVersion`. */
+  /** Replaces an object and stamps its version. @throws StoreConflictError if it is absent or not at `expectedVersion`. */
   update(ref: ObjectRef, object: KubeObject, expectedVersion?: string): KubeObject {
     const previous = this.#expect(ref, expectedVersion)
     return this.#commit({ type: 'MODIFIED', ref, object, previous })
   }
 
-  /** Removes an object; returns its last state. @throws StoreConflictError when it is absent or not at `expectedVersion`. */
+  /** Removes an object and returns its last state. @throws StoreConflictError if it is absent or not at `expectedVersion`. */
   delete(ref: ObjectRef, expectedVersion?: string): KubeObject {
     const previous = this.#expect(ref, expectedVersion)
     return this.#commit({ type: 'DELETED', ref, object: previous, previous })
   }
 
-  /** The events of a collection after `version`; `undefined` when some of them are forgotten. */
+  /** The events of a collection after `version`; `undefined` if some of them are no longer available. */
   eventsSince(collection: string, version: number): StoreEvent[] | undefined {
     if (version < this.#compactedVersion) return undefined
     return this.#eventsAfter(version).filter((event) => event.ref.collection === collection)
   }
 
-  /** Calls `watcher` with every coming event of a collection, until the returned function is called. */
+  /** Calls `watcher` with every future event of a collection until the returned function is called. */
   watch(collection: string, watcher: StoreWatcher): () => void {
     const watchers = this.#watchers.get(collection) ?? new Set()
     this.#watchers.set(collection, watchers)
@@ -152,13 +152,13 @@ export class Store {
     return () => watchers.delete(watcher)
   }
 
-  /** Calls `listener` with every commit, before any watcher, until the returned function is called. For persistence. */
+  /** Calls `listener` with every commit, before any watcher, until the returned function is called. Used for persistence. */
   onCommit(listener: StoreWatcher): () => void {
     this.#commitListeners.add(listener)
     return () => this.#commitListeners.delete(listener)
   }
 
-  /** Forgets all events up to `version`, as etcd does on compaction. */
+  /** Drops all events up to `version`, as etcd does on compaction. */
   compact(version: number = this.#version): void {
     const through = Math.min(version, this.#version)
     if (through <= this.#compactedVersion) return
@@ -166,7 +166,7 @@ export class Store {
     this.#compactedVersion = through
   }
 
-  /** Puts back objects that were stored before, without events. Only for a store that is still empty. */
+  /** Restores saved objects without events. Only for an empty store. */
   restore(entries: Iterable<readonly [ObjectRef, KubeObject]>, version: number): void {
     for (const [ref, object] of entries) this.#objectsOf(ref.collection).set(keyOf(ref), object)
     this.#version = version
@@ -191,7 +191,7 @@ export class Store {
     if (event.type === 'DELETED') this.#objectsOf(event.ref.collection).delete(keyOf(event.ref))
     else this.#objectsOf(event.ref.collection).set(keyOf(event.ref), object)
     this.#history.push(event)
-    // Trimmed by half at a time, so that the cost of a commit does not depend on the length of the history.
+    // Trims half of the history at a time, so that the average cost of a commit does not depend on its length.
     if (this.#history.length > 2 * this.#historyLimit) {
       this.compact(this.#history[this.#history.length - this.#historyLimit - 1]?.version)
     }

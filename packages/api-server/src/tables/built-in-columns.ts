@@ -1,4 +1,4 @@
-/** The columns of the built-in kinds, by where their objects are stored. */
+/** The columns of the built-in kinds, by collection. */
 import { asJsonObject, asJsonObjects, asString, asStrings, type JsonObject } from '../objects/json-value.ts'
 import type { KubeObject } from '../objects/kube-object.ts'
 import { ageOf } from './human-duration.ts'
@@ -12,7 +12,7 @@ const countOf = (field: string) => (object: KubeObject) => Object.keys(asJsonObj
 const orNone = (text: string): string => (text === '' ? NONE : text)
 const textOf = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '')
 
-/** The first three of a list, and how many more there are. */
+/** The first three items of a list, and the number of the others. */
 function firstThree(items: readonly string[]): string {
   if (items.length === 0) return NONE
   const shown = items.slice(0, 3).join(',')
@@ -140,7 +140,7 @@ function paramKind(object: KubeObject): string {
     : `${textOf(asJsonObject(kind)['apiVersion'])}/${textOf(asJsonObject(kind)['kind'])}`
 }
 
-/** What is used and allowed of each resource; those of limits have names of their own. Nobody counts here what is used. */
+/** Usage and limit of each resource in a quota. `prefix` selects requests or limits. This server does not count usage. */
 function quotaText(prefix: '' | 'limits.'): TableColumn['cell'] {
   return (quota) => {
     const { hard, used } = statusOf(quota)
@@ -152,7 +152,7 @@ function quotaText(prefix: '' | 'limits.'): TableColumn['cell'] {
   }
 }
 
-/** The columns of the kinds that have some of their own. */
+/** The columns of each kind with its own columns. */
 export const builtInColumns: Readonly<Record<string, readonly TableColumn[]>> = {
   namespaces: [nameColumn, column('Status', textAt('status.phase')), ageColumn],
   configmaps: [

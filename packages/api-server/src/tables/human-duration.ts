@@ -7,7 +7,7 @@ const YEAR = 365 * DAY
 const UNIT_MS = { s: SECOND, m: MINUTE, h: HOUR, d: DAY, y: YEAR }
 type Unit = keyof typeof UNIT_MS
 
-/** The units in which kubectl writes a duration below each limit, as `duration.HumanDuration` of apimachinery does. */
+/** The units of a duration below each limit, as in `duration.HumanDuration` of apimachinery. */
 const FORMATS: readonly { belowMs: number; units: readonly [Unit, Unit?] }[] = [
   { belowMs: 2 * MINUTE, units: ['s'] },
   { belowMs: 10 * MINUTE, units: ['m', 's'] },

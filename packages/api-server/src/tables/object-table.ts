@@ -5,19 +5,19 @@ import type { ResourceDefinition } from '../resources/resource-definition.ts'
 import { builtInColumns } from './built-in-columns.ts'
 import { defaultColumns, type TableColumn } from './table-column.ts'
 
-/** What each row says of its object: the query parameter `includeObject`. */
+/** How much of its object each row includes: the query parameter `includeObject`. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object'
 
-/** What a table is made of. */
+/** How to build a table. */
 export interface TableOptions {
   readonly includeObject: IncludeObject
   /** Milliseconds since the Unix epoch. */
   readonly now: number
-  /** Watches name the columns once. */
+  /** Whether to name the columns. A watch names them once. */
   readonly withColumns: boolean
 }
 
-/** The table of objects in their stored form, as `kubectl get` asks for it. */
+/** The table that `kubectl get` asks for. Takes objects in their stored form. */
 export function tableOf(
   definition: ResourceDefinition,
   { items, metadata }: { readonly items: readonly KubeObject[]; readonly metadata: JsonObject },
@@ -49,7 +49,7 @@ function objectOf(definition: ResourceDefinition, object: KubeObject, include: I
   return include === 'Object' ? served(definition, object) : metadataOf(object)
 }
 
-/** An object of which only the metadata was asked for. */
+/** The `PartialObjectMetadata` of an object. */
 export function metadataOf({ metadata }: KubeObject): JsonObject {
   return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata }
 }

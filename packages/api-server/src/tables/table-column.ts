@@ -10,7 +10,7 @@ export interface TableColumn {
   readonly format: string
   /** Shown by `-o wide` only when above 0. */
   readonly priority: number
-  /** What stands in the row of an object; `now` in milliseconds since the Unix epoch. */
+  /** The cell for an object; `now` is in milliseconds since the Unix epoch. */
   readonly cell: (object: KubeObject, now: number) => JsonValue
 }
 
@@ -41,10 +41,10 @@ export function numberAt(path: string): TableColumn['cell'] {
 /** The name of an object. */
 export const nameColumn: TableColumn = column('Name', ({ metadata }) => metadata.name ?? '')
 
-/** How old an object is. */
+/** The age of an object. */
 export const ageColumn: TableColumn = column('Age', ({ metadata }, now) => ageOf(metadata.creationTimestamp, now))
 
-/** What kinds have that say nothing about tables. */
+/** The columns of kinds without their own columns. */
 export const defaultColumns: readonly TableColumn[] = [
   nameColumn,
   column('Created At', ({ metadata }) => metadata.creationTimestamp ?? null, 'date'),
