@@ -8,28 +8,28 @@ import type {
   Schema,
 } from '../resources/object-schema.ts'
 
-/** A value is not of the type that its field has. */
+/** A value does not have the type of its field. */
 export class DecodeError extends Error {}
 
-/** An object as the server understood it. */
+/** An object as the server reads it. */
 export interface Decoded {
   readonly object: JsonObject
-  /** The paths of fields that were dropped because the kind does not have them. */
+  /** The paths of the dropped fields, which the kind does not have. */
   readonly unknownFields: readonly string[]
 }
 
 interface Place {
-  /** The path with indexes, as in `spec.ports[0].name`. */
+  /** The path with indexes and keys: `spec.ports[0].name`. */
   readonly path: string
-  /** The same without indexes, as type errors have it. */
+  /** The path without them, as type errors print it: `spec.ports.name`. */
   readonly field: string
-  /** The Go struct that the field is in. */
+  /** The Go struct that declares the field. */
   readonly struct: string
   readonly unknownFields: string[]
 }
 
 /**
- * Reads `input` as an object of the kind that `schema` describes: unknown fields, nulls and meaningless zero values are dropped.
+ * Decodes `input` as the kind that `schema` describes. Drops unknown fields, nulls, and zero values that mean the same as absence.
  *
  * @throws DecodeError when a value has the wrong type.
  */
@@ -84,10 +84,11 @@ function decodeMap(input: JsonValue, schema: MapSchema, place: Place): JsonValue
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
-/** In a map Go keeps keys whose value is null or zero, with the zero value. */
+/** What Go keeps in a map or list for a value that is null or zero. */
 function zeroOf(schema: Schema): JsonValue {
-  if (schema.kind === 'scalar') return schema.type === 'boolean' ? false : isTextual(schema.type) ? '' : 0
-  return null
+  if (schema.kind !== 'scalar') return null
+  if (schema.type === 'boolean') return false
+  return isTextual(schema.type) ? '' : 0
 }
 
 function decodeList(input: JsonValue, schema: ListSchema, place: Place): JsonValue | undefined {
@@ -99,37 +100,54 @@ function decodeList(input: JsonValue, schema: ListSchema, place: Place): JsonVal
   return items.length === 0 ? undefined : items
 }
 
+const SCALAR_DECODERS: Readonly<Record<ScalarType, (input: JsonValue, place: Place) => JsonValue>> = {
+  string: decodeString,
+  bytes: decodeBytes,
+  boolean: decodeBoolean,
+  int32: (input, place) => decodeInteger(input, place, 'int32'),
+  int64: (input, place) => decodeInteger(input, place, 'int64'),
+  number: decodeNumber,
+  intOrString: decodeIntOrString,
+  time: (input, place) => decodeTime(input, place, 'time'),
+  microTime: (input, place) => decodeTime(input, place, 'microTime'),
+}
+
 function decodeScalar(input: JsonValue, schema: ScalarSchema, place: Place): JsonValue | undefined {
-  switch (schema.type) {
-    case 'string':
-      if (typeof input !== 'string') throw wrongType(input, place, 'string')
-      break
-    case 'bytes':
-      if (typeof input !== 'string') throw wrongType(input, place, 'string')
-      assertBase64(input)
-      break
-    case 'boolean':
-      if (typeof input !== 'boolean') throw wrongType(input, place, 'bool')
-      break
-    case 'int32':
-    case 'int64':
-      if (typeof input !== 'number' || !Number.isInteger(input)) throw wrongType(input, place, schema.type)
-      if (schema.type === 'int32' && Math.abs(input) > 0x7f_ff_ff_ff) throw wrongType(input, place, schema.type)
-      break
-    case 'number':
-      if (typeof input !== 'number') throw wrongType(input, place, 'float64')
-      break
-    case 'intOrString':
-      if (typeof input !== 'string' && typeof input !== 'number') throw wrongType(input, place, 'intstr.IntOrString')
-      break
-    case 'time':
-    case 'microTime':
-      return decodeTime(input, schema.type, place)
-    default:
-      return schema.type satisfies never
-  }
-  const isZero = input === '' || input === 0 || input === false
-  return isZero && !schema.keepsZero ? undefined : input
+  const decoded = SCALAR_DECODERS[schema.type](input, place)
+  const isZero = decoded === '' || decoded === 0 || decoded === false
+  return isZero && !schema.keepsZero ? undefined : decoded
+}
+
+function decodeString(input: JsonValue, place: Place): string {
+  if (typeof input !== 'string') throw wrongType(input, place, 'string')
+  return input
+}
+
+function decodeBytes(input: JsonValue, place: Place): string {
+  const text = decodeString(input, place)
+  assertBase64(text)
+  return text
+}
+
+function decodeBoolean(input: JsonValue, place: Place): boolean {
+  if (typeof input !== 'boolean') throw wrongType(input, place, 'bool')
+  return input
+}
+
+function decodeInteger(input: JsonValue, place: Place, type: 'int32' | 'int64'): number {
+  if (typeof input !== 'number' || !Number.isInteger(input)) throw wrongType(input, place, type)
+  if (type === 'int32' && Math.abs(input) > 0x7f_ff_ff_ff) throw wrongType(input, place, type)
+  return input
+}
+
+function decodeNumber(input: JsonValue, place: Place): number {
+  if (typeof input !== 'number') throw wrongType(input, place, 'float64')
+  return input
+}
+
+function decodeIntOrString(input: JsonValue, place: Place): number | string {
+  if (typeof input !== 'string' && typeof input !== 'number') throw wrongType(input, place, 'intstr.IntOrString')
+  return input
 }
 
 function assertBase64(text: string): void {
@@ -139,33 +157,56 @@ function assertBase64(text: string): void {
     throw new DecodeError(`illegal base64 data at input byte ${text.length}`)
 }
 
+/** The layouts that Go parses each type of time with. */
 const LAYOUTS = {
   time: '2006-01-02T15:04:05Z07:00',
   microTime: '2006-01-02T15:04:05.000000Z07:00',
 } as const
 
+type TimeType = keyof typeof LAYOUTS
+
 const RFC3339 =
   /^(?<date>\d{4}-(?<month>\d{2})-\d{2}T\d{2}:\d{2}:\d{2})(?<fraction>(?:[.,]\d*)?)(?<zone>Z|[+-]\d{2}:\d{2})$/
 
-/** Times are stored in UTC, whole seconds for `Time` and microseconds for `MicroTime`. */
-function decodeTime(input: JsonValue, type: 'time' | 'microTime', place: Place): string {
-  if (typeof input !== 'string') throw wrongType(input, place, 'string')
-  const groups = RFC3339.exec(input)?.groups
-  const { date = '', month = '', fraction = '', zone = '' } = groups ?? {}
-  const unparsed = (rest: string, expected: string): DecodeError =>
-    new DecodeError(
-      `parsing time ${quoted(input)} as ${quoted(LAYOUTS[type])}: cannot parse ${quoted(rest)} as ${quoted(expected)}`,
-    )
-  if (groups === undefined) throw unparsed(input, '2006')
-  if (type === 'microTime' && !/^\.\d{6}/.test(fraction)) throw unparsed(`${fraction}${zone}`, '.000000')
-  if (type === 'microTime' && fraction.length > 7) throw unparsed(`${fraction.slice(7)}${zone}`, 'Z07:00')
+/** Converts a time to UTC as the server stores it: `Time` in whole seconds, `MicroTime` in microseconds. */
+function decodeTime(input: JsonValue, place: Place, type: TimeType): string {
+  const text = decodeString(input, place)
+  const groups = RFC3339.exec(text)?.groups
+  if (groups === undefined) throw unparsedTime({ text, type, rest: text, expected: '2006' })
+  const { date = '', fraction = '', zone = '' } = groups
+  if (type === 'microTime') assertMicroseconds(text, fraction, zone)
   const epochMs = Date.parse(`${date}${zone}`)
-  if (Number.isNaN(epochMs)) {
-    const part = Number(month) >= 1 && Number(month) <= 12 ? 'day' : 'month'
-    throw new DecodeError(`parsing time ${quoted(input)}: ${part} out of range`)
-  }
+  if (Number.isNaN(epochMs)) throw timeOutOfRange(text, Number(groups['month']))
   const seconds = new Date(epochMs).toISOString().slice(0, 19)
   return type === 'time' ? `${seconds}Z` : `${seconds}${fraction}Z`
+}
+
+/** A `MicroTime` has exactly six digits after the point. */
+function assertMicroseconds(text: string, fraction: string, zone: string): void {
+  const type = 'microTime'
+  if (!/^\.\d{6}/.test(fraction)) throw unparsedTime({ text, type, rest: `${fraction}${zone}`, expected: '.000000' })
+  const surplus = fraction.slice(7)
+  if (surplus !== '') throw unparsedTime({ text, type, rest: `${surplus}${zone}`, expected: 'Z07:00' })
+}
+
+interface UnparsedTime {
+  readonly text: string
+  readonly type: TimeType
+  /** The part of `text` that Go fails to parse. */
+  readonly rest: string
+  /** The part of the layout that `rest` should match. */
+  readonly expected: string
+}
+
+function unparsedTime({ text, type, rest, expected }: UnparsedTime): DecodeError {
+  return new DecodeError(
+    `parsing time ${quoted(text)} as ${quoted(LAYOUTS[type])}: cannot parse ${quoted(rest)} as ${quoted(expected)}`,
+  )
+}
+
+function timeOutOfRange(text: string, month: number): DecodeError {
+  const part = month >= 1 && month <= 12 ? 'day' : 'month'
+  return new DecodeError(`parsing time ${quoted(text)}: ${part} out of range`)
 }
 
 function quoted(text: string): string {

@@ -1,18 +1,19 @@
-/** Bodies in the protobuf encoding of Kubernetes, which generated clients send for built-in kinds. */
+/** Decodes request bodies in the Kubernetes protobuf encoding, which generated clients use for built-in kinds. */
 import { TenureError } from '@tenure/core'
 import { textOf } from '@tenure/core/internal'
 import { messageNameOf, messageTypes, type MessageField, type MessageType } from '../resources/message-types.ts'
 import type { JsonObject, JsonValue } from './json-value.ts'
 import { ProtobufReader, type WireValue } from './protobuf-reader.ts'
 
-/** A body is not an object in the protobuf encoding of Kubernetes. */
+/** A request body is not a valid object in the Kubernetes protobuf encoding. */
 export class ProtobufError extends TenureError {
   override readonly code = 'PROTOBUF'
 }
 
 const MAGIC = Buffer.from('k8s\0')
+const EMPTY = Buffer.alloc(0)
 
-/** Reads a body as the JSON that says the same. @throws ProtobufError when it cannot be read, or its kind is not built in */
+/** Decodes a body to the equivalent JSON. @throws ProtobufError when the body is malformed or its kind is not built in. */
 export function decodeProtobufBody(body: Buffer): JsonObject {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC)) {
     throw new ProtobufError(
@@ -23,22 +24,31 @@ export function decodeProtobufBody(body: Buffer): JsonObject {
     return decodeEnvelope(body.subarray(MAGIC.length))
   } catch (error) {
     if (error instanceof ProtobufError) throw error
-    throw new ProtobufError(`the message cannot be read: ${textOf(error)}`, { cause: error })
+    throw new ProtobufError(`cannot decode the protobuf message: ${textOf(error)}`, { cause: error })
   }
 }
 
 function decodeEnvelope(envelope: Buffer): JsonObject {
-  const { 1: type = Buffer.alloc(0), 2: raw = Buffer.alloc(0) } = bytesByNumber(envelope)
-  const { 1: version, 2: kindName } = bytesByNumber(type)
-  const [apiVersion, kind] = [version?.toString() ?? '', kindName?.toString() ?? '']
-  const [group = '', name = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion]
-  // Options of a request carry the version of the client that sends them.
-  const messageName = kind === 'DeleteOptions' ? 'meta.v1.DeleteOptions' : messageNameOf(group, name, kind)
-  const message = messageTypes().get(messageName)
+  const { 1: typeMeta = EMPTY, 2: content = EMPTY } = bytesByNumber(envelope)
+  const { apiVersion, kind } = decodeTypeMeta(typeMeta)
+  const message = messageTypes().get(messageNameFor(apiVersion, kind))
   if (message === undefined) throw new ProtobufError(`no kind "${kind}" is registered for version "${apiVersion}"`)
-  return { apiVersion, kind, ...decodeMessage(raw, message) }
+  return { apiVersion, kind, ...decodeMessage(content, message) }
 }
 
+function decodeTypeMeta(bytes: Buffer): { apiVersion: string; kind: string } {
+  const { 1: apiVersion = EMPTY, 2: kind = EMPTY } = bytesByNumber(bytes)
+  return { apiVersion: apiVersion.toString(), kind: kind.toString() }
+}
+
+function messageNameFor(apiVersion: string, kind: string): string {
+  // A client sends DeleteOptions with the apiVersion of the resource that it deletes.
+  if (kind === 'DeleteOptions') return 'meta.v1.DeleteOptions'
+  const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion]
+  return messageNameOf(group, version, kind)
+}
+
+/** The length-delimited fields of a message, by field number. Of a repeated field, the last. */
 function bytesByNumber(message: Buffer): Partial<Record<number, Buffer>> {
   const found: Partial<Record<number, Buffer>> = {}
   for (const [number, value] of new ProtobufReader(message)) if (Buffer.isBuffer(value)) found[number] = value
@@ -84,35 +94,38 @@ function decodeEntry(entry: WireValue, field: MessageField): JsonObject {
   return { [key]: content }
 }
 
+type ScalarDecoder = (value: WireValue) => JsonValue | undefined
+
+/** By the type of the field. Every other type is the name of a message. */
+const SCALAR_DECODERS: ReadonlyMap<string, ScalarDecoder> = new Map<string, ScalarDecoder>([
+  ['string', (value) => bytesOf(value).toString()],
+  ['bytes', (value) => bytesOf(value).toString('base64')],
+  ['boolean', (value) => value !== 0n],
+  ['int32', decodeInteger],
+  ['int64', decodeInteger],
+  ['time', (value) => decodeTime(bytesOf(value), 'time')],
+  ['microTime', (value) => decodeTime(bytesOf(value), 'microTime')],
+  ['quantity', (value) => bytesByNumber(bytesOf(value))[1]?.toString() ?? '0'],
+  ['strings', (value) => [...new ProtobufReader(bytesOf(value))].map(([, item]) => bytesOf(item).toString())],
+  ['intOrString', (value) => decodeIntOrString(bytesOf(value))],
+  ['any', decodeEmbeddedJson],
+  ['fieldsV1', decodeEmbeddedJson],
+])
+
 function decodeValue(value: WireValue, { type }: MessageField): JsonValue | undefined {
-  switch (type) {
-    case 'string':
-      return bytesOf(value).toString()
-    case 'bytes':
-      return bytesOf(value).toString('base64')
-    case 'boolean':
-      return value !== 0n
-    case 'int32':
-    case 'int64':
-      return Number(BigInt.asIntN(64, value as bigint))
-    case 'time':
-    case 'microTime':
-      return decodeTime(bytesOf(value), type)
-    case 'quantity':
-      return bytesByNumber(bytesOf(value))[1]?.toString() ?? '0'
-    case 'strings':
-      return [...new ProtobufReader(bytesOf(value))].map(([, item]) => bytesOf(item).toString())
-    case 'intOrString':
-      return decodeIntOrString(bytesOf(value))
-    case 'any':
-    case 'fieldsV1':
-      return JSON.parse(bytesByNumber(bytesOf(value))[1]?.toString() || 'null') as JsonValue
-    default: {
-      const message = messageTypes().get(type)
-      if (message === undefined) throw new ProtobufError(`a field has the unknown type ${type}`)
-      return decodeMessage(bytesOf(value), message)
-    }
-  }
+  const decodeScalar = SCALAR_DECODERS.get(type)
+  if (decodeScalar !== undefined) return decodeScalar(value)
+  const message = messageTypes().get(type)
+  if (message === undefined) throw new ProtobufError(`a field has the unknown type ${type}`)
+  return decodeMessage(bytesOf(value), message)
+}
+
+function decodeInteger(value: WireValue): number {
+  return Number(BigInt.asIntN(64, value as bigint))
+}
+
+function decodeEmbeddedJson(value: WireValue): JsonValue {
+  return JSON.parse(bytesByNumber(bytesOf(value))[1]?.toString() || 'null') as JsonValue
 }
 
 function bytesOf(value: WireValue): Buffer {
@@ -120,7 +133,7 @@ function bytesOf(value: WireValue): Buffer {
   throw new ProtobufError('proto: wrong wireType for a field')
 }
 
-/** An empty message is a time that is not set. */
+/** An empty message stands for an unset time. */
 function decodeTime(bytes: Buffer, type: 'time' | 'microTime'): JsonValue | undefined {
   if (bytes.length === 0) return undefined
   const { 1: seconds = 0n, 2: nanoseconds = 0n } = Object.fromEntries(new ProtobufReader(bytes)) as Record<

@@ -3,7 +3,7 @@ import { asString, valueAt } from './json-value.ts'
 import type { KubeObject } from './kube-object.ts'
 import type { ResourceDefinition } from '../resources/resource-definition.ts'
 
-/** Decides whether an object is meant. */
+/** Tells whether a selector selects an object. */
 export type Selector = (object: KubeObject) => boolean
 
 type LabelTest = (labels: Readonly<Record<string, string>>) => boolean
@@ -12,36 +12,47 @@ const SET_TERM = /^(?<key>[^\s!=,()]+)\s+(?<operator>in|notin)\s*\((?<values>[^(
 const EQUALITY_TERM = /^(?<key>[^\s!=<>]+)\s*(?<operator>==|!=|=)\s*(?<value>[^\s!=<>]*)$/
 const EXISTENCE_TERM = /^(?<negated>!?)\s*(?<key>[^\s!=<>(),]+)$/
 
-/** Reads a label selector, for example `app=janitor,tier in (a,b),!canary`. @throws ApiStatusError 400 when it cannot be read. */
+/** Parses a label selector such as `app=janitor,tier in (a,b),!canary`. @throws ApiStatusError 400 when a term is malformed. */
 export function parseLabelSelector(text: string): Selector {
   const tests = splitTerms(text).map((term) => parseLabelTerm(term, text))
   return (object) => tests.every((test) => test(object.metadata.labels ?? {}))
 }
 
-function parseLabelTerm(term: string, whole: string): LabelTest {
-  const sets = SET_TERM.exec(term)?.groups
-  if (sets !== undefined) {
-    const { key = '', operator, values = '' } = sets
-    const wanted = new Set(values.split(',').map((each) => each.trim()))
-    // A label that is absent is not in any set.
-    return operator === 'in'
-      ? (labels) => labels[key] !== undefined && wanted.has(labels[key])
-      : (labels) => labels[key] === undefined || !wanted.has(labels[key])
+function parseLabelTerm(term: string, selector: string): LabelTest {
+  const test = parseSetTerm(term) ?? parseEqualityTerm(term) ?? parseExistenceTerm(term)
+  if (test === undefined) {
+    throw badRequest(`unable to parse requirement: found '${term}' in label selector '${selector}'`)
   }
-  const equality = EQUALITY_TERM.exec(term)?.groups
-  if (equality !== undefined) {
-    const { key = '', operator, value } = equality
-    return operator === '!=' ? (labels) => labels[key] !== value : (labels) => labels[key] === value
-  }
-  const existence = EXISTENCE_TERM.exec(term)?.groups
-  if (existence !== undefined) {
-    const { key = '', negated } = existence
-    return negated === '!' ? (labels) => !Object.hasOwn(labels, key) : (labels) => Object.hasOwn(labels, key)
-  }
-  throw badRequest(`unable to parse requirement: found '${term}' in label selector '${whole}'`)
+  return test
 }
 
-/** Splits at the commas that are outside of parentheses. */
+/** `tier in (a,b)` or `tier notin (a,b)`. An absent label is in no set. */
+function parseSetTerm(term: string): LabelTest | undefined {
+  const groups = SET_TERM.exec(term)?.groups
+  if (groups === undefined) return undefined
+  const { key = '', operator, values = '' } = groups
+  const set = new Set(values.split(',').map((value) => value.trim()))
+  const isInSet: LabelTest = (labels) => labels[key] !== undefined && set.has(labels[key])
+  return operator === 'in' ? isInSet : (labels) => !isInSet(labels)
+}
+
+/** `app=janitor`, `app==janitor` or `app!=janitor`. An absent label differs from every value. */
+function parseEqualityTerm(term: string): LabelTest | undefined {
+  const groups = EQUALITY_TERM.exec(term)?.groups
+  if (groups === undefined) return undefined
+  const { key = '', operator, value } = groups
+  return operator === '!=' ? (labels) => labels[key] !== value : (labels) => labels[key] === value
+}
+
+/** `canary` or `!canary`. */
+function parseExistenceTerm(term: string): LabelTest | undefined {
+  const groups = EXISTENCE_TERM.exec(term)?.groups
+  if (groups === undefined) return undefined
+  const { key = '', negated } = groups
+  return negated === '!' ? (labels) => !Object.hasOwn(labels, key) : (labels) => Object.hasOwn(labels, key)
+}
+
+/** Splits a selector at the commas outside parentheses. */
 function splitTerms(text: string): string[] {
   return text
     .split(/,(?![^(]*\))/)
@@ -49,13 +60,14 @@ function splitTerms(text: string): string[] {
     .filter((term) => term !== '')
 }
 
-/** A field selector, with the single name that it asks for, where it does. */
+/** A parsed field selector. */
 export interface FieldSelector {
   readonly matches: Selector
+  /** The value that `metadata.name` must equal; `undefined` if the selector does not restrict it to one. */
   readonly name: string | undefined
 }
 
-/** Reads a field selector of a resource. @throws ApiStatusError 400 for a field that the resource cannot be selected by. */
+/** Parses a field selector. @throws ApiStatusError 400 when a term is malformed, or the resource has no such selectable field. */
 export function parseFieldSelector(text: string, definition: ResourceDefinition): FieldSelector {
   const terms = splitTerms(text).map((term) => parseFieldTerm(term, text))
   const tests = terms.map((term) => {
@@ -66,14 +78,14 @@ export function parseFieldSelector(text: string, definition: ResourceDefinition)
   return { matches: (object) => tests.every((test) => test(object)), name: named?.value }
 }
 
-/** The name that a field selector asks for: authorization counts such a list or watch as one of that object. */
+/** The object name that a field selector requires. Authorization treats such a list or watch as a request for that object. */
 export function nameInFieldSelector(text: string): string | undefined {
   return /(?:^|,)metadata\.name==?([^,]+)/.exec(text)?.[1]
 }
 
-function parseFieldTerm(term: string, whole: string): { field: string; value: string; equal: boolean } {
+function parseFieldTerm(term: string, selector: string): { field: string; value: string; equal: boolean } {
   const groups = /^(?<field>[^=!]+)(?<operator>==|!=|=)(?<value>.*)$/.exec(term)?.groups
-  if (groups === undefined) throw badRequest(`invalid selector: '${whole}'; can't understand '${term}'`)
+  if (groups === undefined) throw badRequest(`invalid selector: '${selector}'; can't understand '${term}'`)
   const { field = '', operator, value = '' } = groups
   return { field, value, equal: operator !== '!=' }
 }
