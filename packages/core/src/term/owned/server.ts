@@ -1,5 +1,4 @@
-import { type IncomingMessage, Server as HttpServer, type ServerResponse } from 'node:http'
-import { Server as HttpsServer } from 'node:https'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ListenOptions, Server, Socket } from 'node:net'
 import { errorOf } from '../../error-of.ts'
 import { OptionsError } from '../../options/options-error.ts'
@@ -63,6 +62,13 @@ function assertServer(server: unknown): void {
   )
 }
 
+/** An `import` of `node:http` would read all its exports, one of which loads Node's undici: 10 MB in every process. */
+function isHttpServer(server: Server): boolean {
+  const { Server: HttpServer } = process.getBuiltinModule('node:http')
+  const { Server: HttpsServer } = process.getBuiltinModule('node:https')
+  return server instanceof HttpServer || server instanceof HttpsServer
+}
+
 /** A server and its open connections. */
 class OwnedServer {
   readonly #server: Server
@@ -77,7 +83,7 @@ class OwnedServer {
     this.#forgetGuard = guardEvents(owner, server)
     server.on('connection', this.#onConnection)
     // A listener for `request` would switch an HTTP/2 server to its compatibility API.
-    if (server instanceof HttpServer || server instanceof HttpsServer) server.on('request', this.#onRequest)
+    if (isHttpServer(server)) server.on('request', this.#onRequest)
     server.on('close', this.#closed.resolve)
   }
 
