@@ -270,6 +270,16 @@ describe('a body', () => {
     )
   })
 
+  it('loses fields with the names of inherited properties', async () => {
+    const spec = { holderIdentity: 'a', constructor: 1, toString: 2 }
+    const { status, headers, body } = await admin.post(leasesPath(namespace), { metadata: { name: 'inherited' }, spec })
+    expect(status).toBe(201)
+    expect(body.spec).toEqual({ holderIdentity: 'a' })
+    expect(headers['warning']).toBe(
+      String.raw`299 - "unknown field \"spec.constructor\"", 299 - "unknown field \"spec.toString\""`,
+    )
+  })
+
   it('loses them without a warning when the client ignores them', async () => {
     const path = `${leasesPath(namespace)}?fieldValidation=Ignore`
     const { status, headers } = await admin.post(path, { metadata: { name: 'ignored' }, spec: { frob: 1 } })

@@ -61,7 +61,7 @@ function decodeFields(input: JsonObject, schema: ObjectSchema, place: Place): Js
   const decoded: JsonObject = {}
   for (const [field, content] of Object.entries(input)) {
     const path = place.path === '' ? field : `${place.path}.${field}`
-    const fieldSchema = schema.fields[field]
+    const fieldSchema = Object.hasOwn(schema.fields, field) ? schema.fields[field] : undefined
     if (fieldSchema === undefined) {
       if (schema.open) decoded[field] = content
       else place.unknownFields.push(path)
@@ -136,7 +136,7 @@ function decodeBoolean(input: JsonValue, place: Place): boolean {
 
 function decodeInteger(input: JsonValue, place: Place, type: 'int32' | 'int64'): number {
   if (typeof input !== 'number' || !Number.isInteger(input)) throw wrongType(input, place, type)
-  if (type === 'int32' && Math.abs(input) > 0x7f_ff_ff_ff) throw wrongType(input, place, type)
+  if (type === 'int32' && input !== (input | 0)) throw wrongType(input, place, type)
   return input
 }
 
