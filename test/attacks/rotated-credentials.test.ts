@@ -339,8 +339,8 @@ describe('a kubeconfig', () => {
       /`oidc` of user `u` gave no token/,
     )
     expect(await failureOf({ tokenFile: '/nonexistent/token' })).toMatch(/token file of user `u` cannot be read/)
-    expect(await failureOf({ username: 'a', password: 'b' })).toMatch(/without credentials that the server knows/)
-    expect(await failureOf({})).toMatch(/without credentials that the server knows/)
+    expect(await failureOf({ username: 'a', password: 'b' })).toMatch(/received no credentials that it knows/)
+    expect(await failureOf({})).toMatch(/received no credentials that it knows/)
     expect(await failureOf({ exec: { command: '/bin/false' } })).toMatch(
       /`\/bin\/false` of user `u` failed: it exited with code 1/,
     )
