@@ -15,6 +15,8 @@ const CONFIG: ElectorConfig = {
   timing: resolveTimingOptions(),
   releaseOnExit: true,
   missingLease: 'create',
+  // To join the standbys changes an annotation of Tenure, and nothing that electors compare.
+  announceAfterMs: Infinity,
 }
 
 /** A decision and its circumstances. */
