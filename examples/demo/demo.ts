@@ -11,7 +11,7 @@ import { Progress, QuitError } from './tour/progress.ts'
 
 const REPLICAS = ['replica-a', 'replica-b', 'replica-c']
 
-/** The replicas and what keeps account of them. Owns the processes; ends all of them on every way out. */
+/** The replicas and the record of their terms. Owns the processes; ends all of them on every way out. */
 export class Demo {
   readonly options: DemoOptions
   readonly screen: Screen

@@ -5,7 +5,7 @@ import { publish } from './publish.ts'
 import { listenToKeys } from './terminal/keys.ts'
 
 /*
- * Three replica processes hand one lease to each other. Ends with exit code 0 when everything happened as it has to.
+ * Three replica processes hand one lease to each other. Ends with exit code 0 if every step went as expected.
  */
 
 const BAD_OPTIONS = 2
@@ -37,7 +37,7 @@ async function run(options: DemoOptions): Promise<number> {
   }
 }
 
-/** The first wish to end is followed in order, the second one at once. */
+/** The first signal ends the demo in order, the second one ends it immediately. */
 function listenForEnd(demo: Demo): () => void {
   let asked = false
   const end = () => {

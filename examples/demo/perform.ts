@@ -32,7 +32,7 @@ function openCluster({ options, fleet }: Demo): Promise<DemoCluster> {
 async function performOn(demo: Demo, cluster: DemoCluster): Promise<Summary> {
   const { kubeConfig, namespace } = cluster
   const { fleet, progress, options, chronicle, leaks } = demo
-  // From before the first election: a version that nobody has watched proves nothing.
+  // The observer starts before the first election, so that it sees every version of the lease.
   const observer = await Observer.start({ kubeConfig, namespace, onChange: () => progress.changed() })
   const configMaps = ExpiringConfigMaps.start(kubeConfig, namespace)
   const pauseMs = options.quick ? PAUSE_MS.quick : PAUSE_MS.normal

@@ -29,7 +29,7 @@ async function cancel(client: pg.Client, other: pg.Client): Promise<void> {
   await other.query('SELECT pg_cancel_backend($1)', [Reflect.get(client, 'processID')])
 }
 
-/** Ends a connection without a farewell. */
+/** Closes a connection without the closing message of the protocol. */
 export function destroy(client: pg.Client): void {
   client.on('error', () => {})
   ;(client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()

@@ -91,7 +91,7 @@ export class Connection {
   }
 }
 
-/** By the class of its SQLSTATE: an error that the server reports means that the statement was rolled back. */
+/** The failure for a SQLSTATE or its class. An error that the server reports means that it rolled the statement back. */
 const FAILURES: Readonly<Record<string, LockFailure>> = {
   '28': 'unauthenticated',
   '42501': 'forbidden',

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { destroy } from './cancellation.ts'
 import { leaseOf, type LeaseRow } from './lease-row.ts'
 
-/** A connection that says nothing for so long is asked whether it is still there, and must answer in the same time. */
+/** A connection that is silent for this long gets a query, and must answer it within the same time. */
 const SILENCE_MS = 2000
 const LONGEST_PAUSE_MS = 5000
 

@@ -25,7 +25,7 @@ BEGIN
   ELSE
     payload := json_build_object('name', NEW.name, 'version', NEW.version::text, 'record', NEW.record);
   END IF;
-  -- What is too long to be announced is read by those who hear of it.
+  -- Listeners read the row themselves if the record is too long for a notification.
   IF octet_length(payload) > 7900 THEN
     payload := json_build_object('name', NEW.name, 'version', NEW.version::text, 'tooLong', true);
   END IF;

@@ -3,7 +3,7 @@ import type { Place } from '../fleet/fleet.ts'
 
 /** The API server that the demo runs on, with a namespace for it. */
 export interface DemoCluster extends AsyncDisposable {
-  /** What it is, for people. */
+  /** A description of the server for the terminal. */
   readonly description: string
   /** May do everything in the namespace. */
   readonly kubeConfig: KubeConfig

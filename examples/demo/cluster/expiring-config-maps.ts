@@ -16,7 +16,7 @@ export class ExpiringConfigMaps {
   static start(kubeConfig: KubeConfig, namespace: string): ExpiringConfigMaps {
     const configMaps = new ExpiringConfigMaps()
     configMaps.#running = configMaps.#run(kubeConfig.makeApiClient(CoreV1Api), namespace)
-    // What goes wrong is what `stop` rejects with.
+    // `stop()` reports a failure of the loop.
     configMaps.#running.catch(() => {})
     return configMaps
   }

@@ -38,7 +38,7 @@ async function createNamespace(kubeConfig: KubeConfig): Promise<string> {
   return metadata?.name ?? ''
 }
 
-/** What is in the namespace goes too, but on a server without its controllers nobody else would see to that. */
+/** Deletes the contents of the namespace as well: a server without controllers would keep them. */
 async function remove(kubeConfig: KubeConfig, namespace: string): Promise<void> {
   const core = kubeConfig.makeApiClient(CoreV1Api)
   await core.deleteCollectionNamespacedConfigMap({ namespace })

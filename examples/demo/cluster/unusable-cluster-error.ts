@@ -7,7 +7,7 @@ export class UnusableClusterError extends Error {
   }
 }
 
-/** The HTTP client wraps what went wrong with the connection into an error that does not say so. */
+/** The HTTP client hides the cause of a failed connection inside another error. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? `${error.message}: ${describe(error.cause)}` : error.message

@@ -45,7 +45,7 @@ export class LeakWatch {
     return this.#subjects.get(pid)?.pending === undefined
   }
 
-  /** A replica leads. Whatever it still holds of the term before, it will not give back any more. */
+  /** A replica leads. What it still holds of its last term counts as a leak from now on. */
   termBegan(author: Author): void {
     const subject = this.#subjectOf(author)
     this.#leaks.push(...pendingLeak(subject))
@@ -65,7 +65,7 @@ export class LeakWatch {
       subject.baseline = larger(subject.baseline ?? {}, holdings)
       this.#commonBaseline = larger(this.#commonBaseline, holdings)
     } else if (subject.pending !== undefined) {
-      // The first leader has never been a follower before: it is measured by those who were.
+      // The first leader has not followed before its term. The levels of the other followers apply to it.
       const excess = excessOver(subject.baseline ?? this.#commonBaseline, holdings)
       subject.pending.excess = excess
       if (excess.length > 0) return
@@ -74,7 +74,7 @@ export class LeakWatch {
     }
   }
 
-  /** A process is gone, and with it all that it held. */
+  /** A process has ended and holds nothing any more. */
   gone({ pid }: Author): void {
     const subject = this.#subjects.get(pid)
     if (subject !== undefined) this.#leaks.push(...pendingLeak(subject))

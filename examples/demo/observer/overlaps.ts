@@ -4,11 +4,11 @@ import { type LeaseVersion, observedTerms, termInForce } from './lease-terms.ts'
 /** A write of the janitor's report. */
 export interface ReportWrite {
   readonly version: bigint
-  /** The term that the writer took itself to lead. */
+  /** The term that the writer believed it led. */
   readonly epoch: bigint
 }
 
-/** What overlaps are looked for in. */
+/** The records in which to look for overlaps. */
 export interface Evidence {
   /** Every version of the lease, in ascending order. */
   readonly leases: readonly LeaseVersion[]

@@ -65,7 +65,7 @@ function failuresOf({ acts, overlaps, leaks, leakFree, observed, problems }: Fin
     ...(acts.played < acts.planned ? [`only ${acts.played} of ${acts.planned} acts were played`] : []),
     ...overlaps.map((overlap) => `overlap: ${overlap}`),
     ...leaks.map((leak) => `leak: ${describeLeak(leak)}`),
-    // Nothing found counts only where something was looked at.
+    // The absence of findings counts only if there was something to examine.
     ...(observed.reports === 0 ? ['the observer has seen no write of the janitor'] : []),
     ...(leakFree === 0 ? ['no replica was measured as a follower after a term'] : []),
     ...problems,

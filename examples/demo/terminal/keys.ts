@@ -1,6 +1,6 @@
 const CTRL_C = '\u0003'
 
-/** Calls `onKey` for every key that is pressed in a terminal, `q` for Ctrl-C. Returns what ends that; undefined without a terminal. */
+/** Calls `onKey` for every key that is pressed in a terminal, `q` for Ctrl-C. Returns a function that stops listening; undefined without a terminal. */
 export function listenToKeys(onKey: (key: string) => void): (() => void) | undefined {
   const { stdin } = process
   if (!stdin.isTTY || !process.stdout.isTTY) return undefined

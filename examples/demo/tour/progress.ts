@@ -7,7 +7,7 @@ export class DidNotHappenError extends Error {
   override readonly name = 'DidNotHappenError'
 }
 
-/** Somebody wants the demo to end. */
+/** The user asked the demo to end. */
 export class QuitError extends Error {
   override readonly name = 'QuitError'
 

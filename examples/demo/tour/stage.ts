@@ -34,7 +34,7 @@ export function leader({ progress, chronicle, fleet }: Stage, after?: TermStory)
   })
 }
 
-/** Waits until a replica has left nothing of its last term behind. That it never does is for the summary to say. */
+/** Waits until a replica has left nothing of its last term behind. If it never does, the summary reports it. */
 export async function settle({ progress, leaks }: Stage, replica: ReplicaProcess): Promise<void> {
   await progress
     .until('the level of a follower', () => leaks.isCleared(replica), 3000)

@@ -21,8 +21,9 @@ import {
 /*
  * Answering the offer of a leader that drains.
  *
- * 1. The first answer counts. Followers that see it do not answer. All delay twice as long as before a released lease. If the answer is
- *    withdrawn, or the leader drops it because it is old, the others begin again.
+ * 1. The first answer counts. Followers that see it do not answer. They answer in the order in which they acquire a released lease, but
+ *    the random part of their delay is twice as long. If the answer is withdrawn, or the leader drops it because it is old, the others
+ *    begin again.
  * 2. A stored answer is replaced by a new one before half of its validity has passed.
  * 3. Answers change only annotations, so they extend no lease.
  * 4. A replica in its cool-down, or that stops, does not answer. A stopping replica withdraws its answer.
