@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ElectorConfig } from '../../src/election/machine/config.ts'
+import { isJoining } from '../../src/election/phases/announcing.ts'
 import { holdBackMs } from '../../src/election/rules/hold-back.ts'
 import { releaseRecord } from '../../src/election/rules/records.ts'
 import {
@@ -265,6 +266,23 @@ describe('A follower that is not on the list of standbys', () => {
     follower.see(kept('peer', 'a', 'b'))
     expect(follower.writesUntil(300_000)).toEqual([])
     expect(follower.all('request-failed')).toEqual([])
+  })
+
+  test('is joining until it is on the list, has found no room or has tried three times', () => {
+    const follower = new LongFollower(kept())
+    const joins = () => isJoining(follower.as('following'))
+    expect(joins()).toBe(true)
+    follower.writesUntil(1000)
+    expect(joins()).toBe(true)
+    follower.failWrite('conflict')
+    expect(joins()).toBe(true)
+    follower.see(kept('peer', 'a', 'b'))
+    expect(joins()).toBe(false)
+    follower.see(kept('peer'))
+    expect(joins()).toBe(true)
+    follower.writesUntil(3000)
+    follower.store()
+    expect(joins()).toBe(false)
   })
 
   test('tries three times at most, and not again in a term in which it was refused', () => {

@@ -109,11 +109,11 @@ export function announcementWritten(
   return { ...state, announcement: { ...announcement, attempts, dueAt: due, request: undefined } }
 }
 
-/** Whether the first attempt of this replica to join the list is still to come, or under way. */
+/** Whether this replica is still to join the list: a write is in flight, or another attempt is planned. */
 export function isJoining({ announcement, leaveBy }: Following): boolean {
   if (announcement === undefined || leaveBy !== undefined) return false
   const { attempts, dueAt, request } = announcement
-  return attempts === 0 ? dueAt !== undefined : attempts === 1 && request !== undefined
+  return request !== undefined || (attempts < MAX_ATTEMPTS && dueAt !== undefined)
 }
 
 /** Plans to take this replica off the list, if it is or comes to be on it, and to stop by `leaveBy`. */
