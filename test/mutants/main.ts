@@ -24,6 +24,10 @@ const { values } = parseArgs({
 /** The limit for finding a mutant, in seconds of CPU time. */
 const LONGEST_SECONDS = 60
 
+const duplicate = MUTANTS.find(({ id }, index) => MUTANTS.findIndex((other) => other.id === id) !== index)
+if (duplicate !== undefined)
+  throw new Error(`Expected every mutant to have an id of its own, got \`${duplicate.id}\` twice`)
+
 const root = new URL('../../', import.meta.url)
 const mutants = values.only === undefined ? MUTANTS : values.only.split(',').map((id) => findMutant(id) ?? fail(id))
 for (const mutant of mutants) applyMutant(mutant, await readFile(new URL(mutant.file, root), 'utf8'))
