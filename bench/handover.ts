@@ -57,7 +57,7 @@ try {
   await run()
 } finally {
   await controlPlane.stop()
-  await rm(folder, { recursive: true })
+  await rm(folder, { recursive: true, maxRetries: 5 })
 }
 
 async function run(): Promise<void> {

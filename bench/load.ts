@@ -59,7 +59,7 @@ try {
   if (parts.some((part) => part !== 'P12')) await few()
   if (parts.includes('P12')) await many()
 } finally {
-  await rm(folder, { recursive: true, force: true })
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 })
 }
 await writeFigures(values.json, figures)
 process.exitCode = missed().length === 0 ? 0 : 1

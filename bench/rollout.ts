@@ -79,7 +79,7 @@ try {
   await report(rollouts, samples, await measureFloor())
 } finally {
   await controlPlane.stop()
-  await rm(folder, { recursive: true })
+  await rm(folder, { recursive: true, maxRetries: 5 })
 }
 
 /** Runs the fleets of Tenure one after the other, and in parallel those of the peers, which mostly wait. */

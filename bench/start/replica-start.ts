@@ -40,7 +40,7 @@ export class ReplicaStarter implements AsyncDisposable {
   static async create(): Promise<ReplicaStarter> {
     await using resources = new AsyncDisposableStack()
     const folder = await mkdtemp(join(tmpdir(), 'tenure-start-'))
-    resources.defer(() => rm(folder, { recursive: true }))
+    resources.defer(() => rm(folder, { recursive: true, maxRetries: 5 }))
     const server = resources.use(await startApiServer({ autoProvisionNamespaces: true }))
     await createHeldLease(server)
     const kubeConfigPath = join(folder, 'kubeconfig')

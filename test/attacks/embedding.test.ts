@@ -83,7 +83,7 @@ describe.concurrent('In a bundle', () => {
         expect(await program.ended).toEqual({ code: null, signal: 'SIGKILL' })
         expect(program.output).not.toContain('went on')
       } finally {
-        await rm(folder, { recursive: true })
+        await rm(folder, { recursive: true, maxRetries: 5 })
       }
     },
   )

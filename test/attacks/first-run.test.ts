@@ -36,7 +36,7 @@ afterAll(async () => {
     child.kill('SIGKILL')
     if (child.exitCode === null && child.signalCode === null) await once(child, 'close')
   }
-  await rm(folder, { recursive: true, force: true })
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
 /** Starts a program; `until` resolves with the first line of its output that fits. */

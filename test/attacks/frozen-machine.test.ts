@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server[Symbol.asyncDispose]()
-  await rm(folder, { recursive: true })
+  await rm(folder, { recursive: true, maxRetries: 5 })
 })
 
 async function startLeader(scenario: Scenario, name: string, mode: 'working' | 'blocked'): Promise<FrozenProcess> {

@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const leader of leaders.splice(0)) await kill(leader)
-  await rm(folder, { recursive: true, force: true })
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
 async function kill(leader: ChildProcess): Promise<void> {

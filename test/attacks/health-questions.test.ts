@@ -67,7 +67,7 @@ test('a question with `?exclude=` writes no line, and a lease of 253 characters 
 
 test('`tenure dev` lets nobody else read the key of its administrator, and takes it along when it ends', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tenure-dev-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  onTestFinished(() => rmSync(folder, { recursive: true, maxRetries: 5 }))
   const path = join(folder, 'kubeconfig')
   writeFileSync(path, 'apiVersion: v1\n', { mode: 0o644 })
   const main = join(import.meta.dirname, '../../packages/cli/src/main.ts')

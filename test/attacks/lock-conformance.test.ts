@@ -28,7 +28,7 @@ async function createFixture(flaw: string): Promise<FileFixture> {
     },
     [Symbol.asyncDispose]: async () => {
       await Promise.all(locks.map((lock) => lock.close()))
-      await rm(folder, { recursive: true })
+      await rm(folder, { recursive: true, maxRetries: 5 })
     },
   }
 }

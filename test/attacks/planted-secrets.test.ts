@@ -30,7 +30,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await controlPlane.stop()
-  rmSync(root, { recursive: true })
+  rmSync(root, { recursive: true, maxRetries: 5 })
 })
 
 function file(content: string, mode = 0o600): string {

@@ -43,7 +43,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await controlPlane.stop()
-  rmSync(root, { recursive: true })
+  rmSync(root, { recursive: true, maxRetries: 5 })
 })
 
 /** A token of the service account, which ends with the Secret of that name where one is given. */

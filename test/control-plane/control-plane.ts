@@ -77,7 +77,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 }
 
 async function cleanUp(folder: string, guard: OrphanGuard): Promise<void> {
-  await rm(folder, { recursive: true, force: true })
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 })
   guard.close()
 }
 
@@ -221,7 +221,7 @@ export class ControlPlane implements AsyncDisposable {
     const { folder, guard, options } = this.#parts
     await this.stopApiServer({ kill: true })
     await this.etcd.kill()
-    await rm(etcdData(folder), { recursive: true })
+    await rm(etcdData(folder), { recursive: true, maxRetries: 5 })
     await cp(copy, etcdData(folder), { recursive: true })
     this.#etcd = await startEtcd({ folder, guard, durable: options.durable, ports: this.#etcd.ports })
     await this.startApiServer()

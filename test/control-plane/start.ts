@@ -23,4 +23,4 @@ if (failed !== undefined) {
   process.exitCode = 1
 }
 await controlPlane.stop()
-await rm(folder, { recursive: true })
+await rm(folder, { recursive: true, maxRetries: 5 })

@@ -15,8 +15,6 @@ const CONFIG: ElectorConfig = {
   timing: resolveTimingOptions(),
   releaseOnExit: true,
   missingLease: 'create',
-  // To join the standbys changes an annotation of Tenure, and nothing that electors compare.
-  announceAfterMs: Infinity,
 }
 
 /** A decision and its circumstances. */
@@ -113,7 +111,8 @@ class ScriptedElector {
     }
   }
 
-  #write({ base, record }: LeaseWrite): WriteResult {
+  #write({ purpose, base, record }: LeaseWrite): WriteResult {
+    if (purpose === 'announce') return this.#annotate(record)
     this.#apply(this.#race)
     if (this.#race !== undefined) this.#raced = this.#stored
     const lost = this.#lost
@@ -130,6 +129,14 @@ class ScriptedElector {
     this.#written = record
     this.#wrote = base === undefined ? 'create' : 'update'
     return lost === 'after' ? failed('unknown-outcome') : { kind: 'written', lease }
+  }
+
+  /** A follower joins the standbys. That changes an annotation of Tenure and no field that electors compare, so it is no decision. */
+  #annotate(record: LeaseRecord): WriteResult {
+    this.#version += 1n
+    const lease = { kind: 'present', version: this.#version, record, deleting: false } as const
+    this.#stored = lease
+    return { kind: 'written', lease }
   }
 
   #apply(change: Change | undefined): void {

@@ -62,7 +62,7 @@ async function drainProcesses(): Promise<void> {
     }
     await Promise.all(Array.from({ length: AT_A_TIME }, drainOneByOne))
   } finally {
-    await rm(folder, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 

@@ -170,7 +170,7 @@ try {
     })
   }
 } finally {
-  await rm(temporary, { recursive: true, force: true })
+  await rm(temporary, { recursive: true, force: true, maxRetries: 5 })
 }
 console.log(failures.length === 0 ? 'every installation works' : `${failures.length} failed: ${failures.join('; ')}`)
 if (failures.length > 0) process.exitCode = 1

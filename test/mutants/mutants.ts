@@ -520,7 +520,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   },
   {
     id: 'E23',
-    defect: 'a version that a restored store uses again is taken for the one that was seen',
+    defect: 'a follower mistakes the reused version of a restored store for the version that it saw',
     file: `${RULES}/observation.ts`,
     find: "return snapshot.kind === 'absent' || !isSameRecord(snapshot.record, last.lease.record)",
     replace: 'return false',

@@ -36,7 +36,7 @@ export async function runTests(mutant: string | undefined, files: readonly strin
     const cpuSeconds = await runVitest(mutant, files, report)
     return { ...readReport(JSON.parse(await readFile(report, 'utf8')) as VitestReport), cpuSeconds }
   } finally {
-    await rm(folder, { recursive: true })
+    await rm(folder, { recursive: true, maxRetries: 5 })
   }
 }
 

@@ -164,7 +164,7 @@ export class Scenario implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.lease.close()
     await Promise.all(this.#replicas.map((replica) => replica[Symbol.asyncDispose]()))
-    await rm(this.#folder, { recursive: true, force: true })
+    await rm(this.#folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 

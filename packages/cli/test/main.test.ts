@@ -10,7 +10,7 @@ const MAIN = join(import.meta.dirname, '../src/main.ts')
 let folder = ''
 
 beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), 'tenure-cli-'))))
-afterAll(() => rm(folder, { recursive: true }))
+afterAll(() => rm(folder, { recursive: true, maxRetries: 5 }))
 
 function tenure(...args: string[]) {
   const child = spawn(process.execPath, ['--conditions=@tenure/source', MAIN, ...args], { cwd: folder })

@@ -1,14 +1,15 @@
 /** A replica whose controller starts processes that start more. Every one of them writes its pid into a file of its own. */
 import { spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { FileLock } from '@tenure/file-lock'
 import { createManager, type Term } from 'tenure'
 
 const [path = '', folder = '', shape = ''] = process.argv.slice(2)
 
-/** A process that writes its pid into `name` and then appends to `acts` until it is ended. */
-const acts = (name: string): string => `sh -c 'echo $$ > ${name}; while :; do echo ${name} >> acts; sleep 0.01; done'`
-const ignoring = (name: string): string => `sh -c 'trap "" TERM; echo $$ > ${name}; while :; do sleep 0.01; done'`
+/** Scripts have files of their own: in nested quotes `$$` would be the pid of the shell that reads the quotes. */
+const acts = (name: string): string => `sh ${join(import.meta.dirname, 'acts.sh')} ${name}`
+const ignoring = (name: string): string => `sh ${join(import.meta.dirname, 'ignores-sigterm.sh')} ${name}`
 
 const inFolder = { cwd: folder, stdio: 'ignore' } as const
 const spawnOf = (script: string): string =>
@@ -26,11 +27,7 @@ const SHAPES: Readonly<Record<string, (term: Term) => unknown>> = {
       () => new Worker(`${spawnOf(acts('a'))}; ${spawnOf(acts('b'))}; setInterval(() => {}, 1000)`, { eval: true }),
     ),
   ignoring: (term) => term.child('ignoring', shell(`${ignoring('a')} & ${ignoring('b')}`)),
-  daemons: (term) =>
-    term.child(
-      'daemons',
-      shell(`setsid sh -c "setsid ${acts('a').replaceAll("'", '\\"').replaceAll('$$', '\\$\\$')} &" & ${acts('b')}`),
-    ),
+  daemons: (term) => term.child('daemons', shell(`setsid sh -c 'setsid ${acts('a')} &' & ${acts('b')}`)),
   orphans: (term) => term.child('orphans', shell(`${acts('a')} & (${acts('b')} &) ; exit 0`)),
 }
 

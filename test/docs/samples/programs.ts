@@ -24,7 +24,7 @@ export class Programs {
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.folder, { recursive: true, force: true })
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
   }
 
   /** Compiles all programs at once, against the sources of the packages. Returns what is wrong with each. */

@@ -49,7 +49,7 @@ async function run(options: RunOptions): Promise<ProgramEnd> {
     })
     return await endOf(child, options)
   } finally {
-    await rm(folder, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 

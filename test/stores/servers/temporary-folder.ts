@@ -13,5 +13,5 @@ export async function createTemporaryFolder(
 ): Promise<{ readonly path: string; readonly remove: () => Promise<void> }> {
   const path = await mkdtemp(join(tmpdir(), `tenure-${name}-`))
   if (UNPRIVILEGED !== undefined) chownSync(path, UNPRIVILEGED.uid, UNPRIVILEGED.gid)
-  return { path, remove: () => rm(path, { recursive: true, force: true }) }
+  return { path, remove: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) }
 }

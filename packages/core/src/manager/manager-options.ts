@@ -37,7 +37,7 @@ export interface ManagerOptions {
   readonly revision?: string
   /**
    * How a rollout moves the leader. `prefer-new`: when the leader stops, a replica of the newest revision leads next. `eager`: the
-   * leader hands over as soon as such a replica follows. `off`: revisions decide nothing. @default 'prefer-new'
+   * leader hands over as soon as such a replica has joined the standbys. `off`: revisions decide nothing. @default 'prefer-new'
    */
   readonly rollout?: RolloutPolicy
   /** Which behaviours are on. @default every gate at its default */

@@ -428,7 +428,14 @@ describe('A leader', () => {
     standby(undefined, 10n)
     expect(elector.state.kind).toBe('leading')
     standby('2', 11n)
-    expect(elector.as('draining').stepDown).toMatchObject({ reason: 'transferred', to: 'next' })
+    expect(elector.as('draining').stepDown).toMatchObject({ reason: 'step-down' })
+  })
+
+  test('that is eager does not wait for that standby, which may have crashed', () => {
+    const { elector, standby } = leading({ isEager: true })
+    standby('2', 11n)
+    expect(purposes(elector.send({ kind: 'drained' }))).toEqual(['release'])
+    expect(named(elector.lastWrite.write.record)).toEqual(['next', ME])
   })
 
   test('that is eager stays when the other revision is older than its own', () => {

@@ -3,7 +3,7 @@ import type { TransitionContext } from '../machine/config.ts'
 import type { StepDown } from '../machine/event.ts'
 import type { Leading, Step } from '../machine/state.ts'
 import { after } from '../rules/after.ts'
-import { asStandby, newerStandby } from '../rules/standby.ts'
+import { asStandby, hasNewerStandby } from '../rules/standby.ts'
 import { abort } from './aborting.ts'
 import { drain } from './draining.ts'
 import { type HoldStep, withEpochChecked } from './hold.ts'
@@ -12,17 +12,16 @@ export function leadingStep(state: Leading, checked: HoldStep, context: Transiti
   const step = withEpochChecked(state.epoch, checked)
   if (step.kind === 'lost') return after(step.effects, abort(state, step, context))
   const next: Leading = { ...state, memory: step.memory, hold: step.hold }
-  const stepDown = rolloutStepDown(next, context)
-  if (stepDown === undefined) return { state: next, effects: step.effects }
+  if (!isOutdated(next, context)) return { state: next, effects: step.effects }
+  // It names no successor: the first standby tries first in any case, and a crashed standby costs the others no time.
+  const stepDown: StepDown = {
+    reason: 'step-down',
+    cooldownMs: 2 * JITTER_FACTOR * context.config.timing.retryPeriodMs,
+  }
   return after(step.effects, drain(next, { stepDown, afterwards: 'follow' }, context))
 }
 
-/** Set when an eager leader sees a standby of a newer revision. */
-function rolloutStepDown({ memory, hold }: Leading, { config }: TransitionContext): StepDown | undefined {
-  if (config.isEager !== true) return undefined
-  const successor = newerStandby(hold.lease.record, asStandby(memory, config))
-  if (successor === undefined) return undefined
-  const slowestPollMs = JITTER_FACTOR * config.timing.retryPeriodMs
-  const times = { cooldownMs: 2 * slowestPollMs, answerTimeoutMs: slowestPollMs }
-  return { reason: 'transferred', to: successor.identity, ...times }
+/** Whether an eager leader sees a standby of a newer revision. */
+function isOutdated({ memory, hold }: Leading, { config }: TransitionContext): boolean {
+  return config.isEager === true && hasNewerStandby(hold.lease.record, asStandby(memory, config))
 }

@@ -4,11 +4,11 @@ import type { Memory } from '../machine/state.ts'
 import { MAX_HOLD_BACK_MS } from './hold-back.ts'
 
 /*
- * Standbys: which followers try first when a lease becomes free, and in which order. A list in an annotation of the lease. Followers
- * put themselves on it and leave it when they stop. A new leader removes itself and every standby that missed its turn.
+ * Standbys: the followers that try first when a lease becomes free, in their order. An annotation of the lease lists them. A follower
+ * joins the list, and leaves it when it stops. A new leader removes itself and every standby that missed its turn.
  *
  * 1. Replicas of the newest revision come first, so that a rollout changes the leader once. The revision of the replica that started
- *    last is the newest, so rolling back is a rollout as well. Versions of the lease say what started later, clocks do not.
+ *    last is the newest, so rolling back is a rollout as well. The version of the lease that a replica saw first orders the starts.
  * 2. Within a revision the name decides. A StatefulSet stops the replica with the highest ordinal first.
  *
  * The list only spreads the attempts. A wrong, stale or missing list costs milliseconds or one more change of leader, never safety.
@@ -66,6 +66,7 @@ export function isKeptByHolder(record: LeaseRecord): boolean {
   return readNote(record).holder === record.holderIdentity
 }
 
+/** Whether the list of this record names the replica. */
 export function isStandbyOf(record: LeaseRecord, identity: string): boolean {
   return readStandbys(record).some((standby) => standby.identity === identity)
 }
@@ -86,11 +87,11 @@ export function isFirstOfNewest(record: LeaseRecord, me: Standby): boolean {
   return newestRevision([...standbys, me]) === me.revision
 }
 
-/** The standby that an eager leader hands over to: the first one, if it runs a newer revision than the leader. */
-export function newerStandby(record: LeaseRecord, me: Standby): Standby | undefined {
+/** Whether the first standby runs a newer revision than this replica. */
+export function hasNewerStandby(record: LeaseRecord, me: Standby): boolean {
   const [first] = readStandbys(record)
-  if (first?.revision === undefined || me.revision === undefined || first.revision === me.revision) return undefined
-  return first.since > me.since ? first : undefined
+  if (first?.revision === undefined || me.revision === undefined || first.revision === me.revision) return false
+  return first.since > me.since
 }
 
 /** The record with one more standby in its place, and nothing else changed. */
@@ -120,7 +121,7 @@ export function remainingStandbys(previous: LeaseRecord, identity: string): read
   return previous.holderIdentity === '' ? standbys.slice(-1) : []
 }
 
-/** The record with these standbys, of whom the first few count, kept by its holder. `writeMs` is published if writes took long. */
+/** The record whose holder keeps a list of the first three of these standbys. It states `writeMs` if writes were slow. */
 export function withStandbys(record: LeaseRecord, standbys: readonly Standby[], writeMs = 0): LeaseRecord {
   const slow = writeMs > BRISK_WRITE_MS ? { writeMs: Math.round(writeMs) } : {}
   return withList(record, standbys, { holder: record.holderIdentity, ...slow })

@@ -62,7 +62,7 @@ function assertServer(server: unknown): void {
   )
 }
 
-/** An `import` of `node:http` would read all its exports, one of which loads Node's undici: 10 MB in every process. */
+/** An `import` of `node:http` would read all its exports, one of which loads Node's undici: 7 MB in every process. */
 function isHttpServer(server: Server): boolean {
   const { Server: HttpServer } = process.getBuiltinModule('node:http')
   const { Server: HttpsServer } = process.getBuiltinModule('node:https')

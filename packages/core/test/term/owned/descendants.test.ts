@@ -15,7 +15,7 @@ let folder: string
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tenure-descendants-'))
 })
-afterEach(() => rm(folder, { recursive: true, force: true }))
+afterEach(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
 
 const runs = (pid: number): boolean => processEntry(pid)?.runs === true
 const file = (name: string): string => join(folder, name)
