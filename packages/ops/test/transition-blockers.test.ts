@@ -113,6 +113,8 @@ test('nothing of a follower changes while it follows: health and metrics stay th
   await leader.state('leading')
   await follower.start()
   await follower.state('following')
+  // Readiness changes once, when the follower has joined the standbys.
+  while ((await follower.get('/readyz')).status !== 200) await leader.event(({ kind }) => kind === 'renewed')
   const pages = async () => ({
     livez: (await follower.get('/livez?verbose')).body,
     readyz: (await follower.get('/readyz?verbose')).body,
