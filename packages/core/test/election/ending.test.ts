@@ -227,6 +227,15 @@ describe('A release', () => {
     expect(elector.lastWrite.write.base?.version).toBe(3n)
   })
 
+  test('that conflicts is sent again at once when the watch shows the edit before the read does', () => {
+    const elector = releasing()
+    const edited = { ...elector.as('releasing').hold.lease, version: 3n }
+    elector.failWrite('conflict')
+    elector.observe(edited)
+    expect(purposes(elector.answerRead(edited))).toEqual(['release'])
+    expect(elector.lastWrite.write.base?.version).toBe(3n)
+  })
+
   test('is never sent over another holder', () => {
     const elector = releasing()
     elector.failWrite('conflict')

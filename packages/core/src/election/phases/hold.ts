@@ -144,7 +144,7 @@ export function holdReadAnswered(context: HoldContext, request: number, result: 
   const step = holdObserved(context, snapshot)
   if (step.kind === 'lost' || step.hold.request.kind !== 'reading') return step
   const next = { ...context, hold: step.hold }
-  const isUrgent = step.hold.uncut !== undefined || step.hold.lease.version > hold.lease.version
+  const isUrgent = step.hold.uncut !== undefined || step.hold.lease.version > hold.request.after
   return isUrgent ? retryNow(next, step.effects) : retryLater(next, step.effects)
 }
 
