@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
+import { isKeptByHolder } from '../../src/election/rules/standby.ts'
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
 import { kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
 
@@ -27,6 +28,14 @@ describe('A leader whose lease is edited', () => {
     expect(elector.observe(edit(elector, 3n, { leaseTransitions: 99 }))).toEqual([])
     expect(purposes(elector.passTo(500))).toEqual(['renew'])
     expect(elector.as('leading').hold.validUntil).toBe(14_250)
+  })
+
+  test('keeps a list of standbys again with that renewal, where the edit of the transitions ended the old one', () => {
+    const elector = leading()
+    elector.passTo(500)
+    elector.observe(edit(elector, 3n, { leaseTransitions: 99 }))
+    elector.passTo(500)
+    expect(isKeptByHolder(elector.lastWrite.write.record)).toBe(true)
   })
 
   test('is valid for the shorter duration, counted from its last renewal, until it has renewed', () => {

@@ -412,8 +412,12 @@ describe('A standby that stops', () => {
 })
 
 describe('A leader', () => {
-  const leading = (config: Partial<ElectorConfig>) => {
+  const leading = (config: Partial<ElectorConfig>, { isRenewed = true } = {}) => {
     const elector = new PureElector({ revision: '1', ...config }).lead()
+    if (isRenewed) {
+      elector.passTo(2000)
+      elector.acknowledge(3n)
+    }
     const standby = (revision: string | undefined, since: bigint) => {
       const { record } = elector.as('leading').hold.lease
       const list = withStandby(record, { identity: 'next', revision, since })
@@ -428,6 +432,15 @@ describe('A leader', () => {
     standby(undefined, 10n)
     expect(elector.state.kind).toBe('leading')
     standby('2', 11n)
+    expect(elector.as('draining').stepDown).toMatchObject({ reason: 'step-down' })
+  })
+
+  test('that is eager leads until its first renewal, since replicas of its own revision that missed their turn join again', () => {
+    const { elector, standby } = leading({ isEager: true }, { isRenewed: false })
+    standby('2', 11n)
+    expect(elector.state.kind).toBe('leading')
+    elector.passTo(2000)
+    elector.acknowledge(30n)
     expect(elector.as('draining').stepDown).toMatchObject({ reason: 'step-down' })
   })
 

@@ -11,7 +11,7 @@ import {
 } from '../../src/election/rules/transfer-notes.ts'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
 import { holdBackMs } from '../../src/election/rules/hold-back.ts'
-import { withStandbys } from '../../src/election/rules/standby.ts'
+import { readStandbys, withStandbys } from '../../src/election/rules/standby.ts'
 import { kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
 
 const STEP_DOWN = { kind: 'step-down', reason: 'step-down', cooldownMs: 4800 } as const
@@ -87,6 +87,21 @@ describe('A leader that steps down', () => {
       { kind: 'term-over', outcome: 'transferred', successor: 'other' },
       { kind: 'leader-observed', identity: 'other' },
     ])
+  })
+
+  test.each([
+    ['drops the standbys that let a later one answer: they may have crashed', {}, ['later']],
+    ['keeps the list when it named its successor: nobody else could answer', { to: 'other' }, ['crashed', 'later']],
+  ])('%s', (_, to, expected) => {
+    const elector = new PureElector().lead()
+    elector.send({ ...STEP_DOWN, ...to })
+    elector.passTo(25)
+    const { record } = elector.lastWrite.write
+    const list = ['crashed', 'other', 'later'].map((identity) => ({ identity, revision: undefined, since: 1n }))
+    elector.observe(at(4n, withAnswer(withStandbys(record, list), { identity: 'other', nonce: 'n1' })))
+    elector.send({ kind: 'drained' })
+    expect(elector.lastWrite.write.purpose).toBe('transfer')
+    expect(readStandbys(elector.lastWrite.write.record).map(({ identity }) => identity)).toEqual([...expected, ME])
   })
 
   test('does not take the lease back from the successor', () => {

@@ -21,7 +21,12 @@ export function leadingStep(state: Leading, checked: HoldStep, context: Transiti
   return after(step.effects, drain(next, { stepDown, afterwards: 'follow' }, context))
 }
 
-/** Whether an eager leader sees a standby of a newer revision. */
+/**
+ * Whether an eager leader sees a standby of a newer revision. It waits for its first renewal: by then the replicas of its own revision
+ * that missed their turn are on the list again.
+ */
 function isOutdated({ memory, hold }: Leading, { config }: TransitionContext): boolean {
-  return config.isEager === true && hasNewerStandby(hold.lease.record, asStandby(memory, config))
+  const { record } = hold.lease
+  const isRenewed = record.renewTime !== record.acquireTime
+  return config.isEager === true && isRenewed && hasNewerStandby(record, asStandby(memory, config))
 }

@@ -1,10 +1,18 @@
 import { type LeaseRecord, formatMicroTime, withLeastEpoch } from '../../lock/lease-record.ts'
 import { type PresentLease, countedEpochOf, epochOf } from '../../lock/lock.ts'
 import type { ElectorConfig } from '../machine/config.ts'
-import { type Standby, readStandbys, remainingStandbys, withStandbys } from './standby.ts'
+import {
+  type Standby,
+  isKeptByHolder,
+  readStandbys,
+  remainingStandbys,
+  standbysBehind,
+  withStandbys,
+} from './standby.ts'
 import {
   type Answer,
   TRANSFER_DURATION_MS,
+  readOffer,
   readTransferNonce,
   withProcessRef,
   withTransferNonce,
@@ -41,14 +49,17 @@ function storableTransitions(count: number): number {
   return Math.min(Math.max(count, 0), 2 ** 31 - 1)
 }
 
-/** The record that renews a lease. It also restores an edited duration, and the full duration after a transfer. */
+/**
+ * The record that renews a lease. It also restores an edited duration, the full duration after a transfer, and the list of standbys,
+ * which does not count after an edit of the transitions.
+ */
 export function renewRecord(held: LeaseRecord, { timing, processRef }: ElectorConfig, wallTime: number): LeaseRecord {
   const record = {
     ...withoutNotes(held),
     leaseDurationSeconds: timing.leaseDurationMs / 1000,
     renewTime: distinctMicroTime(wallTime, held.renewTime),
   }
-  return withProcessRef(record, processRef)
+  return withProcessRef(isKeptByHolder(record) ? record : withStandbys(record, []), processRef)
 }
 
 /**
@@ -84,7 +95,10 @@ export function transferRecord(
     renewTime: time,
     leaseTransitions: storableTransitions((held.leaseTransitions ?? 0) + 1),
   }
-  const standbys = readStandbys(held).filter((standby) => standby.identity !== identity)
+  const standbys =
+    readOffer(held)?.to === undefined
+      ? standbysBehind(held, identity)
+      : readStandbys(held).filter((standby) => standby.identity !== identity)
   return withTransferNonce(withStandbys(record, [...standbys, ...(returning === undefined ? [] : [returning])]), nonce)
 }
 

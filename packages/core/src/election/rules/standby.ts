@@ -121,6 +121,13 @@ export function remainingStandbys(previous: LeaseRecord, identity: string): read
   return previous.holderIdentity === '' ? standbys.slice(-1) : []
 }
 
+/** The list after a standby has answered an offer to all: the standbys whose turn to answer had not come. */
+export function standbysBehind(held: LeaseRecord, identity: string): readonly Standby[] {
+  const standbys = readStandbys(held)
+  const place = standbys.findIndex((standby) => standby.identity === identity)
+  return place === -1 ? [] : standbys.slice(place + 1)
+}
+
 /** The record whose holder keeps a list of the first three of these standbys. It states `writeMs` if writes were slow. */
 export function withStandbys(record: LeaseRecord, standbys: readonly Standby[], writeMs = 0): LeaseRecord {
   const slow = writeMs > BRISK_WRITE_MS ? { writeMs: Math.round(writeMs) } : {}
