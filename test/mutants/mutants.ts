@@ -28,6 +28,7 @@ const TERM = 'packages/core/src/term/controller-term.ts'
 const TERM_TEST = 'packages/core/test/term/controller-term.test.ts'
 const LEADERSHIP = 'packages/core/src/term/leadership.ts'
 const LEADERSHIP_TEST = 'packages/core/test/term/leadership.test.ts'
+const ROLLOUTS_TEST = 'packages/simulator/test/rollouts.test.ts'
 const ELECTOR = 'packages/core/src/election/elector.ts'
 const GATED = 'packages/kubernetes/src/gate/gated-http-library.ts'
 const GATED_TEST = 'packages/kubernetes/test/gated.test.ts'
@@ -477,6 +478,38 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     find: 'if (followsRenewals(state, lease, config)) return beforeRenewal(state, at)',
     replace: '',
     checks: [`${ELECTION}/standby.test.ts`],
+  },
+  {
+    id: 'E28',
+    defect: 'the replicas of the oldest revision try first, so that a rollout changes the leader for each old replica',
+    file: `${RULES}/standby.ts`,
+    find: 'Number((start.get(b.revision) ?? -1n) - (start.get(a.revision) ?? -1n))',
+    replace: 'Number((start.get(a.revision) ?? -1n) - (start.get(b.revision) ?? -1n))',
+    checks: [ROLLOUTS_TEST],
+  },
+  {
+    id: 'E29',
+    defect: 'a rollout does not wait until the new replica has joined the standbys',
+    file: 'packages/core/src/manager/readiness.ts',
+    find: "(candidacy) => candidacy.standing === 'joining'",
+    replace: '() => false',
+    checks: [ROLLOUTS_TEST],
+  },
+  {
+    id: 'E30',
+    defect: 'a list of standbys that an earlier leader left counts',
+    file: `${RULES}/standby.ts`,
+    find: 'return of === transitionsOf(record) ? note : {}',
+    replace: 'return of === undefined ? {} : note',
+    checks: [`${ELECTION}/standby.test.ts`],
+  },
+  {
+    id: 'E31',
+    defect: 'eager leaders hand over to each other as long as a crashed standby is on the list',
+    file: `${RULES}/standby.ts`,
+    find: 'return place === -1 ? [] : standbys.slice(place + 1)',
+    replace: 'return standbys.filter((standby) => standby.identity !== identity)',
+    checks: [ROLLOUTS_TEST],
   },
   {
     id: 'E18',

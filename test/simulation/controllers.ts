@@ -47,26 +47,33 @@ export class Ledger extends Controller {
 /** How a task reacts to the abort. */
 const FATES = ['quick', 'quick', 'slow', 'slow', 'deaf', 'stuck'] as const
 
+type Fate = (typeof FATES)[number]
+
+/** The tasks that end. Without them a term is wedged, and its lease expires. */
+export const ENDING: readonly Fate[] = FATES.filter((fate) => fate !== 'stuck')
+
 /** A controller whose task ends immediately, after a while, only at the hard abort, or never. Each term selects one. `run()` fails at times. */
 export class Chore extends Controller {
   readonly name = 'chore'
   readonly #world: SimulatedWorld
+  readonly #fates: readonly Fate[]
 
-  constructor(world: SimulatedWorld) {
+  constructor(world: SimulatedWorld, fates: readonly Fate[] = FATES) {
     super()
     this.#world = world
+    this.#fates = fates
   }
 
   async run(term: Term): Promise<void> {
     const { random } = this.#world
-    const fate = FATES[Math.floor(random() * FATES.length)] ?? 'quick'
+    const fate = this.#fates[Math.floor(random() * this.#fates.length)] ?? 'quick'
     term.defer(() => this.#pause(random() * 20, AbortSignal.any([])))
     void term.spawn(fate, () => this.#work(term, fate), { finishOnDrain: true }).catch(() => {})
     await term.sleep(random() * 3_600_000)
     throw new Error('the chore failed')
   }
 
-  async #work(term: Term, fate: (typeof FATES)[number]): Promise<void> {
+  async #work(term: Term, fate: Fate): Promise<void> {
     await aborted(fate === 'deaf' ? term.hardSignal : term.signal)
     if (fate === 'stuck') await new Promise<never>(() => {})
     if (fate === 'slow') await this.#pause(this.#world.random() * 30_000, term.hardSignal)

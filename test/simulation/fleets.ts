@@ -1,6 +1,6 @@
 import { resolveTimingOptions } from '@tenure/core/internal'
 import type { SimulationOptions } from '@tenure/simulator'
-import { Chore, Ledger } from './controllers.ts'
+import { Chore, ENDING, Ledger } from './controllers.ts'
 
 /** A kind of fleet. */
 export interface Fleet {
@@ -18,12 +18,18 @@ const controllers: SimulationOptions['controllers'] = [
   (world) => new Chore(world),
 ]
 
+/** Fleets that are rolled out, of controllers that always end. */
+const rolledOut: SimulationOptions = {
+  controllers: [(world) => new Ledger(world, MINUTE_MS), (world) => new Chore(world, ENDING)],
+  durationMs: 10 * MINUTE_MS,
+}
+
 /** The lease of OpenShift components, which tolerates a control plane that is down for a minute. */
 const SLOW_LEASE = { leaseDurationMs: 137_000, renewDeadlineMs: 107_000, retryPeriodMs: 26_000 } as const
 
 /** Every kind of fleet. The shares sum up to {@link SHARES}. */
 const FLEETS: readonly Fleet[] = [
-  { name: 'default', share: 10, options: { controllers, durationMs: 10 * MINUTE_MS } },
+  { name: 'default', share: 6, options: { controllers, durationMs: 10 * MINUTE_MS } },
   { name: 'two replicas', share: 2, options: { controllers, durationMs: 10 * MINUTE_MS, replicas: 2 } },
   { name: 'five replicas', share: 1, options: { controllers, durationMs: 10 * MINUTE_MS, replicas: 5 } },
   {
@@ -69,6 +75,14 @@ const FLEETS: readonly Fleet[] = [
       manager: { featureGates: { GracefulLeaderTransition: false } },
     },
   },
+  { name: 'Deployment without faults', share: 1, options: { ...rolledOut, rollouts: 'Deployment', faults: {} } },
+  { name: 'Deployment', share: 1, options: { ...rolledOut, rollouts: 'Deployment' } },
+  {
+    name: 'eager Deployment',
+    share: 1,
+    options: { ...rolledOut, rollouts: 'Deployment', manager: { rollout: 'eager' } },
+  },
+  { name: 'StatefulSet', share: 1, options: { ...rolledOut, rollouts: 'StatefulSet' } },
   {
     name: 'slow lease',
     share: 2,

@@ -17,6 +17,10 @@ export type Fact =
   | { readonly kind: 'stored'; readonly write: StoreWrite }
   /** The writer received the answer that its write was accepted. */
   | { readonly kind: 'acknowledged'; readonly write: StoreWrite }
+  /** A rollout began. It may change the leader this often if no fault happens. */
+  | { readonly kind: 'rollout-began'; readonly what: string; readonly maxChanges: number }
+  /** Everything that the rollout stopped has ended. */
+  | { readonly kind: 'rollout-ended' }
   /** No fault happens from now on, until `disturbed`. */
   | { readonly kind: 'calm' }
   | { readonly kind: 'disturbed' }

@@ -10,6 +10,12 @@ import { type FaultRates, resolveFaults } from './faults.ts'
 import { ORACLE_IDS, type OracleId } from './violation.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
 
+/** The kinds of workloads that roll out. */
+const WORKLOAD_KINDS = ['Deployment', 'StatefulSet'] as const
+
+/** A kind of workload. */
+export type WorkloadKind = (typeof WORKLOAD_KINDS)[number]
+
 /** Builds a controller for a term. `world` replaces the real world. */
 export type SimulatedControllerFactory = (world: SimulatedWorld) => Controller
 
@@ -27,12 +33,14 @@ export interface SimulationOptions {
   readonly stormMs?: number
   /** The length of each period without faults, in milliseconds. @default four lease durations and two minutes */
   readonly calmMs?: number
+  /** Rolls the fleet out again and again, as this kind of workload does. Some rollouts are undone or stuck. @default no rollouts */
+  readonly rollouts?: WorkloadKind
   /** The timing of the lease. @default the timing of production */
   readonly lease?: TimingOptions & Pick<LeaseOptions, 'missingLease'>
   /** The rules to check. @default all */
   readonly oracles?: readonly OracleId[]
   /** Further options of the managers. */
-  readonly manager?: Pick<ManagerOptions, 'featureGates' | 'onWedged' | 'restart'>
+  readonly manager?: Pick<ManagerOptions, 'featureGates' | 'onWedged' | 'restart' | 'rollout'>
 }
 
 /** {@link SimulationOptions} with all defaults. */
@@ -43,10 +51,11 @@ export interface ResolvedSimulationOptions {
   readonly faults: FaultRates | undefined
   readonly stormMs: number
   readonly calmMs: number
+  readonly rollouts: WorkloadKind | undefined
   readonly lease: LeaseOptions
   readonly timing: ResolvedTimingOptions
   readonly oracles: readonly OracleId[]
-  readonly manager: Pick<ManagerOptions, 'featureGates' | 'onWedged' | 'restart'>
+  readonly manager: Pick<ManagerOptions, 'featureGates' | 'onWedged' | 'restart' | 'rollout'>
 }
 
 const OPTION_NAMES: readonly (keyof SimulationOptions)[] = [
@@ -56,6 +65,7 @@ const OPTION_NAMES: readonly (keyof SimulationOptions)[] = [
   'faults',
   'stormMs',
   'calmMs',
+  'rollouts',
   'lease',
   'oracles',
   'manager',
@@ -68,7 +78,7 @@ export function resolveSimulationOptions(options: SimulationOptions): ResolvedSi
   const controllers = listOfFactories(options.controllers)
   const replicas = replicaCount(options.replicas)
   assertKnownKeys('`lease`', lease, [...TIMING_OPTION_NAMES, 'missingLease'])
-  assertKnownKeys('`manager`', manager, ['featureGates', 'onWedged', 'restart'])
+  assertKnownKeys('`manager`', manager, ['featureGates', 'onWedged', 'restart', 'rollout'])
   const { missingLease = missingLeaseFor(faults), ...timing } = lease
   const resolvedTiming = resolveTimingOptions(timing)
   return {
@@ -78,6 +88,7 @@ export function resolveSimulationOptions(options: SimulationOptions): ResolvedSi
     faults: faults === undefined ? undefined : resolveFaults(faults),
     stormMs: positive('stormMs', options.stormMs, 120_000),
     calmMs: positive('calmMs', options.calmMs, 4 * resolvedTiming.leaseDurationMs + 120_000),
+    rollouts: knownWorkload(options.rollouts),
     lease: { ...timing, name: 'simulated', missingLease },
     timing: resolvedTiming,
     oracles: knownOracles(options.oracles ?? ORACLE_IDS),
@@ -107,6 +118,11 @@ function positive(name: string, value: unknown, fallback: number): number {
   if (value === undefined) return fallback
   if (typeof value === 'number' && Number.isFinite(value) && value > 0) return value
   throw OptionsError.expected(`\`${name}\` to be a number of milliseconds above 0`, value)
+}
+
+function knownWorkload(kind: WorkloadKind | undefined): WorkloadKind | undefined {
+  if (kind === undefined || WORKLOAD_KINDS.includes(kind)) return kind
+  throw OptionsError.expected(`\`rollouts\` to be among ${WORKLOAD_KINDS.join(', ')}`, kind)
 }
 
 function knownOracles(oracles: readonly OracleId[]): readonly OracleId[] {

@@ -5,12 +5,13 @@ import { Network } from './cluster/network.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { SimulatedApiServer } from './cluster/simulated-api-server.ts'
 import type { SimulatedProcess } from './cluster/simulated-process.ts'
-import { SimulatedReplica } from './cluster/simulated-replica.ts'
+import type { SimulatedReplica } from './cluster/simulated-replica.ts'
 import { FaultInjector } from './cluster/fault-injector.ts'
 import type { Fact } from './fact.ts'
 import { type FaultKind, chooseFaults } from './faults.ts'
 import { ORACLES } from './oracles/index.ts'
 import { type Judge, tell } from './oracles/oracle.ts'
+import { Workload } from './rollout/workload.ts'
 import { runTurns } from './run-turns.ts'
 import { seededRandom } from './seed.ts'
 import type { ResolvedSimulationOptions } from './simulation-options.ts'
@@ -36,7 +37,7 @@ export class Simulation implements Cluster {
   readonly deaths: KnownDeaths
   readonly store: SimulatedStore
   readonly network: Network
-  readonly replicas: readonly SimulatedReplica[]
+  readonly #workload: Workload
   readonly #faults: FaultInjector
   readonly violations: Violation[] = []
   /** True time: milliseconds since the run began. */
@@ -52,11 +53,16 @@ export class Simulation implements Cluster {
     this.deaths = new KnownDeaths(this, this.server)
     this.store = new SimulatedStore(this)
     this.network = new Network(this, (process) => this.#faults.requestFault(process))
-    this.replicas = Array.from({ length: options.replicas }, (_, index) => new SimulatedReplica(this, options, index))
+    this.#workload = new Workload(this, options)
     this.#faults = new FaultInjector(this, this, options.faults ?? chooseFaults(this.random))
     this.#judges = ORACLES.filter(({ id }) => options.oracles.includes(id)).map((oracle) =>
       oracle.judge(this, (message) => this.#violated(oracle.id, message)),
     )
+  }
+
+  /** The replicas that run, or are to run. */
+  get replicas(): readonly SimulatedReplica[] {
+    return this.#workload.replicas
   }
 
   get timing(): ResolvedTimingOptions {
@@ -74,7 +80,7 @@ export class Simulation implements Cluster {
   /** Runs to the end, to the first violation, or until `isOver`. */
   async run(isOver: () => boolean): Promise<RunResult> {
     this.#faults.start()
-    for (const replica of this.replicas) this.agenda.add(this.random() * 3000, () => replica.boot())
+    this.#workload.start()
     await runTurns(() => (isOver() ? undefined : this.#nextTurn()))
     if (this.violations.length === 0) this.now = this.options.durationMs
     if (this.violations.length === 0) this.tell({ kind: 'ended' })

@@ -2,6 +2,7 @@ import { Controller, type Term } from '@tenure/core'
 import { TermControllers } from '../../core/src/candidacy/term-controllers.ts'
 import { Elector } from '../../core/src/election/elector.ts'
 import { Store } from '@tenure/api-server/internal'
+import { SimulatedReplica } from '../src/cluster/simulated-replica.ts'
 import { SimulatedLock } from '../src/cluster/simulated-lock.ts'
 import type { SimulateSeedsOptions } from '../src/index.ts'
 import type { OracleId } from '../src/violation.ts'
@@ -89,5 +90,19 @@ export const PLANTED_DEFECTS: Readonly<Record<OracleId, PlantedDefect>> = {
   O7: {
     what: 'a controller with a loop that nobody tracks',
     options: { controllers: [(world) => new DetachedLoop(world)] },
+  },
+  O8: {
+    what: 'a rollout that does not wait until a replica is ready',
+    options: { controllers: [(world) => new FencedLedger(world)], faults: {}, rollouts: 'Deployment' },
+    plant: () => replaceMethod(SimulatedReplica.prototype, 'isReady', () => () => Promise.resolve(true)),
+  },
+  O9: {
+    what: 'a fleet that does not release its lease',
+    options: {
+      controllers: [(world) => new FencedLedger(world)],
+      faults: {},
+      rollouts: 'Deployment',
+      manager: { featureGates: { ReleaseLockOnExit: false } },
+    },
   },
 }

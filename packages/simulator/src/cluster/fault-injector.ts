@@ -68,7 +68,10 @@ export class FaultInjector {
     if (dice >= this.#requestFaultRate) return undefined
     for (const [kind, rate] of this.#requestFaults) {
       if (dice < rate) {
-        this.#count(kind, this.#fleet.replicas[process.replica])
+        this.#count(
+          kind,
+          this.#fleet.replicas.find(({ index }) => index === process.replica),
+        )
         return kind
       }
       dice -= rate

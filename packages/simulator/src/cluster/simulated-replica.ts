@@ -11,24 +11,39 @@ import { SimulatedWorld } from '../simulated-world.ts'
 /** The maximum time until a process is restarted, as by a kubelet. */
 const MAX_RESTART_DELAY_MS = 10_000
 
+/** The place of a replica in its fleet. */
+interface ReplicaOptions {
+  readonly index: number
+  readonly place: number
+  readonly revision: string | undefined
+}
+
 /** One replica: a process that runs a manager, and its next process after each end. */
 export class SimulatedReplica {
   readonly index: number
+  /** The ordinal of a StatefulSet's replica. Names sort by it. */
+  readonly place: number
+  /** What it runs; undefined if the fleet is never rolled out. */
+  readonly revision: string | undefined
   process: SimulatedProcess | undefined
   readonly #cluster: Cluster
   readonly #options: ResolvedSimulationOptions
   #manager: Manager | undefined
   #starts = 0
   #isReturning = false
+  /** Called when the replica has stopped for good; undefined while it is to run. */
+  #stopped: (() => void) | undefined
 
-  constructor(cluster: Cluster, options: ResolvedSimulationOptions, index: number) {
+  constructor(cluster: Cluster, options: ResolvedSimulationOptions, { index, place, revision }: ReplicaOptions) {
     this.#cluster = cluster
     this.#options = options
     this.index = index
+    this.place = place
+    this.revision = revision
   }
 
   get name(): string {
-    return `replica-${this.index}`
+    return this.revision === undefined ? `replica-${this.index}` : `replica-${this.place}-${this.index}`
   }
 
   /** The state of the replica, or `down` if it has no process. */
@@ -40,6 +55,7 @@ export class SimulatedReplica {
   boot(): void {
     const cluster = this.#cluster
     this.#isReturning = false
+    if (this.#stopped !== undefined) return
     this.#starts += 1
     const process = new SimulatedProcess(cluster, {
       replica: this.index,
@@ -69,6 +85,24 @@ export class SimulatedReplica {
     this.#post(() => void manager?.stop())
   }
 
+  /** Stops the replica for good, in order if it stops within `graceMs`. Resolves when its process has ended. */
+  stop(graceMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const { process } = this
+    this.#stopped = resolve
+    if (process === undefined) resolve()
+    this.restart()
+    const { agenda, now } = this.#cluster
+    agenda.add(now + graceMs, () => this.#ended(process, 'is killed'))
+    return promise
+  }
+
+  /** Whether every readiness check passes. */
+  async isReady(): Promise<boolean> {
+    const results = await this.#manager?.readyz.run()
+    return results?.every(({ failure }) => failure === undefined) === true
+  }
+
   stepDown(options: StepDownOptions): void {
     const manager = this.#manager
     this.#post(() => void manager?.stepDown(options))
@@ -88,7 +122,8 @@ export class SimulatedReplica {
   }
 
   #returnIn(ms: number): void {
-    if (this.#isReturning) return
+    this.#stopped?.()
+    if (this.#isReturning || this.#stopped !== undefined) return
     this.#isReturning = true
     const { agenda, now } = this.#cluster
     agenda.add(now + ms, () => this.boot())
@@ -101,6 +136,7 @@ export class SimulatedReplica {
     const manager = new Manager({
       ...options.manager,
       identity: process.identity,
+      ...(this.revision === undefined ? {} : { revision: this.revision }),
       lease: options.lease,
       createLock: ({ name }) => new SimulatedLock(cluster, process, name),
       terminate: (error) => this.#ended(process, `is terminated: ${error.message}`),
@@ -117,8 +153,8 @@ export class SimulatedReplica {
     )
   }
 
-  #ended(process: SimulatedProcess, why: string): void {
-    if (this.process === process) this.crash(why)
+  #ended(process: SimulatedProcess | undefined, why: string): void {
+    if (process !== undefined && this.process === process) this.crash(why)
   }
 
   #heard(process: SimulatedProcess, lives: Map<string, TermLife>, event: CandidacyEvent): void {

@@ -1,9 +1,11 @@
 import { alwaysALeader } from './always-a-leader.ts'
 import { epochsGrow } from './epochs-grow.ts'
 import { nothingLeft } from './nothing-left.ts'
+import { fewChanges } from './few-changes.ts'
 import { noLostAdd } from './no-lost-add.ts'
 import { oneTermAtATime } from './one-term-at-a-time.ts'
 import type { Oracle } from './oracle.ts'
+import { quickSuccession } from './quick-succession.ts'
 import { releaseWhenEmpty } from './release-when-empty.ts'
 import { writesInOrder } from './writes-in-order.ts'
 
@@ -16,4 +18,6 @@ export const ORACLES: readonly Oracle[] = [
   alwaysALeader,
   epochsGrow,
   nothingLeft,
+  fewChanges,
+  quickSuccession,
 ]

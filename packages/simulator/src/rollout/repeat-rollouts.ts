@@ -1,0 +1,98 @@
+import type { WorkloadKind } from '../simulation-options.ts'
+import { DEPLOYMENT, STATEFUL_SET, type RollingUpdate } from './rolling-updates.ts'
+import { FIRST_REVISION, type Workload } from './workload.ts'
+
+const UPDATES: Readonly<Record<WorkloadKind, RollingUpdate>> = { Deployment: DEPLOYMENT, StatefulSet: STATEFUL_SET }
+
+/** One rollout: what it does, and how often it may change the leader without faults. */
+interface Rollout {
+  readonly what: string
+  readonly maxChanges: number
+  readonly run: () => Promise<void>
+}
+
+/** A stopped leader is succeeded within this long. */
+const SETTLE_MS = 5000
+
+/** Rolls out again and again. Some rollouts are undone half way, are stuck, or keep a canary; some find the leader in a drain. */
+export async function repeatRollouts(workload: Workload, kind: WorkloadKind): Promise<never> {
+  const { random } = workload.cluster
+  const update = UPDATES[kind]
+  for (let revision = FIRST_REVISION; ;) {
+    await workload.wait(20_000 + random() * 40_000)
+    const next = workload.nextRevision()
+    const dice = random()
+    if (dice < 0.5) await observed(workload, complete(workload, update, next), random() < 0.25)
+    else if (dice < 0.7) await observed(workload, undone(workload, update, revision, next), random() < 0.25)
+    else if (dice < 0.85) await observed(workload, stuck(workload, update, revision, next), false)
+    else await observed(workload, canary(workload, update, revision, next), random() < 0.25)
+    if (dice < 0.5) revision = next
+  }
+}
+
+/**
+ * Tells the oracles. `isDraining`: the leader steps down as the rollout begins. That, or a drain that began before, is one more change.
+ */
+async function observed(workload: Workload, { what, maxChanges, run }: Rollout, isDraining: boolean): Promise<void> {
+  const { cluster, replicas } = workload
+  const leader = isDraining ? replicas.find(({ state }) => state === 'leading') : undefined
+  const isEnding = leader !== undefined || replicas.some(({ state }) => ['draining', 'releasing'].includes(state))
+  cluster.say('rollout', what)
+  cluster.tell({ kind: 'rollout-began', what, maxChanges: maxChanges + (isEnding ? 1 : 0) })
+  leader?.stepDown({})
+  await run()
+  await workload.wait(SETTLE_MS)
+  cluster.say('rollout', 'ends')
+  cluster.tell({ kind: 'rollout-ended' })
+}
+
+function complete(workload: Workload, update: RollingUpdate, next: string): Rollout {
+  return {
+    what: `a rollout of ${next}`,
+    maxChanges: update.maxChanges,
+    run: () => update.rollOut(workload, next),
+  }
+}
+
+function undone(workload: Workload, update: RollingUpdate, revision: string, next: string): Rollout {
+  const { cluster, options } = workload
+  const steps = 1 + Math.floor(cluster.random() * (options.replicas - 1))
+  return {
+    what: `a rollout of ${next} that is undone after ${steps} replicas`,
+    maxChanges: 2 * update.maxChanges,
+    async run() {
+      await update.rollOut(workload, next, steps)
+      await update.rollOut(workload, revision)
+    },
+  }
+}
+
+/** The first replica of the new revision crashes until the rollout is undone. An eager leader hands over to it each time. */
+function stuck(workload: Workload, update: RollingUpdate, revision: string, next: string): Rollout {
+  const { cluster } = workload
+  return {
+    what: `a rollout of ${next} that is stuck`,
+    maxChanges: workload.isEager ? Infinity : update.maxChanges - 1,
+    async run() {
+      const pod = await update.begin(workload, next)
+      for (let crashes = 1 + Math.floor(cluster.random() * 6); crashes > 0; crashes--) {
+        await workload.wait(200 + cluster.random() * 10_000)
+        pod.crash('crashes as the rollout is stuck')
+      }
+      await update.rollOut(workload, revision)
+    },
+  }
+}
+
+/** One replica of another revision stays beside the fleet for a while. An eager leader hands over to it. */
+function canary(workload: Workload, update: RollingUpdate, revision: string, next: string): Rollout {
+  return {
+    what: `a canary of ${next}`,
+    maxChanges: 2 * update.maxChanges - (workload.isEager ? 0 : 1),
+    async run() {
+      await workload.untilReady(await update.begin(workload, next))
+      await workload.wait(workload.cluster.random() * 60_000)
+      await update.rollOut(workload, revision)
+    },
+  }
+}

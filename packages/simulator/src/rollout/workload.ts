@@ -1,0 +1,88 @@
+import type { Cluster } from '../cluster/cluster.ts'
+import { SimulatedReplica } from '../cluster/simulated-replica.ts'
+import type { ResolvedSimulationOptions } from '../simulation-options.ts'
+import { repeatRollouts } from './repeat-rollouts.ts'
+
+/** The revision of the replicas at the beginning. */
+export const FIRST_REVISION = 'r0'
+
+/** A Pod starts its process after this long at most. */
+const MAX_START_MS = 3000
+
+/** How much longer than a drain may take a stopped Pod is left alone before it is killed. */
+const SPARE_GRACE_MS = 20_000
+
+/** The replicas of a run. A workload that rolls out starts replicas of other revisions and stops earlier ones. */
+export class Workload {
+  /** The replicas whose processes run, or are to run; those that stop as well. */
+  readonly replicas: SimulatedReplica[] = []
+  /** The replicas that are to run. */
+  readonly pods: Set<SimulatedReplica> = new Set()
+  readonly options: ResolvedSimulationOptions
+  readonly cluster: Cluster
+  #indexes = 0
+  #revisions = 1
+  #probeMs = 0
+
+  constructor(cluster: Cluster, options: ResolvedSimulationOptions) {
+    this.cluster = cluster
+    this.options = options
+    for (let index = 0; index < options.replicas; index++) this.#add(index, options.rollouts && FIRST_REVISION)
+  }
+
+  /** Starts the replicas, and the rollouts if there are any. */
+  start(): void {
+    const { agenda, random } = this.cluster
+    for (const replica of this.replicas) agenda.add(random() * MAX_START_MS, () => replica.boot())
+    if (this.options.rollouts === undefined) return
+    this.#probeMs = 50 + 3000 * random() ** 2
+    void repeatRollouts(this, this.options.rollouts)
+  }
+
+  /** Whether a leader hands over to a newer revision before it is stopped. */
+  get isEager(): boolean {
+    return this.options.manager.rollout === 'eager'
+  }
+
+  /** A revision that no replica has run. */
+  nextRevision(): string {
+    return `r${this.#revisions++}`
+  }
+
+  /** Starts a replica. */
+  startPod(place: number, revision: string): SimulatedReplica {
+    const { agenda, now, random } = this.cluster
+    const replica = this.#add(place, revision)
+    agenda.add(now + random() * MAX_START_MS, () => replica.boot())
+    return replica
+  }
+
+  /** Stops a replica as a kubelet does. Resolves when its process has ended. */
+  async stopPod(replica: SimulatedReplica): Promise<void> {
+    const { drainTimeoutMs, abortGraceMs } = this.cluster.timing
+    this.cluster.say(replica.name, 'is stopped by the rollout')
+    this.pods.delete(replica)
+    await replica.stop(drainTimeoutMs + abortGraceMs + SPARE_GRACE_MS)
+    this.replicas.splice(this.replicas.indexOf(replica), 1)
+  }
+
+  /** Resolves when a readiness probe of the replica has passed. */
+  async untilReady(replica: SimulatedReplica): Promise<void> {
+    do await this.wait(this.#probeMs)
+    while (!(await replica.isReady()))
+  }
+
+  /** Resolves after a while of true time. */
+  wait(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.cluster.agenda.add(this.cluster.now + ms, resolve)
+    return promise
+  }
+
+  #add(place: number, revision: string | undefined): SimulatedReplica {
+    const replica = new SimulatedReplica(this.cluster, this.options, { index: this.#indexes++, place, revision })
+    this.replicas.push(replica)
+    this.pods.add(replica)
+    return replica
+  }
+}
