@@ -11,6 +11,7 @@ import type { Fact } from './fact.ts'
 import { type FaultKind, chooseFaults } from './faults.ts'
 import { ORACLES } from './oracles/index.ts'
 import { type Judge, tell } from './oracles/oracle.ts'
+import { repeatRollouts } from './rollout/repeat-rollouts.ts'
 import { Workload } from './rollout/workload.ts'
 import { runTurns } from './run-turns.ts'
 import { seededRandom } from './seed.ts'
@@ -81,6 +82,7 @@ export class Simulation implements Cluster {
   async run(isOver: () => boolean): Promise<RunResult> {
     this.#faults.start()
     this.#workload.start()
+    if (this.options.rollouts !== undefined) void repeatRollouts(this.#workload, this.options.rollouts)
     await runTurns(() => (isOver() ? undefined : this.#nextTurn()))
     if (this.violations.length === 0) this.now = this.options.durationMs
     if (this.violations.length === 0) this.tell({ kind: 'ended' })

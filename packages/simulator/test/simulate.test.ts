@@ -98,7 +98,12 @@ describe('Bad input of a simulation is refused:', () => {
     ['no time', { durationMs: 0 }, /Expected `durationMs` to be a number of milliseconds above 0, got `0`/],
     ['a share above 1', { faults: { 'lost-answer': 2 } }, /Expected `faults.lost-answer` to be a share/],
     ['timing that is not safe', { lease: { renewDeadlineMs: 14_000 } }, /Expected `renewDeadlineMs`/],
-    ['an unknown rule', { oracles: ['O8' as 'O1'] }, /Expected `oracles` to be among O1, .* got `O8`/],
+    ['an unknown rule', { oracles: ['O0' as 'O1'] }, /Expected `oracles` to be among O1, .* got `O0`/],
+    [
+      'an unknown workload',
+      { rollouts: 'DaemonSet' as 'Deployment' },
+      /Expected `rollouts` to be among Deployment, .* got `DaemonSet`/,
+    ],
     ['an unknown option', { replica: 3 } as object, /`replica`/],
     ['an unknown fault', { faults: { partitoin: 3 } as object }, /`partitoin`/],
     ['no controllers', { controllers: 3 as unknown as [] }, /Expected `controllers` to be a list of functions/],

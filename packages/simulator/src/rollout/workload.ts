@@ -1,7 +1,6 @@
 import type { Cluster } from '../cluster/cluster.ts'
 import { SimulatedReplica } from '../cluster/simulated-replica.ts'
 import type { ResolvedSimulationOptions } from '../simulation-options.ts'
-import { repeatRollouts } from './repeat-rollouts.ts'
 
 /** The revision of the replicas at the beginning. */
 export const FIRST_REVISION = 'r0'
@@ -22,7 +21,7 @@ export class Workload {
   readonly cluster: Cluster
   #indexes = 0
   #revisions = 1
-  #probeMs = 0
+  #probeMs: number | undefined
 
   constructor(cluster: Cluster, options: ResolvedSimulationOptions) {
     this.cluster = cluster
@@ -30,13 +29,10 @@ export class Workload {
     for (let index = 0; index < options.replicas; index++) this.#add(index, options.rollouts && FIRST_REVISION)
   }
 
-  /** Starts the replicas, and the rollouts if there are any. */
+  /** Starts the replicas. */
   start(): void {
     const { agenda, random } = this.cluster
     for (const replica of this.replicas) agenda.add(random() * MAX_START_MS, () => replica.boot())
-    if (this.options.rollouts === undefined) return
-    this.#probeMs = 50 + 3000 * random() ** 2
-    void repeatRollouts(this, this.options.rollouts)
   }
 
   /** Whether a leader hands over to a newer revision before it is stopped. */
@@ -68,7 +64,8 @@ export class Workload {
 
   /** Resolves when a readiness probe of the replica has passed. */
   async untilReady(replica: SimulatedReplica): Promise<void> {
-    do await this.wait(this.#probeMs)
+    const probeMs = (this.#probeMs ??= 50 + 3000 * this.cluster.random() ** 2)
+    do await this.wait(probeMs)
     while (!(await replica.isReady()))
   }
 
