@@ -1,7 +1,14 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { Extension, LeaseOptions, Lock, Logger } from '@tenure/core'
-import { KubeConfigError, type KubeConfigLike, LeaseLock, loadKubeConfig } from '@tenure/kubernetes'
-import { inClusterNamespace, LeaseClient, PodDeathProof, supportedKubeConfig } from '@tenure/kubernetes/internal'
+import { KubeConfigError, type KubeConfigLike, LeaseLock } from '@tenure/kubernetes'
+import {
+  findKubeConfig,
+  FoundKubeConfig,
+  inClusterNamespace,
+  LeaseClient,
+  PodDeathProof,
+  supportedKubeConfig,
+} from '@tenure/kubernetes/internal'
 
 /** How to find a {@link Cluster}. */
 export interface ClusterOptions {
@@ -20,7 +27,7 @@ export interface ClusterOptions {
 export class Cluster implements Extension {
   readonly name = 'cluster'
   readonly #options: ClusterOptions
-  #kubeConfig: KubeConfig | undefined
+  #kubeConfig: KubeConfig | FoundKubeConfig | undefined
   #client: LeaseClient | undefined
   #deathProof: PodDeathProof | undefined
 
@@ -32,9 +39,7 @@ export class Cluster implements Extension {
   /** @throws KubeConfigError (as a rejection) when there is no usable kubeconfig. */
   async start(): Promise<void> {
     const { env, kubeConfigPath, logger } = this.#options
-    this.#kubeConfig ??= supportedKubeConfig(
-      loadKubeConfig({ env, ...(kubeConfigPath !== undefined && { kubeConfigPath }) }),
-    )
+    this.#kubeConfig ??= findKubeConfig({ env, ...(kubeConfigPath !== undefined && { kubeConfigPath }) })
     logger.info({ event: 'cluster', server: this.server }, 'cluster found')
   }
 
@@ -43,8 +48,14 @@ export class Cluster implements Extension {
     await this.#client?.close()
   }
 
-  /** @throws KubeConfigError before the start. */
+  /** The kubeconfig for clients of client-node, which this loads if the kubeconfig was found. @throws KubeConfigError before the start. */
   get kubeConfig(): KubeConfig {
+    const { access } = this
+    return access instanceof FoundKubeConfig ? access.complete() : access
+  }
+
+  /** How the traffic of the leases reaches the API server. @throws KubeConfigError before the start. */
+  get access(): KubeConfig | FoundKubeConfig {
     if (this.#kubeConfig === undefined) throw new KubeConfigError('The kubeconfig is read when the manager starts')
     return this.#kubeConfig
   }
@@ -60,7 +71,7 @@ export class Cluster implements Extension {
   /** The namespace of a lease: its option, or that of the Pod, or of the kubeconfig's context, or `default`. */
   namespaceOf(lease: LeaseOptions): string {
     if (lease.namespace !== undefined) return lease.namespace
-    const context = this.kubeConfig.getContextObject(this.kubeConfig.getCurrentContext())
+    const context = this.access.getContextObject(this.access.getCurrentContext())
     return inClusterNamespace() ?? context?.namespace ?? 'default'
   }
 
@@ -78,7 +89,7 @@ export class Cluster implements Extension {
 
   /** @throws KubeConfigError before the start. */
   get #leaseClient(): LeaseClient {
-    this.#client ??= new LeaseClient({ kubeConfig: this.kubeConfig, logger: this.#options.logger })
+    this.#client ??= new LeaseClient({ kubeConfig: this.access, logger: this.#options.logger })
     return this.#client
   }
 

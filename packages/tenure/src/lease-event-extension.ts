@@ -15,7 +15,7 @@ export function leaseEvents({ cluster, identity, logger }: LeaseEventsOptions): 
   let transport: ApiTransport | undefined
   const recorderOf = (lease: LeaseOptions): LeaseEvents =>
     new LeaseEvents({
-      kubeConfig: cluster.kubeConfig,
+      kubeConfig: cluster.access,
       ...(transport !== undefined && { transport }),
       name: lease.name,
       namespace: cluster.namespaceOf(lease),
@@ -25,7 +25,7 @@ export function leaseEvents({ cluster, identity, logger }: LeaseEventsOptions): 
   return {
     name: 'lease-events',
     start: ({ candidacies }) => {
-      transport = new ApiTransport({ kubeConfig: cluster.kubeConfig })
+      transport = new ApiTransport({ kubeConfig: cluster.access })
       for (const { leaseOptions } of candidacies) recorders.set(leaseOptions.name, recorderOf(leaseOptions))
     },
     onEvent: (event) => {

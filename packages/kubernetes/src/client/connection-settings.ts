@@ -3,7 +3,10 @@ import type { RequestOptions } from 'node:https'
 import type { Cluster, KubeConfig } from '@kubernetes/client-node'
 import type { Clock } from '@tenure/core'
 import { assertServer } from './kubeconfig/assert-server.ts'
+import { FoundKubeConfig } from './kubeconfig/found-kube-config.ts'
 import { KubeConfigError } from './kubeconfig/kube-config-error.ts'
+import { RELOAD } from './kubeconfig/loaded-kube-config.ts'
+import { plainOptions } from './plain-options.ts'
 import { currentUser, reload, type CurrentUser, type IssuedCredential } from './credentials.ts'
 
 /** Where and how to connect, as a kubeconfig says at one moment. Tokens and certificates may change. */
@@ -17,7 +20,7 @@ export interface ConnectionSettings {
   /** An agent that connects through the proxy, if there is one. Shared with nobody. */
   readonly proxyAgent: Agent | undefined
   /** The kubeconfig with the cluster and the user of that moment, and with its own agents. */
-  readonly view: KubeConfig
+  readonly view: () => KubeConfig
   /** The output of a credential plugin, if one was used. */
   readonly issued: IssuedCredential | undefined
 }
@@ -33,16 +36,18 @@ type TlsMaterial = Pick<RequestOptions, (typeof TLS_KEYS)[number]>
  * @throws KubeConfigError if there is no current cluster, a plugin fails, or something is not supported. @throws Error if a file
  * cannot be read.
  */
-export async function resolveConnectionSettings(kubeConfig: KubeConfig, clock: Clock): Promise<ConnectionSettings> {
+export async function resolveConnectionSettings(
+  given: KubeConfig | FoundKubeConfig,
+  clock: Clock,
+): Promise<ConnectionSettings> {
+  const kubeConfig = given instanceof FoundKubeConfig ? (given.completed ?? given) : given
   reload(kubeConfig)
   const cluster = kubeConfig.getCurrentCluster()
   if (cluster === null) throw new KubeConfigError('The kubeconfig has no cluster for its current context')
   const server = assertServer(cluster)
   const usable = plainHttpAllowed(cluster, server)
   const current = await currentUser(kubeConfig, usable, clock)
-  const view = viewOf(kubeConfig, usable, current)
-  const options: RequestOptions = {}
-  await (needsNoAgent(usable) ? withoutAgent(view) : view).applyToHTTPSOptions(options)
+  const { options, view } = await httpsOptions(kubeConfig, usable, current)
   return {
     server,
     headers: stringHeaders(options.headers),
@@ -53,6 +58,26 @@ export async function resolveConnectionSettings(kubeConfig: KubeConfig, clock: C
     view,
     issued: current.issued,
   }
+}
+
+type Resolved = Pick<ConnectionSettings, 'view'> & { readonly options: RequestOptions }
+
+async function httpsOptions(
+  kubeConfig: KubeConfig | FoundKubeConfig,
+  cluster: Cluster,
+  current: CurrentUser,
+): Promise<Resolved> {
+  if (!(kubeConfig instanceof FoundKubeConfig)) return optionsOfClientNode(kubeConfig, cluster, current)
+  const options = plainOptions(cluster, current.user)
+  if (options === undefined) return optionsOfClientNode(await kubeConfig.completeLater(), cluster, current)
+  return { options, view: () => viewOf(kubeConfig.complete(), cluster, current) }
+}
+
+async function optionsOfClientNode(kubeConfig: KubeConfig, cluster: Cluster, current: CurrentUser): Promise<Resolved> {
+  const view = viewOf(kubeConfig, cluster, current)
+  const options: RequestOptions = {}
+  await (needsNoAgent(cluster) ? withoutAgent(view) : view).applyToHTTPSOptions(options)
+  return { options, view: () => view }
 }
 
 /** Whether both settings can share connections. Headers are sent with each request and do not count. */
@@ -78,7 +103,7 @@ function viewOf(kubeConfig: KubeConfig, cluster: Cluster, { user }: CurrentUser)
     getCurrentCluster: { value: () => cluster },
     getCurrentUser: { value: () => user },
     // The view was made of the reloaded kubeconfig.
-    reload: { value: () => {} },
+    [RELOAD]: { value: () => {} },
   })
   return view
 }

@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { devNull } from 'node:os'
-import { KubeConfig, type Cluster, type User } from '@kubernetes/client-node'
+import type { Cluster, KubeConfig, User } from '@kubernetes/client-node'
+import { importClientNode } from '#client-node'
 import { type Clock } from '@tenure/core'
 import { textOf } from '@tenure/core/internal'
 import { KubeConfigError } from './kubeconfig/kube-config-error.ts'
-import { LoadedKubeConfig } from './kubeconfig/loaded-kube-config.ts'
+import { FoundKubeConfig } from './kubeconfig/found-kube-config.ts'
+import { RELOAD, type Reloadable } from './kubeconfig/loaded-kube-config.ts'
 import { runExecPlugin, type ExecCredential } from './exec-credential.ts'
 import { isJsonObject, objectAt, stringAt, type JsonObject } from '../json-object.ts'
 
@@ -13,6 +15,9 @@ const MIN_USE_MS = 1000
 
 type Authenticator = Parameters<KubeConfig['addAuthenticator']>[0]
 type AuthenticatedOptions = Parameters<Authenticator['applyAuthentication']>[1]
+
+/** The part of a kubeconfig that holds the credentials. */
+type CredentialSource = Pick<KubeConfig, 'users' | 'getCurrentUser'>
 
 /** The output of a credential plugin for one user, while it is in use. */
 export interface IssuedCredential {
@@ -40,7 +45,7 @@ const issuedFor = new WeakMap<readonly User[], IssuedCredential>()
  *
  * @throws KubeConfigError if the credentials that the kubeconfig names cannot be read. It never quotes a credential.
  */
-export async function currentUser(kubeConfig: KubeConfig, cluster: Cluster, clock: Clock): Promise<CurrentUser> {
+export async function currentUser(kubeConfig: CredentialSource, cluster: Cluster, clock: Clock): Promise<CurrentUser> {
   const user = kubeConfig.getCurrentUser() ?? { name: '' }
   const provider = isJsonObject(user.authProvider) ? user.authProvider : undefined
   const config = provider === undefined ? {} : objectAt(provider, 'config')
@@ -52,13 +57,14 @@ export async function currentUser(kubeConfig: KubeConfig, cluster: Cluster, cloc
   return { user: withToken(user, await providerToken(user, stringAt(provider, 'name') ?? '')), issued: undefined }
 }
 
-/** Reads the changed files of a kubeconfig again. */
-export function reload(kubeConfig: KubeConfig): void {
-  if (kubeConfig instanceof LoadedKubeConfig) kubeConfig.reload()
+/** Reads the changed files of a kubeconfig again, if it follows any. */
+export function reload(kubeConfig: KubeConfig | FoundKubeConfig): void {
+  if (kubeConfig instanceof FoundKubeConfig) kubeConfig.reload()
+  else (kubeConfig as Partial<Reloadable>)[RELOAD]?.()
 }
 
 /** Makes the next request run the plugin again. Returns false if there is no plugin, or if it ran less than a second ago. */
-export function withdraw(kubeConfig: KubeConfig, issued: IssuedCredential | undefined, clock: Clock): boolean {
+export function withdraw(kubeConfig: CredentialSource, issued: IssuedCredential | undefined, clock: Clock): boolean {
   if (issued === undefined) return false
   if (issuedFor.get(kubeConfig.users) !== issued) return true
   if (clock.now() - issued.since < MIN_USE_MS) return false
@@ -72,7 +78,7 @@ interface ExecUser {
   readonly cluster: Cluster
 }
 
-async function execUser(kubeConfig: KubeConfig, plugin: ExecUser, clock: Clock): Promise<CurrentUser> {
+async function execUser(kubeConfig: CredentialSource, plugin: ExecUser, clock: Clock): Promise<CurrentUser> {
   const issued = await issuedTo(kubeConfig, plugin, clock)
   const { token, cert, key } = await issued.credential
   const { user } = plugin
@@ -84,7 +90,7 @@ async function execUser(kubeConfig: KubeConfig, plugin: ExecUser, clock: Clock):
 
 /** The last output of the plugin if it is still valid; otherwise runs the plugin. Concurrent callers wait for the same run. */
 async function issuedTo(
-  kubeConfig: KubeConfig,
+  kubeConfig: CredentialSource,
   { user, exec, cluster }: ExecUser,
   clock: Clock,
 ): Promise<IssuedCredential> {
@@ -122,6 +128,7 @@ async function readToken(user: User, path: string): Promise<string> {
 /** Drops the errors of client-node's authenticators: they may quote the output of a command or the answer of a server. */
 async function providerToken(user: User, name: string): Promise<string> {
   const what = `The \`auth-provider\` \`${name}\` of user \`${user.name}\``
+  const { KubeConfig } = await importClientNode()
   const authenticator = authenticatorsOf(new KubeConfig(), 'authenticators').find((one) => one.isAuthProvider(user))
   if (authenticator === undefined) throw new KubeConfigError(`${what} is not supported; use an \`exec\` plugin`)
   const options: AuthenticatedOptions = { headers: {} }
@@ -151,12 +158,12 @@ function quietConfig(config: JsonObject): JsonObject {
   return { ...config, 'cmd-args': `${stringAt(config, 'cmd-args') ?? ''} 2>${devNull}` }
 }
 
-function customAuthenticator(kubeConfig: KubeConfig, user: User): Authenticator | undefined {
+function customAuthenticator(kubeConfig: object, user: User): Authenticator | undefined {
   return authenticatorsOf(kubeConfig, 'custom_authenticators').find((one) => one.isAuthProvider(user))
 }
 
 /** The lists are private to client-node. A missing list counts as empty. */
-function authenticatorsOf(kubeConfig: KubeConfig, list: 'authenticators' | 'custom_authenticators'): Authenticator[] {
+function authenticatorsOf(kubeConfig: object, list: 'authenticators' | 'custom_authenticators'): Authenticator[] {
   const authenticators: unknown = Reflect.get(kubeConfig, list)
   return Array.isArray(authenticators) ? authenticators : []
 }

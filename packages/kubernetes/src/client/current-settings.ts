@@ -1,5 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { Clock } from '@tenure/core'
+import { FoundKubeConfig } from './kubeconfig/found-kube-config.ts'
 import { type KubeConfigLike, supportedKubeConfig } from './kubeconfig/kube-config-like.ts'
 import { type ConnectionSettings, resolveConnectionSettings } from './connection-settings.ts'
 import { withdraw } from './credentials.ts'
@@ -25,8 +26,8 @@ interface Asked {
 export class CurrentSettings {
   readonly #source: KubeConfigSource
   readonly #clock: Clock
-  #kubeConfig: Promise<KubeConfig> | undefined
-  #loaded: KubeConfig | undefined
+  #kubeConfig: Promise<KubeConfig | FoundKubeConfig> | undefined
+  #loaded: KubeConfig | FoundKubeConfig | undefined
   #asked: Asked | undefined
   #known: ConnectionSettings | undefined
 
@@ -34,7 +35,7 @@ export class CurrentSettings {
   constructor(source: KubeConfigSource, clock: Clock) {
     this.#source = source
     this.#clock = clock
-    if (typeof source !== 'function') this.#loaded = supportedKubeConfig(source)
+    if (typeof source !== 'function') this.#loaded = usable(source)
   }
 
   /** The settings, if they are fresh. */
@@ -96,10 +97,10 @@ export class CurrentSettings {
   }
 
   /** Loads the kubeconfig once. After a failed attempt the next request tries again. */
-  async #loadKubeConfig(): Promise<KubeConfig> {
+  async #loadKubeConfig(): Promise<KubeConfig | FoundKubeConfig> {
     const source = this.#source
-    if (typeof source !== 'function') return supportedKubeConfig(source)
-    this.#kubeConfig ??= (async () => supportedKubeConfig(await source()))()
+    if (typeof source !== 'function') return usable(source)
+    this.#kubeConfig ??= (async () => usable(await source()))()
     try {
       return await this.#kubeConfig
     } catch (error) {
@@ -107,4 +108,8 @@ export class CurrentSettings {
       throw error
     }
   }
+}
+
+function usable(source: KubeConfigLike): KubeConfig | FoundKubeConfig {
+  return source instanceof FoundKubeConfig ? source : supportedKubeConfig(source)
 }

@@ -1,10 +1,5 @@
-import {
-  wrapHttpLibrary,
-  type HttpLibrary,
-  type PromiseHttpLibrary,
-  type RequestContext,
-  type ResponseContext,
-} from '@kubernetes/client-node'
+import type { HttpLibrary, PromiseHttpLibrary, RequestContext, ResponseContext } from '@kubernetes/client-node'
+import { clientNode } from '#client-node'
 import { type WriteGateClosedError } from '@tenure/core'
 import { isWriteMethod, onAbort, type WriteGate } from '@tenure/core/internal'
 import { stampBody, type Stamp, type StampedBody } from './epoch-stamp.ts'
@@ -40,7 +35,7 @@ export function gatedHttpLibrary(inner: HttpLibrary, options: GatedHttpOptions):
       return attempt(request)
     },
   }
-  return wrapHttpLibrary(library)
+  return clientNode().wrapHttpLibrary(library)
 }
 
 const UNAUTHORIZED = 401

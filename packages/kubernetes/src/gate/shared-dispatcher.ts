@@ -1,4 +1,5 @@
-import { HttpMethod, RequestContext, type KubeConfig } from '@kubernetes/client-node'
+import type { KubeConfig, RequestContext } from '@kubernetes/client-node'
+import { clientNode } from '#client-node'
 import { systemClock, type WriteGate } from '@tenure/core/internal'
 import type { Agent } from 'node:http'
 import { KubeConfigError } from '../client/kubeconfig/kube-config-error.ts'
@@ -60,7 +61,7 @@ export class SharedDispatcher {
   /** Applies the kubeconfig to options of `node:http` and `node:https`, with an agent that checks the gate. */
   async applyToHTTPSOptions(options: HttpsOptions): Promise<void> {
     const settings = await this.#current.get()
-    await settings.view.applyToHTTPSOptions(options)
+    await settings.view().applyToHTTPSOptions(options)
     const { agent } = options
     if (!isAgent(agent))
       throw new KubeConfigError('client-node gave no agent for the connection, so the write gate cannot check it')
@@ -122,7 +123,9 @@ export class SharedDispatcher {
  * none, and the requests would bypass the gate through the global dispatcher of the process. So one option is always set, to its
  * default value.
  */
-async function createDispatcher({ view, server, proxyUrl }: ConnectionSettings): Promise<Dispatcher> {
+async function createDispatcher({ server, proxyUrl, ...settings }: ConnectionSettings): Promise<Dispatcher> {
+  const { HttpMethod, RequestContext } = clientNode()
+  const view = settings.view()
   const applyOptions = async (options: HttpsOptions) => {
     await Reflect.apply(Reflect.get(view, 'applyOptions'), view, [options])
     options.rejectUnauthorized ??= process.env['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0'

@@ -1,7 +1,8 @@
 import type { AddressInfo } from 'node:net'
 import { type Clock, type HealthProbe, type Logger, OptionsError } from '@tenure/core'
 import { AlreadyStartedError } from '@tenure/core/internal'
-import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { loadFastify } from '#fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BoundedWaits } from './bounded-waits.ts'
 import { type HealthAnswer, HealthEndpoint } from './health-endpoint.ts'
 
@@ -90,7 +91,7 @@ export class OpsServer {
   }
 
   #createApp({ livez, readyz }: HealthProbes, waits: BoundedWaits): FastifyInstance {
-    const app = fastify({
+    const app = loadFastify()({
       logger: false,
       forceCloseConnections: true,
       routerOptions: { maxParamLength: MAX_CHECK_NAME },

@@ -1,10 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, isAbsolute, join } from 'node:path'
-import { KubeConfig, loadYaml, type User } from '@kubernetes/client-node'
+import { dirname } from 'node:path'
+import type { User } from '@kubernetes/client-node'
+import { clientNode } from '#client-node'
 import { textOf } from '@tenure/core/internal'
 import { isJsonObject, objectAt, stringAt, type JsonObject } from '../../json-object.ts'
 import { KubeConfigError } from './kube-config-error.ts'
 import type { KubeConfigParts } from './loaded-kube-config.ts'
+import { absolutePath, type ReadKubeConfig, readPlainKubeConfig } from './plain-kube-config.ts'
 
 /** Keys of a user that client-node ignores. Without them, requests would be sent as another user. */
 const UNSUPPORTED_USER_KEYS = ['as-uid', 'as-groups', 'as-user-extra'] as const
@@ -25,8 +27,17 @@ export function readKubeConfigFile(path: string): string | undefined {
  * @throws KubeConfigError, which never quotes the file: it holds credentials
  */
 export function parseKubeConfigFile(path: string, text: string): KubeConfigParts {
+  const { document, users, ...rest } = readPlainKubeConfig(text, dirname(path)) ?? readWithClientNode(path, text)
+  const entries = entriesOf(document, 'users')
+  return {
+    ...rest,
+    users: users.map((user, index) => completeUser(user, objectAt(entries[index] ?? {}, 'user'), path)),
+  }
+}
+
+function readWithClientNode(path: string, text: string): ReadKubeConfig {
   const document = parseYaml(path, text)
-  const kubeConfig = new KubeConfig()
+  const kubeConfig = new (clientNode().KubeConfig)()
   try {
     // client-node would read the file of `token-file` now, and never again.
     kubeConfig.loadFromString(JSON.stringify(withoutTokenFiles(document)))
@@ -34,17 +45,15 @@ export function parseKubeConfigFile(path: string, text: string): KubeConfigParts
   } catch (error) {
     throw new KubeConfigError(`The kubeconfig ${path} cannot be read: ${textOf(error)}`)
   }
-  const { clusters, contexts, currentContext } = kubeConfig
-  const entries = entriesOf(document, 'users')
-  const users = kubeConfig.users.map((user, index) => completeUser(user, objectAt(entries[index] ?? {}, 'user'), path))
-  return { clusters, users, contexts, currentContext }
+  const { clusters, contexts, users, currentContext } = kubeConfig
+  return { document, clusters, users, contexts, currentContext }
 }
 
 /** The error of the parser may quote the text around the fault, so only its position is passed on. */
 function parseYaml(path: string, text: string): JsonObject {
   let document: unknown
   try {
-    document = loadYaml(text)
+    document = clientNode().loadYaml(text)
   } catch (error) {
     throw new KubeConfigError(`The kubeconfig ${path} cannot be read: it is not valid YAML${placeOf(error)}`)
   }
@@ -88,13 +97,9 @@ function completeUser(user: User, entry: JsonObject, path: string): User {
   const { token, authProvider, ...rest } = user
   return {
     ...rest,
-    ...(hasFolder && { exec: { ...(user.exec as JsonObject), command: absolute(folder, command) } }),
+    ...(hasFolder && { exec: { ...(user.exec as JsonObject), command: absolutePath(folder, command) } }),
     ...(tokenFile
-      ? { authProvider: { name: 'tokenFile', config: { tokenFile: absolute(folder, tokenFile) } } }
+      ? { authProvider: { name: 'tokenFile', config: { tokenFile: absolutePath(folder, tokenFile) } } }
       : { ...(token !== undefined && { token }), authProvider }),
   }
-}
-
-function absolute(folder: string, path: string): string {
-  return isAbsolute(path) ? path : join(folder, path)
 }

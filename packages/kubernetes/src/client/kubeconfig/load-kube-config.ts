@@ -6,7 +6,8 @@ import type { Cluster, KubeConfig } from '@kubernetes/client-node'
 import { assertServer } from './assert-server.ts'
 import { parseKubeConfigFile, readKubeConfigFile } from './kube-config-file.ts'
 import { KubeConfigError } from './kube-config-error.ts'
-import { LoadedKubeConfig, type KubeConfigParts } from './loaded-kube-config.ts'
+import { FoundKubeConfig } from './found-kube-config.ts'
+import type { KubeConfigParts } from './loaded-kube-config.ts'
 import { proxyFromEnvironment } from './proxy.ts'
 import { inClusterConfig, SERVICE_ACCOUNT_DIRECTORY, type ServiceAccountOptions } from './service-account.ts'
 
@@ -39,6 +40,11 @@ const OPTION_NAMES = [
  * message never quotes the file.
  */
 export function loadKubeConfig(options: LoadKubeConfigOptions = {}): KubeConfig {
+  return findKubeConfig(options).complete()
+}
+
+/** Finds what {@link loadKubeConfig} loads, without loading client-node for plain credentials. */
+export function findKubeConfig(options: LoadKubeConfigOptions = {}): FoundKubeConfig {
   assertKnownKeys('`loadKubeConfig()`', options, OPTION_NAMES)
   const env = options.env ?? process.env
   if (options.kubeConfigPath !== undefined) return loadFiles([options.kubeConfigPath], 'the given path', env)
@@ -46,7 +52,7 @@ export function loadKubeConfig(options: LoadKubeConfigOptions = {}): KubeConfig 
   if (listed.length > 0) return loadFiles(listed, 'KUBECONFIG', env)
   const directory = options.serviceAccountDirectory ?? SERVICE_ACCOUNT_DIRECTORY
   const inCluster = inClusterConfig(env, directory)
-  if (inCluster !== undefined) return new LoadedKubeConfig(once(() => withProxies(inCluster, env)))
+  if (inCluster !== undefined) return new FoundKubeConfig(withProxies(inCluster, env), () => undefined)
   const homeFile = join(env['HOME'] ?? homedir(), '.kube', 'config')
   if (existsSync(homeFile)) return loadFiles([homeFile], 'the home directory', env)
   throw new KubeConfigError(
@@ -55,15 +61,15 @@ export function loadKubeConfig(options: LoadKubeConfigOptions = {}): KubeConfig 
   )
 }
 
-function loadFiles(paths: readonly string[], origin: string, env: NodeJS.ProcessEnv): KubeConfig {
-  let known: string | undefined
-  return new LoadedKubeConfig(() => {
+function loadFiles(paths: readonly string[], origin: string, env: NodeJS.ProcessEnv): FoundKubeConfig {
+  let known = paths.map(readKubeConfigFile)
+  const parts = withProxies(partsOf(paths, known, origin), env)
+  return new FoundKubeConfig(parts, () => {
     const texts = paths.map(readKubeConfigFile)
-    const all = JSON.stringify(texts)
-    if (all === known) return undefined
-    const parts = partsOf(paths, texts, origin)
-    known = all
-    return withProxies(parts, env)
+    if (texts.every((text, index) => text === known[index])) return undefined
+    const changed = withProxies(partsOf(paths, texts, origin), env)
+    known = texts
+    return changed
   })
 }
 
@@ -105,13 +111,4 @@ function withProxies(parts: KubeConfigParts, env: NodeJS.ProcessEnv): KubeConfig
     return complete
   })
   return { ...parts, clusters }
-}
-
-function once<T>(make: () => T): () => T | undefined {
-  let made = false
-  return () => {
-    if (made) return undefined
-    made = true
-    return make()
-  }
 }

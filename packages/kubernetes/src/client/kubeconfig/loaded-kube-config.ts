@@ -1,4 +1,5 @@
-import { KubeConfig } from '@kubernetes/client-node'
+import type { KubeConfig } from '@kubernetes/client-node'
+import { clientNode } from '#client-node'
 
 type SecuredRequest = Parameters<KubeConfig['applySecurityAuthentication']>[0]
 type HttpsOptions = Parameters<KubeConfig['applyToHTTPSOptions']>[0]
@@ -6,44 +7,49 @@ type HttpsOptions = Parameters<KubeConfig['applyToHTTPSOptions']>[0]
 /** The parts of a kubeconfig, as `KubeConfig.loadFromOptions` takes them. */
 export type KubeConfigParts = Pick<KubeConfig, 'clusters' | 'users' | 'contexts' | 'currentContext'>
 
-/** A kubeconfig that follows its files: a rewritten file counts from the next request on. */
-export class LoadedKubeConfig extends KubeConfig {
-  /** Applies changes of the files. Keeps the current state if they cannot be read, as in the middle of a rewrite. */
-  readonly reload: () => void
+/** The method that applies changes of the files. A symbol, because others derive from the `KubeConfig` of client-node as well. */
+export const RELOAD: unique symbol = Symbol('reload')
 
-  /** @param load reads the parts; returns undefined if nothing has changed since the last call. An error of the first call is thrown. */
-  constructor(load: () => KubeConfigParts | undefined) {
-    super()
-    let loadedContext = ''
-    const take = (parts: KubeConfigParts) => {
-      const isContextOfUser = this.currentContext !== undefined && this.currentContext !== loadedContext
-      const currentContext = isContextOfUser ? this.currentContext : parts.currentContext
-      loadedContext = parts.currentContext
-      this.loadFromOptions({ ...parts, currentContext })
-    }
-    const first = load()
-    if (first !== undefined) take(first)
-    this.reload = () => {
-      const parts = tryLoad(load)
-      if (parts !== undefined) take(parts)
-    }
-  }
-
-  override async applySecurityAuthentication(request: SecuredRequest): Promise<void> {
-    this.reload()
-    await super.applySecurityAuthentication(request)
-  }
-
-  override async applyToHTTPSOptions(options: HttpsOptions): Promise<void> {
-    this.reload()
-    await super.applyToHTTPSOptions(options)
-  }
+/** A kubeconfig that follows its files. */
+export interface Reloadable {
+  [RELOAD](): void
 }
 
-function tryLoad(load: () => KubeConfigParts | undefined): KubeConfigParts | undefined {
-  try {
-    return load()
-  } catch {
-    return undefined
+/**
+ * Creates a kubeconfig that follows its files: a rewritten file counts from the next request on. Loads client-node.
+ *
+ * @param parts what was read first
+ * @param readChange reads the parts again; returns undefined if nothing has changed or they cannot be read
+ */
+export function createLoadedKubeConfig(
+  parts: KubeConfigParts,
+  readChange: () => KubeConfigParts | undefined,
+): KubeConfig {
+  const { KubeConfig } = clientNode()
+  class LoadedKubeConfig extends KubeConfig implements Reloadable {
+    [RELOAD](): void {
+      const changed = readChange()
+      if (changed !== undefined) take(changed)
+    }
+
+    override async applySecurityAuthentication(request: SecuredRequest): Promise<void> {
+      this[RELOAD]()
+      await super.applySecurityAuthentication(request)
+    }
+
+    override async applyToHTTPSOptions(options: HttpsOptions): Promise<void> {
+      this[RELOAD]()
+      await super.applyToHTTPSOptions(options)
+    }
   }
+  const loaded = new LoadedKubeConfig()
+  let loadedContext = ''
+  const take = (changed: KubeConfigParts) => {
+    const isContextOfUser = loaded.currentContext !== undefined && loaded.currentContext !== loadedContext
+    const currentContext = isContextOfUser ? loaded.currentContext : changed.currentContext
+    loadedContext = changed.currentContext
+    loaded.loadFromOptions({ ...changed, currentContext })
+  }
+  take(parts)
+  return loaded
 }
