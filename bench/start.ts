@@ -17,18 +17,26 @@ if (!Number.isInteger(rounds) || rounds < 1) {
 const SUBJECTS = {
   node: undefined,
   core: '@tenure/core',
-  'client-node': '@kubernetes/client-node',
+  kubernetes: '@tenure/kubernetes',
+  ops: '@tenure/ops',
+  pino: 'pino',
+  'prom-client': 'prom-client',
+  'js-yaml': 'js-yaml',
   tenure: 'tenure',
+  // Loaded when something needs them.
+  fastify: 'fastify',
+  'client-node': '@kubernetes/client-node',
 } as const
-const NAMES = ['node', 'core', 'client-node', 'tenure'] as const satisfies (keyof typeof SUBJECTS)[]
+type Subject = keyof typeof SUBJECTS
+const NAMES = Object.keys(SUBJECTS) as Subject[]
 const FORMS = ['packages', 'bundle'] as const satisfies Form[]
 
-const imports: Record<keyof typeof SUBJECTS, ImportCost[]> = { node: [], core: [], 'client-node': [], tenure: [] }
+const imports = new Map<Subject, ImportCost[]>(NAMES.map((name) => [name, []]))
 const replicas: Record<Form, ReplicaStart[]> = { packages: [], bundle: [] }
 {
   await using starter = await ReplicaStarter.create()
   for (let round = 0; round < rounds; round++) {
-    for (const name of NAMES) imports[name].push(await importCost(SUBJECTS[name]))
+    for (const name of NAMES) imports.get(name)?.push(await importCost(SUBJECTS[name]))
     for (const form of FORMS) replicas[form].push(await starter.start(form))
   }
 }
@@ -42,33 +50,38 @@ console.log(SUMMARY_HEAD.replace('ms', 'MB'))
 for (const name of NAMES) console.log(summary(`RSS after import ${name}`, importMb(name)))
 for (const form of FORMS) console.log(summary(`RSS of a follower, ${form}`, followerMb(form)))
 
-const [bareMb, coreMb, clientMb, tenureMb] = NAMES.map((name) => median(importMb(name)))
 const figures = {
   import_ms: median(importMs('tenure')),
-  import_core_ms: median(importMs('core')),
-  import_client_node_ms: median(importMs('client-node')),
   process_start_to_candidate_p50_ms: median(candidateMs('packages')),
   rss_follower_mb: median(followerMb('packages')),
   'bundle.process_start_to_candidate_p50_ms': median(candidateMs('bundle')),
   'bundle.rss_follower_mb': median(followerMb('bundle')),
-  rss_node_mb: bareMb ?? Number.NaN,
-  rss_core_mb: coreMb ?? Number.NaN,
-  rss_client_node_mb: clientMb ?? Number.NaN,
-  rss_import_mb: tenureMb ?? Number.NaN,
+  import_core_ms: median(importMs('core')),
+  import_client_node_ms: median(importMs('client-node')),
+  rss_node_mb: median(importMb('node')),
+  rss_core_mb: median(importMb('core')),
+  rss_client_node_mb: median(importMb('client-node')),
+  rss_import_mb: median(importMb('tenure')),
 }
+const parts = Object.fromEntries(
+  NAMES.flatMap((name) => [
+    [`parts.${name}.import_ms`, median(importMs(name))],
+    [`parts.${name}.rss_mb`, median(importMb(name))],
+  ]),
+)
 const ratios = {
   import_ratio_to_client_node: figures.import_ms / figures.import_client_node_ms,
   rss_follower_ratio_to_node: figures.rss_follower_mb / figures.rss_node_mb,
 }
 for (const [name, ratio] of Object.entries(ratios)) console.log(`${name.padEnd(36)}${ratio.toFixed(2)}`)
-await writeFigures(values.json, { ...figures, ...ratios })
+await writeFigures(values.json, { ...figures, ...ratios, ...parts })
 
-function importMs(name: keyof typeof SUBJECTS): number[] {
-  return imports[name].map(({ ms }) => ms)
+function importMs(name: Subject): number[] {
+  return (imports.get(name) ?? []).map(({ ms }) => ms)
 }
 
-function importMb(name: keyof typeof SUBJECTS): number[] {
-  return imports[name].map(({ bytes }) => bytes / 1e6)
+function importMb(name: Subject): number[] {
+  return (imports.get(name) ?? []).map(({ bytes }) => bytes / 1e6)
 }
 
 function candidateMs(form: Form): number[] {

@@ -55,7 +55,7 @@ export class ProcessManager extends Manager {
 
   /**
    * How the manager reaches the API server: the given kubeconfig, or the one that it found. For the clients of controllers; the
-   * traffic of the leases has connections of its own.
+   * traffic of the leases has connections of its own. If the manager found it, the first use loads client-node.
    * @throws KubeConfigError before the start, when none was given: it is read then. Also when the leases are kept by a `lock`.
    */
   get kubeConfig(): KubeConfig {

@@ -35,6 +35,8 @@ const OPTION_NAMES = [
  * within 5 s, and at once if the server refuses the old credentials. A `proxy-url` takes precedence over `HTTPS_PROXY`, `HTTP_PROXY`
  * and `NO_PROXY`, which work as in kubectl.
  *
+ * On Node, the first call loads client-node, unless the program has imported it.
+ *
  * @throws OptionsError for an option that does not exist.
  * @throws KubeConfigError if there is no kubeconfig, or if it cannot be read, names no cluster or uses an unsupported feature. Its
  * message never quotes the file.
