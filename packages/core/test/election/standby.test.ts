@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import { isJoining } from '../../src/election/phases/announcing.ts'
@@ -6,11 +7,13 @@ import { releaseRecord } from '../../src/election/rules/records.ts'
 import {
   type Standby,
   hasRoomFor,
+  isKeptByHolder,
   readStandbys,
   remainingStandbys,
   waitForStandbysMs,
   withStandby,
   withStandbys,
+  withoutStandby,
 } from '../../src/election/rules/standby.ts'
 import { withOffer, withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
@@ -64,6 +67,63 @@ describe('The standbys of a lease', () => {
 
   test('never include the holder', () => {
     expect(named(withStandbys(HELD, plain('a', HELD.holderIdentity, 'b')))).toEqual(['a', 'b'])
+  })
+
+  test('are fewer where they would not fit into the annotation, so that the list stays readable', () => {
+    const long = ['a', 'b', 'c'].map((name) => of('r'.repeat(253), 1n, name.repeat(1500)))
+    const record = withStandbys(HELD, long)
+    expect(named(record).map((name) => name[0])).toEqual(['a', 'b'])
+    expect(isKeptByHolder(record)).toBe(true)
+    const escaped = ['a', 'b', 'c'].map((name) => of('\u0000'.repeat(253), 1n, name))
+    expect(named(withStandbys(HELD, escaped))).toEqual(['a', 'b'])
+  })
+
+  test('stay a readable list and change nothing else, whatever was written before and whatever they say of themselves', () => {
+    const text = fc.oneof(fc.string(), fc.constantFrom('a', 'b', '1', '\u0000'.repeat(253), 'x'.repeat(2000), '"\\'))
+    const identity = text.filter((name) => name !== '' && name !== HELD.holderIdentity)
+    const revision = fc.option(
+      text.filter((name) => name !== ''),
+      { nil: undefined },
+    )
+    const standby = fc.record({ identity, revision, since: fc.bigInt({ min: 0n, max: 10n ** 19n - 1n }) })
+    const wildStandby = fc.record(
+      {
+        identity: fc.oneof(text, fc.integer()),
+        revision: fc.oneof(text, fc.integer()),
+        since: fc.oneof(fc.constantFrom('1', '-1', '9'.repeat(19), '9'.repeat(20)), fc.integer(), text),
+      },
+      { requiredKeys: [] },
+    )
+    const wildNote = fc
+      .record({
+        of: fc.constantFrom(3, '3', null),
+        standbys: fc.oneof(fc.jsonValue(), fc.array(fc.oneof(wildStandby, fc.jsonValue()))),
+        holder: fc.oneof(fc.constant(HELD.holderIdentity), fc.jsonValue()),
+        writeMs: fc.oneof(fc.double(), fc.jsonValue()),
+      })
+      .map((note) => JSON.stringify(note))
+    const before = fc.oneof(wildNote, fc.json(), fc.string(), fc.constant(JSON.stringify({ of: 3, standbys: [] })))
+    fc.assert(
+      fc.property(before, fc.array(standby, { maxLength: 5 }), standby, (note, others, me) => {
+        const record: LeaseRecord = { ...HELD, annotations: { 'tenure.dev/standby': note, other: 'kept' } }
+        for (const free of [record, { ...record, holderIdentity: '' }]) {
+          expect(wait(free, me.identity, me.revision)).toBeLessThanOrEqual(2000 + 80)
+          expect(wait(free, me.identity, me.revision)).toBeGreaterThanOrEqual(0)
+        }
+        const kept = withStandbys(record, others)
+        expect(isKeptByHolder(kept)).toBe(true)
+        const listed = hasRoomFor(kept, me) ? withStandby(kept, me) : kept
+        const left = withoutStandby(listed, me.identity)
+        expect(named(left)).not.toContain(me.identity)
+        for (const { annotations, ...fields } of [kept, listed, left, withStandby(record, me)]) {
+          expect({ ...fields, annotations: {} }).toEqual(HELD)
+          expect(annotations).toMatchObject({ other: 'kept' })
+          expect(named({ ...fields, annotations }).length).toBeLessThanOrEqual(3)
+        }
+        expect(isKeptByHolder(listed) && isKeptByHolder(left)).toBe(true)
+      }),
+      { numRuns: 500, seed: 20_260_105 },
+    )
   })
 
   test('get a leader that follows again at their end, and not a leader that stops', () => {
@@ -397,6 +457,15 @@ describe('A standby that stops', () => {
     elector.passTo(999)
     expect(elector.state.kind).toBe('following')
     elector.passTo(1000)
+    expect(elector.state.kind).toBe('stopped')
+  })
+
+  test('stays on the list of a holder that keeps none, whose release would fail because of the write', () => {
+    const elector = new PureElector()
+    const record = withStandby({ ...HELD, holderIdentity: 'client-go' }, of('1', 1n, ME))
+    elector.follow({ kind: 'present', version: 1n, record, deleting: false })
+    elector.send({ kind: 'stop' })
+    expect(elector.all('write')).toEqual([])
     expect(elector.state.kind).toBe('stopped')
   })
 

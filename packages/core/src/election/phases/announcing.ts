@@ -28,7 +28,7 @@ import { readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
  * 4. Followers that start together spread over about a second, as for a free lease: the first write is seen before most others are
  *    sent. The first replica of a new revision does not wait that long: the next stop of a leader is near.
  * 5. Releases of client-go before 1.34 fail if the lease has changed since its last renewal. So under a leader of another client
- *    a follower writes just before the next renewal.
+ *    a follower joins just before the next renewal, and does not leave.
  * 6. If a restored lease has a lower epoch, the replica writes the known epoch in the same way, without waiting, under any holder.
  */
 
@@ -186,9 +186,12 @@ function listedLease(state: Following, config: ElectorConfig): PresentLease | un
   return isListable(lease.record, asStandby(state.memory, config)) || isForgetful(state, lease) ? lease : undefined
 }
 
-/** Whether this replica is on the list of a leader. Nothing is written to a free lease: that would delay those that acquire it. */
+/**
+ * Whether this replica is on the list of a leader that keeps it. Nothing is written to a free lease: that would delay those that acquire
+ * it. Nothing is written under another client either: there is seldom a renewal soon enough, and the list costs its successor one slot.
+ */
 function isOnList({ record }: PresentLease, { identity }: ElectorConfig): boolean {
-  return record.holderIdentity !== '' && isStandbyOf(record, identity)
+  return record.holderIdentity !== '' && isKeptByHolder(record) && isStandbyOf(record, identity)
 }
 
 function isListable(record: LeaseRecord, me: Standby): boolean {

@@ -189,10 +189,18 @@ interface Note {
   readonly writeMs?: unknown
 }
 
-function withList(record: LeaseRecord, standbys: readonly Standby[], { holder, writeMs }: Note): LeaseRecord {
-  const listed = standbys.slice(0, MAX_STANDBYS).map(({ since, ...standby }) => ({ ...standby, since: String(since) }))
-  const note = { of: transitionsOf(record), holder, standbys: listed, writeMs }
-  return { ...record, annotations: { ...record.annotations, [STANDBY_ANNOTATION]: JSON.stringify(note) } }
+function withList(record: LeaseRecord, standbys: readonly Standby[], note: Note): LeaseRecord {
+  const text = fittingNote(transitionsOf(record), standbys.slice(0, MAX_STANDBYS), note)
+  return { ...record, annotations: { ...record.annotations, [STANDBY_ANNOTATION]: text } }
+}
+
+/** The note with as many of these standbys as others read. */
+function fittingNote(of: number, standbys: readonly Standby[], note: Note): string {
+  const { holder, writeMs } = note
+  const listed = standbys.map(({ since, ...standby }) => ({ ...standby, since: String(since) }))
+  const text = JSON.stringify({ of, holder, standbys: listed, writeMs })
+  const isReadable = text.length <= MAX_NOTE_LENGTH || standbys.length === 0
+  return isReadable ? text : fittingNote(of, standbys.slice(0, -1), note)
 }
 
 function readNote(record: LeaseRecord): Note {
