@@ -23,7 +23,7 @@ CONSTANTS
   MaxAnswers,   \* number of nonces of each process
   MaxRestores,  \* number of restores of the store
   Features,     \* of {"drift", "seconds", "transfer", "death", "pods", "absent", "offered", "edits", "shortened",
-                \* "restore"}
+                \* "restore", "standbys"}
   Wrong         \* the broken rules; {} is the protocol
 
 VARIABLES
@@ -45,7 +45,8 @@ NoAnswer == <<>>
 (* A record. `stamp` and `src` stand for its times, which differ for any   *)
 (* two writes: the version that the write makes, and its writer. `term` is *)
 (* the stamp of the write that gave the lease to its holder, like          *)
-(* acquireTime. Annotations: `offer`, `answer`, `echo`, `ref`, `least`.    *)
+(* acquireTime. Annotations: `offer`, `answer`, `echo`, `ref`, `least`,    *)
+(* and `list`, the standbys without their order.                           *)
 (*                                                                         *)
 (* `num` is the version that the store counts. A restore sets it back.     *)
 (* `epoch` is the epoch of the term, `least` the least epoch of the next   *)
@@ -54,7 +55,7 @@ NoAnswer == <<>>
 (***************************************************************************)
 Absent == [here |-> FALSE, holder |-> Nobody, term |-> 0, stamp |-> 0, src |-> <<>>, trans |-> 0,
            dur |-> LeaseTicks, sec |-> 0, offer |-> FALSE, answer |-> NoAnswer, echo |-> 0,
-           num |-> 1, epoch |-> 0, least |-> 0, ref |-> 0]
+           num |-> 1, epoch |-> 0, least |-> 0, ref |-> 0, list |-> {}]
 Released == [Absent EXCEPT !.here = TRUE]
 
 Validity == LeaseTicks - (IF "clocks without a margin" \in Wrong THEN 0 ELSE MarginTicks)
@@ -142,7 +143,9 @@ Store(rec, messages) ==
   /\ msg' = Living(messages, Stored.num + 1)
 
 IsRelease(rec) == rec.here /\ rec.holder = Nobody
-IsBlind(m) == "release without comparing" \in Wrong /\ IsRelease(m.rec)
+IsAnnouncement(m) == m.rec.list # hist[m.base].list /\ m.rec.term = hist[m.base].term /\ ~IsRelease(m.rec)
+IsBlind(m) == \/ "release without comparing" \in Wrong /\ IsRelease(m.rec)
+              \/ "announcement without comparing" \in Wrong /\ IsAnnouncement(m)
 
 TakeEffect(p, s) ==
   LET m == msg[p][s]
@@ -153,7 +156,7 @@ TakeEffect(p, s) ==
            /\ Store(m.rec, [msg EXCEPT ![p][s].done = TRUE])
            /\ last' = [last EXCEPT !.stale = @ \/ m.sent < last.restores \/ hist[m.base] # Stored]
         \/ /\ isBlind
-           /\ Store([m.rec EXCEPT !.stamp = Version + 1], [msg EXCEPT ![p][s] = NoWrite])
+           /\ Store(IF IsRelease(m.rec) THEN [m.rec EXCEPT !.stamp = Version + 1] ELSE m.rec, [msg EXCEPT ![p][s] = NoWrite])
            /\ UNCHANGED last
      /\ UNCHANGED <<proc, time, slow, ordered>>
 

@@ -40,6 +40,7 @@ NextCalm ==
      /\ Tick
      /\ idle' = IF \E p \in Replicas : Acts(p) THEN 0 ELSE Least({idle + 1, Bound + 1})
   \/ Edit /\ UNCHANGED idle
+  \/ \E p \in Replicas : (Join(p) \/ Unlist(p)) /\ UNCHANGED idle
   \/ ~ENABLED Urgent /\ Restore /\ UNCHANGED idle
 
 SpecCalm == InitCalm /\ [][NextCalm]_<<vars, idle>>

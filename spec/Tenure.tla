@@ -201,7 +201,8 @@ Acquire(p) ==
      /\ Send(p, base,
           [here |-> TRUE, holder |-> Id(p), term |-> base + 1, stamp |-> base + 1, src |-> Source(p),
            trans |-> transitions, dur |-> LeaseTicks, sec |-> Second, offer |-> FALSE, answer |-> kept, echo |-> 0,
-           num |-> 0, epoch |-> Max(old.num + 1, least), least |-> least, ref |-> proc[p].names],
+           num |-> 0, epoch |-> Max(old.num + 1, least), least |-> least, ref |-> proc[p].names,
+           list |-> old.list \ {Id(p)}],
           Validity)
      /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
 
@@ -361,6 +362,23 @@ Remind(p) ==
      /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
 
 (***************************************************************************)
+(* Standbys. A follower joins the list under another holder, and leaves it *)
+(* when it stops. The write changes the annotation and nothing else.       *)
+(***************************************************************************)
+Announce(p, list) ==
+  LET base == proc[p].view
+      note == [Seen(p) EXCEPT !.list = list]
+  IN /\ "standbys" \in Features
+     /\ proc[p].mode = "follow" /\ Seen(p).holder \notin {Nobody, Id(p)} /\ ~Seen(p).offer /\ MaySend(p)
+     /\ list # Seen(p).list
+     /\ Send(p, base,
+          IF "announcement with a renew time" \in Wrong THEN [note EXCEPT !.stamp = base + 1, !.src = Source(p)] ELSE note, 0)
+     /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
+
+Join(p) == Announce(p, Seen(p).list \cup {Id(p)})
+Unlist(p) == Announce(p, Seen(p).list \ {Id(p)})
+
+(***************************************************************************)
 (* Steps                                                                   *)
 (***************************************************************************)
 Next ==
@@ -372,6 +390,7 @@ Next ==
   \/ \E p \in Replicas :
        \/ Act(p) \/ Restart(p) \/ Poll(p) \/ ForceDelete(p) \/ Name(p) \/ Remind(p)
        \/ Offer(p) \/ Answer(p) \/ Transfer(p) \/ ActOnTransfer(p)
+       \/ Join(p) \/ Unlist(p)
 
 Spec == Init /\ [][Next]_vars
 
@@ -397,6 +416,11 @@ S1 == \/ last.stale /\ "stale writes counted" \notin Wrong
 (* No proof of death names a running process. *)
 D1 == \A v \in Floor..Version :
   hist[v].holder # Nobody /\ IsProvedDead(hist[v]) => hist[v].holder[2] < proc[hist[v].holder[1]].inc
+
+(* An announcement changes nothing but the list: not the holder, the times, the duration, nor the epoch. *)
+A1 == \A v \in (Floor + 1)..Version :
+  hist[v].list # hist[v - 1].list /\ hist[v].term = hist[v - 1].term =>
+    hist[v] = [hist[v - 1] EXCEPT !.list = hist[v].list, !.num = hist[v].num]
 
 (* While tasks run, no release or transfer of their replica can take effect. *)
 IsFreeing(m, p) == IsBy(p, m.rec) /\ m.rec.holder # <<p, m.inc>>

@@ -1,5 +1,18 @@
-/** The constants of a model. */
-export interface Model {
+import {
+  configOfStandbys,
+  LONG_STANDBY_MODELS,
+  set,
+  STANDBY_MODELS,
+  type StandbyInvariant,
+  type StandbyModel,
+  WRONG_STANDBY_MODELS,
+} from './standby-models.ts'
+
+/** A configuration for the model checker. */
+export type Model = LeaseModel | StandbyModel
+
+/** The constants of a model of the lease. */
+interface LeaseModel {
   readonly name: string
   readonly module?: 'Tenure' | 'Progress'
   readonly replicas?: number
@@ -18,17 +31,29 @@ export interface Model {
 }
 
 /** A model with broken rules, and the invariant that it must violate. */
-export interface WrongModel extends Model {
+export type WrongModel = Model & Broken
+
+interface Broken {
   readonly wrong: readonly string[]
-  readonly violates: Invariant
+  readonly violates: Invariant | StandbyInvariant
 }
 
 type Feature =
-  'drift' | 'seconds' | 'transfer' | 'death' | 'pods' | 'absent' | 'offered' | 'edits' | 'shortened' | 'restore'
+  | 'drift'
+  | 'seconds'
+  | 'transfer'
+  | 'death'
+  | 'pods'
+  | 'absent'
+  | 'offered'
+  | 'edits'
+  | 'shortened'
+  | 'restore'
+  | 'standbys'
 
-type Invariant = 'S1' | 'S3' | 'S4' | 'S5' | 'S6' | 'D1' | 'L1'
+type Invariant = 'S1' | 'S3' | 'S4' | 'S5' | 'S6' | 'D1' | 'A1' | 'L1'
 
-const SAFETY: readonly Invariant[] = ['S1', 'S3', 'S4', 'S5', 'S6', 'D1']
+const SAFETY: readonly Invariant[] = ['S1', 'S3', 'S4', 'S5', 'S6', 'D1', 'A1']
 
 /** The protocol in parts, each with the faults that its rules protect against. */
 export const MODELS: readonly Model[] = [
@@ -45,6 +70,9 @@ export const MODELS: readonly Model[] = [
   { name: 'a leader after a restore', module: 'Progress', versions: 7, restores: 1, features: ['restore'] },
   { name: 'beside client-go', versions: 3, replicas: 1, peers: 1, margin: 0, features: ['seconds'] },
   { name: 'a leader within the bound', module: 'Progress', versions: 6, features: ['edits'] },
+  { name: 'followers that join and leave the standbys', versions: 4, features: ['standbys'] },
+  { name: 'a leader while followers join', module: 'Progress', versions: 7, features: ['standbys', 'edits'] },
+  ...STANDBY_MODELS,
 ]
 
 /** The same with more replicas, versions and faults. */
@@ -67,10 +95,12 @@ export const LONG_MODELS: readonly Model[] = [
   { name: 'proved death', versions: 5, restarts: 2, features: ['death', 'pods'] },
   { name: 'beside client-go', versions: 4, replicas: 1, peers: 1, margin: 0, features: ['seconds'] },
   { name: 'a leader within the bound', module: 'Progress', versions: 9, replicas: 3, features: ['edits'] },
+  { name: 'followers that join and leave the standbys', versions: 5, restarts: 1, features: ['drift', 'standbys'] },
+  ...LONG_STANDBY_MODELS,
 ]
 
 const transfer = { versions: 4, answers: 1, features: ['transfer', 'offered'] } as const
-const wrong = (name: string, violates: Invariant, model: Omit<Model, 'name'>): WrongModel => ({
+const wrong = (name: string, violates: Invariant, model: Omit<LeaseModel, 'name'>): LeaseModel & Broken => ({
   name,
   wrong: [name],
   violates,
@@ -125,10 +155,16 @@ export const WRONG_MODELS: readonly WrongModel[] = [
     features: ['restore'],
   }),
   wrong('change judged by version', 'L1', { module: 'Progress', versions: 6, features: ['edits'] }),
+  wrong('announcement without comparing', 'S1', { versions: 5, features: ['standbys'] }),
+  wrong('announcement without comparing', 'A1', { versions: 5, features: ['standbys'] }),
+  wrong('announcement with a renew time', 'A1', { versions: 4, features: ['standbys'] }),
+  wrong('announcement with a renew time', 'L1', { module: 'Progress', versions: 7, features: ['standbys'] }),
+  ...WRONG_STANDBY_MODELS.map(([name, violates, model]) => ({ name, wrong: [name], violates, ...model })),
 ]
 
 /** The configuration of a model for the model checker. */
-export function configOf(given: Model & Partial<WrongModel>): string {
+export function configOf(given: Model & Partial<Broken>): string {
+  if (given.module === 'Standbys') return configOfStandbys(given, given.wrong ?? [], given.violates)
   const model = { ...DEFAULTS, ...given }
   const isCalm = model.module === 'Progress'
   const invariants = isCalm ? [...SAFETY, 'L1'] : SAFETY
@@ -156,9 +192,9 @@ const DEFAULTS = {
   transfer: 3,
   features: [],
   wrong: [],
-} as const satisfies Partial<WrongModel>
+} as const satisfies Partial<LeaseModel & Broken>
 
-function constantsOf(model: Required<Model> & Pick<WrongModel, 'wrong'>): readonly string[] {
+function constantsOf(model: Required<LeaseModel> & Pick<Broken, 'wrong'>): readonly string[] {
   const replicas = names('r', model.replicas)
   const peers = names('f', model.peers)
   return [
@@ -181,8 +217,4 @@ function constantsOf(model: Required<Model> & Pick<WrongModel, 'wrong'>): readon
 
 function names(letter: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${letter}${index + 1}`)
-}
-
-function set(elements: readonly (string | number)[]): string {
-  return `{${elements.join(', ')}}`
 }
