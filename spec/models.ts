@@ -95,7 +95,7 @@ export const LONG_MODELS: readonly Model[] = [
   { name: 'proved death', versions: 5, restarts: 2, features: ['death', 'pods'] },
   { name: 'beside client-go', versions: 4, replicas: 1, peers: 1, margin: 0, features: ['seconds'] },
   { name: 'a leader within the bound', module: 'Progress', versions: 9, replicas: 3, features: ['edits'] },
-  { name: 'followers that join and leave the standbys', versions: 5, restarts: 1, features: ['drift', 'standbys'] },
+  { name: 'followers that join and leave the standbys', versions: 5, features: ['drift', 'standbys'] },
   ...LONG_STANDBY_MODELS,
 ]
 
