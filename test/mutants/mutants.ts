@@ -512,6 +512,31 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     checks: [ROLLOUTS_TEST],
   },
   {
+    id: 'E32',
+    defect: 'the versions of a term count for every later term, also after a crash or another client',
+    file: `${RULES}/bequest.ts`,
+    find: 'return holder === holderIdentity && of === acquireTime && acquireTime !== undefined',
+    replace:
+      'return holder !== undefined && of !== undefined && acquireTime !== undefined && holderIdentity !== undefined',
+    checks: ['packages/core/test/candidacy/bequest.test.ts'],
+  },
+  {
+    id: 'E33',
+    defect: 'a term after a crash gets the versions of the term before the crash',
+    file: `${RULES}/bequest.ts`,
+    find: "const isReleased = previous.holderIdentity === ''",
+    replace: 'const isReleased = true',
+    checks: ['packages/core/test/candidacy/bequest.test.ts'],
+  },
+  {
+    id: 'E34',
+    defect: 'a replica that acquires the lease drops what earlier terms left',
+    file: `${RULES}/records.ts`,
+    find: 'return previous === undefined ? listed : withLegacy(listed, previous)',
+    replace: 'return previous === undefined || previous !== undefined ? listed : withLegacy(listed, previous)',
+    checks: ['packages/core/test/candidacy/bequest.test.ts'],
+  },
+  {
     id: 'E18',
     defect: 'a follower writes to a list of standbys until it is on it, whatever the server says',
     file: `${PHASES}/announcing.ts`,

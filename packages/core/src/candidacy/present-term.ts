@@ -61,12 +61,12 @@ export class PresentTerm {
   }
 
   /** Builds the controllers and runs them. */
-  begin({ epoch, validUntil, handoverMs }: Extract<TermEffect, { kind: 'begin-term' }>): void {
+  begin({ epoch, validUntil, handoverMs, legacy }: Extract<TermEffect, { kind: 'begin-term' }>): void {
     const { clock, elector, guard, lease, onFailure, registrations, warmUps } = this.#options
     this.#guard = guard?.()
     this.#guard?.hold(validUntil)
     const onExpired = () => elector.lose('stalled')
-    const leadership = new Leadership({ epoch, lease: lease.name, validUntil, clock, onExpired })
+    const leadership = new Leadership({ epoch, lease: lease.name, validUntil, clock, onExpired, legacy })
     try {
       this.#controllers = this.#build(leadership, { registrations, warmUps: warmUps.current })
       warmUps.handOver()
@@ -111,8 +111,9 @@ export class PresentTerm {
   /** The gate closes before the release is sent: untracked work of the user must not write while the next leader acts. */
   #onDrained(controllers: TermControllers): void {
     if (this.#controllers !== controllers) return
-    controllers.leadership.closeGate(controllers.endReason)
-    this.#options.elector.drained()
+    const { leadership } = controllers
+    leadership.closeGate(controllers.endReason)
+    this.#options.elector.drained(leadership.bequests.leave(leadership.epoch))
   }
 
   /** Records and reports the tasks that wedged the drain. */

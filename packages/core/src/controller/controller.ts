@@ -26,7 +26,10 @@ export abstract class Controller {
  * What `warmUp()` gets: a {@link Term} without leadership. Its write gate is closed. It ends after the tasks of the run that follows, or
  * when the warm-up is cancelled.
  */
-export interface WarmUp extends Omit<Term, 'assertHeld' | 'remainingMs' | 'stepDown' | 'progress'> {
+export interface WarmUp extends Omit<
+  Term,
+  'assertHeld' | 'remainingMs' | 'stepDown' | 'progress' | 'bequeath' | 'inherited' | 'predecessor'
+> {
   /** 0: nothing may be written. */
   readonly epoch: bigint
   /** False: nothing may be written. */

@@ -3,6 +3,7 @@ import { LOCK_FAILURES, LockRequestError } from '../lock/lock-request-error.ts'
 import type { LeaseHolder, Lock, LockSnapshot, LockWatch, PresentLease } from '../lock/lock.ts'
 import type { Clock, Timer } from '../ports/clock.ts'
 import type { Random } from '../ports/random.ts'
+import type { Bequest } from './rules/bequest.ts'
 import type { InvoluntaryEndReason } from './leadership-ended-error.ts'
 import type { ElectorConfig } from './machine/config.ts'
 import type { ElectorEffect, LeaseWrite } from './machine/effect.ts'
@@ -103,9 +104,9 @@ export class Elector {
     this.#handle({ kind: 'cleanup-overdue' })
   }
 
-  /** Reports that the ending term is empty. */
-  drained(): void {
-    this.#handle({ kind: 'drained' })
+  /** Reports that the ending term is empty, and what it leaves. */
+  drained(bequest?: Bequest): void {
+    this.#handle({ kind: 'drained', bequest })
   }
 
   /** Why the driver itself failed; undefined while it works. */

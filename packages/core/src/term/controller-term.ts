@@ -23,7 +23,7 @@ import { timeout } from './owned/timeout.ts'
 import { worker, type WorkerOptions } from './owned/worker-thread.ts'
 import { ScopeClosedError, type TaskNote, TaskScope } from './task-scope.ts'
 import { TermEndedError } from '../term-ended-error.ts'
-import type { SpawnOptions, StepDownOptions, Term } from './term.ts'
+import type { Inherited, Predecessor, SpawnOptions, StepDownOptions, Term } from './term.ts'
 
 /** Options of a {@link ControllerTerm}. */
 export interface ControllerTermOptions {
@@ -83,6 +83,15 @@ export class ControllerTerm implements Term, Owner {
 
   get epoch(): bigint {
     return this.#options.leadership?.epoch ?? 0n
+  }
+
+  get inherited(): Inherited | undefined {
+    return this.#options.leadership?.bequests.legacy.values.get(this.controller)
+  }
+
+  get predecessor(): Predecessor | undefined {
+    const versions = this.#options.leadership?.bequests.legacy.versions
+    return versions && { versions }
   }
 
   get logger(): Logger {
@@ -217,6 +226,17 @@ export class ControllerTerm implements Term, Owner {
 
   remainingMs(): number {
     return this.#options.leadership?.remainingMs() ?? 0
+  }
+
+  bequeath(value: unknown): void {
+    const { leadership } = this.#options
+    if (leadership === undefined) throw notHeld(this)
+    leadership.bequests.bequeath(this.controller, value)
+  }
+
+  /** Notes an acknowledged write of the term. `version` is empty if it is not known. */
+  noteWritten(collection: string, version: string): void {
+    this.#options.leadership?.bequests.noteWritten(collection, version)
   }
 
   stepDown(options: StepDownOptions = {}): void {

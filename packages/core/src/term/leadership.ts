@@ -1,8 +1,10 @@
 import { setMaxListeners } from 'node:events'
+import type { Legacy } from '../election/rules/bequest.ts'
 import type { EndReason } from '../election/leadership-ended-error.ts'
 import { LeadershipEndedError } from '../election/leadership-ended-error.ts'
 import type { Clock, Timer } from '../ports/clock.ts'
 import { TermEndedError } from '../term-ended-error.ts'
+import { Bequests } from './bequests.ts'
 
 /** An act that needs the lease was attempted while this replica does not hold it. */
 export class NotHeldError extends TermEndedError {
@@ -17,7 +19,11 @@ export interface LeadershipOptions {
   readonly clock: Clock
   /** Called when `isHeld()` finds that the time is up, before it returns. No timer may have fired by then. */
   readonly onExpired?: () => void
+  /** What earlier terms left. @default nothing */
+  readonly legacy?: Legacy
 }
+
+const NOTHING: Legacy = { values: new Map(), versions: undefined }
 
 /**
  * The epoch of a term and the time until which this replica may act. Reads the clock and does not rely on a timer.
@@ -27,6 +33,7 @@ export interface LeadershipOptions {
 export class Leadership {
   readonly epoch: bigint
   readonly lease: string
+  readonly bequests: Bequests
   readonly #clock: Clock
   readonly #onExpired: (() => void) | undefined
   readonly #gate = new AbortController()
@@ -34,10 +41,11 @@ export class Leadership {
   #validUntil: number
   #timer: Timer | undefined
 
-  constructor({ epoch, lease, validUntil, clock, onExpired }: LeadershipOptions) {
+  constructor({ epoch, lease, validUntil, clock, onExpired, legacy = NOTHING }: LeadershipOptions) {
     this.#onExpired = onExpired
     this.epoch = epoch
     this.lease = lease
+    this.bequests = new Bequests(legacy)
     this.#clock = clock
     this.#validUntil = validUntil
     setMaxListeners(0, this.gateSignal)

@@ -27,6 +27,23 @@ export interface SpawnOptions {
   readonly finishOnDrain?: boolean
 }
 
+/** What an earlier term left to a controller. */
+export interface Inherited {
+  /** The epoch of the term that left it. */
+  readonly epoch: bigint
+  /** A copy of the value. */
+  readonly value: unknown
+}
+
+/** How far the term before has written. */
+export interface Predecessor {
+  /**
+   * The greatest `resourceVersion` that it wrote through the write gate, by collection, such as `apps/deployments` or `pods`. Empty if the
+   * version of a write is not known. Collections that it did not write are missing.
+   */
+  readonly versions: ReadonlyMap<string, string>
+}
+
 /**
  * One unbroken stretch of leadership, as one run of one controller sees it. The term owns everything that you start through it, and
  * removes the listeners and timers of it. Each piece of work counts as a task until nothing of it is left. The next term cannot begin
@@ -39,6 +56,16 @@ export interface Term {
   readonly controller: string
   /** The fencing token. It grows with every term of the lease. 0 for a controller that needs no leadership. */
   readonly epoch: bigint
+  /**
+   * What an earlier term left to the controller of this name with `bequeath()`, and the epoch of that term. A term that crashes, or does
+   * not call `bequeath()`, leaves the earlier value in place: compare the epochs. Undefined if no term left anything, the lease was
+   * deleted, or the controller needs no leadership.
+   */
+  readonly inherited: Inherited | undefined
+  /**
+   * How far the term immediately before has written. Undefined if that is not known: its process died, or a client other than Tenure led.
+   */
+  readonly predecessor: Predecessor | undefined
   /** The logger of the manager, with the lease, the controller and the epoch in every line. */
   readonly logger: Logger
   /** The health checks of this run. They are served while the run lasts; the checks of a warm-up, from the start of its run. */
@@ -143,6 +170,14 @@ export interface Term {
   assertHeld(): void
   /** Milliseconds for which this replica may act without a further renewal; 0 if the term is not held. */
   remainingMs(): number
+  /**
+   * Leaves a value to the next term of the controller of this name, such as a cursor: JSON of at most 4 KB. The last call of a term counts.
+   * The write that releases or transfers the lease carries the value. So it adds no write, and a former leader cannot change it. A term
+   * that loses its lease leaves nothing. Cleanups may call this.
+   * @throws NotHeldError when the controller needs no leadership.
+   * @throws OptionsError when the value is not JSON or too large. An earlier value stays.
+   */
+  bequeath(value: unknown): void
   /** Ends the term voluntarily. Returns immediately; `signal` aborts. Does nothing after the term has ended. */
   stepDown(options?: StepDownOptions): void
   /**

@@ -71,7 +71,9 @@ describe('Elector', () => {
 
   test('takes a free lease and begins a term', async () => {
     const { effects } = await new Stand().lead()
-    expect(effects).toContainEqual({ kind: 'begin-term', epoch: 2n, validUntil: 14_250, handoverMs: 0 })
+    expect(effects).toContainEqual(
+      expect.objectContaining({ kind: 'begin-term', epoch: 2n, validUntil: 14_250, handoverMs: 0 }),
+    )
   })
 
   test('carries out one event to its end before it handles what that led to', async () => {
@@ -139,7 +141,9 @@ describe('Elector', () => {
     expect(kinds(effects)).not.toContain('begin-term')
     lock.last.resolve(acquired)
     await clock.runAllMicrotasks()
-    expect(effects).toContainEqual({ kind: 'begin-term', epoch: 2n, validUntil: 14_250, handoverMs: 2501 })
+    expect(effects).toContainEqual(
+      expect.objectContaining({ kind: 'begin-term', epoch: 2n, validUntil: 14_250, handoverMs: 2501 }),
+    )
   })
 
   test('takes an error that no lock should throw for an unknown outcome', async () => {

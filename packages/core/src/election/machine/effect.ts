@@ -1,5 +1,6 @@
 import type { LeaseRecord } from '../../lock/lease-record.ts'
 import type { PresentLease } from '../../lock/lock.ts'
+import type { Legacy } from '../rules/bequest.ts'
 import type { EndReason } from '../leadership-ended-error.ts'
 
 /** How a replica gave the lease up at the end of a term. */
@@ -21,7 +22,13 @@ export type ElectorEffect =
   | { readonly kind: 'read'; readonly request: number }
   | { readonly kind: 'write'; readonly request: number; readonly write: LeaseWrite }
   /** A term begins; act until `validUntil`. */
-  | { readonly kind: 'begin-term'; readonly epoch: bigint; readonly validUntil: number; readonly handoverMs: number }
+  | {
+      readonly kind: 'begin-term'
+      readonly epoch: bigint
+      readonly validUntil: number
+      readonly handoverMs: number
+      readonly legacy: Legacy
+    }
   | { readonly kind: 'extend-validity'; readonly validUntil: number }
   /** The lease was edited, so that others may acquire it earlier. */
   | { readonly kind: 'shorten-validity'; readonly validUntil: number }

@@ -1,5 +1,6 @@
 import type { LockFailure } from '../../lock/lock-request-error.ts'
 import type { LockSnapshot, PresentLease } from '../../lock/lock.ts'
+import type { Bequest } from '../rules/bequest.ts'
 import type { InvoluntaryEndReason, VoluntaryEndReason } from '../leadership-ended-error.ts'
 
 /** The moment at which an event is handled: all time and randomness that the machine gets. */
@@ -64,7 +65,7 @@ export type ElectorEvent =
   /** The cleanups of a controller missed their timeout. */
   | { readonly kind: 'cleanup-overdue' }
   /** Every task of the term has settled and every cleanup has run. */
-  | { readonly kind: 'drained' }
+  | { readonly kind: 'drained'; readonly bequest?: Bequest | undefined }
   /** The process of this holder has ended and will never run again. */
   | { readonly kind: 'holder-dead'; readonly holder: TermKey }
   /** The time that `nextWakeAt` asked for has come. */

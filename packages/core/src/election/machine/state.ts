@@ -2,6 +2,7 @@ import type { DrainState, Empty } from '../../drain/machine.ts'
 import type { LeaseRecord } from '../../lock/lease-record.ts'
 import type { PresentLease } from '../../lock/lock.ts'
 import type { InvoluntaryEndReason } from '../leadership-ended-error.ts'
+import type { Bequest } from '../rules/bequest.ts'
 import type { ElectorEffect, LeaseWrite } from './effect.ts'
 import type { StepDown, TermKey } from './event.ts'
 
@@ -122,6 +123,8 @@ export interface Draining {
   readonly answered: { readonly nonce: string; readonly since: number } | undefined
   /** Until when an empty term waits for an answer. */
   readonly answerBy: number
+  /** What the term leaves, once it is empty. */
+  readonly bequest?: Bequest | undefined
   readonly afterwards: 'follow' | 'stop'
 }
 
@@ -156,6 +159,7 @@ export interface Releasing {
   readonly cooldownMs: number
   /** Which answers turn the release into a transfer. */
   readonly accepts: AcceptedAnswers | undefined
+  readonly bequest?: Bequest | undefined
   readonly afterwards: 'follow' | 'stop'
 }
 

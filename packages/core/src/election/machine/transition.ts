@@ -216,7 +216,8 @@ const TABLE: Table = {
     stop: (state, _event, context) => stopDraining(state, context),
     cleaning: (state, event, context) => drainingOn(state, told(event, context), context),
     'cleanup-overdue': (state, event, context) => drainingOn(state, told(event, context), context),
-    drained: (state, _event, context) => drainingOn(state, { kind: 'empty', now: context.at.now }, context),
+    drained: (state, { bequest }, context) =>
+      drainingOn({ ...state, bequest }, { kind: 'empty', now: context.at.now }, context),
   },
   aborting: {
     ...unlessOverridden,

@@ -5,6 +5,7 @@ import type { ElectorConfig, TransitionContext } from '../machine/config.ts'
 import type { ElectorEffect } from '../machine/effect.ts'
 import type { EventOf, Instant, RequestFailure, WriteResult } from '../machine/event.ts'
 import type { Acquiring, Following, Hold, Memory, Observation, SentWrite, Step } from '../machine/state.ts'
+import { readLegacy } from '../rules/bequest.ts'
 import { landedWrite, observationOf, observe } from '../rules/observation.ts'
 import { isRenewalInWholeSeconds } from '../rules/records.ts'
 import { pauseAfterFailureMs } from '../rules/retry-after.ts'
@@ -36,7 +37,7 @@ export function acquired(
   const freeSince = state.kind === 'acquiring' ? state.freeSince : write.sentAt
   const actAt = Math.max(write.sentAt + cautionMs(write, config), memory.actNotBefore ?? at.now)
   if (actAt > at.now) return { state: { kind: 'reserving', memory, hold, epoch, freeSince, actAt }, effects }
-  effects.push(beginTerm(epoch, hold.validUntil, at.now - freeSince))
+  effects.push(beginTerm(epoch, hold, at.now - freeSince))
   return { state: { kind: 'leading', memory, hold, epoch }, effects }
 }
 
@@ -65,8 +66,8 @@ function isLeaving(state: Acquiring | Following): boolean {
 }
 
 /** The effect that begins a term. */
-export function beginTerm(epoch: bigint, validUntil: number, handoverMs: number): ElectorEffect {
-  return { kind: 'begin-term', epoch, validUntil, handoverMs }
+export function beginTerm(epoch: bigint, { lease, validUntil }: Hold, handoverMs: number): ElectorEffect {
+  return { kind: 'begin-term', epoch, validUntil, handoverMs, legacy: readLegacy(lease.record) }
 }
 
 /**

@@ -68,14 +68,15 @@ export function drainingWakesAt(state: Draining, drainAt: number | undefined): n
 
 /** Releases or transfers as soon as no renewal is under way that this could collide with, and no answer is waited for. */
 function releaseIfEmpty(state: Draining, context: TransitionContext): Step {
-  const { hold, memory, epoch, drain, afterwards } = state
+  const { hold, memory, epoch, drain, afterwards, bequest } = state
   const { at, config } = context
   if (drain.kind !== 'empty' || !isIdle(hold)) return { state, effects: [] }
   if (!config.releaseOnExit) return leave(state, observationOf(hold.lease, hold, at), context)
   const accepts = acceptedAnswers(state, at)
   const isAnswered = acceptedAnswer(hold.lease.record, accepts, config) !== undefined
   if (!isAnswered && at.now < state.answerBy) return { state, effects: [] }
-  return release({ memory, hold, drain, epoch, cooldownMs: state.stepDown.cooldownMs, accepts, afterwards }, at, config)
+  const { cooldownMs } = state.stepDown
+  return release({ memory, hold, drain, epoch, cooldownMs, accepts, afterwards, bequest }, at, config)
 }
 
 function isIdle({ request }: Hold): boolean {

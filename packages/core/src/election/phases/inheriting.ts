@@ -60,7 +60,7 @@ export function inherit(state: Following, inheritance: Inheritance, at: Instant,
   if (actAt > at.now) {
     return { state: { kind: 'reserving', ...held, freeSince: at.now, actAt }, effects: renewal.effects }
   }
-  const begin = beginTerm(epoch, hold.validUntil, 0)
+  const begin = beginTerm(epoch, hold, 0)
   return { state: { kind: 'leading', ...held }, effects: [begin, ...renewal.effects] }
 }
 

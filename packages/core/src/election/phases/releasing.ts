@@ -21,7 +21,7 @@ import { acceptedAnswer } from './offering.ts'
 /** The input of a release. */
 export type ReleaseOrder = Pick<
   Releasing,
-  'memory' | 'hold' | 'drain' | 'epoch' | 'cooldownMs' | 'accepts' | 'afterwards'
+  'memory' | 'hold' | 'drain' | 'epoch' | 'cooldownMs' | 'accepts' | 'afterwards' | 'bequest'
 >
 
 /** Sends the release. */
@@ -39,13 +39,18 @@ export function release(order: ReleaseOrder, at: Instant, config: ElectorConfig)
 /** The context of the hold during a release, with the releasing write. */
 export function releasingHold(state: Releasing, at: Instant, config: ElectorConfig): HoldContext {
   const returning = state.afterwards === 'follow' ? asStandby(state.memory, config) : undefined
+  const { bequest } = state
   const { wallTime } = at
   const nextWrite = ({ lease, writeMs }: Hold): LeaseWrite => {
     const answer = acceptedAnswer(lease.record, state.accepts, config)
     if (answer === undefined) {
-      return { purpose: 'release', base: lease, record: releaseRecord(lease.record, { wallTime, returning, writeMs }) }
+      return {
+        purpose: 'release',
+        base: lease,
+        record: releaseRecord(lease.record, { wallTime, returning, writeMs, bequest }),
+      }
     }
-    const transfer = transferRecord(lease.record, answer, { wallTime, returning })
+    const transfer = transferRecord(lease.record, answer, { wallTime, returning, bequest })
     return { purpose: 'transfer', base: lease, record: withGreaterEpoch(transfer, lease, state.memory.highestEpoch) }
   }
   return { memory: state.memory, hold: state.hold, at, config, nextWrite }

@@ -16,6 +16,6 @@ export function reservingStep(state: Reserving, checked: HoldStep, context: Tran
   const isExpired = at.now >= hold.deadlineAt
   if (at.now < state.actAt || isExpired) return { state: { ...state, memory, hold }, effects: step.effects }
   const { epoch } = state
-  const begin = beginTerm(epoch, hold.validUntil, at.now - state.freeSince)
+  const begin = beginTerm(epoch, hold, at.now - state.freeSince)
   return { state: { kind: 'leading', memory, hold, epoch }, effects: [...step.effects, begin] }
 }

@@ -1,6 +1,7 @@
 import { type LeaseRecord, formatMicroTime, withLeastEpoch } from '../../lock/lease-record.ts'
 import { type PresentLease, countedEpochOf, epochOf } from '../../lock/lock.ts'
 import type { ElectorConfig } from '../machine/config.ts'
+import { type Bequest, withBequest, withLegacy } from './bequest.ts'
 import {
   type Standby,
   isKeptByHolder,
@@ -41,7 +42,8 @@ export function acquireRecord(options: {
     annotations: {},
   }
   const others = previous === undefined ? [] : remainingStandbys(previous, identity)
-  return withProcessRef(withStandbys(record, others), config.processRef)
+  const listed = withProcessRef(withStandbys(record, others), config.processRef)
+  return previous === undefined ? listed : withLegacy(listed, previous)
 }
 
 /** Kubernetes accepts 32-bit numbers from 0. A counter that was set out of this range must not keep all replicas from leading. */
@@ -62,29 +64,34 @@ export function renewRecord(held: LeaseRecord, { timing, processRef }: ElectorCo
   return withProcessRef(isKeptByHolder(record) ? record : withStandbys(record, []), processRef)
 }
 
+/** What the record that ends a term says besides. */
+interface TermRecordOptions {
+  readonly wallTime: number
+  readonly returning: Standby | undefined
+  readonly bequest?: Bequest | undefined
+}
+
 /**
  * The record that releases a lease, as client-go writes it: no holder, a duration of one second, the current times, the same transitions.
- * `returning` is this replica if it follows again; it becomes the last standby. `writeMs` is its recent write latency.
+ * `returning` is this replica if it follows again; it becomes the last standby. `writeMs` is its recent write latency. `bequest` is what
+ * its term leaves, if one began.
  */
 export function releaseRecord(
   held: LeaseRecord,
-  {
-    wallTime,
-    returning,
-    writeMs,
-  }: { readonly wallTime: number; readonly returning: Standby | undefined; readonly writeMs: number },
+  { wallTime, returning, writeMs, bequest }: TermRecordOptions & { readonly writeMs: number },
 ): LeaseRecord {
   const time = distinctMicroTime(wallTime, held.renewTime)
   const times = { acquireTime: time, renewTime: time }
   const record = { ...withoutNotes(held), holderIdentity: '', leaseDurationSeconds: 1, ...times }
-  return withStandbys(record, [...readStandbys(held), ...(returning === undefined ? [] : [returning])], writeMs)
+  const standbys = [...readStandbys(held), ...(returning === undefined ? [] : [returning])]
+  return withBequest(withStandbys(record, standbys, writeMs), held, bequest)
 }
 
 /** The record that transfers a lease to the replica of this answer. To others it looks like an acquisition. */
 export function transferRecord(
   held: LeaseRecord,
   { identity, nonce }: Answer,
-  { wallTime, returning }: { readonly wallTime: number; readonly returning: Standby | undefined },
+  { wallTime, returning, bequest }: TermRecordOptions,
 ): LeaseRecord {
   const time = distinctMicroTime(wallTime, held.renewTime)
   const record: LeaseRecord = {
@@ -99,7 +106,8 @@ export function transferRecord(
     readOffer(held)?.to === undefined
       ? standbysBehind(held, identity)
       : readStandbys(held).filter((standby) => standby.identity !== identity)
-  return withTransferNonce(withStandbys(record, [...standbys, ...(returning === undefined ? [] : [returning])]), nonce)
+  const list = withStandbys(record, [...standbys, ...(returning === undefined ? [] : [returning])])
+  return withBequest(withTransferNonce(list, nonce), held, bequest)
 }
 
 /**

@@ -1,0 +1,69 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Bequest, type Legacy, MAX_VALUES_BYTES } from '../election/rules/bequest.ts'
+import { OptionsError } from '../options/options-error.ts'
+
+/** The most bytes of JSON that one controller may bequeath. */
+const MAX_VALUE_BYTES = 4096
+
+const CALL = '`value` of `term.bequeath(value)`'
+
+/** What earlier terms left to a term, and what it leaves itself. One per term. */
+export class Bequests {
+  /** What earlier terms left. */
+  readonly legacy: Legacy
+  readonly #values = new Map<string, string>()
+  readonly #versions = new Map<string, string>()
+
+  constructor(legacy: Legacy) {
+    this.legacy = legacy
+  }
+
+  /** Keeps the value for the next term of this controller. @throws OptionsError when it is no JSON value, or too large. */
+  bequeath(controller: string, value: unknown): void {
+    const json = jsonOf(value)
+    const bytes = Buffer.byteLength(json)
+    if (bytes > MAX_VALUE_BYTES)
+      throw new OptionsError(`Expected ${CALL} to have at most ${MAX_VALUE_BYTES} bytes of JSON, got ${bytes} bytes`)
+    const others = Array.from(this.#values, ([name, other]) => (name === controller ? 0 : Buffer.byteLength(other)))
+    const total = others.reduce((sum, other) => sum + other, bytes)
+    if (total > MAX_VALUES_BYTES)
+      throw new OptionsError(
+        `Expected the values of all controllers of a lease to have at most ${MAX_VALUES_BYTES} bytes of JSON, got ${total} bytes ` +
+          `with ${CALL} of controller \`${controller}\``,
+      )
+    this.#values.set(controller, json)
+  }
+
+  /** Notes an acknowledged write. `version` is empty if it is not known. Such a collection stays unknown. */
+  noteWritten(collection: string, version: string): void {
+    this.#versions.set(collection, greater(this.#versions.get(collection) ?? version, version))
+  }
+
+  /** What the term leaves. */
+  leave(epoch: bigint): Bequest {
+    return { epoch, values: this.#values, versions: this.#versions }
+  }
+}
+
+/** The greater of two resource versions; none if they cannot be compared. */
+function greater(a: string, b: string): string {
+  if (!isComparable(a) || !isComparable(b)) return ''
+  return BigInt(a) > BigInt(b) ? a : b
+}
+
+/** Kubernetes compares resource versions as decimal numbers without leading zeros (KEP-5504). */
+function isComparable(version: string): boolean {
+  return /^[1-9]\d{0,19}$/.test(version)
+}
+
+function jsonOf(value: unknown): string {
+  let json: string | undefined
+  try {
+    json = JSON.stringify(value)
+  } catch (cause) {
+    throw OptionsError.expected(`${CALL} to be a JSON value`, value, { cause })
+  }
+  if (json === undefined || !isDeepStrictEqual(JSON.parse(json), value))
+    throw OptionsError.expected(`${CALL} to be a JSON value, which is the same when it is read again`, value)
+  return json
+}

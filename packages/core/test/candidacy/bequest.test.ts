@@ -1,0 +1,248 @@
+import { describe, expect, test } from 'vitest'
+import type { Inherited, Term } from '../../src/term/term.ts'
+import type { LeaseRecord } from '../../src/lock/lease-record.ts'
+import { freshTerm } from '../support/fresh-term.ts'
+import { Replica, untilEnd } from '../support/replica.ts'
+
+interface Seen {
+  readonly epoch: bigint
+  readonly inherited: Inherited | undefined
+  readonly versions: Readonly<Record<string, string>> | undefined
+}
+
+/** What a term does before it ends. */
+type Work = (term: Term & { noteWritten(collection: string, version: string): void }) => void
+
+/** Two replicas on one lease, `a` leads. What each term finds is in `seen`. */
+async function pair(work: Work = () => {}) {
+  const seen: Seen[] = []
+  const a = new Replica({ identity: 'a' })
+  const b = new Replica({ identity: 'b', store: a.store, clock: a.clock })
+  for (const replica of [a, b]) {
+    await replica
+      .runs(async (term) => {
+        const versions = term.predecessor && Object.fromEntries(term.predecessor.versions)
+        seen.push({ epoch: term.epoch, inherited: term.inherited, versions })
+        term.defer(() => work(term as Parameters<Work>[0]))
+        await untilEnd(term)
+      })
+      .start()
+  }
+  const handOver = async (from: Replica, to?: string) => {
+    void from.candidacy.stepDown(to === undefined ? {} : { to })
+    await a.clock.advance(500)
+  }
+  return { a, b, seen, handOver, clock: a.clock, store: a.store }
+}
+
+/** Ends the leader as a crash would: the lease keeps its holder and expires. */
+async function crash(replica: Replica): Promise<void> {
+  replica.lock.failure = 'unreachable'
+  await replica.clock.advance(60_000)
+}
+
+describe('A value that a term bequeaths', () => {
+  test.each([
+    ['released', undefined],
+    ['transferred', 'b'],
+  ])('is inherited by the next term of the controller when the lease is %s', async (_, to) => {
+    const { a, seen, handOver } = await pair((term) => term.bequeath({ cursor: Number(term.epoch) }))
+    await handOver(a, to)
+    expect(seen[0]).toMatchObject({ inherited: undefined })
+    expect(seen[1]).toMatchObject({ inherited: { epoch: seen[0]?.epoch, value: { cursor: Number(seen[0]?.epoch) } } })
+  })
+
+  test('costs no write', async () => {
+    const writes = async (work: Work) => {
+      const { a, store, handOver } = await pair(work)
+      await handOver(a)
+      const lease = store.read('lease')
+      return lease.kind === 'present' ? lease.version : undefined
+    }
+    expect(await writes((term) => term.bequeath('x'))).toBe(await writes(() => {}))
+  })
+
+  test('stays with its epoch when a later term crashes, and when one leaves nothing', async () => {
+    const { a, b, seen, handOver } = await pair((term) => {
+      if (term.epoch === 1n) term.bequeath('first')
+    })
+    await handOver(a)
+    await crash(b)
+    await handOver(a)
+    b.lock.failure = undefined
+    await b.clock.advance(60_000)
+    expect(seen.slice(1).map(({ inherited }) => inherited)).toEqual(
+      seen.slice(1).map(() => ({ epoch: 1n, value: 'first' })),
+    )
+    expect(seen.length).toBeGreaterThan(2)
+  })
+
+  test('is not written by a term that loses its lease', async () => {
+    const { a, seen } = await pair((term) => term.bequeath('late'))
+    await crash(a)
+    expect(seen[1]).toMatchObject({ inherited: undefined })
+  })
+
+  test('belongs to the controller that left it', async () => {
+    const found: unknown[] = []
+    const replica = new Replica()
+    for (const name of ['one', 'two']) {
+      replica.runs(async (term) => {
+        found.push(`${name}: ${JSON.stringify(term.inherited?.value)}`)
+        if (term.inherited === undefined) term.bequeath(name)
+        await untilEnd(term)
+      }, name)
+    }
+    await replica.start()
+    void replica.candidacy.stepDown({ cooldownMs: 0 })
+    await replica.clock.advance(1000)
+    expect(found).toEqual(['one: undefined', 'two: undefined', 'one: "one"', 'two: "two"'])
+  })
+
+  test('does not change with the object that was given, and the last call counts', async () => {
+    const value = { cursor: 1 }
+    const { a, seen, handOver } = await pair((term) => {
+      term.bequeath('draft')
+      term.bequeath(value)
+      value.cursor = 2
+    })
+    await handOver(a)
+    expect(seen[1]).toMatchObject({ inherited: { value: { cursor: 1 } } })
+  })
+})
+
+describe('A value that cannot be bequeathed', () => {
+  const cycle: { self?: unknown } = {}
+  cycle.self = cycle
+  test.each([
+    ['nothing', undefined, '`undefined`'],
+    ['a function', () => {}, '(function)'],
+    ['a bigint', 1n, '`1` (bigint)'],
+    ['NaN', Number.NaN, '`NaN` (number)'],
+    ['a date', new Date(0), '(object)'],
+    ['a field that is undefined', { cursor: undefined }, '(object)'],
+    ['a cycle', cycle, '(object)'],
+    [
+      'an object that throws',
+      {
+        toJSON: () => {
+          throw new Error('no')
+        },
+      },
+      '(object)',
+    ],
+  ])('is refused: %s', async (_, value, got) => {
+    const errors: unknown[] = []
+    const { a, seen, handOver } = await pair((term) => {
+      term.bequeath('before')
+      try {
+        term.bequeath(value)
+      } catch (error) {
+        errors.push(error)
+      }
+    })
+    await handOver(a)
+    expect(errors).toMatchObject([{ code: 'BAD_OPTIONS', message: expect.stringContaining(got) as string }])
+    expect(String(errors[0])).toContain('Expected `value` of `term.bequeath(value)` to be a JSON value')
+    expect(seen[1]).toMatchObject({ inherited: { value: 'before' } })
+  })
+
+  test('is refused with its size: 4097 bytes, and not 4096', async () => {
+    const { a, seen, handOver } = await pair((term) => {
+      term.bequeath('ü'.repeat(2047))
+      expect(() => term.bequeath(`${'ü'.repeat(2047)}x`)).toThrow(
+        'Expected `value` of `term.bequeath(value)` to have at most 4096 bytes of JSON, got 4097 bytes',
+      )
+    })
+    await handOver(a)
+    expect(seen[1]).toMatchObject({ inherited: { value: 'ü'.repeat(2047) } })
+  })
+
+  test('is refused when all controllers of the lease would leave more than 32 KB', async () => {
+    const refused: string[] = []
+    const replica = new Replica()
+    for (let index = 0; index < 9; index++) {
+      replica.runs(async (term) => {
+        try {
+          term.bequeath('x'.repeat(4094))
+        } catch (error) {
+          refused.push(String(error))
+        }
+        await untilEnd(term)
+      }, `c${index}`)
+    }
+    await replica.start()
+    expect(refused).toEqual([expect.stringContaining('at most 32768 bytes of JSON, got 36864 bytes')])
+  })
+})
+
+describe('The versions that a term has written', () => {
+  const writing: Work = (term) => {
+    term.noteWritten('pods', '9')
+    term.noteWritten('pods', '10')
+    term.noteWritten('pods', '8')
+    term.noteWritten('apps/deployments', '7')
+    term.noteWritten('apps/deployments', '')
+    term.noteWritten('metrics.example/loads', 'v1')
+  }
+
+  test.each([
+    ['released', undefined],
+    ['transferred', 'b'],
+  ])('are known to the next term when the lease is %s: the greatest, or none if it is not known', async (_, to) => {
+    const { a, seen, handOver } = await pair(writing)
+    await handOver(a, to)
+    expect(seen[0]).toMatchObject({ versions: undefined })
+    expect(seen[1]?.versions).toEqual({ pods: '10', 'apps/deployments': '', 'metrics.example/loads': '' })
+  })
+
+  test('are not known after a crash, also when an earlier term left its versions', async () => {
+    const { a, b, seen, handOver } = await pair((term) => term.noteWritten('pods', '5'))
+    await handOver(a)
+    await crash(b)
+    expect(seen.map(({ versions }) => versions)).toEqual([undefined, { pods: '5' }, undefined])
+  })
+
+  test('are not known if another client led in between', async () => {
+    const { a, b, seen, handOver, store, clock } = await pair((term) => term.noteWritten('pods', '5'))
+    b.lock.failure = 'unreachable'
+    await handOver(a)
+    const released = store.read('lease')
+    if (released.kind !== 'present') throw new Error('Expected a lease')
+    const write = (base: typeof released, change: Partial<LeaseRecord>) =>
+      store.lock('lease').update(base, { ...base.record, ...change }, { signal: new AbortController().signal })
+    const times = (time: string) => ({ acquireTime: time, renewTime: time })
+    const foreign = await write(released, {
+      holderIdentity: 'client-go',
+      leaseTransitions: 9,
+      ...times('2026-01-01T00:00:00.000000Z'),
+    })
+    await write(foreign, { holderIdentity: '', ...times('2026-01-01T00:00:05.000000Z') })
+    b.lock.failure = undefined
+    await clock.advance(60_000)
+    expect(seen.map(({ versions }) => versions)).toEqual([undefined, undefined])
+  })
+
+  test('are empty if it wrote nothing', async () => {
+    const { a, seen, handOver } = await pair()
+    await handOver(a)
+    expect(seen[1]?.versions).toEqual({})
+  })
+
+  test('are not known if they take more than 2 KB', async () => {
+    const { a, seen, handOver } = await pair((term) => {
+      term.bequeath('kept')
+      for (let index = 0; index < 200; index++) term.noteWritten(`group.example/resource${index}`, '1')
+    })
+    await handOver(a)
+    expect(seen[1]).toMatchObject({ versions: undefined, inherited: { value: 'kept' } })
+  })
+})
+
+describe('A controller that needs no leadership', () => {
+  test('inherits nothing and cannot bequeath', () => {
+    const { term } = freshTerm()
+    expect([term.inherited, term.predecessor]).toEqual([undefined, undefined])
+    expect(() => term.bequeath('x')).toThrow('Controller `janitor` may not act: it runs outside of a term')
+  })
+})
