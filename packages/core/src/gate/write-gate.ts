@@ -52,6 +52,11 @@ export class WriteGate {
     this.#onRefusal = onRefusal
   }
 
+  /** The term whose writes pass. */
+  get term(): GatedTerm {
+    return this.#term
+  }
+
   /** Aborts when the gate closes. */
   get signal(): AbortSignal {
     return this.#term.gateSignal

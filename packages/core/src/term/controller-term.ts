@@ -85,6 +85,11 @@ export class ControllerTerm implements Term, Owner {
     return this.#options.leadership?.epoch ?? 0n
   }
 
+  /** The leadership under which its tasks may start: that of the run, also for a warm-up that the run has adopted. */
+  get leadership(): Leadership | undefined {
+    return this.#leadership
+  }
+
   get inherited(): Inherited | undefined {
     return this.#options.leadership?.bequests.legacy.values.get(this.controller)
   }

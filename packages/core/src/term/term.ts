@@ -38,8 +38,8 @@ export interface Inherited {
 /** How far the term before has written. */
 export interface Predecessor {
   /**
-   * The greatest `resourceVersion` that it wrote through the write gate, by collection, such as `apps/deployments` or `pods`. Empty if the
-   * version of a write is not known. Collections that it did not write are missing.
+   * The greatest `resourceVersion` that it wrote through the write gate, by collection, such as `deployments.apps/ops`
+   * for those of the namespace `ops`, or `nodes`. Empty if the version of a write is not known. Collections that it did not write are missing.
    */
   readonly versions: ReadonlyMap<string, string>
 }

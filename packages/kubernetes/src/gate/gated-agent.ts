@@ -2,6 +2,7 @@ import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { isWriteMethod, onAbort, type WriteGate } from '@tenure/core/internal'
 import { isSession } from './gated-session.ts'
+import { noteUnknownWrite } from './written-versions.ts'
 
 /** Options of {@link gatedAgent}. */
 export interface GatedAgentOptions {
@@ -27,6 +28,7 @@ export function gatedAgent(agent: Agent, options: GatedAgentOptions): Agent {
       request.onSocket(null as unknown as Socket)
       return
     }
+    if (isWrite(request)) noteUnknownWrite(options.gate, `${options.url}${request.path}`)
     guard.watch()
     Reflect.apply(Reflect.get(agent, 'addRequest'), agent, [request, ...rest])
   }

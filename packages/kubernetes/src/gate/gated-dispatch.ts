@@ -2,6 +2,7 @@ import type { RequestContext } from '@kubernetes/client-node'
 import { withoutOptions } from '../client/without-options.ts'
 import { type WriteGateClosedError } from '@tenure/core'
 import { isWriteMethod, onAbort, type WriteGate } from '@tenure/core/internal'
+import { noteUnknownWrite } from './written-versions.ts'
 
 /** What sends the requests of client-node: a dispatcher of undici. */
 export type Dispatcher = NonNullable<ReturnType<RequestContext['getDispatcher']>>
@@ -48,6 +49,7 @@ export function gatedDispatch(gate: WriteGate, onUnauthorized: () => void): Inte
   return (dispatch) => (options, handler) => {
     const write = isWrite(options) ? new DispatchedWrite(gate, options) : undefined
     write?.assertAdmitted(handler)
+    write?.note()
     if (typeof handler.onRequestStart !== 'function') return dispatch(options, handler)
     const followed = write?.follow(handler) ?? handler
     const answered: Handler['onResponseStart'] = (controller, statusCode, ...head) => {
@@ -79,6 +81,11 @@ class DispatchedWrite {
     if (typeof handler.onRequestStart === 'function') return
     // Only the `fetch` of another version of undici has such a handler, for example the `fetch` of Node.
     throw new TypeError('Expected the undici of client-node to send the request, so that the write gate can follow it')
+  }
+
+  /** Its response is not read. */
+  note(): void {
+    noteUnknownWrite(this.#gate, this.#target.url)
   }
 
   /** The handler, with the write aborted when the gate closes. */

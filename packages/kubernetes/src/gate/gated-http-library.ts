@@ -5,6 +5,7 @@ import { isWriteMethod, onAbort, type WriteGate } from '@tenure/core/internal'
 import { stampBody, type Stamp, type StampedBody } from './epoch-stamp.ts'
 import { checkedDispatch } from './gated-dispatch.ts'
 import type { SharedDispatcher } from './shared-dispatcher.ts'
+import { noteUnknownWrite, noteWrite } from './written-versions.ts'
 
 /** Options of {@link gatedHttpLibrary}. */
 export interface GatedHttpOptions {
@@ -62,8 +63,9 @@ class GatedWrite {
     const forgetOwn = own && onAbort(own, () => this.#controller.abort(own.reason))
     try {
       request.setSignal(this.#controller.signal)
-      return await this.#sendStamped(inner)
+      return await noteWrite(gate, request.getUrl(), await this.#sendStamped(inner))
     } catch (error) {
+      noteUnknownWrite(gate, request.getUrl())
       // Whatever error the HTTP library made of it, the refusal is the cause.
       throw this.#refusal ?? error
     } finally {

@@ -1,9 +1,15 @@
 import { type Clock, OptionsError, type Term } from '@tenure/core'
-import { assertKnownKeys, type Random, systemClock, systemRandom } from '@tenure/core/internal'
+import { assertKnownKeys, type Random, systemClock, systemRandom, type Legacy } from '@tenure/core/internal'
 import type { KubeConfigSource } from '../client/current-settings.ts'
 
 /** The term or warm-up that owns an informer. The informer logs and registers a health check if the owner supports that. */
 export type InformerOwner = Pick<Term, 'spawn' | 'signal' | 'controller'> & Partial<Pick<Term, 'logger' | 'health'>>
+
+/** An owner that knows its term: a core `Term`, or a warm-up. */
+export interface LedOwner {
+  /** The leadership of the term; undefined while a warm-up has none. */
+  readonly leadership?: { readonly bequests: { readonly legacy: Pick<Legacy, 'versions'> } } | undefined
+}
 
 /** An object as the API server sends it. */
 export interface ApiObject {

@@ -8,7 +8,9 @@ import type { ReflectedList, ReflectorFeed, StreamGuard } from '../reflector/ref
 import { Reflector } from '../reflector/reflector.ts'
 import { versionOf, type WatchEvent } from '../reflector/watch-event.ts'
 import { WatchInterruptedError } from '../reflector/watch-interrupted-error.ts'
-import type { ApiObject, InformerOwner, ObjectChange, ResolvedInformerOptions } from './informer-options.ts'
+import { collectionName } from '../gate/written-versions.ts'
+import type { ApiObject, InformerOwner, LedOwner, ObjectChange, ResolvedInformerOptions } from './informer-options.ts'
+import { CacheBarrier } from './cache-barrier.ts'
 import { InformerStatus } from './informer-status.ts'
 import { ObjectCache } from './object-cache.ts'
 
@@ -32,30 +34,50 @@ const WATCH_SLACK_MS = 30_000
  */
 export class InformerRun<T extends ApiObject> {
   readonly cache: ObjectCache<T> = new ObjectCache()
-  readonly #owner: InformerOwner
+  readonly #owner: InformerOwner & LedOwner
   readonly #options: ResolvedInformerOptions<T>
   readonly #transport: ApiTransport
   readonly #reflector: Reflector
   readonly #status: InformerStatus
   readonly #synced = Promise.withResolvers<void>()
+  readonly #barrier: CacheBarrier
+  /** Whether a warm-up started it, so that its first list may be older than the term. */
+  readonly #isOlderThanTerm: boolean
+  #fresh: Promise<void> | undefined
   /** The object that changed last, as it was then; it may be deleted. */
   #last: ApiObject | undefined
   /** How long the server was asked to keep the current watch. */
   #watchMs = 0
 
-  constructor(owner: InformerOwner, options: ResolvedInformerOptions<T>) {
+  constructor(owner: InformerOwner & LedOwner, options: ResolvedInformerOptions<T>) {
     this.#owner = owner
     this.#options = options
     const { kubeConfig, clock, random, path, checkName: name } = options
     this.#transport = new ApiTransport({ kubeConfig, clock, userAgent: `tenure informer ${owner.controller}` })
     this.#reflector = new Reflector({ transport: this.#transport, clock, random, feed: this.#feed() })
+    this.#barrier = new CacheBarrier({ clock, readAgain: () => this.#reflector.listAgain() })
+    this.#isOlderThanTerm = owner.leadership === undefined
     this.#status = new InformerStatus(owner, { path, name, clock })
     // A caller may ignore it.
     this.#synced.promise.catch(() => {})
   }
 
+  /** After a warm-up: resolves when the cache shows what the term before has written. */
   get synced(): Promise<void> {
-    return this.#synced.promise
+    const { leadership } = this.#owner
+    if (leadership === undefined || !this.#isOlderThanTerm) return this.#synced.promise
+    this.#fresh ??= this.#synced.promise.then(() => this.#reach(leadership.bequests.legacy.versions))
+    return this.#fresh
+  }
+
+  /** A collection that the term before did not write needs no wait. If its writes are not known, a new list shows all of them. */
+  async #reach(versions: ReadonlyMap<string, string> | undefined): Promise<void> {
+    const { collection, path } = this.#options
+    const written = versions && greatest(versions, collection)
+    if (versions !== undefined && written === undefined) return
+    if (!written)
+      this.#owner.logger?.debug({ path }, 'the cache is read again: the writes of the term before are not known')
+    await this.#barrier.wait(written)
   }
 
   /** Works until the signal aborts. */
@@ -64,6 +86,7 @@ export class InformerRun<T extends ApiObject> {
       await this.#reflector.run(signal)
     } finally {
       this.#synced.reject(signal.reason)
+      this.#barrier.end(signal.reason)
       this.#status.end()
       await this.#transport.close()
     }
@@ -121,13 +144,14 @@ export class InformerRun<T extends ApiObject> {
       token = stringAt(objectAt(page, 'metadata'), 'continue')
       const version = versionOf(page)
       if (version === undefined) throw new WatchInterruptedError('The list has no resource version')
-      if (!token) return { version, accept: () => this.#listed(objects) }
+      if (!token) return { version, accept: () => this.#listed(objects, version) }
     }
   }
 
-  #listed(objects: readonly T[]): void {
+  #listed(objects: readonly T[], version: string): void {
     for (const change of this.cache.replace(objects)) this.#report(change)
     this.#last = objects.reduce<T | undefined>((last, object) => (isBefore(object, last) ? last : object), undefined)
+    this.#barrier.listed(version)
     this.#synced.resolve()
     this.#status.listed()
   }
@@ -147,11 +171,12 @@ export class InformerRun<T extends ApiObject> {
   }
 
   #take(event: WatchEvent): void {
-    if (event.kind === 'progress') return
+    if (event.kind === 'progress') return this.#barrier.reached(event.version)
     this.#last = event.object
     // The server sends what was requested: the type is the caller's claim.
     const object = event.object as unknown as T
     this.#report(event.kind === 'present' ? this.cache.set(object) : this.cache.delete(object))
+    this.#barrier.reached(event.version)
   }
 
   #report(change: ObjectChange<T> | undefined): void {
@@ -170,6 +195,23 @@ export class InformerRun<T extends ApiObject> {
     const { path, selector, collection } = this.#options
     return { method: 'GET', path, query: { ...selector, ...query }, target: { verb, name: '', ...collection }, signal }
   }
+}
+
+/**
+ * The version that the cache must show; empty if it is not known. A collection of all namespaces contains those of each namespace.
+ * Undefined if nothing of it was written.
+ */
+function greatest(
+  versions: ReadonlyMap<string, string>,
+  collection: { readonly group: string; readonly resource: string; readonly namespace: string },
+): string | undefined {
+  const name = collectionName(collection)
+  const isPart = (key: string) => key === name || (collection.namespace === '' && key.startsWith(`${name}/`))
+  const written = Array.from(versions, ([key, version]) => (isPart(key) ? version : undefined)).filter(
+    (version) => version !== undefined,
+  )
+  if (written.includes('')) return ''
+  return written.reduce<string | undefined>((last, one) => (BigInt(one) > BigInt(last ?? 0) ? one : last), undefined)
 }
 
 /** Whether `now` has an older version than `before`. False if either version is missing or not a number. */

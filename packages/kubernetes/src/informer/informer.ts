@@ -3,7 +3,12 @@ import { type ApiObject, type InformerOptions, type InformerOwner, resolveInform
 
 /** The objects of a collection, kept up to date until the end of the term that owns the informer. */
 export interface Informer<T extends ApiObject> {
-  /** Resolves after the first complete list. Rejects with the reason of the end if the term ends first. */
+  /**
+   * Resolves after the first complete list. Rejects with the reason of the end if the term ends first.
+   *
+   * Read it again in `run()` if a warm-up started the informer. It then resolves when the cache shows every write that the term before
+   * sent through `gated()`: after the event of the last one, or after a new list if that version is not known, as after a crash.
+   */
   readonly synced: Promise<void>
   /** The last known state of the object. Omit `namespace` for cluster-scoped objects. */
   get(name: string, namespace?: string): T | undefined
@@ -29,5 +34,11 @@ export function informer<T extends ApiObject>(owner: InformerOwner, options: Inf
   const resolved = resolveInformerOptions(options)
   const run = new InformerRun<T>(owner, resolved)
   owner.spawn(`informer ${resolved.path}`, (signal) => run.run(signal)).catch(() => {})
-  return { synced: run.synced, get: (name, namespace) => run.cache.get(name, namespace), list: () => run.cache.list() }
+  return {
+    get synced() {
+      return run.synced
+    },
+    get: (name, namespace) => run.cache.get(name, namespace),
+    list: () => run.cache.list(),
+  }
 }

@@ -1,0 +1,71 @@
+import { type ResponseContext, SelfDecodingBody } from '@kubernetes/client-node'
+import type { GatedTerm, WriteGate } from '@tenure/core/internal'
+import { stringAt, isJsonObject, objectAt } from '../json-object.ts'
+
+/** A term that keeps how far it has written, as those of the core do. */
+interface WritingTerm extends GatedTerm {
+  /** Notes an acknowledged write. `version` is empty if it is not known. */
+  noteWritten?(collection: string, version: string): void
+}
+
+const PATH = /^\/(?:api|apis\/(?<group>[^/]+))\/[^/]+(?:\/namespaces\/(?<namespace>[^/]+)(?=\/))?\/(?<resource>[^/]+)/
+
+/** The name of a collection: `pods/ops`, `deployments.apps/ops`, `nodes`. */
+export function collectionName(parts: {
+  readonly group: string
+  readonly resource: string
+  readonly namespace: string
+}): string {
+  const { group, resource, namespace } = parts
+  return `${resource}${group === '' ? '' : `.${group}`}${namespace === '' ? '' : `/${namespace}`}`
+}
+
+/** The collection that a write changes; undefined if it changes no object, as a dry run or a request that is not for an object. */
+function writtenCollection(url: string): string | undefined {
+  const { pathname, searchParams } = new URL(url, 'http://localhost')
+  const parts = PATH.exec(pathname)?.groups
+  if (parts === undefined || searchParams.has('dryRun')) return undefined
+  const { group = '', resource = '', namespace = '' } = parts
+  return collectionName({ group, resource, namespace })
+}
+
+/** Notes a write whose version is not known: its response was lost, or is not read. */
+export function noteUnknownWrite({ term }: WriteGate, url: string): void {
+  const collection = writtenCollection(url)
+  if (collection !== undefined) note(term, collection, '')
+}
+
+/** Notes the version that a write has made, by its response. Returns the response, which can still be read. */
+export async function noteWrite({ term }: WriteGate, url: string, response: ResponseContext): Promise<ResponseContext> {
+  const { httpStatusCode: status } = response
+  if (status >= 300 && status < 500) return response
+  const collection = writtenCollection(url)
+  if (collection === undefined) return response
+  if (status >= 500 || !isJson(response)) {
+    note(term, collection, '')
+    return response
+  }
+  const text = await response.body.text()
+  note(term, collection, versionIn(text))
+  response.body = new SelfDecodingBody(Promise.resolve(Buffer.from(text)))
+  return response
+}
+
+function note(term: WritingTerm, collection: string, version: string): void {
+  term.noteWritten?.(collection, version)
+}
+
+function isJson({ headers }: ResponseContext): boolean {
+  return headers['content-type']?.includes('json') === true
+}
+
+/** The version of the object in a response; empty for a `Status`, a list, and anything else. */
+function versionIn(text: string): string {
+  try {
+    const object: unknown = JSON.parse(text)
+    if (!isJsonObject(object) || Array.isArray(object['items'])) return ''
+    return stringAt(objectAt(object, 'metadata'), 'resourceVersion') ?? ''
+  } catch {
+    return ''
+  }
+}

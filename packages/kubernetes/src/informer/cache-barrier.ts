@@ -1,0 +1,74 @@
+import type { Clock } from '@tenure/core'
+import { parseDecimal } from '../client/object-metadata.ts'
+
+/** How long a cache may take to show a version of its collection. After that it is read again: its selector may exclude the object. */
+const PATIENCE_MS = 250
+
+/** What a {@link CacheBarrier} needs. */
+export interface CacheBarrierOptions {
+  readonly clock: Clock
+  /** Reads the whole collection again, at its latest version. */
+  readonly readAgain: () => void
+}
+
+/**
+ * Holds back a new term until a cache from before the term shows what the term before has written.
+ *
+ * Kubernetes compares the resource versions of a collection as decimal numbers (KEP-5504).
+ */
+export class CacheBarrier {
+  readonly #options: CacheBarrierOptions
+  readonly #passed = Promise.withResolvers<void>()
+  #seen = 0n
+  #wanted: bigint | undefined
+  #isReadAgain = false
+  #forget = (): void => {}
+
+  constructor(options: CacheBarrierOptions) {
+    this.#options = options
+    // A caller may ignore it.
+    this.#passed.promise.catch(() => {})
+  }
+
+  /** Waits for this version; for a new list, if the version is empty, unknown or not a decimal number. */
+  wait(version: string | undefined): Promise<void> {
+    this.#wanted = parseDecimal(version ?? '')
+    if (this.#wanted === undefined) this.#readAgain()
+    else if (this.#seen >= this.#wanted) this.#pass()
+    else {
+      const timer = this.#options.clock.setTimer(PATIENCE_MS, () => this.#readAgain())
+      this.#forget = () => timer.cancel()
+    }
+    return this.#passed.promise
+  }
+
+  /** The cache shows this version. */
+  reached(version: string): void {
+    const reached = parseDecimal(version)
+    if (reached === undefined) return
+    this.#seen = reached
+    if (this.#wanted !== undefined && reached >= this.#wanted) this.#pass()
+  }
+
+  /** The cache shows a complete list that was requested after the last call of `readAgain`. */
+  listed(version: string): void {
+    if (this.#isReadAgain) this.#pass()
+    this.reached(version)
+  }
+
+  /** The cache shows nothing more. */
+  end(reason: unknown): void {
+    this.#forget()
+    this.#passed.reject(reason)
+  }
+
+  #readAgain(): void {
+    this.#isReadAgain = true
+    this.#options.readAgain()
+  }
+
+  #pass(): void {
+    this.#forget()
+    this.#passed.resolve()
+  }
+}
