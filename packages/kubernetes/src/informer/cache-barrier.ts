@@ -30,9 +30,9 @@ export class CacheBarrier {
     this.#passed.promise.catch(() => {})
   }
 
-  /** Waits for this version; for a new list, if the version is empty, unknown or not a decimal number. */
-  wait(version: string | undefined): Promise<void> {
-    this.#wanted = parseDecimal(version ?? '')
+  /** Waits for these versions; for a new list if one of them is not a decimal number. */
+  wait(versions: readonly string[]): Promise<void> {
+    this.#wanted = greatest(versions)
     if (this.#wanted === undefined) this.#readAgain()
     else if (this.#seen >= this.#wanted) this.#pass()
     else {
@@ -71,4 +71,13 @@ export class CacheBarrier {
     this.#forget()
     this.#passed.resolve()
   }
+}
+
+/** The greatest of these versions, 0 if there is none; undefined if they cannot be compared. */
+function greatest(versions: readonly string[]): bigint | undefined {
+  return versions.reduce<bigint | undefined>((last, version) => {
+    const number = parseDecimal(version)
+    if (last === undefined || number === undefined) return undefined
+    return number > last ? number : last
+  }, 0n)
 }

@@ -1,7 +1,7 @@
 import type { ApiRequest } from '../client/api-request.ts'
 import { ApiTransport } from '../client/api-transport.ts'
 import { withDeadline } from '../client/deadline.ts'
-import { parseVersion } from '../client/object-metadata.ts'
+import { parseDecimal, parseVersion } from '../client/object-metadata.ts'
 import { watchQuery } from '../client/object-requests.ts'
 import { isJsonObject, objectAt, stringAt } from '../json-object.ts'
 import type { ReflectedList, ReflectorFeed, StreamGuard } from '../reflector/reflector-feed.ts'
@@ -73,10 +73,12 @@ export class InformerRun<T extends ApiObject> {
   /** A collection that the term before did not write needs no wait. If its writes are not known, a new list shows all of them. */
   async #reach(versions: ReadonlyMap<string, string> | undefined): Promise<void> {
     const { collection, path } = this.#options
-    const written = versions && greatest(versions, collection)
-    if (versions !== undefined && written === undefined) return
-    if (!written)
-      this.#owner.logger?.debug({ path }, 'the cache is read again: the writes of the term before are not known')
+    const written = versions === undefined ? [''] : writtenOf(versions, collection)
+    if (written.some((version) => parseDecimal(version) === undefined))
+      this.#owner.logger?.debug(
+        { path },
+        'the cache is read again: not all versions that the term before wrote are known',
+      )
     await this.#barrier.wait(written)
   }
 
@@ -197,21 +199,16 @@ export class InformerRun<T extends ApiObject> {
   }
 }
 
-/**
- * The version that the cache must show; empty if it is not known. A collection of all namespaces contains those of each namespace.
- * Undefined if nothing of it was written.
- */
-function greatest(
+/** The versions that were written of a collection. That of all namespaces contains those of each namespace. */
+function writtenOf(
   versions: ReadonlyMap<string, string>,
   collection: { readonly group: string; readonly resource: string; readonly namespace: string },
-): string | undefined {
+): readonly string[] {
   const name = collectionName(collection)
   const isPart = (key: string) => key === name || (collection.namespace === '' && key.startsWith(`${name}/`))
-  const written = Array.from(versions, ([key, version]) => (isPart(key) ? version : undefined)).filter(
-    (version) => version !== undefined,
-  )
-  if (written.includes('')) return ''
-  return written.reduce<string | undefined>((last, one) => (BigInt(one) > BigInt(last ?? 0) ? one : last), undefined)
+  return Array.from(versions.keys())
+    .filter(isPart)
+    .map((key) => versions.get(key) ?? '')
 }
 
 /** Whether `now` has an older version than `before`. False if either version is missing or not a number. */

@@ -1,0 +1,178 @@
+import type { ServerResponse } from 'node:http'
+import { KubeConfig } from '@kubernetes/client-node'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type Informer, informer } from '../src/informer/informer.ts'
+import type { ApiObject, InformerOwner } from '../src/informer/informer-options.ts'
+import { answer, LoopbackServer } from './support/loopback-server.ts'
+import { ManualClock } from './support/manual-clock.ts'
+
+const CONFIG_MAPS = '/api/v1/namespaces/ops/configmaps'
+
+const object = (name: string, version: number) => ({
+  metadata: { name, namespace: 'ops', resourceVersion: String(version) },
+})
+
+/** An owner that becomes a leader while the informer runs, as a warm-up does. */
+class Owner implements InformerOwner {
+  readonly controller = 'janitor'
+  readonly #end = new AbortController()
+  leadership:
+    | { readonly bequests: { readonly legacy: { readonly versions: ReadonlyMap<string, string> | undefined } } }
+    | undefined
+  readonly #tasks: Promise<unknown>[] = []
+
+  get signal(): AbortSignal {
+    return this.#end.signal
+  }
+
+  spawn<T>(_name: string, work: (signal: AbortSignal) => T | Promise<T>): Promise<T> {
+    const task = Promise.resolve(work(this.signal))
+    this.#tasks.push(task.catch(() => {}))
+    return task
+  }
+
+  leads(versions: Readonly<Record<string, string>> | undefined): void {
+    this.leadership = { bequests: { legacy: { versions: versions && new Map(Object.entries(versions)) } } }
+  }
+
+  async end(): Promise<void> {
+    this.#end.abort(new Error('the term is over'))
+    await Promise.all(this.#tasks)
+  }
+}
+
+/** A server whose lists show what `items` holds at that time, and whose watches say what the test sends. */
+async function follower(path = CONFIG_MAPS, before: (owner: Owner) => void = () => {}) {
+  const store = { items: [object('a', 5)], version: 10, lists: 0 }
+  const watches: ServerResponse[] = []
+  const watching = Promise.withResolvers<void>()
+  const server = await LoopbackServer.start(({ url }, response) => {
+    if (url?.includes('watch=true') === true) {
+      watches.push(response.writeHead(200))
+      response.flushHeaders()
+      watching.resolve()
+      return
+    }
+    store.lists += 1
+    answer(response, 200, { metadata: { resourceVersion: String(store.version) }, items: store.items })
+  })
+  const kubeConfig = new KubeConfig()
+  kubeConfig.loadFromClusterAndUser({ name: 'c', server: server.url, skipTLSVerify: true }, { name: 'u' })
+  const owner = new Owner()
+  before(owner)
+  const clock = new ManualClock()
+  const cache = informer<ApiObject>(owner, { kubeConfig, path, clock })
+  onTestFinished(async () => {
+    await owner.end()
+    await server[Symbol.asyncDispose]()
+  })
+  await cache.synced
+  await watching.promise
+  const send = (type: string, sent: object) => watches.at(-1)?.write(`${JSON.stringify({ type, object: sent })}\n`)
+  return { owner, cache, clock, store, send }
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+/** Resolves when the cache shows this version of the object `a`. */
+async function untilShown(cache: Informer<ApiObject>, version: string): Promise<void> {
+  while (cache.get('a', 'ops')?.metadata?.resourceVersion !== version) await turn()
+}
+
+async function isPending(promise: Promise<void>): Promise<boolean> {
+  return (await Promise.race([promise.then(() => 'settled'), turn().then(() => 'pending')])) === 'pending'
+}
+
+describe('The cache of a warm-up, in the term that follows', () => {
+  test('is synced when it shows the last write of the term before', async () => {
+    const { owner, cache, store, send } = await follower()
+    owner.leads({ 'configmaps/ops': '20', 'pods/ops': '90' })
+    const { synced } = cache
+    expect(cache.synced).toBe(synced)
+    send('MODIFIED', object('a', 19))
+    await untilShown(cache, '19')
+    expect(await isPending(synced)).toBe(true)
+    send('MODIFIED', object('a', 20))
+    await synced
+    expect(cache.get('a', 'ops')?.metadata?.resourceVersion).toBe('20')
+    expect(store.lists).toBe(1)
+  })
+
+  test.each([
+    ['an event', () => 'BOOKMARK'],
+    ['a deletion', () => 'DELETED'],
+  ])('counts %s as news of that version', async (_, kind) => {
+    const { owner, cache, store, send } = await follower()
+    owner.leads({ 'configmaps/ops': '20' })
+    const { synced } = cache
+    send(kind(), object('a', 21))
+    await synced
+    expect(store.lists).toBe(1)
+  })
+
+  test.each([
+    ['shows it already', { 'configmaps/ops': '10' }],
+    ['is of a collection that the term before did not write', { 'pods/ops': '99', 'configmaps/other': '99' }],
+    ['follows a term that wrote nothing', {}],
+  ])('is synced at once if it %s', async (_, versions) => {
+    const { owner, cache, store } = await follower()
+    owner.leads(versions)
+    await cache.synced
+    expect(store.lists).toBe(1)
+  })
+
+  test.each([
+    ['the term before crashed', undefined],
+    ['the version of a write is not known', { 'configmaps/ops': '' }],
+    ['the version is not a decimal number', { 'configmaps/ops': 'v1' }],
+  ])('is read again if %s', async (_, versions) => {
+    const { owner, cache, store } = await follower()
+    store.items = [object('b', 30)]
+    store.version = 31
+    owner.leads(versions)
+    await cache.synced
+    expect(cache.list().map(({ metadata }) => metadata?.name)).toEqual(['b'])
+    expect(store.lists).toBe(2)
+  })
+
+  test('is read again after 250 ms without the version, as its selector may exclude the object', async () => {
+    const { owner, cache, clock, store } = await follower()
+    owner.leads({ 'configmaps/ops': '20' })
+    const { synced } = cache
+    expect(await isPending(synced)).toBe(true)
+    store.version = 15
+    clock.advance(250)
+    await synced
+    expect(store.lists).toBe(2)
+  })
+
+  test('of all namespaces waits for the greatest version of any of them, or is read again', async () => {
+    const { owner, cache, store, send } = await follower('/api/v1/configmaps')
+    owner.leads({ 'configmaps/ops': '9', 'configmaps/other': '101', 'configmapsets/x': '999' })
+    const { synced } = cache
+    send('MODIFIED', object('a', 99))
+    await untilShown(cache, '99')
+    expect(await isPending(synced)).toBe(true)
+    send('MODIFIED', object('a', 101))
+    await synced
+    expect(store.lists).toBe(1)
+  })
+
+  test('rejects when the term ends first', async () => {
+    const { owner, cache } = await follower()
+    owner.leads({ 'configmaps/ops': '20' })
+    const { synced } = cache
+    const ended = expect(synced).rejects.toThrow('the term is over')
+    expect(await isPending(synced.catch(() => {}))).toBe(true)
+    await owner.end()
+    await ended
+  })
+})
+
+describe('The cache of an informer that the term itself starts', () => {
+  test('needs no barrier: its first list is later than the writes of the term before', async () => {
+    const { cache, store } = await follower(CONFIG_MAPS, (owner) => owner.leads({ 'configmaps/ops': '20' }))
+    await cache.synced
+    expect(store.lists).toBe(1)
+  })
+})

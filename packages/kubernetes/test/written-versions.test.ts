@@ -1,0 +1,109 @@
+import { AppsV1Api, CoreV1Api, KubeConfig, KubernetesObjectApi } from '@kubernetes/client-node'
+import { LeadershipEndedError } from '@tenure/core'
+import { describe, expect, test } from 'vitest'
+import { gated } from '../src/gate/gated.ts'
+import { answer, LoopbackServer } from './support/loopback-server.ts'
+
+const made = (resourceVersion: string) => ({
+  kind: 'ConfigMap',
+  metadata: { name: 'x', namespace: 'ops', resourceVersion },
+})
+const configMap = { namespace: 'ops', body: { metadata: { name: 'x' } } }
+const named = { name: 'x', namespace: 'ops' }
+
+/** A term that keeps what was written, and clients behind its gate. */
+async function writing(status: number, body: object, contentType?: string) {
+  const server = await LoopbackServer.start((_, response) => {
+    if (contentType === undefined) answer(response, status, body)
+    else response.writeHead(status, { 'content-type': contentType }).end('bytes')
+  })
+  const noted: string[] = []
+  const gate = new AbortController()
+  const term = {
+    epoch: 1n,
+    isHeld: () => true,
+    gateSignal: gate.signal,
+    noteWritten: (collection: string, version: string) => void noted.push(`${collection}: ${version}`),
+  }
+  const kubeConfig = new KubeConfig()
+  kubeConfig.loadFromClusterAndUser({ name: 'c', server: server.url, skipTLSVerify: true }, { name: 'u' })
+  const view = gated(term, kubeConfig)
+  return {
+    noted,
+    view,
+    close: () => gate.abort(new LeadershipEndedError('superseded', 1n)),
+    core: view.makeApiClient(CoreV1Api),
+    [Symbol.asyncDispose]: async () => {
+      gate.abort(new LeadershipEndedError('step-down', 1n))
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}
+
+describe('A write through the gate', () => {
+  test('is noted with the version that it made, and its response is as before', async () => {
+    await using written = await writing(201, made('41'))
+    const { metadata } = await written.core.createNamespacedConfigMap(configMap)
+    expect(metadata?.resourceVersion).toBe('41')
+    await written.view.makeApiClient(AppsV1Api).patchNamespacedDeploymentStatus({ ...named, body: {} })
+    await written.core.patchNode({ name: 'x', body: {} })
+    await written.core.patchNamespace({ name: 'ops', body: {} })
+    expect(written.noted).toEqual(['configmaps/ops: 41', 'deployments.apps/ops: 41', 'nodes: 41', 'namespaces: 41'])
+  })
+
+  test('is noted without a version if its response has none', async () => {
+    await using written = await writing(200, { kind: 'Status', status: 'Success', metadata: {} })
+    await written.core.deleteNamespacedConfigMap(named)
+    await written.core.deleteCollectionNamespacedConfigMap({ namespace: 'ops' })
+    expect(written.noted).toEqual(['configmaps/ops: ', 'configmaps/ops: '])
+  })
+
+  test.each([
+    ['a list', { kind: 'List', metadata: { resourceVersion: '9' }, items: [] }, undefined],
+    ['not JSON', {}, 'application/vnd.kubernetes.protobuf'],
+  ])('is noted without a version if its response is %s', async (_, body, contentType) => {
+    await using written = await writing(200, body, contentType)
+    await written.core.deleteNamespacedConfigMap(named).catch(() => {})
+    expect(written.noted).toEqual(['configmaps/ops: '])
+  })
+
+  test.each([
+    [500, ['configmaps/ops: ']],
+    [504, ['configmaps/ops: ']],
+    [409, []],
+    [403, []],
+  ])('that the server answers with %d', async (status, noted) => {
+    await using written = await writing(status, { kind: 'Status', code: status })
+    await expect(written.core.createNamespacedConfigMap(configMap)).rejects.toThrow()
+    expect(written.noted).toEqual(noted)
+  })
+
+  test('is noted without a version if its connection breaks', async () => {
+    await using server = await LoopbackServer.start((_, response) => void response.destroy())
+    const noted: string[] = []
+    const kubeConfig = new KubeConfig()
+    kubeConfig.loadFromClusterAndUser({ name: 'c', server: server.url, skipTLSVerify: true }, { name: 'u' })
+    const gateSignal = new AbortController().signal
+    const noteWritten = (collection: string, version: string) => void noted.push(`${collection}: ${version}`)
+    const term = { epoch: 1n, isHeld: () => true, gateSignal, noteWritten }
+    const core = gated(term, kubeConfig).makeApiClient(CoreV1Api)
+    await expect(core.createNamespacedConfigMap(configMap)).rejects.toThrow()
+    expect(noted).toEqual(['configmaps/ops: '])
+  })
+
+  test('of another client is noted without a version: its response is not read', async () => {
+    await using written = await writing(200, made('41'))
+    const objects = KubernetesObjectApi.makeApiClient(written.view)
+    await objects.delete({ apiVersion: 'v1', kind: 'ConfigMap', metadata: named }).catch(() => {})
+    expect(written.noted.filter((line) => line !== 'configmaps/ops: ')).toEqual([])
+  })
+
+  test('is not noted if it changes nothing: a dry run, a read, a refused write', async () => {
+    await using written = await writing(200, made('41'))
+    await written.core.createNamespacedConfigMap({ ...configMap, dryRun: 'All' })
+    await written.core.readNamespacedConfigMap(named)
+    written.close()
+    await expect(written.core.createNamespacedConfigMap(configMap)).rejects.toThrow('write gate')
+    expect(written.noted).toEqual([])
+  })
+})
