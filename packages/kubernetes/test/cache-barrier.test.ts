@@ -42,7 +42,11 @@ class Owner implements InformerOwner {
 }
 
 /** A server whose lists show what `items` holds at that time, and whose watches say what the test sends. */
-async function follower(path = CONFIG_MAPS, before: (owner: Owner) => void = () => {}) {
+async function follower(
+  path = CONFIG_MAPS,
+  before: (owner: Owner) => void = () => {},
+  selector: { readonly labelSelector?: string } = {},
+) {
   const store = { items: [object('a', 5)], version: 10, lists: 0 }
   const watches: ServerResponse[] = []
   const watching = Promise.withResolvers<void>()
@@ -61,7 +65,7 @@ async function follower(path = CONFIG_MAPS, before: (owner: Owner) => void = () 
   const owner = new Owner()
   before(owner)
   const clock = new ManualClock()
-  const cache = informer<ApiObject>(owner, { kubeConfig, path, clock })
+  const cache = informer<ApiObject>(owner, { kubeConfig, path, clock, ...selector })
   onTestFinished(async () => {
     await owner.end()
     await server[Symbol.asyncDispose]()
@@ -135,7 +139,7 @@ describe('The cache of a warm-up, in the term that follows', () => {
     expect(store.lists).toBe(2)
   })
 
-  test('is read again after 250 ms without the version, as its selector may exclude the object', async () => {
+  test('is read again after 250 ms without the version', async () => {
     const { owner, cache, clock, store } = await follower()
     owner.leads({ 'configmaps/ops': '20' })
     const { synced } = cache
@@ -156,6 +160,24 @@ describe('The cache of a warm-up, in the term that follows', () => {
     send('MODIFIED', object('a', 101))
     await synced
     expect(store.lists).toBe(1)
+  })
+
+  test('with a selector is read again at once, as the event may never come', async () => {
+    const { owner, cache, store } = await follower(CONFIG_MAPS, () => {}, { labelSelector: 'app=web' })
+    owner.leads({ 'configmaps/ops': '20' })
+    store.version = 20
+    await cache.synced
+    expect(store.lists).toBe(2)
+  })
+
+  test('leaves no timer and no unhandled rejection if it is asked first after the end', async () => {
+    const { owner, cache, clock } = await follower()
+    owner.leads({ 'configmaps/ops': '20' })
+    await owner.end()
+    const ignored = cache.synced
+    for (let i = 0; i < 5; i += 1) await turn()
+    expect(clock.pendingTimers).toBe(0)
+    await expect(ignored).rejects.toThrow('the term is over')
   })
 
   test('rejects when the term ends first', async () => {

@@ -12,7 +12,7 @@ const configMap = { namespace: 'ops', body: { metadata: { name: 'x' } } }
 const named = { name: 'x', namespace: 'ops' }
 
 /** A term that keeps what was written, and clients behind its gate. */
-async function writing(status: number, body: object, contentType?: string) {
+async function writing(status: number, body: object, contentType?: string, prefix = '') {
   const server = await LoopbackServer.start((_, response) => {
     if (contentType === undefined) answer(response, status, body)
     else response.writeHead(status, { 'content-type': contentType }).end('bytes')
@@ -26,7 +26,7 @@ async function writing(status: number, body: object, contentType?: string) {
     noteWritten: (collection: string, version: string) => void noted.push(`${collection}: ${version}`),
   }
   const kubeConfig = new KubeConfig()
-  kubeConfig.loadFromClusterAndUser({ name: 'c', server: server.url, skipTLSVerify: true }, { name: 'u' })
+  kubeConfig.loadFromClusterAndUser({ name: 'c', server: `${server.url}${prefix}`, skipTLSVerify: true }, { name: 'u' })
   const view = gated(term, kubeConfig)
   return {
     noted,
@@ -49,6 +49,37 @@ describe('A write through the gate', () => {
     await written.core.patchNode({ name: 'x', body: {} })
     await written.core.patchNamespace({ name: 'ops', body: {} })
     expect(written.noted).toEqual(['configmaps/ops: 41', 'deployments.apps/ops: 41', 'nodes: 41', 'namespaces: 41'])
+  })
+
+  test('of the status or the finalizers of a namespace counts for namespaces', async () => {
+    await using written = await writing(200, made('41'))
+    await written.core.patchNamespaceStatus({ name: 'ops', body: {} })
+    await written.core.replaceNamespaceFinalize({ name: 'ops', body: {} })
+    expect(written.noted).toEqual(['namespaces: 41', 'namespaces: 41'])
+  })
+
+  test.each(['/k8s/clusters/c-1', '/api/clusters/c-1'])('is noted for a server with the path %s', async (prefix) => {
+    await using written = await writing(201, made('41'), undefined, prefix)
+    await written.core.createNamespacedConfigMap(configMap)
+    expect(written.noted).toEqual(['configmaps/ops: 41'])
+  })
+
+  test('in flight is noted without a version before the gate has closed', async () => {
+    const arrived = Promise.withResolvers<void>()
+    await using server = await LoopbackServer.start(() => arrived.resolve())
+    const noted: string[] = []
+    const kubeConfig = new KubeConfig()
+    kubeConfig.loadFromClusterAndUser({ name: 'c', server: server.url, skipTLSVerify: true }, { name: 'u' })
+    const gate = new AbortController()
+    const noteWritten = (collection: string, version: string) => void noted.push(`${collection}: ${version}`)
+    const term = { epoch: 1n, isHeld: () => true, gateSignal: gate.signal, noteWritten }
+    const write = gated(term, kubeConfig).makeApiClient(CoreV1Api).createNamespacedConfigMap(configMap)
+    const refused = expect(write).rejects.toThrow('write gate')
+    await arrived.promise
+    gate.abort(new LeadershipEndedError('step-down', 1n))
+    const left = [...noted]
+    await refused
+    expect(left).toEqual(['configmaps/ops: '])
   })
 
   test('is noted without a version if its response has none', async () => {

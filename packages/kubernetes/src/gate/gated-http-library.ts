@@ -59,7 +59,11 @@ class GatedWrite {
     const request = this.#request
     if (!gate.isOpen()) throw this.#refuse('not-sent')
     const own = request.getSignal()
-    const forgetGate = onAbort(gate.signal, () => this.#controller.abort(this.#refuse('unknown')))
+    const forgetGate = onAbort(gate.signal, () => {
+      // Now: the term leaves its versions as soon as the gate is closed.
+      noteUnknownWrite(gate, request.getUrl())
+      this.#controller.abort(this.#refuse('unknown'))
+    })
     const forgetOwn = own && onAbort(own, () => this.#controller.abort(own.reason))
     try {
       request.setSignal(this.#controller.signal)

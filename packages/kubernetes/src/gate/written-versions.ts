@@ -8,7 +8,9 @@ interface WritingTerm extends GatedTerm {
   noteWritten?(collection: string, version: string): void
 }
 
-const PATH = /^\/(?:api|apis\/(?<group>[^/]+))\/[^/]+(?:\/namespaces\/(?<namespace>[^/]+)(?=\/))?\/(?<resource>[^/]+)/
+/** The server may have a path of its own before it. `status` and `finalize` are the subresources of a namespace. */
+const PATH =
+  /\/(?:api\/v1|apis\/(?<group>[^/]+)\/[^/]+)(?:\/namespaces\/(?<namespace>[^/]+)(?=\/(?!(?:status|finalize)$)))?\/(?<resource>[^/]+)/
 
 /** The name of a collection: `pods/ops`, `deployments.apps/ops`, `nodes`. */
 export function collectionName(parts: {

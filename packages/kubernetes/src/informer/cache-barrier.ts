@@ -1,12 +1,14 @@
 import type { Clock } from '@tenure/core'
 import { parseDecimal } from '../client/object-metadata.ts'
 
-/** How long a cache may take to show a version of its collection. After that it is read again: its selector may exclude the object. */
+/** How long a cache may take to show a version of its collection. After that it is read again. */
 const PATIENCE_MS = 250
 
 /** What a {@link CacheBarrier} needs. */
 export interface CacheBarrierOptions {
   readonly clock: Clock
+  /** Whether the cache has a selector, so that it may never get the event of a write. */
+  readonly isSelective: boolean
   /** Reads the whole collection again, at its latest version. */
   readonly readAgain: () => void
 }
@@ -22,6 +24,7 @@ export class CacheBarrier {
   #seen = 0n
   #wanted: bigint | undefined
   #isReadAgain = false
+  #isEnded = false
   #forget = (): void => {}
 
   constructor(options: CacheBarrierOptions) {
@@ -32,11 +35,13 @@ export class CacheBarrier {
 
   /** Waits for these versions; for a new list if one of them is not a decimal number. */
   wait(versions: readonly string[]): Promise<void> {
+    if (this.#isEnded) return this.#passed.promise
+    const { clock, isSelective } = this.#options
     this.#wanted = greatest(versions)
-    if (this.#wanted === undefined) this.#readAgain()
-    else if (this.#seen >= this.#wanted) this.#pass()
+    if (this.#wanted !== undefined && this.#seen >= this.#wanted) this.#pass()
+    else if (this.#wanted === undefined || isSelective) this.#readAgain()
     else {
-      const timer = this.#options.clock.setTimer(PATIENCE_MS, () => this.#readAgain())
+      const timer = clock.setTimer(PATIENCE_MS, () => this.#readAgain())
       this.#forget = () => timer.cancel()
     }
     return this.#passed.promise
@@ -58,6 +63,7 @@ export class CacheBarrier {
 
   /** The cache shows nothing more. */
   end(reason: unknown): void {
+    this.#isEnded = true
     this.#forget()
     this.#passed.reject(reason)
   }

@@ -55,7 +55,11 @@ export class InformerRun<T extends ApiObject> {
     const { kubeConfig, clock, random, path, checkName: name } = options
     this.#transport = new ApiTransport({ kubeConfig, clock, userAgent: `tenure informer ${owner.controller}` })
     this.#reflector = new Reflector({ transport: this.#transport, clock, random, feed: this.#feed() })
-    this.#barrier = new CacheBarrier({ clock, readAgain: () => this.#reflector.listAgain() })
+    this.#barrier = new CacheBarrier({
+      clock,
+      isSelective: Object.keys(options.selector).length > 0,
+      readAgain: () => this.#reflector.listAgain(),
+    })
     this.#isOlderThanTerm = owner.leadership === undefined
     this.#status = new InformerStatus(owner, { path, name, clock })
     // A caller may ignore it.
@@ -66,7 +70,11 @@ export class InformerRun<T extends ApiObject> {
   get synced(): Promise<void> {
     const { leadership } = this.#owner
     if (leadership === undefined || !this.#isOlderThanTerm) return this.#synced.promise
-    this.#fresh ??= this.#synced.promise.then(() => this.#reach(leadership.bequests.legacy.versions))
+    if (this.#fresh === undefined) {
+      this.#fresh = this.#synced.promise.then(() => this.#reach(leadership.bequests.legacy.versions))
+      // A caller may ignore it.
+      this.#fresh.catch(() => {})
+    }
     return this.#fresh
   }
 
