@@ -104,8 +104,8 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'releases before it has stopped taking itself for the leader',
     seenIn: 'Pinniped (pull request 800), client-go',
     file: PRESENT_TERM,
-    find: 'controllers.leadership.closeGate(controllers.endReason)\n    this.#options.elector.drained()',
-    replace: 'this.#options.elector.drained()',
+    find: 'leadership.closeGate(controllers.endReason)\n    this.#options.elector.drained(',
+    replace: 'this.#options.elector.drained(',
     checks: [CANDIDACY_TEST],
   },
   {
@@ -708,8 +708,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'G5',
     defect: 'writes under way go on when the gate closes',
     file: GATED,
-    find: "const forgetGate = onAbort(gate.signal, () => this.#controller.abort(this.#refuse('unknown')))",
-    replace: 'const forgetGate = () => {}',
+    find: "      this.#controller.abort(this.#refuse('unknown'))\n",
+    replace: '',
     checks: [GATED_TEST],
   },
   {
