@@ -18,6 +18,7 @@ export type Program =
   | 'kind-shapes'
   | 'client-go-decisions'
   | 'client-go-elector'
+  | 'client-go-1.33-elector'
   | 'controller-runtime-manager'
   | 'toxiproxy'
 
@@ -25,6 +26,7 @@ export type Program =
 export const programs: readonly Program[] = [
   'client-go-elector',
   'client-go-decisions',
+  'client-go-1.33-elector',
   'toxiproxy',
   'kubectl',
   'kind-shapes',
@@ -34,6 +36,13 @@ export const programs: readonly Program[] = [
 ]
 
 const moduleFolder = import.meta.dirname
+
+/** What a program is built from: its folder in `cmd`, and the file with its dependencies. */
+function partsOf(program: Program): { readonly command: string; readonly modFile: string } {
+  // The last client-go that cannot release a lease which somebody else has written since its last renewal.
+  if (program === 'client-go-1.33-elector') return { command: 'client-go-elector', modFile: 'client-go-1.33.mod' }
+  return { command: program, modFile: 'go.mod' }
+}
 
 /**
  * Returns the path of a program's executable, and builds it first if no earlier run has.
@@ -76,8 +85,9 @@ async function build(options: { program: Program; linkerFlags: string; file: str
   // The rename is what makes the executable appear at once and whole.
   const unfinished = `${file}.${process.pid}`
   try {
-    const flags = ['-trimpath', '-buildvcs=false', `-ldflags=${linkerFlags}`]
-    await runGo(['build', ...flags, '-o', unfinished, `./cmd/${program}`], moduleFolder)
+    const { command, modFile } = partsOf(program)
+    const flags = ['-trimpath', '-buildvcs=false', `-ldflags=${linkerFlags}`, `-modfile=${modFile}`]
+    await runGo(['build', ...flags, '-o', unfinished, `./cmd/${command}`], moduleFolder)
     await rename(unfinished, file)
   } finally {
     await rm(unfinished, { force: true })
@@ -98,14 +108,15 @@ async function resolveLinkerFlags(): Promise<string> {
 
 async function fingerprint(program: Program, linkerFlags: string): Promise<string> {
   const hash = createHash('sha256').update(linkerFlags)
-  for (const source of ['go.mod', 'go.sum', ...(await sourcesOf(program))]) {
+  const { command, modFile } = partsOf(program)
+  for (const source of [modFile, modFile.replace(/mod$/, 'sum'), ...(await sourcesOf(command))]) {
     hash.update(`\0${source}\0`).update(await readFile(join(moduleFolder, source)))
   }
   return hash.digest('hex').slice(0, 16)
 }
 
-async function sourcesOf(program: Program): Promise<string[]> {
-  const folders = [join('cmd', program), 'internal']
+async function sourcesOf(command: string): Promise<string[]> {
+  const folders = [join('cmd', command), 'internal']
   const found = folders.map(async (folder) => {
     const names = await readdir(join(moduleFolder, folder), { recursive: true })
     return names.filter((name) => /\.(go|s)$/.test(name)).map((name) => join(folder, name))

@@ -10,7 +10,7 @@ import { type ProcessExit, ServerProcess } from './server-process.ts'
 /** The options of a peer. The default durations are those of Kubernetes components. */
 export interface PeerOptions {
   /** Only client-go reports other leaders. */
-  readonly program: 'client-go-elector' | 'controller-runtime-manager'
+  readonly program: 'client-go-elector' | 'client-go-1.33-elector' | 'controller-runtime-manager'
   /** The content of the kubeconfig. */
   readonly kubeConfig: string
   readonly namespace: string

@@ -310,9 +310,9 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'compares the wall clocks of two machines',
     seenIn: 'coordinated leader election, fabric8, kubert, kopf',
     file: `${RULES}/observation.ts`,
-    find: "return { kind: 'present', lease, changedAt: at.now, renewedAfterMs: renewedAfterMs(before, lease, at), guardedUntil }",
+    find: "return { kind: 'present', lease, changedAt: at.now, guardedUntil, ...renewalOf(before, lease, at) }",
     replace:
-      "return { kind: 'present', lease, renewedAfterMs: undefined, guardedUntil, changedAt: at.now - (at.wallTime - Date.parse(lease.record.renewTime ?? '')) }",
+      "return { kind: 'present', lease, changedAt: at.now - (at.wallTime - Date.parse(lease.record.renewTime ?? '')), guardedUntil, ...renewalOf(before, lease, at) }",
     checks: [`${ELECTION}/following.test.ts`],
   },
 ]

@@ -23,9 +23,17 @@ export interface LeaseVersion {
   readonly spec: LeaseSpec
 }
 
+/** A state of the lease with its annotations, which electors do not compare. */
+export interface AnnotatedVersion extends LeaseVersion {
+  readonly annotations: Readonly<Record<string, string>>
+}
+
 interface WatchLine {
   readonly type: string
-  readonly object: { readonly metadata: { readonly resourceVersion: string }; readonly spec?: LeaseSpec }
+  readonly object: {
+    readonly metadata: { readonly resourceVersion: string; readonly annotations?: Readonly<Record<string, string>> }
+    readonly spec?: LeaseSpec
+  }
 }
 
 /** The location of a lease. */
@@ -38,6 +46,8 @@ const RECONNECT_AFTER_MS = 50
 
 /** An independent watch of one lease. It keeps every state of the spec, which electors compare, with the time of its report. */
 export class LeaseJournal extends Journal<LeaseVersion> {
+  /** Every version, also those of which only the annotations differ. */
+  readonly versions: Journal<AnnotatedVersion>
   readonly #admin: AdminClient
   readonly #path: string
   readonly #selector: string
@@ -46,6 +56,7 @@ export class LeaseJournal extends Journal<LeaseVersion> {
 
   private constructor(admin: AdminClient, place: LeasePlace, from: string) {
     super(`the lease ${place.namespace}/${place.name}`)
+    this.versions = new Journal(`the versions of the lease ${place.namespace}/${place.name}`)
     this.#admin = admin
     this.#path = leasesPath(place.namespace)
     this.#selector = `fieldSelector=metadata.name%3D${place.name}`
@@ -81,6 +92,7 @@ export class LeaseJournal extends Journal<LeaseVersion> {
   close(): void {
     this.#closing.abort()
     this.end('it is not followed any more')
+    this.versions.end('it is not followed any more')
   }
 
   async #run(): Promise<void> {
@@ -106,8 +118,10 @@ export class LeaseJournal extends Journal<LeaseVersion> {
     if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED') return
     const { metadata, spec = {} } = object
     this.#resumeAfter = metadata.resourceVersion
-    if (type === 'MODIFIED' && isDeepStrictEqual(spec, this.last?.spec)) return
-    this.record({ at, type, version: metadata.resourceVersion, holder: spec.holderIdentity ?? '', spec })
+    const isCompared = type !== 'MODIFIED' || !isDeepStrictEqual(spec, this.last?.spec)
+    const seen: LeaseVersion = { at, type, version: metadata.resourceVersion, holder: spec.holderIdentity ?? '', spec }
+    if (isCompared) this.record(seen)
+    this.versions.record({ ...seen, annotations: metadata.annotations ?? {} })
   }
 }
 

@@ -360,28 +360,55 @@ describe('A follower that is not on the list of standbys', () => {
     expect(refused.writesUntil(301_000)).toEqual(['announce'])
   })
 
-  test('writes just before the next renewal of a leader that keeps no list, once it knows when that is', () => {
+  test('writes just before the next renewal of a leader that keeps no list, once it has seen two', () => {
     const follower = new LongFollower(HELD)
-    expect(follower.writesUntil(2 * RENEWED_EVERY_MS - 1)).toEqual(['announce'])
-    const sentAt = 2000 + 2000 * (0.85 + 0.12 * (holdBackMs(0.5) / 75))
-    follower.failWrite('conflict')
     expect(follower.writesUntil(4000 + 0.85 * RENEWED_EVERY_MS)).toEqual([])
     expect(follower.writesUntil(6000)).toEqual(['announce'])
+    follower.failWrite('conflict')
+    expect(follower.writesUntil(6000 + 0.85 * RENEWED_EVERY_MS)).toEqual([])
+    expect(follower.writesUntil(8000)).toEqual(['announce'])
     follower.store()
-    expect(sentAt).toBeLessThan(4000)
     expect(named(follower.record)).toEqual([ME])
     expect(follower.writesUntil(30_000)).toEqual([])
     const second = new LongFollower(follower.record, { identity: 'second' })
-    expect(second.writesUntil(RENEWED_EVERY_MS + 0.85 * RENEWED_EVERY_MS)).toEqual([])
-    expect(second.writesUntil(2 * RENEWED_EVERY_MS)).toEqual(['announce'])
+    expect(second.writesUntil(4000 + 0.85 * RENEWED_EVERY_MS)).toEqual([])
+    expect(second.writesUntil(6000)).toEqual(['announce'])
     expect(named(second.lastWrite.write.record)).toEqual([ME, 'second'])
+  })
+
+  test('does not take its own start for a renewal', () => {
+    const follower = new LongFollower(HELD)
+    follower.passTo(500)
+    follower.renew()
+    expect(follower.writesUntil(2500 + 0.85 * RENEWED_EVERY_MS)).toEqual([])
+    expect(follower.writesUntil(4500)).toEqual(['announce'])
+  })
+
+  test('does not take an acquisition for a renewal: client-go renews immediately afterwards', () => {
+    const follower = new LongFollower(HELD)
+    follower.writesUntil(2000)
+    follower.see({ ...HELD, holderIdentity: 'next', acquireTime: 'now', renewTime: 'now' })
+    follower.passTo(2010)
+    follower.renew()
+    expect(follower.writesUntil(4010 + 0.85 * RENEWED_EVERY_MS)).toEqual([])
+    expect(follower.writesUntil(6010)).toEqual(['announce'])
+  })
+
+  test('leaves a leader that keeps no list 40 ms to read the lease before it renews', () => {
+    const follower = new LongFollower(HELD)
+    for (const renewedAt of [300, 600]) {
+      follower.passTo(renewedAt)
+      follower.renew()
+    }
+    expect(purposes(follower.passTo(600 + 224))).toEqual([])
+    expect(purposes(follower.passTo(600 + 260))).toEqual(['announce'])
   })
 
   test('writes before that renewal also when its timer is late, and not after it', () => {
     const late = (byMs: number) => {
       const follower = new LongFollower(HELD)
-      follower.writesUntil(2000)
-      follower.stallTo(2000 + 2000 * (0.85 + 0.12 * (holdBackMs(0.5) / 75)) + byMs)
+      follower.writesUntil(4000)
+      follower.stallTo(4000 + 2000 * (0.85 + 0.12 * (holdBackMs(0.5) / 75)) + byMs)
       return purposes(follower.send({ kind: 'wake' }))
     }
     expect(late(20)).toEqual(['announce'])
@@ -390,7 +417,7 @@ describe('A follower that is not on the list of standbys', () => {
 
   test('takes a lease at once that a leader released which keeps no list, if it is the first on it', () => {
     const follower = new LongFollower(HELD)
-    follower.writesUntil(4000)
+    follower.writesUntil(6000)
     follower.store()
     const released = {
       ...follower.record,

@@ -231,6 +231,8 @@ export type View =
       readonly kind: 'present'
       readonly lease: PresentLease
       readonly changedAt: number
+      /** Whether a client that does not know the standbys renewed at that moment. The first view and an acquisition are no renewals. */
+      readonly isRenewal: boolean
       /** The time between the last two renewals that were seen; undefined before the second. */
       readonly renewedAfterMs: number | undefined
       /** Until when its holder may act by its own last record, whatever others changed since. */

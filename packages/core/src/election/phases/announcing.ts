@@ -38,6 +38,9 @@ const SPREAD = 10
 /** When between two renewals of another client a follower writes, as a share of their distance. */
 const BEFORE_RENEWAL = { from: 0.85, to: 0.97 } as const
 
+/** How long before the renewal at least: some clients read the lease first, and a write in between makes the renewal fail. */
+const READ_BEFORE_RENEWAL_MS = 40
+
 /** A list that others fill at the same time has no room soon. */
 const MAX_ATTEMPTS = 3
 
@@ -163,10 +166,12 @@ function changedAt({ observation }: Following): number | undefined {
 function beforeRenewal({ observation, announcement, holdBackMs }: Following, at: Instant): number | undefined {
   if (observation.kind !== 'present' || observation.renewedAfterMs === undefined) return undefined
   const { from, to } = BEFORE_RENEWAL
-  const share = from + (to - from) * (holdBackMs / MAX_HOLD_BACK_MS)
   const { changedAt: renewedAt, renewedAfterMs } = observation
   const isOver = at.now >= renewedAt + renewedAfterMs || announcement?.sentAfter === renewedAt
-  return isOver ? undefined : renewedAt + renewedAfterMs * share
+  if (isOver) return undefined
+  const latestMs = Math.min(renewedAfterMs * to, renewedAfterMs - READ_BEFORE_RENEWAL_MS)
+  const earlierMs = renewedAfterMs * (to - from) * (1 - holdBackMs / MAX_HOLD_BACK_MS)
+  return renewedAt + Math.max(0, latestMs - earlierMs)
 }
 
 function announcedRecord(state: Following, base: PresentLease, config: ElectorConfig): LeaseRecord {

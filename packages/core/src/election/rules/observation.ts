@@ -51,13 +51,17 @@ function viewOf(last: View | undefined, lease: PresentLease, at: Instant, { timi
   const grantedUntil = isFree ? at.now : at.now + Math.min(durationMs(lease), timing.leaseDurationMs)
   const wasEdited = before !== undefined && isEdited(before.lease.record, lease.record)
   const guardedUntil = wasEdited ? Math.max(before.guardedUntil, grantedUntil) : grantedUntil
-  return { kind: 'present', lease, changedAt: at.now, renewedAfterMs: renewedAfterMs(before, lease, at), guardedUntil }
+  return { kind: 'present', lease, changedAt: at.now, guardedUntil, ...renewalOf(before, lease, at) }
 }
 
-/** How long after its last renewal a holder renewed that does not know followers of its list. */
-function renewedAfterMs(before: PresentView | undefined, { record }: PresentLease, at: Instant): number | undefined {
-  if (before === undefined || isKeptByHolder(record) || !isTermOf(before.lease.record, termOf(record))) return undefined
-  return at.now - before.changedAt
+/** Whether a holder that does not know the standbys has renewed, and how long after its last renewal. */
+function renewalOf(
+  before: PresentView | undefined,
+  { record }: PresentLease,
+  at: Instant,
+): Pick<PresentView, 'isRenewal' | 'renewedAfterMs'> {
+  const isRenewal = !isKeptByHolder(record) && isTermOf(before?.lease.record, termOf(record))
+  return { isRenewal, renewedAfterMs: isRenewal && before?.isRenewal ? at.now - before.changedAt : undefined }
 }
 
 /** Whether a client changed a record within its term. An acquisition, a transfer and a release have a new acquire time. */
@@ -130,7 +134,7 @@ export function observationOf(snapshot: LockSnapshot | undefined, hold: Hold, at
 
 /** A view of a lease of which nothing was seen before. */
 export function seenNow(lease: PresentLease, now: number, guardedUntil: number): PresentView {
-  return { kind: 'present', lease, changedAt: now, renewedAfterMs: undefined, guardedUntil }
+  return { kind: 'present', lease, changedAt: now, isRenewal: false, renewedAfterMs: undefined, guardedUntil }
 }
 
 /** The acquiring write of this process whose success a view of the lease shows. */
