@@ -28,7 +28,7 @@ import { readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
  * 4. Followers that start together spread over about a second, as for a free lease: the first write is seen before most others are
  *    sent. The first replica of a new revision does not wait that long: the next stop of a leader is near.
  * 5. Releases of client-go before 1.34 fail if the lease has changed since its last renewal. So under a leader of another client
- *    a follower joins just before the next renewal, and does not leave.
+ *    a follower joins just before the next renewal, which it expects once it has seen two, and does not leave.
  * 6. If a restored lease has a lower epoch, the replica writes the known epoch in the same way, without waiting, under any holder.
  */
 
