@@ -19,7 +19,7 @@ export interface CreateManagerOptions extends Pick<
   /** Unique to this start of this process. @default `--identity`, `TENURE_IDENTITY`, `<POD_NAME or hostname>_<uuid>` */
   readonly identity?: string
   /**
-   * What this replica runs: 1 to 253 characters, equal for all replicas of one rollout. A free lease goes to a replica of the newest
+   * What this replica runs: 1 to 253 printable characters, equal for all replicas of one rollout. A free lease goes to a replica of the newest
    * revision first. @default `--revision`, `TENURE_REVISION`, the hash of the template in the name of a Deployment's Pod, none
    */
   readonly revision?: string
@@ -208,7 +208,7 @@ function resolveRevision(
   text: TextSettings,
   env: NodeJS.ProcessEnv,
 ): string | undefined {
-  return revision ?? text.revision ?? templateHash(podName(env))
+  return revision === undefined ? (text.revision ?? templateHash(podName(env))) : revision
 }
 
 function podName(env: NodeJS.ProcessEnv): string {

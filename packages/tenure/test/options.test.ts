@@ -34,6 +34,8 @@ describe('the options of createManager', () => {
       { env: { TENURE_REVISION: '', POD_NAME: 'web-6d4cf56db6-x7k2p' } },
       '6d4cf56db6',
     ],
+    // The manager refuses it.
+    ['the option, whatever it is', { revision: null as never, env: { TENURE_REVISION: 'c' } }, null],
     ['nothing for a Pod of a StatefulSet', { env: { POD_NAME: 'web-0' } }, undefined],
     ['nothing for a name that only looks similar', { env: { POD_NAME: 'web-abcdefgh-12345' } }, undefined],
   ])('take the revision from %s', (_, options, revision) => {

@@ -30,7 +30,7 @@ export interface ManagerOptions {
   /** Makes the lock of a lease. Called once for each lease, after the extensions have started. */
   readonly createLock: (lease: LeaseOptions) => Lock
   /**
-   * What this replica runs, such as the hash of its Pod's template: 1 to 253 characters, equal for all replicas of one rollout. A
+   * What this replica runs, such as the hash of its Pod's template: 1 to 253 printable characters, equal for all replicas of one rollout. A
    * free lease goes to a replica of the newest revision first. The revision of the replica that started last is the newest, so it
    * needs no order of its own. It affects which replica leads next, never safety. @default none: revisions decide nothing
    */
@@ -137,8 +137,13 @@ const MAX_REVISION_LENGTH = 253
 
 function assertRevision(revision: unknown): void {
   if (revision === undefined) return
-  if (typeof revision === 'string' && revision !== '' && revision.length <= MAX_REVISION_LENGTH) return
-  throw OptionsError.expected(`\`revision\` to be a text of 1 to ${MAX_REVISION_LENGTH} characters`, revision)
+  if (typeof revision === 'string' && isPrintable(revision) && revision.length <= MAX_REVISION_LENGTH) return
+  throw OptionsError.expected(`\`revision\` to be a text of 1 to ${MAX_REVISION_LENGTH} printable characters`, revision)
+}
+
+/** Whether a text is not blank and has no control characters, which JSON writes six times as long. */
+function isPrintable(text: string): boolean {
+  return text.trim() !== '' && !/[\p{Cc}\p{Cs}]/u.test(text)
 }
 
 function resolveWatchdogOptions(value: boolean | WatchdogOptions = false): WatchdogOptions | undefined {
