@@ -1,4 +1,12 @@
-import { dumpYaml, HttpMethod, KubeConfig, loadYaml, RequestContext, wrapHttpLibrary } from '@kubernetes/client-node'
+import {
+  dumpYaml,
+  HttpMethod,
+  KubeConfig,
+  loadYaml,
+  RequestContext,
+  SelfDecodingBody,
+  wrapHttpLibrary,
+} from '@kubernetes/client-node'
 
 /** What Tenure uses of client-node at run time. */
 export interface ClientNode {
@@ -7,10 +15,19 @@ export interface ClientNode {
   readonly KubeConfig: typeof KubeConfig
   readonly loadYaml: typeof loadYaml
   readonly RequestContext: typeof RequestContext
+  readonly SelfDecodingBody: typeof SelfDecodingBody
   readonly wrapHttpLibrary: typeof wrapHttpLibrary
 }
 
-const LOADED: ClientNode = { dumpYaml, HttpMethod, KubeConfig, loadYaml, RequestContext, wrapHttpLibrary }
+const LOADED: ClientNode = {
+  dumpYaml,
+  HttpMethod,
+  KubeConfig,
+  loadYaml,
+  RequestContext,
+  SelfDecodingBody,
+  wrapHttpLibrary,
+}
 
 /**
  * Returns client-node, which is loaded with this module.

@@ -1,4 +1,5 @@
-import { type ResponseContext, SelfDecodingBody } from '@kubernetes/client-node'
+import type { ResponseContext } from '@kubernetes/client-node'
+import { clientNode } from '#client-node'
 import type { GatedTerm, WriteGate } from '@tenure/core/internal'
 import { stringAt, isJsonObject, objectAt } from '../json-object.ts'
 
@@ -49,7 +50,7 @@ export async function noteWrite({ term }: WriteGate, url: string, response: Resp
   }
   const text = await response.body.text()
   note(term, collection, versionIn(text))
-  response.body = new SelfDecodingBody(Promise.resolve(Buffer.from(text)))
+  response.body = new (clientNode().SelfDecodingBody)(Promise.resolve(Buffer.from(text)))
   return response
 }
 
