@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { KubeConfig } from '@kubernetes/client-node'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Informer, informer } from '../src/informer/informer.ts'
-import type { ApiObject, InformerOwner } from '../src/informer/informer-options.ts'
+import type { ApiObject, InformerOwner, LedOwner } from '../src/informer/informer-options.ts'
 import { answer, LoopbackServer } from './support/loopback-server.ts'
 import { ManualClock } from './support/manual-clock.ts'
 
@@ -16,9 +16,9 @@ const object = (name: string, version: number) => ({
 class Owner implements InformerOwner {
   readonly controller = 'janitor'
   readonly #end = new AbortController()
-  leadership:
-    | { readonly bequests: { readonly legacy: { readonly versions: ReadonlyMap<string, string> | undefined } } }
-    | undefined
+  leadership: LedOwner['leadership']
+  /** What the informer noted about the term. */
+  readonly noted: Record<string, string> = {}
   readonly #tasks: Promise<unknown>[] = []
 
   get signal(): AbortSignal {
@@ -32,7 +32,12 @@ class Owner implements InformerOwner {
   }
 
   leads(versions: Readonly<Record<string, string>> | undefined): void {
-    this.leadership = { bequests: { legacy: { versions: versions && new Map(Object.entries(versions)) } } }
+    this.leadership = {
+      bequests: {
+        legacy: { versions: versions && new Map(Object.entries(versions)) },
+        noteVersion: (collection, version) => void (this.noted[collection] = version),
+      },
+    }
   }
 
   async end(): Promise<void> {
@@ -117,19 +122,22 @@ describe('The cache of a warm-up, in the term that follows', () => {
   test.each([
     ['shows it already', { 'configmaps/ops': '10' }],
     ['is of a collection that the term before did not write', { 'pods/ops': '99', 'configmaps/other': '99' }],
-    ['follows a term that wrote nothing', {}],
+    ['follows terms that wrote nothing', {}],
+    ['shows it already, and other collections are not known', { '*': '', 'configmaps/ops': '10' }],
   ])('is synced at once if it %s', async (_, versions) => {
     const { owner, cache, store } = await follower()
     owner.leads(versions)
     await cache.synced
     expect(store.lists).toBe(1)
+    expect(owner.noted).toEqual({})
   })
 
   test.each([
     ['the term before crashed', undefined],
     ['the version of a write is not known', { 'configmaps/ops': '' }],
     ['the version is not a decimal number', { 'configmaps/ops': 'v1' }],
-  ])('is read again if %s', async (_, versions) => {
+    ['an earlier term crashed, and no later one wrote or read the collection', { '*': '', 'pods/ops': '7' }],
+  ])('is read again if %s, and the next term knows the version of that list', async (_, versions) => {
     const { owner, cache, store } = await follower()
     store.items = [object('b', 30)]
     store.version = 31
@@ -137,6 +145,16 @@ describe('The cache of a warm-up, in the term that follows', () => {
     await cache.synced
     expect(cache.list().map(({ metadata }) => metadata?.name)).toEqual(['b'])
     expect(store.lists).toBe(2)
+    expect(owner.noted).toEqual({ 'configmaps/ops': '31' })
+  })
+
+  test('of all namespaces is read again if one of them is not known, and notes each', async () => {
+    const { owner, cache, store } = await follower('/api/v1/configmaps')
+    store.version = 31
+    owner.leads({ '*': '', 'configmaps/ops': '', 'configmaps/other': '5' })
+    await cache.synced
+    expect(store.lists).toBe(2)
+    expect(owner.noted).toEqual({ configmaps: '31', 'configmaps/ops': '31' })
   })
 
   test('is read again after 250 ms without the version', async () => {
@@ -193,8 +211,15 @@ describe('The cache of a warm-up, in the term that follows', () => {
 
 describe('The cache of an informer that the term itself starts', () => {
   test('needs no barrier: its first list is later than the writes of the term before', async () => {
-    const { cache, store } = await follower(CONFIG_MAPS, (owner) => owner.leads({ 'configmaps/ops': '20' }))
+    const { cache, owner, store } = await follower(CONFIG_MAPS, (leader) => leader.leads({ 'configmaps/ops': '20' }))
     await cache.synced
     expect(store.lists).toBe(1)
+    expect(owner.noted).toEqual({})
+  })
+
+  test('notes the version of its first list if the writes of earlier terms are not known', async () => {
+    const { cache, owner } = await follower(CONFIG_MAPS, (leader) => leader.leads(undefined))
+    await cache.synced
+    expect(owner.noted).toEqual({ 'configmaps/ops': '10' })
   })
 })

@@ -23,7 +23,7 @@ async function writing(status: number, body: object, contentType?: string, prefi
     epoch: 1n,
     isHeld: () => true,
     gateSignal: gate.signal,
-    noteWritten: (collection: string, version: string) => void noted.push(`${collection}: ${version}`),
+    noteVersion: (collection: string, version: string) => void noted.push(`${collection}: ${version}`),
   }
   const kubeConfig = new KubeConfig()
   kubeConfig.loadFromClusterAndUser({ name: 'c', server: `${server.url}${prefix}`, skipTLSVerify: true }, { name: 'u' })
@@ -71,8 +71,8 @@ describe('A write through the gate', () => {
     const kubeConfig = new KubeConfig()
     kubeConfig.loadFromClusterAndUser({ name: 'c', server: server.url, skipTLSVerify: true }, { name: 'u' })
     const gate = new AbortController()
-    const noteWritten = (collection: string, version: string) => void noted.push(`${collection}: ${version}`)
-    const term = { epoch: 1n, isHeld: () => true, gateSignal: gate.signal, noteWritten }
+    const noteVersion = (collection: string, version: string) => void noted.push(`${collection}: ${version}`)
+    const term = { epoch: 1n, isHeld: () => true, gateSignal: gate.signal, noteVersion }
     const write = gated(term, kubeConfig).makeApiClient(CoreV1Api).createNamespacedConfigMap(configMap)
     const refused = expect(write).rejects.toThrow('write gate')
     await arrived.promise
@@ -115,8 +115,8 @@ describe('A write through the gate', () => {
     const kubeConfig = new KubeConfig()
     kubeConfig.loadFromClusterAndUser({ name: 'c', server: server.url, skipTLSVerify: true }, { name: 'u' })
     const gateSignal = new AbortController().signal
-    const noteWritten = (collection: string, version: string) => void noted.push(`${collection}: ${version}`)
-    const term = { epoch: 1n, isHeld: () => true, gateSignal, noteWritten }
+    const noteVersion = (collection: string, version: string) => void noted.push(`${collection}: ${version}`)
+    const term = { epoch: 1n, isHeld: () => true, gateSignal, noteVersion }
     const core = gated(term, kubeConfig).makeApiClient(CoreV1Api)
     await expect(core.createNamespacedConfigMap(configMap)).rejects.toThrow()
     expect(noted).toEqual(['configmaps/ops: '])

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Bequest, type Legacy, MAX_VALUES_BYTES } from '../election/rules/bequest.ts'
+import { type Bequest, type Legacy, MAX_VALUES_BYTES, OTHER_COLLECTIONS } from '../election/rules/bequest.ts'
 import { OptionsError } from '../options/options-error.ts'
 
 /** The most bytes of JSON that one controller may bequeath. */
@@ -34,14 +34,18 @@ export class Bequests {
     this.#values.set(controller, json)
   }
 
-  /** Notes an acknowledged write. `version` is empty if it is not known. Such a collection stays unknown. */
-  noteWritten(collection: string, version: string): void {
+  /**
+   * Notes the version that an acknowledged write made, or a read that shows every earlier write. `version` is empty if it is not known.
+   * Such a collection stays unknown.
+   */
+  noteVersion(collection: string, version: string): void {
     this.#versions.set(collection, greater(this.#versions.get(collection) ?? version, version))
   }
 
-  /** What the term leaves. */
+  /** What the term leaves. It passes on the versions of earlier terms that its own do not replace. */
   leave(epoch: bigint): Bequest {
-    return { epoch, values: this.#values, versions: this.#versions }
+    const earlier = this.legacy.versions ?? [[OTHER_COLLECTIONS, '']]
+    return { epoch, values: new Map(this.#values), versions: new Map([...earlier, ...this.#versions]) }
   }
 }
 

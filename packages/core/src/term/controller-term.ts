@@ -239,9 +239,9 @@ export class ControllerTerm implements Term, Owner {
     leadership.bequests.bequeath(this.controller, value)
   }
 
-  /** Notes an acknowledged write of the term. `version` is empty if it is not known. */
-  noteWritten(collection: string, version: string): void {
-    this.#options.leadership?.bequests.noteWritten(collection, version)
+  /** Notes the version that an acknowledged write of the term made; empty if it is not known. */
+  noteVersion(collection: string, version: string): void {
+    this.#options.leadership?.bequests.noteVersion(collection, version)
   }
 
   stepDown(options: StepDownOptions = {}): void {

@@ -35,11 +35,14 @@ export interface Inherited {
   readonly value: unknown
 }
 
-/** How far the term before has written. */
+/** How far the terms before have written. */
 export interface Predecessor {
   /**
-   * The greatest `resourceVersion` that it wrote through the write gate, by collection, such as `deployments.apps/ops`
-   * for those of the namespace `ops`, or `nodes`. Empty if the version of a write is not known. Collections that it did not write are missing.
+   * A `resourceVersion` for each collection, such as `deployments.apps/ops` for those of the namespace `ops`, or `nodes`: a cache that shows
+   * it shows all that earlier terms wrote there through the write gate. Empty if the version of a write is not known.
+   *
+   * `*` stands for the collections without an entry of their own. It is there, and empty, if earlier terms may have written them. Without
+   * it they wrote none of them.
    */
   readonly versions: ReadonlyMap<string, string>
 }
@@ -63,7 +66,8 @@ export interface Term {
    */
   readonly inherited: Inherited | undefined
   /**
-   * How far the term immediately before has written. Undefined if that is not known: its process died, or a client other than Tenure led.
+   * How far the terms before have written. Undefined if nothing about it is known: the process of the term immediately before died, or a
+   * client other than Tenure led.
    */
   readonly predecessor: Predecessor | undefined
   /** The logger of the manager, with the lease, the controller and the epoch in every line. */

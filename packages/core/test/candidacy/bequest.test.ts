@@ -11,7 +11,7 @@ interface Seen {
 }
 
 /** What a term does before it ends. */
-type Work = (term: Term & { noteWritten(collection: string, version: string): void }) => void
+type Work = (term: Term & { noteVersion(collection: string, version: string): void }) => void
 
 /** Two replicas on one lease, `a` leads. What each term finds is in `seen`. */
 async function pair(work: Work = () => {}) {
@@ -178,12 +178,12 @@ describe('A value that cannot be bequeathed', () => {
 
 describe('The versions that a term has written', () => {
   const writing: Work = (term) => {
-    term.noteWritten('pods', '9')
-    term.noteWritten('pods', '10')
-    term.noteWritten('pods', '8')
-    term.noteWritten('apps/deployments', '7')
-    term.noteWritten('apps/deployments', '')
-    term.noteWritten('metrics.example/loads', 'v1')
+    term.noteVersion('pods', '9')
+    term.noteVersion('pods', '10')
+    term.noteVersion('pods', '8')
+    term.noteVersion('apps/deployments', '7')
+    term.noteVersion('apps/deployments', '')
+    term.noteVersion('metrics.example/loads', 'v1')
   }
 
   test.each([
@@ -193,18 +193,18 @@ describe('The versions that a term has written', () => {
     const { a, seen, handOver } = await pair(writing)
     await handOver(a, to)
     expect(seen[0]).toMatchObject({ versions: undefined })
-    expect(seen[1]?.versions).toEqual({ pods: '10', 'apps/deployments': '', 'metrics.example/loads': '' })
+    expect(seen[1]?.versions).toEqual({ '*': '', pods: '10', 'apps/deployments': '', 'metrics.example/loads': '' })
   })
 
   test('are not known after a crash, also when an earlier term left its versions', async () => {
-    const { a, b, seen, handOver } = await pair((term) => term.noteWritten('pods', '5'))
+    const { a, b, seen, handOver } = await pair((term) => term.noteVersion('pods', '5'))
     await handOver(a)
     await crash(b)
-    expect(seen.map(({ versions }) => versions)).toEqual([undefined, { pods: '5' }, undefined])
+    expect(seen.map(({ versions }) => versions)).toEqual([undefined, { '*': '', pods: '5' }, undefined])
   })
 
   test('are not known if another client led in between', async () => {
-    const { a, b, seen, handOver, store, clock } = await pair((term) => term.noteWritten('pods', '5'))
+    const { a, b, seen, handOver, store, clock } = await pair((term) => term.noteVersion('pods', '5'))
     b.lock.failure = 'unreachable'
     await handOver(a)
     const released = store.read('lease')
@@ -223,16 +223,32 @@ describe('The versions that a term has written', () => {
     expect(seen.map(({ versions }) => versions)).toEqual([undefined, undefined])
   })
 
-  test('are empty if it wrote nothing', async () => {
+  test('are passed on by terms that write nothing or something else, and replaced by those that write the same', async () => {
+    const writes = [['pods', '5'], undefined, ['nodes', '9'], ['pods', '12']] as const
+    const { a, b, seen, handOver } = await pair((term) => {
+      const [collection, version] = writes[seen.length - 1] ?? []
+      if (collection !== undefined) term.noteVersion(collection, version ?? '')
+    })
+    for (const leader of [a, b, a, b]) await handOver(leader)
+    expect(seen.map(({ versions }) => versions)).toEqual([
+      undefined,
+      { '*': '', pods: '5' },
+      { '*': '', pods: '5' },
+      { '*': '', pods: '5', nodes: '9' },
+      { '*': '', pods: '12', nodes: '9' },
+    ])
+  })
+
+  test('stay unknown after a term that wrote nothing and did not know them', async () => {
     const { a, seen, handOver } = await pair()
     await handOver(a)
-    expect(seen[1]?.versions).toEqual({})
+    expect(seen[1]?.versions).toEqual({ '*': '' })
   })
 
   test('are not known if they take more than 2 KB', async () => {
     const { a, seen, handOver } = await pair((term) => {
       term.bequeath('kept')
-      for (let index = 0; index < 200; index++) term.noteWritten(`group.example/resource${index}`, '1')
+      for (let index = 0; index < 200; index++) term.noteVersion(`group.example/resource${index}`, '1')
     })
     await handOver(a)
     expect(seen[1]).toMatchObject({ versions: undefined, inherited: { value: 'kept' } })

@@ -1,26 +1,42 @@
 import type { ResponseContext } from '@kubernetes/client-node'
 import { clientNode } from '#client-node'
-import type { GatedTerm, WriteGate } from '@tenure/core/internal'
+import { type GatedTerm, OTHER_COLLECTIONS, type WriteGate } from '@tenure/core/internal'
 import { stringAt, isJsonObject, objectAt } from '../json-object.ts'
 
 /** A term that keeps how far it has written, as those of the core do. */
 interface WritingTerm extends GatedTerm {
   /** Notes an acknowledged write. `version` is empty if it is not known. */
-  noteWritten?(collection: string, version: string): void
+  noteVersion?(collection: string, version: string): void
 }
 
 /** The server may have a path of its own before it. `status` and `finalize` are the subresources of a namespace. */
 const PATH =
   /\/(?:api\/v1|apis\/(?<group>[^/]+)\/[^/]+)(?:\/namespaces\/(?<namespace>[^/]+)(?=\/(?!(?:status|finalize)$)))?\/(?<resource>[^/]+)/
 
-/** The name of a collection: `pods/ops`, `deployments.apps/ops`, `nodes`. */
-export function collectionName(parts: {
+interface Collection {
   readonly group: string
   readonly resource: string
+  /** Empty for all namespaces, and for objects without one. */
   readonly namespace: string
-}): string {
-  const { group, resource, namespace } = parts
+}
+
+/** The name of a collection: `pods/ops`, `deployments.apps/ops`, `nodes`. */
+function collectionName({ group, resource, namespace }: Collection): string {
   return `${resource}${group === '' ? '' : `.${group}`}${namespace === '' ? '' : `/${namespace}`}`
+}
+
+/**
+ * The versions that terms have written of a collection, by name; empty for what is not known. That of all namespaces contains those of
+ * each namespace. Nothing is known without `versions`.
+ */
+export function writtenVersions(
+  collection: Collection,
+  versions: ReadonlyMap<string, string> = new Map([[OTHER_COLLECTIONS, '']]),
+): ReadonlyMap<string, string> {
+  const name = collectionName(collection)
+  const isPart = (key: string) => key === name || (collection.namespace === '' && key.startsWith(`${name}/`))
+  const written = new Map([...versions].filter(([key]) => isPart(key)))
+  return versions.has(OTHER_COLLECTIONS) && !written.has(name) ? written.set(name, '') : written
 }
 
 /** The collection that a write changes; undefined if it changes no object, as a dry run or a request that is not for an object. */
@@ -55,7 +71,7 @@ export async function noteWrite({ term }: WriteGate, url: string, response: Resp
 }
 
 function note(term: WritingTerm, collection: string, version: string): void {
-  term.noteWritten?.(collection, version)
+  term.noteVersion?.(collection, version)
 }
 
 function isJson({ headers }: ResponseContext): boolean {

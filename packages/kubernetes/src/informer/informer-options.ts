@@ -5,10 +5,17 @@ import type { KubeConfigSource } from '../client/current-settings.ts'
 /** The term or warm-up that owns an informer. The informer logs and registers a health check if the owner supports that. */
 export type InformerOwner = Pick<Term, 'spawn' | 'signal' | 'controller'> & Partial<Pick<Term, 'logger' | 'health'>>
 
+/** How far earlier terms have written, and this one. */
+export interface LedBequests {
+  readonly legacy: Pick<Legacy, 'versions'>
+  /** Notes a version that shows every earlier write of the collection. */
+  noteVersion(collection: string, version: string): void
+}
+
 /** An owner that knows its term: a core `Term`, or a warm-up. */
 export interface LedOwner {
   /** The leadership of the term; undefined while a warm-up has none. */
-  readonly leadership?: { readonly bequests: { readonly legacy: Pick<Legacy, 'versions'> } } | undefined
+  readonly leadership?: { readonly bequests: LedBequests } | undefined
 }
 
 /** An object as the API server sends it. */

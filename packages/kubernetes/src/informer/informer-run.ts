@@ -8,8 +8,15 @@ import type { ReflectedList, ReflectorFeed, StreamGuard } from '../reflector/ref
 import { Reflector } from '../reflector/reflector.ts'
 import { versionOf, type WatchEvent } from '../reflector/watch-event.ts'
 import { WatchInterruptedError } from '../reflector/watch-interrupted-error.ts'
-import { collectionName } from '../gate/written-versions.ts'
-import type { ApiObject, InformerOwner, LedOwner, ObjectChange, ResolvedInformerOptions } from './informer-options.ts'
+import { writtenVersions } from '../gate/written-versions.ts'
+import type {
+  ApiObject,
+  InformerOwner,
+  LedBequests,
+  LedOwner,
+  ObjectChange,
+  ResolvedInformerOptions,
+} from './informer-options.ts'
 import { CacheBarrier } from './cache-barrier.ts'
 import { InformerStatus } from './informer-status.ts'
 import { ObjectCache } from './object-cache.ts'
@@ -44,6 +51,8 @@ export class InformerRun<T extends ApiObject> {
   /** Whether a warm-up started it, so that its first list may be older than the term. */
   readonly #isOlderThanTerm: boolean
   #fresh: Promise<void> | undefined
+  /** The version of the last complete list; empty before the first. */
+  #listVersion = ''
   /** The object that changed last, as it was then; it may be deleted. */
   #last: ApiObject | undefined
   /** How long the server was asked to keep the current watch. */
@@ -71,23 +80,30 @@ export class InformerRun<T extends ApiObject> {
     const { leadership } = this.#owner
     if (leadership === undefined || !this.#isOlderThanTerm) return this.#synced.promise
     if (this.#fresh === undefined) {
-      this.#fresh = this.#synced.promise.then(() => this.#reach(leadership.bequests.legacy.versions))
+      this.#fresh = this.#synced.promise.then(() => this.#reach(leadership.bequests))
       // A caller may ignore it.
       this.#fresh.catch(() => {})
     }
     return this.#fresh
   }
 
-  /** A collection that the term before did not write needs no wait. If its writes are not known, a new list shows all of them. */
-  async #reach(versions: ReadonlyMap<string, string> | undefined): Promise<void> {
+  /** A collection that earlier terms did not write needs no wait. If their writes are not known, a new list shows all of them. */
+  async #reach(bequests: LedBequests): Promise<void> {
     const { collection, path } = this.#options
-    const written = versions === undefined ? [''] : writtenOf(versions, collection)
-    if (written.some((version) => parseDecimal(version) === undefined))
+    const written = writtenVersions(collection, bequests.legacy.versions)
+    if ([...written.values()].some(isUnknown))
       this.#owner.logger?.debug(
         { path },
-        'the cache is read again: not all versions that the term before wrote are known',
+        'the cache is read again: not all versions that earlier terms wrote are known',
       )
-    await this.#barrier.wait(written)
+    await this.#barrier.wait([...written.values()])
+    this.#noteList(bequests)
+  }
+
+  /** The last list was requested in this term, so it shows what earlier terms wrote. Later terms need not read that again. */
+  #noteList(bequests: LedBequests): void {
+    for (const [name, version] of writtenVersions(this.#options.collection, bequests.legacy.versions))
+      if (isUnknown(version)) bequests.noteVersion(name, this.#listVersion)
   }
 
   /** Works until the signal aborts. */
@@ -161,6 +177,9 @@ export class InformerRun<T extends ApiObject> {
   #listed(objects: readonly T[], version: string): void {
     for (const change of this.cache.replace(objects)) this.#report(change)
     this.#last = objects.reduce<T | undefined>((last, object) => (isBefore(object, last) ? last : object), undefined)
+    this.#listVersion = version
+    const { leadership } = this.#owner
+    if (leadership !== undefined && !this.#isOlderThanTerm) this.#noteList(leadership.bequests)
     this.#barrier.listed(version)
     this.#synced.resolve()
     this.#status.listed()
@@ -207,16 +226,9 @@ export class InformerRun<T extends ApiObject> {
   }
 }
 
-/** The versions that were written of a collection. That of all namespaces contains those of each namespace. */
-function writtenOf(
-  versions: ReadonlyMap<string, string>,
-  collection: { readonly group: string; readonly resource: string; readonly namespace: string },
-): readonly string[] {
-  const name = collectionName(collection)
-  const isPart = (key: string) => key === name || (collection.namespace === '' && key.startsWith(`${name}/`))
-  return Array.from(versions.keys())
-    .filter(isPart)
-    .map((key) => versions.get(key) ?? '')
+/** Whether a version cannot be compared, so that only a new list shows what was written. */
+function isUnknown(version: string): boolean {
+  return parseDecimal(version) === undefined
 }
 
 /** Whether `now` has an older version than `before`. False if either version is missing or not a number. */

@@ -10,6 +10,9 @@ import { ANNOTATION_PREFIX, type LeaseRecord } from '../../lock/lease-record.ts'
  */
 const BEQUEST = `${ANNOTATION_PREFIX}bequest`
 
+/** Stands for the collections that are not named. It is there, with no version, if earlier terms may have written them. */
+export const OTHER_COLLECTIONS = '*'
+
 /** The most bytes of JSON that the versions of one term may take. */
 const MAX_VERSIONS_BYTES = 2048
 
@@ -21,14 +24,14 @@ export interface Bequest {
   readonly epoch: bigint
   /** The values that its controllers left, as JSON, by controller. */
   readonly values: ReadonlyMap<string, string>
-  /** The greatest version that it wrote, by collection; empty if a version is not known. */
+  /** The greatest version that it or an earlier term wrote, by collection; empty if a version is not known. */
   readonly versions: ReadonlyMap<string, string>
 }
 
 /** What earlier terms left, as the next term sees it. */
 export interface Legacy {
   readonly values: ReadonlyMap<string, { readonly epoch: bigint; readonly value: unknown }>
-  /** The versions that the term immediately before wrote; undefined if that is not known. */
+  /** The versions that the terms before wrote; undefined if nothing about them is known. */
   readonly versions: ReadonlyMap<string, string> | undefined
 }
 
