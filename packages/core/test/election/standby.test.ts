@@ -17,7 +17,7 @@ import {
 } from '../../src/election/rules/standby.ts'
 import { withOffer, withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
-import { lease, ME, purposes, PureElector } from './pure-elector.ts'
+import { failed, lease, ME, purposes, PureElector } from './pure-elector.ts'
 
 const HELD: LeaseRecord = lease({ version: 1n }).record
 const QUICKLY = { wallTime: 0, writeMs: 3 }
@@ -358,6 +358,37 @@ describe('A follower that is not on the list of standbys', () => {
     expect(refused.all('request-failed')).toMatchObject([{ purpose: 'announce' }])
     refused.see(withStandbys({ ...HELD, acquireTime: '2026-01-01T12:00:10.000000Z', holderIdentity: 'next' }, []))
     expect(refused.writesUntil(301_000)).toEqual(['announce'])
+  })
+
+  test('joins it again when the replicas of a newer revision that took its place have gone, as in a rollout that is undone', () => {
+    const follower = new LongFollower(kept(), { revision: '1' })
+    follower.writesUntil(DELAY_MS)
+    follower.store()
+    follower.see(withStandbys(HELD, [of('2', 9n, 'a'), of('2', 9n, 'b'), of('2', 9n, 'c')]))
+    expect(follower.writesUntil(10_000)).toEqual([])
+    follower.see(kept())
+    expect(follower.writesUntil(20_000)).toEqual(['announce'])
+    expect(named(follower.lastWrite.write.record)).toEqual([ME])
+  })
+
+  test.each(['throttled', 'unreachable', 'unknown-outcome'] as const)(
+    'tries again after a retry period when the API server was %s',
+    (failure) => {
+      const follower = new LongFollower(kept())
+      follower.writesUntil(DELAY_MS)
+      follower.failWrite(failure)
+      expect(follower.writesUntil(DELAY_MS + 1999)).toEqual([])
+      expect(follower.writesUntil(DELAY_MS + 2400)).toEqual(['announce'])
+      expect(isJoining(follower.as('following'))).toBe(true)
+    },
+  )
+
+  test('waits for as long as a throttling API server asks before it tries again', () => {
+    const follower = new LongFollower(kept())
+    follower.writesUntil(DELAY_MS)
+    follower.answerWrite(failed('throttled', 8000))
+    expect(follower.writesUntil(DELAY_MS + 7999)).toEqual([])
+    expect(follower.writesUntil(DELAY_MS + 8000)).toEqual(['announce'])
   })
 
   test('writes just before the next renewal of a leader that keeps no list, once it has seen two', () => {

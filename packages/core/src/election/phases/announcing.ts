@@ -1,11 +1,14 @@
+import { jittered } from '../../jitter.ts'
 import { type LeaseRecord, withLeastEpoch } from '../../lock/lease-record.ts'
+import type { LockFailure } from '../../lock/lock-request-error.ts'
 import { type PresentLease, epochOf } from '../../lock/lock.ts'
-import type { ElectorConfig } from '../machine/config.ts'
+import type { ElectorConfig, TransitionContext } from '../machine/config.ts'
 import type { LeaseWrite } from '../machine/effect.ts'
-import type { Instant, WriteResult } from '../machine/event.ts'
+import type { Instant, RequestFailure, WriteResult } from '../machine/event.ts'
 import type { Announcement, Following, Step } from '../machine/state.ts'
 import { MAX_HOLD_BACK_MS } from '../rules/hold-back.ts'
 import { nextRequest } from '../rules/memory.ts'
+import { pauseAfterFailureMs } from '../rules/retry-after.ts'
 import {
   type Standby,
   asStandby,
@@ -23,7 +26,8 @@ import { readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
  * Announcing: a follower puts itself on the list of standbys, and takes itself off when it stops.
  *
  * 1. Only while it belongs there and no replica passes the lease on: otherwise nothing is written.
- * 2. Once a term: a replica stays on the list until it leads, stops or misses its turn, or until newer revisions displace it.
+ * 2. Once a term: a replica stays on the list until it leads, stops or misses its turn. If newer revisions displace it and leave again,
+ *    as in a rollout that is undone, it joins again. It writes at most three times a term.
  * 3. It changes the annotation only, so it prolongs nothing, and it does not matter whether it succeeds.
  * 4. Followers that start together spread over about a second, as for a free lease: the first write is seen before most others are
  *    sent. The first replica of a new revision does not wait that long: the next stop of a leader is near.
@@ -41,8 +45,11 @@ const BEFORE_RENEWAL = { from: 0.85, to: 0.97 } as const
 /** How long before the renewal at least: some clients read the lease first, and a write in between makes the renewal fail. */
 const READ_BEFORE_RENEWAL_MS = 40
 
-/** A list that others fill at the same time has no room soon. */
+/** A list that others fill at the same time has no room soon, and an API server that fails has more important writes to accept. */
 const MAX_ATTEMPTS = 3
+
+/** Failures of an API server that may be over after a retry period. */
+const PASSING: readonly LockFailure[] = ['throttled', 'unreachable', 'unknown-outcome']
 
 /** How long a replica that stops tries to leave the list. */
 export const LEAVE_LIST_MS = 1000
@@ -96,20 +103,24 @@ export function announceIfDue(state: Following, at: Instant, config: ElectorConf
   }
 }
 
-/** Takes in that the list was written, or was not; only a conflict is worth another try in this term. */
+/** Takes in that the list was written, or was not. A lasting refusal is not worth another try in this term. */
 export function announcementWritten(
   state: Following,
   result: WriteResult,
   at: Instant,
   config: ElectorConfig,
 ): Following {
-  const { announcement, observation, leaveBy } = state
+  const { announcement, observation } = state
   if (announcement === undefined || observation.kind !== 'present') return state
-  const isLeaving = leaveBy !== undefined
-  const isOver = result.kind === 'written' ? !isLeaving : result.failure !== 'conflict'
+  const isOver = result.kind === 'failed' && !isWorthRetry(state, result)
   const attempts = isOver ? MAX_ATTEMPTS : announcement.attempts
-  const due = isLeaving ? nextTry(result, at) : dueAt(state, observation.lease, at, config)
+  const due = nextTry(state, observation.lease, result, { at, config })
   return { ...state, announcement: { ...announcement, attempts, dueAt: due, request: undefined } }
+}
+
+/** Whether a failed write may succeed soon. A replica that stops does not wait for an API server that fails. */
+function isWorthRetry({ leaveBy }: Following, { failure }: RequestFailure): boolean {
+  return failure === 'conflict' || (leaveBy === undefined && PASSING.includes(failure))
 }
 
 /** Whether this replica is still to join the list: a write is in flight, or another attempt is planned. */
@@ -138,9 +149,17 @@ function withDueAt(state: Following, announcement: Announcement, due: number | u
   return { ...state, announcement: { ...announcement, dueAt: due } }
 }
 
-/** A write of before the stop may have put this replica on the list a moment ago. */
-function nextTry(result: WriteResult, at: Instant): number {
-  return result.kind === 'written' ? at.now : at.now + NEWS_MS
+/** When to write again. A write of before the stop may have put a replica that stops on the list a moment ago. */
+function nextTry(
+  state: Following,
+  lease: PresentLease,
+  result: WriteResult,
+  { at, config }: TransitionContext,
+): number | undefined {
+  if (state.leaveBy !== undefined) return result.kind === 'written' ? at.now : at.now + NEWS_MS
+  if (result.kind === 'written' || result.failure === 'conflict') return dueAt(state, lease, at, config)
+  const { timing } = config
+  return at.now + pauseAfterFailureMs(result.retryAfterMs, jittered(timing.retryPeriodMs, at.random), timing)
 }
 
 /** When to write: two replicas that start together seldom choose the same moment. */
