@@ -26,7 +26,7 @@ function assertLeasesWritable(candidacies: readonly Candidacy[]): void {
   throw new Error(`the lease \`${refused.lease}\` cannot be acquired: ${refused.refusal.message}`)
 }
 
-/** Ends by itself within three retry periods, whether the replica joins the list or not. */
+/** Ends by itself after three attempts, within three retry periods unless the API server asks for more time. */
 function assertStanding(candidacies: readonly Candidacy[]): void {
   const joining = candidacies.find((candidacy) => candidacy.standing === 'joining')
   if (joining === undefined) return

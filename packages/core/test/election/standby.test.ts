@@ -345,6 +345,16 @@ describe('A follower that is not on the list of standbys', () => {
     expect(joins()).toBe(false)
   })
 
+  test('is not joining under a leader of another client: it would be now and then, between two renewals', () => {
+    const follower = new LongFollower(HELD)
+    for (const now of [0, 2100, 4100, 5500]) {
+      follower.writesUntil(now)
+      expect(isJoining(follower.as('following'))).toBe(false)
+    }
+    expect(follower.writesUntil(6000)).toEqual(['announce'])
+    expect(isJoining(follower.as('following'))).toBe(false)
+  })
+
   test('tries three times at most, and not again in a term in which it was refused', () => {
     const follower = new LongFollower(kept())
     for (let second = 1; second <= 10; second++) {

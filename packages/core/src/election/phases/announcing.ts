@@ -123,9 +123,13 @@ function isWorthRetry({ leaveBy }: Following, { failure }: RequestFailure): bool
   return failure === 'conflict' || (leaveBy === undefined && PASSING.includes(failure))
 }
 
-/** Whether this replica is still to join the list: a write is in flight, or another attempt is planned. */
-export function isJoining({ announcement, leaveBy }: Following): boolean {
+/**
+ * Whether this replica is still to join the list: a write is in flight, or another attempt is planned. Under a leader of another client
+ * this is never so: that leader may renew seldom or never.
+ */
+export function isJoining({ announcement, leaveBy, observation }: Following): boolean {
   if (announcement === undefined || leaveBy !== undefined) return false
+  if (observation.kind === 'present' && !isKeptByHolder(observation.lease.record)) return false
   const { attempts, dueAt, request } = announcement
   return request !== undefined || (attempts < MAX_ATTEMPTS && dueAt !== undefined)
 }
