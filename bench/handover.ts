@@ -24,6 +24,7 @@ import { plotDurations } from './plot.ts'
  * Exits with 1 if a figure misses its bound, unless `--lenient` is given, for a busy machine.
  */
 const NAMESPACE = 'default'
+const USER = { name: 'bench', groups: ['system:masters'] }
 const WARM_UP = 30
 /** Several times the duration of an offer and its answer, also with a slow disk. */
 const DRAIN_MS = 250
@@ -67,7 +68,7 @@ async function run(): Promise<void> {
 }
 
 async function measureInterleaved() {
-  const floor = await createFloor(controlPlane, NAMESPACE)
+  const floor = await createFloor(controlPlane.access(USER), NAMESPACE)
   const work = await createWork()
   const pairOf = (lease: string, finish?: () => Promise<void>) =>
     createReplicaPair(controlPlane, { namespace: NAMESPACE, lease, ...(finish && { finish }) })
@@ -107,7 +108,7 @@ async function measureInterleaved() {
  * the next write takes 1 to 2 ms longer, for every client.
  */
 async function createWork() {
-  const client = new RawLeaseClient(controlPlane.access({ name: 'bench', groups: ['system:masters'] }), NAMESPACE)
+  const client = new RawLeaseClient(controlPlane.access(USER), NAMESPACE)
   let written = await client.create('work')
   return {
     async finish() {

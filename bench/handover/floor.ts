@@ -1,11 +1,10 @@
-import type { ControlPlane } from '@tenure/test-control-plane'
+import type { Access } from '@tenure/test-control-plane'
 import { RawLeaseClient } from './raw-lease.ts'
 
 /** Two bare clients that hand a lease back and forth: the minimum duration of a handover on this API server. */
-export async function createFloor(server: ControlPlane, namespace: string): Promise<Floor> {
-  const access = server.access({ name: 'bench', groups: ['system:masters'] })
+export async function createFloor(access: Access, namespace: string, name = 'floor'): Promise<Floor> {
   const [a, b] = [new RawLeaseClient(access, namespace), new RawLeaseClient(access, namespace)]
-  const created = await a.create('floor')
+  const created = await a.create(name)
   let lease = await a.put(created, 'a')
   let onReleased = (_lease: typeof lease) => {}
   await b.watch(lease, (seen) => {

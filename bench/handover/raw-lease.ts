@@ -1,4 +1,5 @@
-import { Agent, request } from 'node:https'
+import * as http from 'node:http'
+import * as https from 'node:https'
 import type { Access } from '@tenure/test-control-plane'
 
 /** A Lease as JSON. */
@@ -13,14 +14,18 @@ export interface RawLease {
 
 /** The minimal client for a handover: one connection for writes and one for a watch. */
 export class RawLeaseClient {
-  readonly #agent: Agent
+  readonly #transport: typeof http | typeof https
+  readonly #agent: http.Agent
   readonly #access: Access
   readonly #path: string
 
   constructor(access: Access, namespace: string) {
     this.#access = access
     this.#path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`
-    this.#agent = new Agent({ keepAlive: true, ca: access.caCert, cert: access.cert, key: access.key })
+    // A proxy of the bench is reached without TLS.
+    this.#transport = access.url.startsWith('http:') ? http : https
+    const options = { keepAlive: true, ca: access.caCert, cert: access.cert, key: access.key }
+    this.#agent = new this.#transport.Agent(options)
   }
 
   /** Reads the lease. */
@@ -44,7 +49,8 @@ export class RawLeaseClient {
     const { name, resourceVersion } = stored.metadata
     const query = `?watch=true&fieldSelector=metadata.name=${name}&resourceVersion=${resourceVersion}`
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const started = request(new URL(this.#path + query, this.#access.url), { agent: this.#agent }, (response) => {
+    const url = new URL(this.#path + query, this.#access.url)
+    const started = this.#transport.request(url, { agent: this.#agent }, (response) => {
       let text = ''
       response.setEncoding('utf8')
       response.on('error', () => {})
@@ -69,7 +75,7 @@ export class RawLeaseClient {
     const text = body === undefined ? '' : JSON.stringify(body)
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }
     const url = new URL(this.#path + path, this.#access.url)
-    const started = request(url, { method, agent: this.#agent, headers }, (response) => {
+    const started = this.#transport.request(url, { method, agent: this.#agent, headers }, (response) => {
       let answer = ''
       response.setEncoding('utf8')
       response.on('data', (chunk: string) => (answer += chunk))

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { join } from 'node:path'
+import type { Access } from '@tenure/test-control-plane'
 import type { LeaseOptions } from 'tenure'
 
 /** The settings of a replica process. */
@@ -9,6 +10,8 @@ export interface ReplicaSetup {
   /** @default none */
   readonly revision?: string
   readonly lease: LeaseOptions & { readonly namespace: string }
+  /** For a bare elector, which reads no kubeconfig. */
+  readonly access?: Access
 }
 
 /** The messages from a replica process. `at` is on the monotonic clock of this machine, in milliseconds. */
@@ -32,9 +35,10 @@ export class ReplicaProcess {
   readonly #news: TimedNews[] = []
   readonly #changes = new EventEmitter()
 
-  constructor(setup: ReplicaSetup, kubeConfigPath: string) {
+  /** @param program the file of the program, by default a replica of Tenure */
+  constructor(setup: ReplicaSetup, kubeConfigPath: string, program = join(import.meta.dirname, 'replica.ts')) {
     this.#identity = setup.identity
-    this.#child = fork(join(import.meta.dirname, 'replica.ts'), [JSON.stringify(setup)], {
+    this.#child = fork(program, [JSON.stringify(setup)], {
       execArgv: ['--conditions=@tenure/source'],
       env: { ...process.env, KUBECONFIG: kubeConfigPath },
     })

@@ -17,7 +17,7 @@ export async function herd(server: ControlPlane, { followers, processes, rounds 
   await grant(server, lease, users)
   const setups = users.map((user) => ({ user, lease, kubeConfig: server.kubeConfig({ name: user }) }))
   const fleet = new HerdFleet(setups, processes)
-  const counts: Count[] = []
+  const counts: Herd[] = []
   try {
     const [first = '', ...others] = users
     fleet.start(first)
@@ -39,14 +39,12 @@ export async function herd(server: ControlPlane, { followers, processes, rounds 
   console.log(
     `writes to acquire, by release, ${processes} processes: ${counts.map(({ acquires }) => acquires).join(' ')}`,
   )
-  const max = (key: keyof Count) => Math.max(...counts.map((count) => count[key]))
+  const max = (key: keyof Herd) => Math.max(...counts.map((count) => count[key]))
   return { acquires: max('acquires'), conflicts: max('conflicts'), others: max('others') }
 }
 
-/** The maximum number of writes of each kind after one release. */
-export type Herd = Count
-
-interface Count {
+/** The number of writes of each kind after one release, or the maximum of several. */
+export interface Herd {
   /** Writes that name their sender as the holder. */
   readonly acquires: number
   /** Writes of any kind that lost to a faster write. */
@@ -55,12 +53,14 @@ interface Count {
   readonly others: number
 }
 
-async function herdOf(server: ControlPlane, lease: string): Promise<readonly AuditEntry[]> {
+/** The updates of the lease by the audit log. */
+export async function herdOf(server: ControlPlane, lease: string): Promise<readonly AuditEntry[]> {
   await sleep(200)
   return (await server.audit()).filter(({ name, verb }) => name === lease && verb === 'update')
 }
 
-function countWrites(entries: readonly AuditEntry[], released: string): Count {
+/** Counts what others than `released` wrote, except renewals. */
+export function countWrites(entries: readonly AuditEntry[], released: string): Herd {
   const theirs = entries.filter((entry) => entry.user !== released && purposeOf(entry) !== 'renewal')
   const acquires = theirs.filter((entry) => purposeOf(entry) === 'acquire').length
   return {

@@ -8,8 +8,15 @@ const NAMESPACE = 'default'
 
 class Idle extends Controller {
   override readonly name = 'idle'
+  readonly #onRun: () => void
+
+  constructor(onRun: () => void) {
+    super()
+    this.#onRun = onRun
+  }
 
   override async run(term: Term): Promise<void> {
+    this.#onRun()
     await term.sleep(86_400_000)
   }
 }
@@ -29,8 +36,12 @@ export interface StandingSetup {
   readonly kubeConfig: string
 }
 
-/** A replica in this process, with its own user, connections and watch. */
-export function standing({ user, lease, kubeConfig: text }: StandingSetup) {
+/**
+ * A replica in this process, with its own user, connections and watch.
+ *
+ * @param onRun called when its controller runs
+ */
+export function standing({ user, lease, kubeConfig: text }: StandingSetup, onRun: () => void = () => {}) {
   const kubeConfig = new KubeConfig()
   kubeConfig.loadFromString(text)
   const manager = createManager({
@@ -43,7 +54,7 @@ export function standing({ user, lease, kubeConfig: text }: StandingSetup) {
     env: {},
     argv: [],
   })
-  manager.register(() => new Idle())
+  manager.register(() => new Idle(onRun))
   let running: Promise<void> = Promise.resolve()
   let renewals = 0
   manager.on(({ kind }) => {

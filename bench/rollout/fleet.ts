@@ -6,8 +6,10 @@ import { type FleetPlace, type Program, type Replica, startReplica } from './rep
 export interface RolloutOptions {
   /** `surge`: a Deployment with `maxSurge: 1` and `maxUnavailable: 0`. `ordered`: a StatefulSet. */
   readonly order: 'surge' | 'ordered'
-  /** The time from the first passing readiness probe until the replica counts as ready, in milliseconds. */
-  readonly readyAfterMs: number
+  /** The time from the creation of a Pod until its process starts, in milliseconds. */
+  readonly startAfterMs: number
+  /** The time from the start of a process until its readiness is probed, in milliseconds. A replica that is not ready is waited for. */
+  readonly probeAfterMs: number
 }
 
 /** The effect of one rollout on the lease. */
@@ -39,12 +41,17 @@ export class Fleet implements AsyncDisposable {
   /** Starts `size` replicas and waits until one of them leads. */
   static async start(program: Program, place: FleetPlace, setup: FleetSetup): Promise<Fleet> {
     const fleet = new Fleet(program, place, setup.random)
-    const [first, ...others] = Array.from({ length: setup.size }, (_, index) => index)
-    fleet.#replicas = [await fleet.#create(first ?? 0)]
-    fleet.#journal = await fleet.#openJournal()
-    fleet.#replicas = [...fleet.#replicas, ...(await Promise.all(others.map((index) => fleet.#create(index))))]
-    await fleet.#isLed()
+    await place.turns.take(() => fleet.#startAll(setup.size))
     return fleet
+  }
+
+  async #startAll(size: number): Promise<void> {
+    const [first, ...others] = Array.from({ length: size }, (_, index) => index)
+    this.#replicas = [await this.#create(first ?? 0)]
+    this.#journal = await this.#openJournal()
+    this.#replicas = [...this.#replicas, ...(await Promise.all(others.map((index) => this.#create(index))))]
+    await this.#isLed()
+    await Promise.all(this.#replicas.map(({ ready }) => ready))
   }
 
   /** Replaces every replica. */
@@ -53,7 +60,7 @@ export class Fleet implements AsyncDisposable {
     this.#opened.restart()
     const replaced = options.order === 'surge' ? await this.#surge(options) : await this.#inOrder(options)
     await Promise.all(replaced.map(({ ended }) => ended))
-    await this.#isLed()
+    await this.#isLed((holder) => !replaced.some(({ identity }) => identity === holder))
     await sleep(SETTLE_MS)
     const history = this.#opened.history()
     const endsWithNew = this.#replicas.some(({ identity }) => identity === this.#opened.holder)
@@ -62,10 +69,12 @@ export class Fleet implements AsyncDisposable {
 
   /** Adds replicas of any program and waits until they are ready. */
   async join(program: Program, count: number): Promise<void> {
-    const added = Array.from({ length: count }, (_, index) => this.#create(index + this.#replicas.length, program))
-    const replicas = await Promise.all(added)
-    this.#replicas = [...this.#replicas, ...replicas]
-    await Promise.all(replicas.map(({ ready }) => ready))
+    await this.#place.turns.take(async () => {
+      const added = Array.from({ length: count }, (_, index) => this.#create(index + this.#replicas.length, program))
+      const replicas = await Promise.all(added)
+      this.#replicas = [...this.#replicas, ...replicas]
+      await Promise.all(replicas.map(({ ready }) => ready))
+    })
   }
 
   /** Stops the leader. Returns for how long nobody led. */
@@ -74,9 +83,11 @@ export class Fleet implements AsyncDisposable {
     if (leader === undefined) throw new Error(`Expected a replica to hold the lease, got \`${this.#opened.holder}\``)
     this.#opened.restart()
     this.#forget(leader)
-    leader.stop()
-    await leader.ended
-    await this.#isLed()
+    await this.#place.turns.take(async () => {
+      leader.stop()
+      await leader.ended
+      await this.#isLed((holder) => holder !== leader.identity)
+    })
     return this.#opened.history().leaderlessMs
   }
 
@@ -106,35 +117,51 @@ export class Fleet implements AsyncDisposable {
     this.#journal?.[Symbol.dispose]()
   }
 
-  /** Starts one new replica at a time, and stops an old replica as soon as the new one is ready, without waiting for its end. */
-  async #surge({ readyAfterMs }: RolloutOptions): Promise<readonly Replica[]> {
+  /**
+   * Creates one new Pod at a time. As soon as its replica is ready, stops an old replica and creates the next Pod. A Pod that starts at
+   * once starts while the old replica stops.
+   */
+  async #surge(options: RolloutOptions): Promise<readonly Replica[]> {
+    const { turns } = this.#place
+    const isAtOnce = options.startAfterMs + options.probeAfterMs === 0
     const old = this.#shuffled(this.#replicas)
     const fresh: Replica[] = []
-    for (const [index, replica] of old.entries()) {
-      const created = await this.#create(index)
-      fresh.push(created)
-      await created.ready
-      await sleep(readyAfterMs)
-      replica.stop()
+    const replaceAll = async () => {
+      for (const [index, replica] of old.entries()) {
+        fresh.push(await this.#createReady(index, options))
+        if (isAtOnce) replica.stop()
+        else await turns.take(() => endOf(replica))
+      }
+      await old.at(-1)?.ended
+    }
+    await (isAtOnce ? turns.take(replaceAll) : replaceAll())
+    this.#replicas = fresh
+    return old
+  }
+
+  /** From the last to the first: stops a replica, and creates its successor after its end. */
+  async #inOrder(options: RolloutOptions): Promise<readonly Replica[]> {
+    const old = this.#replicas
+    const fresh: Replica[] = []
+    for (const [index, replica] of [...old.entries()].toReversed()) {
+      await this.#place.turns.take(() => endOf(replica))
+      fresh.unshift(await this.#createReady(index, options))
     }
     this.#replicas = fresh
     return old
   }
 
-  /** From the last to the first: stops a replica, and starts its successor after its end. */
-  async #inOrder({ readyAfterMs }: RolloutOptions): Promise<readonly Replica[]> {
-    const old = this.#replicas
-    const fresh: Replica[] = []
-    for (const [index, replica] of [...old.entries()].toReversed()) {
-      replica.stop()
-      await replica.ended
+  /** Creates a Pod. Fulfils when its replica is ready. */
+  async #createReady(index: number, { startAfterMs, probeAfterMs }: RolloutOptions): Promise<Replica> {
+    const start = async () => {
       const created = await this.#create(index)
-      fresh.unshift(created)
       await created.ready
-      await sleep(readyAfterMs)
+      return created
     }
-    this.#replicas = fresh
-    return old
+    if (startAfterMs + probeAfterMs === 0) return await start()
+    await sleep(startAfterMs)
+    const [created] = await Promise.all([this.#place.turns.take(start), sleep(probeAfterMs)])
+    return created
   }
 
   #create(index: number, program: Program = this.#program): Promise<Replica> {
@@ -143,9 +170,9 @@ export class Fleet implements AsyncDisposable {
     return startReplica(program, { identity, revision }, this.#place)
   }
 
-  async #isLed(): Promise<void> {
+  async #isLed(isIt: (holder: string) => boolean = () => true): Promise<void> {
     const deadline = performance.now() + MAX_SETTLE_MS
-    while (this.#opened.holder === '') {
+    while (this.#opened.holder === '' || !isIt(this.#opened.holder)) {
       if (performance.now() > deadline) throw new Error(`Nobody leads \`${this.#place.lease}\``)
       await sleep(20)
     }
@@ -184,4 +211,9 @@ export interface FleetSetup {
   readonly size: number
   /** Decides which old replica a rollout stops next. */
   readonly random: () => number
+}
+
+async function endOf(replica: Replica): Promise<void> {
+  replica.stop()
+  await replica.ended
 }

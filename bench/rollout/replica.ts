@@ -1,9 +1,11 @@
-import type { ControlPlane, PeerOptions } from '@tenure/test-control-plane'
+import { join } from 'node:path'
+import type { Access, ControlPlane, PeerOptions } from '@tenure/test-control-plane'
 import { startPeer } from '@tenure/test-control-plane'
 import { ReplicaProcess } from '../handover/replica-process.ts'
+import type { Turns } from './turns.ts'
 
 /** The program of the replicas of a fleet. */
-export type Program = 'tenure' | PeerOptions['program']
+export type Program = 'tenure' | 'bare' | PeerOptions['program']
 
 /** A replica process, as a kubelet uses it: to start and to stop. */
 export interface Replica {
@@ -21,27 +23,27 @@ export interface Replica {
 /** Where the replicas of a fleet stand for election. */
 export interface FleetPlace {
   readonly server: ControlPlane
+  /** How replicas reach the API server, except those in Go. */
+  readonly access: Access
+  /** The same as a file. */
   readonly kubeConfigPath: string
   readonly namespace: string
   readonly lease: string
+  /** Of all fleets that are measured at the same time. */
+  readonly turns: Turns
+}
+
+/** What a replica is called. */
+interface ReplicaName {
+  readonly identity: string
+  readonly revision: string
 }
 
 /** Starts a replica; fulfils as soon as its process runs. */
-export async function startReplica(
-  program: Program,
-  { identity, revision }: { readonly identity: string; readonly revision: string },
-  place: FleetPlace,
-): Promise<Replica> {
-  const { server, kubeConfigPath, namespace, lease } = place
-  if (program === 'tenure') {
-    const replica = new ReplicaProcess({ identity, revision, lease: { name: lease, namespace } }, kubeConfigPath)
-    const ready = replica.told('ready')
-    // A replica may end before it is ready.
-    ready.catch(() => {})
-    const stop = () => void replica.end('SIGTERM')
-    const kill = () => void replica.end('SIGKILL')
-    return { identity, ready, stop, kill, ended: replica.exited() }
-  }
+export async function startReplica(program: Program, name: ReplicaName, place: FleetPlace): Promise<Replica> {
+  if (program === 'tenure' || program === 'bare') return startOurs(program, name, place)
+  const { server, namespace, lease } = place
+  const { identity } = name
   const kubeConfig = server.adminKubeConfig()
   const peer = await startPeer({ program, kubeConfig, namespace, lease, id: identity, release: true })
   const ended = Promise.withResolvers<void>()
@@ -49,4 +51,19 @@ export async function startReplica(
   const stop = () => void peer.terminate()
   const kill = () => peer.process.signal('SIGKILL')
   return { identity, ready: Promise.resolve(), stop, kill, ended: ended.promise }
+}
+
+function startOurs(program: 'tenure' | 'bare', { identity, revision }: ReplicaName, place: FleetPlace): Replica {
+  const { access, kubeConfigPath, namespace, lease: name } = place
+  const lease = { name, namespace }
+  const replica =
+    program === 'tenure'
+      ? new ReplicaProcess({ identity, revision, lease }, kubeConfigPath)
+      : new ReplicaProcess({ identity, lease, access }, kubeConfigPath, join(import.meta.dirname, 'bare-replica.ts'))
+  const ready = replica.told('ready')
+  // A replica may end before it is ready.
+  ready.catch(() => {})
+  const stop = () => void replica.end('SIGTERM')
+  const kill = () => void replica.end('SIGKILL')
+  return { identity, ready, stop, kill, ended: replica.exited() }
 }

@@ -6,6 +6,8 @@ import type { FleetPlace, Program } from './replica.ts'
 interface SuccessionCase {
   readonly id: string
   readonly leader: Program
+  /** @default 'tenure' */
+  readonly follower?: Program
   /** The number of followers. */
   readonly followers: number
   /** The age of the followers when the leader stops, in milliseconds. */
@@ -23,20 +25,16 @@ export interface Succession {
 
 /** The measured cases. */
 export const SUCCESSIONS: readonly SuccessionCase[] = [
-  ...[2, 3, 5].map((size) => ({
-    id: `fresh2s.${size}`,
-    leader: 'tenure' as const,
-    followers: size - 1,
-    ageMs: 2000,
-  })),
-  { id: 'after_foreign_release', leader: 'client-go-elector', followers: 3, ageMs: 8000 },
+  { id: 'floor.processes', leader: 'bare', follower: 'bare', followers: 1, ageMs: 2000 },
+  { id: 'standby_alive', leader: 'tenure', followers: 3, ageMs: 2000 },
   { id: 'standby_stopped', leader: 'tenure', followers: 3, ageMs: 2000, standby: 'stop' },
   { id: 'standby_killed', leader: 'tenure', followers: 3, ageMs: 2000, standby: 'kill' },
+  { id: 'after_foreign_release', leader: 'client-go-elector', followers: 3, ageMs: 8000 },
 ]
 
 /** Measures one case several times, each time with a new lease. */
 export async function measureSuccession(
-  { id, leader, followers, ageMs, standby }: SuccessionCase,
+  { id, leader, follower = 'tenure', followers, ageMs, standby }: SuccessionCase,
   place: Omit<FleetPlace, 'lease'>,
   rounds: number,
 ): Promise<readonly Succession[]> {
@@ -44,7 +42,7 @@ export async function measureSuccession(
   for (let round = 0; round < rounds; round++) {
     const lease = `${id.replaceAll(/[._]/g, '-')}-${round}`
     await using fleet = await Fleet.start(leader, { ...place, lease }, { size: 1, random: Math.random })
-    await fleet.join('tenure', followers)
+    await fleet.join(follower, followers)
     await sleep(ageMs)
     const ended = standby === undefined ? undefined : await fleet.endStandby(standby)
     if (ended !== undefined) await sleep(1000)

@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Figures, percentile, summary } from '../figures.ts'
+import { Fleet, type Rollout, type RolloutOptions } from './fleet.ts'
+import type { FleetPlace, Program } from './replica.ts'
+
+/** A fleet of replica processes that is rolled out again and again. */
+export interface RolloutCase {
+  readonly id: string
+  readonly program: Program
+  readonly size: number
+  readonly rollout: RolloutOptions
+  /** The time from the end of one rollout to the next. */
+  readonly waitMs: number
+  /** The part of the rounds that it gets. @default 1 */
+  readonly share?: number
+}
+
+const SURGE: RolloutOptions = { order: 'surge', startAfterMs: 2000, probeAfterMs: 1000 }
+const AT_ONCE: RolloutOptions = { order: 'surge', startAfterMs: 0, probeAfterMs: 0 }
+const ORDERED: RolloutOptions = { order: 'ordered', startAfterMs: 2000, probeAfterMs: 1000 }
+const three = { size: 3, rollout: SURGE, waitMs: 5000 } as const
+const few = { share: 1 / 4 } as const
+
+/** Fleets of three, and the same with Pods that need no time to start. */
+function threeOf(id: string, program: Program): readonly [RolloutCase, RolloutCase] {
+  return [
+    { ...three, id, program },
+    { ...three, id: `${id}.start_at_once`, program, rollout: AT_ONCE },
+  ]
+}
+
+const [rollout3, startAtOnce] = threeOf('rollout3', 'tenure')
+/** The cases of Tenure. */
+export const OURS = {
+  rollout3,
+  startAtOnce,
+  ordered: { ...rollout3, ...few, id: 'rollout3.ordered', rollout: ORDERED },
+  after65s: { ...rollout3, ...few, id: 'rollout3.after_65s', waitMs: 65_000 },
+  rollout10: { ...rollout3, ...few, id: 'rollout10', size: 10 },
+  slowApi: { ...rollout3, ...few, id: 'slow_api' },
+} satisfies Record<string, RolloutCase>
+
+/** The same fleets of other electors. */
+export const PEERS = {
+  clientGo: threeOf('peers.client_go', 'client-go-elector'),
+  controllerRuntime: threeOf('peers.controller_runtime', 'controller-runtime-manager'),
+  bare: [{ ...three, ...few, id: 'floor.rollout3', program: 'bare' }],
+} as const satisfies Record<string, readonly RolloutCase[]>
+
+/** Rolls a fleet out. */
+export async function runCase(
+  { id, program, size, rollout, waitMs, share = 1 }: RolloutCase,
+  place: Omit<FleetPlace, 'lease'>,
+  rounds: number,
+): Promise<readonly Rollout[]> {
+  const lease = id.replaceAll(/[._]/g, '-')
+  await using fleet = await Fleet.start(program, { ...place, lease }, { size, random: Math.random })
+  const rollouts: Rollout[] = []
+  for (let round = 0; round < Math.ceil(rounds * share); round++) {
+    await sleep(waitMs)
+    rollouts.push(await fleet.rollOut(rollout))
+  }
+  console.log(`${summary(id, leaderless(rollouts))}   changes ${changes(rollouts).join(' ')}`)
+  return rollouts
+}
+
+/** The figures of rollouts, under the prefix `id`. */
+export function rolloutFigures(id: string, rollouts: readonly Rollout[]): Figures {
+  return {
+    [`${id}.changes_max`]: Math.max(...changes(rollouts)),
+    [`${id}.changes_p50`]: percentile(changes(rollouts), 0.5),
+    [`${id}.changes_mean`]: changes(rollouts).reduce((sum, count) => sum + count, 0) / rollouts.length,
+    [`${id}.leaderless_p50_ms`]: percentile(leaderless(rollouts), 0.5),
+    [`${id}.leaderless_p99_ms`]: percentile(leaderless(rollouts), 0.99),
+    [`${id}.ends_with_old`]: rollouts.filter(({ endsWithNew }) => !endsWithNew).length,
+  }
+}
+
+function leaderless(rollouts: readonly Rollout[]): readonly number[] {
+  return rollouts.map(({ leaderlessMs }) => leaderlessMs)
+}
+
+function changes(rollouts: readonly Rollout[]): readonly number[] {
+  return rollouts.map((rollout) => rollout.changes)
+}
