@@ -41,9 +41,10 @@ export function writtenVersions(
 
 /** The collection that a write changes; undefined if it changes no object, as a dry run or a request that is not for an object. */
 function writtenCollection(url: string): string | undefined {
-  const { pathname, searchParams } = new URL(url, 'http://localhost')
-  const parts = PATH.exec(pathname)?.groups
-  if (parts === undefined || searchParams.has('dryRun')) return undefined
+  // The target of a tunnel is no URL.
+  const parsed = URL.parse(url, 'http://localhost')
+  const parts = PATH.exec(parsed?.pathname ?? '')?.groups
+  if (parts === undefined || parsed?.searchParams.has('dryRun')) return undefined
   const { group = '', resource = '', namespace = '' } = parts
   return collectionName({ group, resource, namespace })
 }

@@ -59,6 +59,17 @@ describe('A multi lock', () => {
     expect([store.read('old').version, store.read('new').version, lease.epoch]).toEqual([1n, 2n, 1n])
   })
 
+  test('gives the epoch of the secondary to a replica that gets it from one with the new lock alone', async () => {
+    const { lock, store } = open()
+    store.write('old', record(''), undefined)
+    const { version } = store.write('new', record('new-1'), undefined)
+    const transferred = store.write('new', record('b', { acquireTime: '2026-01-01T00:00:09.000000Z' }), version)
+    const lease = await present(lock)
+    expect([lease.record.holderIdentity, lease.epoch]).toEqual(['b', transferred.version])
+    const renewed = await lock.update(lease, record('b'), options)
+    expect(renewed.epoch).toBeGreaterThan(transferred.version)
+  })
+
   test('takes over a lease that only the old lock has, and creates the new one', async () => {
     const { lock, store, stored } = open()
     store.write('old', record(''), undefined)

@@ -30,6 +30,7 @@ export interface Bequest {
 
 /** What earlier terms left, as the next term sees it. */
 export interface Legacy {
+  /** The value that a term left to each controller, with the epoch of that term. */
   readonly values: ReadonlyMap<string, { readonly epoch: bigint; readonly value: unknown }>
   /** The versions that the terms before wrote; undefined if nothing about them is known. */
   readonly versions: ReadonlyMap<string, string> | undefined

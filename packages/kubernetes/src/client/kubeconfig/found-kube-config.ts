@@ -41,6 +41,7 @@ export class FoundKubeConfig implements KubeConfigLike {
     this.#parts = this.#readChange() ?? this.#parts
   }
 
+  /** All users. Users that were added to the complete kubeconfig are missing. */
   get users(): User[] {
     return this.#parts.users
   }
@@ -59,6 +60,7 @@ export class FoundKubeConfig implements KubeConfigLike {
     return named(this.#parts.clusters, this.#context?.cluster)
   }
 
+  /** The user of the current context, as it was found. */
   getCurrentUser(): User | null {
     return named(this.#parts.users, this.#context?.user)
   }

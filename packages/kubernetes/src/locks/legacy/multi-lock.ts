@@ -22,8 +22,9 @@ import { MultiLockSide } from './multi-lock-side.ts'
  * beside a held or absent lease changes nothing: the other decides. Of this process's own writes, only a write that has reached
  * both counts.
  *
- * Epochs are those of the primary. They grow over all steps, also if the two stores count versions separately, for example if
- * Leases have their own etcd: each write ensures that a term on either lease alone begins above.
+ * Epochs are those of the primary, and of the secondary while that decides alone: a replica with the new lock alone may transfer it.
+ * They grow over all steps, also if the two stores count versions separately, for example if Leases have their own etcd: each write
+ * ensures that a term on either lease alone begins above.
  *
  * After client-go's `resourcelock.MultiLock`, which its `configmapsleases` and `endpointsleases` used up to v0.27.
  *
@@ -175,11 +176,11 @@ export class MultiLock implements Lock {
     const combined = combine(pair, this.#own)
     if (combined === undefined) return { kind: 'absent', version }
     const leases = [pair.primary, pair.secondary].filter((lease) => lease.kind === 'present')
-    const [first] = leases
+    const decisive = combined.deciding === 'secondary' ? pair.secondary : leases[0]
     return {
       kind: 'present',
       version,
-      epoch: first === undefined ? 0n : epochOf(first),
+      epoch: decisive?.kind === 'present' ? epochOf(decisive) : 0n,
       record: withLeastEpoch(combined.record, 0n),
       deleting: leases.some((lease) => lease.deleting),
       native: pair,
