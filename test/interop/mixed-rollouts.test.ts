@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openRealApiServer } from '../scenarios/api-server.ts'
+import type { LeaseVersion } from '../scenarios/lease-journal.ts'
 import { overlaps } from '../scenarios/loop-runs.ts'
 import type { ForeignKind } from './foreign.ts'
 import type { Conflict } from './lease-writes.ts'
@@ -43,6 +45,14 @@ describe('Rollouts beside client-go and pollers in the style of fabric8 and Pyth
     }
   })
 
+  it('let a replica of Tenure act only in a term that the watch saw, which ends with a release or a transfer', () => {
+    for (const { tenure, versions, unreleased } of histories) {
+      const began = new Map(versions.map(({ version, holder }) => [BigInt(version), holder]))
+      expect(tenure.filter(({ epoch, replica }) => began.get(epoch) !== replica)).toEqual([])
+      expect(unreleased).toEqual([])
+    }
+  })
+
   it('let no replica of Tenure act beside another elector, beyond the window in which that one ends', () => {
     for (const history of histories) expect(overlapsWithForeign(history)).toEqual([])
   })
@@ -72,6 +82,11 @@ describe('Rollouts beside client-go and pollers in the style of fabric8 and Pyth
   it('let most new replicas join the standbys under another elector', () => {
     const joins = histories.flatMap((history) => history.joins)
     expect(joins.filter(Boolean).length).toBeGreaterThan(joins.length / 2)
+  })
+
+  it('change the lease of another elector just before it renews', () => {
+    const shares = histories.flatMap(announcementShares).toSorted((a, b) => a - b)
+    expect(shares[Math.floor(shares.length / 2)]).toBeGreaterThan(0.7)
   })
 
   it('make no release fail, except for client-go before 1.34', () => {
@@ -138,6 +153,16 @@ function renewalGapsMs({ holders }: MixedHistory, { id, endingAt }: ForeignTerm)
   return [...times, endingAt].slice(1).map((at, index) => Number(at - (times[index] ?? at)) / 1e6)
 }
 
+/** After which share of a retry period since the last renewal of another elector a replica of Tenure changed its lease. */
+function announcementShares({ versions, foreign }: MixedHistory): readonly number[] {
+  return versions.flatMap(({ at, holder, spec }, index) => {
+    const renewal = versions.findIndex((version) => isDeepStrictEqual(version.spec, spec))
+    const isOfForeign = foreign.some(({ id }) => id === holder)
+    if (!isOfForeign || renewal === index) return []
+    return [Number(at - (versions[renewal]?.at ?? at)) / 1e6 / SHORT.retryPeriodMs]
+  })
+}
+
 /** How long after the last renewal of a term was sent the next term began, in milliseconds. */
 function takeoverMs({ holders }: MixedHistory, { id }: ForeignTerm): number {
   const last = holders.findLastIndex(({ holder }) => holder === id)
@@ -166,17 +191,26 @@ function figures(): object {
   const conflicts = histories.flatMap(foreignConflicts)
   const freeMs = (isForeign: boolean) =>
     free.filter(({ takenBy }) => takenBy.startsWith('foreign-') === isForeign).map(({ ms }) => ms)
+  const expiredMs = histories.flatMap((history) =>
+    history.foreign.filter(({ hasReleased }) => !hasReleased).map((term) => takeoverMs(history, term)),
+  )
   const gaps = histories.flatMap((history) => history.foreign.flatMap((term) => renewalGapsMs(history, term)))
   return {
     rounds: foreign.length,
-    terms_of_tenure: histories.flatMap(({ tenure }) => tenure).length,
+    terms: { tenure: sum(histories.map(({ tenure }) => tenure.length)), ...countByKind(foreign) },
+    changes_of_holder: sum(histories.map(({ holders }) => changes(holders))),
     rollouts_ended_with_new: sum(histories.map(({ endedWithNew }) => endedWithNew)),
+    overlaps: sum(histories.map(({ tenure }) => overlaps(tenure).length)),
+    overlaps_with_others: sum(histories.map((history) => overlapsWithForeign(history).length)),
+    unreleased: sum(histories.map(({ unreleased }) => unreleased.length)),
+    failed_releases: countByKind(foreign.filter((term) => isReleaser(term) && !term.hasReleased)),
     joins: sum(histories.map(({ joins }) => joins.filter(Boolean).length)),
     joins_failed: sum(histories.map(({ joins }) => joins.filter((hasJoined) => !hasJoined).length)),
     acknowledged_writes: sum(histories.map(({ writes }) => writes.acknowledged)),
     lost_writes: sum(histories.map(({ writes }) => writes.lost.length + writes.blind.length)),
     unanswered_writes: sum(histories.map(({ writes }) => writes.unanswered)),
     announcements: sum(histories.map(({ writes }) => writes.announcers.length)),
+    announcements_after_share_of_retry_period: spread(histories.flatMap(announcementShares)),
     foreign_terms_lost: foreign.filter(({ hadLost }) => hadLost).length,
     foreign_conflicts_by_announcements: Object.fromEntries(
       KINDS.map((kind) => [kind, countByPurpose(conflicts, foreign, kind)]),
@@ -185,7 +219,17 @@ function figures(): object {
     foreign_renewal_gap_ms: spread(gaps),
     free_ms_until_tenure: spread(freeMs(false)),
     free_ms_until_foreign: spread(freeMs(true)),
+    taken_after_expiry_ms: spread(expiredMs),
   }
+}
+
+function changes(holders: readonly LeaseVersion[]): number {
+  const terms = holders.map(({ holder }) => holder).filter((holder) => holder !== '')
+  return terms.filter((holder, index) => index > 0 && holder !== terms[index - 1]).length
+}
+
+function countByKind(terms: readonly ForeignTerm[]): object {
+  return Object.fromEntries(KINDS.map((kind) => [kind, terms.filter((term) => term.kind === kind).length]))
 }
 
 function countByPurpose(conflicts: readonly Conflict[], foreign: readonly ForeignTerm[], kind: ForeignKind): object {

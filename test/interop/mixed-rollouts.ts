@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AuditEntry, ControlPlane } from '@tenure/test-control-plane'
 import type { ApiServer } from '../scenarios/api-server.ts'
-import type { LeaseVersion } from '../scenarios/lease-journal.ts'
+import type { AnnotatedVersion, LeaseVersion } from '../scenarios/lease-journal.ts'
 import { type LoopRun, loopRuns } from '../scenarios/loop-runs.ts'
 import type { ReplicaProcess } from '../scenarios/replica-process.ts'
 import { Scenario } from '../scenarios/scenario.ts'
@@ -47,6 +47,9 @@ export interface MixedHistory {
   readonly tenure: readonly LoopRun[]
   readonly free: readonly FreeTime[]
   readonly holders: readonly LeaseVersion[]
+  readonly versions: readonly AnnotatedVersion[]
+  /** The terms of Tenure that ended without a release or a transfer. */
+  readonly unreleased: readonly string[]
   readonly writes: LeaseWrites
   /** How many rollouts ended with a leader of the new revision. In the others the elector of others was faster. */
   readonly endedWithNew: number
@@ -117,6 +120,8 @@ export class MixedRollouts implements AsyncDisposable {
       tenure: await loopRuns(this.#replicas),
       free: freeTimes(entries),
       holders: entries,
+      versions: versions.entries,
+      unreleased: unreleased(versions.entries),
       writes: compareWrites(await this.#audited(), versions.entries),
       endedWithNew: this.#endedWithNew,
       joins: this.#joins,
@@ -233,9 +238,18 @@ export class MixedRollouts implements AsyncDisposable {
 
 function freeTimes(entries: readonly LeaseVersion[]): readonly FreeTime[] {
   return entries.flatMap((entry, index) => {
-    const next = entries[index + 1]
     const isFreed = entry.holder === '' && entries[index - 1]?.holder !== ''
-    const taken = isFreed && next !== undefined && next.holder !== '' ? next : undefined
-    return taken === undefined ? [] : [{ ms: Number(taken.at - entry.at) / 1e6, takenBy: taken.holder }]
+    const next = isFreed ? entries.slice(index).find(({ holder }) => holder !== '') : undefined
+    return next === undefined ? [] : [{ ms: Number(next.at - entry.at) / 1e6, takenBy: next.holder }]
+  })
+}
+
+/** The terms of Tenure that ended without a release or a transfer: another holder follows theirs. */
+function unreleased(versions: readonly AnnotatedVersion[]): readonly string[] {
+  return versions.flatMap(({ holder }, index) => {
+    const next = versions[index + 1]
+    const isPassedOn = next === undefined || next.holder === holder || next.holder === ''
+    const isTransfer = next?.annotations['tenure.dev/transfer'] !== undefined
+    return holder.startsWith('tenure-') && !isPassedOn && !isTransfer ? [`${holder}, then ${next.holder}`] : []
   })
 }
