@@ -21,6 +21,8 @@ export interface LeaseWrites {
   readonly lost: readonly string[]
   /** Acknowledged writes that were not based on the version before them. */
   readonly blind: readonly string[]
+  /** Versions with a time of renewal before that of the version before them: a write has undone another. */
+  readonly undoing: readonly string[]
   /** Versions that no write explains. */
   readonly unexplained: readonly string[]
   /** The users of the writes that changed annotations only. */
@@ -48,6 +50,9 @@ export function compareWrites(entries: readonly AuditEntry[], versions: readonly
     unanswered: unanswered.length,
     lost: acknowledged.filter((entry) => !isSeen(entry)).map(describe),
     blind: acknowledged.filter((entry) => isChange(entry) && !isBased(entry)).map(describe),
+    undoing: versions
+      .filter((version, position) => renewedAt(version) < renewedAt(versions[position - 1]) - CLOCK_ERROR_MS)
+      .map(({ version }) => `${writers.get(version)?.user ?? NOBODY} ${version}`),
     unexplained: versions.filter(({ version }) => !writers.has(version)).map(({ version }) => version),
     announcers: versions
       .filter((_, position) => isAnnouncement(versions, position))
@@ -63,6 +68,8 @@ const NOBODY = 'nobody'
 const CONFLICT = 409
 /** What the API server writes down for a request whose client has closed the connection. */
 const CLIENT_HAS_GONE = 504
+/** Some clients write whole milliseconds, others microseconds. */
+const CLOCK_ERROR_MS = 1
 
 /** The write that made each version. */
 function writersOf(
@@ -100,6 +107,10 @@ function conflictOf(
 /** Whether this version differs from the one before it in annotations only. */
 function isAnnouncement(versions: readonly AnnotatedVersion[], position: number): boolean {
   return position > 0 && isDeepStrictEqual(versions[position]?.spec, versions[position - 1]?.spec)
+}
+
+function renewedAt(version: AnnotatedVersion | undefined): number {
+  return Date.parse(version?.spec.renewTime ?? '')
 }
 
 function isContentOf(version: AnnotatedVersion | undefined, object: unknown): boolean {

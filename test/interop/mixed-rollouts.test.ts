@@ -59,8 +59,8 @@ describe('Rollouts beside client-go and pollers in the style of fabric8 and Pyth
 
   it('lose no write: the watch sees every acknowledged one, each based on the one before it', () => {
     for (const { writes } of histories) {
-      const { lost, blind, unexplained } = writes
-      expect({ lost, blind, unexplained }).toEqual({ lost: [], blind: [], unexplained: [] })
+      const { lost, blind, undoing, unexplained } = writes
+      expect({ lost, blind, undoing, unexplained }).toEqual({ lost: [], blind: [], undoing: [], unexplained: [] })
     }
   })
 
@@ -207,7 +207,7 @@ function figures(): object {
     joins: sum(histories.map(({ joins }) => joins.filter(Boolean).length)),
     joins_failed: sum(histories.map(({ joins }) => joins.filter((hasJoined) => !hasJoined).length)),
     acknowledged_writes: sum(histories.map(({ writes }) => writes.acknowledged)),
-    lost_writes: sum(histories.map(({ writes }) => writes.lost.length + writes.blind.length)),
+    lost_writes: sum(histories.map(({ writes }) => writes.lost.length + writes.blind.length + writes.undoing.length)),
     unanswered_writes: sum(histories.map(({ writes }) => writes.unanswered)),
     announcements: sum(histories.map(({ writes }) => writes.announcers.length)),
     announcements_after_share_of_retry_period: spread(histories.flatMap(announcementShares)),
