@@ -40,14 +40,23 @@ export async function lead(options: CreateManagerOptions, work: (term: Term) => 
   await manager.start()
 }
 
-function assertArguments(options: unknown, work: unknown): void {
-  if (typeof options !== 'function' && typeof work === 'function') return
-  const remedy = "Write `lead({ lease: { name: 'janitor' } }, async (term) => { … })`"
-  const [what, value] =
-    typeof options === 'function'
-      ? ['`options` of `lead(options, work)` to be an object', options]
-      : ['`work` of `lead(options, work)` to be a function', work]
-  const error = OptionsError.expected(what, value, { remedy })
+function assertArguments(options: CreateManagerOptions | undefined, work: unknown): void {
+  const error = wrongArgument(options, work)
+  if (error === undefined) return
   exitWithCodeUnlessHandled(error)
   throw error
+}
+
+function wrongArgument(options: CreateManagerOptions | undefined, work: unknown): OptionsError | undefined {
+  const remedy = "Write `lead({ lease: { name: 'janitor' } }, async (term) => { … })`"
+  if (typeof options === 'function') {
+    return OptionsError.expected('`options` of `lead(options, work)` to be an object', options, { remedy })
+  }
+  if (typeof work !== 'function') {
+    return OptionsError.expected('`work` of `lead(options, work)` to be a function', work, { remedy })
+  }
+  if (options?.rollout !== 'never-lead') return undefined
+  return OptionsError.expected('`rollout` of `lead()` to let this replica lead', options.rollout, {
+    remedy: 'Use `createManager()` for a replica that only follows',
+  })
 }

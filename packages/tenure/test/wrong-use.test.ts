@@ -97,6 +97,11 @@ describe('a wrong use', () => {
       `Expected \`options\` of \`lead(options, work)\` to be an object, got \`[AsyncFunction (anonymous)]\` (function). ${LEAD}`,
     ],
     [
+      'lead() for a replica that never leads',
+      () => lead({ ...options(), rollout: 'never-lead' }, async () => {}),
+      'Expected `rollout` of `lead()` to let this replica lead, got `never-lead` (string). Use `createManager()` for a replica that only follows',
+    ],
+    [
       'a class in the place of a factory',
       () => manager().register(untyped(Janitor)),
       'got the class `Janitor`. Write `register(() => new Janitor())`',

@@ -18,6 +18,8 @@ export interface CandidacyOptions {
   /** Called once, at the start. */
   readonly createLock: () => Lock
   readonly config: ElectorConfig
+  /** Whether the readiness checks of this replica pass, as far as is known. */
+  readonly isReady?: () => boolean
   /** How long warm-ups may take to stop. */
   readonly warmUpStopTimeoutMs: number
   readonly gates: FeatureGates

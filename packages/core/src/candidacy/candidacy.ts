@@ -129,7 +129,7 @@ export class Candidacy {
 
   /** Starts to compete for the lease. */
   start(): void {
-    if (this.#registrations.length === 0) this.#notices.noControllers()
+    this.#notices.started(this.#registrations.length, this.#options.config)
     this.#lock = this.#options.createLock()
     this.#warmUps = this.#createWarmUps()
     this.#elector = new Elector({

@@ -54,6 +54,7 @@ function explainFollowing(state: Following, context: ExplainContext): string {
     case 'outdated':
       return 'It knows that the lease changed and waits to see the new version'
     case 'absent':
+      if (context.config.neverLeads === true) return `The lease does not exist. ${NEVER_LEADS}`
       return (
         explainPause(state, context) ??
         `The lease does not exist. It creates the lease in ${takeIn(state, context)}${because(context)}`
@@ -80,6 +81,7 @@ function explainPause({ notBefore, pause }: Following, context: ExplainContext):
 function explainLease(state: Following, { lease, changedAt }: PresentView, context: ExplainContext): string {
   const { now, config } = context
   const { holderIdentity } = lease.record
+  if (config.neverLeads === true) return explainFollowed(holderIdentity)
   if (holderIdentity === '') return `The lease has no holder. It acquires the lease in ${takeIn(state, context)}`
   const who =
     holderIdentity === config.identity ? `an earlier holder with its own identity, ${holderIdentity}` : holderIdentity
@@ -87,6 +89,14 @@ function explainLease(state: Following, { lease, changedAt }: PresentView, conte
   const longMs = longDurationMs(lease, config)
   const why = longMs === undefined ? '' : `, because the lease states a duration of ${longMs / 1000} s`
   return `It follows ${who}${ready}. The lease last changed ${seconds(now - changedAt)} ago and can be acquired in ${takeIn(state, context)}${why}`
+}
+
+const NEVER_LEADS =
+  "This replica never leads (`rollout: 'never-lead'`), so nobody leads until another replica acquires the lease"
+
+function explainFollowed(holderIdentity: string): string {
+  if (holderIdentity === '') return `The lease has no holder. ${NEVER_LEADS}`
+  return `It follows ${holderIdentity} and never leads (\`rollout: 'never-lead'\`)`
 }
 
 function takeIn(state: Following, { now, config }: ExplainContext): string {

@@ -16,8 +16,18 @@ export class LeaseNotices {
     this.#log = log
   }
 
-  /** Warns that a term would have nothing to do. */
-  noControllers(): void {
+  /** Warns that a term would have nothing to do, or that this replica begins none. */
+  started(controllers: number, { neverLeads }: ElectorConfig): void {
+    const { logger, lease } = this.#log
+    if (neverLeads === true) {
+      logger.warn(
+        { lease, event: 'never-leads' },
+        `this replica never leads the lease ${lease}, because of \`rollout: 'never-lead'\`. If no other replica runs, nobody leads`,
+      )
+    } else if (controllers === 0) this.#noControllers()
+  }
+
+  #noControllers(): void {
     const { logger, lease } = this.#log
     logger.warn(
       { lease, event: 'no-controllers' },

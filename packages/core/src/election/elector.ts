@@ -24,6 +24,8 @@ export interface ElectorOptions {
   readonly lease: string
   readonly lock: Lock
   readonly config: ElectorConfig
+  /** Whether the readiness checks of this replica pass, as far as is known. Asked at every event. */
+  readonly isReady?: () => boolean
   readonly clock: Clock
   readonly random: Random
   /** Called for every effect on the term, in order. Never re-entrant. */
@@ -170,10 +172,10 @@ export class Elector {
     onState(state)
   }
 
-  /** The config with the current `processRef`, which the lock may learn late. */
+  /** The config with the current `processRef`, which the lock may learn late, and the current readiness. */
   #config(): ElectorConfig {
-    const { config, lock } = this.#options
-    return lock.processRef === config.processRef ? config : { ...config, processRef: lock.processRef }
+    const { config, lock, isReady } = this.#options
+    return { ...config, processRef: lock.processRef, isUnready: isReady?.() === false }
   }
 
   /** Watches the process of the holder while this replica follows it, and no process otherwise. */
@@ -257,8 +259,8 @@ export class Elector {
   }
 
   #setTimer(): void {
-    const { clock, config } = this.#options
-    const wakeAt = nextWakeAt(this.#state, config)
+    const { clock } = this.#options
+    const wakeAt = nextWakeAt(this.#state, this.#config())
     if (wakeAt === this.#wakeAt && this.#timer !== undefined) return
     this.#timer?.cancel()
     this.#wakeAt = wakeAt

@@ -19,7 +19,7 @@ import type { WatchdogOptions } from '../watchdog/watchdog.ts'
 import { type GroupOptions, type ResolvedGroupOptions, resolveGroupOptions } from './group-options.ts'
 
 /** How a rollout moves the leader. */
-type RolloutPolicy = 'prefer-new' | 'eager' | 'off'
+type RolloutPolicy = 'prefer-new' | 'eager' | 'off' | 'never-lead'
 
 /** Options of a {@link Manager}. */
 export interface ManagerOptions {
@@ -37,7 +37,8 @@ export interface ManagerOptions {
   readonly revision?: string
   /**
    * How a rollout moves the leader. `prefer-new`: when the leader stops, a replica of the newest revision leads next. `eager`: the
-   * leader hands over as soon as such a replica has joined the standbys. `off`: revisions decide nothing. @default 'prefer-new'
+   * leader hands over as soon as such a replica has joined the standbys. `off`: revisions decide nothing. `never-lead`: this replica follows
+   * and is ready, as a canary, and never leads. If no other replica runs, nobody leads. @default 'prefer-new'
    */
   readonly rollout?: RolloutPolicy
   /** Which behaviours are on. @default every gate at its default */
@@ -113,7 +114,7 @@ export function resolveManagerOptions(options: ManagerOptions): ResolvedManagerO
     throw OptionsError.expected('`createLock` to be a function that makes the lock of a lease', createLock)
   }
   assertOneOf('onWedged', onWedged, ['exit', 'hold', 'abandon'])
-  assertOneOf('rollout', rollout, ['prefer-new', 'eager', 'off'])
+  assertOneOf('rollout', rollout, ['prefer-new', 'eager', 'off', 'never-lead'])
   assertRevision(options.revision)
   return {
     identity,

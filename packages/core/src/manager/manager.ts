@@ -22,7 +22,7 @@ import { AlwaysOn } from './always-on.ts'
 import type { Extension, ExtensionHost } from './extension.ts'
 import { Extensions } from './extensions.ts'
 import { type ManagerOptions, type ResolvedManagerOptions, resolveManagerOptions } from './manager-options.ts'
-import { readinessChecks } from './readiness.ts'
+import { ReadinessProbe } from './readiness.ts'
 
 /** The number of candidacies that start together, and the pause before the next ones. */
 const STARTED_AT_ONCE = 10
@@ -40,7 +40,7 @@ export class Manager implements ExtensionHost, AsyncDisposable {
   /** The checks of `/livez`. They fail only for problems that a restart of the process would fix. */
   readonly livez: HealthProbe = new HealthProbe()
   /** The checks of `/readyz`. They never depend on leadership. */
-  readonly readyz: HealthProbe = new HealthProbe()
+  readonly readyz: HealthProbe
   readonly #options: ResolvedManagerOptions
   readonly #candidacies: Candidacy[] = []
   readonly #listeners = new Set<(event: CandidacyEvent) => void>()
@@ -53,6 +53,7 @@ export class Manager implements ExtensionHost, AsyncDisposable {
   #running: Promise<void> | undefined
   #stopping: Promise<void> | undefined
   #isStopping = false
+  readonly #readiness = new ReadinessProbe({ candidacies: this.#candidacies, isStopping: () => this.#isStopping })
 
   /** Checks all options. Does no I/O and starts nothing. @throws OptionsError that names the wrong option. */
   constructor(options: ManagerOptions) {
@@ -62,6 +63,7 @@ export class Manager implements ExtensionHost, AsyncDisposable {
     this.#options = resolved
     this.identity = identity
     this.featureGates = featureGates
+    this.readyz = this.#readiness
     this.#extensions = new Extensions({ groups, clock: resolved.clock, onFailure })
     this.#alwaysOn = new AlwaysOn({
       ...resolved,
@@ -313,7 +315,9 @@ export class Manager implements ExtensionHost, AsyncDisposable {
         onWedged: this.#options.onWedged,
         revision,
         isEager: rollout === 'eager',
+        neverLeads: rollout === 'never-lead',
       },
+      isReady: () => this.#readiness.isPassing,
       warmUpStopTimeoutMs: groups.warmUp.stopTimeoutMs,
       gates: featureGates,
       extensions: this.#extensions.termExtensions,
@@ -331,7 +335,6 @@ export class Manager implements ExtensionHost, AsyncDisposable {
     live.register('ping', () => {})
     this.livez.add(live)
     this.livez.add(this.#alwaysOn.health)
-    this.readyz.add(readinessChecks({ candidacies: this.#candidacies, isStopping: () => this.#isStopping }))
   }
 }
 

@@ -61,3 +61,16 @@ test('a leader is not warned of its own duration, nor a follower of a lease that
   see({ version: 3n, leaseDurationSeconds: 100_000, holderIdentity: '' })
   expect(lines).toEqual([])
 })
+
+test('a replica that leads and does nothing, or that never leads, is warned of at the start', () => {
+  const { config } = new PureElector()
+  const { lines, notices } = warnings()
+  notices.started(1, config)
+  expect(lines).toEqual([])
+  notices.started(0, config)
+  notices.started(0, { ...config, neverLeads: true })
+  expect(lines).toEqual([
+    [expect.stringContaining('no controller is registered'), 'no-controllers'],
+    [expect.stringContaining('If no other replica runs, nobody leads'), 'never-leads'],
+  ])
+})

@@ -30,7 +30,7 @@ export class PureElector {
   /** Follows `now`; set it to step the wall clock. */
   wallOffset = Date.UTC(2026, 0, 1, 12)
   random = 0
-  readonly config: ElectorConfig
+  config: ElectorConfig
   readonly effects: ElectorEffect[] = []
   /** Called with every effect at the moment at which it is wanted. */
   onEffect: (effect: ElectorEffect) => void = () => {}

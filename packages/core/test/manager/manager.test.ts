@@ -403,7 +403,7 @@ describe('The options of a manager', () => {
     [{ lease: { name: 'a', missingLease: 'ignore' as never } }, 'Expected `missingLease` to be one of create, wait'],
     [{ lease: { name: 'a', renewDeadlineMs: 20_000 } }, 'got `20000 + 1000 > 14250`'],
     [{ onWedged: 'ignore' as never }, 'Expected `onWedged` to be one of exit, hold, abandon, got `ignore`'],
-    [{ rollout: 'new' as never }, 'Expected `rollout` to be one of prefer-new, eager, off, got `new`'],
+    [{ rollout: 'new' as never }, 'Expected `rollout` to be one of prefer-new, eager, off, never-lead, got `new`'],
     [{ revision: '' }, 'Expected `revision` to be a text of 1 to 253 printable characters, got ``'],
     [{ revision: '  ' }, 'Expected `revision` to be a text of 1 to 253 printable characters, got `  `'],
     [{ revision: 'a'.repeat(10_000) }, 'Expected `revision` to be a text of 1 to 253 printable characters'],

@@ -28,6 +28,10 @@ export interface ElectorConfig {
   readonly revision?: string | undefined
   /** Whether a leader hands over as soon as a standby of a newer revision is there, instead of when it is stopped. */
   readonly isEager?: boolean
+  /** Whether this replica only follows: it never acquires the lease, and no leader hands over to it. */
+  readonly neverLeads?: boolean
+  /** Whether the readiness checks of this replica fail. Then it is no standby. */
+  readonly isUnready?: boolean
   /**
    * How long this replica follows one term before it puts itself on the list of standbys; `Infinity`: it never does. The exhaustive
    * search does not wait, so that it gets there. @default a random time below one second, most often close to it

@@ -68,6 +68,8 @@ export interface SeenOffer {
 /** This replica is to be on the list of standbys of a term. */
 export interface Announcement {
   readonly term: TermKey
+  /** Whether this replica is to be off the list instead: it stops, is not ready, or never leads. */
+  readonly isLeaving: boolean
   /** How many times the write was sent. */
   readonly attempts: number
   /** No write before this time; undefined while this replica does not belong on the list, or the time is not known yet. */

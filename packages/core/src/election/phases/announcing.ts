@@ -23,17 +23,18 @@ import { isTermOf, termOf } from '../rules/term-key.ts'
 import { readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
 
 /*
- * Announcing: a follower puts itself on the list of standbys, and takes itself off when it stops.
+ * Announcing: a follower puts itself on the list of standbys, and takes itself off when it stops or is not ready.
  *
  * 1. Only while it belongs there and no replica passes the lease on: otherwise nothing is written.
  * 2. Once a term: a replica stays on the list until it leads, stops or misses its turn. If newer revisions displace it and leave again,
- *    as in a rollout that is undone, it joins again. It writes at most three times a term.
+ *    as in a rollout that is undone, it joins again. It writes at most three times a term, and as often after each change of its readiness.
  * 3. It changes the annotation only, so it prolongs nothing, and it does not matter whether it succeeds.
  * 4. Followers that start together spread over about a second, as for a free lease: the first write is seen before most others are
  *    sent. The first replica of a new revision does not wait that long: the next stop of a leader is near.
  * 5. Releases of client-go before 1.34 fail if the lease has changed since its last renewal. So under a leader of another client
  *    a follower joins just before the next renewal, which it expects once it has seen two, and does not leave.
- * 6. If a restored lease has a lower epoch, the replica writes the known epoch in the same way, without waiting, under any holder.
+ * 6. A replica that never leads stays off the list, and leaves it if an earlier process of the same name is on it.
+ * 7. If a restored lease has a lower epoch, the replica writes the known epoch in the same way, without waiting, under any holder.
  */
 
 /** How much longer than for a free lease followers hold back. */
@@ -63,14 +64,29 @@ export function withRoomSeen(state: Following, at: Instant, config: ElectorConfi
   if (leaveBy !== undefined) return state
   const lease = listedLease(state, config)
   if (lease === undefined) return announcement === undefined ? state : withDueAt(state, announcement, undefined)
-  const isKnown = isTermOf(lease.record, announcement?.term)
-  if (announcement === undefined || !isKnown) {
-    const term = termOf(lease.record)
-    const fresh: Announcement = { term, attempts: 0, dueAt: undefined, request: undefined, sentAfter: undefined }
-    return withDueAt(state, fresh, dueAt(state, lease, at, config))
+  if (announcement === undefined || isOver(announcement, state, lease, config)) {
+    return withDueAt(state, freshAnnouncement(state, lease, config), dueAt(state, lease, at, config))
   }
   const isTimed = announcement.dueAt !== undefined && !followsRenewals(state, lease, config)
   return isTimed ? state : withDueAt(state, announcement, dueAt(state, lease, at, config))
+}
+
+/** Whether an announcement was about an earlier term, or about the readiness of before. */
+function isOver(
+  { term, isLeaving }: Announcement,
+  state: Following,
+  { record }: PresentLease,
+  config: ElectorConfig,
+): boolean {
+  return !isTermOf(record, term) || isLeaving !== isWithdrawn(state, config)
+}
+
+function freshAnnouncement(state: Following, { record }: PresentLease, config: ElectorConfig): Announcement {
+  const { announcement } = state
+  // A write of this term that is in flight still counts.
+  const request = isTermOf(record, announcement?.term) ? announcement?.request : undefined
+  const isLeaving = isWithdrawn(state, config)
+  return { term: termOf(record), isLeaving, attempts: 0, dueAt: undefined, request, sentAfter: undefined }
 }
 
 /** When this replica writes the list; undefined while the list is as it should be, or cannot be written. */
@@ -112,8 +128,8 @@ export function announcementWritten(
 ): Following {
   const { announcement, observation } = state
   if (announcement === undefined || observation.kind !== 'present') return state
-  const isOver = result.kind === 'failed' && !isWorthRetry(state, result)
-  const attempts = isOver ? MAX_ATTEMPTS : announcement.attempts
+  const isRefused = result.kind === 'failed' && !isWorthRetry(state, result)
+  const attempts = isRefused ? MAX_ATTEMPTS : announcement.attempts
   const due = nextTry(state, observation.lease, result, { at, config })
   return { ...state, announcement: { ...announcement, attempts, dueAt: due, request: undefined } }
 }
@@ -128,7 +144,7 @@ function isWorthRetry({ leaveBy }: Following, { failure }: RequestFailure): bool
  * this is never so: that leader may renew seldom or never.
  */
 export function isJoining({ announcement, leaveBy, observation }: Following): boolean {
-  if (announcement === undefined || leaveBy !== undefined) return false
+  if (announcement === undefined || announcement.isLeaving || leaveBy !== undefined) return false
   if (observation.kind === 'present' && !isKeptByHolder(observation.lease.record)) return false
   const { attempts, dueAt, request } = announcement
   return request !== undefined || (attempts < MAX_ATTEMPTS && dueAt !== undefined)
@@ -140,7 +156,7 @@ export function leaveList(state: Following, at: Instant, leaveBy: number): Follo
   if (observation.kind !== 'present') return { ...state, leaveBy }
   const term = termOf(observation.lease.record)
   const { request, sentAfter } = announcement ?? {}
-  return { ...state, leaveBy, announcement: { term, attempts: 1, dueAt: at.now, request, sentAfter } }
+  return { ...state, leaveBy, announcement: { term, isLeaving: true, attempts: 1, dueAt: at.now, request, sentAfter } }
 }
 
 /** Whether a replica that stops has yet to leave the list. */
@@ -160,8 +176,10 @@ function nextTry(
   result: WriteResult,
   { at, config }: TransitionContext,
 ): number | undefined {
+  const isConflict = result.kind === 'failed' && result.failure === 'conflict'
+  if (isConflict && isWithdrawn(state, config)) return at.now + NEWS_MS
   if (state.leaveBy !== undefined) return result.kind === 'written' ? at.now : at.now + NEWS_MS
-  if (result.kind === 'written' || result.failure === 'conflict') return dueAt(state, lease, at, config)
+  if (result.kind === 'written' || isConflict) return dueAt(state, lease, at, config)
   const { timing } = config
   return at.now + pauseAfterFailureMs(result.retryAfterMs, jittered(timing.retryPeriodMs, at.random), timing)
 }
@@ -169,6 +187,7 @@ function nextTry(
 /** When to write: two replicas that start together seldom choose the same moment. */
 function dueAt(state: Following, lease: PresentLease, at: Instant, config: ElectorConfig): number | undefined {
   if (isForgetful(state, lease)) return at.now + state.holdBackMs
+  if (isWithdrawn(state, config)) return at.now
   if (config.announceAfterMs === Infinity) return undefined
   if (config.announceAfterMs !== undefined) return at.now + config.announceAfterMs
   if (followsRenewals(state, lease, config)) return beforeRenewal(state, at)
@@ -199,10 +218,21 @@ function beforeRenewal({ observation, announcement, holdBackMs }: Following, at:
 
 function announcedRecord(state: Following, base: PresentLease, config: ElectorConfig): LeaseRecord {
   const { record } = base
-  if (state.leaveBy !== undefined) return withoutStandby(record, config.identity)
-  const me = asStandby(state.memory, config)
-  const listed = isListable(record, me) ? withStandby(record, me) : record
+  const listed = isWithdrawn(state, config) ? withoutMe(base, config) : withMe(record, asStandby(state.memory, config))
   return isForgetful(state, base) ? withLeastEpoch(listed, state.memory.highestEpoch) : listed
+}
+
+function withMe(record: LeaseRecord, me: Standby): LeaseRecord {
+  return isListable(record, me) ? withStandby(record, me) : record
+}
+
+function withoutMe(base: PresentLease, config: ElectorConfig): LeaseRecord {
+  return isOnList(base, config) ? withoutStandby(base.record, config.identity) : base.record
+}
+
+/** Whether this replica is to be off the list: it stops, is not ready, or never leads. */
+function isWithdrawn({ leaveBy }: Following, { isUnready, neverLeads }: ElectorConfig): boolean {
+  return leaveBy !== undefined || isUnready === true || neverLeads === true
 }
 
 /** The lease as it is, where this replica may write its list. */
@@ -210,8 +240,10 @@ function listedLease(state: Following, config: ElectorConfig): PresentLease | un
   const { observation } = state
   if (observation.kind !== 'present' || observation.lease.deleting) return undefined
   const { lease } = observation
-  if (state.leaveBy !== undefined) return isOnList(lease, config) ? lease : undefined
-  return isListable(lease.record, asStandby(state.memory, config)) || isForgetful(state, lease) ? lease : undefined
+  const isDifferent = isWithdrawn(state, config)
+    ? isOnList(lease, config)
+    : isListable(lease.record, asStandby(state.memory, config))
+  return isDifferent || (state.leaveBy === undefined && isForgetful(state, lease)) ? lease : undefined
 }
 
 /**

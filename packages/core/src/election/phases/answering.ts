@@ -59,7 +59,7 @@ function withLeaseSeen(state: Following, lease: PresentLease, at: Instant, confi
   const { identity } = config
   const { candidate } = state.memory
   const next = withCandidate(state, candidate && candidateAfter(candidate, record, identity))
-  const offer = offerFor(identity, lease)
+  const offer = offerFor(config, lease)
   if (offer === undefined) return withoutOffer(next)
   const isTaken = isAnsweredByOther(record, identity)
   const answerAt = at.now + answerDelayMs(offer, record, state.holdBackMs, config)
@@ -77,8 +77,8 @@ function withoutOffer(state: Following): Following {
 }
 
 /** The offer of another replica that this one may answer. */
-function offerFor(identity: string, { deleting, record }: PresentLease): Offer | undefined {
-  if (deleting || record.holderIdentity === identity) return undefined
+function offerFor({ identity, neverLeads }: ElectorConfig, { deleting, record }: PresentLease): Offer | undefined {
+  if (deleting || neverLeads === true || record.holderIdentity === identity) return undefined
   const offer = readOffer(record)
   return offer?.to === undefined || offer.to === identity ? offer : undefined
 }

@@ -38,7 +38,8 @@ export function release(order: ReleaseOrder, at: Instant, config: ElectorConfig)
 
 /** The context of the hold during a release, with the releasing write. */
 export function releasingHold(state: Releasing, at: Instant, config: ElectorConfig): HoldContext {
-  const returning = state.afterwards === 'follow' ? asStandby(state.memory, config) : undefined
+  const isReturning = state.afterwards === 'follow' && config.isUnready !== true
+  const returning = isReturning ? asStandby(state.memory, config) : undefined
   const { bequest } = state
   const { wallTime } = at
   const nextWrite = ({ lease, writeMs }: Hold): LeaseWrite => {

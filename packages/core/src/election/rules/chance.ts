@@ -13,9 +13,10 @@ export interface Chance {
 }
 
 /** The next chance to acquire the lease; undefined if only a change can bring one. */
-export function nextChance(state: Following, { identity, timing, revision }: ElectorConfig): Chance | undefined {
+export function nextChance(state: Following, config: ElectorConfig): Chance | undefined {
+  const { identity, timing, revision } = config
   const { observation, memory, notBefore } = state
-  if (state.leaveBy !== undefined || observation.kind === 'unknown' || observation.kind === 'outdated') return undefined
+  if (!competes(state, config) || observation.kind === 'unknown' || observation.kind === 'outdated') return undefined
   const chance = (freeSince: number, holdBackMs: number): Chance => ({
     freeSince,
     takeAt: Math.max(freeSince + holdBackMs, notBefore),
@@ -28,6 +29,11 @@ export function nextChance(state: Following, { identity, timing, revision }: Ele
   if (isTransferred || isOwn(memory, record)) return chance(changedAt, 0)
   const patience = { holdBackMs: state.holdBackMs, retryPeriodMs: timing.retryPeriodMs, revision }
   return chance(freeSince(state, observation), waitForStandbysMs(record, identity, patience))
+}
+
+/** Whether this replica acquires the lease when it may: it does not stop, and is to lead. */
+function competes({ leaveBy }: Following, { neverLeads }: ElectorConfig): boolean {
+  return leaveBy === undefined && neverLeads !== true
 }
 
 /** When the lease becomes free: immediately if it has no holder or the holder is dead, otherwise when it expires. */
