@@ -28,6 +28,9 @@ const BOUNDS: readonly Bound[] = [
   atMost('import_ms', 120),
   atMost('process_start_to_candidate_p50_ms', 350),
   atMost('rss_follower_mb', 75),
+  atMost('stale_reads', 0),
+  { id: 'stale_reads_without_barrier_percent', relation: 'above', limit: 1 },
+  atMost('barrier_p50_ms', 'put_to_event_p50_ms'),
 ]
 
 /** Prints every figure, those with bounds first. Returns the ids of those that miss a bound. */

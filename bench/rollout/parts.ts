@@ -7,6 +7,7 @@ import { measureFifty } from './fifty.ts'
 import { measureFloor } from './floor.ts'
 import { measureFresh } from './fresh.ts'
 import type { FleetPlace } from './replica.ts'
+import { measureStaleReads } from './stale.ts'
 import { measureSuccession, SUCCESSIONS, type Succession } from './succession.ts'
 
 /** What the parts share. */
@@ -32,6 +33,9 @@ const ofRollouts = (each: RolloutCase): Part => ({
 
 const median = (samples: readonly number[]) => percentile(samples, 0.5)
 
+/** More than 2,000 handovers in a usual run. */
+const HANDOVERS_PER_ROUND = 170
+
 /** How many samples a part gets that is not a rollout. */
 const USUAL = 0.5
 
@@ -53,6 +57,7 @@ export const ALONE: readonly Part[] = [
   { id: 'fresh2s', run: fresh2s },
   { id: 'fifty', run: fifty },
   { id: 'start', run: start },
+  { id: 'stale_reads', run: ({ place, rounds }) => measureStaleReads(place, HANDOVERS_PER_ROUND * rounds) },
 ]
 
 async function floor({ place, rounds }: Bench): Promise<Figures> {
