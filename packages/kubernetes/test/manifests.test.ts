@@ -55,6 +55,7 @@ describe('the manifests', () => {
       TENURE_NAMESPACE: 'ops',
       TENURE_OPS_PORT: '9090',
       TENURE_REVISION: 'of the Pod',
+      TENURE_ZONE: 'of the Pod',
       POD_NAME: 'of the Pod',
       POD_NAMESPACE: 'of the Pod',
       CONTAINER_NAME: 'janitor',

@@ -78,7 +78,7 @@ export class ProcessManager extends Manager {
 }
 
 function wire(options: CreateManagerOptions, resolved: ResolvedOptions): ProcessManager {
-  const { identity, revision, lease, featureGates, kubeConfigPath, env } = resolved
+  const { identity, revision, zone, lease, featureGates, kubeConfigPath, env } = resolved
   const bareLogger = createLogger(options.logger, resolved)
   const logger = bareLogger.child({ identity })
   const kubernetes = new Cluster({ kubeConfig: options.kubeConfig, kubeConfigPath, env, logger })
@@ -94,6 +94,7 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
     {
       identity,
       ...(revision !== undefined && { revision }),
+      ...(zone !== undefined && { zone }),
       lease,
       featureGates,
       // The manager adds the identity to its own lines.

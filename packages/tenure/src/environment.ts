@@ -8,6 +8,7 @@ export interface TextSettings {
   readonly namespace?: string
   readonly identity?: string
   readonly revision?: string
+  readonly zone?: string
   readonly featureGates?: string
   readonly opsPort?: string
   readonly logLevel?: string
@@ -20,6 +21,7 @@ export const SETTING_NAMES = {
   namespace: { flag: 'namespace', variable: 'TENURE_NAMESPACE' },
   identity: { flag: 'identity', variable: 'TENURE_IDENTITY' },
   revision: { flag: 'revision', variable: 'TENURE_REVISION' },
+  zone: { flag: 'zone', variable: 'TENURE_ZONE' },
   featureGates: { flag: 'feature-gates', variable: 'TENURE_FEATURE_GATES' },
   opsPort: { flag: 'ops-port', variable: 'TENURE_OPS_PORT' },
   logLevel: { flag: 'log-level', variable: 'TENURE_LOG_LEVEL' },

@@ -24,6 +24,11 @@ export interface CreateManagerOptions extends Pick<
    */
   readonly revision?: string
   /**
+   * Where this replica runs: 1 to 63 printable characters. Of several standbys of the newest revision, those in the zone of the present leader
+   * try first. @default `--zone`, `TENURE_ZONE`, none
+   */
+  readonly zone?: string
+  /**
    * Makes the lock of a lease, for leases that are not stored in a cluster: `({ name }) => new FileLock({ path })`. Tenure then
    * reads no kubeconfig and writes no Events. Every call must return a new lock. @default a `LeaseLock` for each
    */
@@ -56,6 +61,7 @@ export interface ResolvedOptions {
   readonly lease: LeaseOptions
   readonly identity: string
   readonly revision: string | undefined
+  readonly zone: string | undefined
   readonly kubeConfigPath: string | undefined
   readonly featureGates: FeatureGateSettings
   readonly ops: OpsOptions | undefined
@@ -70,6 +76,7 @@ const OPTION_NAMES = [
   'lease',
   'identity',
   'revision',
+  'zone',
   'rollout',
   'lock',
   'kubeConfig',
@@ -111,6 +118,7 @@ export function resolveOptions(options: CreateManagerOptions): ResolvedOptions {
     lease: resolveLease(options, text),
     identity: resolveIdentity(options.identity ?? text.identity, env),
     revision: resolveRevision(options, text, env),
+    zone: options.zone === undefined ? text.zone : options.zone,
     kubeConfigPath: flags.kubeconfig,
     featureGates: resolveFeatureGates(environment, flags, options),
     ops: options.ops === false ? undefined : resolveOps(options.ops ?? {}, text.opsPort),

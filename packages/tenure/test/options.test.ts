@@ -42,6 +42,16 @@ describe('the options of createManager', () => {
     expect(resolve(options).revision).toBe(revision)
   })
 
+  it.each<[string, Parameters<typeof resolve>[0], unknown]>([
+    ['the option', { zone: 'a', argv: ['--zone=b'], env: { TENURE_ZONE: 'c' } }, 'a'],
+    ['the flag', { argv: ['--zone=b'], env: { TENURE_ZONE: 'c' } }, 'b'],
+    ['the environment', { env: { TENURE_ZONE: 'c' } }, 'c'],
+    ['nowhere, as from a Pod without the label', { env: { TENURE_ZONE: '' } }, undefined],
+    ['the option, whatever it is', { zone: null as never, env: { TENURE_ZONE: 'c' } }, null],
+  ])('take the zone from %s', (_, options, zone) => {
+    expect(resolve(options).zone).toBe(zone)
+  })
+
   it('make an identity that is unique to the start of the process', () => {
     const env = { POD_NAME: 'janitor-0' }
     expect(resolve({ env }).identity).toMatch(/^janitor-0_[0-9a-f-]{36}$/)

@@ -7,6 +7,7 @@ import { table } from './declarations.ts'
 const SETTINGS: Readonly<Record<keyof typeof SETTING_NAMES, string>> = {
   lease: 'Name of the lease.',
   revision: 'What the replica runs. A free lease goes to a replica of the newest revision first.',
+  zone: 'Where the replica runs. Of several standbys of the newest revision, those in the zone of the present leader try first.',
   namespace: 'Namespace of the lease. Takes precedence over `POD_NAMESPACE`.',
   identity: 'Identity of the replica. Must be unique to each start.',
   featureGates: 'Feature gates as `A=true,B=false`.',

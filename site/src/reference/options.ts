@@ -8,6 +8,7 @@ const SETTING_OPTIONS: Readonly<Record<keyof typeof SETTING_NAMES, string>> = {
   namespace: 'lease.namespace',
   identity: 'identity',
   revision: 'revision',
+  zone: 'zone',
   featureGates: 'featureGates',
   opsPort: 'ops.port',
   logLevel: 'logLevel',

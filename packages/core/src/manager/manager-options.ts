@@ -36,6 +36,11 @@ export interface ManagerOptions {
    */
   readonly revision?: string
   /**
+   * Where this replica runs, such as the zone of its node: 1 to 63 printable characters. Of several standbys of the newest revision, those in
+   * the zone of the present leader try first. @default none: zones decide nothing
+   */
+  readonly zone?: string
+  /**
    * How a rollout moves the leader. `prefer-new`: when the leader stops, a replica of the newest revision leads next. `eager`: the
    * leader hands over as soon as such a replica has joined the standbys. `off`: revisions decide nothing. `never-lead`: this replica follows
    * and is ready, as a canary, and never leads. If no other replica runs, nobody leads. @default 'prefer-new'
@@ -72,6 +77,7 @@ const MANAGER_OPTION_NAMES = [
   'lease',
   'createLock',
   'revision',
+  'zone',
   'rollout',
   'featureGates',
   'onWedged',
@@ -90,6 +96,7 @@ export interface ResolvedManagerOptions {
   readonly createLock: (lease: LeaseOptions) => Lock
   /** Undefined where revisions decide nothing. */
   readonly revision: string | undefined
+  readonly zone: string | undefined
   readonly rollout: RolloutPolicy
   readonly featureGates: FeatureGates
   readonly onWedged: WedgedPolicy
@@ -115,11 +122,13 @@ export function resolveManagerOptions(options: ManagerOptions): ResolvedManagerO
   }
   assertOneOf('onWedged', onWedged, ['exit', 'hold', 'abandon'])
   assertOneOf('rollout', rollout, ['prefer-new', 'eager', 'off', 'never-lead'])
-  assertRevision(options.revision)
+  assertPrintable('revision', options.revision, MAX_REVISION_LENGTH)
+  assertPrintable('zone', options.zone, MAX_ZONE_LENGTH)
   return {
     identity,
     createLock,
     revision: rollout === 'off' ? undefined : options.revision,
+    zone: options.zone,
     rollout,
     featureGates: resolveFeatureGates(options.featureGates),
     onWedged,
@@ -136,10 +145,13 @@ export function resolveManagerOptions(options: ManagerOptions): ResolvedManagerO
 /** Longer revisions are not useful, and every write of the list of standbys carries them. */
 const MAX_REVISION_LENGTH = 253
 
-function assertRevision(revision: unknown): void {
-  if (revision === undefined) return
-  if (typeof revision === 'string' && isPrintable(revision) && revision.length <= MAX_REVISION_LENGTH) return
-  throw OptionsError.expected(`\`revision\` to be a text of 1 to ${MAX_REVISION_LENGTH} printable characters`, revision)
+/** The longest value of a label. */
+const MAX_ZONE_LENGTH = 63
+
+function assertPrintable(name: string, value: unknown, maxLength: number): void {
+  if (value === undefined) return
+  if (typeof value === 'string' && isPrintable(value) && value.length <= maxLength) return
+  throw OptionsError.expected(`\`${name}\` to be a text of 1 to ${maxLength} printable characters`, value)
 }
 
 /** Whether a text is not blank and has no control characters, which JSON writes six times as long. */

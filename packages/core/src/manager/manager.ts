@@ -301,7 +301,7 @@ export class Manager implements ExtensionHost, AsyncDisposable {
   }
 
   #createCandidacy(lease: LeaseOptions): Candidacy {
-    const { identity, revision, rollout, featureGates, groups, createLock, ...shared } = this.#options
+    const { identity, revision, zone, rollout, featureGates, groups, createLock, ...shared } = this.#options
     const candidacy = new Candidacy({
       ...shared,
       lease,
@@ -314,6 +314,7 @@ export class Manager implements ExtensionHost, AsyncDisposable {
         cleanupTimeoutMs: resolveCleanupTimeoutMs(lease),
         onWedged: this.#options.onWedged,
         revision,
+        zone,
         isEager: rollout === 'eager',
         neverLeads: rollout === 'never-lead',
       },

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import { isJoining } from '../../src/election/phases/announcing.ts'
 import { holdBackMs } from '../../src/election/rules/hold-back.ts'
-import { releaseRecord } from '../../src/election/rules/records.ts'
+import { releaseRecord, renewRecord, transferRecord } from '../../src/election/rules/records.ts'
 import {
   type Standby,
   hasRoomFor,
@@ -27,6 +27,13 @@ const plain = (...identities: readonly string[]): readonly Standby[] =>
   identities.map((identity) => ({ identity, revision: undefined, since: 1n }))
 
 const of = (revision: string, since: bigint, identity: string): Standby => ({ identity, revision, since })
+
+const inZone = (zone: string | undefined, identity: string, revision = '1', since = 1n): Standby => ({
+  identity,
+  revision,
+  zone,
+  since,
+})
 
 const named = (record: LeaseRecord) => readStandbys(record).map(({ identity }) => identity)
 
@@ -59,6 +66,7 @@ describe('The standbys of a lease', () => {
     '{"of":3,"standbys":[null,7,"a",{}]}',
     '{"of":3,"standbys":[{"identity":"","since":"1"},{"identity":"a","since":-1},{"identity":"a","since":"x"}]}',
     '{"of":3,"standbys":[{"identity":"a","since":"1","revision":7}]}',
+    '{"of":3,"standbys":[{"identity":"a","since":"1","zone":7}]}',
     `{"of":3,"standbys":[{"identity":"${'a'.repeat(10_000)}","since":"1"}]}`,
     '{',
   ])('are none where the annotation says %.80s', (text) => {
@@ -85,11 +93,17 @@ describe('The standbys of a lease', () => {
       text.filter((name) => name !== ''),
       { nil: undefined },
     )
-    const standby = fc.record({ identity, revision, since: fc.bigInt({ min: 0n, max: 10n ** 19n - 1n }) })
+    const standby = fc.record({
+      identity,
+      revision,
+      zone: revision,
+      since: fc.bigInt({ min: 0n, max: 10n ** 19n - 1n }),
+    })
     const wildStandby = fc.record(
       {
         identity: fc.oneof(text, fc.integer()),
         revision: fc.oneof(text, fc.integer()),
+        zone: fc.oneof(text, fc.integer()),
         since: fc.oneof(fc.constantFrom('1', '-1', '9'.repeat(19), '9'.repeat(20)), fc.integer(), text),
       },
       { requiredKeys: [] },
@@ -99,6 +113,7 @@ describe('The standbys of a lease', () => {
         of: fc.constantFrom(3, '3', null),
         standbys: fc.oneof(fc.jsonValue(), fc.array(fc.oneof(wildStandby, fc.jsonValue()))),
         holder: fc.oneof(fc.constant(HELD.holderIdentity), fc.jsonValue()),
+        zone: fc.oneof(text, fc.jsonValue()),
         writeMs: fc.oneof(fc.double(), fc.jsonValue()),
       })
       .map((note) => JSON.stringify(note))
@@ -157,7 +172,9 @@ describe('The standbys of a lease', () => {
   })
 
   test('and no replica waits for longer than a client that polls would, whatever the leader says of its writes', () => {
-    const released = withStandbys({ ...HELD, holderIdentity: '' }, [...plain('a', 'b'), of('new', 2n, 'c')], 1e9)
+    const released = withStandbys({ ...HELD, holderIdentity: '' }, [...plain('a', 'b'), of('new', 2n, 'c')], {
+      writeMs: 1e9,
+    })
     const last = { holdBackMs: 75, retryPeriodMs: 2000, revision: 'new' }
     expect(waitForStandbysMs(released, 'd', last)).toBe(2000)
     expect(waitForStandbysMs(released, 'd', { ...last, retryPeriodMs: 300 })).toBe(300)
@@ -208,6 +225,78 @@ test('the first standby takes a lease whose holder died at the moment at which i
   expect(other.state.kind).toBe('following')
   other.passTo(15_000 + 8 + 75)
   expect(other.state.kind).toBe('acquiring')
+})
+
+describe('The order of the standbys', () => {
+  const join = (standbys: readonly Standby[], zone?: string): readonly string[] =>
+    named(standbys.reduce(withStandby, withStandbys(HELD, [], { zone })))
+
+  test('is the newest revision, then the zone of the leader, then the name', () => {
+    const near = inZone('here', 'c')
+    const far = inZone('there', 'a')
+    const unknown = inZone(undefined, 'b')
+    const newer = inZone('there', 'd', '2', 9n)
+    expect(join([far, near, unknown], 'here')).toEqual(['c', 'a', 'b'])
+    expect(join([near, far, newer], 'here')).toEqual(['d', 'c', 'a'])
+    expect(join([far, near, unknown], 'elsewhere')).toEqual(['a', 'b', 'c'])
+    expect(join([far, near, unknown])).toEqual(['a', 'b', 'c'])
+  })
+
+  test('does not mix two revisions that started at the same version', () => {
+    expect(join([inZone('x', 'a', '2'), inZone('x', 'b', '1'), inZone('x', 'c', '2')], 'x')).toEqual(['b', 'a', 'c'])
+  })
+
+  test('does not depend on the order in which the standbys joined', () => {
+    const standby = fc.record({
+      identity: fc.string({ minLength: 1, maxLength: 3 }).filter((name) => name !== HELD.holderIdentity),
+      revision: fc.constantFrom(undefined, '', '1', '2'),
+      zone: fc.constantFrom(undefined, '', 'x', 'y'),
+      since: fc.bigInt({ min: 0n, max: 2n }),
+    })
+    const three = fc.uniqueArray(standby, { selector: ({ identity }) => identity, minLength: 3, maxLength: 3 })
+    const zone = fc.constantFrom(undefined, '', 'x', 'y')
+    fc.assert(
+      fc.property(three, zone, fc.nat(5), (standbys, ofLeader, turn) => {
+        const turned = [...standbys.slice(turn % 3), ...standbys.slice(0, turn % 3)]
+        if (turn > 2) turned.reverse()
+        expect(join(turned, ofLeader)).toEqual(join(standbys, ofLeader))
+        const order = turned.toSorted(
+          (a, b) => join(standbys, ofLeader).indexOf(a.identity) - join(standbys, ofLeader).indexOf(b.identity),
+        )
+        const revisions = order.map(({ revision }) => revision)
+        expect(revisions.filter((revision, place) => revision !== revisions[place - 1] || place === 0)).toHaveLength(
+          new Set(revisions).size,
+        )
+      }),
+      { numRuns: 300, seed: 20_261_123 },
+    )
+  })
+
+  test('survives a replica that does not know zones, which drops that of the leader', () => {
+    const record = withStandbys(HELD, [inZone('here', 'c'), inZone('there', 'a')], { zone: 'here' })
+    const {
+      of: transitions,
+      holder,
+      standbys,
+    } = JSON.parse(record.annotations['tenure.dev/standby'] ?? '') as Record<string, unknown>
+    const annotations = { 'tenure.dev/standby': JSON.stringify({ of: transitions, holder, standbys }) }
+    expect(named({ ...HELD, annotations })).toEqual(['c', 'a'])
+    expect(named(withStandby({ ...HELD, annotations }, inZone('here', 'b')))).toEqual(['a', 'b', 'c'])
+  })
+
+  test('uses the zone that each leader states as it acquires, renews or is handed the lease', () => {
+    const join2 = (record: LeaseRecord) => named([inZone('x', 'a'), inZone('y', 'b')].reduce(withStandby, record))
+    const leader = new PureElector({ zone: 'y' }).lead()
+    expect(join2(leader.lastWrite.write.record)).toEqual(['b', 'a'])
+    const renewed = renewRecord({ ...HELD, annotations: {} }, leader.config, 0)
+    expect(join2(renewed)).toEqual(['b', 'a'])
+    const held = withStandbys({ ...HELD, holderIdentity: 'first' }, [inZone('y', 'next'), inZone('x', 'other')], {
+      zone: 'x',
+    })
+    const answer = { identity: 'next', nonce: 'n' }
+    const transferred = transferRecord(held, answer, { wallTime: 0, returning: undefined })
+    expect(join2(transferred)).toEqual(['b', 'a', 'other'])
+  })
 })
 
 describe('A follower that is not on the list of standbys', () => {

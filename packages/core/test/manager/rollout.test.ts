@@ -187,3 +187,40 @@ describe('A replica whose own readiness checks fail', () => {
     expect(fleet.standbys).toEqual(['a', 'b'])
   })
 })
+
+describe('Replicas that know their zones', () => {
+  const start = async (zones: Readonly<Record<string, string | undefined>>) => {
+    const fleet = new Fleet()
+    const managers: Manager[] = []
+    for (const [identity, zone] of Object.entries(zones)) {
+      managers.push(await fleet.start(identity, { revision: '1', ...(zone !== undefined && { zone }) }))
+    }
+    return { fleet, managers }
+  }
+
+  test('are succeeded in their zone', async () => {
+    const { fleet, managers } = await start({ leader: 'x', a: 'y', b: 'x', c: undefined })
+    expect(fleet.standbys).toEqual(['b', 'a', 'c'])
+    await managers[0]?.stop()
+    expect(fleet.leaders).toEqual(['leader', 'b'])
+  })
+
+  test('are succeeded by a newer revision elsewhere', async () => {
+    const { fleet, managers } = await start({ leader: 'x', a: 'x' })
+    await fleet.start('b', { revision: '2', zone: 'y' })
+    expect(fleet.standbys).toEqual(['b', 'a'])
+    await managers[0]?.stop()
+    expect(fleet.leaders).toEqual(['leader', 'b'])
+  })
+
+  test('write no more than others', async () => {
+    const { fleet } = await start({ leader: 'x', a: 'y', b: 'x', c: 'y', d: 'x' })
+    const listed = fleet.standbys
+    const version = () => fleet.store.read('lease').version
+    const before = version()
+    await fleet.clock.advance(20_000)
+    expect(fleet.standbys).toEqual(listed)
+    // The renewals of the leader.
+    expect(Number((version() ?? 0n) - (before ?? 0n))).toBeLessThanOrEqual(10)
+  })
+})

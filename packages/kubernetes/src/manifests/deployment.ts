@@ -64,6 +64,8 @@ function container({ name, namespace, image, opsPort }: ResolvedManifestsOptions
       { name: 'TENURE_NAMESPACE', value: namespace },
       { name: 'TENURE_OPS_PORT', value: String(opsPort) },
       fieldOf('TENURE_REVISION', "metadata.labels['pod-template-hash']"),
+      // Since Kubernetes 1.35, Pods have the zone of their node as a label. Without it the variable is empty.
+      fieldOf('TENURE_ZONE', "metadata.labels['topology.kubernetes.io/zone']"),
       fieldOf('POD_NAME', 'metadata.name'),
       fieldOf('POD_NAMESPACE', 'metadata.namespace'),
       { name: 'CONTAINER_NAME', value: name },

@@ -26,6 +26,8 @@ export interface ElectorConfig {
   readonly missingLease: 'create' | 'wait'
   /** What this replica runs, such as the hash of its Pod's template. Replicas of the newest revision lead first. */
   readonly revision?: string | undefined
+  /** Where this replica runs. Of one revision, replicas in the zone of the leader lead first. */
+  readonly zone?: string | undefined
   /** Whether a leader hands over as soon as a standby of a newer revision is there, instead of when it is stopped. */
   readonly isEager?: boolean
   /** Whether this replica only follows: it never acquires the lease, and no leader hands over to it. */

@@ -42,7 +42,7 @@ export function acquireRecord(options: {
     annotations: {},
   }
   const others = previous === undefined ? [] : remainingStandbys(previous, identity)
-  const listed = withProcessRef(withStandbys(record, others), config.processRef)
+  const listed = withProcessRef(withStandbys(record, others, { zone: config.zone }), config.processRef)
   return previous === undefined ? listed : withLegacy(listed, previous)
 }
 
@@ -55,13 +55,17 @@ function storableTransitions(count: number): number {
  * The record that renews a lease. It also restores an edited duration, the full duration after a transfer, and the list of standbys,
  * which does not count after an edit of the transitions.
  */
-export function renewRecord(held: LeaseRecord, { timing, processRef }: ElectorConfig, wallTime: number): LeaseRecord {
+export function renewRecord(
+  held: LeaseRecord,
+  { timing, processRef, zone }: ElectorConfig,
+  wallTime: number,
+): LeaseRecord {
   const record = {
     ...withoutNotes(held),
     leaseDurationSeconds: timing.leaseDurationMs / 1000,
     renewTime: distinctMicroTime(wallTime, held.renewTime),
   }
-  return withProcessRef(isKeptByHolder(record) ? record : withStandbys(record, []), processRef)
+  return withProcessRef(isKeptByHolder(record) ? record : withStandbys(record, [], { zone }), processRef)
 }
 
 /** What the record that ends a term says besides. */
@@ -84,7 +88,7 @@ export function releaseRecord(
   const times = { acquireTime: time, renewTime: time }
   const record = { ...withoutNotes(held), holderIdentity: '', leaseDurationSeconds: 1, ...times }
   const standbys = [...readStandbys(held), ...(returning === undefined ? [] : [returning])]
-  return withBequest(withStandbys(record, standbys, writeMs), held, bequest)
+  return withBequest(withStandbys(record, standbys, { writeMs }), held, bequest)
 }
 
 /** The record that transfers a lease to the replica of this answer. To others it looks like an acquisition. */
@@ -106,7 +110,8 @@ export function transferRecord(
     readOffer(held)?.to === undefined
       ? standbysBehind(held, identity)
       : readStandbys(held).filter((standby) => standby.identity !== identity)
-  const list = withStandbys(record, [...standbys, ...(returning === undefined ? [] : [returning])])
+  const zone = readStandbys(held).find((standby) => standby.identity === identity)?.zone
+  const list = withStandbys(record, [...standbys, ...(returning === undefined ? [] : [returning])], { zone })
   return withBequest(withTransferNonce(list, nonce), held, bequest)
 }
 

@@ -9,9 +9,10 @@ import { MAX_HOLD_BACK_MS } from './hold-back.ts'
  *
  * 1. Replicas of the newest revision come first, so that a rollout changes the leader once. The revision of the replica that started
  *    last is the newest, so rolling back is a rollout as well. The version of the lease that a replica saw first orders the starts.
- * 2. Within a revision the name decides. A StatefulSet stops the replica with the highest ordinal first.
+ * 2. Within a revision, replicas in the zone of the present leader come first, as far as the replicas know their zones.
+ * 3. Within a zone the name decides. A StatefulSet stops the replica with the highest ordinal first.
  *
- * The list only spreads the attempts. A wrong, stale or missing list costs milliseconds or one more change of leader, never safety.
+ * A replica that is about to stop, or is not ready, is not on the list. The list only spreads the attempts. A wrong, stale or missing list costs milliseconds or one more change of leader, never safety.
  */
 const STANDBY_ANNOTATION = `${ANNOTATION_PREFIX}standby`
 
@@ -38,13 +39,15 @@ export interface Standby {
   readonly identity: string
   /** What it runs, such as the hash of its Pod's template; undefined if it does not say. */
   readonly revision: string | undefined
+  /** Where it runs; undefined if it does not say. */
+  readonly zone?: string | undefined
   /** The first version of the lease that it saw. A replica that started later saw a greater one. */
   readonly since: bigint
 }
 
 /** This replica as it describes itself on the list. */
-export function asStandby({ since = 0n }: Memory, { identity, revision }: ElectorConfig): Standby {
-  return { identity, revision, since }
+export function asStandby({ since = 0n }: Memory, { identity, revision, zone }: ElectorConfig): Standby {
+  return { identity, revision, zone, since }
 }
 
 /**
@@ -58,7 +61,7 @@ export function readStandbys(record: LeaseRecord): readonly Standby[] {
     .filter(isStandby)
     .filter(({ identity }) => identity !== record.holderIdentity)
     .slice(0, MAX_STANDBYS)
-    .map(({ identity, revision, since }) => ({ identity, revision, since: BigInt(since) }))
+    .map(({ identity, revision, zone, since }) => ({ identity, revision, zone, since: BigInt(since) }))
 }
 
 /** Whether the holder of this record keeps a list itself. A client that does not know the list keeps none. */
@@ -97,7 +100,8 @@ export function hasNewerStandby(record: LeaseRecord, me: Standby): boolean {
 /** The record with one more standby in its place, and nothing else changed. */
 export function withStandby(record: LeaseRecord, me: Standby): LeaseRecord {
   const others = readStandbys(record).filter(({ identity }) => identity !== me.identity)
-  return withList(record, inOrder([...others, me]), readNote(record))
+  const note = readNote(record)
+  return withList(record, inOrder([...others, me], note.zone), note)
 }
 
 /** The record with one standby less, and nothing else changed. */
@@ -128,10 +132,17 @@ export function standbysBehind(held: LeaseRecord, identity: string): readonly St
   return place === -1 ? [] : standbys.slice(place + 1)
 }
 
-/** The record whose holder keeps a list of the first three of these standbys. It states `writeMs` if writes were slow. */
-export function withStandbys(record: LeaseRecord, standbys: readonly Standby[], writeMs = 0): LeaseRecord {
+/**
+ * The record whose holder keeps a list of the first three of these standbys. It states the `zone` of the holder, and `writeMs` if writes
+ * were slow.
+ */
+export function withStandbys(
+  record: LeaseRecord,
+  standbys: readonly Standby[],
+  { zone, writeMs = 0 }: { readonly zone?: string | undefined; readonly writeMs?: number } = {},
+): LeaseRecord {
   const slow = writeMs > BRISK_WRITE_MS ? { writeMs: Math.round(writeMs) } : {}
-  return withList(record, standbys, { holder: record.holderIdentity, ...slow })
+  return withList(record, standbys, { holder: record.holderIdentity, zone, ...slow })
 }
 
 /** A replica that acquires a free lease, and what spreads the attempts. */
@@ -160,16 +171,30 @@ export function waitForStandbysMs(
   return waitMs * Math.max(1, Math.min(slowness(free), retryPeriodMs / MAX_WAIT_MS))
 }
 
-/** The order in which standbys try: the revisions from the newest on, and the names within a revision. */
-function inOrder(standbys: readonly Standby[]): readonly Standby[] {
-  const startOf = (revision: string | undefined) =>
-    standbys.reduce(
-      (last, standby) => (standby.revision === revision && standby.since > last ? standby.since : last),
-      0n,
-    )
-  const start = new Map(standbys.map(({ revision }) => [revision, revision === undefined ? -1n : startOf(revision)]))
-  const order = (a: Standby, b: Standby) => Number((start.get(b.revision) ?? -1n) - (start.get(a.revision) ?? -1n))
-  return standbys.toSorted((a, b) => order(a, b) || (a.identity < b.identity ? -1 : 1))
+/**
+ * The order in which standbys try: the revisions from the newest on, within a revision those in the zone of the leader first, then the
+ * names. Two revisions that started at the same version do not mix.
+ */
+function inOrder(standbys: readonly Standby[], zone?: unknown): readonly Standby[] {
+  const isNear = (standby: Standby) => standby.zone !== undefined && standby.zone === zone
+  const order = (a: Standby, b: Standby) =>
+    Number(startOf(b.revision, standbys) - startOf(a.revision, standbys)) ||
+    inOrderOf(a.revision ?? '', b.revision ?? '') ||
+    Number(isNear(b)) - Number(isNear(a)) ||
+    inOrderOf(a.identity, b.identity)
+  return standbys.toSorted(order)
+}
+
+/** When the replica of a revision that started last did so. Replicas that do not say what they run come last. */
+function startOf(revision: string | undefined, standbys: readonly Standby[]): bigint {
+  if (revision === undefined) return -1n
+  const starts = standbys.filter((standby) => standby.revision === revision).map(({ since }) => since)
+  return starts.reduce((last, since) => (since > last ? since : last), 0n)
+}
+
+function inOrderOf(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
 }
 
 /** The revision of the replica that started last; undefined if none says what it runs. */
@@ -186,6 +211,8 @@ interface Note {
   readonly standbys?: unknown
   /** The leader that keeps the list. */
   readonly holder?: unknown
+  /** Where that leader runs. */
+  readonly zone?: unknown
   readonly writeMs?: unknown
 }
 
@@ -196,9 +223,9 @@ function withList(record: LeaseRecord, standbys: readonly Standby[], note: Note)
 
 /** The note with as many of these standbys as others read. */
 function fittingNote(of: number, standbys: readonly Standby[], note: Note): string {
-  const { holder, writeMs } = note
+  const { holder, zone, writeMs } = note
   const listed = standbys.map(({ since, ...standby }) => ({ ...standby, since: String(since) }))
-  const text = JSON.stringify({ of, holder, standbys: listed, writeMs })
+  const text = JSON.stringify({ of, holder, zone, standbys: listed, writeMs })
   const isReadable = text.length <= MAX_NOTE_LENGTH || standbys.length === 0
   return isReadable ? text : fittingNote(of, standbys.slice(0, -1), note)
 }
@@ -220,11 +247,12 @@ function transitionsOf({ leaseTransitions }: LeaseRecord): number {
 
 function isStandby(
   value: unknown,
-): value is { readonly identity: string; readonly revision?: string; readonly since: string } {
+): value is { readonly identity: string; readonly revision?: string; readonly zone?: string; readonly since: string } {
   if (typeof value !== 'object' || value === null) return false
-  const { identity, revision, since } = value as { readonly [key: string]: unknown }
+  const { identity, revision, zone, since } = value as { readonly [key: string]: unknown }
   const isNamed = typeof identity === 'string' && identity !== ''
-  return isNamed && ['string', 'undefined'].includes(typeof revision) && isVersion(since)
+  const areTexts = [revision, zone].every((text) => text === undefined || typeof text === 'string')
+  return isNamed && areTexts && isVersion(since)
 }
 
 function isVersion(value: unknown): boolean {
