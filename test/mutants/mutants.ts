@@ -459,8 +459,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'E25',
     defect: 'a rollout hands the lease to a replica that it stops next',
     file: `${RULES}/standby.ts`,
-    find: 'order(a, b) || (a.identity < b.identity ? -1 : 1)',
-    replace: '(a.identity < b.identity ? -1 : 1)',
+    find: "Number(startOf(b.revision, standbys) - startOf(a.revision, standbys)) ||\n    inOrderOf(a.revision ?? '', b.revision ?? '') ||\n    Number",
+    replace: 'Number',
     checks: [`${ELECTION}/standby.test.ts`],
   },
   {
@@ -483,8 +483,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'E28',
     defect: 'the replicas of the oldest revision try first, so that a rollout changes the leader for each old replica',
     file: `${RULES}/standby.ts`,
-    find: 'Number((start.get(b.revision) ?? -1n) - (start.get(a.revision) ?? -1n))',
-    replace: 'Number((start.get(a.revision) ?? -1n) - (start.get(b.revision) ?? -1n))',
+    find: 'startOf(b.revision, standbys) - startOf(a.revision, standbys)',
+    replace: 'startOf(a.revision, standbys) - startOf(b.revision, standbys)',
     checks: [ROLLOUTS_TEST],
   },
   {

@@ -78,7 +78,7 @@ export class ProcessManager extends Manager {
 }
 
 function wire(options: CreateManagerOptions, resolved: ResolvedOptions): ProcessManager {
-  const { identity, revision, zone, lease, featureGates, kubeConfigPath, env } = resolved
+  const { identity, lease, featureGates, kubeConfigPath, env } = resolved
   const bareLogger = createLogger(options.logger, resolved)
   const logger = bareLogger.child({ identity })
   const kubernetes = new Cluster({ kubeConfig: options.kubeConfig, kubeConfigPath, env, logger })
@@ -92,9 +92,7 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
   const ops = resolved.ops && createOps({ logger, ...resolved.ops })
   const manager: ProcessManager = new ProcessManager(
     {
-      identity,
-      ...(revision !== undefined && { revision }),
-      ...(zone !== undefined && { zone }),
+      ...describeReplica(resolved),
       lease,
       featureGates,
       // The manager adds the identity to its own lines.
@@ -111,6 +109,15 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
   if (cluster !== undefined) manager.use(cluster)
   if (cluster !== undefined && options.events !== false) manager.use(leaseEvents({ cluster, identity, logger }))
   return manager
+}
+
+/** What the manager tells other replicas about this one. */
+function describeReplica({
+  identity,
+  revision,
+  zone,
+}: ResolvedOptions): Pick<ManagerOptions, 'identity' | 'revision' | 'zone'> {
+  return { identity, ...(revision !== undefined && { revision }), ...(zone !== undefined && { zone }) }
 }
 
 function warnOfSecond(logger: Logger, lease: string): void {
