@@ -43,6 +43,7 @@ CoolTicks == 5    \* the cool-down
 HoldMax == 1
 AgeMax == Expire + MaxList + Gap + HoldMax
 MaxTries == 2     \* number of attempts to join, or to leave
+MaxWrites == 3    \* number of writes of one replica in a term: to join, again after newer revisions displaced it, and to leave
 Never == 0 - 1
 
 Less(n) == IF n > 0 THEN n - 1 ELSE n
@@ -301,7 +302,7 @@ Landed(p, kind, procs) ==
                       !.allowed = IF HasSuccessor(msg[p].rec, procs) THEN 0 ELSE Allowed(msg[p].rec, procs),
                       !.credit = IF HasSuccessor(msg[p].rec, procs) THEN @ - 1 ELSE @,
                       !.lands = IF msg[p].rec.holder = Nobody THEN @ ELSE [q \in Replicas |-> 0]]
-    [] kind \in {"join", "leave"} -> [seen EXCEPT !.lands[p] = IF @ > 2 THEN @ ELSE @ + 1,
+    [] kind \in {"join", "leave"} -> [seen EXCEPT !.lands[p] = IF @ > MaxWrites THEN @ ELSE @ + 1,
                                              !.allowed = IF HasLeader THEN @ ELSE Larger(@, Allowed(msg[p].rec, procs))]
     [] OTHER -> seen
 
@@ -315,7 +316,7 @@ Done(p, kind, rec) ==
             ELSE [Seeing([me EXCEPT !.mode = "follow"], rec, p) EXCEPT
                     !.cool = IF rec.holder # Nobody \/ "eager without a cool-down" \in Wrong THEN 0 ELSE CoolTicks]
        [] kind = "join" -> [Seeing(me, rec, p) EXCEPT
-                               !.tries = IF me.mode = "leave" THEN 0 ELSE MaxTries, !.due = Never,
+                               !.tries = IF me.mode = "leave" THEN 0 ELSE @, !.due = Never,
                                !.age = IF "announcement ends the wait" \in Wrong THEN AgeMax ELSE @]
        [] OTHER -> [me EXCEPT !.mode = "down"]
 
@@ -476,8 +477,8 @@ B3 == ~seen.passed
 (* A crashed standby delays one successor at most. *)
 B4 == ~seen.twice
 
-(* Announcements refuse a release a bounded number of times, and each replica writes the list twice in a term at most. *)
-B5 == seen.refused <= 2 * Cardinality(Replicas) /\ \A p \in Replicas : seen.lands[p] <= 2
+(* Announcements refuse a release a bounded number of times: each replica writes the list a bounded number of times in a term. *)
+B5 == seen.refused <= MaxWrites * Cardinality(Replicas) /\ \A p \in Replicas : seen.lands[p] <= MaxWrites
 
 (* The leader changes only after a leader has ended its term. *)
 B6 == seen.credit >= 0
