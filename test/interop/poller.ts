@@ -48,6 +48,10 @@ export class Poller implements AsyncDisposable {
     this.#path = `${leasesPath(options.namespace)}/${options.lease}`
     this.#began.promise.catch(() => {})
     this.#ended = this.#run()
+    this.#ended.catch((error: unknown) => {
+      this.#looked.reject(error)
+      this.#began.reject(error)
+    })
   }
 
   /** Starts a poller. Fulfils when it has looked at the lease once. */
@@ -122,6 +126,7 @@ export class Poller implements AsyncDisposable {
   /** One look at the lease, and a write if it may. */
   async #tryAcquireOrRenew(): Promise<'written' | 'refused' | 'held by another'> {
     const lease = await this.#get()
+    if (lease === undefined) return 'refused'
     const isLeader = lease.spec.holderIdentity === this.#options.id
     if (!isLeader && !this.#mayAcquire(lease.spec)) return 'held by another'
     return (await this.#put(lease, this.#specOf(lease.spec, isLeader))) ? 'written' : 'refused'
@@ -151,7 +156,7 @@ export class Poller implements AsyncDisposable {
 
   async #release(): Promise<void> {
     const lease = await this.#get()
-    if (lease.spec.holderIdentity !== this.#options.id) return
+    if (lease?.spec.holderIdentity !== this.#options.id) return
     const now = microTime()
     await this.#put(lease, {
       ...lease.spec,
@@ -162,8 +167,10 @@ export class Poller implements AsyncDisposable {
     })
   }
 
-  async #get(): Promise<Lease> {
-    return (await this.#client.expect(this.#path)) as Lease
+  /** Returns undefined when the API server refuses, for example because it does not know a new role yet. */
+  async #get(): Promise<Lease | undefined> {
+    const { status, body } = await this.#client.request(this.#path)
+    return status === 200 ? (body as Lease) : undefined
   }
 
   /** Returns whether the write was acknowledged, which it is if the lease is as it was read. */
