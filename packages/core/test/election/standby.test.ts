@@ -67,6 +67,7 @@ describe('The standbys of a lease', () => {
     '{"of":3,"standbys":[{"identity":"","since":"1"},{"identity":"a","since":-1},{"identity":"a","since":"x"}]}',
     '{"of":3,"standbys":[{"identity":"a","since":"1","revision":7}]}',
     '{"of":3,"standbys":[{"identity":"a","since":"1","zone":7}]}',
+    `{"of":3,"standbys":[{"identity":"a","since":"1","revision":"${'r'.repeat(10_000)}"}]}`,
     `{"of":3,"standbys":[{"identity":"${'a'.repeat(10_000)}","since":"1"}]}`,
     '{',
   ])('are none where the annotation says %.80s', (text) => {

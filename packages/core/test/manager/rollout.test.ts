@@ -1,11 +1,13 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
+import type { CandidacyEvent } from '../../src/candidacy/events.ts'
 import type { Controller } from '../../src/controller/controller.ts'
-import { readStandbys } from '../../src/election/rules/standby.ts'
+import { readStandbys, type Standby, withStandby } from '../../src/election/rules/standby.ts'
 import { HealthRegistry } from '../../src/health/health-registry.ts'
 import { MemoryLeaseStore } from '../../src/lock/memory-lock.ts'
 import { Manager } from '../../src/manager/manager.ts'
 import type { ManagerOptions } from '../../src/manager/manager-options.ts'
+import type { Clock } from '../../src/ports/clock.ts'
 import { untilEnd } from '../support/replica.ts'
 
 const HOUR_MS = 3_600_000
@@ -16,6 +18,9 @@ class Fleet {
   readonly store = new MemoryLeaseStore()
   /** The replicas that led, in order. */
   readonly leaders: string[] = []
+  /** Whether two terms ever overlapped. */
+  hasOverlap = false
+  readonly #terms = new Set<string>()
   readonly #managers: Manager[] = []
   #random = 0
 
@@ -42,9 +47,7 @@ class Fleet {
     })
     this.#managers.push(manager)
     manager.register(() => ({ name: 'janitor', run }))
-    manager.on((event) => {
-      if (event.kind === 'term-began') this.leaders.push(identity)
-    })
+    manager.on((event) => this.#heard(identity, event))
     manager.start().catch(() => {})
     await this.clock.advance(2500)
     return manager
@@ -56,11 +59,33 @@ class Fleet {
     await stopped
   }
 
+  #heard(identity: string, { kind }: CandidacyEvent): void {
+    if (kind === 'term-over') this.#terms.delete(identity)
+    if (kind !== 'term-began') return
+    this.hasOverlap ||= this.#terms.size > 0
+    this.#terms.add(identity)
+    this.leaders.push(identity)
+  }
+
+  listed(identity: string): Standby | undefined {
+    const lease = this.store.read('lease')
+    return lease.kind === 'present'
+      ? readStandbys(lease.record).find((standby) => standby.identity === identity)
+      : undefined
+  }
+
   get standbys(): readonly string[] {
     const lease = this.store.read('lease')
     return lease.kind === 'present' ? readStandbys(lease.record).map(({ identity }) => identity) : []
   }
 }
+
+/** The clock of a Pod whose wall clock is wrong. */
+const wrongBy = (clock: VirtualClock, ms: number): Clock => ({
+  now: () => clock.now(),
+  wallTime: () => clock.wallTime() + ms,
+  setTimer: (delayMs, callback) => clock.setTimer(delayMs, callback),
+})
 
 describe("A replica with `rollout: 'never-lead'`", () => {
   const canary = { revision: '2', rollout: 'never-lead' } as const
@@ -223,4 +248,170 @@ describe('Replicas that know their zones', () => {
     // The renewals of the leader.
     expect(Number((version() ?? 0n) - (before ?? 0n))).toBeLessThanOrEqual(10)
   })
+})
+
+/** Takes half a minute, whatever ends meanwhile. */
+function slowly(clock: Clock): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  clock.setTimer(30_000, resolve)
+  return promise
+}
+
+describe('A rollout', () => {
+  /** Rolls out like a Deployment with `maxSurge: 1, maxUnavailable: 0`, and stops the old replicas in the order given. */
+  async function rollOut(
+    fleet: Fleet,
+    old: readonly Manager[],
+    names: readonly string[],
+    optionsOf: (name: string) => Partial<ManagerOptions>,
+  ): Promise<readonly Manager[]> {
+    const started: Manager[] = []
+    for (const [index, name] of names.entries()) {
+      started.push(await fleet.start(name, optionsOf(name)))
+      const replaced = old[index]
+      if (replaced !== undefined) await fleet.stop(replaced)
+    }
+    return started
+  }
+
+  const revision = (of: string) => () => ({ revision: of })
+
+  test.each([['prefer-new'], ['eager']] as const)(
+    'with %s that changes nothing moves the leader only when it stops',
+    async (rollout) => {
+      const fleet = new Fleet()
+      const same = () => ({ revision: 'same', rollout })
+      const first = await rollOut(fleet, [], ['a', 'b', 'c'], same)
+      await rollOut(fleet, first.toReversed(), ['x', 'y', 'z'], same)
+      // The leader stops last, when only new replicas follow it.
+      expect(fleet.leaders).toEqual(['a', 'x'])
+    },
+  )
+
+  test.each([['prefer-new'], ['eager']] as const)('with %s changes the leader once', async (rollout) => {
+    for (const order of [
+      [0, 1, 2],
+      [2, 1, 0],
+      [1, 0, 2],
+    ]) {
+      const fleet = new Fleet()
+      const first = await rollOut(fleet, [], ['a', 'b', 'c'], () => ({ revision: '1', rollout }))
+      const stopped = order.flatMap((place) => first[place] ?? [])
+      await rollOut(fleet, stopped, ['x', 'y', 'z'], () => ({ revision: '2', rollout }))
+      expect(fleet.leaders).toHaveLength(2)
+      expect(fleet.hasOverlap).toBe(false)
+    }
+  })
+
+  test('of Pods whose clocks are hours apart changes the leader once', async () => {
+    for (const hours of [-9, 9]) {
+      const fleet = new Fleet()
+      const first = await rollOut(fleet, [], ['a', 'b', 'c'], revision('1'))
+      await rollOut(fleet, first, ['x', 'y', 'z'], (name) => ({
+        revision: '2',
+        clock: wrongBy(fleet.clock, (name === 'y' ? -hours : hours) * HOUR_MS),
+      }))
+      expect(fleet.leaders).toEqual(['a', 'x'])
+      await fleet.clock.advance(HOUR_MS)
+      expect(fleet.leaders).toEqual(['a', 'x'])
+    }
+  })
+
+  test('that is stuck, since the new replica is never ready, leaves the lease where it is', async () => {
+    const fleet = new Fleet()
+    await rollOut(fleet, [], ['a', 'b', 'c'], revision('1'))
+    const stuck = await fleet.start('x', { revision: '2' })
+    const checks = new HealthRegistry()
+    checks.register('database', () => Promise.reject(new Error('down')))
+    stuck.readyz.add(checks)
+    for (let probe = 0; probe < 200; probe++) {
+      await stuck.readyz.run()
+      await fleet.clock.advance(5000)
+    }
+    expect(fleet.leaders).toEqual(['a'])
+    expect(fleet.standbys).not.toContain('x')
+  })
+
+  test('that is undone half way is a rollout of its own, and changes the leader once more', async () => {
+    const fleet = new Fleet()
+    const first = await rollOut(fleet, [], ['a', 'b', 'c'], revision('1'))
+    const second = await rollOut(fleet, first, ['x'], revision('2'))
+    expect(fleet.leaders).toEqual(['a', 'x'])
+    await rollOut(fleet, second, ['d'], revision('1'))
+    expect(fleet.leaders).toHaveLength(3)
+    expect(['b', 'c', 'd']).toContain(fleet.leaders[2])
+    await fleet.clock.advance(HOUR_MS)
+    expect(fleet.leaders).toHaveLength(3)
+  })
+
+  test('that hits the leader in a long drain changes the leader at most twice, and nothing overlaps', async () => {
+    for (const rollout of ['prefer-new', 'eager'] as const) {
+      const fleet = new Fleet()
+      const lease = { name: 'lease', drainTimeoutMs: 60_000 }
+      const options = (of: string) => ({ revision: of, rollout, lease })
+      const draining = await fleet.start('a', options('1'), async (term) => {
+        await term.spawn('slow', () => slowly(fleet.clock), { finishOnDrain: true })
+        await untilEnd(term)
+      })
+      const second = await fleet.start('b', options('1'))
+      const begun = fleet.clock.now()
+      void draining.stepDown({})
+      await fleet.clock.advance(1000)
+      await fleet.start('x', options('2'))
+      const stopping = draining.stop()
+      await fleet.clock.advance(2000)
+      await fleet.start('y', options('2'))
+      let drained = 0
+      void stopping.then(() => (drained = fleet.clock.now() - begun))
+      await fleet.clock.advance(40_000)
+      await stopping
+      await fleet.stop(second)
+      await fleet.clock.advance(10_000)
+      expect(fleet.leaders.length).toBeLessThanOrEqual(3)
+      expect(drained).toBeGreaterThan(20_000)
+      expect(['x', 'y']).toContain(fleet.leaders.at(-1))
+      expect(fleet.hasOverlap).toBe(false)
+    }
+  })
+})
+
+describe('Two fleets of different revisions', () => {
+  const SLOW = { name: 'lease', leaseDurationMs: 600_000, renewDeadlineMs: 400_000, retryPeriodMs: 100_000 }
+
+  test.each([
+    ['prefer-new', 'never-lead', 1],
+    ['prefer-new', 'prefer-new', 1],
+    ['eager', 'never-lead', 1],
+    ['eager', 'eager', 2],
+    ['off', 'eager', 1],
+  ] as const)(
+    'with %s and a canary with %s stay side by side for days with %i leaders',
+    async (ours, canary, leaders) => {
+      const fleet = new Fleet()
+      const options = (of: string, rollout: typeof ours | typeof canary) => ({ revision: of, rollout, lease: SLOW })
+      for (const name of ['a', 'b']) await fleet.start(name, options('1', ours))
+      await fleet.start('x', options('2', canary))
+      await fleet.clock.advance(300_000)
+      await fleet.start('c', options('1', ours))
+      await fleet.clock.advance(300_000)
+      const before = fleet.leaders.length
+      expect(fleet.leaders).toEqual(['a', 'x'].slice(0, leaders))
+      await fleet.clock.advance(72 * HOUR_MS)
+      expect(fleet.leaders).toHaveLength(before)
+      expect(fleet.hasOverlap).toBe(false)
+    },
+  )
+})
+
+test('A replica that crashed as a standby and restarts under its name with another revision is listed with that one', async () => {
+  const fleet = new Fleet()
+  await fleet.start('leader', { revision: '1' })
+  await fleet.start('b', { revision: '1' })
+  const lease = fleet.store.read('lease')
+  if (lease.kind === 'absent') throw new Error('Expected a lease')
+  const crashed: Standby = { identity: 'c', revision: '1', since: 1n }
+  fleet.store.write('lease', withStandby(lease.record, crashed), lease.version)
+  await fleet.start('c', { revision: '2' })
+  expect(fleet.listed('c')).toMatchObject({ revision: '2' })
+  expect(fleet.standbys).toEqual(['c', 'b'])
 })

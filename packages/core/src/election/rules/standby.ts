@@ -74,10 +74,14 @@ export function isStandbyOf(record: LeaseRecord, identity: string): boolean {
   return readStandbys(record).some((standby) => standby.identity === identity)
 }
 
-/** Whether this replica belongs on the list: it is not on it, and there is room or it displaces a replica of an older revision. */
+/**
+ * Whether this replica belongs on the list: it is not on it, and there is room or it displaces a replica of an older revision. A list that
+ * names it with another revision, as an earlier process wrote it, is written again.
+ */
 export function hasRoomFor(record: LeaseRecord, me: Standby): boolean {
   const standbys = readStandbys(record)
-  if (standbys.some(({ identity }) => identity === me.identity)) return false
+  const listed = standbys.find(({ identity }) => identity === me.identity)
+  if (listed !== undefined) return listed.revision !== me.revision
   if (standbys.length < MAX_STANDBYS) return true
   const newest = newestRevision([...standbys, me])
   return me.revision === newest && standbys.some(({ revision }) => revision !== newest)
