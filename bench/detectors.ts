@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { plants } from '../packages/testing/test/leaks/plants/index.ts'
 import { allDetectors, type Detector, type Verdict } from './detectors/detector.ts'
-import { writeTable } from './detectors/readme-table.ts'
+import { writeTable } from './written-table.ts'
 import { type Figures, writeFigures } from './figures.ts'
 
 /*
@@ -60,7 +60,7 @@ for (const { id, title } of detectors) {
   )
 }
 if (values.readme === true) {
-  await writeTable([
+  await writeTable('packages/testing/README.md', 'npm run bench:detectors -- --readme', [
     ['planted', ...detectors.map(({ title }) => title)],
     ...chosen.map(({ name }, index) => [name, ...detectors.map(({ id }) => cell(results.get(id)?.[index]))]),
     ['**missed**', ...detectors.map(({ id }) => `**${figures[`${id}.missed`]} of ${chosen.length}**`)],

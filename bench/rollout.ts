@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { startControlPlane } from '@tenure/test-control-plane'
 import { type Figures, SUMMARY_HEAD, writeFigures } from './figures.ts'
 import { judge } from './rollout/bounds.ts'
+import { writeDocuments } from './rollout/documents.ts'
 import { ALONE, type Bench, LANES, type Part } from './rollout/parts.ts'
 import { SlowWrites } from './rollout/slow-writes.ts'
 import { Turns } from './rollout/turns.ts'
@@ -28,6 +29,8 @@ const { values } = parseArgs({
     /** The parts to run, for example `rollout3,peers`. */
     only: { type: 'string', default: '' },
     json: { type: 'string' },
+    /** Writes the tables of the documents. */
+    readme: { type: 'boolean', default: false },
     lenient: { type: 'boolean', default: false },
   },
 })
@@ -43,10 +46,16 @@ if (!wanted.every((part) => known.some((id) => isPartOf(id, part)))) {
   process.exit(2)
 }
 
+if (values.readme && values.only !== '') {
+  console.error('Expected `--readme` without `--only`: the tables need all parts')
+  process.exit(2)
+}
+
 const folder = await mkdtemp(join(tmpdir(), 'tenure-bench-'))
 try {
   const figures = await run()
   await writeFigures(values.json, figures)
+  if (values.readme) await writeDocuments(figures)
   console.log()
   const missed = judge(figures)
   if (missed.length > 0 && !values.lenient) process.exitCode = 1
@@ -70,11 +79,12 @@ async function run(): Promise<Figures> {
     rounds,
     startAudited: () => startControlPlane({ durable: true, auditLevel: 'RequestResponse' }),
   }
-  console.log(`load of the machine: ${loadavg()[0]?.toFixed(2)}`)
+  const [loadBefore = 0] = loadavg()
+  console.log(`load of the machine: ${loadBefore.toFixed(2)}`)
   console.log(SUMMARY_HEAD)
   const lanes = await Promise.all(LANES.map((parts) => runParts(parts, bench)))
   const alone = await runParts(ALONE, bench)
-  return Object.assign({}, ...lanes, alone)
+  return Object.assign({ load_before: loadBefore }, ...lanes, alone)
 }
 
 async function runParts(parts: readonly Part[], bench: Bench): Promise<Figures> {

@@ -1,8 +1,12 @@
 import type { Access } from '@tenure/test-control-plane'
 import { RawLeaseClient } from './raw-lease.ts'
 
-/** Two bare clients that hand a lease back and forth: the minimum duration of a handover on this API server. */
-export async function createFloor(access: Access, namespace: string, name = 'floor'): Promise<Floor> {
+/**
+ * Two bare clients that hand a lease back and forth: the minimum duration of a handover on this API server.
+ *
+ * @param onlookers further clients of this process that watch the lease
+ */
+export async function createFloor(access: Access, namespace: string, name = 'floor', onlookers = 0): Promise<Floor> {
   const [a, b] = [new RawLeaseClient(access, namespace), new RawLeaseClient(access, namespace)]
   const created = await a.create(name)
   let lease = await a.put(created, 'a')
@@ -10,6 +14,8 @@ export async function createFloor(access: Access, namespace: string, name = 'flo
   await b.watch(lease, (seen) => {
     if (seen.spec.holderIdentity === '') onReleased(seen)
   })
+  const others = Array.from({ length: onlookers }, () => new RawLeaseClient(access, namespace))
+  await Promise.all(others.map((other) => other.watch(lease, () => {})))
   return {
     async round() {
       const { promise, resolve, reject } = Promise.withResolvers<typeof lease>()
@@ -22,8 +28,7 @@ export async function createFloor(access: Access, namespace: string, name = 'flo
       return elapsed
     },
     close() {
-      a.close()
-      b.close()
+      for (const client of [a, b, ...others]) client.close()
     },
   }
 }

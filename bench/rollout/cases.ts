@@ -72,6 +72,7 @@ export function rolloutFigures(id: string, rollouts: readonly Rollout[]): Figure
     [`${id}.changes_mean`]: changes(rollouts).reduce((sum, count) => sum + count, 0) / rollouts.length,
     [`${id}.leaderless_p50_ms`]: percentile(leaderless(rollouts), 0.5),
     [`${id}.leaderless_p99_ms`]: percentile(leaderless(rollouts), 0.99),
+    [`${id}.rollouts`]: rollouts.length,
     [`${id}.ends_with_old`]: rollouts.filter(({ endsWithNew }) => !endsWithNew).length,
   }
 }
