@@ -39,7 +39,8 @@ export class ReplicaProcess {
   constructor(setup: ReplicaSetup, kubeConfigPath: string, program = join(import.meta.dirname, 'replica.ts')) {
     this.#identity = setup.identity
     this.#child = fork(program, [JSON.stringify(setup)], {
-      execArgv: ['--conditions=@tenure/source'],
+      // The packages as they were built, as users run them.
+      execArgv: [],
       env: { ...process.env, KUBECONFIG: kubeConfigPath },
     })
     this.#child.on('message', (news) => {
