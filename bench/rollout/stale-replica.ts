@@ -35,7 +35,7 @@ export interface Sighting {
 class Counter extends Controller {
   readonly name = 'counter'
   #cache: Informer<V1ConfigMap> | undefined
-  #seen = (_: V1ConfigMap): void => {}
+  #seen: (object: V1ConfigMap) => void = () => {}
 
   override async warmUp(warm: WarmUp): Promise<void> {
     this.#cache = informer<V1ConfigMap>(warm, {
