@@ -21,31 +21,31 @@ const ORDERED: RolloutOptions = { order: 'ordered', startAfterMs: 2000, probeAft
 const three = { size: 3, rollout: SURGE, waitMs: 5000 } as const
 const few = { share: 1 / 4 } as const
 
-/** Fleets of three, and the same with Pods that need no time to start. */
-function threeOf(id: string, program: Program): readonly [RolloutCase, RolloutCase] {
-  return [
-    { ...three, id, program },
-    { ...three, id: `${id}.start_at_once`, program, rollout: AT_ONCE },
-  ]
+/** Fleets of three of one program, under the prefix `id`. */
+function threeOf(id: string, program: Program) {
+  return {
+    surge: { ...three, id, program },
+    startAtOnce: { ...three, id: `${id}.start_at_once`, program, rollout: AT_ONCE },
+    ordered: { ...three, ...few, id: `${id}.ordered`, program, rollout: ORDERED },
+    after65s: { ...three, ...few, id: `${id}.after_65s`, program, waitMs: 65_000 },
+  } satisfies Record<string, RolloutCase>
 }
 
-const [rollout3, startAtOnce] = threeOf('rollout3', 'tenure')
 /** The cases of Tenure. */
 export const OURS = {
-  rollout3,
-  startAtOnce,
-  ordered: { ...rollout3, ...few, id: 'rollout3.ordered', rollout: ORDERED },
-  after65s: { ...rollout3, ...few, id: 'rollout3.after_65s', waitMs: 65_000 },
-  rollout10: { ...rollout3, ...few, id: 'rollout10', size: 10 },
-  slowApi: { ...rollout3, ...few, id: 'slow_api' },
-} satisfies Record<string, RolloutCase>
+  ...threeOf('rollout3', 'tenure'),
+  rollout10: { ...three, ...few, id: 'rollout10', program: 'tenure', size: 10 },
+  slowApi: { ...three, ...few, id: 'slow_api', program: 'tenure' },
+} as const satisfies Record<string, RolloutCase>
 
 /** The same fleets of other electors. */
 export const PEERS = {
   clientGo: threeOf('peers.client_go', 'client-go-elector'),
   controllerRuntime: threeOf('peers.controller_runtime', 'controller-runtime-manager'),
-  bare: [{ ...three, ...few, id: 'floor.rollout3', program: 'bare' }],
-} as const satisfies Record<string, readonly RolloutCase[]>
+} as const
+
+/** A fleet of bare electors. */
+export const BARE: RolloutCase = { ...three, ...few, id: 'floor.rollout3', program: 'bare' }
 
 /** Rolls a fleet out. */
 export async function runCase(

@@ -1,8 +1,7 @@
 import type { ControlPlane } from '@tenure/test-control-plane'
 import { type Figures, percentile, summary } from '../figures.ts'
 import { measureStart, startFigures } from '../start/measure-start.ts'
-import { OURS, PEERS, type RolloutCase, rolloutFigures, runCase } from './cases.ts'
-import type { Rollout } from './fleet.ts'
+import { BARE, OURS, PEERS, type RolloutCase, rolloutFigures, runCase } from './cases.ts'
 import { measureFifty } from './fifty.ts'
 import { measureFloor } from './floor.ts'
 import { measureFresh } from './fresh.ts'
@@ -41,8 +40,8 @@ const USUAL = 0.5
 
 /** Lanes run beside each other, because they mostly wait; they take turns where something is measured. The parts of a lane follow each other. */
 export const LANES: readonly (readonly Part[])[] = [
-  [{ id: 'floor', run: floor }, ofRollouts(OURS.rollout3)],
-  [ofRollouts(OURS.rollout10), { id: 'slow_api', run: slowApi }, ...PEERS.bare.map(ofRollouts)],
+  [{ id: 'floor', run: floor }, ofRollouts(OURS.surge)],
+  [ofRollouts(OURS.rollout10), { id: 'slow_api', run: slowApi }, ofRollouts(BARE)],
   [ofRollouts(OURS.startAtOnce), ofRollouts(OURS.ordered)],
   [ofRollouts(OURS.after65s)],
   [
@@ -50,6 +49,7 @@ export const LANES: readonly (readonly Part[])[] = [
     { id: 'after_foreign_release', run: afterForeignRelease },
   ],
   [{ id: 'peers', run: peers }],
+  ...Object.values(PEERS).flatMap(({ ordered, after65s }) => [[ofRollouts(ordered)], [ofRollouts(after65s)]]),
 ]
 
 /** The parts that run afterwards, each alone. */
@@ -70,24 +70,21 @@ async function floor({ place, rounds }: Bench): Promise<Figures> {
 }
 
 async function peers({ place, rounds }: Bench): Promise<Figures> {
-  const run = async ([surge, atOnce]: readonly [RolloutCase, RolloutCase]) => [
-    await runCase(surge, place, rounds),
-    await runCase(atOnce, place, rounds),
-  ]
-  const { clientGo, controllerRuntime } = PEERS
-  const results = await Promise.all([run(clientGo), run(controllerRuntime)])
-  const [, goAtOnce = []] = results[0] ?? []
-  const all = (index: number): readonly Rollout[] => results.flatMap((rollouts) => rollouts[index] ?? [])
-  const figures = [...clientGo, ...controllerRuntime].map(({ id }, index) =>
-    rolloutFigures(id, results.flat()[index] ?? []),
-  )
-  const both = rolloutFigures('peers', all(0))
-  return {
-    ...both,
-    // client-go is faster than controller-runtime, which does more at its start.
-    ...rolloutFigures('peers.start_at_once', goAtOnce),
-    ...Object.assign({}, ...figures),
-  }
+  const cases = Object.values(PEERS)
+  const runs = cases.map(async ({ surge, startAtOnce }) => ({
+    surge: await runCase(surge, place, rounds),
+    startAtOnce: await runCase(startAtOnce, place, rounds),
+  }))
+  const results = await Promise.all(runs)
+  const [clientGo] = results
+  const each = cases.flatMap(({ surge, startAtOnce }, index) => [
+    rolloutFigures(surge.id, results[index]?.surge ?? []),
+    rolloutFigures(startAtOnce.id, results[index]?.startAtOnce ?? []),
+  ])
+  const all = results.flatMap(({ surge }) => surge)
+  // client-go is faster than controller-runtime, which does more at its start.
+  const fastest = rolloutFigures('peers.start_at_once', clientGo?.startAtOnce ?? [])
+  return Object.assign({}, rolloutFigures('peers', all), fastest, ...each)
 }
 
 async function slowApi({ place, slowPlace, rounds }: Bench): Promise<Figures> {
