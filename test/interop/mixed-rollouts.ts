@@ -61,7 +61,7 @@ type Fleet = readonly [leader: ReplicaProcess, follower: ReplicaProcess]
 
 /** Long enough for several leases on a machine with few cores. */
 const WAIT_MS = 60_000
-/** A replica starts, sees two renewals, and writes before three others. */
+/** A replica sees two renewals, and writes before three others, on a busy machine. */
 const THREE_ATTEMPTS_MS = 5000 + 6 * SHORT.retryPeriodMs
 
 /** One lease for which fleets of Tenure are rolled out, beside electors of others. */
@@ -97,7 +97,7 @@ export class MixedRollouts implements AsyncDisposable {
     const foreign = await this.#startForeign(round.kind)
     const surged = await this.#rollOut(this.#fleet)
     const beganAt = await this.#stepDownFor(foreign, surged)
-    const fresh = await this.#replaceUnder(surged, round.endAfterMs)
+    const fresh = await this.#replaceUnder(foreign, surged, round.endAfterMs)
     await sleep(round.endAfterMs)
     const from = this.#scenario.lease.length
     const endingAt = process.hrtime.bigint()
@@ -167,13 +167,15 @@ export class MixedRollouts implements AsyncDisposable {
   }
 
   /** Starts two replicas of a newer revision and stops the one that they replace. */
-  async #replaceUnder(old: ReplicaProcess, stopAfterMs: number): Promise<Fleet> {
+  async #replaceUnder({ id }: Foreign, old: ReplicaProcess, stopAfterMs: number): Promise<Fleet> {
     const revision = `r${++this.#revision}`
     const first = await this.#startReplica(revision)
+    await first.follows(id, { timeoutMs: WAIT_MS })
     await this.#triesToJoin(first)
     const second = await this.#startReplica(revision)
     await sleep(stopAfterMs)
     await old.terminate()
+    await second.follows(id, { timeoutMs: WAIT_MS })
     await this.#triesToJoin(second)
     return [first, second]
   }
