@@ -16,6 +16,8 @@ interface ReplicaOptions {
   readonly index: number
   readonly place: number
   readonly revision: string | undefined
+  /** Whether it only follows. */
+  readonly neverLeads: boolean
 }
 
 /** One replica: a process that runs a manager, and its next process after each end. */
@@ -26,6 +28,7 @@ export class SimulatedReplica {
   /** What it runs; undefined if the fleet is never rolled out. */
   readonly revision: string | undefined
   process: SimulatedProcess | undefined
+  readonly #neverLeads: boolean
   readonly #cluster: Cluster
   readonly #options: ResolvedSimulationOptions
   #manager: Manager | undefined
@@ -34,12 +37,17 @@ export class SimulatedReplica {
   /** Called when the replica has stopped for good; undefined while it is to run. */
   #stopped: (() => void) | undefined
 
-  constructor(cluster: Cluster, options: ResolvedSimulationOptions, { index, place, revision }: ReplicaOptions) {
+  constructor(
+    cluster: Cluster,
+    options: ResolvedSimulationOptions,
+    { index, place, revision, neverLeads }: ReplicaOptions,
+  ) {
     this.#cluster = cluster
     this.#options = options
     this.index = index
     this.place = place
     this.revision = revision
+    this.#neverLeads = neverLeads
   }
 
   get name(): string {
@@ -137,6 +145,7 @@ export class SimulatedReplica {
       ...options.manager,
       identity: process.identity,
       ...(this.revision === undefined ? {} : { revision: this.revision }),
+      ...(this.#neverLeads && { rollout: 'never-lead' }),
       lease: options.lease,
       createLock: ({ name }) => new SimulatedLock(cluster, process, name),
       terminate: (error) => this.#ended(process, `is terminated: ${error.message}`),

@@ -25,7 +25,10 @@ export async function repeatRollouts(workload: Workload, kind: WorkloadKind): Pr
     if (dice < 0.5) await observed(workload, complete(workload, update, next), random() < 0.25)
     else if (dice < 0.7) await observed(workload, undone(workload, update, revision, next), random() < 0.25)
     else if (dice < 0.85) await observed(workload, stuck(workload, update, revision, next), false)
-    else await observed(workload, canary(workload, update, revision, next), random() < 0.25)
+    else {
+      const neverLeads = dice > 0.93 && workload.options.replicas > 1
+      await observed(workload, canary(workload, update, { revision, next, neverLeads }), random() < 0.25)
+    }
     if (dice < 0.5) revision = next
   }
 }
@@ -84,13 +87,20 @@ function stuck(workload: Workload, update: RollingUpdate, revision: string, next
   }
 }
 
-/** One replica of another revision stays beside the fleet for a while. An eager leader hands over to it. */
-function canary(workload: Workload, update: RollingUpdate, revision: string, next: string): Rollout {
+/**
+ * One replica of another revision stays beside the fleet for a while. An eager leader hands over to it, unless it never leads: then the
+ * leader changes only if the replica takes its place.
+ */
+function canary(
+  workload: Workload,
+  update: RollingUpdate,
+  { revision, next, neverLeads }: { readonly revision: string; readonly next: string; readonly neverLeads: boolean },
+): Rollout {
   return {
-    what: `a canary of ${next}`,
-    maxChanges: 2 * update.maxChanges - (workload.isEager ? 0 : 1),
+    what: `a canary of ${next}${neverLeads ? ' that never leads' : ''}`,
+    maxChanges: neverLeads ? update.maxChanges - 1 : 2 * update.maxChanges - (workload.isEager ? 0 : 1),
     async run() {
-      await workload.untilReady(await update.begin(workload, next))
+      await workload.untilReady(await update.begin(workload, next, neverLeads))
       await workload.wait(workload.cluster.random() * 60_000)
       await update.rollOut(workload, revision)
     },

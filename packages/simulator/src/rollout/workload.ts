@@ -45,10 +45,10 @@ export class Workload {
     return `r${this.#revisions++}`
   }
 
-  /** Starts a replica. */
-  startPod(place: number, revision: string): SimulatedReplica {
+  /** Starts a replica. `neverLeads`: it only follows. */
+  startPod(place: number, revision: string, neverLeads = false): SimulatedReplica {
     const { agenda, now, random } = this.cluster
-    const replica = this.#add(place, revision)
+    const replica = this.#add(place, revision, neverLeads)
     agenda.add(now + random() * MAX_START_MS, () => replica.boot())
     return replica
   }
@@ -76,8 +76,9 @@ export class Workload {
     return promise
   }
 
-  #add(place: number, revision: string | undefined): SimulatedReplica {
-    const replica = new SimulatedReplica(this.cluster, this.options, { index: this.#indexes++, place, revision })
+  #add(place: number, revision: string | undefined, neverLeads = false): SimulatedReplica {
+    const index = this.#indexes++
+    const replica = new SimulatedReplica(this.cluster, this.options, { index, place, revision, neverLeads })
     this.replicas.push(replica)
     this.pods.add(replica)
     return replica
