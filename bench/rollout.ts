@@ -46,8 +46,11 @@ if (!wanted.every((part) => known.some((id) => isPartOf(id, part)))) {
   process.exit(2)
 }
 
-if (values.readme && values.only !== '') {
-  console.error('Expected `--readme` without `--only`: the tables need all parts')
+const isWanted = ({ id }: Part) => wanted.some((name) => isPartOf(id, name))
+const tabled = LANES.flat()
+if (values.readme && !tabled.every(isWanted)) {
+  const ids = tabled.map(({ id }) => id).join(', ')
+  console.error(`Expected \`--only\` to name at least ${ids} for \`--readme\`, got \`${values.only}\``)
   process.exit(2)
 }
 
@@ -84,13 +87,12 @@ async function run(): Promise<Figures> {
   console.log(SUMMARY_HEAD)
   const lanes = await Promise.all(LANES.map((parts) => runParts(parts, bench)))
   const alone = await runParts(ALONE, bench)
-  return Object.assign({ load_before: loadBefore }, ...lanes, alone)
+  return Object.assign({ load_before: loadBefore, load_after: loadavg()[0] }, ...lanes, alone)
 }
 
 async function runParts(parts: readonly Part[], bench: Bench): Promise<Figures> {
   const figures = {}
-  for (const part of parts)
-    if (wanted.some((name) => isPartOf(part.id, name))) Object.assign(figures, await part.run(bench))
+  for (const part of parts) if (isWanted(part)) Object.assign(figures, await part.run(bench))
   return figures
 }
 

@@ -15,6 +15,7 @@ function comparison(figures: Figures): readonly (readonly string[])[] {
     title,
     ...['rollout3', 'peers.client_go', 'peers.controller_runtime'].map((id) => show(figure(figures, `${id}.${key}`))),
   ]
+  const load = ['load_before', 'load_after'].map((id) => figure(figures, id).toFixed(1)).join(' and ')
   return [
     ['a rollout of three replicas', 'Tenure', 'client-go', 'controller-runtime'],
     row('time without a leader, p50', 'leaderless_p50_ms', duration),
@@ -23,7 +24,7 @@ function comparison(figures: Figures): readonly (readonly string[])[] {
     row('changes of the leader, mean', 'changes_mean', (value) => value.toFixed(2)),
     row('changes of the leader, maximum', 'changes_max', String),
     row('rollouts of each kind', 'rollouts', String),
-    ['load average of the machine before the run', figure(figures, 'load_before').toFixed(1), 'the same', 'the same'],
+    ['load average of the machine before and after', load, 'the same', 'the same'],
   ]
 }
 
