@@ -32,6 +32,9 @@ const ROLLOUTS_TEST = 'packages/simulator/test/rollouts.test.ts'
 const ELECTOR = 'packages/core/src/election/elector.ts'
 const GATED = 'packages/kubernetes/src/gate/gated-http-library.ts'
 const GATED_TEST = 'packages/kubernetes/test/gated.test.ts'
+const WRITTEN_TEST = 'packages/kubernetes/test/written-versions.test.ts'
+const CACHE_BARRIER = 'packages/kubernetes/src/informer/cache-barrier.ts'
+const CACHE_BARRIER_TEST = 'packages/kubernetes/test/cache-barrier.test.ts'
 
 /** Defects that others have had, put into the sources of Tenure. */
 export const KNOWN_DEFECTS: readonly Mutant[] = [
@@ -575,6 +578,55 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     find: 'const FAILURE_THRESHOLD = 3',
     replace: 'const FAILURE_THRESHOLD = 1',
     checks: ['packages/core/test/manager/rollout.test.ts'],
+  },
+  {
+    id: 'E40',
+    defect: 'an event that is older than the last write of the term before is enough for a cache',
+    file: CACHE_BARRIER,
+    find: 'if (this.#wanted !== undefined && reached >= this.#wanted) this.#pass()',
+    replace: 'if (this.#wanted !== undefined) this.#pass()',
+    checks: [CACHE_BARRIER_TEST],
+  },
+  {
+    id: 'E41',
+    defect: 'a cache needs no new list when the versions of the term before are not known',
+    file: CACHE_BARRIER,
+    find: 'return versions.reduce<bigint | undefined>((last, version) => {',
+    replace: "return versions.filter((version) => version !== '').reduce<bigint | undefined>((last, version) => {",
+    checks: [CACHE_BARRIER_TEST],
+  },
+  {
+    id: 'E42',
+    defect: 'a list that was requested before the term counts as a consistent read of the term',
+    file: 'packages/kubernetes/src/reflector/reflector.ts',
+    find: 'this.#version = undefined\n    this.#session',
+    replace: 'if (this.#version === undefined) return\n    this.#version = undefined\n    this.#session',
+    checks: [CACHE_BARRIER_TEST],
+  },
+  {
+    id: 'E43',
+    defect: 'a write that is in flight when the gate closes is not noted',
+    file: GATED,
+    find: `noteUnknownWrite(gate, request.getUrl())
+      this.#controller`,
+    replace: 'this.#controller',
+    checks: [WRITTEN_TEST],
+  },
+  {
+    id: 'E44',
+    defect: 'a write without a version in its response is not noted',
+    file: 'packages/kubernetes/src/gate/written-versions.ts',
+    find: 'term.noteVersion?.(collection, version)',
+    replace: "if (version !== '') term.noteVersion?.(collection, version)",
+    checks: [WRITTEN_TEST],
+  },
+  {
+    id: 'E45',
+    defect: 'a term that writes nothing hides what earlier terms wrote',
+    file: 'packages/core/src/term/bequests.ts',
+    find: 'new Map([...earlier, ...this.#versions])',
+    replace: 'new Map([...earlier].length < 0 ? [] : this.#versions)',
+    checks: ['packages/core/test/candidacy/bequest.test.ts'],
   },
   {
     id: 'E18',

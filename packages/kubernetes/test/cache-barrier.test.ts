@@ -5,6 +5,7 @@ import { type Informer, informer } from '../src/informer/informer.ts'
 import type { ApiObject, InformerOwner, LedOwner } from '../src/informer/informer-options.ts'
 import { answer, LoopbackServer } from './support/loopback-server.ts'
 import { ManualClock } from './support/manual-clock.ts'
+import { type Line, recordingLogger } from './support/recording-logger.ts'
 
 const CONFIG_MAPS = '/api/v1/namespaces/ops/configmaps'
 
@@ -19,6 +20,8 @@ class Owner implements InformerOwner {
   leadership: LedOwner['leadership']
   /** What the informer noted about the term. */
   readonly noted: Record<string, string> = {}
+  readonly lines: Line[] = []
+  readonly logger = recordingLogger(this.lines)
   readonly #tasks: Promise<unknown>[] = []
 
   get signal(): AbortSignal {
@@ -51,8 +54,9 @@ async function follower(
   path = CONFIG_MAPS,
   before: (owner: Owner) => void = () => {},
   selector: { readonly labelSelector?: string } = {},
+  initialVersion: number | string = 10,
 ) {
-  const store = { items: [object('a', 5)], version: 10, lists: 0 }
+  const store = { items: [object('a', 5)], version: initialVersion, lists: 0, answers: Promise.resolve() }
   const watches: ServerResponse[] = []
   const watching = Promise.withResolvers<void>()
   const server = await LoopbackServer.start(({ url }, response) => {
@@ -63,7 +67,8 @@ async function follower(
       return
     }
     store.lists += 1
-    answer(response, 200, { metadata: { resourceVersion: String(store.version) }, items: store.items })
+    const list = { metadata: { resourceVersion: String(store.version) }, items: store.items }
+    void store.answers.then(() => answer(response, 200, list))
   })
   const kubeConfig = new KubeConfig()
   kubeConfig.loadFromClusterAndUser({ name: 'c', server: server.url, skipTLSVerify: true }, { name: 'u' })
@@ -155,6 +160,49 @@ describe('The cache of a warm-up, in the term that follows', () => {
     await cache.synced
     expect(store.lists).toBe(2)
     expect(owner.noted).toEqual({ configmaps: '31', 'configmaps/ops': '31' })
+  })
+
+  test('is read again if a list that was requested before the term is still in flight', async () => {
+    const { owner, cache, store, send } = await follower()
+    const held = Promise.withResolvers<void>()
+    store.answers = held.promise
+    send('ERROR', { kind: 'Status', code: 410 })
+    while (store.lists < 2) await turn()
+    store.answers = Promise.resolve()
+    store.items = [object('b', 30)]
+    owner.leads(undefined)
+    const { synced } = cache
+    held.resolve()
+    await synced
+    expect(cache.list().map(({ metadata }) => metadata?.name)).toEqual(['b'])
+    expect(store.lists).toBe(3)
+  })
+
+  test('is read again if its versions are no numbers, as those of an aggregated API may be, and the log says so once', async () => {
+    const { owner, cache, store } = await follower(CONFIG_MAPS, () => {}, {}, 'v1')
+    store.items = [object('b', 30)]
+    store.version = 'v2'
+    owner.leads({ 'configmaps/ops': '' })
+    await Promise.all([cache.synced, cache.synced])
+    expect(cache.list().map(({ metadata }) => metadata?.name)).toEqual(['b'])
+    expect(owner.noted).toEqual({ 'configmaps/ops': 'v2' })
+    expect(owner.lines.filter(({ level }) => level !== 'debug')).toEqual([
+      {
+        level: 'info',
+        message:
+          'informer /api/v1/namespaces/ops/configmaps lists again after the handover: its resource versions, such as `v1`, are no decimal numbers',
+        fields: { event: 'informer-lists-again', path: CONFIG_MAPS },
+      },
+    ])
+  })
+
+  test('is read again after a crash without a line above `debug`', async () => {
+    const { owner, cache } = await follower()
+    owner.leads(undefined)
+    await cache.synced
+    expect(owner.lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
+      `debug: informer ${CONFIG_MAPS} lists again after the handover: not all versions that earlier terms wrote are known`,
+    ])
   })
 
   test('is read again after 250 ms without the version', async () => {

@@ -1,7 +1,16 @@
-import { AppsV1Api, CoreV1Api, KubeConfig, KubernetesObjectApi } from '@kubernetes/client-node'
+import {
+  AppsV1Api,
+  CoreV1Api,
+  HttpMethod,
+  KubeConfig,
+  KubernetesObjectApi,
+  ResponseContext,
+} from '@kubernetes/client-node'
 import { LeadershipEndedError } from '@tenure/core'
+import { WriteGate } from '@tenure/core/internal'
 import { describe, expect, test } from 'vitest'
 import { gated } from '../src/gate/gated.ts'
+import { noteWrite } from '../src/gate/written-versions.ts'
 import { answer, LoopbackServer } from './support/loopback-server.ts'
 
 const made = (resourceVersion: string) => ({
@@ -87,6 +96,25 @@ describe('A write through the gate', () => {
     await written.core.deleteNamespacedConfigMap(named)
     await written.core.deleteCollectionNamespacedConfigMap({ namespace: 'ops' })
     expect(written.noted).toEqual(['configmaps/ops: ', 'configmaps/ops: '])
+  })
+
+  test('that deletes a collection leaves its response, which may be large, to the client', async () => {
+    const noted: string[] = []
+    const noteVersion = (collection: string, version: string) => void noted.push(`${collection}: ${version}`)
+    const gate = new WriteGate({
+      epoch: 1n,
+      isHeld: () => true,
+      gateSignal: new AbortController().signal,
+      noteVersion,
+    } as ConstructorParameters<typeof WriteGate>[0])
+    const read = () => Promise.reject(new Error('the body was read'))
+    const body = { text: read, binary: read, stream: () => new ReadableStream<Uint8Array>() }
+    const response = new ResponseContext(200, { 'content-type': 'application/json' }, body)
+    const deletionAt = (url: string) => ({ getUrl: () => url, getHttpMethod: () => HttpMethod.DELETE })
+    const pods = 'https://server.example/api/v1/namespaces/ops/pods'
+    expect(await noteWrite(gate, deletionAt(`${pods}?labelSelector=app%3Dweb`), response)).toBe(response)
+    expect(noted).toEqual(['pods/ops: '])
+    await expect(noteWrite(gate, deletionAt(`${pods}/x`), response)).rejects.toThrow('the body was read')
   })
 
   test.each([

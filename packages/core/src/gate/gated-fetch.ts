@@ -22,6 +22,9 @@ export interface GatedFetchOptions {
  * The gate keeps this process from writing late. It does not replace a check in the service, because a sent request may take effect at
  * any later time. Send `term.epoch` to the service for that check.
  *
+ * If the service is an API server of Kubernetes, `term.predecessor.versions` of the next term does not count these writes, and its informers
+ * do not wait for them. Writes through `gated()` of `@tenure/kubernetes` count.
+ *
  * @throws OptionsError for an option that does not exist.
  * @param fetch what sends the requests. @default the global `fetch`, looked up at each call
  *

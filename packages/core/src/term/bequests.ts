@@ -13,17 +13,21 @@ export class Bequests {
   readonly legacy: Legacy
   readonly #values = new Map<string, string>()
   readonly #versions = new Map<string, string>()
+  #isLeft = false
 
   constructor(legacy: Legacy) {
     this.legacy = legacy
+  }
+
+  /** Whether the term has left what it leaves. Nothing that comes later is written. */
+  get isLeft(): boolean {
+    return this.#isLeft
   }
 
   /** Keeps the value for the next term of this controller. @throws OptionsError when it is no JSON value, or too large. */
   bequeath(controller: string, value: unknown): void {
     const json = jsonOf(value)
     const bytes = Buffer.byteLength(json)
-    if (bytes > MAX_VALUE_BYTES)
-      throw new OptionsError(`Expected ${CALL} to have at most ${MAX_VALUE_BYTES} bytes of JSON, got ${bytes} bytes`)
     const others = Array.from(this.#values, ([name, other]) => (name === controller ? 0 : Buffer.byteLength(other)))
     const total = others.reduce((sum, other) => sum + other, bytes)
     if (total > MAX_VALUES_BYTES)
@@ -44,6 +48,7 @@ export class Bequests {
 
   /** What the term leaves. It passes on the versions of earlier terms that its own do not replace. */
   leave(epoch: bigint): Bequest {
+    this.#isLeft = true
     const earlier = this.legacy.versions ?? [[OTHER_COLLECTIONS, '']]
     return { epoch, values: new Map(this.#values), versions: new Map([...earlier, ...this.#versions]) }
   }
@@ -61,13 +66,20 @@ function isComparable(version: string): boolean {
 }
 
 function jsonOf(value: unknown): string {
-  let json: string | undefined
+  const json = checked(value, () => JSON.stringify(value) as string | undefined)
+  const bytes = Buffer.byteLength(json ?? '')
+  if (bytes > MAX_VALUE_BYTES)
+    throw new OptionsError(`Expected ${CALL} to have at most ${MAX_VALUE_BYTES} bytes of JSON, got ${bytes} bytes`)
+  if (json === undefined || !checked(value, () => isDeepStrictEqual(JSON.parse(json), value)))
+    throw OptionsError.expected(`${CALL} to be a JSON value, which is the same when it is read again`, value)
+  return json
+}
+
+/** The result of a check, which may run code of the value. */
+function checked<T>(value: unknown, check: () => T): T {
   try {
-    json = JSON.stringify(value)
+    return check()
   } catch (cause) {
     throw OptionsError.expected(`${CALL} to be a JSON value`, value, { cause })
   }
-  if (json === undefined || !isDeepStrictEqual(JSON.parse(json), value))
-    throw OptionsError.expected(`${CALL} to be a JSON value, which is the same when it is read again`, value)
-  return json
 }

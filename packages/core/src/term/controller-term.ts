@@ -91,12 +91,12 @@ export class ControllerTerm implements Term, Owner {
   }
 
   get inherited(): Inherited | undefined {
-    return this.#options.leadership?.bequests.legacy.values.get(this.controller)
+    return structuredClone(this.#options.leadership?.bequests.legacy.values.get(this.controller))
   }
 
   get predecessor(): Predecessor | undefined {
     const versions = this.#options.leadership?.bequests.legacy.versions
-    return versions && { versions }
+    return versions && { versions: new Map(versions) }
   }
 
   get logger(): Logger {
@@ -235,7 +235,7 @@ export class ControllerTerm implements Term, Owner {
 
   bequeath(value: unknown): void {
     const { leadership } = this.#options
-    if (leadership === undefined) throw notHeld(this)
+    if (leadership === undefined || leadership.bequests.isLeft) throw notHeld(this)
     leadership.bequests.bequeath(this.controller, value)
   }
 

@@ -39,7 +39,7 @@ export interface Inherited {
 export interface Predecessor {
   /**
    * A `resourceVersion` for each collection, such as `deployments.apps/ops` for those of the namespace `ops`, or `nodes`: a cache that shows
-   * it shows all that earlier terms wrote there through the write gate. Empty if the version of a write is not known.
+   * it shows all that earlier terms wrote there through `gated()`. Empty if the version of a write is not known.
    *
    * `*` stands for the collections without an entry of their own. It is there, and empty, if earlier terms may have written them. Without
    * it they wrote none of them.
@@ -178,7 +178,7 @@ export interface Term {
    * Leaves a value to the next term of the controller of this name, such as a cursor: JSON of at most 4 KB. The last call of a term counts.
    * The write that releases or transfers the lease carries the value. So it adds no write, and a former leader cannot change it. A term
    * that loses its lease leaves nothing. Cleanups may call this.
-   * @throws NotHeldError when the controller needs no leadership.
+   * @throws NotHeldError when the controller needs no leadership, or nothing of the term is left.
    * @throws OptionsError when the value is not JSON or too large. An earlier value stays.
    */
   bequeath(value: unknown): void

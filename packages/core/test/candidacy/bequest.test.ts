@@ -99,6 +99,20 @@ describe('A value that a term bequeaths', () => {
     expect(found).toEqual(['one: undefined', 'two: undefined', 'one: "one"', 'two: "two"'])
   })
 
+  test('is a copy for each run of the controller', async () => {
+    const found: unknown[] = []
+    const { a, b, handOver } = await pair((term) => {
+      term.bequeath({ cursor: 1 })
+      const inherited = term.inherited?.value as { cursor: number } | undefined
+      if (inherited !== undefined) inherited.cursor = 2
+      found.push(term.inherited?.value)
+    })
+    await handOver(a)
+    await handOver(b)
+    expect(found).toContainEqual({ cursor: 1 })
+    expect(found).not.toContainEqual({ cursor: 2 })
+  })
+
   test('does not change with the object that was given, and the last call counts', async () => {
     const value = { cursor: 1 }
     const { a, seen, handOver } = await pair((term) => {
@@ -111,6 +125,18 @@ describe('A value that a term bequeaths', () => {
   })
 })
 
+/** An object whose field can be read once. */
+function throwsSecondTime(): object {
+  let reads = 0
+  return {
+    get cursor() {
+      reads += 1
+      if (reads > 1) throw new Error('no')
+      return reads
+    },
+  }
+}
+
 describe('A value that cannot be bequeathed', () => {
   const cycle: { self?: unknown } = {}
   cycle.self = cycle
@@ -122,6 +148,12 @@ describe('A value that cannot be bequeathed', () => {
     ['a date', new Date(0), '(object)'],
     ['a field that is undefined', { cursor: undefined }, '(object)'],
     ['a cycle', cycle, '(object)'],
+    ['a symbol', Symbol('cursor'), '`Symbol(cursor)` (symbol)'],
+    ['infinity', [Infinity], '(array)'],
+    ['a bigint in an object', { cursor: 1n }, '(object)'],
+    ['a map', new Map([['cursor', 1]]), '(object)'],
+    ['a hole in an array', [, 1], '(array)'], // oxlint-disable-line no-sparse-arrays
+    ['an object that throws when it is read again', throwsSecondTime(), '(object)'],
     [
       'an object that throws',
       {
@@ -156,6 +188,31 @@ describe('A value that cannot be bequeathed', () => {
     })
     await handOver(a)
     expect(seen[1]).toMatchObject({ inherited: { value: 'ü'.repeat(2047) } })
+  })
+
+  test('is refused by its size before anything else is done with it', async () => {
+    const deep = Array.from({ length: 2000 }).reduce<unknown>((inner) => [inner], undefined)
+    await pair((term) => {
+      expect(() => term.bequeath('x'.repeat(10_000_000))).toThrow('got 10000002 bytes')
+      expect(() => term.bequeath(Array.from({ length: 100_000 }, () => Number.NaN))).toThrow('got 500001 bytes')
+      expect(() => term.bequeath(deep)).toThrow('got 4004 bytes')
+    })
+  })
+
+  test('is refused after the term has ended, because no write carries it', async () => {
+    const terms: Term[] = []
+    const { a, seen, handOver } = await pair((term) => {
+      terms.push(term)
+      term.bequeath('last')
+    })
+    await handOver(a)
+    expect(() => terms[0]?.bequeath('late')).toThrow(
+      expect.objectContaining({
+        code: 'NOT_HELD',
+        message: 'Controller `janitor` may not act: `lease` is not held by the term with epoch 1',
+      }),
+    )
+    expect(seen[1]).toMatchObject({ inherited: { value: 'last' } })
   })
 
   test('is refused when all controllers of the lease would leave more than 32 KB', async () => {

@@ -67,7 +67,7 @@ class GatedWrite {
     const forgetOwn = own && onAbort(own, () => this.#controller.abort(own.reason))
     try {
       request.setSignal(this.#controller.signal)
-      return await noteWrite(gate, request.getUrl(), await this.#sendStamped(inner))
+      return await noteWrite(gate, request, await this.#sendStamped(inner))
     } catch (error) {
       noteUnknownWrite(gate, request.getUrl())
       // Whatever error the HTTP library made of it, the refusal is the cause.

@@ -1,4 +1,4 @@
-import type { ResponseContext } from '@kubernetes/client-node'
+import type { RequestContext, ResponseContext } from '@kubernetes/client-node'
 import { clientNode } from '#client-node'
 import { type GatedTerm, OTHER_COLLECTIONS, type WriteGate } from '@tenure/core/internal'
 import { stringAt, isJsonObject, objectAt } from '../json-object.ts'
@@ -11,7 +11,7 @@ interface WritingTerm extends GatedTerm {
 
 /** The server may have a path of its own before it. `status` and `finalize` are the subresources of a namespace. */
 const PATH =
-  /\/(?:api\/v1|apis\/(?<group>[^/]+)\/[^/]+)(?:\/namespaces\/(?<namespace>[^/]+)(?=\/(?!(?:status|finalize)$)))?\/(?<resource>[^/]+)/
+  /\/(?:api\/v1|apis\/(?<group>[^/]+)\/[^/]+)(?:\/namespaces\/(?<namespace>[^/]+)(?=\/(?!(?:status|finalize)$)))?\/(?<resource>[^/]+)(?<object>\/)?/
 
 interface Collection {
   readonly group: string
@@ -39,29 +39,45 @@ export function writtenVersions(
   return versions.has(OTHER_COLLECTIONS) && !written.has(name) ? written.set(name, '') : written
 }
 
-/** The collection that a write changes; undefined if it changes no object, as a dry run or a request that is not for an object. */
-function writtenCollection(url: string): string | undefined {
+/** What a write changes. */
+interface Written {
+  readonly collection: string
+  /** Whether its path names an object, and not the collection. */
+  readonly isOfObject: boolean
+}
+
+/** What a write changes; undefined if it changes no object, as a dry run or a request that is not for an object. */
+function writtenAt(url: string): Written | undefined {
   // The target of a tunnel is no URL.
   const parsed = URL.parse(url, 'http://localhost')
   const parts = PATH.exec(parsed?.pathname ?? '')?.groups
   if (parts === undefined || parsed?.searchParams.has('dryRun')) return undefined
-  const { group = '', resource = '', namespace = '' } = parts
-  return collectionName({ group, resource, namespace })
+  const { group = '', resource = '', namespace = '', object } = parts
+  return { collection: collectionName({ group, resource, namespace }), isOfObject: object !== undefined }
 }
 
 /** Notes a write whose version is not known: its response was lost, or is not read. */
 export function noteUnknownWrite({ term }: WriteGate, url: string): void {
-  const collection = writtenCollection(url)
-  if (collection !== undefined) note(term, collection, '')
+  const written = writtenAt(url)
+  if (written !== undefined) note(term, written.collection, '')
 }
 
-/** Notes the version that a write has made, by its response. Returns the response, which can still be read. */
-export async function noteWrite({ term }: WriteGate, url: string, response: ResponseContext): Promise<ResponseContext> {
+/**
+ * Notes the version that a write has made, by its response. Returns the response, which can still be read. A response to the deletion of a
+ * whole collection is not read: it may be large, and has no version.
+ */
+export async function noteWrite(
+  { term }: WriteGate,
+  request: Pick<RequestContext, 'getUrl' | 'getHttpMethod'>,
+  response: ResponseContext,
+): Promise<ResponseContext> {
   const { httpStatusCode: status } = response
   if (status >= 300 && status < 500) return response
-  const collection = writtenCollection(url)
-  if (collection === undefined) return response
-  if (status >= 500 || !isJson(response)) {
+  const written = writtenAt(request.getUrl())
+  if (written === undefined) return response
+  const { collection, isOfObject } = written
+  const isOfOne = isOfObject || request.getHttpMethod() === clientNode().HttpMethod.POST
+  if (status >= 500 || !isOfOne || !isJson(response)) {
     note(term, collection, '')
     return response
   }

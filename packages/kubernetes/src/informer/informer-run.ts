@@ -89,13 +89,8 @@ export class InformerRun<T extends ApiObject> {
 
   /** A collection that earlier terms did not write needs no wait. If their writes are not known, a new list shows all of them. */
   async #reach(bequests: LedBequests): Promise<void> {
-    const { collection, path } = this.#options
-    const written = writtenVersions(collection, bequests.legacy.versions)
-    if ([...written.values()].some(isUnknown))
-      this.#owner.logger?.debug(
-        { path },
-        'the cache is read again: not all versions that earlier terms wrote are known',
-      )
+    const written = writtenVersions(this.#options.collection, bequests.legacy.versions)
+    if ([...written.values()].some(isUnknown)) this.#status.listsAgain(this.#listVersion)
     await this.#barrier.wait([...written.values()])
     this.#noteList(bequests)
   }

@@ -1,5 +1,6 @@
 import { type Clock, type HealthRegistry, type Logger, TenureError } from '@tenure/core'
 import { silentLogger } from '@tenure/core/internal'
+import { parseDecimal } from '../client/object-metadata.ts'
 import type { InformerOwner } from './informer-options.ts'
 
 /** How long an informer with a listed collection may fail before its health check fails, in milliseconds. */
@@ -53,6 +54,16 @@ export class InformerStatus {
     const { attempts, since } = before
     const fields = { event: 'informer-up', path: this.#path, attempts, downMs: Math.round(this.#clock.now() - since) }
     this.#logger.info(fields, `informer ${this.#path} works again`)
+  }
+
+  /** The cache cannot show that it is new enough, so the collection is listed again. `version` is that of the last list. */
+  listsAgain(version: string): void {
+    const fields = { event: 'informer-lists-again', path: this.#path }
+    const what = `informer ${this.#path} lists again after the handover`
+    if (parseDecimal(version) !== undefined)
+      this.#logger.debug(fields, `${what}: not all versions that earlier terms wrote are known`)
+    // As those of an aggregated API may be. Every handover after a write then costs a list.
+    else this.#logger.info(fields, `${what}: its resource versions, such as \`${version}\`, are no decimal numbers`)
   }
 
   /** Removes the health check. */
