@@ -137,7 +137,7 @@ export class MixedRollouts implements AsyncDisposable {
     const leader = await this.#startReplica('r0')
     await leader.saw('loop-began', { timeoutMs: WAIT_MS })
     const follower = await this.#startReplica('r0')
-    await this.#isListed(follower)
+    await this.#triesToJoin(follower, leader.name)
     return [leader, follower]
   }
 
@@ -145,7 +145,7 @@ export class MixedRollouts implements AsyncDisposable {
   async #rollOut([leader, follower]: Fleet): Promise<ReplicaProcess> {
     const from = this.#scenario.lease.length
     const surged = await this.#startReplica(`r${++this.#revision}`)
-    await this.#isListed(surged)
+    await this.#triesToJoin(surged, leader.name)
     await follower.terminate()
     await leader.terminate()
     const isTaken = ({ holder }: LeaseVersion) => holder !== '' && holder !== leader.name
@@ -170,13 +170,11 @@ export class MixedRollouts implements AsyncDisposable {
   async #replaceUnder({ id }: Foreign, old: ReplicaProcess, stopAfterMs: number): Promise<Fleet> {
     const revision = `r${++this.#revision}`
     const first = await this.#startReplica(revision)
-    await first.follows(id, { timeoutMs: WAIT_MS })
-    await this.#triesToJoin(first)
+    this.#joins.push(await this.#triesToJoin(first, id))
     const second = await this.#startReplica(revision)
     await sleep(stopAfterMs)
     await old.terminate()
-    await second.follows(id, { timeoutMs: WAIT_MS })
-    await this.#triesToJoin(second)
+    this.#joins.push(await this.#triesToJoin(second, id))
     return [first, second]
   }
 
@@ -198,21 +196,18 @@ export class MixedRollouts implements AsyncDisposable {
     return foreign
   }
 
-  /** Waits until the replica has joined the standbys, or has tried it three times beside the renewals of another elector. */
-  async #triesToJoin(replica: ReplicaProcess): Promise<void> {
-    const hasJoined = this.#isListed(replica, THREE_ATTEMPTS_MS).then(
+  /** Waits until the replica follows this leader, and has joined the standbys or tried it three times. Returns whether it has joined. */
+  async #triesToJoin(replica: ReplicaProcess, leader: string): Promise<boolean> {
+    await replica.follows(leader, { timeoutMs: WAIT_MS })
+    const named = JSON.stringify(replica.name)
+    const isNamed = ({ annotations }: AnnotatedVersion) => annotations['tenure.dev/standby']?.includes(named) ?? false
+    const joined = this.#scenario.lease.versions.waitFor(`${replica.name} on the list`, isNamed, {
+      timeoutMs: THREE_ATTEMPTS_MS,
+    })
+    return joined.then(
       () => true,
       () => false,
     )
-    this.#joins.push(await hasJoined)
-  }
-
-  /** Waits until the list of standbys names the replica. */
-  async #isListed({ name }: ReplicaProcess, timeoutMs = WAIT_MS): Promise<void> {
-    const named = JSON.stringify(name)
-    const isNamed = ({ annotations }: { readonly annotations: Readonly<Record<string, string>> }) =>
-      annotations['tenure.dev/standby']?.includes(named) ?? false
-    await this.#scenario.lease.versions.waitFor(`${name} on the list`, isNamed, { timeoutMs })
   }
 
   async #takenByOneOf(replicas: readonly ReplicaProcess[], from: number): Promise<ReplicaProcess> {
