@@ -1,34 +1,38 @@
 import { Controller, type Term } from '@tenure/core'
-import { StaleEpochError, type SimulatedWorld, StaleVersionError } from '@tenure/simulator'
+import { StaleEpochError, type Entry, type SimulatedWorld, StaleVersionError } from '@tenure/simulator'
 
 /** A sound controller: it updates a list in the database from time to time, with the fence and the version that it has read. */
 export class Ledger extends Controller {
   readonly name = 'ledger'
-  readonly #world: SimulatedWorld
+  protected readonly world: SimulatedWorld
   readonly #pauseMs: number
 
   constructor(world: SimulatedWorld, pauseMs: number) {
     super()
-    this.#world = world
+    this.world = world
     this.#pauseMs = pauseMs
   }
 
   async run(term: Term): Promise<void> {
-    await this.#untilDone(term, () => this.#world.raiseFence(term.epoch))
+    await this.#untilDone(term, () => this.world.raiseFence(term.epoch))
     for (;;) {
       await this.#untilDone(term, () => this.#add(term))
-      await term.sleep(this.#pauseMs * (0.5 + this.#world.random()))
+      await term.sleep(this.#pauseMs * (0.5 + this.world.random()))
     }
   }
 
   async #add(term: Term): Promise<void> {
-    const entry = await this.#world.get('ledger')
+    const entry = await this.read()
     const items = (entry?.value ?? []) as readonly unknown[]
     term.assertHeld()
-    await this.#world.put('ledger', [...items.slice(-5), String(term.epoch)], {
+    await this.world.put('ledger', [...items.slice(-5), String(term.epoch)], {
       epoch: term.epoch,
       ifVersion: entry?.version ?? 0,
     })
+  }
+
+  protected read(): Promise<Entry | undefined> {
+    return this.world.get('ledger')
   }
 
   async #untilDone(term: Term, act: () => Promise<void>): Promise<void> {
@@ -41,6 +45,25 @@ export class Ledger extends Controller {
         if (!(error instanceof StaleVersionError)) await term.sleep(300)
       }
     }
+  }
+}
+
+/** A ledger that reads from the cache of its process. Some of its terms only read. */
+export class CachedLedger extends Ledger {
+  constructor(world: SimulatedWorld, pauseMs: number) {
+    super(world, pauseMs)
+    // The cache begins with the process, not with the first term.
+    world.cache.get('ledger')
+  }
+
+  override async run(term: Term): Promise<void> {
+    await this.world.cache.synced(term)
+    if (this.world.random() < 0.7) return super.run(term)
+    await term.every(1000, () => this.read())
+  }
+
+  protected override async read(): Promise<Entry | undefined> {
+    return this.world.cache.get('ledger')
   }
 }
 

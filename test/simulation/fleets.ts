@@ -1,6 +1,6 @@
 import { resolveTimingOptions } from '@tenure/core/internal'
 import type { SimulationOptions } from '@tenure/simulator'
-import { Chore, ENDING, Ledger } from './controllers.ts'
+import { CachedLedger, Chore, ENDING, Ledger } from './controllers.ts'
 
 /** A kind of fleet. */
 export interface Fleet {
@@ -53,6 +53,20 @@ const FLEETS: readonly Fleet[] = [
     options: { controllers: [(world) => new Ledger(world, 1000)], durationMs: 5 * MINUTE_MS },
   },
   {
+    name: 'cached ledger',
+    share: 1,
+    options: { controllers: [(world) => new CachedLedger(world, 1000)], durationMs: 5 * MINUTE_MS },
+  },
+  {
+    name: 'cached ledger in a Deployment',
+    share: 1,
+    options: {
+      controllers: [(world) => new CachedLedger(world, 1000)],
+      durationMs: 5 * MINUTE_MS,
+      rollouts: 'Deployment',
+    },
+  },
+  {
     name: 'no release',
     share: 1,
     options: {
@@ -97,7 +111,7 @@ const FLEETS: readonly Fleet[] = [
 ]
 
 /** The kinds of fleets repeat after this many seeds. */
-const SHARES = 20
+const SHARES = 22
 
 /** From this seed on, runs are short, so that very many can run. The seeds before cover long runs. */
 const FIRST_BRIEF_SEED = 25_000

@@ -17,6 +17,8 @@ export type Fact =
   | { readonly kind: 'stored'; readonly write: StoreWrite }
   /** The writer received the answer that its write was accepted. */
   | { readonly kind: 'acknowledged'; readonly write: StoreWrite }
+  /** Code of the term read its cache, after that was synced. */
+  | { readonly kind: 'cache-read'; readonly term: TermLife; readonly key: string; readonly version: number }
   /** A rollout began. It may change the leader this often if no fault happens. */
   | { readonly kind: 'rollout-began'; readonly what: string; readonly maxChanges: number }
   /** Everything that the rollout stopped has ended. */

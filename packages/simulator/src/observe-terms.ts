@@ -19,7 +19,11 @@ export function observeTerms(run: Run, lives: ReadonlyMap<string, TermLife>): Ex
   }
 }
 
-function observe(run: Run, life: TermLife, term: Term): void {
+/** A term that keeps how far it has written, as those of the core do. */
+type WritingTerm = Term & { noteVersion?(collection: string, version: string): void }
+
+function observe(run: Run, life: TermLife, term: WritingTerm): void {
+  life.noteVersion = (collection, version) => term.noteVersion?.(collection, version)
   const actor: Actor = { term: life }
   const spawn = term.spawn.bind(term)
   const sleep = term.sleep.bind(term)

@@ -1,11 +1,12 @@
 import type { Clock } from '@tenure/core'
 import { onAbort, type Random, type Timer } from '@tenure/core/internal'
 import { actors } from './actors.ts'
-import type { ServerState } from './cluster/network.ts'
+import { OPEN } from './cluster/network.ts'
 import type { SimulatedProcess } from './cluster/simulated-process.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import type { TermLife } from './term-life.ts'
-import type { Entry } from './store/simulated-store.ts'
+import { COLLECTION, SimulatedCache } from './store/simulated-cache.ts'
+import { type Entry, StaleEpochError, StaleVersionError } from './store/simulated-store.ts'
 
 /** How to write to the store. */
 export interface PutOptions {
@@ -23,9 +24,6 @@ export interface GetOptions {
   readonly signal?: AbortSignal
 }
 
-/** The store is always up and admits every client. */
-const OPEN: ServerState = { downUntil: 0, admit: () => {} }
-
 /**
  * Replaces the real world for a replica: a clock, random numbers, and a database behind a network that delays, loses and duplicates
  * requests. Pass it to your controllers.
@@ -39,6 +37,7 @@ export class SimulatedWorld {
   readonly identity: string
   readonly #cluster: Cluster
   readonly #process: SimulatedProcess
+  #cache: SimulatedCache | undefined
 
   constructor(cluster: Cluster, process: SimulatedProcess) {
     this.#cluster = cluster
@@ -50,6 +49,12 @@ export class SimulatedWorld {
       wallTime: () => process.wallTime(),
       setTimer: (delayMs, callback) => this.#setTimer(delayMs, callback),
     }
+  }
+
+  /** A copy of the database, which a watch keeps up to date from the first use on. Use it first in the constructor of a controller. */
+  get cache(): SimulatedCache {
+    this.#cache ??= new SimulatedCache(this.#cluster, this.#process)
+    return this.#cache
   }
 
   /** Reads a key. @throws LockRequestError if no answer came in time or the server did not answer. */
@@ -76,7 +81,11 @@ export class SimulatedWorld {
       basedOn: term?.versionSeen(key),
       process: this.#process.identity,
     }
-    const stored = await this.#request(`put ${key}`, () => store.put(write), signal)
+    const stored = await this.#request(`put ${key}`, () => store.put(write), signal).catch((error: unknown) => {
+      if (!isRefused(error)) term?.noteVersion(COLLECTION, '')
+      throw error
+    })
+    term?.noteVersion(COLLECTION, String(stored.version))
     term?.sawVersion(key, stored.version)
     this.#cluster.tell({ kind: 'acknowledged', write: stored })
     return stored.version
@@ -140,4 +149,9 @@ export class SimulatedWorld {
   #term(): TermLife | undefined {
     return actors.getStore()?.term
   }
+}
+
+/** Whether the write has certainly not happened. */
+function isRefused(error: unknown): boolean {
+  return error instanceof StaleEpochError || error instanceof StaleVersionError
 }

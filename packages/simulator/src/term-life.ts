@@ -9,6 +9,10 @@ export class TermLife {
   readonly epoch: bigint
   /** Whether the candidacy has reported the end of the term. */
   isOver = false
+  /** Whether its code has waited until the cache of the process shows what earlier terms have written. */
+  isCacheSynced = false
+  /** Notes a version that the term has written, or read instead of an earlier term, as the write gate and informers do. */
+  noteVersion: (collection: string, version: string) => void = () => {}
   readonly #versionsSeen = new Map<string, number>()
   readonly #tasks = new Map<string, number>()
   readonly #waits = new Map<string, number>()

@@ -105,3 +105,30 @@ export class WriteAfterSignal extends Controller {
     await term.sleep(1e12)
   }
 }
+
+/** Reads from the cache of its process. Some of its terms write nothing. */
+export class CachedLedger extends FencedLedger {
+  #isSilent = false
+
+  constructor(world: SimulatedWorld) {
+    super(world)
+    // The cache begins with the process, not with the first term.
+    world.cache.get('ledger')
+  }
+
+  protected override async prepare(term: Term): Promise<void> {
+    this.#isSilent = this.world.random() < 0.3
+    await this.world.cache.synced(term)
+    await super.prepare(term)
+  }
+
+  protected override async items(): Promise<{ readonly items: readonly unknown[]; readonly version: number }> {
+    const entry = this.world.cache.get('ledger')
+    return { items: (entry?.value ?? []) as readonly unknown[], version: entry?.version ?? 0 }
+  }
+
+  protected override async add(term: Term): Promise<void> {
+    if (this.#isSilent) await this.items()
+    else await super.add(term)
+  }
+}

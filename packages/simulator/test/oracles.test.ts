@@ -25,7 +25,7 @@ describe.each(Object.entries(PLANTED_DEFECTS))('Oracle %s', (id, { what, options
     expect(failures.map(({ violations }) => new Set(violations.map(({ oracle }) => oracle)))).toEqual([new Set([id])])
     for (const failure of failures) {
       expect(describeReport(failure)).toMatch(
-        /^seed s\d+-\d+, trace [0-9a-f]{16}\n(?:O\d is broken at .*\n {2}The rule: .*\n)+The trace before it:\n/,
+        /^seed s\d+-\d+, trace [0-9a-f]{16}\n(?:O\d+ is broken at .*\n {2}The rule: .*\n)+The trace before it:\n/,
       )
       expect(failure.trace.at(-1)?.text).toContain('VIOLATED')
     }

@@ -6,7 +6,8 @@ import { SimulatedReplica } from '../src/cluster/simulated-replica.ts'
 import { SimulatedLock } from '../src/cluster/simulated-lock.ts'
 import type { SimulateSeedsOptions } from '../src/index.ts'
 import type { OracleId } from '../src/violation.ts'
-import { DetachedLoop, FencedLedger, UnfencedLedger, WriteAfterSignal } from './ledger-controllers.ts'
+import { CacheBarrier } from '@tenure/core/internal'
+import { CachedLedger, DetachedLoop, FencedLedger, UnfencedLedger, WriteAfterSignal } from './ledger-controllers.ts'
 
 /** A defect that an oracle has to find. */
 export interface PlantedDefect {
@@ -95,6 +96,11 @@ export const PLANTED_DEFECTS: Readonly<Record<OracleId, PlantedDefect>> = {
     what: 'a rollout that does not wait until a replica is ready',
     options: { controllers: [(world) => new FencedLedger(world)], faults: {}, rollouts: 'Deployment' },
     plant: () => replaceMethod(SimulatedReplica.prototype, 'isReady', () => () => Promise.resolve(true)),
+  },
+  O10: {
+    what: 'a cache that does not wait for what the term before has written',
+    options: { controllers: [(world) => new CachedLedger(world)] },
+    plant: () => replaceMethod(CacheBarrier.prototype, 'wait', () => () => Promise.resolve()),
   },
   O9: {
     what: 'a fleet that does not release its lease',

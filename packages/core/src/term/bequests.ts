@@ -56,13 +56,14 @@ export class Bequests {
 
 /** The greater of two resource versions; none if they cannot be compared. */
 function greater(a: string, b: string): string {
-  if (!isComparable(a) || !isComparable(b)) return ''
-  return BigInt(a) > BigInt(b) ? a : b
+  const [first, second] = [comparableVersion(a), comparableVersion(b)]
+  if (first === undefined || second === undefined) return ''
+  return first > second ? a : b
 }
 
-/** Kubernetes compares resource versions as decimal numbers without leading zeros (KEP-5504). */
-function isComparable(version: string): boolean {
-  return /^[1-9]\d{0,19}$/.test(version)
+/** A resource version as Kubernetes compares it: a decimal number without leading zeros (KEP-5504). Undefined for any other. */
+export function comparableVersion(version: string): bigint | undefined {
+  return /^[1-9]\d{0,19}$/.test(version) ? BigInt(version) : undefined
 }
 
 function jsonOf(value: unknown): string {

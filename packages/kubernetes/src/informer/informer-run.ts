@@ -17,7 +17,7 @@ import type {
   ObjectChange,
   ResolvedInformerOptions,
 } from './informer-options.ts'
-import { CacheBarrier } from './cache-barrier.ts'
+import { CacheBarrier } from '@tenure/core/internal'
 import { InformerStatus } from './informer-status.ts'
 import { ObjectCache } from './object-cache.ts'
 

@@ -23,6 +23,9 @@ export interface ServerState {
   readonly admit: (process: SimulatedProcess) => void
 }
 
+/** A server that is always up and admits every client. */
+export const OPEN: ServerState = { downUntil: 0, admit: () => {} }
+
 const MAX_HOP_MS = 12
 
 /** The latency of a request or an answer without faults, in milliseconds: mostly a few. */

@@ -1,6 +1,7 @@
 import { alwaysALeader } from './always-a-leader.ts'
 import { epochsGrow } from './epochs-grow.ts'
 import { nothingLeft } from './nothing-left.ts'
+import { freshReads } from './fresh-reads.ts'
 import { fewChanges } from './few-changes.ts'
 import { noLostAdd } from './no-lost-add.ts'
 import { oneTermAtATime } from './one-term-at-a-time.ts'
@@ -20,4 +21,5 @@ export const ORACLES: readonly Oracle[] = [
   nothingLeft,
   fewChanges,
   quickSuccession,
+  freshReads,
 ]

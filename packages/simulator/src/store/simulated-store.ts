@@ -1,4 +1,5 @@
 import { TenureError } from '@tenure/core'
+import type { ProcessLife } from '../process-life.ts'
 import type { Run } from '../run.ts'
 import type { StoreWrite } from './store-write.ts'
 
@@ -31,6 +32,7 @@ export interface Entry {
 export class SimulatedStore {
   readonly #run: Run
   readonly #entries = new Map<string, Entry>()
+  readonly #watchers = new Map<ProcessLife, (write: StoreWrite) => void>()
   #version = 0
   #fence = 0n
 
@@ -41,6 +43,16 @@ export class SimulatedStore {
   /** The entry of a key. */
   get(key: string): Entry | undefined {
     return this.#entries.get(key)
+  }
+
+  /** Every entry, and the version of the store. */
+  list(): { readonly entries: ReadonlyMap<string, Entry>; readonly version: number } {
+    return { entries: new Map(this.#entries), version: this.#version }
+  }
+
+  /** Calls `changed` with every write from now on, until the process ends. */
+  watch(process: ProcessLife, changed: (write: StoreWrite) => void): void {
+    this.#watchers.set(process, changed)
   }
 
   /** Refuses every fenced write of an older epoch from now on. @throws StaleEpochError if the store has seen a newer epoch. */
@@ -59,6 +71,10 @@ export class SimulatedStore {
     this.#entries.set(key, { value, version: this.#version })
     const stored: StoreWrite = { ...write, version: this.#version, replaced }
     this.#run.tell({ kind: 'stored', write: stored })
+    for (const [process, changed] of this.#watchers) {
+      if (process.isAlive) changed(stored)
+      else this.#watchers.delete(process)
+    }
     return stored
   }
 }

@@ -1,5 +1,5 @@
-import type { Clock } from '@tenure/core'
-import { parseDecimal } from '../client/object-metadata.ts'
+import type { Clock } from '../ports/clock.ts'
+import { comparableVersion } from './bequests.ts'
 
 /** How long a cache may take to show a version of its collection. After that it is read again. */
 const PATIENCE_MS = 250
@@ -49,7 +49,7 @@ export class CacheBarrier {
 
   /** The cache shows this version. */
   reached(version: string): void {
-    const reached = parseDecimal(version)
+    const reached = comparableVersion(version)
     if (reached === undefined) return
     this.#seen = reached
     if (this.#wanted !== undefined && reached >= this.#wanted) this.#pass()
@@ -82,7 +82,7 @@ export class CacheBarrier {
 /** The greatest of these versions, 0 if there is none; undefined if they cannot be compared. */
 function greatest(versions: readonly string[]): bigint | undefined {
   return versions.reduce<bigint | undefined>((last, version) => {
-    const number = parseDecimal(version)
+    const number = comparableVersion(version)
     if (last === undefined || number === undefined) return undefined
     return number > last ? number : last
   }, 0n)
