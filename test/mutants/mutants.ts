@@ -33,7 +33,7 @@ const ELECTOR = 'packages/core/src/election/elector.ts'
 const GATED = 'packages/kubernetes/src/gate/gated-http-library.ts'
 const GATED_TEST = 'packages/kubernetes/test/gated.test.ts'
 const WRITTEN_TEST = 'packages/kubernetes/test/written-versions.test.ts'
-const CACHE_BARRIER = 'packages/kubernetes/src/informer/cache-barrier.ts'
+const CACHE_BARRIER = 'packages/core/src/term/cache-barrier.ts'
 const CACHE_BARRIER_TEST = 'packages/kubernetes/test/cache-barrier.test.ts'
 
 /** Defects that others have had, put into the sources of Tenure. */
