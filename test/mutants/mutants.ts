@@ -508,11 +508,11 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   },
   {
     id: 'E31',
-    defect: 'eager leaders hand over to each other as long as a crashed standby is on the list',
+    defect: 'an offer to all keeps the standbys that did not answer in their turn',
     file: `${RULES}/standby.ts`,
     find: 'return place === -1 ? [] : standbys.slice(place + 1)',
     replace: 'return standbys.filter((standby) => standby.identity !== identity)',
-    checks: [ROLLOUTS_TEST],
+    checks: [`${ELECTION}/transfer.test.ts`],
   },
   {
     id: 'E32',
