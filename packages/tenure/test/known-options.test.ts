@@ -70,6 +70,7 @@ const CALLS: Readonly<Record<string, (module: Exports) => unknown>> = {
 
 /** What takes no object of options; the options of errors are those of `Error`. */
 const WITHOUT_OPTIONS: ReadonlySet<string> = new Set([
+  'CacheBarrier',
   'assertDnsLabel',
   'assertDnsSubdomain',
   'assertKnownKeys',

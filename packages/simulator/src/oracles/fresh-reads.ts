@@ -4,7 +4,7 @@ import type { Oracle } from './oracle.ts'
 /** O10. Counts from `synced` on. */
 export const freshReads: Oracle = {
   id: 'O10',
-  rule: 'A term whose cache is synced reads nothing older than what earlier terms were told they had written.',
+  rule: 'A term whose cache is synced reads nothing older than the acknowledged writes of earlier terms.',
   judge(_run, violated) {
     const acknowledged = new Map<string, number>()
     const due = new WeakMap<TermLife, ReadonlyMap<string, number>>()
