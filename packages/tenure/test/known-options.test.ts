@@ -59,6 +59,7 @@ const CALLS: Readonly<Record<string, (module: Exports) => unknown>> = {
   ApiTransport: ({ ApiTransport }) => make(ApiTransport, { kubeConfig, ...WRONG }),
   PodDeathProof: ({ PodDeathProof }) => make(PodDeathProof, { client: undefined, ...WRONG }),
   resolveFeatureGates: ({ resolveFeatureGates }) => call(resolveFeatureGates, WRONG),
+  CacheBarrier: ({ CacheBarrier }) => make(CacheBarrier, WRONG),
   simulate: ({ simulate }) => call(simulate, { controllers: [], ...WRONG }),
   simulateSeeds: ({ simulateSeeds }) => call(simulateSeeds, { controllers: [], seeds: 1, ...WRONG }),
   startApiServer: ({ startApiServer }) => call(startApiServer, WRONG),
@@ -70,7 +71,6 @@ const CALLS: Readonly<Record<string, (module: Exports) => unknown>> = {
 
 /** What takes no object of options; the options of errors are those of `Error`. */
 const WITHOUT_OPTIONS: ReadonlySet<string> = new Set([
-  'CacheBarrier',
   'assertDnsLabel',
   'assertDnsSubdomain',
   'assertKnownKeys',

@@ -1,3 +1,4 @@
+import { assertKnownKeys } from '../options/known-keys.ts'
 import type { Clock } from '../ports/clock.ts'
 import { comparableVersion } from './bequests.ts'
 
@@ -28,6 +29,7 @@ export class CacheBarrier {
   #forget = (): void => {}
 
   constructor(options: CacheBarrierOptions) {
+    assertKnownKeys('`new CacheBarrier()`', options, ['clock', 'isSelective', 'readAgain'])
     this.#options = options
     // A caller may ignore it.
     this.#passed.promise.catch(() => {})
