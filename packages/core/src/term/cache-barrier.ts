@@ -7,6 +7,7 @@ const PATIENCE_MS = 250
 
 /** What a {@link CacheBarrier} needs. */
 export interface CacheBarrierOptions {
+  /** Measures how long the cache may take. */
   readonly clock: Clock
   /** Whether the cache has a selector, so that it may never get the event of a write. */
   readonly isSelective: boolean

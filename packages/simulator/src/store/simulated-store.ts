@@ -23,6 +23,7 @@ export class StaleVersionError extends TenureError {
 
 /** A stored value. */
 export interface Entry {
+  /** The value, as it was written. */
   readonly value: unknown
   /** Increases with every write of any key. */
   readonly version: number
