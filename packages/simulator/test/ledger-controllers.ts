@@ -110,12 +110,6 @@ export class WriteAfterSignal extends Controller {
 export class CachedLedger extends FencedLedger {
   #isSilent = false
 
-  constructor(world: SimulatedWorld) {
-    super(world)
-    // The cache begins with the process, not with the first term.
-    world.cache.get('ledger')
-  }
-
   protected override async prepare(term: Term): Promise<void> {
     this.#isSilent = this.world.random() < 0.3
     await this.world.cache.synced(term)
