@@ -19,7 +19,7 @@ const THOROUGH = [
   'packages/kubernetes/test/isolation.test.ts',
   'packages/ops/test/{term-leaks,transition-blockers}.test.ts',
   'packages/testing/test/leaks/{controllers-leaking,planted-leaks,test-runners}.test.ts',
-  'packages/simulator/test/{simulate,oracles,rollouts}.test.ts',
+  'packages/simulator/test/{simulate,oracles,rollouts,cached-reads}.test.ts',
 ]
 
 /** The samples of the documents: compiled and run together with the checks of the site. */

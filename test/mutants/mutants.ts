@@ -34,6 +34,7 @@ const GATED = 'packages/kubernetes/src/gate/gated-http-library.ts'
 const GATED_TEST = 'packages/kubernetes/test/gated.test.ts'
 const WRITTEN_TEST = 'packages/kubernetes/test/written-versions.test.ts'
 const CACHE_BARRIER = 'packages/core/src/term/cache-barrier.ts'
+const CACHED_READS_TEST = 'packages/simulator/test/cached-reads.test.ts'
 const CACHE_BARRIER_TEST = 'packages/kubernetes/test/cache-barrier.test.ts'
 
 /** Defects that others have had, put into the sources of Tenure. */
@@ -627,6 +628,38 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     find: 'new Map([...earlier, ...this.#versions])',
     replace: 'new Map([...earlier].length < 0 ? [] : this.#versions)',
     checks: ['packages/core/test/candidacy/bequest.test.ts'],
+  },
+  {
+    id: 'E46',
+    defect: 'a cache shows a new term whatever it has',
+    file: CACHE_BARRIER,
+    find: 'if (this.#wanted !== undefined && this.#seen >= this.#wanted) this.#pass()',
+    replace: 'if (this.#wanted !== undefined) this.#pass()',
+    checks: [CACHED_READS_TEST],
+  },
+  {
+    id: 'E47',
+    defect: 'in a fleet, a term that writes nothing hides what earlier terms wrote',
+    file: 'packages/core/src/term/bequests.ts',
+    find: 'new Map([...earlier, ...this.#versions])',
+    replace: 'new Map([...earlier].length < 0 ? [] : this.#versions)',
+    checks: [CACHED_READS_TEST],
+  },
+  {
+    id: 'E48',
+    defect: 'after a leader of another client, the versions of the term before it still count',
+    file: `${RULES}/bequest.ts`,
+    find: 'return holder === holderIdentity && of === acquireTime && acquireTime !== undefined',
+    replace: 'return holder === holderIdentity && acquireTime !== undefined && of !== undefined',
+    checks: [CACHED_READS_TEST],
+  },
+  {
+    id: 'E49',
+    defect: 'after a crash, what the term before the crashed one wrote is enough for a cache',
+    file: `${RULES}/bequest.ts`,
+    find: 'versions: isReleased && isBound(note, previous) ? note.versions : undefined',
+    replace: 'versions: isBound(note, previous) ? note.versions : undefined',
+    checks: [CACHED_READS_TEST],
   },
   {
     id: 'E18',

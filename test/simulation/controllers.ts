@@ -16,12 +16,12 @@ export class Ledger extends Controller {
   async run(term: Term): Promise<void> {
     await this.#untilDone(term, () => this.world.raiseFence(term.epoch))
     for (;;) {
-      await this.#untilDone(term, () => this.#add(term))
+      await this.#untilDone(term, () => this.add(term))
       await term.sleep(this.#pauseMs * (0.5 + this.world.random()))
     }
   }
 
-  async #add(term: Term): Promise<void> {
+  protected async add(term: Term): Promise<void> {
     const entry = await this.read()
     const items = (entry?.value ?? []) as readonly unknown[]
     term.assertHeld()
@@ -48,17 +48,15 @@ export class Ledger extends Controller {
   }
 }
 
-/** A ledger that reads from the cache of its process. Some of its terms only read. */
+/** A ledger that reads from the cache of its process, and writes once more as its term ends. Some of its terms only read. */
 export class CachedLedger extends Ledger {
-  constructor(world: SimulatedWorld, pauseMs: number) {
-    super(world, pauseMs)
-    // The cache begins with the process, not with the first term.
-    world.cache.get('ledger')
-  }
-
   override async run(term: Term): Promise<void> {
     await this.world.cache.synced(term)
-    if (this.world.random() < 0.7) return super.run(term)
+    await this.read()
+    if (this.world.random() < 0.7) {
+      term.defer(() => this.add(term).catch(() => {}))
+      return super.run(term)
+    }
     await term.every(1000, () => this.read())
   }
 

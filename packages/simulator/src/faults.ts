@@ -46,6 +46,7 @@ export const REQUEST_FAULTS = [
  * | `wall-clock-step` | the wall clock of a replica steps forwards or backwards |
  * | `lease-edited` | another client edits the lease: a label, a longer duration, or the transitions |
  * | `lease-shortened` | another client sets the duration to one second, removes it, or clears the holder; off by default, because a replica that starts later obeys the record |
+ * | `foreign-leader` | another client acquires the lease when a replica releases it, leads for up to half a lease duration and writes every key of the store; off by default, because controllers may rely on it that no other program writes their keys |
  * | `lease-deleted` | another client deletes the lease |
  * | `server-restart` | the API server is down for up to 10 s, and its watches disconnect |
  * | `store-restored` | the store of the API server returns to one of its last 64 versions, like etcd after a restore from a backup, and is down for up to 10 s; off by default, because O1, O2, O4 and O6 cannot hold for a replica that did not see what the store lost |
@@ -68,6 +69,7 @@ export const INCIDENTS = [
   'wall-clock-step',
   'lease-edited',
   'lease-shortened',
+  'foreign-leader',
   'lease-deleted',
   'server-restart',
   'store-restored',

@@ -35,26 +35,22 @@ export class SimulatedWorld {
   readonly random: Random
   /** The identity with which this process competes for the lease. */
   readonly identity: string
+  /** A copy of the database. A watch keeps it up to date from the start of the process on. */
+  readonly cache: SimulatedCache
   readonly #cluster: Cluster
   readonly #process: SimulatedProcess
-  #cache: SimulatedCache | undefined
 
   constructor(cluster: Cluster, process: SimulatedProcess) {
     this.#cluster = cluster
     this.#process = process
     this.identity = process.identity
     this.random = cluster.random
+    this.cache = new SimulatedCache(cluster, process)
     this.clock = {
       now: () => process.now(),
       wallTime: () => process.wallTime(),
       setTimer: (delayMs, callback) => this.#setTimer(delayMs, callback),
     }
-  }
-
-  /** A copy of the database, which a watch keeps up to date from the first use on. Use it first in the constructor of a controller. */
-  get cache(): SimulatedCache {
-    this.#cache ??= new SimulatedCache(this.#cluster, this.#process)
-    return this.#cache
   }
 
   /** Reads a key. @throws LockRequestError if no answer came in time or the server did not answer. */

@@ -106,29 +106,31 @@ export class WriteAfterSignal extends Controller {
   }
 }
 
-/** Reads from the cache of its process. Some of its terms write nothing. */
+const KEYS = ['ledger', 'status', 'audit'] as const
+
+/** Reads from the cache of its process, and writes several keys, one of them as its term ends. Some terms write nothing and end at once. */
 export class CachedLedger extends FencedLedger {
   #isSilent = false
 
-  constructor(world: SimulatedWorld) {
-    super(world)
-    // The cache begins with the process, not with the first term.
-    world.cache.get('ledger')
-  }
-
   protected override async prepare(term: Term): Promise<void> {
-    this.#isSilent = this.world.random() < 0.3
-    await this.world.cache.synced(term)
+    const { cache, random } = this.world
+    this.#isSilent = random() < 0.3
+    await cache.synced(term)
+    for (const key of KEYS) cache.get(key)
+    if (this.#isSilent) term.stepDown()
+    else term.defer(() => this.#write(term).catch(() => {}))
     await super.prepare(term)
   }
 
-  protected override async items(): Promise<{ readonly items: readonly unknown[]; readonly version: number }> {
-    const entry = this.world.cache.get('ledger')
-    return { items: (entry?.value ?? []) as readonly unknown[], version: entry?.version ?? 0 }
+  protected override async add(term: Term): Promise<void> {
+    for (const key of KEYS) this.world.cache.get(key)
+    if (!this.#isSilent) await this.#write(term)
   }
 
-  protected override async add(term: Term): Promise<void> {
-    if (this.#isSilent) await this.items()
-    else await super.add(term)
+  async #write(term: Term): Promise<void> {
+    const { cache, random } = this.world
+    const key = KEYS[Math.floor(random() * KEYS.length)] ?? 'ledger'
+    const ifVersion = cache.get(key)?.version ?? 0
+    await this.world.put(key, String(term.epoch), { epoch: term.epoch, ifVersion })
   }
 }

@@ -1,5 +1,6 @@
 import type { Incident } from '../faults.ts'
 import type { Cluster } from './cluster.ts'
+import { leadForeign } from './foreign-leader.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 import type { SimulatedReplica } from './simulated-replica.ts'
 
@@ -44,6 +45,8 @@ export const INCIDENT_EFFECTS: Readonly<Record<Incident, (target: Target) => voi
   'wall-clock-step': ({ process, severity }) => process.stepWallTime((severity - 0.5) * 20_000),
   'lease-edited': ({ cluster, lease }) => void cluster.server.edit(lease),
   'lease-shortened': ({ cluster, lease }) => void cluster.server.shorten(lease),
+  'foreign-leader': ({ cluster, lease, severity }) =>
+    leadForeign(cluster, lease, (severity * cluster.timing.leaseDurationMs) / 2),
   'lease-deleted': ({ cluster, lease }) => void cluster.server.delete(lease),
   'server-restart': ({ cluster, severity }) => cluster.server.restart(severity * 10_000),
   'store-restored': ({ cluster, severity }) => cluster.server.restoreBackup(severity * 10_000),
