@@ -5,8 +5,8 @@ import { countWrites, herdOf } from '../load/herd.ts'
 import { StandingFleet } from './standing-fleet.ts'
 
 const FOLLOWERS = 50
-/** How long the followers have followed when the first leader steps down, in milliseconds. */
-const AGE_MS = 2000
+/** How long nobody has written when a handover begins, in milliseconds: of the floor, and the first one of the followers. */
+const PAUSE_MS = 2000
 /** The releases after the first one of each fleet. */
 const FURTHER_RELEASES = 3
 
@@ -38,8 +38,9 @@ export async function measureFifty(server: ControlPlane, namespace: string, star
     const lease = `fifty-${start}`
     const setup = { lease, size: FOLLOWERS + 1, userOf: (index: number) => `${lease}-${index}` }
     await using fleet = await StandingFleet.start(server, setup)
-    await sleep(AGE_MS)
-    for (let round = 0; round < 5; round++) floorMs.push(await floor.round())
+    await sleep(PAUSE_MS)
+    floorMs.push(await floor.round())
+    await sleep(PAUSE_MS)
     const before = await herdOf(server, lease)
     const first = fleet.leader ?? ''
     announcements.push(byOthers(before, first))

@@ -150,7 +150,7 @@ async function fresh2s({ place, rounds }: Bench): Promise<Figures> {
 
 async function fifty({ place, rounds, startAudited }: Bench): Promise<Figures> {
   await using server = await startAudited()
-  const measured = await measureFifty(server, place.namespace, Math.ceil(rounds / 4))
+  const measured = await measureFifty(server, place.namespace, rounds)
   console.log(summary('fresh2s, fifty followers', measured.firstHandovers))
   console.log(summary('floor of fifty', measured.floor))
   const { announcements, firstAcquires, laterAcquires } = measured

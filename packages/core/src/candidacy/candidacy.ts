@@ -256,8 +256,9 @@ export class Candidacy {
     if (state.kind === 'following' && state.memory.watch === 'up' && this.standing !== 'unseen')
       this.#onRequestSucceeded()
     const from = this.#state
-    const to = withJsonForm(describeState(state, this.#term?.controllers))
-    if (isSameState(from, to)) return
+    const described = describeState(state, this.#term?.controllers)
+    if (isSameState(from, described)) return
+    const to = withJsonForm(described)
     this.#state = to
     this.#emit({ kind: 'state', from, to })
   }

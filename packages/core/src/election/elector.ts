@@ -152,11 +152,12 @@ export class Elector {
    * nothing in a term that should have ended in between.
    */
   #noticeStall(): void {
-    const now = this.#options.clock.now()
-    const overdueMs = this.#wakeAt === undefined ? 0 : now - this.#wakeAt
     const state = this.#state
-    if (overdueMs <= this.#config().timing.retryPeriodMs) return
     if (state.kind !== 'leading' && state.kind !== 'draining') return
+    const { clock, config } = this.#options
+    const now = clock.now()
+    const overdueMs = this.#wakeAt === undefined ? 0 : now - this.#wakeAt
+    if (overdueMs <= config.timing.retryPeriodMs) return
     if (now >= state.hold.deadlineAt) this.#queue.push({ kind: 'lost', reason: 'stalled' })
   }
 

@@ -302,7 +302,7 @@ describe('The order of the standbys', () => {
 
 describe('A follower that is not on the list of standbys', () => {
   /** With a random number of 0.5. */
-  const DELAY_MS = 10 * holdBackMs(0.5)
+  const DELAY_MS = 12 * holdBackMs(0.5)
   const RENEWED_EVERY_MS = 2000
 
   /** Follows a lease that is renewed every two seconds and otherwise stays as it is. */

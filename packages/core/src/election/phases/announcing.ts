@@ -38,7 +38,7 @@ import { readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
  */
 
 /** How much longer than for a free lease followers hold back. */
-const SPREAD = 10
+const SPREAD = 12
 
 /** When between two renewals of another client a follower writes, as a share of their distance. */
 const BEFORE_RENEWAL = { from: 0.85, to: 0.97 } as const
