@@ -9,7 +9,7 @@ export type Tarballs = ReadonlyMap<string, string>
 
 /** Builds and packs all packages into a folder. */
 export async function packAll(folder: string): Promise<Tarballs> {
-  await succeed('npx', ['tsc', '-b', 'tsconfig.build.json'], { cwd: ROOT })
+  await succeed('npm', ['run', 'build'], { cwd: ROOT })
   const packages = readdirSync(join(ROOT, 'packages')).map((name) => join(ROOT, 'packages', name))
   await succeed('npm', ['pack', '--pack-destination', folder, ...packages], { cwd: ROOT })
   return new Map(packages.map((path) => tarballOf(path, folder)))

@@ -13,7 +13,7 @@ export function defaultUserAgent(): string {
 
 function tryReadPackage(): unknown {
   try {
-    return createRequire(import.meta.url)('../../package.json')
+    return createRequire(import.meta.url)('@tenure/kubernetes/package.json')
   } catch {
     return undefined
   }
