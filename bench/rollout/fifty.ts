@@ -5,8 +5,8 @@ import { countWrites, herdOf } from '../load/herd.ts'
 import { StandingFleet } from './standing-fleet.ts'
 
 const FOLLOWERS = 50
-/** How long nobody has written when a handover begins, in milliseconds: of the floor, and the first one of the followers. */
-const PAUSE_MS = 2000
+/** How long the followers have followed when the first leader steps down, in milliseconds. The floor rests for as long. */
+const AGE_MS = 2000
 /** The releases after the first one of each fleet. */
 const FURTHER_RELEASES = 3
 
@@ -37,15 +37,18 @@ export async function measureFifty(server: ControlPlane, namespace: string, star
   for (let start = 0; start <= starts; start++) {
     const lease = `fifty-${start}`
     const setup = { lease, size: FOLLOWERS + 1, userOf: (index: number) => `${lease}-${index}` }
+    await sleep(AGE_MS)
+    const floorOfStart = await floor.round()
     await using fleet = await StandingFleet.start(server, setup)
-    await sleep(PAUSE_MS)
-    floorMs.push(await floor.round())
-    await sleep(PAUSE_MS)
+    await sleep(AGE_MS)
     const before = await herdOf(server, lease)
     const first = fleet.leader ?? ''
     announcements.push(byOthers(before, first))
     const handoverMs = await fleet.stepDown()
-    if (start > 0) firstHandovers.push(handoverMs)
+    if (start > 0) {
+      floorMs.push(floorOfStart)
+      firstHandovers.push(handoverMs)
+    }
     await fleet.settled()
     const after = await herdOf(server, lease)
     firstAcquires.push(countWrites(after.slice(before.length), first).acquires)

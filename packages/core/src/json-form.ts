@@ -1,3 +1,6 @@
+import { types } from 'node:util'
+import { textOf } from './text-of.ts'
+
 /**
  * Adds a `toJSON()` to `value`, so that `JSON.stringify()` accepts it although it holds bigints. The method is not enumerable, and a copy
  * of the object does not have it.
@@ -7,7 +10,8 @@ export function withJsonForm<T extends object>(value: T): T {
 }
 
 /**
- * A copy of `value` that `JSON.stringify()` accepts. Bigints become decimal strings, because a JSON number cannot hold every epoch.
+ * A copy of `value` that `JSON.stringify()` accepts. Bigints become decimal strings, because a JSON number cannot hold every epoch. Maps
+ * become objects.
  * Errors become name, message, code, cause and errors; errors of Tenure also keep their other fields.
  */
 export function jsonForm(value: object): unknown {
@@ -21,12 +25,18 @@ function formOf(value: unknown, outer: ReadonlySet<unknown>): unknown {
   if (outer.has(value)) return '[circular]'
   const inner = new Set(outer).add(value)
   if (Array.isArray(value)) return value.map((item) => formOf(item, inner))
+  if (types.isMap(value)) return formOfFields(fieldsOfMap(value), inner)
   if (value instanceof Error) return formOfFields(fieldsOf(value), inner)
   return isPlain(value) ? formOfFields(value, inner) : value
 }
 
 function formOfFields(fields: object, outer: ReadonlySet<unknown>): object {
   return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, formOf(field, outer)]))
+}
+
+/** Keys may be anything. */
+function fieldsOfMap(map: ReadonlyMap<unknown, unknown>): object {
+  return Object.fromEntries(Array.from(map, ([key, value]) => [textOf(key), value]))
 }
 
 function fieldsOf(error: Error): object {

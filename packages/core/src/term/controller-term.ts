@@ -4,6 +4,7 @@ import type { ListenOptions, Server } from 'node:net'
 import type { Worker } from 'node:worker_threads'
 import { isA } from '../error-of.ts'
 import { HealthRegistry } from '../health/health-registry.ts'
+import { withJsonForm } from '../json-form.ts'
 import { onAbort } from '../on-abort.ts'
 import { resolveDurationMs } from '../options/duration.ts'
 import { assertKnownKeys } from '../options/known-keys.ts'
@@ -91,12 +92,13 @@ export class ControllerTerm implements Term, Owner {
   }
 
   get inherited(): Inherited | undefined {
-    return structuredClone(this.#options.leadership?.bequests.legacy.values.get(this.controller))
+    const inherited = this.#options.leadership?.bequests.legacy.values.get(this.controller)
+    return inherited && withJsonForm(structuredClone(inherited))
   }
 
   get predecessor(): Predecessor | undefined {
     const versions = this.#options.leadership?.bequests.legacy.versions
-    return versions && { versions: new Map(versions) }
+    return versions && withJsonForm({ versions: new Map(versions) })
   }
 
   get logger(): Logger {

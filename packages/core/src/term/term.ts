@@ -27,7 +27,7 @@ export interface SpawnOptions {
   readonly finishOnDrain?: boolean
 }
 
-/** What an earlier term left to a controller. */
+/** What an earlier term left to a controller. `JSON.stringify()` writes the epoch as a decimal string. */
 export interface Inherited {
   /** The epoch of the term that left it. */
   readonly epoch: bigint
@@ -35,7 +35,7 @@ export interface Inherited {
   readonly value: unknown
 }
 
-/** How far the terms before have written. */
+/** How far the terms before have written. `JSON.stringify()` writes the versions as an object. */
 export interface Predecessor {
   /**
    * A `resourceVersion` for each collection, such as `deployments.apps/ops` for those of the namespace `ops`, or `nodes`: a cache that shows

@@ -52,6 +52,22 @@ describe('A value that a term bequeaths', () => {
     expect(seen[1]).toMatchObject({ inherited: { epoch: seen[0]?.epoch, value: { cursor: Number(seen[0]?.epoch) } } })
   })
 
+  test('can be logged as JSON with its epoch, as can the versions of the predecessor', async () => {
+    const texts: string[] = []
+    const { a, b, seen, handOver } = await pair((term) => {
+      texts.push(JSON.stringify([term.inherited, term.predecessor]))
+      term.bequeath({ cursor: 1 })
+      term.noteVersion('pods/default', '7')
+    })
+    await handOver(a)
+    await handOver(b)
+    const [left] = seen
+    expect(JSON.parse(texts.at(-1) ?? '')).toEqual([
+      { epoch: String(left?.epoch), value: { cursor: 1 } },
+      { versions: { 'pods/default': '7', '*': '' } },
+    ])
+  })
+
   test('costs no write', async () => {
     const writes = async (work: Work) => {
       const { a, store, handOver } = await pair(work)
@@ -152,7 +168,7 @@ describe('A value that cannot be bequeathed', () => {
     ['infinity', [Infinity], '(array)'],
     ['a bigint in an object', { cursor: 1n }, '(object)'],
     ['a map', new Map([['cursor', 1]]), '(object)'],
-    ['a hole in an array', [, 1], '(array)'], // oxlint-disable-line no-sparse-arrays
+    ['a hole in an array', [, 1], '(array)'], // oxlint-disable-line no-sparse-arrays -- that is what is tested
     ['an object that throws when it is read again', throwsSecondTime(), '(object)'],
     [
       'an object that throws',

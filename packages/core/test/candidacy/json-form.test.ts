@@ -54,7 +54,13 @@ describe('JSON.stringify()', () => {
   })
 
   test('takes whatever a controller throws', () => {
-    const values = fc.anything({ withBigInt: true, withNullPrototype: true, withDate: true, maxDepth: 4 })
+    const values = fc.anything({
+      withBigInt: true,
+      withNullPrototype: true,
+      withDate: true,
+      withMap: true,
+      maxDepth: 4,
+    })
     fc.assert(
       fc.property(values, (thrown) => {
         expect(() => JSON.stringify(jsonForm({ kind: 'controller-failed', error: thrown }))).not.toThrow()

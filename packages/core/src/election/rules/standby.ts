@@ -237,30 +237,11 @@ function fittingNote(of: number, standbys: readonly Standby[], note: Note): stri
 function readNote(record: LeaseRecord): Note {
   const text = record.annotations[STANDBY_ANNOTATION]
   if (text === undefined || text.length > MAX_NOTE_LENGTH) return {}
-  const { of, note } = parseNote(text)
-  return of === transitionsOf(record) ? note : {}
-}
-
-interface ParsedNote {
-  /** The number of transitions that the list counts for. */
-  readonly of?: unknown
-  readonly note: Note
-}
-
-/** The last text: every event reads the same list several times, and renewals do not change it. */
-let lastParsed: { readonly text: string; readonly parsed: ParsedNote } | undefined
-
-function parseNote(text: string): ParsedNote {
-  if (lastParsed?.text !== text) lastParsed = { text, parsed: withoutErrors(text) }
-  return lastParsed.parsed
-}
-
-function withoutErrors(text: string): ParsedNote {
   try {
     const { of, ...note } = JSON.parse(text) as { readonly of?: unknown }
-    return { of, note }
+    return of === transitionsOf(record) ? note : {}
   } catch {
-    return { note: {} }
+    return {}
   }
 }
 
