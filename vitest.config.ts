@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { type KubernetesVersion, wantedVersions } from './test/control-plane/kubernetes-version.ts'
 
 // Tests run from source: the packages resolve to their `src` through this export condition.
 const conditions = ['@tenure/source', 'node', 'import', 'module', 'default']
@@ -31,19 +32,25 @@ const repeated = {
   exclude: [...THOROUGH, SAMPLES, 'packages/testing/test/leaks/watching.test.ts'],
 }
 
+const versions = wantedVersions()
+const [firstVersion] = versions
+
 /** Scenarios that mostly wait for leases to run out: on the real server only. */
 const PATIENT = ['test/scenarios/{odd-leases,proved-death,manifests}.test.ts']
 
-/** A suite that needs an API server runs once for each of them; `TENURE_API_SERVER` tells the test which one. */
-const onApiServer = (name: 'embedded' | 'real', maxWorkers: number) => ({
+/**
+ * A suite that needs an API server runs once for each of them. `TENURE_API_SERVER` tells the test which one, and `TENURE_KUBERNETES`
+ * the version of a real one.
+ */
+const onApiServer = (name: 'embedded' | 'real', maxWorkers: number, version: KubernetesVersion = '1.36.3') => ({
   extends: true as const,
   ...source,
   test: {
-    name,
+    name: name === 'real' && version !== firstVersion ? `real-${version}` : name,
     // The fences on the server are made of what the embedded one does not have.
     include: [`test/{contract,scenarios${name === 'real' ? ',faults' : ''}}/**/*.test.ts`],
     exclude: name === 'real' ? [] : PATIENT,
-    env: { TENURE_API_SERVER: name },
+    env: { TENURE_API_SERVER: name, TENURE_KUBERNETES: version },
     maxWorkers,
     testTimeout: 120_000,
     hookTimeout: 120_000,
@@ -111,7 +118,7 @@ export default defineConfig({
         },
       },
       onApiServer('embedded', 4),
-      onApiServer('real', 2),
+      ...versions.map((version) => onApiServer('real', 2, version)),
       {
         extends: true,
         ...source,

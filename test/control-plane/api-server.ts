@@ -1,10 +1,12 @@
 import { join } from 'node:path'
 import { locateProgram } from './build.ts'
+import type { KubernetesVersion } from './kubernetes-version.ts'
 import type { OrphanGuard } from './orphan-guard.ts'
 import { startServer, type StartedServer } from './start-server.ts'
 
 /** Where and how kube-apiserver runs. */
 export interface ApiServerOptions {
+  readonly version: KubernetesVersion
   /** The folder with the files that `writeApiServerFiles` wrote. */
   readonly folder: string
   readonly etcdPort: number
@@ -21,7 +23,7 @@ export interface ApiServerOptions {
 export async function startApiServer(options: ApiServerOptions): Promise<StartedServer> {
   return await startServer({
     name: 'kube-apiserver',
-    file: await locateProgram('kube-apiserver'),
+    file: await locateProgram('kube-apiserver', options.version),
     guard: options.guard,
     ports: options.port === undefined ? 1 : [options.port],
     args: ([port = 0]) => apiServerArguments(options, port),

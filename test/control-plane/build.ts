@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { withBuildLock } from './build-lock.ts'
 import { assertGo, runGo } from './go-command.ts'
+import { type KubernetesVersion, wantedVersions } from './kubernetes-version.ts'
 
 /**
  * A program of the Go module in this folder: the parts of a real control plane, the leader election peers that a
@@ -14,8 +15,10 @@ import { assertGo, runGo } from './go-command.ts'
 export type Program =
   | 'etcd'
   | 'kube-apiserver'
+  | 'kube-controller-manager'
   | 'kubectl'
   | 'kind-shapes'
+  | 'client-go-candidate'
   | 'client-go-decisions'
   | 'client-go-elector'
   | 'client-go-1.33-elector'
@@ -25,6 +28,7 @@ export type Program =
 /** Every program, quickest to build first. */
 export const programs: readonly Program[] = [
   'client-go-elector',
+  'client-go-candidate',
   'client-go-decisions',
   'client-go-1.33-elector',
   'toxiproxy',
@@ -33,19 +37,30 @@ export const programs: readonly Program[] = [
   'etcd',
   'controller-runtime-manager',
   'kube-apiserver',
+  'kube-controller-manager',
 ]
+
+/** The programs of which each version of Kubernetes has its own. */
+const servers: readonly Program[] = ['etcd', 'kube-apiserver', 'kube-controller-manager']
 
 const moduleFolder = import.meta.dirname
 
 /** What a program is built from: its folder in `cmd`, and the file with its dependencies. */
-function partsOf(program: Program): { readonly command: string; readonly modFile: string } {
+interface Source {
+  readonly command: string
+  readonly modFile: string
+}
+
+function sourceOf(program: Program, version: KubernetesVersion): Source {
   // The last client-go that cannot release a lease which somebody else has written since its last renewal.
   if (program === 'client-go-1.33-elector') return { command: 'client-go-elector', modFile: 'client-go-1.33.mod' }
-  return { command: program, modFile: 'go.mod' }
+  const isNewer = version === '1.37.2' && servers.includes(program)
+  return { command: program, modFile: isNewer ? 'kubernetes-1.37.mod' : 'go.mod' }
 }
 
 /**
- * Returns the path of a program's executable, and builds it first if no earlier run has.
+ * Returns the path of a program's executable, and builds it first if no earlier run has. `version` is of the servers; every other
+ * program exists once.
  *
  * Executables are kept outside of the repository, in `$XDG_CACHE_HOME/tenure/control-plane` (`~/.cache` by default),
  * under a name derived from everything that goes into them. `KUBEBUILDER_ASSETS`, a folder that holds `etcd` and
@@ -54,8 +69,8 @@ function partsOf(program: Program): { readonly command: string; readonly modFile
  *
  * @throws Error when Go is missing or too old, when the build fails, or when `KUBEBUILDER_ASSETS` lacks the program.
  */
-export async function locateProgram(program: Program): Promise<string> {
-  return (await locateAsset(program)) ?? (await locateBuilt(program))
+export async function locateProgram(program: Program, version: KubernetesVersion = '1.36.3'): Promise<string> {
+  return (await locateAsset(program)) ?? (await locateBuilt(program, sourceOf(program, version)))
 }
 
 async function locateAsset(program: Program): Promise<string | undefined> {
@@ -66,39 +81,39 @@ async function locateAsset(program: Program): Promise<string | undefined> {
   throw new Error(`Expected KUBEBUILDER_ASSETS to be a folder that holds ${program}, got \`${folder}\``)
 }
 
-async function locateBuilt(program: Program): Promise<string> {
-  const linkerFlags = await resolveLinkerFlags()
-  const folder = join(cacheFolder(), `${program}-${await fingerprint(program, linkerFlags)}`)
+async function locateBuilt(program: Program, source: Source): Promise<string> {
+  const linkerFlags = await resolveLinkerFlags(source)
+  const folder = join(cacheFolder(), `${program}-${await fingerprint(source, linkerFlags)}`)
   const file = join(folder, program)
   if (await exists(file)) return file
   await mkdir(folder, { recursive: true })
   return await withBuildLock(`${folder}.lock`, async () => {
-    if (!(await exists(file))) await build({ program, linkerFlags, file })
+    if (!(await exists(file))) await build({ program, source, linkerFlags, file })
     return file
   })
 }
 
-async function build(options: { program: Program; linkerFlags: string; file: string }): Promise<void> {
-  const { program, linkerFlags, file } = options
+async function build(options: { program: Program; source: Source; linkerFlags: string; file: string }): Promise<void> {
+  const { program, source, linkerFlags, file } = options
   await assertGo(moduleFolder)
-  process.stderr.write(`Building ${program} (${program === 'kube-apiserver' ? 'takes minutes' : 'takes a while'}).\n`)
+  process.stderr.write(`Building ${program} (${program.startsWith('kube-') ? 'takes minutes' : 'takes a while'}).\n`)
   // The rename is what makes the executable appear at once and whole.
   const unfinished = `${file}.${process.pid}`
   try {
-    const { command, modFile } = partsOf(program)
-    const flags = ['-trimpath', '-buildvcs=false', `-ldflags=${linkerFlags}`, `-modfile=${modFile}`]
-    await runGo(['build', ...flags, '-o', unfinished, `./cmd/${command}`], moduleFolder)
+    const flags = ['-trimpath', '-buildvcs=false', `-ldflags=${linkerFlags}`, `-modfile=${source.modFile}`]
+    await runGo(['build', ...flags, '-o', unfinished, `./cmd/${source.command}`], moduleFolder)
     await rename(unfinished, file)
   } finally {
     await rm(unfinished, { force: true })
   }
 }
 
-/** Stripped, and with the version that the API server would otherwise take from its own repository. */
-async function resolveLinkerFlags(): Promise<string> {
-  const goMod = await readFile(join(moduleFolder, 'go.mod'), 'utf8')
+/** Stripped, and with the version that the servers would otherwise take from their own repository. */
+async function resolveLinkerFlags({ modFile }: Source): Promise<string> {
+  const goMod = await readFile(join(moduleFolder, modFile), 'utf8')
   const [, version, major, minor] = /^\tk8s\.io\/kubernetes (v(\d+)\.(\d+)\.\d+)$/m.exec(goMod) ?? []
-  if (version === undefined) throw new Error('Expected go.mod to require k8s.io/kubernetes')
+  // A program of an older client-go has no such version.
+  if (version === undefined) return '-s -w'
   const variables = { gitVersion: version, gitMajor: major, gitMinor: minor }
   const definitions = Object.entries(variables).map(
     ([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`,
@@ -106,9 +121,8 @@ async function resolveLinkerFlags(): Promise<string> {
   return ['-s', '-w', ...definitions].join(' ')
 }
 
-async function fingerprint(program: Program, linkerFlags: string): Promise<string> {
+async function fingerprint({ command, modFile }: Source, linkerFlags: string): Promise<string> {
   const hash = createHash('sha256').update(linkerFlags)
-  const { command, modFile } = partsOf(program)
   for (const source of [modFile, modFile.replace(/mod$/, 'sum'), ...(await sourcesOf(command))]) {
     hash.update(`\0${source}\0`).update(await readFile(join(moduleFolder, source)))
   }
@@ -136,5 +150,9 @@ async function exists(file: string): Promise<boolean> {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  for (const program of programs) console.log(await locateProgram(program))
+  const [first, ...others] = wantedVersions()
+  for (const program of programs) console.log(await locateProgram(program, first))
+  for (const version of others) {
+    for (const program of servers) console.log(await locateProgram(program, version))
+  }
 }

@@ -2,7 +2,7 @@
  * A real control plane for tests: one etcd and one kube-apiserver on loopback ports.
  *
  * It owns two processes and a temporary folder, and both are gone after `stop()`, or soon after this process has died.
- * There is no controller manager: nothing collects garbage, makes service accounts, or empties a deleted namespace.
+ * Without a controller manager nothing collects garbage, makes service accounts, or empties a deleted namespace.
  */
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,13 +13,17 @@ import { ApiClient, type ApiRequest, type ApiResponse, type KubernetesObject } f
 import { startApiServer } from './api-server.ts'
 import { type AuditEntry, type AuditLevel, readAuditLog } from './audit-log.ts'
 import { writeControlPlaneFiles } from './control-plane-files.ts'
+import { type ControllerManagerOptions, startControllerManager } from './controller-manager.ts'
 import { etcdData, startEtcd } from './etcd.ts'
+import { type KubernetesVersion, wantedVersions } from './kubernetes-version.ts'
 import { OrphanGuard } from './orphan-guard.ts'
 import type { ServerProcess } from './server-process.ts'
 import type { StartedServer } from './start-server.ts'
 
 /** The options of the control plane. */
 export interface ControlPlaneOptions {
+  /** The version of its servers. @default the first in `TENURE_KUBERNETES`, otherwise 1.36.3 */
+  readonly kubernetes?: KubernetesVersion
   /** Feature gates of kube-apiserver. @default none */
   readonly featureGates?: Readonly<Record<string, boolean>>
   /** API versions to serve or not to serve, such as `{ 'coordination.k8s.io/v1beta1': true }`. @default none */
@@ -63,9 +67,10 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   try {
     const authority = CertificateAuthority.create('control-plane')
     await writeControlPlaneFiles({ folder, authority, auditLevel: resolved.auditLevel })
-    etcd = await startEtcd({ folder, guard, durable: resolved.durable })
+    etcd = await startEtcd({ folder, guard, version: resolved.kubernetes, durable: resolved.durable })
     if (resolved.leasesApart) {
-      leaseEtcd = await startEtcd({ folder: join(folder, 'leases'), guard, durable: resolved.durable })
+      const { kubernetes: version, durable } = resolved
+      leaseEtcd = await startEtcd({ folder: join(folder, 'leases'), guard, version, durable })
     }
     const parts = { options: resolved, folder, guard, etcd, leaseEtcd, access: new AccessBook(authority) }
     return await ControlPlane.start(parts)
@@ -83,6 +88,7 @@ async function cleanUp(folder: string, guard: OrphanGuard): Promise<void> {
 
 function resolveOptions(options: ControlPlaneOptions): ResolvedOptions {
   return {
+    kubernetes: options.kubernetes ?? wantedVersions()[0],
     featureGates: options.featureGates ?? {},
     runtimeConfig: options.runtimeConfig ?? {},
     apiServerArguments: options.apiServerArguments ?? [],
@@ -98,6 +104,7 @@ export class ControlPlane implements AsyncDisposable {
   #apiServer: StartedServer
   #etcd: StartedServer
   readonly #further: StartedServer[] = []
+  readonly #managers: ServerProcess[] = []
   readonly #client: ApiClient
 
   private constructor(parts: Parts, apiServer: StartedServer) {
@@ -223,7 +230,8 @@ export class ControlPlane implements AsyncDisposable {
     await this.etcd.kill()
     await rm(etcdData(folder), { recursive: true, maxRetries: 5 })
     await cp(copy, etcdData(folder), { recursive: true })
-    this.#etcd = await startEtcd({ folder, guard, durable: options.durable, ports: this.#etcd.ports })
+    const { kubernetes: version, durable } = options
+    this.#etcd = await startEtcd({ folder, guard, version, durable, ports: this.#etcd.ports })
     await this.startApiServer()
   }
 
@@ -256,12 +264,28 @@ export class ControlPlane implements AsyncDisposable {
     return { url: urlOf(server.ports[0] ?? 0) }
   }
 
+  /** Starts a kube-controller-manager, which stands for election; it ends with the control plane. */
+  async startControllerManager(options: ControllerManagerOptions = {}): Promise<ServerProcess> {
+    const {
+      folder,
+      guard,
+      options: { kubernetes: version },
+    } = this.#parts
+    const kubeConfig = join(folder, `controller-manager-${this.#managers.length + 1}`)
+    await this.writeKubeConfig(kubeConfig)
+    const started = await startControllerManager({ ...options, guard, version, kubeConfig })
+    this.#managers.push(started)
+    return started
+  }
+
   /** Ends all processes and removes the folder with all data. May be called twice. */
   async stop(): Promise<void> {
     this.#client.close()
     // No data is kept, so the processes need no orderly stop.
-    const servers = [...this.#further, this.#apiServer, this.#etcd, this.#parts.leaseEtcd]
-    await Promise.all(servers.map(async (server) => await server?.process.kill()))
+    const servers = [...this.#further, this.#apiServer, this.#etcd, this.#parts.leaseEtcd].map(
+      (server) => server?.process,
+    )
+    await Promise.all([...this.#managers, ...servers].map(async (server) => await server?.kill()))
     await cleanUp(this.#parts.folder, this.#parts.guard)
   }
 
@@ -280,6 +304,7 @@ async function startApiServerOf(
     folder,
     guard,
     port,
+    version: options.kubernetes,
     etcdPort: etcd.ports[0] ?? 0,
     featureGates: options.featureGates,
     runtimeConfig: options.runtimeConfig,

@@ -1,10 +1,13 @@
 import { join } from 'node:path'
 import { locateProgram } from './build.ts'
+import type { KubernetesVersion } from './kubernetes-version.ts'
 import type { OrphanGuard } from './orphan-guard.ts'
 import { startServer, type StartedServer } from './start-server.ts'
 
 /** Where and how etcd runs. */
 export interface EtcdOptions {
+  /** The version of Kubernetes that it comes with. */
+  readonly version: KubernetesVersion
   /** The folder for its data. */
   readonly folder: string
   /** Whether a write is on the disk before it is answered. */
@@ -18,7 +21,7 @@ export interface EtcdOptions {
 export async function startEtcd(options: EtcdOptions): Promise<StartedServer> {
   return await startServer({
     name: 'etcd',
-    file: await locateProgram('etcd'),
+    file: await locateProgram('etcd', options.version),
     guard: options.guard,
     ports: options.ports ?? 2,
     args: (ports) => etcdArguments(options, ports),

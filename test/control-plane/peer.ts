@@ -10,7 +10,11 @@ import { type ProcessExit, ServerProcess } from './server-process.ts'
 /** The options of a peer. The default durations are those of Kubernetes components. */
 export interface PeerOptions {
   /** Only client-go reports other leaders. */
-  readonly program: 'client-go-elector' | 'client-go-1.33-elector' | 'controller-runtime-manager'
+  readonly program:
+    | 'client-go-candidate'
+    | 'client-go-elector'
+    | 'client-go-1.33-elector'
+    | 'controller-runtime-manager'
   /** The content of the kubeconfig. */
   readonly kubeConfig: string
   readonly namespace: string
@@ -25,6 +29,14 @@ export interface PeerOptions {
   readonly retryPeriodMs?: number
   /** Whether it releases the lease on SIGTERM. @default false */
   readonly release?: boolean
+  /** What a candidate of coordinated leader election says of itself. @default 1.0.0, which emulates itself */
+  readonly versions?: CandidateVersions
+}
+
+/** The semantic versions of a candidate. */
+export interface CandidateVersions {
+  readonly binaryVersion: string
+  readonly emulationVersion: string
 }
 
 /** A report of a peer. */
@@ -79,7 +91,12 @@ function peerArguments(options: PeerOptions, kubeConfig: string): string[] {
     `--renew-deadline=${options.renewDeadlineMs ?? 10_000}ms`,
     `--retry-period=${options.retryPeriodMs ?? 2_000}ms`,
     `--release=${options.release ?? false}`,
+    ...(options.program === 'client-go-candidate' ? candidateArguments(options.versions) : []),
   ]
+}
+
+function candidateArguments(versions = { binaryVersion: '1.0.0', emulationVersion: '1.0.0' }): string[] {
+  return [`--binary-version=${versions.binaryVersion}`, `--emulation-version=${versions.emulationVersion}`]
 }
 
 /** The events of a peer, in the order in which it printed them. */
