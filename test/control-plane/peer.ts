@@ -11,10 +11,7 @@ import { type ProcessExit, ServerProcess } from './server-process.ts'
 export interface PeerOptions {
   /** Only client-go reports other leaders. */
   readonly program:
-    | 'client-go-candidate'
-    | 'client-go-elector'
-    | 'client-go-1.33-elector'
-    | 'controller-runtime-manager'
+    'client-go-candidate' | 'client-go-elector' | 'client-go-1.33-elector' | 'controller-runtime-manager'
   /** The content of the kubeconfig. */
   readonly kubeConfig: string
   readonly namespace: string
