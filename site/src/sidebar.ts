@@ -72,6 +72,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
       page('Options', 'reference/options'),
       page('Exit codes', 'reference/exit-codes'),
       page('Environment', 'reference/environment'),
+      page('Kubernetes versions', 'kubernetes'),
       page('Metrics', 'reference/metrics'),
       page('Errors', 'reference/errors'),
     ],

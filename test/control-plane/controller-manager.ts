@@ -10,6 +10,12 @@ export interface ControllerManagerOptions {
    * `coordination.k8s.io/v1beta1`. @default false
    */
   readonly coordinated?: boolean
+  /** Its timing, in milliseconds. @default that of Kubernetes components: 15, 10 and 2 s */
+  readonly timing?: {
+    readonly leaseDurationMs: number
+    readonly renewDeadlineMs: number
+    readonly retryPeriodMs: number
+  }
   /** The controllers that it runs when it leads. @default only one that has nothing to do */
   readonly controllers?: readonly string[]
 }
@@ -24,7 +30,7 @@ interface ControllerManagerStart extends ControllerManagerOptions {
 
 /** Starts a kube-controller-manager, which stands for the lease `kube-system/kube-controller-manager` and serves no port. */
 export async function startControllerManager(start: ControllerManagerStart): Promise<ServerProcess> {
-  const { version, guard, kubeConfig, coordinated = false, controllers = ['ttl-controller'] } = start
+  const { version, guard, kubeConfig, coordinated = false, controllers = ['ttl-controller'], timing } = start
   return await ServerProcess.start({
     name: 'kube-controller-manager',
     file: await locateProgram('kube-controller-manager', version),
@@ -35,6 +41,13 @@ export async function startControllerManager(start: ControllerManagerStart): Pro
       '--secure-port=0',
       `--controllers=${controllers.join(',')}`,
       `--feature-gates=CoordinatedLeaderElection=${coordinated}`,
+      ...(timing === undefined
+        ? []
+        : [
+            `--leader-elect-lease-duration=${timing.leaseDurationMs}ms`,
+            `--leader-elect-renew-deadline=${timing.renewDeadlineMs}ms`,
+            `--leader-elect-retry-period=${timing.retryPeriodMs}ms`,
+          ]),
     ],
   })
 }
