@@ -31,7 +31,7 @@ export interface PeerOptions {
 }
 
 /** The semantic versions of a candidate. */
-export interface CandidateVersions {
+interface CandidateVersions {
   readonly binaryVersion: string
   readonly emulationVersion: string
 }
