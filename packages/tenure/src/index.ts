@@ -16,6 +16,8 @@ export {
   type Candidacy,
   type CandidacyEvent,
   type CandidacyState,
+  type CandidateAttributes,
+  type CandidateFacts,
   type ControllerFactory,
   type EndReason,
   type Extension,

@@ -178,6 +178,7 @@ function assertFitsLock({ lock, kubeConfig, events, lease }: CreateManagerOption
     'events: true': events === true,
     'lease.labels': lease?.labels !== undefined,
     'lease.proveDeath': lease?.proveDeath === true,
+    "lease.coordination: 'server'": lease?.coordination === 'server',
   })
   const [contradiction] = beside.filter(([, isGiven]) => isGiven)
   if (contradiction === undefined) return

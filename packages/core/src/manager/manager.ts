@@ -2,11 +2,10 @@ import { AlreadyStartedError } from '../already-started-error.ts'
 import { Candidacy } from '../candidacy/candidacy.ts'
 import type { StepDownResult } from '../candidacy/step-down.ts'
 import type { CandidacyEvent, CandidacyState } from '../candidacy/events.ts'
-import { LEASE_OPTION_NAMES, type LeaseOptions, resolveCleanupTimeoutMs } from '../candidacy/lease-options.ts'
+import { LEASE_OPTION_NAMES, type LeaseOptions } from '../candidacy/lease-options.ts'
 import type { LeadershipLostError, WedgedError } from '../candidacy/wedged-error.ts'
 import type { ControllerFactory } from '../controller/controller.ts'
 import { REGISTER_OPTION_NAMES, type RegisterOptions } from '../controller/registration.ts'
-import { resolveTimingOptions } from '../election/timing-options.ts'
 import { errorOf } from '../error-of.ts'
 import type { FeatureGates } from '../feature-gates.ts'
 import { HealthProbe } from '../health/health-probe.ts'
@@ -19,6 +18,7 @@ import type { StepDownOptions } from '../term/term.ts'
 import { textOf } from '../text-of.ts'
 import { Watchdog, type WatchdogOptions } from '../watchdog/watchdog.ts'
 import { AlwaysOn } from './always-on.ts'
+import { electorConfig } from './elector-config.ts'
 import type { Extension, ExtensionHost } from './extension.ts'
 import { Extensions } from './extensions.ts'
 import { type ManagerOptions, type ResolvedManagerOptions, resolveManagerOptions } from './manager-options.ts'
@@ -301,23 +301,12 @@ export class Manager implements ExtensionHost, AsyncDisposable {
   }
 
   #createCandidacy(lease: LeaseOptions): Candidacy {
-    const { identity, revision, zone, rollout, featureGates, groups, createLock, ...shared } = this.#options
+    const { featureGates, groups, createLock, ...shared } = this.#options
     const candidacy = new Candidacy({
       ...shared,
       lease,
       createLock: () => createLock(lease),
-      config: {
-        identity,
-        timing: resolveTimingOptions(lease),
-        releaseOnExit: featureGates.ReleaseLockOnExit.enabled,
-        missingLease: lease.missingLease ?? 'create',
-        cleanupTimeoutMs: resolveCleanupTimeoutMs(lease),
-        onWedged: this.#options.onWedged,
-        revision,
-        zone,
-        isEager: rollout === 'eager',
-        neverLeads: rollout === 'never-lead',
-      },
+      config: electorConfig(lease, this.#options),
       isReady: () => this.#readiness.isPassing,
       warmUpStopTimeoutMs: groups.warmUp.stopTimeoutMs,
       gates: featureGates,

@@ -1,6 +1,7 @@
 import type { ResolvedTimingOptions } from '../timing-options.ts'
 import { DEFAULT_CLEANUP_TIMEOUT_MS } from '../timing-options.ts'
 import type { CleanupBudget } from '../../drain/machine.ts'
+import type { Strategy } from '../rules/strategy.ts'
 import type { Instant } from './event.ts'
 
 /**
@@ -28,6 +29,8 @@ export interface ElectorConfig {
   readonly revision?: string | undefined
   /** Where this replica runs. Of one revision, replicas in the zone of the leader lead first. */
   readonly zone?: string | undefined
+  /** How the replicas choose who leads. Undefined: the revision decides. */
+  readonly strategy?: Strategy | undefined
   /** Whether a leader hands over as soon as a standby of a newer revision is there, instead of when it is stopped. */
   readonly isEager?: boolean
   /** Whether this replica only follows: it never acquires the lease, and no leader hands over to it. */
