@@ -452,7 +452,7 @@ function pick<T>(random: number, values: readonly [T, ...T[]]): T {
 }
 
 /** A small seeded generator, so that a failing run can be repeated. */
-function mulberry32(seed: number): () => number {
+export function mulberry32(seed: number): () => number {
   let a = seed
   return () => {
     a = (a + 0x6d2b79f5) | 0

@@ -302,7 +302,7 @@ describe('The order of the standbys', () => {
 
 describe('A follower that is not on the list of standbys', () => {
   /** With a random number of 0.5. */
-  const DELAY_MS = 12 * holdBackMs(0.5)
+  const DELAY_MS = 10 * holdBackMs(0.5)
   const RENEWED_EVERY_MS = 2000
 
   /** Follows a lease that is renewed every two seconds and otherwise stays as it is. */
@@ -370,6 +370,18 @@ describe('A follower that is not on the list of standbys', () => {
     expect(late.writesUntil(DELAY_MS - 1)).toEqual([])
     expect(late.writesUntil(DELAY_MS)).toEqual(['announce'])
     expect(named(late.lastWrite.write.record)).toEqual([ME, 'peer', 'a'])
+  })
+
+  test('waits longer when it sees others join, since many may be about to write', () => {
+    const follower = new LongFollower(kept())
+    follower.writesUntil(100)
+    follower.see(kept('peer'))
+    const second = 100 + 2 * (DELAY_MS - 100)
+    follower.writesUntil(300)
+    follower.see(kept('peer', 'another'))
+    const third = 300 + 1.5 * (second - 300)
+    expect(follower.writesUntil(third - 1)).toEqual([])
+    expect(follower.writesUntil(third)).toEqual(['announce'])
   })
 
   test('does not prolong the lease by that', () => {

@@ -78,6 +78,8 @@ export interface Announcement {
   readonly request: number | undefined
   /** Under a holder that keeps no list: the change of the record after which the last write was sent. One write follows a renewal. */
   readonly sentAfter: number | undefined
+  /** How many times longer than for a free lease this replica waits; undefined where that no longer changes, as after a write. */
+  readonly pace: number | undefined
 }
 
 /** An acquiring write is in flight. */
