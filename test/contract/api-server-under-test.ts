@@ -26,6 +26,12 @@ export interface ApiServerUnderTest extends AsyncDisposable {
 
 const ADMIN: User = { name: 'contract-admin', groups: ['system:masters'] }
 
+/** The election controller is part of the contract. */
+const COORDINATION = {
+  featureGates: { CoordinatedLeaderElection: true },
+  runtimeConfig: { 'coordination.k8s.io/v1beta1': true, 'coordination.k8s.io/v1alpha2': true },
+} as const
+
 interface Running {
   readonly access: (user: User) => Required<Omit<Credentials, 'token'>>
   readonly kubeConfig: (user: User) => string
@@ -73,7 +79,7 @@ async function startNamed(name: string | undefined): Promise<Running> {
 }
 
 async function startEmbedded(): Promise<Running> {
-  const server = await startApiServer()
+  const server = await startApiServer(COORDINATION)
   return {
     access: (user) => readKubeConfig(server.kubeConfig(user)),
     kubeConfig: (user) => server.kubeConfig(user),
@@ -84,8 +90,7 @@ async function startEmbedded(): Promise<Running> {
 
 async function startReal(): Promise<Running> {
   const controlPlane = await startControlPlane({
-    featureGates: { CoordinatedLeaderElection: true },
-    runtimeConfig: { 'coordination.k8s.io/v1beta1': true },
+    ...COORDINATION,
     apiServerArguments: ['--etcd-compaction-interval=1s'],
   })
   return {

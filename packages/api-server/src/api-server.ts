@@ -3,8 +3,8 @@
  * loopback. A contract suite compares its behaviour with the real server.
  *
  * What a real cluster does and this server does not:
- * - Controllers: there is no garbage collection, whatever propagation policy a deletion asks for. Nothing runs pods or deployments,
- *   and nothing coordinates lease candidates. Only the deletion of a namespace removes the objects in it.
+ * - Controllers: there is no garbage collection, whatever propagation policy a deletion asks for. Nothing runs pods or deployments;
+ *   only the deletion of a namespace removes the objects in it. The election controller runs where it is on, as in kube-apiserver.
  * - Admission: admission policies and the CEL rules of custom resources are stored but not evaluated.
  * - Priority and fairness: FlowSchemas and PriorityLevelConfigurations are stored, but no request is queued.
  * - Defaults and validation of kinds that it only stores: pods, services, endpoints, deployments, disruption budgets, quotas,
@@ -23,6 +23,13 @@ import type { Socket } from 'node:net'
 import { Authenticator, ADMIN_GROUP, type ApiUser, type TokenUser } from './access/authentication.ts'
 import { Authorizer } from './access/authorization.ts'
 import { CertificateAuthority } from './certificate-authority.ts'
+import {
+  type CoordinationOptions,
+  type CoordinationSettings,
+  elects,
+  resolveCoordination,
+} from './coordination/coordination-settings.ts'
+import { type ElectionController, startElections } from './coordination/election-controller.ts'
 import { Faults } from './http/faults.ts'
 import { formatKubeConfig } from './kube-config.ts'
 import { serveCustomResources } from './resources/custom-resources.ts'
@@ -36,7 +43,7 @@ import { openStateFile, readStateFile } from './storage/state-file.ts'
 import { Store } from './storage/store.ts'
 
 /** Options of {@link startApiServer}. */
-export interface ApiServerOptions {
+export interface ApiServerOptions extends CoordinationOptions {
   /** The TCP port. @default 0 (any free port) */
   readonly port?: number
   /**
@@ -108,17 +115,21 @@ const OPTION_NAMES = [
   'bookmarkIntervalMs',
   'historyLimit',
   'requestLogLimit',
+  'featureGates',
+  'runtimeConfig',
 ] as const satisfies (keyof ApiServerOptions)[]
 
 /** Starts an embedded API server on loopback. @throws the error of the system if the port or the file cannot be used */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   assertKnownKeys('`startApiServer()`', options, OPTION_NAMES)
   const { logger = silentLogger } = options
+  const coordination = resolveCoordination(options)
   const state = openState(options)
-  const { pipeline, faults, requests } = createPipeline(options, state.store)
+  const { pipeline, faults, requests, controller } = createParts(options, state.store, coordination)
   const server = createHttpsServer(state.authority, pipeline)
   const sockets = trackSockets(server)
   const port = await listen(server, options.port ?? 0).catch((error: unknown) => {
+    controller?.stop()
     state.closeFile()
     throw error
   })
@@ -127,7 +138,10 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const kubeConfig = (user: ApiUser = ADMIN): string =>
     kubeConfigFor(user, { url, ...state, users: options.users ?? [] })
   let stopped: Promise<void> | undefined
-  const stop = (): Promise<void> => (stopped ??= close(server, pipeline, sockets).finally(state.closeFile))
+  const stop = (): Promise<void> => {
+    controller?.stop()
+    return (stopped ??= close(server, pipeline, sockets).finally(state.closeFile))
+  }
   return {
     url,
     caCert: state.authority.root.cert,
@@ -141,15 +155,19 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   }
 }
 
-/** Assembles the parts between a connection and the store. */
-function createPipeline(
-  options: ApiServerOptions,
-  store: Store,
-): { readonly pipeline: RequestPipeline; readonly faults: Faults; readonly requests: RequestLog } {
+interface ServerParts {
+  readonly pipeline: RequestPipeline
+  readonly faults: Faults
+  readonly requests: RequestLog
+  readonly controller: ElectionController | undefined
+}
+
+/** Assembles the parts between a connection and the store, and the election controller if it is on. */
+function createParts(options: ApiServerOptions, store: Store, coordination: CoordinationSettings): ServerParts {
   const { clock = systemClock, random = systemRandom, logger = silentLogger } = options
   const authenticator = new Authenticator()
   for (const user of options.users ?? []) authenticator.addToken(user)
-  const catalog = new ResourceCatalog()
+  const catalog = new ResourceCatalog(coordination)
   serveCustomResources(store, catalog)
   const { autoProvisionNamespaces = false } = options
   const objects = new ObjectApi({ store, clock, random, createUid: randomUUID, autoProvisionNamespaces })
@@ -169,8 +187,11 @@ function createPipeline(
     faults,
     requests,
     bookmarkIntervalMs,
+    // The controller waits for an API that is not served, and the server for the controller.
+    isReady: !coordination.isOn || elects(coordination),
   }
-  return { pipeline: new RequestPipeline(parts), faults, requests }
+  const controller = startElections(coordination, { store, objects, clock, random, catalog })
+  return { pipeline: new RequestPipeline(parts), faults, requests, controller }
 }
 
 function kubeConfigFor(

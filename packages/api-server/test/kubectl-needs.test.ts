@@ -63,7 +63,7 @@ describe('The shapes of the built-in kinds', () => {
 })
 
 describe('OpenAPI documents', () => {
-  const catalog = new ResourceCatalog()
+  const catalog = new ResourceCatalog({ isOn: true, versions: ['v1beta1'] })
 
   /** Every reference in a document, and what it has under that name. */
   const references = (document: object) =>

@@ -28,17 +28,31 @@ export interface PlainRequest {
   readonly accept: string | undefined
 }
 
+/** What a server that waits for an informer answers to `/readyz`. */
+const NOT_READY = '[+]ping ok\n[-]informer-sync failed: reason withheld\nreadyz check failed\n'
+
 /**
  * Answers a GET request for a non-resource path: version, health, discovery, OpenAPI documents.
  *
  * @throws ApiStatusError 406 if the client does not accept the document in JSON
  */
-export function answerPlainPath({ path, accept }: PlainRequest, catalog: ResourceCatalog): HttpAnswer {
+export function answerPlainPath(
+  { path, accept }: PlainRequest,
+  { catalog, isReady }: { readonly catalog: ResourceCatalog; readonly isReady: boolean },
+): HttpAnswer {
   const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
   if (trimmed === '/version') return jsonAnswer(200, VERSION)
-  if (HEALTH_PATHS.has(trimmed)) return textAnswer(200, 'ok')
+  if (HEALTH_PATHS.has(trimmed)) return answerHealth(trimmed, isReady)
   if (trimmed.startsWith('/openapi/')) return answerOpenApi(trimmed.slice('/openapi/'.length), accept, catalog)
-  const [root, group = '', version, ...rest] = trimmed.split('/').slice(1)
+  return answerDiscovery(trimmed, catalog)
+}
+
+function answerHealth(path: string, isReady: boolean): HttpAnswer {
+  return path === '/readyz' && !isReady ? textAnswer(500, NOT_READY) : textAnswer(200, 'ok')
+}
+
+function answerDiscovery(path: string, catalog: ResourceCatalog): HttpAnswer {
+  const [root, group = '', version, ...rest] = path.split('/').slice(1)
   if (rest.length > 0) return pageNotFound()
   if (root === 'api') return answerCore(group, version, catalog)
   if (root === 'apis') return answerGroups(group, version, catalog)

@@ -35,6 +35,8 @@ export interface PipelineParts {
   readonly faults: Faults
   readonly requests: RequestLog
   readonly bookmarkIntervalMs: number
+  /** Whether `/readyz` passes. */
+  readonly isReady: boolean
 }
 
 interface Exchange {
@@ -146,7 +148,7 @@ export class RequestPipeline {
       const { target } = info
       const { accept } = exchange.request.headers
       if (target === undefined) {
-        return info.verb === 'get' ? answerPlainPath({ path: info.path, accept }, this.#parts.catalog) : pageNotFound()
+        return info.verb === 'get' ? answerPlainPath({ path: info.path, accept }, this.#parts) : pageNotFound()
       }
       const representation = negotiate(accept, info.query)
       if (info.verb === 'watch') return this.#watch(exchange, target, representation)

@@ -1,3 +1,5 @@
+import { compareVersions, isVersion } from '@tenure/core/internal'
+import type { CoordinationSettings } from '../coordination/coordination-settings.ts'
 import type { FieldCause } from '../objects/api-status.ts'
 import { invalidValue, forbiddenValue, requiredValue, unsupportedValue } from '../objects/field-causes.ts'
 import { asJsonObject, asString, type JsonObject, type JsonValue } from '../objects/json-value.ts'
@@ -26,11 +28,21 @@ const leaseCandidateSpec = object('LeaseCandidateSpec', {
 })
 
 const OLDEST_EMULATION_VERSION = 'OldestEmulationVersion'
-const SEMANTIC_VERSION = /^\d+\.\d+\.\d+(?:[-+].+)?$/
 
 function withSpec(object: KubeObject): KubeObject {
   return { ...object, spec: asJsonObject(object['spec']) }
 }
+
+/** Without the feature gate, the fields of coordinated election are dropped silently, unless the stored lease has them. */
+function withoutCoordination(lease: KubeObject, { previous }: WriteTarget): KubeObject {
+  const stored = asJsonObject(previous?.['spec'])
+  const spec = Object.entries(asJsonObject(lease['spec'])).filter(
+    ([field]) => !COORDINATION_FIELDS.includes(field) || stored[field] !== undefined,
+  )
+  return { ...lease, spec: Object.fromEntries(spec) }
+}
+
+const COORDINATION_FIELDS = ['strategy', 'preferredHolder']
 
 function validateLease(lease: KubeObject): FieldCause[] {
   const spec = asJsonObject(lease['spec'])
@@ -76,48 +88,59 @@ function validateLeaseCandidate(candidate: KubeObject, target: WriteTarget): Fie
   return causes
 }
 
-function validateCandidateVersions(spec: JsonObject): FieldCause[] {
-  const causes: FieldCause[] = []
-  const emulation = asString(spec['emulationVersion'])
-  const binary = asString(spec['binaryVersion'])
-  if (emulation !== undefined && !SEMANTIC_VERSION.test(emulation)) {
-    causes.push(invalidValue('spec.emulationVersion', emulation, 'must be a valid semantic version'))
-  }
+function validateCandidateVersions({ emulationVersion, binaryVersion, strategy }: JsonObject): FieldCause[] {
+  const [emulation, binary] = [asString(emulationVersion), asString(binaryVersion)]
+  const causes = [...malformed('spec.emulationVersion', emulation), ...malformed('spec.binaryVersion', binary)]
   if (binary === undefined) causes.push(requiredValue('spec.binaryVersion'))
-  else if (!SEMANTIC_VERSION.test(binary)) {
-    causes.push(invalidValue('spec.binaryVersion', binary, 'must be a valid semantic version'))
+  else if (isVersion(binary) && isVersion(emulation) && compareVersions(binary, emulation) < 0) {
+    causes.push(invalidValue('spec.binaryVersion', binary, 'must be greater than or equal to `emulationVersion`'))
   }
-  if (spec['strategy'] === OLDEST_EMULATION_VERSION && emulation === undefined) {
+  if (strategy === OLDEST_EMULATION_VERSION && isZeroVersion(emulation)) {
     const why = "must be specified when `strategy` is 'OldestEmulationVersion'"
     causes.push(requiredValue('spec.emulationVersion', why))
   }
   return causes
 }
 
-/** `coordination.k8s.io`: leases and lease candidates. There is no coordinated election: candidates are only stored. */
-export const coordinationResources: readonly ResourceDefinition[] = [
-  defineResource({
-    group: 'coordination.k8s.io',
-    version: 'v1',
-    resource: 'leases',
-    kind: 'Lease',
-    schema: kindSchema('Lease', { spec: leaseSpec }),
-    createsOnUpdate: true,
-    allowsBlindUpdate: false,
-    prepare: withSpec,
-    validate: validateLease,
-  }),
-  defineResource({
-    group: 'coordination.k8s.io',
-    version: 'v1beta1',
-    resource: 'leasecandidates',
-    kind: 'LeaseCandidate',
-    schema: kindSchema('LeaseCandidate', { spec: leaseCandidateSpec }),
-    nameRule: 'config-map-key',
-    createsOnUpdate: true,
-    allowsBlindUpdate: false,
-    fieldSelectors: { 'spec.leaseName': 'spec.leaseName' },
-    prepare: withSpec,
-    validate: validateLeaseCandidate,
-  }),
-]
+function malformed(field: string, version: string | undefined): FieldCause[] {
+  if (version === undefined || isVersion(version)) return []
+  return [invalidValue(field, version, 'must be a valid semantic version')]
+}
+
+/** Whether kube-apiserver reads this as version zero: `0.0.0`, none, or no version at all. */
+function isZeroVersion(version: string | undefined): boolean {
+  return !isVersion(version) || compareVersions(version, '0.0.0') === 0
+}
+
+/** `coordination.k8s.io`: leases, and the served versions of lease candidates. */
+export function coordinationResources({ isOn, versions }: CoordinationSettings): readonly ResourceDefinition[] {
+  return [
+    defineResource({
+      group: 'coordination.k8s.io',
+      version: 'v1',
+      resource: 'leases',
+      kind: 'Lease',
+      schema: kindSchema('Lease', { spec: leaseSpec }),
+      createsOnUpdate: true,
+      allowsBlindUpdate: false,
+      prepare: isOn ? withSpec : (lease, target) => withoutCoordination(withSpec(lease), target),
+      validate: validateLease,
+    }),
+    ...versions.map((version) =>
+      defineResource({
+        group: 'coordination.k8s.io',
+        version,
+        resource: 'leasecandidates',
+        kind: 'LeaseCandidate',
+        schema: kindSchema('LeaseCandidate', { spec: leaseCandidateSpec }),
+        nameRule: 'config-map-key',
+        createsOnUpdate: true,
+        allowsBlindUpdate: false,
+        prepare: withSpec,
+        validate: validateLeaseCandidate,
+        toStored: (candidate) => ({ ...candidate, apiVersion: 'coordination.k8s.io/v1beta1' }),
+        fromStored: (candidate) => ({ ...candidate, apiVersion: `coordination.k8s.io/${version}` }),
+      }),
+    ),
+  ]
+}

@@ -47,6 +47,8 @@ authorization.v1.SubjectAccessReviewStatus: allowed! 1 boolean; denied 4 boolean
 authorization.v1.SubjectRulesReviewStatus: resourceRules! 1 authorization.v1.ResourceRule[-]; nonResourceRules! 2 authorization.v1.NonResourceRule[-]; incomplete! 3 boolean; evaluationError 4 string
 coordination.v1.Lease: metadata 1 meta.v1.ObjectMeta; spec 2 coordination.v1.LeaseSpec
 coordination.v1.LeaseSpec: holderIdentity 1 string*; leaseDurationSeconds 2 int32*; acquireTime 3 microTime; renewTime 4 microTime; leaseTransitions 5 int32*; strategy 6 string*; preferredHolder 7 string*
+coordination.v1alpha2.LeaseCandidate: metadata 1 meta.v1.ObjectMeta; spec! 2 coordination.v1alpha2.LeaseCandidateSpec
+coordination.v1alpha2.LeaseCandidateSpec: leaseName! 1 string; pingTime 2 microTime; renewTime 3 microTime; binaryVersion! 4 string; emulationVersion 5 string; strategy! 6 string
 coordination.v1beta1.LeaseCandidate: metadata 1 meta.v1.ObjectMeta; spec! 2 coordination.v1beta1.LeaseCandidateSpec
 coordination.v1beta1.LeaseCandidateSpec: leaseName! 1 string; pingTime 2 microTime; renewTime 3 microTime; binaryVersion! 4 string; emulationVersion 5 string; strategy! 6 string
 core.v1.AWSElasticBlockStoreVolumeSource: volumeID! 1 string; fsType 2 string; partition 3 int32; readOnly 4 boolean

@@ -1,4 +1,5 @@
 import { accessReviewResources } from './access-review-resources.ts'
+import type { CoordinationSettings } from '../coordination/coordination-settings.ts'
 import { coordinationResources } from './coordination-resources.ts'
 import { coreResources } from './core-resources.ts'
 import { customResourceDefinitions } from './custom-resources.ts'
@@ -18,10 +19,10 @@ export interface ApiGroup {
 export class ResourceCatalog {
   readonly #byPath = new Map<string, ResourceDefinition>()
 
-  constructor() {
+  constructor(coordination: CoordinationSettings) {
     for (const each of [
       ...coreResources,
-      ...coordinationResources,
+      ...coordinationResources(coordination),
       ...eventResources,
       ...rbacResources,
       ...workloadResources,
