@@ -150,7 +150,7 @@ export class ElectionController {
       const { pingTime, renewTime = 0 } = candidate
       const isAsked = pingTime !== undefined && pingTime + ELECTION_US > nowUs && renewTime < pingTime
       const isFresh = renewTime + ELECTION_US > nowUs
-      // One that did not answer its last ping is not asked again: it has to renew by itself.
+      // A candidate that did not answer its last ping is not asked again: it has to renew by itself.
       const mayBeAsked = pingTime === undefined || (pingTime + ELECTION_US < nowUs && renewTime >= pingTime)
       if (isAsked) waits = true
       else if (!isFresh && mayBeAsked) {
