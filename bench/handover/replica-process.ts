@@ -12,6 +12,8 @@ export interface ReplicaSetup {
   readonly lease: LeaseOptions & { readonly namespace: string }
   /** For a bare elector, which reads no kubeconfig. */
   readonly access?: Access
+  /** Further variables of its environment. @default none */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** The messages from a replica process. `at` is on the monotonic clock of this machine, in milliseconds. */
@@ -41,7 +43,7 @@ export class ReplicaProcess {
     this.#child = fork(program, [JSON.stringify(setup)], {
       // The packages as they were built, as users run them.
       execArgv: [],
-      env: { ...process.env, KUBECONFIG: kubeConfigPath },
+      env: { ...process.env, KUBECONFIG: kubeConfigPath, ...setup.env },
     })
     this.#child.on('message', (news) => {
       this.#news.push(news as TimedNews)
