@@ -462,7 +462,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E25',
     defect: 'a rollout hands the lease to a replica that it stops next',
-    file: `${RULES}/standby.ts`,
+    file: `${RULES}/revision-order.ts`,
     find: "Number(startOf(b.revision, standbys) - startOf(a.revision, standbys)) ||\n    inOrderOf(a.revision ?? '', b.revision ?? '') ||\n    Number",
     replace: 'Number',
     checks: [`${ELECTION}/standby.test.ts`],
@@ -486,7 +486,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E28',
     defect: 'the replicas of the oldest revision try first, so that a rollout changes the leader for each old replica',
-    file: `${RULES}/standby.ts`,
+    file: `${RULES}/revision-order.ts`,
     find: 'startOf(b.revision, standbys) - startOf(a.revision, standbys)',
     replace: 'startOf(a.revision, standbys) - startOf(b.revision, standbys)',
     checks: [ROLLOUTS_TEST],
@@ -502,7 +502,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E30',
     defect: 'a list of standbys that an earlier leader left counts',
-    file: `${RULES}/standby.ts`,
+    file: `${RULES}/standby-note.ts`,
     find: 'return of === transitionsOf(record) ? note : {}',
     replace: 'return of === undefined ? {} : note',
     checks: [`${ELECTION}/standby.test.ts`],
@@ -543,7 +543,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E35',
     defect: 'replicas in the zone of the leader come last among the standbys of their revision',
-    file: `${RULES}/standby.ts`,
+    file: `${RULES}/revision-order.ts`,
     find: 'Number(isNear(b)) - Number(isNear(a)) ||',
     replace: 'Number(isNear(a)) - Number(isNear(b)) ||',
     checks: [`${ELECTION}/standby.test.ts`],
@@ -551,7 +551,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E36',
     defect: 'two revisions that started at the same version mix in the list of standbys',
-    file: `${RULES}/standby.ts`,
+    file: `${RULES}/revision-order.ts`,
     find: "    inOrderOf(a.revision ?? '', b.revision ?? '') ||\n",
     replace: '',
     checks: [`${ELECTION}/standby.test.ts`],

@@ -2,7 +2,7 @@ import { AlreadyStartedError } from '../already-started-error.ts'
 import type { Controller, ControllerFactory } from '../controller/controller.ts'
 import { createRegistration, type RegisterOptions, type Registration } from '../controller/registration.ts'
 import { Elector, type TermEffect } from '../election/elector.ts'
-import { cleanupBudget } from '../election/machine/config.ts'
+import { cleanupBudget, type ElectorConfig } from '../election/machine/config.ts'
 import type { StepDown } from '../election/machine/event.ts'
 import type { ElectorState } from '../election/machine/state.ts'
 import { INITIAL_STATE } from '../election/machine/transition.ts'
@@ -24,6 +24,7 @@ import { explain } from './explain.ts'
 import { identityTaken } from './identity-taken.ts'
 import { LeaseNotices } from './lease-notices.ts'
 import type { LeaseOptions } from './lease-options.ts'
+import { LiveAttributes } from './live-attributes.ts'
 import { LockProblems } from './lock-problems.ts'
 import { type DistributiveOmit, PresentTerm } from './present-term.ts'
 import { type Standing, standingOf } from './standing.ts'
@@ -51,6 +52,7 @@ export class Candidacy {
   readonly #notices: LeaseNotices
   readonly #log: EventLog
   readonly #problems = new LockProblems()
+  readonly #attributes: LiveAttributes
   readonly #seen = new WeakSet<Controller>()
   readonly #stopped = Promise.withResolvers<void>()
   #state: CandidacyState = { kind: 'idle' }
@@ -64,6 +66,7 @@ export class Candidacy {
     this.lease = options.lease.name
     this.leaseOptions = options.lease
     this.#log = new EventLog(options)
+    this.#attributes = new LiveAttributes(options)
     this.#notices = new LeaseNotices({ logger: options.logger, lease: this.lease })
     const election = new HealthRegistry()
     election.register('leader-election', () => assertHealthy(this.#elector, this.#term?.controllers))
@@ -112,7 +115,8 @@ export class Candidacy {
   explain(): string {
     const { death, state = INITIAL_STATE } = this.#elector ?? {}
     if (death !== undefined) return `It no longer competes for the lease: ${death.message}.`
-    const { config, clock } = this.#options
+    const { clock } = this.#options
+    const config = { ...this.#options.config, ...this.#facts }
     const lastProblem = this.lastProblem ?? this.refusal
     return explain(state, { config, now: clock.now(), tasks: this.liveTasks(), lastProblem })
   }
@@ -136,6 +140,7 @@ export class Candidacy {
       ...this.#options,
       lease: this.lease,
       lock: this.#lock,
+      facts: () => this.#facts,
       onEffect: (effect) => this.#carryOut(effect),
       onState: (state) => this.#onState(state),
       onDied: (error) => void this.#onDied(error),
@@ -218,6 +223,11 @@ export class Candidacy {
     'warm-up-over': () => void this.#warmUps?.end('somebody else succeeds', 'successor'),
   }
 
+  /** What this replica says of itself where replicas follow a strategy. */
+  get #facts(): Pick<ElectorConfig, 'attributes' | 'isCold'> {
+    return { attributes: this.#attributes.current, isCold: this.#warmUps?.areReady === false }
+  }
+
   #createTerm(elector: Elector, warmUps: WarmUps): PresentTerm {
     return new PresentTerm({
       ...this.#options,
@@ -241,6 +251,7 @@ export class Candidacy {
       onOver: (controller, outcome) => {
         const error = outcome.kind === 'failed' ? outcome.error : undefined
         this.#emit({ kind: 'warm-up', controller, outcome: outcome.kind, error })
+        if (this.#options.config.strategy !== undefined) this.#elector?.factsChanged()
       },
       onUnusable: (error) => this.#options.onFailure(error),
       onCleaning: () => this.#term?.controllers?.noteCleaning(),
@@ -250,7 +261,7 @@ export class Candidacy {
   }
 
   #onState(state: ElectorState): void {
-    this.#notices.look(state, this.#options.config)
+    this.#notices.look(state, { ...this.#options.config, ...this.#facts })
     if (state.kind === 'following') this.#warmUps?.begin('following')
     if (state.kind === 'leading' || state.kind === 'reserving') this.#problems.acquired()
     if (state.kind === 'following' && state.memory.watch === 'up' && this.standing !== 'unseen')

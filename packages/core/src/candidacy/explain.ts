@@ -2,10 +2,12 @@ import type { DrainState } from '../drain/machine.ts'
 import { nextChance } from '../election/rules/chance.ts'
 import type { ElectorConfig } from '../election/machine/config.ts'
 import type { Draining, ElectorState, Following, PresentView } from '../election/machine/state.ts'
+import { asStandby } from '../election/rules/standby.ts'
 import { textOf } from '../text-of.ts'
 import type { LiveTask } from '../term/task-scope.ts'
 import { longDurationMs } from './lease-notices.ts'
 import { describeTasks } from '../term/describe-tasks.ts'
+import { explainChoice } from './strategy-notices.ts'
 
 /** Input of an explanation besides the state. */
 export interface ExplainContext {
@@ -63,7 +65,7 @@ function explainFollowing(state: Following, context: ExplainContext): string {
       if (observation.lease.deleting) {
         return 'The lease is being deleted, but finalizers keep it. It creates the lease again after they are removed'
       }
-      return explainPause(state, context) ?? explainLease(state, observation, context)
+      return explainPause(state, context) ?? explainChosen(state, observation, context)
     default:
       return observation satisfies never
   }
@@ -76,6 +78,14 @@ function explainPause({ notBefore, pause }: Following, context: ExplainContext):
   if (pause === 'cool-down')
     return `It leaves the lease to other replicas for another ${seconds(pauseMs)} after its last term`
   return `It could not acquire the lease and tries again in ${seconds(pauseMs)}${because(context)}`
+}
+
+/** Why the replica waits, with what a strategy says of that. */
+function explainChosen(state: Following, view: PresentView, context: ExplainContext): string {
+  const { config } = context
+  const choice = explainChoice(view.lease.record, asStandby(state.memory, config), config)
+  const rest = explainLease(state, view, context)
+  return choice === undefined || config.neverLeads === true ? rest : `${choice}. ${rest}`
 }
 
 function explainLease(state: Following, { lease, changedAt }: PresentView, context: ExplainContext): string {

@@ -3,6 +3,7 @@ import { durationMs } from '../election/rules/observation.ts'
 import type { ElectorState } from '../election/machine/state.ts'
 import type { PresentLease } from '../lock/lock.ts'
 import type { Logger } from '../ports/logger.ts'
+import { StrategyNotices } from './strategy-notices.ts'
 
 /** A lease with more than this multiple of the own lease duration causes a warning. */
 const LONG_FACTOR = 4
@@ -10,10 +11,12 @@ const LONG_FACTOR = 4
 /** Warns of conditions that leave a lease without work or without a leader. Warns once for each occurrence. */
 export class LeaseNotices {
   readonly #log: { readonly logger: Logger; readonly lease: string }
+  readonly #strategy: StrategyNotices
   #last: string | undefined
 
   constructor(log: { readonly logger: Logger; readonly lease: string }) {
     this.#log = log
+    this.#strategy = new StrategyNotices(log)
   }
 
   /** Warns that a term would have nothing to do, or that this replica begins none. */
@@ -39,6 +42,7 @@ export class LeaseNotices {
   /** Checks the lease as the elector sees it now. */
   look(state: ElectorState, config: ElectorConfig): void {
     const lease = leaseOf(state)
+    this.#strategy.look(state, lease, config)
     if (lease === undefined) return
     const notice = noticeOf(lease, config)
     if (notice?.event !== this.#last && notice !== undefined) {

@@ -34,7 +34,7 @@ export function resolveStrategy(lease: LeaseOptions): Strategy | undefined {
   assertAttributes(attributes)
   assertCoordination(lease, strategy)
   const emulationVersion = lease.emulationVersion ?? binaryVersion
-  return { name: strategy, version: strategyVersion, compare, binaryVersion, emulationVersion, attributes }
+  return { name: strategy, version: strategyVersion, compare, binaryVersion, emulationVersion }
 }
 
 function assertNoneWithoutStrategy(lease: LeaseOptions): void {

@@ -67,6 +67,14 @@ export class WarmUps {
     return current
   }
 
+  /** Whether every controller that warms up while this replica follows is ready. */
+  get areReady(): boolean {
+    return this.#options.registrations.every(
+      (registration) =>
+        registration.warmUp !== 'following' || this.#slots.get(registration)?.current?.outcome?.kind === 'ready',
+    )
+  }
+
   /** Hands the current warm-ups over to a term. */
   handOver(): void {
     for (const slot of this.#slots.values()) slot.handOver()

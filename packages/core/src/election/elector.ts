@@ -26,6 +26,8 @@ export interface ElectorOptions {
   readonly config: ElectorConfig
   /** Whether the readiness checks of this replica pass, as far as is known. Asked at every event. */
   readonly isReady?: () => boolean
+  /** What this replica says of itself where replicas follow a strategy. Asked at every event. */
+  readonly facts?: () => Pick<ElectorConfig, 'attributes' | 'isCold'>
   readonly clock: Clock
   readonly random: Random
   /** Called for every effect on the term, in order. Never re-entrant. */
@@ -111,6 +113,11 @@ export class Elector {
     this.#handle({ kind: 'drained', bequest })
   }
 
+  /** Reports that the facts of this replica have changed. */
+  factsChanged(): void {
+    this.#handle({ kind: 'wake' })
+  }
+
   /** Why the driver itself failed; undefined while it works. */
   get death(): Error | undefined {
     return this.#death
@@ -173,10 +180,11 @@ export class Elector {
     onState(state)
   }
 
-  /** The config with the current `processRef`, which the lock may learn late, and the current readiness. */
+  /** The config with the current `processRef`, which the lock may learn late, and the current readiness and facts. */
   #config(): ElectorConfig {
-    const { config, lock, isReady } = this.#options
-    return { ...config, processRef: lock.processRef, isUnready: isReady?.() === false }
+    const { config, lock, isReady, facts } = this.#options
+    const now = config.strategy === undefined ? undefined : facts?.()
+    return { ...config, ...now, processRef: lock.processRef, isUnready: isReady?.() === false }
   }
 
   /** Watches the process of the holder while this replica follows it, and no process otherwise. */

@@ -25,7 +25,6 @@ describe('The strategy of a lease', () => {
       compare,
       binaryVersion: undefined,
       emulationVersion: undefined,
-      attributes,
     })
   })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
-import { isKeptByHolder } from '../../src/election/rules/standby.ts'
+import { isKeptByHolder } from '../../src/election/rules/standby-note.ts'
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
 import { kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
 

@@ -4,11 +4,9 @@ import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import { isJoining } from '../../src/election/phases/announcing.ts'
 import { holdBackMs } from '../../src/election/rules/hold-back.ts'
 import { releaseRecord, renewRecord, transferRecord } from '../../src/election/rules/records.ts'
+import { type Standby, isKeptByHolder, readStandbys } from '../../src/election/rules/standby-note.ts'
 import {
-  type Standby,
   hasRoomFor,
-  isKeptByHolder,
-  readStandbys,
   remainingStandbys,
   waitForStandbysMs,
   withStandby,
@@ -230,7 +228,7 @@ test('the first standby takes a lease whose holder died at the moment at which i
 
 describe('The order of the standbys', () => {
   const join = (standbys: readonly Standby[], zone?: string): readonly string[] =>
-    named(standbys.reduce(withStandby, withStandbys(HELD, [], { zone })))
+    named(standbys.reduce((record, me) => withStandby(record, me), withStandbys(HELD, [], { zone })))
 
   test('is the newest revision, then the zone of the leader, then the name', () => {
     const near = inZone('here', 'c')
@@ -286,7 +284,8 @@ describe('The order of the standbys', () => {
   })
 
   test('uses the zone that each leader states as it acquires, renews or is handed the lease', () => {
-    const join2 = (record: LeaseRecord) => named([inZone('x', 'a'), inZone('y', 'b')].reduce(withStandby, record))
+    const join2 = (record: LeaseRecord) =>
+      named([inZone('x', 'a'), inZone('y', 'b')].reduce((list, me) => withStandby(list, me), record))
     const leader = new PureElector({ zone: 'y' }).lead()
     expect(join2(leader.lastWrite.write.record)).toEqual(['b', 'a'])
     const renewed = renewRecord({ ...HELD, annotations: {} }, leader.config, 0)

@@ -11,7 +11,8 @@ import {
 } from '../../src/election/rules/transfer-notes.ts'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
 import { holdBackMs } from '../../src/election/rules/hold-back.ts'
-import { readStandbys, withStandbys } from '../../src/election/rules/standby.ts'
+import { readStandbys } from '../../src/election/rules/standby-note.ts'
+import { withStandbys } from '../../src/election/rules/standby.ts'
 import { kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
 
 const STEP_DOWN = { kind: 'step-down', reason: 'step-down', cooldownMs: 4800 } as const

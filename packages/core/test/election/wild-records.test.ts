@@ -8,7 +8,7 @@ import {
   readTransferNonce,
   withOffer,
 } from '../../src/election/rules/transfer-notes.ts'
-import { readStandbys } from '../../src/election/rules/standby.ts'
+import { readStandbys } from '../../src/election/rules/standby-note.ts'
 import { watchedHolder } from '../../src/election/phases/following.ts'
 import { lease, ME, PureElector } from './pure-elector.ts'
 

@@ -1,7 +1,7 @@
 import type { ResolvedTimingOptions } from '../timing-options.ts'
 import { DEFAULT_CLEANUP_TIMEOUT_MS } from '../timing-options.ts'
 import type { CleanupBudget } from '../../drain/machine.ts'
-import type { Strategy } from '../rules/strategy.ts'
+import type { CandidateAttributes, Strategy } from '../rules/strategy.ts'
 import type { Instant } from './event.ts'
 
 /**
@@ -31,6 +31,10 @@ export interface ElectorConfig {
   readonly zone?: string | undefined
   /** How the replicas choose who leads. Undefined: the revision decides. */
   readonly strategy?: Strategy | undefined
+  /** What a strategy of its own needs to know of this replica. */
+  readonly attributes?: CandidateAttributes | undefined
+  /** Whether the warm-ups of this replica are not ready. Then it is not chosen while a warm one lives. */
+  readonly isCold?: boolean
   /** Whether a leader hands over as soon as a standby of a newer revision is there, instead of when it is stopped. */
   readonly isEager?: boolean
   /** Whether this replica only follows: it never acquires the lease, and no leader hands over to it. */

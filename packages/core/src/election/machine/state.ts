@@ -80,7 +80,19 @@ export interface Announcement {
   readonly sentAfter: number | undefined
   /** How many times longer than for a free lease this replica waits; undefined where that no longer changes, as after a write. */
   readonly pace: number | undefined
+  /** Why this replica is to write itself on the list. */
+  readonly reason?: AnnouncementReason
+  /** Whether the warm-ups of this replica were not ready. */
+  readonly isCold?: boolean
+  /** When the last write was sent. */
+  readonly sentAt?: number
 }
+
+/**
+ * `join`: there is room for it. `best`: it is better than the leader and all standbys. `refresh`: the list names it, but says something
+ * else of it.
+ */
+export type AnnouncementReason = 'join' | 'best' | 'refresh'
 
 /** An acquiring write is in flight. */
 export interface Acquiring {
@@ -111,6 +123,16 @@ export interface Leading {
   readonly memory: Memory
   readonly hold: Hold
   readonly epoch: bigint
+  readonly proposal?: Proposal | undefined
+  /** Where replicas follow a strategy: since when it leads. */
+  readonly since?: number
+}
+
+/** A better standby to which the leader offers the lease. */
+interface Proposal {
+  readonly to: string
+  /** Until when it may answer; undefined until the offer was sent. */
+  readonly until: number | undefined
 }
 
 /** A voluntary end: the lease is renewed until the term is empty. */
@@ -204,6 +226,10 @@ export interface Memory {
   readonly highestEpoch: bigint
   /** A holder whose process has provably ended, and since when that is known. */
   readonly deadHolder: (TermKey & { readonly since: number }) | undefined
+  /** The better standby that did not answer a proposal, until the list no longer names it. */
+  readonly missed?: string | undefined
+  /** Where replicas follow a strategy: this replica stepped down, and does not join the standbys before this time. */
+  readonly restsUntil?: number | undefined
 }
 
 /** A replica that answered the offer of one term. */

@@ -20,8 +20,9 @@ import {
   holdWoken,
   holdWriteAnswered,
 } from '../phases/hold.ts'
-import { leadingStep } from '../phases/leading.ts'
+import { leadingStep, leadingWakesAt } from '../phases/leading.ts'
 import { renewalWithOffer } from '../phases/offering.ts'
+import { renewalWithProposal } from '../phases/proposing.ts'
 import { afterReleaseStep, releasingHold, releasingWakesAt } from '../phases/releasing.ts'
 import { reservingStep } from '../phases/reserving.ts'
 import { after } from '../rules/after.ts'
@@ -100,7 +101,7 @@ export function nextWakeAt(state: ElectorState, config: ElectorConfig): number |
     case 'reserving':
       return Math.min(holdWakesAt(state.hold), state.actAt)
     case 'leading':
-      return holdWakesAt(state.hold)
+      return leadingWakesAt(state)
     case 'draining':
       return drainingWakesAt(state, drainWakesAt(state.drain))
     case 'aborting':
@@ -203,7 +204,7 @@ const TABLE: Table = {
   },
   leading: {
     ...unlessOverridden,
-    ...whileHolding(leadingStep, held),
+    ...whileHolding(leadingStep, heldWithProposal),
     lost: (state, event, context) => leadingStep(state, lossOf(state, event), context),
     stop: (state, _event, context) =>
       drain(state, { stepDown: { reason: 'shutdown', cooldownMs: 0 }, afterwards: 'stop' }, context),
@@ -239,6 +240,12 @@ const TABLE: Table = {
 function held(state: Reserving | Leading | Draining, { at, config }: TransitionContext): HoldContext {
   const { memory, hold } = state
   return { memory, hold, at, config: isEarly(memory, at) ? withoutProcessRef(config) : config }
+}
+
+function heldWithProposal(state: Leading, context: TransitionContext): HoldContext {
+  const holding = held(state, context)
+  if (state.proposal === undefined && state.memory.missed === undefined) return holding
+  return { ...holding, nextWrite: renewalWithProposal(state, context.at, holding.config) }
 }
 
 function heldOnOffer(state: Draining, { at, config }: TransitionContext): HoldContext {

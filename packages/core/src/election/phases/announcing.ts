@@ -5,21 +5,13 @@ import { type PresentLease, epochOf } from '../../lock/lock.ts'
 import type { ElectorConfig, TransitionContext } from '../machine/config.ts'
 import type { LeaseWrite } from '../machine/effect.ts'
 import type { Instant, RequestFailure, WriteResult } from '../machine/event.ts'
-import type { Announcement, Following, Step } from '../machine/state.ts'
+import type { Announcement, AnnouncementReason, Following, Memory, Step } from '../machine/state.ts'
 import { MAX_HOLD_BACK_MS } from '../rules/hold-back.ts'
 import { nextRequest } from '../rules/memory.ts'
 import { pauseAfterFailureMs } from '../rules/retry-after.ts'
-import {
-  type Standby,
-  asStandby,
-  hasRoomFor,
-  isFirstOfNewest,
-  isKeptByHolder,
-  isStandbyOf,
-  readStandbys,
-  withStandby,
-  withoutStandby,
-} from '../rules/standby.ts'
+import { isWarm } from '../rules/ranking.ts'
+import { isKeptByHolder, readStandbys } from '../rules/standby-note.ts'
+import { asStandby, hasRoomFor, isStandbyOf, urgency, withStandby, withoutStandby } from '../rules/standby.ts'
 import { isTermOf, termOf } from '../rules/term-key.ts'
 import { readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
 
@@ -32,11 +24,14 @@ import { readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
  * 3. It changes the annotation only, so it prolongs nothing, and it does not matter whether it succeeds.
  * 4. Followers that start together spread over 0.75 s, as for a free lease: the first write is seen before most others are sent. Those
  *    that see another one join before them wait longer, since many may be about to write. The first replica of a new revision does not
- *    wait that long: the next stop of a leader is near.
+ *    wait that long: the next stop of a leader is near. A replica that is better than the leader and all standbys, by the strategy
+ *    that they follow, waits for milliseconds only.
  * 5. Releases of client-go before 1.34 fail if the lease has changed since its last renewal. So under a leader of another client
  *    a follower joins just before the next renewal, which it expects once it has seen two, and does not leave.
  * 6. A replica that never leads stays off the list, and leaves it if an earlier process of the same name is on it.
- * 7. If a restored lease has a lower epoch, the replica writes the known epoch in the same way, without waiting, under any holder.
+ * 7. A standby whose attributes change writes itself again, once a minute at most, and at once when its warm-ups become ready. A replica
+ *    that stepped down by itself does not join before its cool-down is over: a leader that sees a better standby hands over to it.
+ * 8. If a restored lease has a lower epoch, the replica writes the known epoch in the same way, without waiting, under any holder.
  */
 
 /** How much longer than for a free lease followers hold back. */
@@ -60,6 +55,12 @@ export const LEAVE_LIST_MS = 1000
 /** A refused write is tried again after this long, when the watch has brought the news. */
 const NEWS_MS = 50
 
+/** How long replicas wait that are better than the leader and all standbys: several may start together. */
+const BEST_SPREAD_MS = 10
+
+/** Attributes may change all the time. */
+const REFRESH_MS = 60_000
+
 /** Takes in whether this replica belongs on the list of standbys. */
 export function withRoomSeen(state: Following, at: Instant, config: ElectorConfig): Following {
   const { announcement, leaveBy } = state
@@ -70,9 +71,22 @@ export function withRoomSeen(state: Following, at: Instant, config: ElectorConfi
   if (announcement === undefined || isOver(announcement, state, lease, config)) {
     return withDueAt(state, freshAnnouncement(state, lease, config), dueAt(state, lease, { at, config }, pace), pace)
   }
-  const isTimed = announcement.dueAt !== undefined && !followsRenewals(state, lease, config)
+  const reason = reasonOf(state, lease, config)
+  const isTimed =
+    announcement.dueAt !== undefined && announcement.reason === reason && !followsRenewals(state, lease, config)
   if (isTimed) return slowedTo(pace, state, announcement, at)
-  return withDueAt(state, announcement, dueAt(state, lease, { at, config }, pace), pace)
+  return withDueAt(state, withReason(announcement, reason), dueAt(state, lease, { at, config }, pace), pace)
+}
+
+function withReason(announcement: Announcement, reason: AnnouncementReason): Announcement {
+  return announcement.reason === reason ? announcement : { ...announcement, reason }
+}
+
+/** Why this replica is to write itself on the list. */
+function reasonOf({ memory }: Following, { record }: PresentLease, config: ElectorConfig): AnnouncementReason {
+  if (config.strategy === undefined) return 'join'
+  if (isStandbyOf(record, config.identity)) return 'refresh'
+  return urgency(record, asStandby(memory, config), config.strategy) === 'best' ? 'best' : 'join'
 }
 
 /** Once others have joined, what is left of the wait grows, so that the next write is seen before the one after it. */
@@ -89,28 +103,32 @@ function slowedTo(pace: number | undefined, state: Following, announcement: Anno
 function paceOf(state: Following, lease: PresentLease, config: ElectorConfig): number | undefined {
   if (config.announceAfterMs !== undefined || isWithdrawn(state, config) || isForgetful(state, lease)) return undefined
   const me = asStandby(state.memory, config)
-  if (isFirstOfNewest(lease.record, me)) return 1
+  if (reasonOf(state, lease, config) !== 'join') return undefined
+  if (urgency(lease.record, me, config.strategy) === 'newest') return 1
   return SPREAD * (1 + readStandbys(lease.record).filter(({ revision }) => revision === me.revision).length)
 }
 
 /** Whether an announcement was about an earlier term, or about the readiness of before. */
 function isOver(
-  { term, isLeaving }: Announcement,
+  { term, isLeaving, isCold }: Announcement,
   state: Following,
   { record }: PresentLease,
   config: ElectorConfig,
 ): boolean {
-  return !isTermOf(record, term) || isLeaving !== isWithdrawn(state, config)
+  const isOther = isLeaving !== isWithdrawn(state, config) || isCold !== (config.isCold === true)
+  return !isTermOf(record, term) || isOther
 }
 
-function freshAnnouncement(state: Following, { record }: PresentLease, config: ElectorConfig): Announcement {
+function freshAnnouncement(state: Following, lease: PresentLease, config: ElectorConfig): Announcement {
   const { announcement } = state
+  const { record } = lease
   // A write of this term that is in flight still counts.
   const request = isTermOf(record, announcement?.term) ? announcement?.request : undefined
   const isLeaving = isWithdrawn(state, config)
+  const about = { isLeaving, isCold: config.isCold === true, reason: reasonOf(state, lease, config) }
   return {
     term: termOf(record),
-    isLeaving,
+    ...about,
     attempts: 0,
     dueAt: undefined,
     request,
@@ -142,7 +160,8 @@ export function announceIfDue(state: Following, at: Instant, config: ElectorConf
   const write: LeaseWrite = { purpose: 'announce', base, record: announcedRecord(state, base, config) }
   const sentAfter = followsRenewals(state, base, config) ? changedAt(state) : undefined
   const attempts = announcement.attempts + 1
-  const sent: Announcement = { ...announcement, attempts, request: memory.requests, sentAfter }
+  const sentAt = config.strategy === undefined ? {} : { sentAt: at.now }
+  const sent: Announcement = { ...announcement, attempts, request: memory.requests, sentAfter, ...sentAt }
   return {
     state: { ...state, memory, announcement: sent },
     effects: [{ kind: 'write', request: memory.requests, write }],
@@ -158,6 +177,10 @@ export function announcementWritten(
 ): Following {
   const { announcement, observation } = state
   if (announcement === undefined || observation.kind !== 'present') return state
+  if (announcement.reason === 'refresh') {
+    const retryAt = result.kind === 'failed' ? at.now + REFRESH_MS : undefined
+    return { ...state, announcement: { ...announcement, attempts: 0, dueAt: retryAt, request: undefined } }
+  }
   const isRefused = result.kind === 'failed' && !isWorthRetry(state, result)
   const attempts = isRefused ? MAX_ATTEMPTS : announcement.attempts
   const due = nextTry(state, observation.lease, result, { at, config })
@@ -173,10 +196,11 @@ function isWorthRetry({ leaveBy }: Following, { failure }: RequestFailure): bool
  * Whether this replica is still to join the list: a write is in flight, or another attempt is planned. Under a leader of another client
  * this is never so: that leader may renew seldom or never.
  */
-export function isJoining({ announcement, leaveBy, observation }: Following): boolean {
+export function isJoining({ announcement, leaveBy, observation, memory }: Following): boolean {
   if (announcement === undefined || announcement.isLeaving || leaveBy !== undefined) return false
   if (observation.kind === 'present' && !isKeptByHolder(observation.lease.record)) return false
-  const { attempts, dueAt, request } = announcement
+  const { attempts, dueAt, request, reason } = announcement
+  if (reason === 'refresh' || memory.restsUntil !== undefined) return false
   return request !== undefined || (attempts < MAX_ATTEMPTS && dueAt !== undefined)
 }
 
@@ -216,7 +240,7 @@ function nextTry(
   { at, config }: TransitionContext,
 ): number | undefined {
   const isConflict = result.kind === 'failed' && result.failure === 'conflict'
-  if (isConflict && isWithdrawn(state, config)) return at.now + NEWS_MS
+  if (isConflict && (isWithdrawn(state, config) || state.announcement?.reason === 'best')) return at.now + NEWS_MS
   if (state.leaveBy !== undefined) return result.kind === 'written' ? at.now : at.now + NEWS_MS
   if (result.kind === 'written' || isConflict) return dueAt(state, lease, { at, config }, SPREAD)
   const { timing } = config
@@ -235,7 +259,19 @@ function dueAt(
   if (config.announceAfterMs === Infinity) return undefined
   if (config.announceAfterMs !== undefined) return at.now + config.announceAfterMs
   if (followsRenewals(state, lease, config)) return beforeRenewal(state, at)
-  return at.now + state.holdBackMs * Math.min(SPREAD, pace)
+  const { restsUntil = at.now } = state.memory
+  const joinAt = promptlyAt(state, lease, at, config) ?? at.now + state.holdBackMs * Math.min(SPREAD, pace)
+  return Math.max(restsUntil, joinAt)
+}
+
+/** When a replica writes that is better than the leader and all standbys, or that the list names; undefined for others. */
+function promptlyAt(state: Following, lease: PresentLease, at: Instant, config: ElectorConfig): number | undefined {
+  const reason = reasonOf(state, lease, config)
+  if (reason === 'join') return undefined
+  if (reason === 'best') return at.now + BEST_SPREAD_MS * at.random
+  const listed = readStandbys(lease.record).find(({ identity }) => identity === config.identity)
+  const isNews = (listed === undefined || isWarm(listed)) === (config.isCold === true)
+  return isNews ? at.now : Math.max(at.now, (state.announcement?.sentAt ?? -Infinity) + REFRESH_MS)
 }
 
 /** Whether the moment depends on when the holder renews: it keeps no list, so it does not know of writes by others. */
@@ -261,12 +297,13 @@ function beforeRenewal({ observation, announcement, holdBackMs }: Following, at:
 
 function announcedRecord(state: Following, base: PresentLease, config: ElectorConfig): LeaseRecord {
   const { record } = base
-  const listed = isWithdrawn(state, config) ? withoutMe(base, config) : withMe(record, asStandby(state.memory, config))
+  const listed = isWithdrawn(state, config) ? withoutMe(base, config) : withMe(state, record, config)
   return isForgetful(state, base) ? withLeastEpoch(listed, state.memory.highestEpoch) : listed
 }
 
-function withMe(record: LeaseRecord, me: Standby): LeaseRecord {
-  return isListable(record, me) ? withStandby(record, me) : record
+function withMe({ memory }: Following, record: LeaseRecord, config: ElectorConfig): LeaseRecord {
+  const me = asStandby(memory, config)
+  return isListable(record, memory, config) ? withStandby(record, me, config.strategy) : record
 }
 
 function withoutMe(base: PresentLease, config: ElectorConfig): LeaseRecord {
@@ -285,7 +322,7 @@ function listedLease(state: Following, config: ElectorConfig): PresentLease | un
   const { lease } = observation
   const isDifferent = isWithdrawn(state, config)
     ? isOnList(lease, config)
-    : isListable(lease.record, asStandby(state.memory, config))
+    : isListable(lease.record, state.memory, config)
   return isDifferent || (state.leaveBy === undefined && isForgetful(state, lease)) ? lease : undefined
 }
 
@@ -297,10 +334,11 @@ function isOnList({ record }: PresentLease, { identity }: ElectorConfig): boolea
   return record.holderIdentity !== '' && isKeptByHolder(record) && isStandbyOf(record, identity)
 }
 
-function isListable(record: LeaseRecord, me: Standby): boolean {
+function isListable(record: LeaseRecord, memory: Memory, config: ElectorConfig): boolean {
+  const me = asStandby(memory, config)
   if (record.holderIdentity === '' || record.holderIdentity === me.identity) return false
   const isPassedOn = readOffer(record) !== undefined || readTransferNonce(record) !== undefined
-  return !isPassedOn && hasRoomFor(record, me)
+  return !isPassedOn && hasRoomFor(record, me, config.strategy)
 }
 
 /** Whether the lease has forgotten an epoch that this replica knows of, as after a restore of its store: its terms would go back. */

@@ -18,10 +18,11 @@ import { cooldownAfter, endTerm, release } from './releasing.ts'
 
 /** Begins a voluntary end. */
 export function drain(
-  state: Leading,
+  leading: Leading,
   order: Pick<Draining, 'stepDown' | 'afterwards'>,
   { at, config }: TransitionContext,
 ): Step {
+  const { proposal: _proposal, since: _since, ...state } = leading
   const { drainTimeoutMs, abortGraceMs } = config.timing
   const abortAt = at.now + drainTimeoutMs
   const plan = { voluntary: true, abortAt, wedgedAt: abortAt + abortGraceMs, cleanups: cleanupBudget(config) }
@@ -30,7 +31,7 @@ export function drain(
     ...state,
     kind: 'draining',
     drain: drainTransition(OPEN, { kind: 'ask', plan, now: at.now }).state,
-    offer: config.releaseOnExit ? planOffer(to, at) : { kind: 'none' },
+    offer: config.releaseOnExit ? planOffer(to, state.hold, at) : { kind: 'none' },
     answered: undefined,
     answerBy: to === undefined ? at.now : at.now + answerTimeoutMs,
     ...order,

@@ -6,19 +6,29 @@ import { after } from '../rules/after.ts'
 import { asStandby, hasNewerStandby } from '../rules/standby.ts'
 import { abort } from './aborting.ts'
 import { drain } from './draining.ts'
-import { type HoldStep, withEpochChecked } from './hold.ts'
+import { type HoldStep, holdWakesAt, withEpochChecked } from './hold.ts'
+import { answeredProposal, withProposal } from './proposing.ts'
 
 export function leadingStep(state: Leading, checked: HoldStep, context: TransitionContext): Step {
   const step = withEpochChecked(state.epoch, checked)
   if (step.kind === 'lost') return after(step.effects, abort(state, step, context))
-  const next: Leading = { ...state, memory: step.memory, hold: step.hold }
+  const { at, config } = context
+  const next = withProposal({ ...state, memory: step.memory, hold: step.hold }, at, config)
+  const handover = answeredProposal(next, config)
+  if (handover !== undefined)
+    return after(step.effects, drain(next, { stepDown: handover, afterwards: 'follow' }, context))
   if (!isOutdated(next, context)) return { state: next, effects: step.effects }
   // It names no successor: the first standby tries first in any case, and a crashed standby costs the others no time.
   const stepDown: StepDown = {
     reason: 'step-down',
-    cooldownMs: 2 * JITTER_FACTOR * context.config.timing.retryPeriodMs,
+    cooldownMs: 2 * JITTER_FACTOR * config.timing.retryPeriodMs,
   }
   return after(step.effects, drain(next, { stepDown, afterwards: 'follow' }, context))
+}
+
+/** When a leader needs the next `wake` event. */
+export function leadingWakesAt({ hold, proposal }: Leading): number {
+  return Math.min(holdWakesAt(hold), proposal?.until ?? Infinity)
 }
 
 /**
@@ -28,5 +38,5 @@ export function leadingStep(state: Leading, checked: HoldStep, context: Transiti
 function isOutdated({ memory, hold }: Leading, { config }: TransitionContext): boolean {
   const { record } = hold.lease
   const isRenewed = record.renewTime !== record.acquireTime
-  return config.isEager === true && isRenewed && hasNewerStandby(record, asStandby(memory, config))
+  return config.isEager === true && isRenewed && hasNewerStandby(record, asStandby(memory, config), config.strategy)
 }

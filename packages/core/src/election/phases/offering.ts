@@ -24,8 +24,9 @@ import {
 /** How long a drain must last before an offer is worth a write, in milliseconds. */
 const OFFER_AFTER_MS = 25
 
-/** When to offer the lease: immediately if a replica is named. */
-export function planOffer(to: string | undefined, at: Instant): Draining['offer'] {
+/** When to offer the lease: immediately if a replica is named, unless it was proposed already. */
+export function planOffer(to: string | undefined, { lease }: Hold, at: Instant): Draining['offer'] {
+  if (to !== undefined && readOffer(lease.record)?.to === to) return { kind: 'made' }
   return { kind: 'planned', at: to === undefined ? at.now + OFFER_AFTER_MS : at.now }
 }
 

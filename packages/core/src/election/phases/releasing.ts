@@ -38,7 +38,8 @@ export function release(order: ReleaseOrder, at: Instant, config: ElectorConfig)
 
 /** The context of the hold during a release, with the releasing write. */
 export function releasingHold(state: Releasing, at: Instant, config: ElectorConfig): HoldContext {
-  const isReturning = state.afterwards === 'follow' && config.isUnready !== true
+  const isResting = config.strategy !== undefined && state.cooldownMs > 0
+  const isReturning = state.afterwards === 'follow' && config.isUnready !== true && !isResting
   const returning = isReturning ? asStandby(state.memory, config) : undefined
   const { bequest } = state
   const { wallTime } = at
@@ -136,7 +137,9 @@ export function endTerm(
   const successor = outcome === 'transferred' ? leader : undefined
   const effects: ElectorEffect[] = state.epoch === undefined ? [] : [{ kind: 'term-over', outcome, successor }]
   if (leader !== config.identity) effects.push({ kind: 'leader-observed', identity: leader })
-  const memory: Memory = { ...state.memory, observedLeader: leader }
+  const isResting = config.strategy !== undefined && state.cooldownMs > 0
+  const rest = isResting ? { restsUntil: at.now + state.cooldownMs } : {}
+  const memory: Memory = { ...state.memory, observedLeader: leader, ...rest }
   if (state.afterwards === 'stop') {
     return { state: { kind: 'stopped', memory }, effects: [...effects, { kind: 'stopped' }] }
   }

@@ -5,7 +5,7 @@ import type { ElectorEffect } from '../machine/effect.ts'
 import type { Instant } from '../machine/event.ts'
 import type { Acquiring, Following, Hold, Memory, Observation, PresentView, SentWrite, View } from '../machine/state.ts'
 import { isSameRecord, isWrittenAs, statedMs } from './records.ts'
-import { isKeptByHolder } from './standby.ts'
+import { isKeptByHolder } from './standby-note.ts'
 import { isTermOf, termOf } from './term-key.ts'
 
 /*

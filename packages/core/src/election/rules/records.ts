@@ -2,14 +2,8 @@ import { type LeaseRecord, formatMicroTime, withLeastEpoch } from '../../lock/le
 import { type PresentLease, countedEpochOf, epochOf } from '../../lock/lock.ts'
 import type { ElectorConfig } from '../machine/config.ts'
 import { type Bequest, withBequest, withLegacy } from './bequest.ts'
-import {
-  type Standby,
-  isKeptByHolder,
-  readStandbys,
-  remainingStandbys,
-  standbysBehind,
-  withStandbys,
-} from './standby.ts'
+import { type Standby, readStandbys } from './standby-note.ts'
+import { asLeader, leaderNoteOf, remainingStandbys, standbysBehind, withListKept, withStandbys } from './standby.ts'
 import {
   type Answer,
   TRANSFER_DURATION_MS,
@@ -42,7 +36,10 @@ export function acquireRecord(options: {
     annotations: {},
   }
   const others = previous === undefined ? [] : remainingStandbys(previous, identity)
-  const listed = withProcessRef(withStandbys(record, others, { zone: config.zone }), config.processRef)
+  const listed = withProcessRef(
+    withStandbys(record, others, { zone: config.zone, leader: asLeader(config) }),
+    config.processRef,
+  )
   return previous === undefined ? listed : withLegacy(listed, previous)
 }
 
@@ -55,17 +52,13 @@ function storableTransitions(count: number): number {
  * The record that renews a lease. It also restores an edited duration, the full duration after a transfer, and the list of standbys,
  * which does not count after an edit of the transitions.
  */
-export function renewRecord(
-  held: LeaseRecord,
-  { timing, processRef, zone }: ElectorConfig,
-  wallTime: number,
-): LeaseRecord {
+export function renewRecord(held: LeaseRecord, config: ElectorConfig, wallTime: number): LeaseRecord {
   const record = {
     ...withoutNotes(held),
-    leaseDurationSeconds: timing.leaseDurationMs / 1000,
+    leaseDurationSeconds: config.timing.leaseDurationMs / 1000,
     renewTime: distinctMicroTime(wallTime, held.renewTime),
   }
-  return withProcessRef(isKeptByHolder(record) ? record : withStandbys(record, [], { zone }), processRef)
+  return withProcessRef(withListKept(record, config), config.processRef)
 }
 
 /** What the record that ends a term says besides. */
@@ -110,8 +103,11 @@ export function transferRecord(
     readOffer(held)?.to === undefined
       ? standbysBehind(held, identity)
       : readStandbys(held).filter((standby) => standby.identity !== identity)
-  const zone = readStandbys(held).find((standby) => standby.identity === identity)?.zone
-  const list = withStandbys(record, [...standbys, ...(returning === undefined ? [] : [returning])], { zone })
+  const successor = readStandbys(held).find((standby) => standby.identity === identity)
+  const list = withStandbys(record, [...standbys, ...(returning === undefined ? [] : [returning])], {
+    zone: successor?.zone,
+    leader: successor && leaderNoteOf(successor),
+  })
   return withBequest(withTransferNonce(list, nonce), held, bequest)
 }
 

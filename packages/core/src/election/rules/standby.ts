@@ -1,26 +1,34 @@
-import { ANNOTATION_PREFIX, type LeaseRecord } from '../../lock/lease-record.ts'
+import type { LeaseRecord } from '../../lock/lease-record.ts'
 import type { ElectorConfig } from '../machine/config.ts'
 import type { Memory } from '../machine/state.ts'
 import { MAX_HOLD_BACK_MS } from './hold-back.ts'
+import { type Ranking, isWarm, rank, sortByRank } from './ranking.ts'
+import { newestRevision } from './revision-order.ts'
+import {
+  type Facts,
+  MAX_STANDBYS,
+  type Standby,
+  isKeptByHolder,
+  readLeader,
+  readNote,
+  readStandbys,
+  transitionsOf,
+  withList,
+} from './standby-note.ts'
+import type { Strategy } from './strategy.ts'
 
 /*
  * Standbys: the followers that try first when a lease becomes free, in their order. An annotation of the lease lists them. A follower
  * joins the list, and leaves it when it stops. A new leader removes itself and every standby that missed its turn.
  *
- * 1. Replicas of the newest revision come first, so that a rollout changes the leader once. The revision of the replica that started
+ * 1. Where the replicas follow a strategy, it decides, and the following rules only among equals. See `ranking.ts`.
+ * 2. Replicas of the newest revision come first, so that a rollout changes the leader once. The revision of the replica that started
  *    last is the newest, so rolling back is a rollout as well. The version of the lease that a replica saw first orders the starts.
- * 2. Within a revision, replicas in the zone of the present leader come first, as far as the replicas know their zones.
- * 3. Within a zone the name decides. A StatefulSet stops the replica with the highest ordinal first.
+ * 3. Within a revision, replicas in the zone of the present leader come first, as far as the replicas know their zones.
+ * 4. Within a zone the name decides. A StatefulSet stops the replica with the highest ordinal first.
  *
  * A replica that is about to stop, or is not ready, is not on the list. The list only spreads the attempts. A wrong, stale or missing list costs milliseconds or one more change of leader, never safety.
  */
-const STANDBY_ANNOTATION = `${ANNOTATION_PREFIX}standby`
-
-/** Longer lists are not read. */
-const MAX_NOTE_LENGTH = 4096
-
-/** More would only delay those that are not on the list. */
-const MAX_STANDBYS = 3
 
 /** How long each standby is given before the next one of its revision tries, in milliseconds: a write, and the news of it. */
 const SLOT_MS = 8
@@ -34,39 +42,44 @@ const BRISK_WRITE_MS = 7.5
 /** The longest that any replica waits where writes are brisk. */
 const MAX_WAIT_MS = MAX_STANDBYS * SLOT_MS + REVISION_GAP_MS + MAX_HOLD_BACK_MS
 
-/** A follower as it describes itself on the list. */
-export interface Standby {
-  readonly identity: string
-  /** What it runs, such as the hash of its Pod's template; undefined if it does not say. */
-  readonly revision: string | undefined
-  /** Where it runs; undefined if it does not say. */
-  readonly zone?: string | undefined
-  /** The first version of the lease that it saw. A replica that started later saw a greater one. */
-  readonly since: bigint
-}
-
 /** This replica as it describes itself on the list. */
-export function asStandby({ since = 0n }: Memory, { identity, revision, zone }: ElectorConfig): Standby {
-  return { identity, revision, zone, since }
+export function asStandby({ since = 0n }: Memory, config: ElectorConfig): Standby {
+  const { identity, revision, zone } = config
+  return { identity, revision, zone, since, ...factsOf(config) }
 }
 
-/**
- * The standbys of the present term, first the one that tries first. Other clients keep annotations of earlier terms, so a list counts
- * only for the number of transitions that it names. A release keeps that number, also one by client-go.
- */
-export function readStandbys(record: LeaseRecord): readonly Standby[] {
-  const { standbys } = readNote(record)
-  if (!Array.isArray(standbys)) return []
-  return standbys
-    .filter(isStandby)
-    .filter(({ identity }) => identity !== record.holderIdentity)
-    .slice(0, MAX_STANDBYS)
-    .map(({ identity, revision, zone, since }) => ({ identity, revision, zone, since: BigInt(since) }))
+/** What this replica says of itself as the leader; undefined without a strategy. */
+export function asLeader(config: ElectorConfig): LeaderNote | undefined {
+  const { warm: _, ...facts } = factsOf(config)
+  return config.strategy === undefined ? undefined : { revision: config.revision, ...facts }
 }
 
-/** Whether the holder of this record keeps a list itself. A client that does not know the list keeps none. */
-export function isKeptByHolder(record: LeaseRecord): boolean {
-  return readNote(record).holder === record.holderIdentity
+/** What a leader says of itself on the list. */
+type LeaderNote = Facts & Pick<Standby, 'revision'>
+
+/** What a standby says of itself, as the leader that it becomes. */
+export function leaderNoteOf({
+  identity: _i,
+  since: _s,
+  zone: _z,
+  warm: _w,
+  term: _t,
+  ...facts
+}: Standby): LeaderNote | undefined {
+  return facts.strategy === undefined ? undefined : facts
+}
+
+function factsOf({ strategy, isCold, attributes }: ElectorConfig): Facts {
+  if (strategy === undefined) return {}
+  const { name, version, binaryVersion, emulationVersion } = strategy
+  return {
+    strategy: name,
+    ...(version !== 1 && { strategyVersion: version }),
+    binaryVersion,
+    emulationVersion,
+    attributes,
+    ...(isCold === true && { warm: false }),
+  }
 }
 
 /** Whether the list of this record names the replica. */
@@ -75,37 +88,110 @@ export function isStandbyOf(record: LeaseRecord, identity: string): boolean {
 }
 
 /**
- * Whether this replica belongs on the list: it is not on it, and there is room or it displaces a replica of an older revision. A list that
- * names it with another revision, as an earlier process wrote it, is written again.
+ * Whether this replica belongs on the list: it is not on it, and there is room or it displaces a worse replica or one of an older revision.
+ * A list that names it with another revision, as an earlier process wrote it, is written again, and a list that says otherwise of its warmth.
  */
-export function hasRoomFor(record: LeaseRecord, me: Standby): boolean {
+export function hasRoomFor(record: LeaseRecord, me: Standby, strategy?: Strategy): boolean {
   const standbys = readStandbys(record)
   const listed = standbys.find(({ identity }) => identity === me.identity)
-  if (listed !== undefined) return listed.revision !== me.revision
+  if (listed !== undefined)
+    return listed.revision !== me.revision || isWarm(listed) !== isWarm(me) || isOutdated(listed, me)
   if (standbys.length < MAX_STANDBYS) return true
+  const ranking = rankingOf(record, me, strategy)
+  if (ranking.kind === 'older-version') return false
+  if (ranking.kind === 'strategy') return displaces(me, standbys, ranking)
   const newest = newestRevision([...standbys, me])
   return me.revision === newest && standbys.some(({ revision }) => revision !== newest)
 }
 
+/** Whether the list says something else of a replica than the replica, without attributes that did not fit. */
+function isOutdated(listed: Standby, me: Standby): boolean {
+  const { strategy, strategyVersion, binaryVersion, emulationVersion } = me
+  const areSame =
+    listed.strategy === strategy &&
+    listed.strategyVersion === strategyVersion &&
+    listed.binaryVersion === binaryVersion &&
+    listed.emulationVersion === emulationVersion
+  return !areSame || (listed.attributes !== undefined && !isSameText(listed.attributes, me.attributes))
+}
+
+function isSameText(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}
+
+/** Whether a replica is better than one of a full list, or as good and of the newest revision. */
+function displaces(me: Standby, standbys: readonly Standby[], { isBetter }: Ranking & { kind: 'strategy' }): boolean {
+  const newest = newestRevision([...standbys, me])
+  const isNewer = ({ revision }: Standby) => me.revision === newest && revision !== newest
+  return standbys.some((other) => isBetter(me, other) || (isNewer(other) && !isBetter(other, me)))
+}
+
+/**
+ * Whether this replica is to write itself on the list at once: it would be the first of the newest revision, or better than the leader and
+ * all that stand there.
+ */
+export function urgency(record: LeaseRecord, me: Standby, strategy?: Strategy): 'best' | 'newest' | undefined {
+  const ranking = rankingOf(record, me, strategy)
+  if (ranking.kind === 'older-version') return undefined
+  if (ranking.kind !== 'strategy') return isFirstOfNewest(record, me) ? 'newest' : undefined
+  const isBest = othersIn(record, me).every((other) => ranking.isBetter(me, other))
+  return isBest ? 'best' : undefined
+}
+
 /** Whether this replica would be the first of the newest revision on the list. */
-export function isFirstOfNewest(record: LeaseRecord, me: Standby): boolean {
+function isFirstOfNewest(record: LeaseRecord, me: Standby): boolean {
   const standbys = readStandbys(record)
   if (me.revision === undefined || standbys.some(({ revision }) => revision === me.revision)) return false
   return newestRevision([...standbys, me]) === me.revision
 }
 
-/** Whether the first standby runs a newer revision than this replica. */
-export function hasNewerStandby(record: LeaseRecord, me: Standby): boolean {
+/** Whether the first standby runs a newer revision than this replica, and is not worse. */
+export function hasNewerStandby(record: LeaseRecord, me: Standby, strategy?: Strategy): boolean {
   const [first] = readStandbys(record)
   if (first?.revision === undefined || me.revision === undefined || first.revision === me.revision) return false
-  return first.since > me.since
+  const leader: Standby = { ...me, warm: true }
+  const ranking = rankingOf(record, leader, strategy)
+  return first.since > me.since && !(ranking.kind === 'strategy' && ranking.isBetter(leader, first))
+}
+
+/** The first warm standby that is better than this replica, which leads, and that is `among` those that count. */
+export function betterStandby(
+  record: LeaseRecord,
+  me: Standby,
+  strategy: Strategy | undefined,
+  among: (standby: Standby) => boolean,
+): Standby | undefined {
+  const leader: Standby = { ...me, warm: true }
+  const ranking = rankingOf(record, leader, strategy)
+  if (ranking.kind !== 'strategy') return undefined
+  const better = readStandbys(record).filter((standby) => among(standby) && ranking.isBetter(standby, leader))
+  return sortByRank(better, ranking, me.zone)[0]
+}
+
+/** Whether a standby wrote itself on the list in the present term. */
+export function hasJoinedIn(record: LeaseRecord, { term }: Standby): boolean {
+  return term === transitionsOf(record)
+}
+
+/** How the replicas that a record shows and this one are ranked. */
+export function rankingOf(record: LeaseRecord, me: Standby, strategy: Strategy | undefined): Ranking {
+  return rank(strategy === undefined ? [] : [me, ...othersIn(record, me)], strategy)
+}
+
+/** The leader and the standbys without this replica. A leader that says nothing of itself follows no strategy. */
+function othersIn(record: LeaseRecord, me: Standby): readonly Standby[] {
+  const { holderIdentity } = record
+  const silent: Standby = { identity: holderIdentity, revision: undefined, since: 0n }
+  const leaders = holderIdentity === '' ? [] : [readLeader(record) ?? silent]
+  return [...leaders, ...readStandbys(record)].filter(({ identity }) => identity !== me.identity)
 }
 
 /** The record with one more standby in its place, and nothing else changed. */
-export function withStandby(record: LeaseRecord, me: Standby): LeaseRecord {
+export function withStandby(record: LeaseRecord, me: Standby, strategy?: Strategy): LeaseRecord {
   const others = readStandbys(record).filter(({ identity }) => identity !== me.identity)
   const note = readNote(record)
-  return withList(record, inOrder([...others, me], note.zone), note)
+  const joined = strategy === undefined ? me : { ...me, term: transitionsOf(record) }
+  return withList(record, sortByRank([...others, joined], rankingOf(record, me, strategy), note.zone), note)
 }
 
 /** The record with one standby less, and nothing else changed. */
@@ -136,17 +222,34 @@ export function standbysBehind(held: LeaseRecord, identity: string): readonly St
   return place === -1 ? [] : standbys.slice(place + 1)
 }
 
+/** What a list says besides its standbys. */
+interface ListOptions {
+  readonly zone?: string | undefined
+  readonly writeMs?: number
+  readonly leader?: LeaderNote | undefined
+}
+
 /**
- * The record whose holder keeps a list of the first three of these standbys. It states the `zone` of the holder, and `writeMs` if writes
- * were slow.
+ * The record whose holder keeps a list of the first three of these standbys. It states the `zone` of the holder, what the holder says of
+ * itself, and `writeMs` if writes were slow.
  */
 export function withStandbys(
   record: LeaseRecord,
   standbys: readonly Standby[],
-  { zone, writeMs = 0 }: { readonly zone?: string | undefined; readonly writeMs?: number } = {},
+  { zone, leader, writeMs = 0 }: ListOptions = {},
 ): LeaseRecord {
   const slow = writeMs > BRISK_WRITE_MS ? { writeMs: Math.round(writeMs) } : {}
-  return withList(record, standbys, { holder: record.holderIdentity, zone, ...slow })
+  return withList(record, standbys, { holder: record.holderIdentity, zone, leader, ...slow })
+}
+
+/** The record of a leader whose list is there and says of it what it says now. */
+export function withListKept(record: LeaseRecord, config: ElectorConfig): LeaseRecord {
+  const leader = asLeader(config)
+  if (!isKeptByHolder(record)) return withStandbys(record, [], { zone: config.zone, leader })
+  const note = readNote(record)
+  return isSameText(note.leader, leader)
+    ? record
+    : withList(record, readStandbys(record), { ...note, zone: config.zone, leader })
 }
 
 /** A replica that acquires a free lease, and what spreads the attempts. */
@@ -175,90 +278,7 @@ export function waitForStandbysMs(
   return waitMs * Math.max(1, Math.min(slowness(free), retryPeriodMs / MAX_WAIT_MS))
 }
 
-/**
- * The order in which standbys try: the revisions from the newest on, within a revision those in the zone of the leader first, then the
- * names. Two revisions that started at the same version do not mix.
- */
-function inOrder(standbys: readonly Standby[], zone?: unknown): readonly Standby[] {
-  const isNear = (standby: Standby) => standby.zone !== undefined && standby.zone === zone
-  const order = (a: Standby, b: Standby) =>
-    Number(startOf(b.revision, standbys) - startOf(a.revision, standbys)) ||
-    inOrderOf(a.revision ?? '', b.revision ?? '') ||
-    Number(isNear(b)) - Number(isNear(a)) ||
-    inOrderOf(a.identity, b.identity)
-  return standbys.toSorted(order)
-}
-
-/** When the replica of a revision that started last did so. Replicas that do not say what they run come last. */
-function startOf(revision: string | undefined, standbys: readonly Standby[]): bigint {
-  if (revision === undefined) return -1n
-  const starts = standbys.filter((standby) => standby.revision === revision).map(({ since }) => since)
-  return starts.reduce((last, since) => (since > last ? since : last), 0n)
-}
-
-function inOrderOf(a: string, b: string): number {
-  if (a === b) return 0
-  return a < b ? -1 : 1
-}
-
-/** The revision of the replica that started last; undefined if none says what it runs. */
-function newestRevision(standbys: readonly Standby[]): string | undefined {
-  return inOrder(standbys)[0]?.revision
-}
-
 function slowness(record: LeaseRecord): number {
   const { writeMs } = readNote(record)
   return typeof writeMs === 'number' ? writeMs / BRISK_WRITE_MS : 1
-}
-
-interface Note {
-  readonly standbys?: unknown
-  /** The leader that keeps the list. */
-  readonly holder?: unknown
-  /** Where that leader runs. */
-  readonly zone?: unknown
-  readonly writeMs?: unknown
-}
-
-function withList(record: LeaseRecord, standbys: readonly Standby[], note: Note): LeaseRecord {
-  const text = fittingNote(transitionsOf(record), standbys.slice(0, MAX_STANDBYS), note)
-  return { ...record, annotations: { ...record.annotations, [STANDBY_ANNOTATION]: text } }
-}
-
-/** The note with as many of these standbys as others read. */
-function fittingNote(of: number, standbys: readonly Standby[], note: Note): string {
-  const { holder, zone, writeMs } = note
-  const listed = standbys.map(({ since, ...standby }) => ({ ...standby, since: String(since) }))
-  const text = JSON.stringify({ of, holder, zone, standbys: listed, writeMs })
-  const isReadable = text.length <= MAX_NOTE_LENGTH || standbys.length === 0
-  return isReadable ? text : fittingNote(of, standbys.slice(0, -1), note)
-}
-
-function readNote(record: LeaseRecord): Note {
-  const text = record.annotations[STANDBY_ANNOTATION]
-  if (text === undefined || text.length > MAX_NOTE_LENGTH) return {}
-  try {
-    const { of, ...note } = JSON.parse(text) as { readonly of?: unknown }
-    return of === transitionsOf(record) ? note : {}
-  } catch {
-    return {}
-  }
-}
-
-function transitionsOf({ leaseTransitions }: LeaseRecord): number {
-  return leaseTransitions ?? 0
-}
-
-function isStandby(
-  value: unknown,
-): value is { readonly identity: string; readonly revision?: string; readonly zone?: string; readonly since: string } {
-  if (typeof value !== 'object' || value === null) return false
-  const { identity, revision, zone, since } = value as { readonly [key: string]: unknown }
-  const isNamed = typeof identity === 'string' && identity !== ''
-  const areTexts = [revision, zone].every((text) => text === undefined || typeof text === 'string')
-  return isNamed && areTexts && isVersion(since)
-}
-
-function isVersion(value: unknown): boolean {
-  return typeof value === 'string' && /^\d{1,19}$/.test(value)
 }

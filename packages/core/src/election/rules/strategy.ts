@@ -18,7 +18,7 @@ export interface CandidateFacts {
 /** The strategies that need no `compare`. */
 export const BUILT_IN_STRATEGIES = ['OldestEmulationVersion', 'NewestVersion'] as const
 
-/** How the replicas of a lease choose who leads, and what this replica says of itself. */
+/** How the replicas of a lease choose who leads, and the versions of this replica. */
 export interface Strategy {
   readonly name: string
   /** The version of `compare`: of two versions, the older counts until all candidates have the newer. */
@@ -27,7 +27,6 @@ export interface Strategy {
   readonly compare: ((a: CandidateFacts, b: CandidateFacts) => number) | undefined
   readonly binaryVersion: string | undefined
   readonly emulationVersion: string | undefined
-  readonly attributes: CandidateAttributes | (() => CandidateAttributes) | undefined
 }
 
 /** Longer attributes would leave no room for other candidates. */

@@ -1,0 +1,43 @@
+import type { Standby } from './standby-note.ts'
+
+/** Which of two replicas comes first: negative, positive, or 0 if neither. */
+export type Comparison = (a: Standby, b: Standby) => number
+
+/**
+ * The order in which standbys try: the revisions from the newest on, within a revision those in the zone of the leader first, then the
+ * names, or what `last` says. Two revisions that started at the same version do not mix.
+ */
+export function byRevision(standbys: readonly Standby[], zone?: unknown, last: Comparison = byName): Comparison {
+  const isNear = (standby: Standby) => standby.zone !== undefined && standby.zone === zone
+  return (a, b) =>
+    Number(startOf(b.revision, standbys) - startOf(a.revision, standbys)) ||
+    inOrderOf(a.revision ?? '', b.revision ?? '') ||
+    Number(isNear(b)) - Number(isNear(a)) ||
+    last(a, b)
+}
+
+/** The replica that started earlier first, so that equal replicas do not displace each other. */
+export function byAge(a: Standby, b: Standby): number {
+  return Number(a.since - b.since) || byName(a, b)
+}
+
+function byName(a: Standby, b: Standby): number {
+  return inOrderOf(a.identity, b.identity)
+}
+
+/** When the replica of a revision that started last did so. Replicas that do not say what they run come last. */
+function startOf(revision: string | undefined, standbys: readonly Standby[]): bigint {
+  if (revision === undefined) return -1n
+  const starts = standbys.filter((standby) => standby.revision === revision).map(({ since }) => since)
+  return starts.reduce((last, since) => (since > last ? since : last), 0n)
+}
+
+function inOrderOf(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}
+
+/** The revision of the replica that started last; undefined if none says what it runs. */
+export function newestRevision(standbys: readonly Standby[]): string | undefined {
+  return standbys.toSorted(byRevision(standbys))[0]?.revision
+}

@@ -1,0 +1,209 @@
+import { describe, expect, test } from 'vitest'
+import { readLeader, readStandbys, type Standby } from '../../src/election/rules/standby-note.ts'
+import { hasRoomFor, withStandby } from '../../src/election/rules/standby.ts'
+import type { Strategy } from '../../src/election/rules/strategy.ts'
+import { readOffer, withAnswer, withOffer } from '../../src/election/rules/transfer-notes.ts'
+import type { PresentLease } from '../../src/lock/lock.ts'
+import { purposes, PureElector } from './pure-elector.ts'
+
+const strategy: Strategy = {
+  name: 'OldestEmulationVersion',
+  version: 1,
+  compare: undefined,
+  binaryVersion: '1.36.0',
+  emulationVersion: '1.36.0',
+}
+const standby = (identity: string, version: string, facts: Partial<Standby> = {}): Standby => ({
+  identity,
+  revision: undefined,
+  since: 1n,
+  strategy: strategy.name,
+  binaryVersion: version,
+  emulationVersion: version,
+  ...facts,
+})
+
+const named = ({ record }: PresentLease) => readStandbys(record).map(({ identity }) => identity)
+
+/** The lease of a leader as the store has it after a standby wrote itself on the list. */
+function joined(leader: PureElector, version: bigint, me: Standby): PresentLease {
+  const { lease } = leader.as('leading').hold
+  return { ...lease, version, record: withStandby(lease.record, me, strategy) }
+}
+
+const leading = () => new PureElector({ strategy }).lead()
+
+describe('A leader that follows a strategy', () => {
+  test('states what it says of itself', () => {
+    expect(readLeader(leading().as('leading').hold.lease.record)).toMatchObject({
+      strategy: 'OldestEmulationVersion',
+      binaryVersion: '1.36.0',
+    })
+  })
+
+  test('offers the lease to a better standby, and ends its term when that answers', () => {
+    const leader = leading()
+    leader.observe(joined(leader, 3n, standby('better', '1.35.0')))
+    leader.passTo(0)
+    expect(readOffer(leader.lastWrite.write.record)).toEqual({ to: 'better' })
+    leader.acknowledge(4n)
+    expect(leader.state.kind).toBe('leading')
+    const { lease } = leader.as('leading').hold
+    const answered = withAnswer(lease.record, { identity: 'better', nonce: 'n' })
+    leader.observe({ ...lease, version: 5n, record: answered })
+    expect(leader.as('draining').stepDown).toMatchObject({ reason: 'step-down', to: 'better' })
+    leader.send({ kind: 'drained' })
+    expect(leader.lastWrite.write).toMatchObject({ purpose: 'transfer', record: { holderIdentity: 'better' } })
+    expect(readLeader(leader.lastWrite.write.record)).toMatchObject({ emulationVersion: '1.35.0' })
+  })
+
+  test.each([
+    ['equal', standby('other', '1.36.0')],
+    ['worse', standby('other', '1.37.0')],
+    ['not warm', standby('other', '1.35.0', { warm: false })],
+    ['without the strategy', standby('other', '1.35.0', { strategy: undefined })],
+  ])('does nothing about a standby that is %s', (_, other) => {
+    const leader = leading()
+    leader.observe(joined(leader, 3n, other))
+    expect(leader.passTo(100)).toEqual([])
+    expect(leader.as('leading').proposal).toBeUndefined()
+  })
+
+  test('goes on leading where the standby does not answer, takes it off the list, and asks it again if it returns', () => {
+    const leader = leading()
+    leader.observe(joined(leader, 3n, standby('crashed', '1.35.0')))
+    leader.passTo(0)
+    leader.acknowledge(4n)
+    leader.passTo(1000)
+    expect(readOffer(leader.lastWrite.write.record)).toBeUndefined()
+    leader.acknowledge(5n)
+    expect(named(leader.as('leading').hold.lease)).toEqual([])
+    expect(leader.as('leading').proposal).toBeUndefined()
+    leader.observe(joined(leader, 6n, standby('crashed', '1.35.0', { since: 9n })))
+    leader.passTo(1001)
+    expect(readOffer(leader.lastWrite.write.record)).toEqual({ to: 'crashed' })
+  })
+
+  test('does not ask a standby again and again that stays on the list and does not answer', () => {
+    const leader = leading()
+    const crashed = joined(leader, 3n, standby('crashed', '1.35.0'))
+    leader.observe(crashed)
+    leader.passTo(0)
+    leader.acknowledge(4n)
+    leader.passTo(1000)
+    // Somebody else restores the list.
+    const { lease } = leader.as('leading').hold
+    leader.failWrite('conflict')
+    leader.answerRead({ ...lease, version: 7n, record: withOffer(lease.record, { to: 'crashed' }) })
+    leader.passTo(1100)
+    expect(leader.as('leading').memory.missed).toBe('crashed')
+    expect(leader.as('leading').proposal).toBeUndefined()
+  })
+
+  test('withdraws the offer when the standby leaves the list', () => {
+    const leader = leading()
+    leader.observe(joined(leader, 3n, standby('better', '1.35.0')))
+    leader.passTo(0)
+    leader.acknowledge(4n)
+    const { lease } = leader.as('leading').hold
+    leader.observe({ ...lease, version: 5n, record: { ...lease.record, annotations: {} } })
+    leader.passTo(1)
+    expect(readOffer(leader.lastWrite.write.record)).toBeUndefined()
+    expect(leader.as('leading').proposal).toBeUndefined()
+  })
+
+  test('does not offer what it may not release', () => {
+    const leader = new PureElector({ strategy, releaseOnExit: false }).lead()
+    leader.observe(joined(leader, 3n, standby('better', '1.35.0')))
+    expect(leader.passTo(100)).toEqual([])
+  })
+
+  test('that knows only a newer version of the strategy leaves the decision to the others', () => {
+    const mine: Strategy = {
+      ...strategy,
+      name: 'example.com/mine',
+      version: 2,
+      compare: (a) => (a.identity === 'me' ? 1 : -1),
+    }
+    const leader = new PureElector({ strategy: mine }).lead()
+    leader.observe(joined(leader, 3n, standby('old', '1.0.0', { strategy: 'example.com/mine' })))
+    expect(leader.passTo(100)).toEqual([])
+  })
+})
+
+describe('A follower that follows a strategy', () => {
+  const follower = (version: string, held: PresentLease, random = 0.5) => {
+    const elector = new PureElector({
+      identity: 'follower',
+      strategy: { ...strategy, binaryVersion: version, emulationVersion: version },
+      announceAfterMs: undefined,
+    })
+    elector.random = random
+    elector.follow(held)
+    return elector
+  }
+  const held = () => leading().as('leading').hold.lease
+
+  test('joins within milliseconds if it is better than the leader and all standbys', () => {
+    const better = follower('1.35.0', held())
+    better.passTo(5)
+    expect(purposes(better.effects)).toEqual(['announce'])
+    expect(readStandbys(better.lastWrite.write.record)).toMatchObject([
+      { identity: 'follower', binaryVersion: '1.35.0', strategy: 'OldestEmulationVersion' },
+    ])
+  })
+
+  test('does not hurry if it is not better, or if another one is as good', () => {
+    const equal = follower('1.36.0', held())
+    equal.passTo(100)
+    expect(purposes(equal.effects)).toEqual([])
+    const lease = { ...held(), record: withStandby(held().record, standby('first', '1.35.0'), strategy) }
+    const second = follower('1.35.0', lease)
+    second.passTo(100)
+    expect(purposes(second.effects)).toEqual([])
+    second.passTo(1000)
+    expect(purposes(second.effects)).toEqual(['announce'])
+  })
+
+  test('displaces a worse one of three standbys, and no equal one', () => {
+    const list = ['a', 'b', 'c'].reduce(
+      (record, name) => withStandby(record, standby(name, '1.36.0'), strategy),
+      held().record,
+    )
+    expect(hasRoomFor(list, standby('d', '1.36.0'), strategy)).toBe(false)
+    expect(hasRoomFor(list, standby('d', '1.37.0'), strategy)).toBe(false)
+    expect(hasRoomFor(list, standby('d', '1.35.0'), strategy)).toBe(true)
+    const displaced = withStandby(list, standby('d', '1.35.0'), strategy)
+    expect(readStandbys(displaced).map(({ identity }) => identity)).toEqual(['d', 'a', 'b'])
+  })
+
+  test('writes itself again at once when its warm-ups are ready, and after a minute when its attributes change', () => {
+    const elector = follower('1.35.0', held())
+    elector.config = { ...elector.config, isCold: true, attributes: { room: 1 } }
+    elector.send({ kind: 'wake' })
+    elector.passTo(1000)
+    elector.acknowledge(3n)
+    expect(readStandbys(elector.lastWrite.write.record)).toMatchObject([{ warm: false, attributes: { room: 1 } }])
+    elector.config = { ...elector.config, isCold: false }
+    elector.send({ kind: 'wake' })
+    elector.passTo(1001)
+    elector.acknowledge(4n)
+    expect(purposes(elector.effects)).toEqual(['announce', 'announce'])
+    expect(readStandbys(elector.lastWrite.write.record)[0]).not.toHaveProperty('warm')
+    elector.config = { ...elector.config, attributes: { room: 2 } }
+    const { lease } = elector.as('following').observation as { lease: PresentLease }
+    elector.observe({ ...lease, version: 5n, record: { ...lease.record, renewTime: 'later' } })
+    elector.passTo(12_000)
+    expect(purposes(elector.effects)).toHaveLength(2)
+  })
+
+  test('stays a readable list where attributes do not fit', () => {
+    const attributes = { text: '\u0000'.repeat(80) }
+    const list = ['a'.repeat(900), 'b'.repeat(900), 'c'.repeat(900)].reduce(
+      (record, name) => withStandby(record, standby(name, '1.36.0', { attributes }), strategy),
+      held().record,
+    )
+    expect(readStandbys(list)).toHaveLength(3)
+    expect(readStandbys(list).some((listed) => listed.attributes !== undefined)).toBe(false)
+  })
+})
