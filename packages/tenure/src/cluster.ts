@@ -1,7 +1,9 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { Extension, LeaseOptions, Lock, Logger } from '@tenure/core'
+import { systemClock, systemRandom } from '@tenure/core/internal'
 import { KubeConfigError, type KubeConfigLike, LeaseLock } from '@tenure/kubernetes'
 import {
+  CoordinatedLock,
   findKubeConfig,
   FoundKubeConfig,
   inClusterNamespace,
@@ -10,12 +12,19 @@ import {
   supportedKubeConfig,
 } from '@tenure/kubernetes/internal'
 
+/** Whether the election controller of an API server may decide about a lease: it knows one strategy. */
+export function mayBeCoordinated({ strategy, coordination }: Partial<LeaseOptions>): boolean {
+  return strategy === 'OldestEmulationVersion' && coordination !== 'peers'
+}
+
 /** How to find a {@link Cluster}. */
 export interface ClusterOptions {
   /** Takes precedence over any kubeconfig file. */
   readonly kubeConfig: KubeConfigLike | undefined
   readonly kubeConfigPath: string | undefined
   readonly env: NodeJS.ProcessEnv
+  /** The identity of the replica, which also names its LeaseCandidate. */
+  readonly identity: string
   readonly logger: Logger
 }
 
@@ -77,13 +86,25 @@ export class Cluster implements Extension {
 
   /** Makes the lock of a lease. @throws OptionsError for a name or namespace that Kubernetes does not accept. */
   lock(lease: LeaseOptions): Lock {
-    return new LeaseLock({
+    const options = {
       client: this.#leaseClient,
       deathProof: lease.proveDeath === true ? this.#proofOfDeath() : undefined,
       name: lease.name,
       namespace: this.namespaceOf(lease),
       labels: lease.labels ?? {},
       silenceMs: 2 * (lease.retryPeriodMs ?? 2000),
+    }
+    const { coordination = 'auto', binaryVersion } = lease
+    if (!mayBeCoordinated(lease) || coordination === 'peers' || binaryVersion === undefined) {
+      return new LeaseLock(options)
+    }
+    const { env, identity, logger } = this.#options
+    const [name, uid] = [env['POD_NAME'], env['POD_UID']]
+    return new CoordinatedLock({
+      ...options,
+      ...{ identity, coordination, logger, clock: systemClock, random: systemRandom },
+      facts: { binaryVersion, emulationVersion: lease.emulationVersion ?? binaryVersion },
+      pod: name && uid ? { name, uid } : undefined,
     })
   }
 

@@ -81,7 +81,7 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
   const { identity, lease, featureGates, kubeConfigPath, env } = resolved
   const bareLogger = createLogger(options.logger, resolved)
   const logger = bareLogger.child({ identity })
-  const kubernetes = new Cluster({ kubeConfig: options.kubeConfig, kubeConfigPath, env, logger })
+  const kubernetes = new Cluster({ kubeConfig: options.kubeConfig, kubeConfigPath, env, identity, logger })
   const cluster = options.lock === undefined ? kubernetes : undefined
   const makeLock = options.lock ?? ((leaseOptions: LeaseOptions) => kubernetes.lock(leaseOptions))
   const createLock: ManagerOptions['createLock'] = (leaseOptions) => {

@@ -5,6 +5,7 @@ import { assertKnownKeys, type FeatureGateSettings, LEASE_OPTION_NAMES, parseFea
 import { type KubeConfigLike } from '@tenure/kubernetes'
 import { assertDnsLabel, assertDnsSubdomain, assertLabels, supportedKubeConfig } from '@tenure/kubernetes/internal'
 import type { OpsOptions } from '@tenure/ops'
+import { mayBeCoordinated } from './cluster.ts'
 import { readEnvironment, readFlags, type TextSettings } from './environment.ts'
 
 /**
@@ -116,7 +117,7 @@ export function resolveOptions(options: CreateManagerOptions): ResolvedOptions {
   if (options.lock !== undefined) assertFitsLock(options, flags.kubeconfig)
   return {
     lease: resolveLease(options, text),
-    identity: resolveIdentity(options.identity ?? text.identity, env),
+    identity: resolveIdentity(options, text, env),
     revision: resolveRevision(options, text, env),
     zone: options.zone === undefined ? text.zone : options.zone,
     kubeConfigPath: flags.kubeconfig,
@@ -206,11 +207,21 @@ export function assertKubernetesNames({ name, namespace, labels }: LeaseOptions)
   if (labels !== undefined) assertLabels('lease.labels', labels)
 }
 
-function resolveIdentity(identity: string | undefined, env: NodeJS.ProcessEnv): string {
-  const resolved = identity ?? `${podName(env)}_${randomUUID()}`
-  if (typeof resolved === 'string' && resolved.trim() !== '') return resolved
-  throw OptionsError.expected(`\`identity\` to be a text that is not empty`, resolved)
+function resolveIdentity(options: CreateManagerOptions, text: TextSettings, env: NodeJS.ProcessEnv): string {
+  const resolved = options.identity ?? text.identity ?? `${podName(env)}_${randomUUID()}`
+  if (typeof resolved !== 'string' || resolved.trim() === '') {
+    throw OptionsError.expected(`\`identity\` to be a text that is not empty`, resolved)
+  }
+  const isCandidate = options.lock === undefined && options.lease !== undefined && mayBeCoordinated(options.lease)
+  if (!isCandidate || CANDIDATE_NAME.test(resolved)) return resolved
+  const rule = 'to name a LeaseCandidate: 1 to 253 letters, digits, `-`, `_` and `.`'
+  throw OptionsError.expected(`\`identity\` ${rule}`, resolved, {
+    remedy: "With `lease.coordination: 'peers'` it may be any text",
+  })
 }
+
+/** What kube-apiserver accepts as the name of a LeaseCandidate. */
+const CANDIDATE_NAME = /^(?!\.{1,2}$)[-._a-zA-Z0-9]{1,253}$/
 
 function resolveRevision(
   { revision }: CreateManagerOptions,

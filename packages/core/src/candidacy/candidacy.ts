@@ -116,7 +116,8 @@ export class Candidacy {
     const { death, state = INITIAL_STATE } = this.#elector ?? {}
     if (death !== undefined) return `It no longer competes for the lease: ${death.message}.`
     const { clock } = this.#options
-    const config = { ...this.#options.config, ...this.#facts }
+    const coordination = this.#lock?.coordinator?.state
+    const config = { ...this.#options.config, ...this.#facts, coordination }
     const lastProblem = this.lastProblem ?? this.refusal
     return explain(state, { config, now: clock.now(), tasks: this.liveTasks(), lastProblem })
   }

@@ -58,6 +58,7 @@ function explainFollowing(state: Following, context: ExplainContext): string {
     case 'absent':
       if (context.config.neverLeads === true) return `The lease does not exist. ${NEVER_LEADS}`
       return (
+        explainCoordination('', context) ??
         explainPause(state, context) ??
         `The lease does not exist. It creates the lease in ${takeIn(state, context)}${because(context)}`
       )
@@ -88,10 +89,20 @@ function explainChosen(state: Following, view: PresentView, context: ExplainCont
   return choice === undefined || config.neverLeads === true ? rest : `${choice}. ${rest}`
 }
 
+/** Why the replica waits for a coordinator; undefined where the replicas decide. */
+function explainCoordination(holderIdentity: string, { config }: ExplainContext): string | undefined {
+  if (config.coordination === 'asking') return 'It asks the API server whether an election controller decides who leads'
+  if (config.coordination !== 'server' || holderIdentity === config.identity) return undefined
+  const who = holderIdentity === '' ? 'nobody leads' : `${holderIdentity} leads`
+  return `It waits to be chosen by the election controller of the API server: ${who}`
+}
+
 function explainLease(state: Following, { lease, changedAt }: PresentView, context: ExplainContext): string {
   const { now, config } = context
   const { holderIdentity } = lease.record
   if (config.neverLeads === true) return explainFollowed(holderIdentity)
+  const coordinated = explainCoordination(holderIdentity, context)
+  if (coordinated !== undefined) return coordinated
   if (holderIdentity === '') return `The lease has no holder. It acquires the lease in ${takeIn(state, context)}`
   const who =
     holderIdentity === config.identity ? `an earlier holder with its own identity, ${holderIdentity}` : holderIdentity

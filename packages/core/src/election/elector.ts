@@ -55,6 +55,7 @@ export class Elector {
   #handling = false
   #death: Error | undefined
   #watch: LockWatch | undefined
+  #coordinatorWatch: LockWatch | undefined
   #timer: Timer | undefined
   #wakeAt: number | undefined
   #closed: Promise<unknown> | undefined
@@ -81,6 +82,7 @@ export class Elector {
       up: () => this.#handle({ kind: 'watch-up' }),
       down: () => this.#handle({ kind: 'watch-down' }),
     })
+    this.#coordinatorWatch = this.#options.lock.coordinator?.watch(() => this.#handle({ kind: 'wake' }))
   }
 
   /** Stops in order. The effect `stopped` reports the end. */
@@ -175,16 +177,26 @@ export class Elector {
     this.#state = state
     for (const effect of effects) this.#carryOut(effect)
     this.#watchHolder(watchedHolder(state))
+    this.#stand()
     if (state.kind === 'stopped') this.#tearDown()
     this.#setTimer()
     onState(state)
   }
 
-  /** The config with the current `processRef`, which the lock may learn late, and the current readiness and facts. */
+  /** Tells a coordinator whether this replica stands for election. What a release means for that is the business of the lock. */
+  #stand(): void {
+    const { coordinator } = this.#options.lock
+    if (coordinator !== undefined && this.#state.kind !== 'releasing')
+      coordinator.stand(standsFrom(this.#state, this.#config()))
+  }
+
+  /** The config with the current `processRef`, which the lock may learn late, and the current readiness, facts and coordination. */
   #config(): ElectorConfig {
     const { config, lock, isReady, facts } = this.#options
     const now = config.strategy === undefined ? undefined : facts?.()
-    return { ...config, ...now, processRef: lock.processRef, isUnready: isReady?.() === false }
+    const { state: coordination, preferred } = lock.coordinator ?? {}
+    const isUnready = isReady?.() === false
+    return { ...config, ...now, processRef: lock.processRef, isUnready, coordination, preferred }
   }
 
   /** Watches the process of the holder while this replica follows it, and no process otherwise. */
@@ -301,7 +313,30 @@ export class Elector {
     this.#wakeAt = undefined
     for (const controller of this.#requests) controller.abort(new Error('The elector has stopped'))
     this.#closeHolderWatch()
-    this.#closed ??= Promise.all([this.#watch?.close(), ...this.#closing])
+    this.#closed ??= Promise.all([this.#watch?.close(), this.#coordinatorWatch?.close(), ...this.#closing])
+  }
+}
+
+/** From when this replica stands for election: once it has seen the lease, and not while it cools down. Undefined: not at all. */
+function standsFrom(state: ElectorState, { neverLeads, isUnready }: ElectorConfig): number | undefined {
+  if (neverLeads === true) return undefined
+  switch (state.kind) {
+    case 'acquiring':
+    case 'reserving':
+    case 'leading':
+    case 'draining':
+      return 0
+    case 'following': {
+      const isOut = state.leaveBy !== undefined || isUnready === true || state.observation.kind === 'unknown'
+      return isOut ? undefined : state.notBefore
+    }
+    case 'idle':
+    case 'aborting':
+    case 'releasing':
+    case 'stopped':
+      return undefined
+    default:
+      return state satisfies never
   }
 }
 

@@ -15,6 +15,8 @@ export interface LeaseRecord {
   readonly renewTime: string | undefined
   /** How often the holder changed. */
   readonly leaseTransitions: number | undefined
+  /** Who is to lead in place of the holder, by the word of a coordinator. Only locks that have one read and write it. */
+  readonly preferredHolder?: string | undefined
   /**
    * Annotations whose key starts with `tenure.dev/`. A write replaces all stored annotations with that prefix. The lock keeps all others.
    */

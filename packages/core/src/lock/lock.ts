@@ -33,8 +33,33 @@ export interface Lock {
    * of a process omits this method. @see HolderObserver.dead for what counts as proof
    */
   watchHolder?(holder: LeaseHolder, observer: HolderObserver): LockWatch
+  /** Set if something other than the replicas may decide who leads. */
+  readonly coordinator?: Coordinator | undefined
   /** Closes connections. No request may follow. */
   close(): Promise<void>
+}
+
+/**
+ * What decides who leads in place of the replicas, such as the election controller of an API server. It names the holder in the lease;
+ * the replica that is named acquires the lease by a write of its own, and acts only after that.
+ */
+export interface Coordinator {
+  /** `asking`: it is not known yet who decides, so nobody acquires the lease. `peers`: the replicas decide, as without a coordinator. */
+  readonly state: 'asking' | 'server' | 'peers'
+  /** The candidate that is to lead in place of this replica, which holds the lease; undefined while none is known. */
+  readonly preferred: PreferredHolder | undefined
+  /** Stands for election from this moment on, in monotonic milliseconds; undefined: no longer. Called often; acts on changes only. */
+  stand(from: number | undefined): void
+  /** Calls `changed` after each change of `state` or `preferred`, until the handle is closed. */
+  watch(changed: () => void): LockWatch
+}
+
+/** A candidate that a coordinator prefers to the holder. */
+export interface PreferredHolder {
+  /** The identity that the lease names. */
+  readonly identity: string
+  /** Whether the candidate still stands for election. A preference for one that does not is dropped. */
+  readonly isAlive: boolean
 }
 
 /** Options of every single request of a {@link Lock}. */

@@ -1,5 +1,5 @@
 import { KubeConfig } from '@kubernetes/client-node'
-import { startApiServer, type ApiServer } from '@tenure/api-server'
+import { startApiServer, type ApiServer, type ApiServerOptions } from '@tenure/api-server'
 import { ApiTransport } from '../../src/client/api-transport.ts'
 
 /** The embedded API server, and somebody who may do everything there. */
@@ -13,8 +13,8 @@ export class EmbeddedCluster {
   }
 
   /** Starts a server with one namespace. */
-  static async start(namespace = 'ops'): Promise<EmbeddedCluster> {
-    const cluster = new EmbeddedCluster(await startApiServer())
+  static async start(namespace = 'ops', options: ApiServerOptions = {}): Promise<EmbeddedCluster> {
+    const cluster = new EmbeddedCluster(await startApiServer(options))
     await cluster.asAdmin('POST', '/api/v1/namespaces', { metadata: { name: namespace } })
     return cluster
   }

@@ -2,6 +2,7 @@ import type { ResolvedTimingOptions } from '../timing-options.ts'
 import { DEFAULT_CLEANUP_TIMEOUT_MS } from '../timing-options.ts'
 import type { CleanupBudget } from '../../drain/machine.ts'
 import type { CandidateAttributes, Strategy } from '../rules/strategy.ts'
+import type { Coordinator, PreferredHolder } from '../../lock/lock.ts'
 import type { Instant } from './event.ts'
 
 /**
@@ -50,6 +51,10 @@ export interface ElectorConfig {
   readonly cleanupTimeoutMs?: number
   /** What to do about a drain that did not end in time. @default 'exit' */
   readonly onWedged?: WedgedPolicy
+  /** Who decides which replica leads: `server`, a coordinator of the lock; `asking`: not known yet. @default 'peers' */
+  readonly coordination?: Coordinator['state'] | undefined
+  /** The candidate that the coordinator prefers to this replica, which holds the lease. */
+  readonly preferred?: PreferredHolder | undefined
   /** Identifies the process of this replica to the lock, if the lock can prove that a process has ended. */
   readonly processRef?: string | undefined
 }
@@ -63,6 +68,11 @@ export function cleanupBudget({ cleanupTimeoutMs = DEFAULT_CLEANUP_TIMEOUT_MS }:
 export interface TransitionContext {
   readonly at: Instant
   readonly config: ElectorConfig
+}
+
+/** Whether the replicas decide who leads. */
+export function decidesItself({ coordination = 'peers' }: ElectorConfig): boolean {
+  return coordination === 'peers'
 }
 
 /**

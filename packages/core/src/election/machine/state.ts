@@ -256,7 +256,12 @@ export type Observation =
 
 /** The lease at one version, and since when its record is unchanged. */
 export type View =
-  | { readonly kind: 'absent'; readonly since: number }
+  | {
+      readonly kind: 'absent'
+      readonly since: number
+      /** Until when the holder of the deleted lease may act; undefined if none was seen. */
+      readonly guardedUntil?: number | undefined
+    }
   | {
       readonly kind: 'present'
       readonly lease: PresentLease

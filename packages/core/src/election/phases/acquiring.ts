@@ -6,9 +6,11 @@ import type { ElectorEffect } from '../machine/effect.ts'
 import type { EventOf, Instant, RequestFailure, WriteResult } from '../machine/event.ts'
 import type { Acquiring, Following, Hold, Memory, Observation, SentWrite, Step } from '../machine/state.ts'
 import { readLegacy } from '../rules/bequest.ts'
-import { landedWrite, observationOf, observe } from '../rules/observation.ts'
+import { isOwn } from '../rules/memory.ts'
+import { landedWrite, lastView, observationOf, observe } from '../rules/observation.ts'
 import { isRenewalInWholeSeconds } from '../rules/records.ts'
 import { pauseAfterFailureMs } from '../rules/retry-after.ts'
+import { readTransferNonce } from '../rules/transfer-notes.ts'
 import { follow } from './follow.ts'
 import { holdFrom } from './hold.ts'
 import { endTerm, release } from './releasing.ts'
@@ -35,7 +37,8 @@ export function acquired(
   }
   const effects: ElectorEffect[] = [{ kind: 'leader-observed', identity: config.identity }]
   const freeSince = state.kind === 'acquiring' ? state.freeSince : write.sentAt
-  const actAt = Math.max(write.sentAt + cautionMs(write, config), memory.actNotBefore ?? at.now)
+  const caution = Math.max(write.sentAt + cautionMs(write, config), namedGuard(state, write, config) ?? at.now)
+  const actAt = Math.max(caution, memory.actNotBefore ?? at.now)
   if (actAt > at.now) return { state: { kind: 'reserving', memory, hold, epoch, freeSince, actAt }, effects }
   effects.push(beginTerm(epoch, hold, at.now - freeSince))
   return { state: { kind: 'leading', memory, hold, epoch }, effects }
@@ -106,6 +109,19 @@ function looksUnchanged({ base, record }: SentWrite, { timing }: ElectorConfig):
 function cautionMs(write: SentWrite, config: ElectorConfig): number {
   const isForeign = write.base !== undefined && write.base.record.holderIdentity !== config.identity
   return isForeign ? config.timing.acquireDelayMs : 0
+}
+
+/** Until when the holder of before may act, if a coordinator named this replica; undefined otherwise. */
+function namedGuard(
+  { memory, observation }: Acquiring | Following,
+  { base }: SentWrite,
+  { identity }: ElectorConfig,
+): number | undefined {
+  const record = base?.record
+  const isNamed = record?.holderIdentity === identity && !isOwn(memory, record)
+  if (!isNamed || readTransferNonce(record) !== undefined) return undefined
+  const view = lastView(observation)
+  return view?.kind === 'present' ? view.guardedUntil : undefined
 }
 
 function failed(state: Acquiring, result: RequestFailure, at: Instant, config: ElectorConfig): Step {

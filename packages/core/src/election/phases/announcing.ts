@@ -2,7 +2,7 @@ import { jittered } from '../../jitter.ts'
 import { type LeaseRecord, withLeastEpoch } from '../../lock/lease-record.ts'
 import type { LockFailure } from '../../lock/lock-request-error.ts'
 import { type PresentLease, epochOf } from '../../lock/lock.ts'
-import type { ElectorConfig, TransitionContext } from '../machine/config.ts'
+import { decidesItself, type ElectorConfig, type TransitionContext } from '../machine/config.ts'
 import type { LeaseWrite } from '../machine/effect.ts'
 import type { Instant, RequestFailure, WriteResult } from '../machine/event.ts'
 import type { Announcement, AnnouncementReason, Following, Memory, Step } from '../machine/state.ts'
@@ -318,7 +318,7 @@ function isWithdrawn({ leaveBy }: Following, { isUnready, neverLeads }: ElectorC
 /** The lease as it is, where this replica may write its list. */
 function listedLease(state: Following, config: ElectorConfig): PresentLease | undefined {
   const { observation } = state
-  if (observation.kind !== 'present' || observation.lease.deleting) return undefined
+  if (observation.kind !== 'present' || observation.lease.deleting || !decidesItself(config)) return undefined
   const { lease } = observation
   const isDifferent = isWithdrawn(state, config)
     ? isOnList(lease, config)

@@ -1,7 +1,7 @@
 import { jittered } from '../../jitter.ts'
 import type { LeaseRecord } from '../../lock/lease-record.ts'
 import type { PresentLease } from '../../lock/lock.ts'
-import type { ElectorConfig } from '../machine/config.ts'
+import { decidesItself, type ElectorConfig } from '../machine/config.ts'
 import type { LeaseWrite } from '../machine/effect.ts'
 import type { Instant, TermKey, WriteResult } from '../machine/event.ts'
 import type { Candidate, Following, Memory, SeenOffer, SentAnswer, Step } from '../machine/state.ts'
@@ -77,8 +77,9 @@ function withoutOffer(state: Following): Following {
 }
 
 /** The offer of another replica that this one may answer. */
-function offerFor({ identity, neverLeads }: ElectorConfig, { deleting, record }: PresentLease): Offer | undefined {
-  if (deleting || neverLeads === true || record.holderIdentity === identity) return undefined
+function offerFor(config: ElectorConfig, { deleting, record }: PresentLease): Offer | undefined {
+  const { identity, neverLeads } = config
+  if (deleting || neverLeads === true || record.holderIdentity === identity || !decidesItself(config)) return undefined
   const offer = readOffer(record)
   return offer?.to === undefined || offer.to === identity ? offer : undefined
 }

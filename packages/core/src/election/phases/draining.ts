@@ -1,5 +1,5 @@
 import { type DrainEvent, OPEN, transition as drainTransition } from '../../drain/machine.ts'
-import { cleanupBudget, type TransitionContext } from '../machine/config.ts'
+import { cleanupBudget, decidesItself, type TransitionContext } from '../machine/config.ts'
 import type { ElectorEffect } from '../machine/effect.ts'
 import type { Draining, Hold, Leading, Step } from '../machine/state.ts'
 import { after } from '../rules/after.ts'
@@ -26,14 +26,16 @@ export function drain(
   const { drainTimeoutMs, abortGraceMs } = config.timing
   const abortAt = at.now + drainTimeoutMs
   const plan = { voluntary: true, abortAt, wedgedAt: abortAt + abortGraceMs, cleanups: cleanupBudget(config) }
+  // A coordinator chooses the successor, so there is no answer to wait for.
+  const mayOffer = config.releaseOnExit && decidesItself(config)
   const { to, answerTimeoutMs = 0 } = order.stepDown
   const draining: Draining = {
     ...state,
     kind: 'draining',
     drain: drainTransition(OPEN, { kind: 'ask', plan, now: at.now }).state,
-    offer: config.releaseOnExit ? planOffer(to, state.hold, at) : { kind: 'none' },
+    offer: mayOffer ? planOffer(to, state.hold, at) : { kind: 'none' },
     answered: undefined,
-    answerBy: to === undefined ? at.now : at.now + answerTimeoutMs,
+    answerBy: to === undefined || !mayOffer ? at.now : at.now + answerTimeoutMs,
     ...order,
   }
   const effects: ElectorEffect[] = [{ kind: 'end-term', reason: order.stepDown.reason, voluntary: true }]

@@ -176,6 +176,8 @@ function isIdentityTaken(state: Following, snapshot: LockSnapshot, identity: str
   if (last?.kind !== 'present' || snapshot.kind !== 'present' || isStale(last, snapshot)) return false
   const foreign = (lease: PresentLease) =>
     lease.record.holderIdentity === identity &&
+    // A coordinator names holders without it.
+    lease.record.acquireTime !== undefined &&
     lease.record.acquireTime !== state.memory.own?.acquireTime &&
     readTransferNonce(lease.record) === undefined
   // A live process renews; any other change is an edit.

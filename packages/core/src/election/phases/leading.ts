@@ -3,6 +3,7 @@ import type { TransitionContext } from '../machine/config.ts'
 import type { StepDown } from '../machine/event.ts'
 import type { Leading, Step } from '../machine/state.ts'
 import { after } from '../rules/after.ts'
+import { successorOf } from '../rules/records.ts'
 import { asStandby, hasNewerStandby } from '../rules/standby.ts'
 import { abort } from './aborting.ts'
 import { drain } from './draining.ts'
@@ -13,7 +14,12 @@ export function leadingStep(state: Leading, checked: HoldStep, context: Transiti
   const step = withEpochChecked(state.epoch, checked)
   if (step.kind === 'lost') return after(step.effects, abort(state, step, context))
   const { at, config } = context
-  const next = withProposal({ ...state, memory: step.memory, hold: step.hold }, at, config)
+  const { memory, hold } = step
+  if (successorOf(hold.lease.record, config) !== undefined) {
+    const stepDown: StepDown = { reason: 'step-down', cooldownMs: 0 }
+    return after(step.effects, drain({ ...state, memory, hold }, { stepDown, afterwards: 'follow' }, context))
+  }
+  const next = withProposal({ ...state, memory, hold }, at, config)
   const handover = answeredProposal(next, config)
   if (handover !== undefined)
     return after(step.effects, drain(next, { stepDown: handover, afterwards: 'follow' }, context))

@@ -1,4 +1,4 @@
-import type { ElectorConfig } from '../machine/config.ts'
+import { decidesItself, type ElectorConfig } from '../machine/config.ts'
 import type { LeaseWrite } from '../machine/effect.ts'
 import type { Instant, StepDown } from '../machine/event.ts'
 import type { Hold, Leading } from '../machine/state.ts'
@@ -29,6 +29,8 @@ const SETTLED_MS = 60_000
 /** Proposes the lease to a better standby, or withdraws a proposal that ended. */
 export function withProposal(leading: Leading, at: Instant, config: ElectorConfig): Leading {
   if (config.strategy === undefined || !config.releaseOnExit) return leading
+  // A coordinator began to decide under way.
+  if (!decidesItself(config)) return leading.proposal === undefined ? leading : { ...leading, proposal: undefined }
   const state = leading.since === undefined ? { ...leading, since: at.now } : leading
   return state.proposal === undefined ? proposed(withoutReturned(state), at, config) : continued(state, at, config)
 }

@@ -1,11 +1,13 @@
+import type { LeaseRecord } from '../../lock/lease-record.ts'
 import type { LockSnapshot } from '../../lock/lock.ts'
 import type { ElectorConfig } from '../machine/config.ts'
 import type { ElectorEffect, LeaseWrite, TermOutcome } from '../machine/effect.ts'
 import type { Instant } from '../machine/event.ts'
 import type { Hold, Memory, Observation, Releasing, Step } from '../machine/state.ts'
 import { observationOf } from '../rules/observation.ts'
-import { releaseRecord, transferRecord, withGreaterEpoch } from '../rules/records.ts'
+import { releaseRecord, successorOf, transferRecord, withGreaterEpoch } from '../rules/records.ts'
 import { asStandby } from '../rules/standby.ts'
+import type { Answer } from '../rules/transfer-notes.ts'
 import { follow } from './follow.ts'
 import { type HoldContext, type HoldStep, holdWakesAt, holdWoken, sentWrites } from './hold.ts'
 import { acceptedAnswer } from './offering.ts'
@@ -44,7 +46,7 @@ export function releasingHold(state: Releasing, at: Instant, config: ElectorConf
   const { bequest } = state
   const { wallTime } = at
   const nextWrite = ({ lease, writeMs }: Hold): LeaseWrite => {
-    const answer = acceptedAnswer(lease.record, state.accepts, config)
+    const answer = acceptedAnswer(lease.record, state.accepts, config) ?? namedSuccessor(lease.record, at, config)
     if (answer === undefined) {
       return {
         purpose: 'release',
@@ -56,6 +58,12 @@ export function releasingHold(state: Releasing, at: Instant, config: ElectorConf
     return { purpose: 'transfer', base: lease, record: withGreaterEpoch(transfer, lease, state.memory.highestEpoch) }
   }
   return { memory: state.memory, hold: state.hold, at, config, nextWrite }
+}
+
+/** The answer for a candidate that a coordinator prefers. It knows no number, so it renews before it acts. */
+function namedSuccessor(held: LeaseRecord, { random }: Instant, config: ElectorConfig): Answer | undefined {
+  const identity = successorOf(held, config)
+  return identity === undefined ? undefined : { identity, nonce: random.toString(36).slice(2) || '0' }
 }
 
 /** Continues a release after an event of the held lease. */

@@ -1,5 +1,5 @@
-import type { ElectorConfig } from '../machine/config.ts'
-import type { Following, PresentView } from '../machine/state.ts'
+import { decidesItself, type ElectorConfig } from '../machine/config.ts'
+import type { Following, PresentView, View } from '../machine/state.ts'
 import { isOwn } from './memory.ts'
 import { durationMs } from './observation.ts'
 import { waitForStandbysMs } from './standby.ts'
@@ -21,14 +21,22 @@ export function nextChance(state: Following, config: ElectorConfig): Chance | un
     freeSince,
     takeAt: Math.max(freeSince + holdBackMs, notBefore),
   })
+  const isNamed = isNamedIn(observation, config)
+  if (!decidesItself(config) && !isNamed) return undefined
   if (observation.kind === 'absent') return chance(observation.since, memory.existed ? state.holdBackMs : 0)
   const { changedAt, lease } = observation
   if (lease.deleting) return undefined
   const { record } = lease
   const isTransferred = record.holderIdentity === identity && readTransferNonce(record) !== undefined
-  if (isTransferred || isOwn(memory, record)) return chance(changedAt, 0)
+  if (isNamed || isTransferred || isOwn(memory, record)) return chance(changedAt, 0)
   const patience = { holdBackMs: state.holdBackMs, retryPeriodMs: timing.retryPeriodMs, revision }
   return chance(freeSince(state, observation), waitForStandbysMs(record, identity, patience))
+}
+
+/** Whether a coordinator has named this replica. It acquires such a lease at once, also when it looks expired: nobody else is tried. */
+function isNamedIn(observation: View, { coordination, identity }: ElectorConfig): boolean {
+  if (coordination !== 'server' || observation.kind !== 'present') return false
+  return observation.lease.record.holderIdentity === identity
 }
 
 /** Whether this replica acquires the lease when it may: it does not stop, and is to lead. */

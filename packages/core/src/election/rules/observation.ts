@@ -7,6 +7,7 @@ import type { Acquiring, Following, Hold, Memory, Observation, PresentView, Sent
 import { isSameRecord, isWrittenAs, statedMs } from './records.ts'
 import { isKeptByHolder } from './standby-note.ts'
 import { isTermOf, termOf } from './term-key.ts'
+import { readTransferNonce } from './transfer-notes.ts'
 
 /*
  * What a replica knows of the lease while it does not hold it.
@@ -25,10 +26,11 @@ export function observe<S extends Following | Acquiring>(
   const { observation, memory } = state
   if (isStale(observation, snapshot)) return { state, effects: [] }
   const last = lastView(observation)
-  const next: View =
+  const seen: View =
     snapshot.kind === 'absent'
-      ? { kind: 'absent', since: last?.kind === 'absent' ? last.since : at.now }
+      ? { kind: 'absent', since: last?.kind === 'absent' ? last.since : at.now, guardedUntil: last && endOf(last) }
       : viewOf(last, snapshot, at, config)
+  const next = namedView(seen, state, at, config)
   const leader = snapshot.kind === 'present' ? snapshot.record.holderIdentity : ''
   const outstanding = state.outstanding.filter((write) => !isSettledBy(write, snapshot))
   const observedMemory = {
@@ -52,6 +54,32 @@ function viewOf(last: View | undefined, lease: PresentLease, at: Instant, { timi
   const wasEdited = before !== undefined && isEdited(before.lease.record, lease.record)
   const guardedUntil = wasEdited ? Math.max(before.guardedUntil, grantedUntil) : grantedUntil
   return { kind: 'present', lease, changedAt: at.now, guardedUntil, ...renewalOf(before, lease, at) }
+}
+
+/**
+ * A lease in which a coordinator names a holder. The coordinator compares the clocks of others, so the holder of before may still act:
+ * it is protected as if nobody was named. The new holder acquires the lease and waits for that before it acts. A transfer proves that
+ * the holder of before has ended. While the watch is disconnected, a holder may go unseen.
+ */
+function namedView(
+  view: View,
+  { observation, memory }: Following | Acquiring,
+  at: Instant,
+  { coordination, timing }: ElectorConfig,
+): View {
+  const last = lastView(observation)
+  if (coordination !== 'server' || view.kind === 'absent' || last === undefined) return view
+  const { record } = view.lease
+  const isRenewed = last.kind === 'present' && last.lease.record.holderIdentity === record.holderIdentity
+  if (isRenewed || record.holderIdentity === '' || readTransferNonce(record) !== undefined) return view
+  const unseenUntil = at.now + Math.max(timing.leaseDurationMs, last.kind === 'present' ? durationMs(last.lease) : 0)
+  return { ...view, guardedUntil: memory.watch === 'up' ? (endOf(last) ?? at.now) : unseenUntil }
+}
+
+/** Until when a holder may act that this view shows, or a holder before it; undefined if none was seen. */
+function endOf(view: View): number | undefined {
+  if (view.kind === 'absent' || view.lease.record.holderIdentity === '') return view.guardedUntil
+  return Math.max(view.guardedUntil, view.changedAt + durationMs(view.lease))
 }
 
 /** Whether a holder that does not know the standbys has renewed, and how long after its last renewal. */

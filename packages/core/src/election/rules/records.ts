@@ -43,6 +43,12 @@ export function acquireRecord(options: {
   return previous === undefined ? listed : withLegacy(listed, previous)
 }
 
+/** The record of the next holder does not repeat what was asked of this one. */
+function withoutPreference(held: LeaseRecord): LeaseRecord {
+  const { preferredHolder: _, ...record } = withoutNotes(held)
+  return record
+}
+
 /** Kubernetes accepts 32-bit numbers from 0. A counter that was set out of this range must not keep all replicas from leading. */
 function storableTransitions(count: number): number {
   return Math.min(Math.max(count, 0), 2 ** 31 - 1)
@@ -53,12 +59,16 @@ function storableTransitions(count: number): number {
  * which does not count after an edit of the transitions.
  */
 export function renewRecord(held: LeaseRecord, config: ElectorConfig, wallTime: number): LeaseRecord {
+  const { timing, processRef, preferred } = config
+  const isDead = preferred?.isAlive === false && preferred.identity === held.preferredHolder
   const record = {
     ...withoutNotes(held),
-    leaseDurationSeconds: config.timing.leaseDurationMs / 1000,
+    // A preference for a candidate that is gone would stay forever.
+    ...(isDead && { preferredHolder: undefined }),
+    leaseDurationSeconds: timing.leaseDurationMs / 1000,
     renewTime: distinctMicroTime(wallTime, held.renewTime),
   }
-  return withProcessRef(withListKept(record, config), config.processRef)
+  return withProcessRef(withListKept(record, config), processRef)
 }
 
 /** What the record that ends a term says besides. */
@@ -79,7 +89,7 @@ export function releaseRecord(
 ): LeaseRecord {
   const time = distinctMicroTime(wallTime, held.renewTime)
   const times = { acquireTime: time, renewTime: time }
-  const record = { ...withoutNotes(held), holderIdentity: '', leaseDurationSeconds: 1, ...times }
+  const record = { ...withoutPreference(held), holderIdentity: '', leaseDurationSeconds: 1, ...times }
   const standbys = [...readStandbys(held), ...(returning === undefined ? [] : [returning])]
   return withBequest(withStandbys(record, standbys, { writeMs }), held, bequest)
 }
@@ -92,7 +102,7 @@ export function transferRecord(
 ): LeaseRecord {
   const time = distinctMicroTime(wallTime, held.renewTime)
   const record: LeaseRecord = {
-    ...withoutNotes(held),
+    ...withoutPreference(held),
     holderIdentity: identity,
     leaseDurationSeconds: TRANSFER_DURATION_MS / 1000,
     acquireTime: time,
@@ -119,6 +129,15 @@ export function withGreaterEpoch(record: LeaseRecord, base: PresentLease | undef
   const highest = base === undefined || known > epochOf(base) ? known : epochOf(base)
   const isCounted = highest <= (base === undefined ? 0n : countedEpochOf(base))
   return withLeastEpoch(record, isCounted ? 0n : highest + 1n)
+}
+
+/** The candidate to which this holder hands the lease over, by the word of a coordinator; undefined if none is known to live. */
+export function successorOf(
+  { preferredHolder }: LeaseRecord,
+  { coordination, preferred, identity }: ElectorConfig,
+): string | undefined {
+  if (coordination !== 'server' || preferred?.isAlive !== true || preferredHolder === identity) return undefined
+  return preferred.identity === preferredHolder ? preferredHolder : undefined
 }
 
 /** The stated duration of a record, in milliseconds; 0 if it states none that others can use. */

@@ -8,7 +8,7 @@ import {
   type LockWatch,
   type PresentLease,
 } from '@tenure/core'
-import { withoutHints } from '@tenure/core/internal'
+import { type HolderObserver, type LeaseHolder, withoutHints } from '@tenure/core/internal'
 import type { DeathProof } from '../death-proof.ts'
 import { ApiRequestError } from '../../client/api-request-error.ts'
 import type { ApiRequest } from '../../client/api-request.ts'
@@ -64,11 +64,17 @@ export class ObjectLock implements Lock {
     this.description = `${codec.title} ${namespace}/${name}`
     const { deathProof } = options
     if (deathProof === undefined) return
-    this.watchHolder = (holder, observer) => this.#own(deathProof.watchHolder(holder, observer))
+    this.watchHolder = (holder, observer) =>
+      this.#own(deathProof.watchHolder(holder, this.holderObserver(holder, observer)))
   }
 
   get processRef(): string | undefined {
     return this.#options.deathProof?.processRef
+  }
+
+  /** The observer of a holder. A subclass may do more when the holder is dead. */
+  protected holderObserver(_holder: LeaseHolder, observer: HolderObserver): HolderObserver {
+    return observer
   }
 
   async get({ signal }: LockRequestOptions): Promise<LockSnapshot> {

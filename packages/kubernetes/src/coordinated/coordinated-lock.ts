@@ -1,0 +1,316 @@
+import {
+  type Clock,
+  type LeaseRecord,
+  type LockObserver,
+  type LockRequestOptions,
+  type LockSnapshot,
+  type LockWatch,
+  type Logger,
+  type PresentLease,
+} from '@tenure/core'
+import {
+  type Coordinator,
+  type HolderObserver,
+  jittered,
+  type LeaseHolder,
+  type PreferredHolder,
+  type Random,
+  type Timer,
+} from '@tenure/core/internal'
+import { ApiRequestError } from '../client/api-request-error.ts'
+import { withDeadline } from '../client/deadline.ts'
+import { getObject, target, updateObject } from '../client/object-requests.ts'
+import { type ObjectReference, objectPath } from '../client/resource.ts'
+import { isJsonObject, type JsonObject, objectAt, stringAt } from '../json-object.ts'
+import { type LeaseLockOptions, resolveLeaseLockOptions } from '../locks/lease/lease-lock-options.ts'
+import { LEASES, leaseBody, parseLeaseRecord } from '../locks/lease/lease-object.ts'
+import type { LeaseClient } from '../locks/lease/lease-client.ts'
+import { type LockCodec, ObjectLock } from '../locks/lease/object-lock.ts'
+import { CANDIDATES, type CandidateFacts, isPinged, type OwnerPod, readCandidate } from './candidate-object.ts'
+import { serverElects } from './coordination-probe.ts'
+import { OwnCandidate } from './own-candidate.ts'
+
+/** Options of {@link CoordinatedLock}. */
+export interface CoordinatedLockOptions extends Omit<LeaseLockOptions, 'clock' | 'random' | 'logger'> {
+  /** The identity of the replica, which is the name of its LeaseCandidate. */
+  readonly identity: string
+  /** What the candidate says of itself. */
+  readonly facts: CandidateFacts
+  /** Whether to ask who decides, or to take it for granted that the API server does. */
+  readonly coordination: 'auto' | 'server'
+  /** The Pod of this replica; undefined if it is not known. */
+  readonly pod?: OwnerPod | undefined
+  /** Times probes, answers and retries. */
+  readonly clock: Clock
+  /** Spreads retries. */
+  readonly random: Random
+  /** Hears of changes of who decides, and of candidates that cannot be written. */
+  readonly logger: Logger
+}
+
+/** A lease that nobody is named for is looked into after this time. An election takes up to 10 s if it has to wait for a dead candidate. */
+const STUCK_MS = 20_000
+
+const REQUEST_TIMEOUT_MS = 2500
+const RETRY_MS = 1000
+
+/** A Lease with the field that asks a holder to make way. */
+const CODEC: LockCodec = {
+  resource: LEASES,
+  title: 'lease',
+  parse: (object) => {
+    const preferredHolder = stringAt(objectAt(object, 'spec'), 'preferredHolder')
+    return { ...parseLeaseRecord(object), ...(preferredHolder !== undefined && { preferredHolder }) }
+  },
+  body: (stored, metadata, record) => {
+    const body = leaseBody(stored, metadata, record)
+    return { ...body, spec: { ...objectAt(body, 'spec'), preferredHolder: record.preferredHolder } }
+  },
+}
+
+/**
+ * A Lease whose holder the election controller of the API server chooses among LeaseCandidates, if the server has one. Otherwise the
+ * replicas decide among themselves, as with a `LeaseLock`.
+ *
+ * 1. Who decides is asked by a dry run: at the start, when the watch has reconnected, when the API of LeaseCandidates vanishes, and when the
+ *    lease contradicts the answer.
+ * 2. Replicas that have different answers do not lead at once: every one acquires the lease by compare-and-swap, and no earlier than
+ *    the holder of before may act.
+ * 3. A replica that leaves deletes its candidate first and then releases the lease. In the other order the controller names it again.
+ * 4. A lease that is written here always has the field `holderIdentity`. kube-apiserver 1.36 crashes if it lacks it and a candidate lives.
+ */
+export class CoordinatedLock extends ObjectLock {
+  readonly coordinator: Coordinator
+  readonly #options: CoordinatedLockOptions
+  readonly #client: LeaseClient
+  readonly #lease: ObjectReference
+  readonly #candidate: OwnCandidate
+  readonly #listeners = new Set<() => void>()
+  readonly #closing = new AbortController()
+  #state: Coordinator['state']
+  #preferred: PreferredHolder | undefined
+  #standsFrom: number | undefined
+  #probing: Promise<void> | undefined
+  #retry: Timer | undefined
+  #stuck: Timer | undefined
+  #wasDown = false
+  #problem: string | undefined
+
+  /** Does no I/O. @throws OptionsError when an option is malformed */
+  constructor(options: CoordinatedLockOptions) {
+    const { identity, facts, coordination, pod, clock, random, logger, ...ofLease } = options
+    const resolved = resolveLeaseLockOptions(ofLease, 'CoordinatedLock')
+    super({ ...resolved, codec: CODEC })
+    const { client, namespace, name: leaseName, silenceMs } = resolved
+    this.#options = options
+    this.#client = client
+    this.#lease = { ...LEASES, namespace, name: leaseName }
+    this.#state = coordination === 'server' ? 'server' : 'asking'
+    this.#candidate = new OwnCandidate({
+      ...{ client, name: identity, namespace, leaseName, facts, pod, silenceMs, clock, random, logger },
+      onMissingApi: () => this.#probe(),
+    })
+    this.coordinator = this.#coordinator()
+  }
+
+  override watch(observer: LockObserver): LockWatch {
+    this.#probe()
+    return super.watch({
+      changed: (snapshot) => {
+        this.#observed(snapshot)
+        observer.changed(snapshot)
+      },
+      up: () => {
+        if (this.#wasDown) this.#probe()
+        this.#wasDown = false
+        observer.up()
+      },
+      down: (cause) => {
+        this.#wasDown = true
+        observer.down(cause)
+      },
+    })
+  }
+
+  override async update(base: PresentLease, record: LeaseRecord, options: LockRequestOptions): Promise<PresentLease> {
+    if (record.holderIdentity === '' && this.#state === 'server') await this.#candidate.withdraw(options.signal)
+    return super.update(base, record, options)
+  }
+
+  override async close(): Promise<void> {
+    this.#closing.abort()
+    this.#retry?.cancel()
+    this.#stuck?.cancel()
+    await this.#probing
+    await this.#candidate.close()
+    await super.close()
+  }
+
+  #coordinator(): Coordinator {
+    const [state, preferred] = [() => this.#state, () => this.#preferred]
+    return {
+      get state() {
+        return state()
+      },
+      get preferred() {
+        return preferred()
+      },
+      stand: (from) => {
+        this.#standsFrom = from
+        if (this.#state === 'server') this.#candidate.stand(from)
+      },
+      watch: (changed) => {
+        this.#listeners.add(changed)
+        return { close: async () => void this.#listeners.delete(changed) }
+      },
+    }
+  }
+
+  #observed(snapshot: LockSnapshot): void {
+    this.#watchForStandstill(snapshot)
+    const { identity } = this.#options
+    const record = snapshot.kind === 'present' ? snapshot.record : undefined
+    const { holderIdentity, preferredHolder = '', acquireTime } = record ?? {}
+    const isNamed = holderIdentity === identity && acquireTime === undefined
+    if (this.#state === 'peers' && (isNamed || preferredHolder !== '')) this.#probe()
+    if (holderIdentity !== identity || preferredHolder === '' || preferredHolder === identity) this.#prefer(undefined)
+    else if (preferredHolder !== this.#preferred?.identity) void this.#look(preferredHolder)
+  }
+
+  /** Asks again who decides if the lease has had no valid holder for long. */
+  #watchForStandstill(snapshot: LockSnapshot): void {
+    this.#stuck?.cancel()
+    const { clock } = this.#options
+    const heldMs = snapshot.kind === 'present' ? (snapshot.record.leaseDurationSeconds ?? 0) * 1000 : 0
+    this.#stuck = clock.setTimer(heldMs + STUCK_MS, () => {
+      this.#probe()
+      this.#watchForStandstill(snapshot)
+    })
+  }
+
+  /** Looks whether the preferred candidate lives. If that cannot be found out, the next view of the lease tries again. */
+  async #look(identity: string): Promise<void> {
+    try {
+      const reference = { ...CANDIDATES, namespace: this.#lease.namespace, name: identity }
+      const object = await this.#bounded((signal) => this.#client.transport.send(getObject(reference, signal)))
+      this.#prefer({ identity, isAlive: isJsonObject(object) && !isPinged(readCandidate(object)) })
+    } catch (error) {
+      if (error instanceof ApiRequestError && error.failure === 'not-found') this.#prefer({ identity, isAlive: false })
+      else this.#warn('candidate-unseen', error, `could not read the LeaseCandidate ${identity}`)
+    }
+  }
+
+  #prefer(preferred: PreferredHolder | undefined): void {
+    if (preferred?.identity === this.#preferred?.identity && preferred?.isAlive === this.#preferred?.isAlive) return
+    this.#preferred = preferred
+    for (const changed of this.#listeners) changed()
+  }
+
+  /** Finds out who decides. */
+  #probe(): void {
+    if (this.#closing.signal.aborted) return
+    this.#retry?.cancel()
+    this.#probing ??= this.#ask()
+      .catch((error: unknown) => {
+        if (this.#closing.signal.aborted) return
+        this.#warn('coordination-unknown', error, 'could not find out whether the API server elects')
+        this.#probeLater()
+      })
+      .finally(() => (this.#probing = undefined))
+  }
+
+  async #ask(): Promise<void> {
+    const { coordination } = this.#options
+    const elects = await this.#bounded((signal) => serverElects(this.#client, this.#lease.namespace, signal))
+    this.#problem = undefined
+    if (elects || coordination === 'auto') return this.#decide(elects ? 'server' : 'peers')
+    const message = "`coordination: 'server'` needs an API server with the feature gate CoordinatedLeaderElection"
+    this.#warn('coordination-missing', new Error(message), 'nobody is elected')
+    this.#probeLater()
+  }
+
+  #probeLater(): void {
+    const { clock, random } = this.#options
+    this.#retry = clock.setTimer(jittered(RETRY_MS, random()), () => this.#probe())
+  }
+
+  #decide(state: 'server' | 'peers'): void {
+    const isServer = state === 'server'
+    if (state !== this.#state) {
+      const { logger, name: lease } = this.#options
+      const who = isServer ? 'the election controller of the API server decides' : 'the replicas decide'
+      logger.info({ event: 'coordination', lease, coordination: state }, `${who} who leads`)
+    }
+    const isChanged = state !== this.#state
+    this.#state = state
+    this.#candidate.stand(isServer ? this.#standsFrom : undefined)
+    if (isChanged) for (const changed of this.#listeners) changed()
+  }
+
+  /** Also removes what a dead holder left, so that the controller need not wait for it. */
+  protected override holderObserver(holder: LeaseHolder, observer: HolderObserver): HolderObserver {
+    return {
+      dead: () => {
+        observer.dead()
+        if (this.#state === 'server') void this.#bury(holder)
+      },
+    }
+  }
+
+  /**
+   * Deletes the candidate of a dead holder, and releases its lease. The controller may write between the read and the release, so a conflict
+   * is tried again while the lease is of the same term.
+   */
+  async #bury(holder: LeaseHolder): Promise<void> {
+    try {
+      await this.#bounded(async (signal) => {
+        await this.#deleteCandidate(holder.identity, signal)
+        while (!(await this.#released(holder, signal)));
+      })
+    } catch (error) {
+      this.#warn('burial-failed', error, `could not release the lease of ${holder.identity}, whose process has ended`)
+    }
+  }
+
+  async #deleteCandidate(name: string, signal: AbortSignal): Promise<void> {
+    const reference = { ...CANDIDATES, namespace: this.#lease.namespace, name }
+    const request = { method: 'DELETE', path: objectPath(reference), target: target('delete', reference) } as const
+    try {
+      await this.#client.transport.send({ ...request, signal })
+    } catch (error) {
+      if (!(error instanceof ApiRequestError) || error.failure !== 'not-found') throw error
+    }
+  }
+
+  /** Whether the lease is free of the dead holder. False after a conflict. */
+  async #released({ identity, acquireTime }: LeaseHolder, signal: AbortSignal): Promise<boolean> {
+    const lease = await this.#client.transport.send(getObject(this.#lease, signal))
+    const spec: JsonObject = isJsonObject(lease) ? objectAt(lease, 'spec') : {}
+    const isSame = stringAt(spec, 'holderIdentity') === identity && stringAt(spec, 'acquireTime') === acquireTime
+    if (!isSame || !isJsonObject(lease)) return true
+    const { preferredHolder: _, ...kept } = spec
+    try {
+      await this.#client.transport.send(
+        updateObject(this.#lease, { ...lease, spec: { ...kept, holderIdentity: '' } }, signal),
+      )
+      return true
+    } catch (error) {
+      if (error instanceof ApiRequestError && error.failure === 'conflict') return false
+      throw error
+    }
+  }
+
+  #bounded<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { clock } = this.#options
+    return withDeadline({ clock, timeoutMs: REQUEST_TIMEOUT_MS, signal: this.#closing.signal }, run)
+  }
+
+  /** Logs a problem when it begins and when it changes. */
+  #warn(event: string, err: unknown, what: string): void {
+    if (this.#closing.signal.aborted) return
+    const { logger, name: lease } = this.#options
+    const message = `${what}: ${err instanceof Error ? err.message : String(err)}`
+    if (this.#problem !== message) logger.warn({ event, lease, err }, message)
+    this.#problem = message
+  }
+}

@@ -1,0 +1,291 @@
+import { type Controller, Controller as BaseController, Manager, type Term } from '@tenure/core'
+import { systemClock, systemRandom } from '@tenure/core/internal'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { CoordinatedLock, type CoordinatedLockOptions } from '../src/coordinated/coordinated-lock.ts'
+import type { DeathProof } from '../src/locks/death-proof.ts'
+import { EmbeddedCluster } from './support/embedded-cluster.ts'
+import { type Line, recordingLogger } from './support/recording-logger.ts'
+
+/*
+ * Managers that stand for a lease of the embedded API server, whose election controller decides. Real time: elections take milliseconds.
+ */
+
+const LEASE = '/apis/coordination.k8s.io/v1/namespaces/ops/leases/job'
+const CANDIDATES = '/apis/coordination.k8s.io/v1beta1/namespaces/ops/leasecandidates'
+const ON = {
+  featureGates: { CoordinatedLeaderElection: true },
+  runtimeConfig: { 'coordination.k8s.io/v1beta1': true },
+} as const
+
+let cluster: EmbeddedCluster
+let replicas: Replica[]
+
+beforeEach(() => {
+  replicas = []
+})
+
+afterEach(async () => {
+  await Promise.all(replicas.map((replica) => replica.stop()))
+  await cluster.stop()
+})
+
+type Spec = Readonly<Record<string, unknown>>
+const specOf = async (path: string): Promise<Spec> =>
+  ((await cluster.asAdmin('GET', path)) as { readonly spec: Spec }).spec
+const candidates = async (): Promise<readonly string[]> => {
+  const { items } = (await cluster.asAdmin('GET', CANDIDATES)) as {
+    readonly items: readonly { readonly metadata: { readonly name: string } }[]
+  }
+  return items.map(({ metadata }) => metadata.name)
+}
+const until = <T>(assert: () => T | Promise<T>): Promise<T> => vi.waitFor(assert, { timeout: 10_000, interval: 5 })
+
+class Replica {
+  readonly identity: string
+  readonly lines: Line[] = []
+  readonly terms: number[] = []
+  readonly manager: Manager
+  readonly #running: Promise<void>
+
+  constructor(
+    identity: string,
+    { version = '1.36.0', run, ...options }: Partial<CoordinatedLockOptions> & { version?: string; run?: Run } = {},
+  ) {
+    this.identity = identity
+    const { terms } = this
+    const logger = recordingLogger(this.lines)
+    this.manager = new Manager({
+      identity,
+      lease: { name: 'job', strategy: 'OldestEmulationVersion', binaryVersion: '1.36.0', emulationVersion: version },
+      createLock: () =>
+        new CoordinatedLock({
+          kubeConfig: cluster.kubeConfig(),
+          name: 'job',
+          namespace: 'ops',
+          identity,
+          facts: { binaryVersion: '1.36.0', emulationVersion: version },
+          coordination: 'auto',
+          clock: systemClock,
+          random: systemRandom,
+          logger,
+          ...options,
+        }),
+      logger,
+    })
+    this.manager.register(
+      () =>
+        new (class extends BaseController {
+          readonly name = 'work'
+          async run(term: Term): Promise<void> {
+            terms.push(performance.now())
+            await run?.(term)
+            await term.every(60_000, () => {})
+          }
+        })() as Controller,
+    )
+    this.#running = this.manager.start()
+    replicas.push(this)
+  }
+
+  get isLeading(): boolean {
+    return this.manager.state.kind === 'leading'
+  }
+
+  async stop(): Promise<void> {
+    await this.manager.stop()
+    await this.#running
+  }
+}
+
+type Run = (term: Term) => Promise<void>
+
+const untilLeads = (replica: Replica): Promise<void> => until(() => expect(replica.isLeading).toBe(true))
+
+describe('under an election controller', () => {
+  beforeEach(async () => {
+    cluster = await EmbeddedCluster.start('ops', ON)
+  })
+
+  it('a replica is named, acquires the lease and keeps its strategy', async () => {
+    const only = new Replica('only')
+    await untilLeads(only)
+    expect(await specOf(LEASE)).toMatchObject({
+      holderIdentity: 'only',
+      strategy: 'OldestEmulationVersion',
+      leaseDurationSeconds: 15,
+    })
+    expect(await specOf(`${CANDIDATES}/only`)).toMatchObject({
+      leaseName: 'job',
+      emulationVersion: '1.36.0',
+      renewTime: expect.stringMatching(/\.\d{6}Z$/) as string,
+    })
+  })
+
+  it('a follower waits to be named, also when the lease is free', async () => {
+    await cluster.asAdmin('POST', LEASE.replace('/job', ''), {
+      metadata: { name: 'job' },
+      spec: { holderIdentity: 'somebody', leaseDurationSeconds: 3600, renewTime: '2100-01-01T00:00:00.000000Z' },
+    })
+    const replica = new Replica('web-1')
+    await until(async () => expect(await candidates()).toEqual(['web-1']))
+    await until(async () => expect(await specOf(LEASE)).toMatchObject({ preferredHolder: 'web-1' }))
+    expect(replica.manager.candidacies[0]?.explain()).toContain('It waits to be chosen')
+    expect(replica.isLeading).toBe(false)
+  })
+
+  it('a worse leader hands over by one write that names the better candidate', async () => {
+    const worse = new Replica('worse', { version: '1.36.0' })
+    await untilLeads(worse)
+    const before = cluster.server.store.version
+    const better = new Replica('better', { version: '1.35.0' })
+    await untilLeads(better)
+    await until(() => expect(worse.manager.state.kind).toBe('following'))
+    const events = cluster.server.store.eventsSince('coordination.k8s.io/leases', before) ?? []
+    const holders = events.map(({ object }) => (object['spec'] as Spec)['holderIdentity'])
+    expect([...new Set(holders)]).toEqual(['worse', 'better'])
+    expect(await candidates()).toEqual(['better', 'worse'])
+    const spec = await specOf(LEASE)
+    expect(spec).not.toHaveProperty('preferredHolder')
+    expect(better.terms).toHaveLength(1)
+  })
+
+  it('a leader renews while it drains, and the better one starts only after that', async () => {
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>()
+    let finished = Number.POSITIVE_INFINITY
+    const worse = new Replica('worse', {
+      run: async (term) => {
+        void term.spawn('slow', async () => {
+          await gate
+          finished = performance.now()
+        })
+      },
+    })
+    await untilLeads(worse)
+    const better = new Replica('better', { version: '1.35.0' })
+    await until(() => expect(worse.manager.state.kind).toBe('draining'))
+    expect(await specOf(LEASE)).toMatchObject({ holderIdentity: 'worse', preferredHolder: 'better' })
+    open()
+    await untilLeads(better)
+    expect(better.terms[0]).toBeGreaterThanOrEqual(finished)
+  })
+
+  it('a replica that leaves deletes its candidate before it releases the lease', async () => {
+    const first = new Replica('first')
+    await untilLeads(first)
+    const second = new Replica('second')
+    await until(async () => expect(await candidates()).toEqual(['first', 'second']))
+    const order: string[] = []
+    const { store } = cluster.server
+    store.onCommit(({ type, ref, object }) => {
+      if (type === 'DELETED') order.push(`deleted ${ref.name}`)
+      else if (ref.name === 'job') order.push(`holder ${String((object['spec'] as Spec)['holderIdentity'])}`)
+    })
+    await first.stop()
+    await untilLeads(second)
+    const release = order.findIndex((step) => step === 'holder ' || step === 'holder second')
+    expect(order.indexOf('deleted first')).toBeLessThan(release)
+    expect(order.slice(release)).not.toContain('holder first')
+  })
+
+  it('a step-down leaves the lease to others for the cool-down, and the replica stands again after it', async () => {
+    const first = new Replica('first')
+    await untilLeads(first)
+    const second = new Replica('second')
+    await until(async () => expect(await candidates()).toEqual(['first', 'second']))
+    const ended = await first.manager.stepDown({ cooldownMs: 500 })
+    expect(['released', 'transferred']).toContain(ended.kind === 'stepped-down' ? ended.outcome : ended.kind)
+    await untilLeads(second)
+    await until(async () => expect(await candidates()).toEqual(['first', 'second']))
+  })
+
+  it('a preference for a candidate that is gone is cleared, and the leader stays', async () => {
+    const leader = new Replica('leader')
+    await untilLeads(leader)
+    await cluster.asAdmin('PATCH', LEASE, { spec: { preferredHolder: 'gone' } })
+    await until(async () => expect(await specOf(LEASE)).not.toHaveProperty('preferredHolder'))
+    expect(leader.isLeading).toBe(true)
+    expect(leader.terms).toHaveLength(1)
+  })
+
+  it('a ping is answered with no earlier time than its own', async () => {
+    new Replica('web-1')
+    await until(async () => expect(await candidates()).toEqual(['web-1']))
+    const pingTime = new Date(Date.now() + 20_000).toISOString().replace('Z', '000Z')
+    await cluster.asAdmin('PATCH', `${CANDIDATES}/web-1`, { spec: { pingTime } })
+    await until(async () => expect(await specOf(`${CANDIDATES}/web-1`)).toMatchObject({ renewTime: pingTime }))
+  })
+
+  it('a candidate that somebody edits or deletes comes back', async () => {
+    const replica = new Replica('web-1')
+    await untilLeads(replica)
+    await cluster.asAdmin('PATCH', `${CANDIDATES}/web-1`, { spec: { emulationVersion: '1.30.0' } })
+    await until(async () => expect(await specOf(`${CANDIDATES}/web-1`)).toMatchObject({ emulationVersion: '1.36.0' }))
+    await cluster.asAdmin('DELETE', `${CANDIDATES}/web-1`)
+    await until(async () => expect(await candidates()).toEqual(['web-1']))
+    expect(replica.terms).toHaveLength(1)
+  })
+
+  it('equal candidates of one second do not take the lease from each other', async () => {
+    const fleet = ['a', 'b', 'c'].map((identity) => new Replica(identity))
+    await until(async () => {
+      const list = (await cluster.asAdmin('GET', CANDIDATES)) as {
+        items: { metadata: { creationTimestamp: string } }[]
+      }
+      const times = list.items.map(({ metadata }) => metadata.creationTimestamp)
+      expect(new Set(times).size).toBe(3)
+    })
+    await until(() => expect(fleet.filter(({ isLeading }) => isLeading)).toHaveLength(1))
+  })
+
+  it('a proved death removes the candidate and frees the lease, also against writes of others', async () => {
+    const { store } = cluster.server
+    const lease = { collection: 'coordination.k8s.io/leases', namespace: 'ops', name: 'job' }
+    const candidate = { ...lease, collection: 'coordination.k8s.io/leasecandidates', name: 'leader' }
+    const deathProof: DeathProof = {
+      processRef: 'process',
+      watchHolder: (_holder, { dead }) => {
+        queueMicrotask(dead)
+        return { close: async () => {} }
+      },
+    }
+    const leader = new Replica('leader', { deathProof })
+    await untilLeads(leader)
+    const [held, stood] = [store.get(lease), store.get(candidate)]
+    if (held === undefined || stood === undefined) throw new Error('nothing to restore')
+    await leader.stop()
+    // What a leader leaves that was killed.
+    store.create(candidate, stood)
+    store.update(lease, { ...held, spec: { ...(held['spec'] as Spec), leaseDurationSeconds: 3600 } } as typeof held)
+    // Somebody writes to the lease before each of the first writes.
+    let disturbances = 3
+    vi.spyOn(store, 'update').mockImplementation(function (this: typeof store, ref, object, version) {
+      if (ref.name === 'job' && version !== undefined && disturbances > 0) {
+        disturbances -= 1
+        const stored = store.get(ref) ?? object
+        store.update(ref, { ...stored, metadata: { ...stored.metadata, labels: { n: String(disturbances) } } })
+      }
+      return Object.getPrototypeOf(store).update.call(store, ref, object, version) as typeof object
+    })
+    const sibling = new Replica('sibling', { deathProof })
+    await untilLeads(sibling)
+    expect(disturbances).toBe(0)
+    expect(await candidates()).toEqual(['sibling'])
+  })
+})
+
+describe('without an election controller', () => {
+  it('the replicas decide, and publish no candidates', async () => {
+    cluster = await EmbeddedCluster.start('ops', { runtimeConfig: ON.runtimeConfig })
+    const only = new Replica('only')
+    await untilLeads(only)
+    expect(await candidates()).toEqual([])
+    expect(await specOf(LEASE)).not.toHaveProperty('strategy')
+  })
+
+  it('a replica that insists on one does not lead, and says why', async () => {
+    cluster = await EmbeddedCluster.start('ops')
+    const only = new Replica('only', { coordination: 'server' })
+    await until(() => expect(JSON.stringify(only.lines)).toContain('coordination-missing'))
+    expect(only.isLeading).toBe(false)
+  })
+})
