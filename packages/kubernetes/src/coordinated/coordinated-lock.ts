@@ -10,6 +10,7 @@ import {
 } from '@tenure/core'
 import {
   type Coordinator,
+  formatMicroTime,
   type HolderObserver,
   jittered,
   type LeaseHolder,
@@ -93,6 +94,9 @@ export class CoordinatedLock extends ObjectLock {
   #probing: Promise<void> | undefined
   #retry: Timer | undefined
   #stuck: Timer | undefined
+  /** The holder whose death is proved, until its lease is released. */
+  #dead: LeaseHolder | undefined
+  #burial: Timer | undefined
   #wasDown = false
   #problem: string | undefined
 
@@ -141,6 +145,7 @@ export class CoordinatedLock extends ObjectLock {
     this.#closing.abort()
     this.#retry?.cancel()
     this.#stuck?.cancel()
+    this.#burial?.cancel()
     await this.#probing
     await this.#candidate.close()
     await super.close()
@@ -244,7 +249,9 @@ export class CoordinatedLock extends ObjectLock {
     const isChanged = state !== this.#state
     this.#state = state
     this.#candidate.stand(isServer ? this.#standsFrom : undefined)
-    if (isChanged) for (const changed of this.#listeners) changed()
+    if (!isChanged) return
+    for (const changed of this.#listeners) changed()
+    void this.#bury()
   }
 
   /** Also removes what a dead holder left, so that the controller need not wait for it. */
@@ -252,7 +259,8 @@ export class CoordinatedLock extends ObjectLock {
     return {
       dead: () => {
         observer.dead()
-        if (this.#state === 'server') void this.#bury(holder)
+        this.#dead = holder
+        void this.#bury()
       },
     }
   }
@@ -261,14 +269,20 @@ export class CoordinatedLock extends ObjectLock {
    * Deletes the candidate of a dead holder, and releases its lease. The controller may write between the read and the release, so a conflict
    * is tried again while the lease is of the same term.
    */
-  async #bury(holder: LeaseHolder): Promise<void> {
+  async #bury(): Promise<void> {
+    const holder = this.#dead
+    if (this.#state !== 'server' || holder === undefined) return
     try {
       await this.#bounded(async (signal) => {
         await this.#deleteCandidate(holder.identity, signal)
         while (!(await this.#released(holder, signal)));
       })
+      this.#dead = undefined
     } catch (error) {
       this.#warn('burial-failed', error, `could not release the lease of ${holder.identity}, whose process has ended`)
+      const { clock, random } = this.#options
+      this.#burial?.cancel()
+      this.#burial = clock.setTimer(jittered(RETRY_MS, random()), () => void this.#bury())
     }
   }
 
@@ -289,10 +303,10 @@ export class CoordinatedLock extends ObjectLock {
     const isSame = stringAt(spec, 'holderIdentity') === identity && stringAt(spec, 'acquireTime') === acquireTime
     if (!isSame || !isJsonObject(lease)) return true
     const { preferredHolder: _, ...kept } = spec
+    const time = formatMicroTime(this.#options.clock.wallTime())
+    const release = { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: time, renewTime: time }
     try {
-      await this.#client.transport.send(
-        updateObject(this.#lease, { ...lease, spec: { ...kept, holderIdentity: '' } }, signal),
-      )
+      await this.#client.transport.send(updateObject(this.#lease, { ...lease, spec: { ...kept, ...release } }, signal))
       return true
     } catch (error) {
       if (error instanceof ApiRequestError && error.failure === 'conflict') return false
