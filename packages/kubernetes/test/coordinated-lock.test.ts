@@ -1,4 +1,4 @@
-import { type Controller, Controller as BaseController, Manager, type Term } from '@tenure/core'
+import { Controller, Manager, type Term } from '@tenure/core'
 import { systemClock, systemRandom } from '@tenure/core/internal'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { CoordinatedLock, type CoordinatedLockOptions } from '../src/coordinated/coordinated-lock.ts'
@@ -74,14 +74,14 @@ class Replica {
     })
     this.manager.register(
       () =>
-        new (class extends BaseController {
+        new (class extends Controller {
           readonly name = 'work'
           async run(term: Term): Promise<void> {
             terms.push(performance.now())
             await run?.(term)
             await term.every(60_000, () => {})
           }
-        })() as Controller,
+        })(),
     )
     this.#running = this.manager.start()
     replicas.push(this)
@@ -208,8 +208,8 @@ describe('under an election controller', () => {
   })
 
   it('a ping is answered with no earlier time than its own', async () => {
-    new Replica('web-1')
-    await until(async () => expect(await candidates()).toEqual(['web-1']))
+    const { identity } = new Replica('web-1')
+    await until(async () => expect(await candidates()).toEqual([identity]))
     const pingTime = new Date(Date.now() + 20_000).toISOString().replace('Z', '000Z')
     await cluster.asAdmin('PATCH', `${CANDIDATES}/web-1`, { spec: { pingTime } })
     await until(async () => expect(await specOf(`${CANDIDATES}/web-1`)).toMatchObject({ renewTime: pingTime }))
@@ -255,7 +255,7 @@ describe('under an election controller', () => {
     await leader.stop()
     // What a leader leaves that was killed.
     store.create(candidate, stood)
-    store.update(lease, { ...held, spec: { ...(held['spec'] as Spec), leaseDurationSeconds: 3600 } } as typeof held)
+    store.update(lease, { ...held, spec: { ...(held['spec'] as Spec), leaseDurationSeconds: 3600 } })
     // Somebody writes to the lease before each of the first writes.
     let disturbances = 3
     vi.spyOn(store, 'update').mockImplementation(function (this: typeof store, ref, object, version) {

@@ -1,7 +1,7 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { Extension, LeaseOptions, Lock, Logger } from '@tenure/core'
 import { systemClock, systemRandom } from '@tenure/core/internal'
-import { KubeConfigError, type KubeConfigLike, LeaseLock } from '@tenure/kubernetes'
+import { KubeConfigError, type KubeConfigLike, LeaseLock, type LeaseLockOptions } from '@tenure/kubernetes'
 import {
   CoordinatedLock,
   findKubeConfig,
@@ -94,17 +94,24 @@ export class Cluster implements Extension {
       labels: lease.labels ?? {},
       silenceMs: 2 * (lease.retryPeriodMs ?? 2000),
     }
-    const { coordination = 'auto', binaryVersion } = lease
-    if (!mayBeCoordinated(lease) || coordination === 'peers' || binaryVersion === undefined) {
-      return new LeaseLock(options)
-    }
+    return mayBeCoordinated(lease) ? this.#coordinatedLock(lease, options) : new LeaseLock(options)
+  }
+
+  #coordinatedLock(
+    { coordination, binaryVersion = '', emulationVersion = binaryVersion }: LeaseOptions,
+    options: LeaseLockOptions,
+  ): CoordinatedLock {
     const { env, identity, logger } = this.#options
     const [name, uid] = [env['POD_NAME'], env['POD_UID']]
     return new CoordinatedLock({
       ...options,
-      ...{ identity, coordination, logger, clock: systemClock, random: systemRandom },
-      facts: { binaryVersion, emulationVersion: lease.emulationVersion ?? binaryVersion },
+      identity,
+      facts: { binaryVersion, emulationVersion },
+      coordination: coordination === 'server' ? 'server' : 'auto',
       pod: name && uid ? { name, uid } : undefined,
+      clock: systemClock,
+      random: systemRandom,
+      logger,
     })
   }
 

@@ -32,6 +32,7 @@ type Exports = Readonly<Record<string, unknown>>
 /** A call with an option that does not exist, for each export that takes options. It is typed as a program in JavaScript is. */
 const CALLS: Readonly<Record<string, (module: Exports) => unknown>> = {
   ConfigMapLock: ({ ConfigMapLock }) => make(ConfigMapLock, { ...lease, kubeConfig, ...WRONG }),
+  CoordinatedLock: ({ CoordinatedLock }) => make(CoordinatedLock, { ...lease, kubeConfig, ...WRONG }),
   createManager: ({ createManager }) => call(createManager, { ...quiet, lease: { name: 'a' }, ...WRONG }),
   createOps: ({ createOps }) => call(createOps, { port: 0, ...WRONG }),
   EndpointsLock: ({ EndpointsLock }) => make(EndpointsLock, { ...lease, kubeConfig, ...WRONG }),

@@ -56,12 +56,7 @@ function explainFollowing(state: Following, context: ExplainContext): string {
     case 'outdated':
       return 'It knows that the lease changed and waits to see the new version'
     case 'absent':
-      if (context.config.neverLeads === true) return `The lease does not exist. ${NEVER_LEADS}`
-      return (
-        explainCoordination('', context) ??
-        explainPause(state, context) ??
-        `The lease does not exist. It creates the lease in ${takeIn(state, context)}${because(context)}`
-      )
+      return explainAbsent(state, context)
     case 'present':
       if (observation.lease.deleting) {
         return 'The lease is being deleted, but finalizers keep it. It creates the lease again after they are removed'
@@ -70,6 +65,15 @@ function explainFollowing(state: Following, context: ExplainContext): string {
     default:
       return observation satisfies never
   }
+}
+
+function explainAbsent(state: Following, context: ExplainContext): string {
+  if (context.config.neverLeads === true) return `The lease does not exist. ${NEVER_LEADS}`
+  return (
+    explainCoordination('', context) ??
+    explainPause(state, context) ??
+    `The lease does not exist. It creates the lease in ${takeIn(state, context)}${because(context)}`
+  )
 }
 
 /** Why the replica must still wait before it may acquire the lease; undefined if it need not wait. */

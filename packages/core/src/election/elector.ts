@@ -1,5 +1,3 @@
-import { errorOf } from '../error-of.ts'
-import { LOCK_FAILURES, LockRequestError } from '../lock/lock-request-error.ts'
 import type { LeaseHolder, Lock, LockSnapshot, LockWatch, PresentLease } from '../lock/lock.ts'
 import type { Clock, Timer } from '../ports/clock.ts'
 import type { Random } from '../ports/random.ts'
@@ -7,7 +5,9 @@ import type { Bequest } from './rules/bequest.ts'
 import type { InvoluntaryEndReason } from './leadership-ended-error.ts'
 import type { ElectorConfig } from './machine/config.ts'
 import type { ElectorEffect, LeaseWrite } from './machine/effect.ts'
-import type { ElectorEvent, RequestFailure, StepDown } from './machine/event.ts'
+import type { ElectorEvent, StepDown } from './machine/event.ts'
+import { standingIn } from './candidate-standing.ts'
+import { failureOf, invoke, timeoutError } from './request-failure.ts'
 import { watchedHolder } from './phases/following.ts'
 import type { ElectorState } from './machine/state.ts'
 import { INITIAL_STATE, nextWakeAt, transition } from './machine/transition.ts'
@@ -177,17 +177,11 @@ export class Elector {
     this.#state = state
     for (const effect of effects) this.#carryOut(effect)
     this.#watchHolder(watchedHolder(state))
-    this.#stand()
+    const standing = standingIn(state, this.#config())
+    if (standing !== 'unchanged') this.#options.lock.coordinator?.stand(standing.from)
     if (state.kind === 'stopped') this.#tearDown()
     this.#setTimer()
     onState(state)
-  }
-
-  /** Tells a coordinator whether this replica stands for election. What a release means for that is the business of the lock. */
-  #stand(): void {
-    const { coordinator } = this.#options.lock
-    if (coordinator !== undefined && this.#state.kind !== 'releasing')
-      coordinator.stand(standsFrom(this.#state, this.#config()))
   }
 
   /** The config with the current `processRef`, which the lock may learn late, and the current readiness, facts and coordination. */
@@ -317,29 +311,6 @@ export class Elector {
   }
 }
 
-/** From when this replica stands for election: once it has seen the lease, and not while it cools down. Undefined: not at all. */
-function standsFrom(state: ElectorState, { neverLeads, isUnready }: ElectorConfig): number | undefined {
-  if (neverLeads === true) return undefined
-  switch (state.kind) {
-    case 'acquiring':
-    case 'reserving':
-    case 'leading':
-    case 'draining':
-      return 0
-    case 'following': {
-      const isOut = state.leaveBy !== undefined || isUnready === true || state.observation.kind === 'unknown'
-      return isOut ? undefined : state.notBefore
-    }
-    case 'idle':
-    case 'aborting':
-    case 'releasing':
-    case 'stopped':
-      return undefined
-    default:
-      return state satisfies never
-  }
-}
-
 interface HolderWatch {
   readonly holder: LeaseHolder
   /** Undefined when it could not be opened. */
@@ -348,25 +319,4 @@ interface HolderWatch {
 
 function isSameHolder(a: LeaseHolder | undefined, b: LeaseHolder | undefined): boolean {
   return a?.identity === b?.identity && a?.acquireTime === b?.acquireTime && a?.processRef === b?.processRef
-}
-
-async function invoke<T>(send: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
-  return send(signal)
-}
-
-/** Turns any rejection into an answer. Users write locks too, which may reject with anything. */
-function failureOf(cause: unknown): RequestFailure {
-  const error = errorOf(cause)
-  const unknown: RequestFailure = { kind: 'failed', failure: 'unknown-outcome', error }
-  if (!(error instanceof LockRequestError)) return unknown
-  try {
-    const { failure, retryAfterMs } = error
-    return LOCK_FAILURES.includes(failure) ? { kind: 'failed', failure, retryAfterMs, error } : unknown
-  } catch {
-    return unknown
-  }
-}
-
-function timeoutError(requestTimeoutMs: number): LockRequestError {
-  return new LockRequestError('unknown-outcome', `The lease request was not answered within ${requestTimeoutMs} ms`)
 }

@@ -58,7 +58,7 @@ export interface Coordinator {
 export interface PreferredHolder {
   /** The identity that the lease names. */
   readonly identity: string
-  /** Whether the candidate still stands for election. A preference for one that does not is dropped. */
+  /** Whether the candidate still stands for election. A preference for a candidate that does not is dropped. */
   readonly isAlive: boolean
 }
 

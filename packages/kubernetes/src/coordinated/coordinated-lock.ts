@@ -10,24 +10,25 @@ import {
 } from '@tenure/core'
 import {
   type Coordinator,
-  formatMicroTime,
   type HolderObserver,
   jittered,
   type LeaseHolder,
   type PreferredHolder,
   type Random,
+  textOf,
   type Timer,
 } from '@tenure/core/internal'
 import { ApiRequestError } from '../client/api-request-error.ts'
 import { withDeadline } from '../client/deadline.ts'
-import { getObject, target, updateObject } from '../client/object-requests.ts'
-import { type ObjectReference, objectPath } from '../client/resource.ts'
-import { isJsonObject, type JsonObject, objectAt, stringAt } from '../json-object.ts'
+import { getObject } from '../client/object-requests.ts'
+import type { ObjectReference } from '../client/resource.ts'
+import { isJsonObject, objectAt, stringAt } from '../json-object.ts'
 import { type LeaseLockOptions, resolveLeaseLockOptions } from '../locks/lease/lease-lock-options.ts'
 import { LEASES, leaseBody, parseLeaseRecord } from '../locks/lease/lease-object.ts'
 import type { LeaseClient } from '../locks/lease/lease-client.ts'
 import { type LockCodec, ObjectLock } from '../locks/lease/object-lock.ts'
 import { CANDIDATES, type CandidateFacts, isPinged, type OwnerPod, readCandidate } from './candidate-object.ts'
+import { bury } from './burial.ts'
 import { serverElects } from './coordination-probe.ts'
 import { OwnCandidate } from './own-candidate.ts'
 
@@ -111,7 +112,16 @@ export class CoordinatedLock extends ObjectLock {
     this.#lease = { ...LEASES, namespace, name: leaseName }
     this.#state = coordination === 'server' ? 'server' : 'asking'
     this.#candidate = new OwnCandidate({
-      ...{ client, name: identity, namespace, leaseName, facts, pod, silenceMs, clock, random, logger },
+      client,
+      name: identity,
+      namespace,
+      leaseName,
+      facts,
+      pod,
+      silenceMs,
+      clock,
+      random,
+      logger,
       onMissingApi: () => this.#probe(),
     })
     this.coordinator = this.#coordinator()
@@ -173,13 +183,25 @@ export class CoordinatedLock extends ObjectLock {
 
   #observed(snapshot: LockSnapshot): void {
     this.#watchForStandstill(snapshot)
+    const fields = snapshot.kind === 'present' ? snapshot.record : undefined
+    if (this.#state === 'peers' && this.#isCoordinated(fields)) this.#probe()
+    const preferred = this.#preferredIn(fields)
+    if (preferred === undefined) this.#prefer(undefined)
+    else if (preferred !== this.#preferred?.identity) void this.#look(preferred)
+  }
+
+  /** Whether a record shows that a controller decides: it prefers somebody, or has named this replica. */
+  #isCoordinated(record: LeaseRecord | undefined): boolean {
+    if (record === undefined) return false
+    const { holderIdentity, preferredHolder = '', acquireTime } = record
+    return preferredHolder !== '' || (holderIdentity === this.#options.identity && acquireTime === undefined)
+  }
+
+  /** Who is to lead in place of this replica, if it holds the lease. */
+  #preferredIn(record: LeaseRecord | undefined): string | undefined {
     const { identity } = this.#options
-    const record = snapshot.kind === 'present' ? snapshot.record : undefined
-    const { holderIdentity, preferredHolder = '', acquireTime } = record ?? {}
-    const isNamed = holderIdentity === identity && acquireTime === undefined
-    if (this.#state === 'peers' && (isNamed || preferredHolder !== '')) this.#probe()
-    if (holderIdentity !== identity || preferredHolder === '' || preferredHolder === identity) this.#prefer(undefined)
-    else if (preferredHolder !== this.#preferred?.identity) void this.#look(preferredHolder)
+    const { holderIdentity, preferredHolder = '' } = record ?? {}
+    return holderIdentity === identity && !['', identity].includes(preferredHolder) ? preferredHolder : undefined
   }
 
   /** Asks again who decides if the lease has had no valid holder for long. */
@@ -265,52 +287,17 @@ export class CoordinatedLock extends ObjectLock {
     }
   }
 
-  /**
-   * Deletes the candidate of a dead holder, and releases its lease. The controller may write between the read and the release, so a conflict
-   * is tried again while the lease is of the same term.
-   */
   async #bury(): Promise<void> {
     const holder = this.#dead
     if (this.#state !== 'server' || holder === undefined) return
+    const { clock, random } = this.#options
     try {
-      await this.#bounded(async (signal) => {
-        await this.#deleteCandidate(holder.identity, signal)
-        while (!(await this.#released(holder, signal)));
-      })
+      await this.#bounded((signal) => bury(holder, { client: this.#client, lease: this.#lease, clock, signal }))
       this.#dead = undefined
     } catch (error) {
       this.#warn('burial-failed', error, `could not release the lease of ${holder.identity}, whose process has ended`)
-      const { clock, random } = this.#options
       this.#burial?.cancel()
       this.#burial = clock.setTimer(jittered(RETRY_MS, random()), () => void this.#bury())
-    }
-  }
-
-  async #deleteCandidate(name: string, signal: AbortSignal): Promise<void> {
-    const reference = { ...CANDIDATES, namespace: this.#lease.namespace, name }
-    const request = { method: 'DELETE', path: objectPath(reference), target: target('delete', reference) } as const
-    try {
-      await this.#client.transport.send({ ...request, signal })
-    } catch (error) {
-      if (!(error instanceof ApiRequestError) || error.failure !== 'not-found') throw error
-    }
-  }
-
-  /** Whether the lease is free of the dead holder. False after a conflict. */
-  async #released({ identity, acquireTime }: LeaseHolder, signal: AbortSignal): Promise<boolean> {
-    const lease = await this.#client.transport.send(getObject(this.#lease, signal))
-    const spec: JsonObject = isJsonObject(lease) ? objectAt(lease, 'spec') : {}
-    const isSame = stringAt(spec, 'holderIdentity') === identity && stringAt(spec, 'acquireTime') === acquireTime
-    if (!isSame || !isJsonObject(lease)) return true
-    const { preferredHolder: _, ...kept } = spec
-    const time = formatMicroTime(this.#options.clock.wallTime())
-    const release = { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: time, renewTime: time }
-    try {
-      await this.#client.transport.send(updateObject(this.#lease, { ...lease, spec: { ...kept, ...release } }, signal))
-      return true
-    } catch (error) {
-      if (error instanceof ApiRequestError && error.failure === 'conflict') return false
-      throw error
     }
   }
 
@@ -323,7 +310,7 @@ export class CoordinatedLock extends ObjectLock {
   #warn(event: string, err: unknown, what: string): void {
     if (this.#closing.signal.aborted) return
     const { logger, name: lease } = this.#options
-    const message = `${what}: ${err instanceof Error ? err.message : String(err)}`
+    const message = `${what}: ${textOf(err)}`
     if (this.#problem !== message) logger.warn({ event, lease, err }, message)
     this.#problem = message
   }

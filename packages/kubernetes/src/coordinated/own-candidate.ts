@@ -1,5 +1,5 @@
 import type { Clock, Logger } from '@tenure/core'
-import { formatMicroTime, jittered, type Random, type Timer } from '@tenure/core/internal'
+import { formatMicroTime, jittered, type Random, textOf, type Timer } from '@tenure/core/internal'
 import { ApiRequestError } from '../client/api-request-error.ts'
 import { isJsonObject } from '../json-object.ts'
 import { parseVersion } from '../client/object-metadata.ts'
@@ -253,7 +253,7 @@ export class OwnCandidate {
   /** Logs a problem when it begins and when it changes. */
   #warn(event: string, err: unknown, what: string): void {
     const { logger, leaseName: lease } = this.#options
-    const message = `${what}: ${err instanceof Error ? err.message : String(err)}`
+    const message = `${what}: ${textOf(err)}`
     if (this.#problem !== message) logger.warn({ event, lease, err }, message)
     this.#problem = message
   }

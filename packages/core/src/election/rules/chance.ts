@@ -1,5 +1,6 @@
+import type { LeaseRecord } from '../../lock/lease-record.ts'
 import { decidesItself, type ElectorConfig } from '../machine/config.ts'
-import type { Following, PresentView, View } from '../machine/state.ts'
+import type { Following, PresentView } from '../machine/state.ts'
 import { isOwn } from './memory.ts'
 import { durationMs } from './observation.ts'
 import { waitForStandbysMs } from './standby.ts'
@@ -21,27 +22,30 @@ export function nextChance(state: Following, config: ElectorConfig): Chance | un
     freeSince,
     takeAt: Math.max(freeSince + holdBackMs, notBefore),
   })
-  const isNamed = isNamedIn(observation, config)
-  if (!decidesItself(config) && !isNamed) return undefined
   if (observation.kind === 'absent') return chance(observation.since, memory.existed ? state.holdBackMs : 0)
   const { changedAt, lease } = observation
   if (lease.deleting) return undefined
   const { record } = lease
-  const isTransferred = record.holderIdentity === identity && readTransferNonce(record) !== undefined
-  if (isNamed || isTransferred || isOwn(memory, record)) return chance(changedAt, 0)
+  if (isFor(identity, record, config) || isOwn(memory, record)) return chance(changedAt, 0)
   const patience = { holdBackMs: state.holdBackMs, retryPeriodMs: timing.retryPeriodMs, revision }
   return chance(freeSince(state, observation), waitForStandbysMs(record, identity, patience))
 }
 
-/** Whether a coordinator has named this replica. It acquires such a lease at once, also when it looks expired: nobody else is tried. */
-function isNamedIn(observation: View, { coordination, identity }: ElectorConfig): boolean {
-  if (coordination !== 'server' || observation.kind !== 'present') return false
-  return observation.lease.record.holderIdentity === identity
+/** Whether the lease was transferred to this replica, or a coordinator has named it. */
+function isFor(identity: string, record: LeaseRecord, config: ElectorConfig): boolean {
+  const isOurs = record.holderIdentity === identity
+  return isOurs && (!decidesItself(config) || readTransferNonce(record) !== undefined)
 }
 
-/** Whether this replica acquires the lease when it may: it does not stop, and is to lead. */
-function competes({ leaveBy }: Following, { neverLeads }: ElectorConfig): boolean {
-  return leaveBy === undefined && neverLeads !== true
+/**
+ * Whether this replica acquires the lease when it may: it does not stop, and is to lead. Where a coordinator decides, it must be named. It then
+ * acquires also a lease that looks expired: the coordinator tries nobody else.
+ */
+function competes({ leaveBy, observation }: Following, config: ElectorConfig): boolean {
+  if (leaveBy !== undefined || config.neverLeads === true) return false
+  if (decidesItself(config)) return true
+  const isNamed = observation.kind === 'present' && observation.lease.record.holderIdentity === config.identity
+  return isNamed && config.coordination === 'server'
 }
 
 /** When the lease becomes free: immediately if it has no holder or the holder is dead, otherwise when it expires. */

@@ -69,11 +69,15 @@ function namedView(
 ): View {
   const last = lastView(observation)
   if (coordination !== 'server' || view.kind === 'absent' || last === undefined) return view
-  const { record } = view.lease
-  const isRenewed = last.kind === 'present' && last.lease.record.holderIdentity === record.holderIdentity
-  if (isRenewed || record.holderIdentity === '' || readTransferNonce(record) !== undefined) return view
+  if (!isAnotherHolder(last, view.lease.record)) return view
   const unseenUntil = at.now + Math.max(timing.leaseDurationMs, last.kind === 'present' ? durationMs(last.lease) : 0)
   return { ...view, guardedUntil: memory.watch === 'up' ? (endOf(last) ?? at.now) : unseenUntil }
+}
+
+/** Whether a record has a holder that the last view did not have, and that no transfer made. */
+function isAnotherHolder(last: View, record: LeaseRecord): boolean {
+  const before = last.kind === 'present' ? last.lease.record.holderIdentity : ''
+  return !['', before].includes(record.holderIdentity) && readTransferNonce(record) === undefined
 }
 
 /** Until when a holder may act that this view shows, or a holder before it; undefined if none was seen. */

@@ -1,0 +1,54 @@
+import type { Clock } from '@tenure/core'
+import { formatMicroTime, type LeaseHolder } from '@tenure/core/internal'
+import { ApiRequestError } from '../client/api-request-error.ts'
+import { getObject, target, updateObject } from '../client/object-requests.ts'
+import { type ObjectReference, objectPath } from '../client/resource.ts'
+import { isJsonObject, type JsonObject, objectAt, stringAt } from '../json-object.ts'
+import type { LeaseClient } from '../locks/lease/lease-client.ts'
+import { CANDIDATES } from './candidate-object.ts'
+
+/** Where a holder has died, and how to reach it. */
+interface Grave {
+  readonly client: LeaseClient
+  readonly lease: ObjectReference
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+/**
+ * Deletes the candidate of a holder whose process has provably ended, and releases its lease, if it still is of that term. The controller may
+ * write between the read and the release, so a conflict is tried again.
+ */
+export async function bury(holder: LeaseHolder, grave: Grave): Promise<void> {
+  await deleteCandidate(holder.identity, grave)
+  while (!(await isReleased(holder, grave)));
+}
+
+async function deleteCandidate(name: string, { client, lease, signal }: Grave): Promise<void> {
+  const reference = { ...CANDIDATES, namespace: lease.namespace, name }
+  try {
+    const about = target('delete', reference)
+    await client.transport.send({ method: 'DELETE', path: objectPath(reference), target: about, signal })
+  } catch (error) {
+    if (!(error instanceof ApiRequestError) || error.failure !== 'not-found') throw error
+  }
+}
+
+/** Releases the lease as its holder would have done. False after a conflict. */
+async function isReleased({ identity, acquireTime }: LeaseHolder, grave: Grave): Promise<boolean> {
+  const { client, lease: reference, clock, signal } = grave
+  const lease = await client.transport.send(getObject(reference, signal))
+  const spec: JsonObject = isJsonObject(lease) ? objectAt(lease, 'spec') : {}
+  const isSame = stringAt(spec, 'holderIdentity') === identity && stringAt(spec, 'acquireTime') === acquireTime
+  if (!isSame || !isJsonObject(lease)) return true
+  const { preferredHolder: _, ...kept } = spec
+  const time = formatMicroTime(clock.wallTime())
+  const release = { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: time, renewTime: time }
+  try {
+    await client.transport.send(updateObject(reference, { ...lease, spec: { ...kept, ...release } }, signal))
+    return true
+  } catch (error) {
+    if (error instanceof ApiRequestError && error.failure === 'conflict') return false
+    throw error
+  }
+}
