@@ -11,6 +11,8 @@ export interface LeaseSpec {
   readonly acquireTime?: string
   readonly renewTime?: string
   readonly leaseTransitions?: number
+  /** Of coordinated leader election. */
+  readonly strategy?: string
 }
 
 /** A state of the lease, reported by the API server. */
