@@ -96,6 +96,31 @@ const FLEETS: readonly Fleet[] = [
     share: 1,
     options: { ...rolledOut, rollouts: 'Deployment', manager: { rollout: 'eager' } },
   },
+  {
+    name: 'oldest version leads',
+    share: 1,
+    options: { controllers, durationMs: 10 * MINUTE_MS, strategy: 'OldestEmulationVersion' },
+  },
+  {
+    name: 'newest version leads, five replicas',
+    share: 1,
+    options: { controllers, durationMs: 10 * MINUTE_MS, replicas: 5, strategy: 'NewestVersion' },
+  },
+  {
+    name: 'comparisons disagree',
+    share: 1,
+    options: { controllers, durationMs: 10 * MINUTE_MS, strategy: 'disagreeing' },
+  },
+  {
+    name: 'comparisons of two versions',
+    share: 1,
+    options: { controllers, durationMs: 10 * MINUTE_MS, strategy: 'newer-version' },
+  },
+  {
+    name: 'comparison contradicts itself',
+    share: 1,
+    options: { controllers, durationMs: 10 * MINUTE_MS, strategy: 'contradictory' },
+  },
   { name: 'StatefulSet', share: 1, options: { ...rolledOut, rollouts: 'StatefulSet' } },
   {
     name: 'slow lease',
@@ -111,7 +136,7 @@ const FLEETS: readonly Fleet[] = [
 ]
 
 /** The kinds of fleets repeat after this many seeds. */
-const SHARES = 22
+const SHARES = 27
 
 /** From this seed on, runs are short, so that very many can run. The seeds before cover long runs. */
 const FIRST_BRIEF_SEED = 25_000

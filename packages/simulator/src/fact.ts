@@ -12,6 +12,7 @@ export type Fact =
   | { readonly kind: 'term-over'; readonly term: TermLife }
   /** The process sent a write that releases or transfers the lease. */
   | { readonly kind: 'lease-given-up'; readonly process: ProcessLife; readonly lease: string }
+  | { readonly kind: 'process-started'; readonly process: ProcessLife }
   | { readonly kind: 'process-ended'; readonly process: ProcessLife }
   /** The store accepted a write. */
   | { readonly kind: 'stored'; readonly write: StoreWrite }

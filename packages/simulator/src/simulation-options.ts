@@ -6,6 +6,7 @@ import {
   TIMING_OPTION_NAMES,
   type TimingOptions,
 } from '@tenure/core/internal'
+import { SIMULATED_STRATEGIES, type SimulatedStrategy } from './cluster/simulated-strategy.ts'
 import { type FaultRates, resolveFaults } from './faults.ts'
 import { ORACLE_IDS, type OracleId } from './violation.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
@@ -35,6 +36,8 @@ export interface SimulationOptions {
   readonly calmMs?: number
   /** Rolls the fleet out again and again, as this kind of workload does. Some rollouts are undone or stuck. @default no rollouts */
   readonly rollouts?: WorkloadKind
+  /** How the replicas, which run versions that differ, choose who leads. @default they do not */
+  readonly strategy?: SimulatedStrategy
   /** The timing of the lease. @default the timing of production */
   readonly lease?: TimingOptions & Pick<LeaseOptions, 'missingLease'>
   /** The rules to check. @default all */
@@ -52,6 +55,7 @@ export interface ResolvedSimulationOptions {
   readonly stormMs: number
   readonly calmMs: number
   readonly rollouts: WorkloadKind | undefined
+  readonly strategy: SimulatedStrategy | undefined
   readonly lease: LeaseOptions
   readonly timing: ResolvedTimingOptions
   readonly oracles: readonly OracleId[]
@@ -66,6 +70,7 @@ const OPTION_NAMES: readonly (keyof SimulationOptions)[] = [
   'stormMs',
   'calmMs',
   'rollouts',
+  'strategy',
   'lease',
   'oracles',
   'manager',
@@ -89,6 +94,7 @@ export function resolveSimulationOptions(options: SimulationOptions): ResolvedSi
     stormMs: positive('stormMs', options.stormMs, 120_000),
     calmMs: positive('calmMs', options.calmMs, 4 * resolvedTiming.leaseDurationMs + 120_000),
     rollouts: knownWorkload(options.rollouts),
+    strategy: knownStrategy(options.strategy),
     lease: { ...timing, name: 'simulated', missingLease },
     timing: resolvedTiming,
     oracles: knownOracles(options.oracles ?? ORACLE_IDS),
@@ -118,6 +124,11 @@ function positive(name: string, value: unknown, fallback: number): number {
   if (value === undefined) return fallback
   if (typeof value === 'number' && Number.isFinite(value) && value > 0) return value
   throw OptionsError.expected(`\`${name}\` to be a number of milliseconds above 0`, value)
+}
+
+function knownStrategy(strategy: SimulatedStrategy | undefined): SimulatedStrategy | undefined {
+  if (strategy === undefined || SIMULATED_STRATEGIES.includes(strategy)) return strategy
+  throw OptionsError.expected(`\`strategy\` to be one of ${SIMULATED_STRATEGIES.join(', ')}`, strategy)
 }
 
 function knownWorkload(kind: WorkloadKind | undefined): WorkloadKind | undefined {

@@ -102,6 +102,15 @@ export const PLANTED_DEFECTS: Readonly<Record<OracleId, PlantedDefect>> = {
     options: { controllers: [(world) => new CachedLedger(world)] },
     plant: () => replaceMethod(CacheBarrier.prototype, 'wait', () => () => Promise.resolve()),
   },
+  O11: {
+    what: 'a fleet that does not release its lease, so that no leader makes way',
+    options: {
+      controllers: [(world) => new FencedLedger(world)],
+      faults: {},
+      strategy: 'NewestVersion',
+      manager: { featureGates: { ReleaseLockOnExit: false } },
+    },
+  },
   O9: {
     what: 'a fleet that does not release its lease',
     options: {

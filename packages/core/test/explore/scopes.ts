@@ -1,3 +1,4 @@
+import type { Strategy } from '../../src/election/rules/strategy.ts'
 import { type Scope, TIMING } from './world.ts'
 
 /** A scope, and its share of the visited worlds. */
@@ -18,6 +19,15 @@ const config: Scope['config'] = {
 /** The rate of a clock that is slower than the others by the full tolerance. */
 const SLOW = 0.8
 
+/** The replica with the greater name is better. */
+const SECOND_FIRST: Strategy = {
+  name: 'example.com/second-first',
+  version: 1,
+  compare: (a, b) => (a.identity === b.identity ? 0 : a.identity > b.identity ? -1 : 1),
+  binaryVersion: undefined,
+  emulationVersion: undefined,
+}
+
 /** The explored scopes. The shares sum up to 1. */
 export const SCOPES: readonly ExploredScope[] = [
   scope('two replicas, the lease may be shortened, 2 faults', 0.05, { faults: 2, orders: 0, canShorten: true }),
@@ -33,7 +43,12 @@ export const SCOPES: readonly ExploredScope[] = [
     orders: 1,
     config: { ...config, isEager: true },
   }),
-  scope('three replicas, 1 fault, 1 order', 0.2, { replicas: 3, faults: 1, orders: 1 }),
+  scope('two replicas, of which the second is better, 1 fault, 1 order', 0.05, {
+    faults: 1,
+    orders: 1,
+    config: { ...config, strategy: SECOND_FIRST },
+  }),
+  scope('three replicas, 1 fault, 1 order', 0.15, { replicas: 3, faults: 1, orders: 1 }),
   scope('two replicas, one clock slow, lease may be deleted, 2 faults', 0.15, {
     faults: 2,
     orders: 0,

@@ -220,6 +220,8 @@ describe('A better replica whose warm-ups are not ready', () => {
     ready.resolve()
     await fleet.clock.advance(100)
     expect(fleet.leaders).toEqual(['a', 'b'])
+    await fleet.clock.advance(5 * MINUTE_MS)
+    expect(fleet.leaders).toEqual(['a', 'b'])
   })
 
   test('leads nevertheless where there is no other', async () => {

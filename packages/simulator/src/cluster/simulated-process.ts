@@ -39,6 +39,14 @@ interface PendingTimer {
   timer: Timer | undefined
 }
 
+/** Which replica a process belongs to. */
+interface ProcessOptions {
+  readonly replica: number
+  readonly identity: string
+  /** How good a candidate it is. */
+  readonly grade: number | undefined
+}
+
 /**
  * One start of one replica: its clock, suspensions and end. Every call into it goes through `post`.
  *
@@ -52,7 +60,9 @@ export class SimulatedProcess implements Clock, ProcessLife {
   readonly actor: Actor
   /** The open watches of the process. */
   readonly watches: Set<ProcessWatch> = new Set()
+  readonly grade: number | undefined
   isAlive = true
+  isStopping = false
   /** Until this time the process can neither send nor receive. */
   cutOffUntil = 0
   /** The nonces of its answers to offers, with the time when each was first sent. */
@@ -74,7 +84,8 @@ export class SimulatedProcess implements Clock, ProcessLife {
   /** When it will end its term, by its own account. Earlier than `#entitledUntil` if it does not know of a write or does not count it. */
   #leadsUntil = 0
 
-  constructor(run: Run, { replica, identity }: { readonly replica: number; readonly identity: string }) {
+  constructor(run: Run, { replica, identity, grade }: ProcessOptions) {
+    this.grade = grade
     this.#run = run
     this.replica = replica
     this.identity = identity

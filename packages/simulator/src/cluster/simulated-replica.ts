@@ -1,4 +1,4 @@
-import { type CandidacyEvent, Manager, type StepDownOptions } from '@tenure/core'
+import { type CandidacyEvent, type LeaseOptions, Manager, type StepDownOptions } from '@tenure/core'
 import { textOf } from '@tenure/core/internal'
 import type { Cluster } from './cluster.ts'
 import type { ResolvedSimulationOptions } from '../simulation-options.ts'
@@ -6,6 +6,7 @@ import { TermLife } from '../term-life.ts'
 import { observeTerms } from '../observe-terms.ts'
 import { SimulatedLock } from './simulated-lock.ts'
 import { SimulatedProcess } from './simulated-process.ts'
+import { gradeOf, minorOf, strategyOptions } from './simulated-strategy.ts'
 import { SimulatedWorld } from '../simulated-world.ts'
 
 /** The maximum time until a process is restarted, as by a kubelet. */
@@ -68,8 +69,10 @@ export class SimulatedReplica {
     const process = new SimulatedProcess(cluster, {
       replica: this.index,
       identity: `${this.name}-${this.#starts}`,
+      grade: this.#neverLeads ? undefined : gradeOf(this.#options.strategy, this.#minor),
     })
     this.process = process
+    cluster.tell({ kind: 'process-started', process })
     cluster.say(process.identity, 'starts')
     process.post(cluster.now, () => this.#startManager(process), 'network')
   }
@@ -90,6 +93,7 @@ export class SimulatedReplica {
   /** Stops the replica in order. Another process starts after a while. */
   restart(): void {
     const manager = this.#manager
+    if (this.process !== undefined) this.process.isStopping = true
     this.#post(() => void manager?.stop())
   }
 
@@ -125,6 +129,16 @@ export class SimulatedReplica {
     for (const watch of process.watches) watch.heal()
   }
 
+  /** The minor version that it runs. */
+  get #minor(): number {
+    return minorOf(this.revision, this.place)
+  }
+
+  get #strategy(): Partial<LeaseOptions> {
+    const { strategy } = this.#options
+    return strategy === undefined ? {} : strategyOptions(strategy, this.#minor, this.index)
+  }
+
   #post(run: () => void): void {
     this.process?.post(this.#cluster.now, run, 'network')
   }
@@ -146,7 +160,7 @@ export class SimulatedReplica {
       identity: process.identity,
       ...(this.revision === undefined ? {} : { revision: this.revision }),
       ...(this.#neverLeads && { rollout: 'never-lead' }),
-      lease: options.lease,
+      lease: { ...options.lease, ...this.#strategy },
       createLock: ({ name }) => new SimulatedLock(cluster, process, name),
       terminate: (error) => this.#ended(process, `is terminated: ${error.message}`),
       clock: process,

@@ -1,4 +1,5 @@
 import { alwaysALeader } from './always-a-leader.ts'
+import { bestLeads } from './best-leads.ts'
 import { epochsGrow } from './epochs-grow.ts'
 import { nothingLeft } from './nothing-left.ts'
 import { freshReads } from './fresh-reads.ts'
@@ -22,4 +23,5 @@ export const ORACLES: readonly Oracle[] = [
   fewChanges,
   quickSuccession,
   freshReads,
+  bestLeads,
 ]

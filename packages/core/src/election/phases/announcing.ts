@@ -6,7 +6,7 @@ import { decidesItself, type ElectorConfig, type TransitionContext } from '../ma
 import type { LeaseWrite } from '../machine/effect.ts'
 import type { Instant, RequestFailure, WriteResult } from '../machine/event.ts'
 import type { Announcement, AnnouncementReason, Following, Memory, Step } from '../machine/state.ts'
-import { MAX_HOLD_BACK_MS } from '../rules/hold-back.ts'
+import { beforeRenewal } from '../rules/before-renewal.ts'
 import { nextRequest } from '../rules/memory.ts'
 import { pauseAfterFailureMs } from '../rules/retry-after.ts'
 import { isWarm } from '../rules/ranking.ts'
@@ -21,6 +21,7 @@ import { readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
  * 1. Only while it belongs there and no replica passes the lease on: otherwise nothing is written.
  * 2. Once a term: a replica stays on the list until it leads, stops or misses its turn. If newer revisions displace it and leave again,
  *    as in a rollout that is undone, it joins again. It writes at most three times a term, and as often after each change of its readiness.
+ *    Where replicas follow a strategy it goes on once a minute, so that the best one leads in the end.
  * 3. It changes the annotation only, so it prolongs nothing, and it does not matter whether it succeeds.
  * 4. Followers that start together spread over 0.75 s, as for a free lease: the first write is seen before most others are sent. Those
  *    that see another one join before them wait longer, since many may be about to write. The first replica of a new revision does not
@@ -36,12 +37,6 @@ import { readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
 
 /** How much longer than for a free lease followers hold back. */
 const SPREAD = 10
-
-/** When between two renewals of another client a follower writes, as a share of their distance. */
-const BEFORE_RENEWAL = { from: 0.85, to: 0.97 } as const
-
-/** How long before the renewal at least: some clients read the lease first, and a write in between makes the renewal fail. */
-const READ_BEFORE_RENEWAL_MS = 40
 
 /** A list that others fill at the same time has no room soon, and an API server that fails has more important writes to accept. */
 const MAX_ATTEMPTS = 3
@@ -141,11 +136,17 @@ function freshAnnouncement(state: Following, lease: PresentLease, config: Electo
 export function announcementDueAt(state: Following, config: ElectorConfig): number | undefined {
   const { announcement } = state
   if (announcement === undefined || announcement.request !== undefined) return undefined
-  if (announcement.attempts >= MAX_ATTEMPTS) return undefined
   const lease = listedLease(state, config)
   if (lease === undefined) return undefined
   const isDue = state.leaveBy !== undefined || isTermOf(lease.record, announcement.term)
-  return isDue ? announcement.dueAt : undefined
+  return isDue ? attemptAt(announcement, config) : undefined
+}
+
+/** When to try, after so many attempts. */
+function attemptAt(announcement: Announcement, { strategy }: ElectorConfig): number | undefined {
+  const { attempts, dueAt: due, sentAt = 0, isLeaving } = announcement
+  if (attempts < MAX_ATTEMPTS) return due
+  return isLeaving || strategy === undefined || due === undefined ? undefined : Math.max(due, sentAt + REFRESH_MS)
 }
 
 /** Writes the list with this replica in its place, or without it. */
@@ -281,18 +282,6 @@ function followsRenewals(state: Following, lease: PresentLease, { announceAfterM
 
 function changedAt({ observation }: Following): number | undefined {
   return observation.kind === 'present' ? observation.changedAt : undefined
-}
-
-/** Shortly before the holder renews again, if it renews as before; undefined if that is not known, or is over. */
-function beforeRenewal({ observation, announcement, holdBackMs }: Following, at: Instant): number | undefined {
-  if (observation.kind !== 'present' || observation.renewedAfterMs === undefined) return undefined
-  const { from, to } = BEFORE_RENEWAL
-  const { changedAt: renewedAt, renewedAfterMs } = observation
-  const isOver = at.now >= renewedAt + renewedAfterMs || announcement?.sentAfter === renewedAt
-  if (isOver) return undefined
-  const latestMs = Math.min(renewedAfterMs * to, renewedAfterMs - READ_BEFORE_RENEWAL_MS)
-  const earlierMs = renewedAfterMs * (to - from) * (1 - holdBackMs / MAX_HOLD_BACK_MS)
-  return renewedAt + Math.max(0, latestMs - earlierMs)
 }
 
 function announcedRecord(state: Following, base: PresentLease, config: ElectorConfig): LeaseRecord {
