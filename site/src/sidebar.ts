@@ -24,6 +24,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
       page('Glossary', 'glossary'),
       page('Terms', 'terms'),
       page('Election', 'election'),
+      page('Coordinated election', 'coordinated'),
       page('Locks', 'locks'),
       page('Guarantees', 'guarantees'),
     ],

@@ -13,6 +13,7 @@ export interface ManifestsFlags {
   readonly 'abort-grace-ms'?: string
   readonly 'cleanup-timeout-ms'?: string
   readonly 'prove-death'?: boolean
+  readonly strategy?: string
 }
 
 /** Returns the YAML that `tenure manifests` prints. @throws OptionsError naming the invalid flag or option. */
@@ -30,6 +31,7 @@ export function manifestsText(flags: ManifestsFlags): string {
     image: required(flags, 'image'),
     others: flags.lease ?? [],
     proveDeath: flags['prove-death'] ?? false,
+    ...(flags.strategy !== undefined && { strategy: flags.strategy }),
     ...Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== undefined)),
   })
   return toYaml(objects)

@@ -53,3 +53,14 @@ test('the Role allows to read Pods when followers look for proof of death, and n
   expect(leaseRole({ name: 'janitor', namespace: 'ops', proveDeath: true }).role.rules).toContainEqual(pods)
   expect(leaseRole({ name: 'janitor', namespace: 'ops' }).role.rules).not.toContainEqual(pods)
 })
+
+test('the Role allows to write and read LeaseCandidates for the strategy that an election controller knows, and no other', () => {
+  const of = (strategy: string) => leaseRole({ name: 'janitor', namespace: 'ops', strategy }).role.rules
+  const rule = {
+    apiGroups: ['coordination.k8s.io'],
+    resources: ['leasecandidates'],
+    verbs: ['create', 'delete', 'get', 'list', 'patch', 'watch'],
+  }
+  expect(of('OldestEmulationVersion')).toContainEqual(rule)
+  expect(of('NewestVersion')).not.toContainEqual(rule)
+})

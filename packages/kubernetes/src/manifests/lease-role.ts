@@ -1,4 +1,5 @@
 import { assertKnownKeys } from '@tenure/core/internal'
+import { OLDEST_EMULATION_VERSION } from '../coordinated/candidate-object.ts'
 import type { RbacV1Subject, V1PolicyRule, V1Role, V1RoleBinding } from '@kubernetes/client-node'
 
 /** Options of {@link leaseRole}. */
@@ -12,6 +13,11 @@ export interface LeaseRoleOptions {
   readonly others?: readonly string[]
   /** Whether followers look for proof that the holder's container has ended, as `proveDeath` of a lease says. @default false */
   readonly proveDeath?: boolean
+  /**
+   * The `strategy` of a lease. `OldestEmulationVersion` needs rights on LeaseCandidates, where the API server has an election controller.
+   * @default none
+   */
+  readonly strategy?: string
   /** Namespace of the Leases, the Role and the RoleBinding. */
   readonly namespace: string
   /** The accounts that stand for election. @default the service account of the namespace that has the name of the Lease */
@@ -32,6 +38,7 @@ const OPTION_NAMES = [
   'name',
   'others',
   'proveDeath',
+  'strategy',
   'namespace',
   'subjects',
   'roleName',
@@ -41,7 +48,8 @@ const OPTION_NAMES = [
  * Returns the least permissions of a replica: to follow, create and update its Leases, and to record Events.
  *
  * The API server cannot restrict `create` by name. `list` and `watch` are restricted to a single Lease, because requests for them
- * select it by `metadata.name`; several Leases share a watch of the whole namespace. `proveDeath` adds the right to read Pods.
+ * select it by `metadata.name`; several Leases share a watch of the whole namespace. `proveDeath` adds the right to read Pods,
+ * and `strategy: 'OldestEmulationVersion'` those on LeaseCandidates.
  */
 export function leaseRole(options: LeaseRoleOptions): LeaseRole {
   assertKnownKeys('`leaseRole()`', options, OPTION_NAMES)
@@ -60,7 +68,14 @@ export function leaseRole(options: LeaseRoleOptions): LeaseRole {
   }
 }
 
-function rulesFor({ name, others = [], proveDeath = false }: LeaseRoleOptions): V1PolicyRule[] {
+/** Every process has a candidate of its own, whose name nobody knows before. */
+const CANDIDATE_RULE: V1PolicyRule = {
+  apiGroups: ['coordination.k8s.io'],
+  resources: ['leasecandidates'],
+  verbs: ['create', 'delete', 'get', 'list', 'patch', 'watch'],
+}
+
+function rulesFor({ name, others = [], proveDeath = false, strategy }: LeaseRoleOptions): V1PolicyRule[] {
   const leases = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] }
   const named = { ...leases, resourceNames: [name, ...others] }
   const follow = ['list', 'watch']
@@ -72,6 +87,7 @@ function rulesFor({ name, others = [], proveDeath = false }: LeaseRoleOptions): 
           { ...leases, verbs: follow },
         ]),
     { ...leases, verbs: ['create'] },
+    ...(strategy === OLDEST_EMULATION_VERSION ? [CANDIDATE_RULE] : []),
     { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
     ...(proveDeath ? [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }] : []),
   ]

@@ -16,6 +16,8 @@ export interface ManifestsOptions {
   readonly others?: readonly string[]
   /** Whether the leases use `proveDeath`, which needs the right to read Pods. @default false */
   readonly proveDeath?: boolean
+  /** The `strategy` of the leases. `OldestEmulationVersion` needs rights on LeaseCandidates. @default none */
+  readonly strategy?: string
   /** `ops.port` of the manager, the port of the probes. @default 8080 */
   readonly opsPort?: number
   /** `drainTimeoutMs` of the lease; of several, the longest. @default 20000 */
@@ -27,7 +29,7 @@ export interface ManifestsOptions {
 }
 
 /** {@link ManifestsOptions} with every default filled in. */
-export type ResolvedManifestsOptions = Required<ManifestsOptions>
+export type ResolvedManifestsOptions = Required<Omit<ManifestsOptions, 'strategy'>> & Pick<ManifestsOptions, 'strategy'>
 
 const KEYS: readonly (keyof ManifestsOptions)[] = [
   'name',
@@ -36,6 +38,7 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
   'replicas',
   'others',
   'proveDeath',
+  'strategy',
   'opsPort',
   'drainTimeoutMs',
   'abortGraceMs',
@@ -45,7 +48,7 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
 /** Checks all options and fills in the defaults. @throws OptionsError naming the option, its value and what was expected */
 export function resolveManifestsOptions(options: ManifestsOptions): ResolvedManifestsOptions {
   assertKnownKeys('`manifests()`', options, KEYS)
-  const { name, namespace, image, others = [], proveDeath = false } = options
+  const { name, namespace, image, others = [], proveDeath = false, strategy } = options
   // The name is also that of a container, which is a label.
   assertDnsLabel('name', name)
   assertDnsLabel('namespace', namespace)
@@ -53,12 +56,16 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
   if (typeof image !== 'string' || image.trim() === '') {
     throw OptionsError.expected(`\`image\` to be the name of a container image`, image)
   }
+  if (strategy !== undefined && (typeof strategy !== 'string' || strategy === '')) {
+    throw OptionsError.expected('`strategy` to be the name of a strategy', strategy)
+  }
   return {
     name,
     namespace,
     image,
     others,
     proveDeath,
+    ...(strategy !== undefined && { strategy }),
     replicas: wholeNumber(options, 'replicas'),
     opsPort: wholeNumber(options, 'opsPort'),
     drainTimeoutMs: wholeNumber(options, 'drainTimeoutMs'),

@@ -19,8 +19,14 @@ import { resolveManifestsOptions, type ManifestsOptions, type ResolvedManifestsO
  */
 export function manifests(options: ManifestsOptions): KubernetesObject[] {
   const resolved = resolveManifestsOptions(options)
-  const { name, namespace, others, proveDeath } = resolved
-  const { role, roleBinding } = leaseRole({ name, namespace, others, proveDeath })
+  const { name, namespace, others, proveDeath, strategy } = resolved
+  const { role, roleBinding } = leaseRole({
+    name,
+    namespace,
+    others,
+    proveDeath,
+    ...(strategy !== undefined && { strategy }),
+  })
   return [
     serviceAccount(resolved),
     role,

@@ -1,0 +1,213 @@
+import { describe, expect, test } from 'vitest'
+import type { LeaseRecord } from '../../src/lock/lease-record.ts'
+import type { LockSnapshot } from '../../src/lock/lock.ts'
+import { readTransferNonce, withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
+import { kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
+
+/*
+ * Elections in which a coordinator names the holder. The coordinator compares the clocks of others and may be wrong in every way: it
+ * may name a replica while the holder of before still acts. The write of the replica that is named protects the lease, and observed time
+ * protects the term.
+ */
+
+const SERVER = { coordination: 'server' } as const
+
+/** The lease as an election controller writes it: 5 s, and no acquire time. */
+function named(version: bigint, holderIdentity: string, more: Partial<LeaseRecord> = {}): LockSnapshot {
+  const renewTime = `2026-01-01T12:00:${String(version).padStart(2, '0')}.000000Z`
+  return lease({ version, holderIdentity, leaseDurationSeconds: 5, acquireTime: undefined, renewTime, ...more })
+}
+
+const heldBy = (holderIdentity: string, version = 1n): LockSnapshot => lease({ version, holderIdentity })
+
+/** A follower that has seen `first`. */
+function follower(first: LockSnapshot): PureElector {
+  const elector = new PureElector(SERVER)
+  elector.follow(first)
+  return elector
+}
+
+describe('A follower under a coordinator', () => {
+  test.each([
+    ['is free', lease({ version: 1n, holderIdentity: '' })],
+    ['does not exist', { kind: 'absent', version: 1n } as const],
+    ['names another replica', named(1n, 'other')],
+    ['has expired', heldBy('other')],
+  ])('does not acquire a lease that %s', (_, snapshot) => {
+    const elector = follower(snapshot)
+    elector.passTo(120_000)
+    expect(elector.all('write')).toEqual([])
+  })
+
+  test('does not acquire a lease whose holder is proved to be dead: the coordinator names the next one', () => {
+    const elector = follower(heldBy('other'))
+    const { acquireTime = '' } = lease({ version: 1n, holderIdentity: 'other' }).record
+    elector.send({ kind: 'holder-dead', holder: { identity: 'other', acquireTime } })
+    elector.passTo(60_000)
+    expect(elector.all('write')).toEqual([])
+  })
+
+  test('acquires nothing while it is not known who decides', () => {
+    const elector = new PureElector({ coordination: 'asking' })
+    elector.follow(lease({ version: 1n, holderIdentity: '' }))
+    elector.passTo(60_000)
+    expect(elector.all('write')).toEqual([])
+    elector.config = { ...elector.config, coordination: 'peers' }
+    expect(purposes(elector.send({ kind: 'wake' }))).toEqual(['acquire'])
+  })
+
+  test('acquires the lease at once when it is named, and leads if nobody can act any more', () => {
+    const elector = follower(lease({ version: 1n, holderIdentity: '' }))
+    expect(purposes(elector.observe(named(2n, ME)))).toEqual(['acquire'])
+    expect(elector.lastWrite.write.base?.version).toBe(2n)
+    expect(kinds(elector.acknowledge(3n))).toContain('begin-term')
+  })
+
+  test('acquires also a lease that names it and looks expired', () => {
+    const elector = follower(named(1n, 'other'))
+    elector.passTo(60_000)
+    elector.observe(named(2n, ME, { renewTime: '2020-01-01T00:00:00.000000Z' }))
+    expect(elector.lastWrite.write.purpose).toBe('acquire')
+  })
+
+  test('never acts before its acquiring write is acknowledged, or if it is refused', () => {
+    const elector = follower(lease({ version: 1n, holderIdentity: '' }))
+    elector.observe(named(2n, ME))
+    elector.passTo(1000)
+    elector.failWrite('conflict')
+    elector.observe(named(3n, 'other'))
+    elector.passTo(60_000)
+    expect(elector.all('begin-term')).toEqual([])
+  })
+
+  test('acquires at once and acts only when the holder of before cannot act any more', () => {
+    const elector = follower(heldBy('deposed'))
+    elector.passTo(4000)
+    elector.observe(named(2n, ME))
+    elector.acknowledge(3n)
+    elector.as('reserving')
+    elector.passTo(14_999)
+    expect(elector.all('begin-term')).toEqual([])
+    expect(purposes(elector.effects)).toContain('renew')
+  })
+
+  test('protects the holder of before also over several that were named and did not come', () => {
+    const elector = follower(heldBy('deposed'))
+    elector.passTo(1000)
+    elector.observe(named(2n, 'first'))
+    elector.passTo(6000)
+    elector.observe(named(3n, 'second'))
+    elector.passTo(11_000)
+    elector.observe(named(4n, ME))
+    elector.acknowledge(5n)
+    elector.as('reserving')
+    expect(elector.as('reserving').actAt).toBeGreaterThanOrEqual(15_000)
+  })
+
+  test('protects the holder of a lease that somebody deleted', () => {
+    const elector = follower(heldBy('holder'))
+    elector.passTo(1000)
+    elector.observe({ kind: 'absent', version: 2n })
+    elector.observe(named(3n, ME))
+    elector.acknowledge(4n)
+    expect(elector.as('reserving').actAt).toBe(15_000)
+  })
+
+  test('waits for a whole lease duration if a holder may have gone unseen while the watch was disconnected', () => {
+    const elector = follower(lease({ version: 1n, holderIdentity: '' }))
+    elector.passTo(1000)
+    elector.send({ kind: 'watch-down' })
+    elector.answerRead(named(9n, ME))
+    elector.acknowledge(10n)
+    expect(elector.as('reserving').actAt).toBe(16_000)
+  })
+
+  test('waits for nobody after a transfer, which proves that the holder of before has ended', () => {
+    const held = heldBy('before')
+    const elector = follower(held)
+    elector.passTo(1000)
+    const { record } = lease({ version: 2n, holderIdentity: ME, acquireTime: '2026-01-01T12:00:02.000000Z' })
+    elector.observe({ kind: 'present', version: 2n, record: withTransferNonce(record, 'n'), deleting: false })
+    expect(kinds(elector.acknowledge(3n))).toContain('begin-term')
+  })
+
+  test('does not take a second naming for another process of its identity', () => {
+    const elector = follower(lease({ version: 1n, holderIdentity: '' }))
+    elector.observe(named(2n, ME))
+    elector.failWrite('throttled')
+    elector.observe(named(3n, ME))
+    expect(elector.all('identity-taken')).toEqual([])
+  })
+
+  test('neither joins the list of standbys nor answers an offer', () => {
+    const elector = new PureElector({ ...SERVER, announceAfterMs: 0 })
+    elector.follow(heldBy('other'))
+    elector.passTo(10_000)
+    expect(elector.all('write')).toEqual([])
+  })
+})
+
+describe('A leader under a coordinator', () => {
+  function leader(preferred?: PureElector['config']['preferred']): PureElector {
+    const elector = follower(lease({ version: 1n, holderIdentity: '' }))
+    elector.observe(named(2n, ME))
+    elector.acknowledge(3n)
+    elector.as('leading')
+    elector.config = { ...elector.config, preferred }
+    return elector
+  }
+
+  /** The coordinator adds a preference to the lease as it is. */
+  const prefer = (elector: PureElector, preferredHolder: string): void => {
+    const { record } = elector.stored(4n)
+    elector.observe({ kind: 'present', version: 4n, record: { ...record, preferredHolder }, deleting: false })
+  }
+
+  test('goes on while it is not known whether the preferred candidate lives', () => {
+    const elector = leader()
+    prefer(elector, 'better')
+    elector.as('leading')
+  })
+
+  test('drains for a candidate that lives, renews meanwhile with the preference, and ends by one write that names it', () => {
+    const elector = leader({ identity: 'better', isAlive: true })
+    prefer(elector, 'better')
+    elector.as('draining')
+    elector.passTo(2500)
+    expect(purposes(elector.effects)).toEqual(['acquire', 'renew'])
+    expect(elector.lastWrite.write.record).toMatchObject({ holderIdentity: ME, preferredHolder: 'better' })
+    elector.acknowledge(5n)
+    elector.send({ kind: 'drained' })
+    const { purpose, record } = elector.lastWrite.write
+    expect(purpose).toBe('transfer')
+    expect(record).toMatchObject({ holderIdentity: 'better', leaseDurationSeconds: 5 })
+    expect(record).not.toHaveProperty('preferredHolder')
+    expect(readTransferNonce(record)).toBeDefined()
+    elector.acknowledge(6n)
+    expect(elector.all('term-over').at(-1)).toMatchObject({ outcome: 'transferred', successor: 'better' })
+  })
+
+  test('clears a preference for a candidate that is gone, and stays', () => {
+    const elector = leader({ identity: 'gone', isAlive: false })
+    prefer(elector, 'gone')
+    elector.passTo(2500)
+    elector.as('leading')
+    expect(elector.lastWrite.write.record.preferredHolder).toBeUndefined()
+  })
+
+  test('releases if the preferred candidate has died while the term drained', () => {
+    const elector = leader({ identity: 'better', isAlive: true })
+    prefer(elector, 'better')
+    elector.config = { ...elector.config, preferred: { identity: 'better', isAlive: false } }
+    elector.send({ kind: 'drained' })
+    expect(elector.lastWrite.write).toMatchObject({ purpose: 'release', record: { holderIdentity: '' } })
+  })
+
+  test('offers the lease to nobody: the coordinator chooses', () => {
+    const elector = leader()
+    elector.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 0, to: 'friend', answerTimeoutMs: 2000 })
+    elector.passTo(100)
+    elector.send({ kind: 'drained' })
+    expect(elector.lastWrite.write.purpose).toBe('release')
+  })
+})
