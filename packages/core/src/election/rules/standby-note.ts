@@ -125,8 +125,10 @@ function withoutAttributes(leader: unknown): unknown {
 
 function readFacts(value: object): Facts {
   const { strategy, strategyVersion, binaryVersion, emulationVersion, attributes, warm } = value as Unknown
+  // Most lists state no facts, and every follower reads them at every event.
+  if (typeof strategy !== 'string') return {}
   const facts: Facts = {
-    strategy: textOr(strategy),
+    strategy,
     strategyVersion: Number.isSafeInteger(strategyVersion) ? (strategyVersion as number) : undefined,
     binaryVersion: isVersion(binaryVersion) ? binaryVersion : undefined,
     emulationVersion: isVersion(emulationVersion) ? emulationVersion : undefined,
