@@ -3,7 +3,7 @@ import { withStandbys } from '../../src/election/rules/standby.ts'
 import { Crowd, type CrowdOptions, type CrowdResult, unlisted } from './crowd.ts'
 import { mulberry32 } from './fleet.ts'
 
-const STARTS = 300
+const STARTS = 150
 
 /** Lets a crowd start again and again, with other random numbers each time, and writes of 3 to 5 ms. */
 function starts(count: number, options: Pick<CrowdOptions, 'followers' | 'revision' | 'found'>): CrowdResult[] {
@@ -33,7 +33,7 @@ describe('Followers that start together', () => {
     const old = ['a', 'b', 'c'].map((identity) => ({ identity, revision: 'old', since: 0n }))
     const { record, ...lease } = unlisted()
     const found = { ...lease, record: withStandbys(record, old) }
-    const results = starts(100, { followers: 50, revision: 'new', found })
+    const results = starts(60, { followers: 50, revision: 'new', found })
     expect(percentile(writesOf(results), 90)).toBeLessThanOrEqual(6)
     expect(results.every(({ doneAt }) => doneAt.length === 50)).toBe(true)
   })
@@ -45,7 +45,7 @@ describe('Followers that start together', () => {
     [5, 1200],
     [50, 1000],
   ])('are on the list soon: %i of them mostly within %i ms', (followers, ms) => {
-    const results = starts(200, { followers })
+    const results = starts(100, { followers })
     expect(percentile(lastOf(results), 80)).toBeLessThan(ms)
     expect(results.every(({ doneAt }) => doneAt.length === followers)).toBe(true)
   })
