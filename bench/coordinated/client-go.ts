@@ -15,7 +15,7 @@ const LANES = 10
 /** At least one poll of every candidate. */
 const SETTLE_MS = 5000
 const PATIENCE_MS = 120_000
-const AFTER_DEATH_MS = 40_000
+const AFTER_DEATH_MS = 60_000
 const EQUALS = 5
 const IDLE = 10
 

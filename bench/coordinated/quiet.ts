@@ -10,8 +10,8 @@ const EQUALS = 5
 const IDLE = 10
 /** For the first elections. */
 const SETTLE_MS = 10_000
-/** Until the lease of the killed leader has expired and another leads for good. */
-const AFTER_DEATH_MS = 40_000
+/** Until the lease of the killed leader has expired, another leads for good, and its candidate is known to be dead. */
+const AFTER_DEATH_MS = 60_000
 
 /** How often five candidates of equal versions that start at once change the leader, in a minute. */
 export async function measureFlaps(server: ControlPlane, mode: string, minutes: number): Promise<Figures> {

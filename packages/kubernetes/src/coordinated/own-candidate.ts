@@ -22,6 +22,7 @@ import {
   readCandidates,
   type StoredCandidate,
 } from './candidate-object.ts'
+import { SilentCandidates } from './silent-candidates.ts'
 
 /** How often a candidate renews by itself, as client-go does. */
 const RENEW_MS = 5 * 60 * 1000
@@ -59,11 +60,13 @@ export interface OwnCandidateOptions {
  * 3. If somebody deletes or edits it, it is created or repaired.
  * 4. Of two candidates with equal versions that were created within the same second, that with the greater name is created again: the
  *    controller has no order for them and would move the leader with every election.
- * 5. One request at a time.
+ * 5. After a ping it looks for others that do not answer theirs.
+ * 6. One request at a time.
  */
 export class OwnCandidate {
   readonly #options: OwnCandidateOptions
   readonly #reference: ObjectReference
+  readonly #silent: SilentCandidates
   #wantedFrom: number | undefined
   #isClosed = false
   #stored: StoredCandidate | undefined
@@ -81,6 +84,7 @@ export class OwnCandidate {
     const { name, namespace } = options
     this.#options = options
     this.#reference = { ...CANDIDATES, namespace, name }
+    this.#silent = new SilentCandidates(options)
   }
 
   /** Stands from this moment on, in monotonic milliseconds; undefined: no longer. */
@@ -130,7 +134,8 @@ export class OwnCandidate {
     if (now < Math.max(this.#wantedFrom, this.#notBefore)) return
     if (this.#stored === undefined) await this.#bounded((signal) => this.#create(signal))
     else if (this.#isWrong(this.#stored)) await this.#bounded((signal) => this.#patch(this.#repair(), signal))
-    else if (isPinged(this.#stored) || now >= this.#renewAt) await this.#bounded((signal) => this.#patch({}, signal))
+    else if (isPinged(this.#stored)) await this.#answer()
+    else if (now >= this.#renewAt) await this.#bounded((signal) => this.#patch({}, signal))
     else if (!this.#hasCheckedTies) await this.#bounded((signal) => this.#breakTie(signal))
     this.#problem = undefined
   }
@@ -164,6 +169,15 @@ export class OwnCandidate {
       this.#take(await client.transport.send(this.#request('GET', 'get', signal)))
     }
     this.#hasCheckedTies = false
+  }
+
+  async #answer(): Promise<void> {
+    await this.#bounded((signal) => this.#patch({}, signal))
+    try {
+      await this.#bounded((signal) => this.#silent.look(signal))
+    } catch (error) {
+      this.#warn('candidates-unseen', error, 'could not look for candidates that do not answer')
+    }
   }
 
   /** Writes fields of the spec, and the time of the renewal. */

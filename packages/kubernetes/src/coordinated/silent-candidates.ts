@@ -1,0 +1,61 @@
+import type { Clock } from '@tenure/core'
+import { ApiRequestError } from '../client/api-request-error.ts'
+import { listObjects, target } from '../client/object-requests.ts'
+import { objectPath } from '../client/resource.ts'
+import type { LeaseClient } from '../locks/lease/lease-client.ts'
+import { CANDIDATES, isPinged, readCandidates, type StoredCandidate } from './candidate-object.ts'
+
+/** Three times what the controller grants for the answer to a ping. */
+const SILENT_MS = 15_000
+
+/** Which candidates to look at, and how. */
+interface SilentCandidatesOptions {
+  readonly client: LeaseClient
+  readonly namespace: string
+  readonly leaseName: string
+  readonly clock: Clock
+}
+
+/**
+ * Deletes candidates of the same lease that do not answer their ping. While a dead candidate is the best one, the controller pings all others
+ * every five seconds, for half an hour. Time is counted from when this replica saw the ping, and no clocks are compared. A candidate
+ * of Tenure that was only slow creates itself again.
+ */
+export class SilentCandidates {
+  readonly #options: SilentCandidatesOptions
+  /** When each open ping was seen first. */
+  #seen: ReadonlyMap<string, number> = new Map()
+
+  constructor(options: SilentCandidatesOptions) {
+    this.#options = options
+  }
+
+  /** Looks once. Call it after each ping that this replica has answered. */
+  async look(signal: AbortSignal): Promise<void> {
+    const { client, namespace, leaseName, clock } = this.#options
+    const list = await client.transport.send(listObjects({ ...CANDIDATES, namespace }, signal))
+    const now = clock.now()
+    const pinged = readCandidates(list).filter((candidate) => candidate.leaseName === leaseName && isPinged(candidate))
+    this.#seen = new Map(pinged.map((candidate) => [keyOf(candidate), this.#seen.get(keyOf(candidate)) ?? now]))
+    for (const candidate of pinged) {
+      if (now - (this.#seen.get(keyOf(candidate)) ?? now) >= SILENT_MS) await this.#delete(candidate, signal)
+    }
+  }
+
+  async #delete({ name, uid }: StoredCandidate, signal: AbortSignal): Promise<void> {
+    const { client, namespace } = this.#options
+    const reference = { ...CANDIDATES, namespace, name }
+    const request = { method: 'DELETE', path: objectPath(reference), target: target('delete', reference) } as const
+    try {
+      await client.transport.send({ ...request, body: { preconditions: { uid } }, signal })
+    } catch (error) {
+      // Another replica was faster.
+      const isGone = error instanceof ApiRequestError && (error.failure === 'not-found' || error.failure === 'conflict')
+      if (!isGone) throw error
+    }
+  }
+}
+
+function keyOf({ uid, pingTime }: StoredCandidate): string {
+  return `${uid} ${pingTime}`
+}
