@@ -47,6 +47,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
       page('Authenticate', 'how-to/authenticate'),
       page('Hold many leases', 'how-to/hold-many-leases'),
       page('Prove death', 'how-to/prove-death'),
+      page('Lead for life', 'how-to/lead-for-life'),
       page('Fence your own store', 'fencing'),
       page('Choose a lock', 'how-to/choose-a-lock'),
       page('Move to another lock', 'how-to/move-to-another-lock'),

@@ -9,6 +9,8 @@ export interface Inhabited {
   readonly replica: ReplicaProcess
   /** Reports what became of the container. */
   report(state: object, container?: { readonly containerID: string; readonly lastState: object }): Promise<void>
+  /** Reports that the Pod has failed, as after an eviction, with no word of its container. */
+  reportFailed(reason: string): Promise<void>
   /** Deletes the Pod at once, whether or not the container has ended. */
   deletePod(): Promise<void>
   readonly containerID: string
@@ -22,6 +24,8 @@ interface InhabitOptions {
   readonly runningSince?: number
   /** @default one of its own */
   readonly containerID?: string
+  /** Whether a `lifeLock()` keeps the lease, instead of a Lease with `proveDeath`. @default false */
+  readonly forLife?: boolean
 }
 
 /** A time in the format of the kubelet. */
@@ -33,9 +37,9 @@ export function wholeSecond(at: number): string {
 export async function inhabit(
   server: ApiServer,
   scenario: Scenario,
-  { name, timing, runningSince = Date.now(), containerID = `containerd://${name}-1` }: InhabitOptions,
+  { name, timing, runningSince = Date.now(), containerID = `containerd://${name}-1`, forLife = false }: InhabitOptions,
 ): Promise<Inhabited> {
-  await grantProof(server, scenario, name)
+  await grantProof(server, scenario, name, forLife)
   const pod = await createPod(server, scenario.namespace, name)
   const report: Inhabited['report'] = async (state, container) => {
     const current = (await server.admin.expect(pod)) as object
@@ -52,27 +56,34 @@ export async function inhabit(
     const changed = { ...current, status: { phase: 'Running', containerStatuses: [status] } }
     await server.admin.expect(`${pod}/status`, { method: 'PUT', body: changed })
   }
+  const reportFailed: Inhabited['reportFailed'] = async (reason) => {
+    const current = (await server.admin.expect(pod)) as object
+    const changed = { ...current, status: { phase: 'Failed', reason } }
+    await server.admin.expect(`${pod}/status`, { method: 'PUT', body: changed })
+  }
   const replica = await scenario.start(name, {
     granted: false,
-    timing: { ...timing, proveDeath: true },
+    forLife,
+    timing: forLife ? timing : { ...timing, proveDeath: true },
     env: { POD_NAME: name, POD_NAMESPACE: scenario.namespace },
   })
   await report({ running: { startedAt: wholeSecond(runningSince) } })
-  await replica.logged('container-known')
+  if (!forLife) await replica.logged('container-known')
   return {
     replica,
     report,
+    reportFailed,
     containerID,
     deletePod: async () => void (await server.admin.expect(`${pod}?gracePeriodSeconds=0`, { method: 'DELETE' })),
   }
 }
 
 /** Gives the replica the documented rights, with proof of death. */
-async function grantProof(server: ApiServer, scenario: Scenario, name: string): Promise<void> {
+async function grantProof(server: ApiServer, scenario: Scenario, name: string, forLife: boolean): Promise<void> {
   const { namespace, leaseName } = scenario
   const subjects = [{ kind: 'User', name: scenario.userOf(name), apiGroup: 'rbac.authorization.k8s.io' }]
   const roleName = `${name}-proof`
-  const { role, roleBinding } = leaseRole({ name: leaseName, namespace, subjects, roleName, proveDeath: true })
+  const { role, roleBinding } = leaseRole({ name: leaseName, namespace, subjects, roleName, proveDeath: true, forLife })
   const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
   await server.admin.expect(`${rbac}/roles`, { method: 'POST', body: role })
   await server.admin.expect(`${rbac}/rolebindings`, { method: 'POST', body: roleBinding })

@@ -23,6 +23,8 @@ export type ControllerSetup =
 export interface ReplicaSetup {
   readonly options: CreateManagerOptions
   readonly controllers: readonly ControllerSetup[]
+  /** Whether a `lifeLock()` keeps the lease. @default false */
+  readonly forLife?: boolean
 }
 
 /** The variable that holds a {@link ReplicaSetup}. */

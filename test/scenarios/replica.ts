@@ -1,15 +1,17 @@
 /** A replica as a user would write it, plus reports to the driver. Uses only the public API. */
 import { type Manager } from '@tenure/core'
-import { createManager } from 'tenure'
+import { lifeLock } from '@tenure/kubernetes'
+import { createManager, type CreateManagerOptions } from 'tenure'
 import { createController } from './replica-controllers.ts'
 import type { ReplicaCommand, ReplicaReply } from './replica-event.ts'
 import { measureFootprint } from './replica-footprint.ts'
 import { report } from './replica-report.ts'
 import { type ReplicaSetup, SETUP_VARIABLE } from './replica-setup.ts'
 
-const { options, controllers }: ReplicaSetup = JSON.parse(process.env[SETUP_VARIABLE] ?? '{}')
+const { options, controllers, forLife = false }: ReplicaSetup = JSON.parse(process.env[SETUP_VARIABLE] ?? '{}')
 
-const manager = createManager(options)
+const lock: CreateManagerOptions['lock'] = ({ name, namespace }) => lifeLock({ name, namespace })
+const manager = createManager(forLife ? { ...options, lock } : options)
 for (const controller of controllers) manager.register(() => createController(controller))
 manager.on(report)
 obey(manager)

@@ -22,6 +22,8 @@ export interface ReplicaOptions extends Omit<CreateManagerOptions, 'lease'> {
   readonly credentials?: string
   /** Whether its user may stand for election. @default true */
   readonly granted?: boolean
+  /** Whether a `lifeLock()` keeps the lease. @default false */
+  readonly forLife?: boolean
 }
 
 /** The leader and its followers. */
@@ -62,13 +64,22 @@ export class Scenario implements AsyncDisposable {
 
   /** Starts a replica whose identity is its name, as a user who may do what {@link leaseRole} says and nothing else. */
   async start(name: string, options: ReplicaOptions = {}): Promise<ReplicaProcess> {
-    const { timing, controllers = [{ kind: 'loop' }], env, argv = [], credentials, granted = true, ...rest } = options
+    const {
+      timing,
+      controllers = [{ kind: 'loop' }],
+      env,
+      argv = [],
+      credentials,
+      granted = true,
+      forLife = false,
+      ...rest
+    } = options
     if (granted) await this.grant(name)
     const path = await this.writeKubeConfig(name, credentials ?? this.#server.kubeConfig(this.userOf(name)))
     const lease = { name: this.leaseName, namespace: this.namespace, ...PATIENT, ...timing }
     const replica = ReplicaProcess.start({
       name,
-      setup: { options: { identity: name, ...NO_PORT, ...rest, lease }, controllers },
+      setup: { options: { identity: name, ...NO_PORT, ...rest, lease }, controllers, forLife },
       env: { KUBECONFIG: path, ...env },
       argv,
     })

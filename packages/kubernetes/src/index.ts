@@ -2,6 +2,8 @@ import '@tenure/core/supported-node'
 
 export { LeaseLock } from './locks/lease/lease-lock.ts'
 export type { LeaseLockOptions } from './locks/lease/lease-lock-options.ts'
+export { lifeLock } from './locks/life/life-lock.ts'
+export type { LifeLockOptions } from './locks/life/life-lock-options.ts'
 export { ApiRequestError } from './client/api-request-error.ts'
 export { KubeConfigError } from './client/kubeconfig/kube-config-error.ts'
 export { type KubeConfigLike } from './client/kubeconfig/kube-config-like.ts'

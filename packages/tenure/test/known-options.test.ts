@@ -51,6 +51,7 @@ const CALLS: Readonly<Record<string, (module: Exports) => unknown>> = {
   LeaseEvents: ({ LeaseEvents }) => make(LeaseEvents, { ...lease, kubeConfig, identity: 'i', ...WRONG }),
   LeaseLock: ({ LeaseLock }) => make(LeaseLock, { ...lease, kubeConfig, ...WRONG }),
   leaseRole: ({ leaseRole }) => call(leaseRole, { ...lease, ...WRONG }),
+  lifeLock: ({ lifeLock }) => call(lifeLock, { ...lease, pod: 'p', kubeConfig, ...WRONG }),
   loadKubeConfig: ({ loadKubeConfig }) => call(loadKubeConfig, WRONG),
   lockConformance: ({ lockConformance }) =>
     call(lockConformance, { createFixture: () => {}, otherProcess: 'none', outage: 'none', ...WRONG }),

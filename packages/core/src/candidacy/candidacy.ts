@@ -2,7 +2,7 @@ import { AlreadyStartedError } from '../already-started-error.ts'
 import type { Controller, ControllerFactory } from '../controller/controller.ts'
 import { createRegistration, type RegisterOptions, type Registration } from '../controller/registration.ts'
 import { Elector, type TermEffect } from '../election/elector.ts'
-import { cleanupBudget, type ElectorConfig } from '../election/machine/config.ts'
+import { cleanupBudget, type ElectorConfig, forLife } from '../election/machine/config.ts'
 import type { StepDown } from '../election/machine/event.ts'
 import type { ElectorState } from '../election/machine/state.ts'
 import { INITIAL_STATE } from '../election/machine/transition.ts'
@@ -111,13 +111,19 @@ export class Candidacy {
     return standingOf(this.#elector?.state)
   }
 
+  /** The settings of the elector, with what the lock says. */
+  get #config(): ElectorConfig {
+    const { config } = this.#options
+    return this.#lock?.heldForLife === true ? forLife(config) : config
+  }
+
   /** Explains in one or two sentences why this replica leads or does not lead. The wording may change at any time. */
   explain(): string {
     const { death, state = INITIAL_STATE } = this.#elector ?? {}
     if (death !== undefined) return `It no longer competes for the lease: ${death.message}.`
     const { clock } = this.#options
     const coordination = this.#lock?.coordinator?.state
-    const config = { ...this.#options.config, ...this.#facts, coordination }
+    const config = { ...this.#config, ...this.#facts, coordination }
     const lastProblem = this.lastProblem ?? this.refusal
     return explain(state, { config, now: clock.now(), tasks: this.liveTasks(), lastProblem })
   }
@@ -141,6 +147,7 @@ export class Candidacy {
       ...this.#options,
       lease: this.lease,
       lock: this.#lock,
+      config: this.#config,
       facts: () => this.#facts,
       onEffect: (effect) => this.#carryOut(effect),
       onState: (state) => this.#onState(state),

@@ -1,5 +1,5 @@
 import type { DrainState } from '../drain/machine.ts'
-import { nextChance } from '../election/rules/chance.ts'
+import { isHeldForLife, nextChance } from '../election/rules/chance.ts'
 import type { ElectorConfig } from '../election/machine/config.ts'
 import type { Draining, ElectorState, Following, PresentView } from '../election/machine/state.ts'
 import { asStandby } from '../election/rules/standby.ts'
@@ -111,6 +111,9 @@ function explainLease(state: Following, { lease, changedAt }: PresentView, conte
   const who =
     holderIdentity === config.identity ? `an earlier holder with its own identity, ${holderIdentity}` : holderIdentity
   const ready = state.memory.candidate?.stands === true ? ' and is its successor' : ''
+  if (config.heldForLife === true && isHeldForLife(state.memory, lease.record)) {
+    return `It follows ${who}${ready}, which holds the lease for life. It can be acquired when that replica releases it, when its container has ended, or when the lease is deleted`
+  }
   const longMs = longDurationMs(lease, config)
   const why = longMs === undefined ? '' : `, because the lease states a duration of ${longMs / 1000} s`
   return `It follows ${who}${ready}. The lease last changed ${seconds(now - changedAt)} ago and can be acquired in ${takeIn(state, context)}${why}`

@@ -10,7 +10,8 @@ export interface LeaseOptions extends TimingOptions {
   readonly namespace?: string
   /**
    * What to do if the lease does not exist at the start. `create`: create it and act. `wait`: create it and wait for one lease duration
-   * before acting. Waiting is safe even if the lease was deleted while a leader was disconnected. @default 'create'
+   * before acting. Waiting is safe even if the lease was deleted while a leader was disconnected.
+   * @default 'create'; 'wait' if the lock keeps leaders for life
    */
   readonly missingLease?: 'create' | 'wait'
   /** Labels to add to the lease with every write, for locks with labels. Other labels stay. @default {} */

@@ -176,7 +176,7 @@ export class Elector {
     const { state, effects } = transition(this.#state, event, { at, config: this.#config() })
     this.#state = state
     for (const effect of effects) this.#carryOut(effect)
-    this.#watchHolder(watchedHolder(state))
+    this.#watchHolder(watchedHolder(state, this.#options.config))
     const standing = standingIn(state, this.#config())
     if (standing !== 'unchanged') this.#options.lock.coordinator?.stand(standing.from)
     if (state.kind === 'stopped') this.#tearDown()

@@ -35,6 +35,12 @@ export interface Lock {
   watchHolder?(holder: LeaseHolder, observer: HolderObserver): LockWatch
   /** Set if something other than the replicas may decide who leads. */
   readonly coordinator?: Coordinator | undefined
+  /**
+   * Whether a holder keeps the lease for life: it does not expire. An update that changes nothing then writes nothing: a linearizable
+   * read, sent after the call, finds the same lease of the same holder and returns it, at its present version. Otherwise the update
+   * fails with `not-found` or `conflict`. @default false
+   */
+  readonly heldForLife?: boolean
   /** Closes connections. No request may follow. */
   close(): Promise<void>
 }
@@ -130,7 +136,7 @@ export interface LeaseHolder {
   readonly identity: string
   /** When the holder acquired the lease, as the lease states it (RFC 3339). */
   readonly acquireTime: string
-  /** The {@link Lock.processRef} of the holder. Untrusted: any client that may write the lease can set it. */
+  /** The {@link Lock.processRef} of the holder; empty if it has published none. Untrusted: any client that may write the lease can set it. */
   readonly processRef: string
 }
 

@@ -13,7 +13,7 @@ export function electorConfig(
     identity,
     timing: resolveTimingOptions(lease),
     releaseOnExit: featureGates.ReleaseLockOnExit.enabled,
-    missingLease: lease.missingLease ?? 'create',
+    missingLease: lease.missingLease,
     cleanupTimeoutMs: resolveCleanupTimeoutMs(lease),
     onWedged,
     revision,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
-import { Fleet, type FleetOptions } from './fleet.ts'
+import { transition } from '../../src/election/machine/transition.ts'
+import { Fleet, type FleetMachine, type FleetOptions } from './fleet.ts'
 import {
   actsWithoutNonce,
   countsEpochsByAnswers,
@@ -11,6 +12,13 @@ import {
 } from './planted-transfers.ts'
 
 const RUNS = 60
+const FOR_LIFE = {
+  timing: { ...resolveTimingOptions(), wholeSecondPeers: false },
+  releaseOnExit: true,
+  missingLease: 'wait',
+  heldForLife: true,
+} as const
+
 const settings: readonly (readonly [string, Pick<FleetOptions, 'config' | 'stalls' | 'reusesIdentities'>])[] = [
   [
     'with a lease that nobody deletes',
@@ -43,6 +51,7 @@ const settings: readonly (readonly [string, Pick<FleetOptions, 'config' | 'stall
       config: { timing: resolveTimingOptions(), releaseOnExit: true, missingLease: 'create' },
     },
   ],
+  ['whose holders keep the lease for life', { stalls: false, config: FOR_LIFE }],
   [
     'with processes that are suspended now and then',
     { stalls: true, config: { timing: resolveTimingOptions(), releaseOnExit: true, missingLease: 'wait' } },
@@ -69,7 +78,17 @@ describe.each(settings)('A disturbed fleet %s', (_name, setting) => {
   })
 })
 
-const PLANTED: readonly (readonly [string, () => Pick<FleetOptions, 'machine' | 'reusesIdentities'>])[] = [
+/** Acts at once in place of a leader for life whose lease was deleted. */
+const actsInPlaceOfDeleted: FleetMachine = (_replica, ...input) => {
+  const { state, effects } = transition(...input)
+  if (state.kind !== 'reserving') return { state, effects }
+  return { state: { ...state, memory: { ...state.memory, actNotBefore: undefined }, actAt: 0 }, effects }
+}
+
+type PlantedOptions = Pick<FleetOptions, 'machine' | 'reusesIdentities'> & Partial<Pick<FleetOptions, 'config'>>
+
+const PLANTED: readonly (readonly [string, () => PlantedOptions])[] = [
+  ['acts at once after a leader for life', () => ({ machine: actsInPlaceOfDeleted, config: FOR_LIFE })],
   ['acts on a transfer without a nonce', () => ({ machine: actsWithoutNonce })],
   ['acts on a nonce that it has used', () => ({ machine: createReusingNonces() })],
   ['counts the time of a transfer from when it sees it', () => ({ machine: countsFromTheEvent })],

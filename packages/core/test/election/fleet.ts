@@ -4,6 +4,7 @@ import type { ElectorEvent, TermKey, WriteResult } from '../../src/election/mach
 import type { ElectorState, Step } from '../../src/election/machine/state.ts'
 import { readProcessRef } from '../../src/election/rules/transfer-notes.ts'
 import { INITIAL_STATE, nextWakeAt, transition } from '../../src/election/machine/transition.ts'
+import { termOf } from '../../src/election/rules/term-key.ts'
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
 import type { LockSnapshot } from '../../src/lock/lock.ts'
 import { failed } from './pure-elector.ts'
@@ -87,6 +88,7 @@ export class Fleet {
   }
 
   write({ base, record, purpose }: LeaseWrite, writer: string): WriteResult {
+    if (base?.record === record) return this.#check(record)
     const refusal = this.#refusalOf(base)
     if (refusal !== undefined) return failed(refusal)
     const replaced = this.#record
@@ -98,6 +100,13 @@ export class Fleet {
       this.#grants.set(this.#version, record.holderIdentity)
     }
     return { kind: 'written', lease: { kind: 'present', version: this.#version, record, deleting: false } }
+  }
+
+  /** Answers a renewal of a lease that is held for life: by a read, with no write. */
+  #check(record: LeaseRecord): WriteResult {
+    const stored = this.read()
+    if (stored.kind === 'absent') return failed('not-found')
+    return isTermOf(stored.record, termOf(record)) ? { kind: 'written', lease: stored } : failed('conflict')
   }
 
   #refusalOf(base: LeaseWrite['base']): 'conflict' | 'not-found' | undefined {
@@ -127,12 +136,20 @@ export class Fleet {
   /** Tells the others, soon or late, that the holder is dead, if it is the process that has just ended. */
   died(identity: string): void {
     const record = this.#record
+    if (this.options.config.heldForLife === true) this.#collect(identity)
     if (record?.holderIdentity !== identity || readProcessRef(record) === undefined || this.random() < 0.3) return
     const { acquireTime } = record
     for (const replica of this.replicas) {
       const ms = this.random() < 0.7 ? this.random() * 1500 : this.random() * 30_000
       this.after(ms, () => replica.hearOfDeath({ identity, acquireTime }))
     }
+  }
+
+  /** Deletes a lease that this process has kept for life, as the garbage collector does when its Pod is gone. */
+  #collect(identity: string): void {
+    this.after(this.random() * 30_000, () => {
+      if (this.#record?.holderIdentity === identity) this.#store(undefined)
+    })
   }
 
   broken(what: string): Error {

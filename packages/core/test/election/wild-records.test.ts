@@ -121,7 +121,7 @@ test.each(Object.entries(ELECTORS))(
           const begun = elector.all('begin-term').length
           version += 1n
           elector.observe({ kind: 'present', version, record, deleting })
-          watchedHolder(elector.state)
+          watchedHolder(elector.state, elector.config)
           if (elector.all('begin-term').length === begun) continue
           const isTransfer = record.holderIdentity === ME && answers.includes(readTransferNonce(record) ?? '')
           const isOwn = elector.all('write').some(({ write }) => write.record.renewTime === record.renewTime)

@@ -54,7 +54,7 @@ export function isDue(world: World, index: number, lab: Laboratory): boolean {
   return wakeAt !== undefined && wakeAt <= clockOf(world, replica)
 }
 
-function configOf({ identity }: Replica, { scope }: Laboratory): ElectorConfig {
+export function configOf({ identity }: Replica, { scope }: Laboratory): ElectorConfig {
   const { config, canProveDeath } = scope
   const ofRevision = config.isEager === true && { revision: identity }
   return { ...config, identity, ...ofRevision, ...(canProveDeath && { processRef: identity }) }

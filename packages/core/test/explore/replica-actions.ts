@@ -1,7 +1,7 @@
 import type { ElectorState } from '../../src/election/machine/state.ts'
 import { watchedHolder } from '../../src/election/phases/following.ts'
 import type { Action } from './action.ts'
-import { endProcess, handle, type Laboratory, replicaAt, wakeWhatIsDue, withReplica } from './handle.ts'
+import { configOf, endProcess, handle, type Laboratory, replicaAt, wakeWhatIsDue, withReplica } from './handle.ts'
 import { newProcess, type Replica, type Scope, type World } from './world.ts'
 
 /** The possible next events of a replica. */
@@ -45,7 +45,7 @@ function networkActions(world: World, index: number, lab: Laboratory): readonly 
 
 function newsOfDeath(world: World, index: number, lab: Laboratory): readonly Action[] {
   const { identity, state, isCutOff } = replicaAt(world, index)
-  const holder = watchedHolder(state)
+  const holder = watchedHolder(state, configOf(replicaAt(world, index), lab))
   if (holder === undefined || isCutOff) return []
   if (world.replicas.some((one) => one.isAlive && one.identity === holder.identity)) return []
   const apply = () => handle(world, index, { kind: 'holder-dead', holder }, lab)

@@ -18,6 +18,8 @@ export interface LeaseRoleOptions {
    * @default none
    */
   readonly strategy?: string
+  /** Whether a `lifeLock()` keeps the leases, in ConfigMaps, instead of Leases. Adds the right to read Pods. @default false */
+  readonly forLife?: boolean
   /** Namespace of the Leases, the Role and the RoleBinding. */
   readonly namespace: string
   /** The accounts that stand for election. @default the service account of the namespace that has the name of the Lease */
@@ -39,6 +41,7 @@ const OPTION_NAMES = [
   'others',
   'proveDeath',
   'strategy',
+  'forLife',
   'namespace',
   'subjects',
   'roleName',
@@ -48,8 +51,8 @@ const OPTION_NAMES = [
  * Returns the least permissions of a replica: to follow, create and update its Leases, and to record Events.
  *
  * The API server cannot restrict `create` by name. `list` and `watch` are restricted to a single Lease, because requests for them
- * select it by `metadata.name`; several Leases share a watch of the whole namespace. `proveDeath` adds the right to read Pods,
- * and `strategy: 'OldestEmulationVersion'` those on LeaseCandidates.
+ * select it by `metadata.name`; several Leases share a watch of the whole namespace. `proveDeath` and `forLife` add the right to read
+ * Pods, and `strategy: 'OldestEmulationVersion'` those on LeaseCandidates.
  */
 export function leaseRole(options: LeaseRoleOptions): LeaseRole {
   assertKnownKeys('`leaseRole()`', options, OPTION_NAMES)
@@ -75,20 +78,29 @@ const CANDIDATE_RULE: V1PolicyRule = {
   verbs: ['create', 'delete', 'get', 'list', 'patch', 'watch'],
 }
 
-function rulesFor({ name, others = [], proveDeath = false, strategy }: LeaseRoleOptions): V1PolicyRule[] {
-  const leases = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] }
+function rulesFor({
+  name,
+  others = [],
+  proveDeath = false,
+  forLife = false,
+  strategy,
+}: LeaseRoleOptions): V1PolicyRule[] {
+  const leases = forLife
+    ? { apiGroups: [''], resources: ['configmaps'] }
+    : { apiGroups: ['coordination.k8s.io'], resources: ['leases'] }
   const named = { ...leases, resourceNames: [name, ...others] }
   const follow = ['list', 'watch']
+  const write = forLife ? ['update', 'delete'] : ['update']
   return [
     ...(others.length === 0
-      ? [{ ...named, verbs: ['get', ...follow, 'update'] }]
+      ? [{ ...named, verbs: ['get', ...follow, ...write] }]
       : [
-          { ...named, verbs: ['get', 'update'] },
+          { ...named, verbs: ['get', ...write] },
           { ...leases, verbs: follow },
         ]),
     { ...leases, verbs: ['create'] },
     ...(strategy === OLDEST_EMULATION_VERSION ? [CANDIDATE_RULE] : []),
     { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
-    ...(proveDeath ? [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }] : []),
+    ...(proveDeath || forLife ? [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }] : []),
   ]
 }

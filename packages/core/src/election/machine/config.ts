@@ -23,9 +23,12 @@ export interface ElectorConfig {
   readonly releaseOnExit: boolean
   /**
    * What to do if there is no lease at the start. `create`: create it and act immediately. `wait`: create it and wait for one lease
-   * duration, because it may have been deleted while a leader was disconnected.
+   * duration, because it may have been deleted while a leader was disconnected. Undefined: `wait` if a holder keeps the lease for life,
+   * because its end deletes the lease, otherwise `create`.
    */
-  readonly missingLease: 'create' | 'wait'
+  readonly missingLease: 'create' | 'wait' | undefined
+  /** Whether a holder keeps the lease for life, as the lock says: the lease does not expire. */
+  readonly heldForLife?: boolean | undefined
   /** What this replica runs, such as the hash of its Pod's template. Replicas of the newest revision lead first. */
   readonly revision?: string | undefined
   /** Where this replica runs. Of one revision, replicas in the zone of the leader lead first. */
@@ -57,6 +60,13 @@ export interface ElectorConfig {
   readonly preferred?: PreferredHolder | undefined
   /** Identifies the process of this replica to the lock, if the lock can prove that a process has ended. */
   readonly processRef?: string | undefined
+}
+
+/**
+ * The settings for a lock whose holders keep the lease for life. Nobody waits for a renewal to be seen, so whole seconds do not count.
+ */
+export function forLife(config: ElectorConfig): ElectorConfig {
+  return { ...config, heldForLife: true, timing: { ...config.timing, wholeSecondPeers: false } }
 }
 
 /** How long the cleanups of a term may take. Each controller aborts the signal of its own cleanups. */

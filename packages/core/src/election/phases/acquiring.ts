@@ -6,7 +6,8 @@ import type { ElectorEffect } from '../machine/effect.ts'
 import type { EventOf, Instant, RequestFailure, WriteResult } from '../machine/event.ts'
 import type { Acquiring, Following, Hold, Memory, Observation, SentWrite, Step } from '../machine/state.ts'
 import { readLegacy } from '../rules/bequest.ts'
-import { isOwn } from '../rules/memory.ts'
+import { isHeldForLife } from '../rules/chance.ts'
+import { isOwn, isOwnTerm } from '../rules/memory.ts'
 import { landedWrite, lastView, observationOf, observe } from '../rules/observation.ts'
 import { isRenewalInWholeSeconds } from '../rules/records.ts'
 import { pauseAfterFailureMs } from '../rules/retry-after.ts'
@@ -90,10 +91,13 @@ export function giveBack(
 
 /**
  * A leader may not have seen that its lease was deleted. Only holding the new lease for one lease duration excludes that. The time counts
- * from when the creation is known, because the old lease may have been renewed after the creation was sent.
+ * from when the creation is known, because the old lease may have been renewed after the creation was sent. The same is true of a lease
+ * that its holder keeps for life, and that this replica takes because it names its own identity.
  */
-function replacesDeleted(state: Acquiring | Following, write: SentWrite, config: ElectorConfig): boolean {
-  return write.base === undefined && (state.memory.existed || config.missingLease === 'wait')
+function replacesDeleted({ memory }: Acquiring | Following, { base }: SentWrite, config: ElectorConfig): boolean {
+  const { heldForLife = false, missingLease = heldForLife ? 'wait' : 'create' } = config
+  if (base === undefined) return memory.existed || missingLease === 'wait'
+  return heldForLife && isHeldForLife(memory, base.record) && !isOwnTerm(memory, base.record)
 }
 
 const ONE_SECOND_MS = 1000

@@ -1,4 +1,5 @@
 import { jittered } from '../../jitter.ts'
+import type { LeaseRecord } from '../../lock/lease-record.ts'
 import type { LeaseHolder, LockSnapshot, PresentLease } from '../../lock/lock.ts'
 import type { ElectorConfig, TransitionContext } from '../machine/config.ts'
 import type { ElectorEffect } from '../machine/effect.ts'
@@ -119,16 +120,25 @@ export function withoutNeedlessPoll(state: Following): Following {
   return memory.watch === 'up' && !inDoubt ? { ...state, pollAt: undefined } : state
 }
 
-/** The holder whose process this replica watches: the holder that it follows, if it published its process. */
-export function watchedHolder(state: ElectorState): LeaseHolder | undefined {
-  if (state.kind !== 'following' || state.leaveBy !== undefined || state.observation.kind !== 'present')
-    return undefined
-  const { record } = state.observation.lease
+/**
+ * The holder whose process this replica watches: the holder that it follows, if it published its process. If holders keep the lease for
+ * life, every holder: the lock may know its process in another way.
+ */
+export function watchedHolder(state: ElectorState, { heldForLife }: ElectorConfig): LeaseHolder | undefined {
+  const record = followedRecord(state)
+  if (record === undefined) return undefined
   const { holderIdentity: identity, acquireTime } = record
-  const processRef = readProcessRef(record)
+  const unpublished = heldForLife === true && identity !== '' ? '' : undefined
+  const processRef = readProcessRef(record) ?? unpublished
   if (processRef === undefined || acquireTime === undefined) return undefined
   if (isTermOf(record, state.memory.deadHolder) || isOwn(state.memory, record)) return undefined
   return { identity, acquireTime, processRef }
+}
+
+/** The record of the lease that this replica follows. */
+function followedRecord(state: ElectorState): LeaseRecord | undefined {
+  if (state.kind !== 'following' || state.leaveBy !== undefined) return undefined
+  return state.observation.kind === 'present' ? state.observation.lease.record : undefined
 }
 
 /** Plans an early read, to distinguish a lagging watch from a restored store. */

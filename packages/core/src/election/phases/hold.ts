@@ -86,11 +86,19 @@ export function holdObserved(context: HoldContext, snapshot: LockSnapshot): Hold
 
 function newerObserved(context: HoldContext, snapshot: PresentLease): HoldStep {
   const { hold } = context
-  const write = sentWrites(hold).find((sent) => isWrittenAs(snapshot.record, sent.record))
+  const write = sentWrites(hold).find((sent) => !isCheck(sent) && isWrittenAs(snapshot.record, sent.record))
   if (write !== undefined) return acknowledged(context, write, snapshot)
   if (!isWrittenAs(snapshot.record, hold.lease.record)) return lost(context, 'superseded', snapshot)
   const next = { ...hold, lease: snapshot }
   return isSameRecord(snapshot.record, hold.lease.record) ? held(context, next) : edited(context, next)
+}
+
+/**
+ * Whether a renewal only checks that the lease is still held, because its holder keeps it for life. Any other view of the same record may
+ * be older than the check, so only its own answer acknowledges it.
+ */
+function isCheck({ base, record }: SentWrite): boolean {
+  return base?.record === record
 }
 
 /**
@@ -181,8 +189,9 @@ function readBack(context: HoldContext, effects: readonly ElectorEffect[]): Hold
   }
 }
 
-function acknowledged(context: HoldContext, write: SentWrite, lease: PresentLease): HoldStep {
+function acknowledged(context: HoldContext, write: SentWrite, written: PresentLease): HoldStep {
   const { at, hold } = context
+  const lease = newestOf(hold, write, written)
   const { timing } = context.config
   const isSeenByAll = !timing.wholeSecondPeers || isRenewalInWholeSeconds(hold.lease.record, write.record)
   const extendsValidity = write.sentAt > hold.sentAt && isSeenByAll
@@ -206,6 +215,11 @@ function acknowledged(context: HoldContext, write: SentWrite, lease: PresentLeas
   // A store that changes every write would change the next renewal, too.
   const isNew = !isEditedAlike(lease.record, hold.lease.record)
   return isNew ? edited(after, next, effects) : shortened(after, cutShort(next, at, timing), effects)
+}
+
+/** A check may have read an older version than the watch has shown since. */
+function newestOf({ lease }: Hold, write: SentWrite, written: PresentLease): PresentLease {
+  return isCheck(write) && written.version < lease.version ? lease : written
 }
 
 function isEditedAlike(a: LeaseRecord, b: LeaseRecord): boolean {

@@ -1,7 +1,7 @@
 import type { LeaseRecord } from '../../lock/lease-record.ts'
 import { decidesItself, type ElectorConfig } from '../machine/config.ts'
-import type { Following, PresentView } from '../machine/state.ts'
-import { isOwn } from './memory.ts'
+import type { Following, Memory, Observation, PresentView, View } from '../machine/state.ts'
+import { isOwn, isOwnTerm } from './memory.ts'
 import { durationMs } from './observation.ts'
 import { waitForStandbysMs } from './standby.ts'
 import { isTermOf } from './term-key.ts'
@@ -17,7 +17,7 @@ export interface Chance {
 export function nextChance(state: Following, config: ElectorConfig): Chance | undefined {
   const { identity, timing, revision } = config
   const { observation, memory, notBefore } = state
-  if (!competes(state, config) || observation.kind === 'unknown' || observation.kind === 'outdated') return undefined
+  if (!competes(state, config) || !isCurrent(observation)) return undefined
   const chance = (freeSince: number, holdBackMs: number): Chance => ({
     freeSince,
     takeAt: Math.max(freeSince + holdBackMs, notBefore),
@@ -27,8 +27,10 @@ export function nextChance(state: Following, config: ElectorConfig): Chance | un
   if (lease.deleting) return undefined
   const { record } = lease
   if (isFor(identity, record, config) || isOwn(memory, record)) return chance(changedAt, 0)
+  const since = freeSince(state, observation, config)
+  if (since === undefined) return undefined
   const patience = { holdBackMs: state.holdBackMs, retryPeriodMs: timing.retryPeriodMs, revision }
-  return chance(freeSince(state, observation), waitForStandbysMs(record, identity, patience))
+  return chance(since, waitForStandbysMs(record, identity, patience))
 }
 
 /** Whether the lease was transferred to this replica, or a coordinator has named it. */
@@ -48,9 +50,31 @@ function competes({ leaveBy, observation }: Following, config: ElectorConfig): b
   return isNamed && config.coordination === 'server'
 }
 
-/** When the lease becomes free: immediately if it has no holder or the holder is dead, otherwise when it expires. */
-function freeSince({ memory }: Following, { lease, changedAt, guardedUntil }: PresentView): number {
+/**
+ * Whether a holder keeps this lease for life: nothing has proved its death. A transferred lease expires until its new holder has renewed
+ * it: a successor that died before that left no process to watch.
+ */
+export function isHeldForLife({ deadHolder }: Memory, record: LeaseRecord): boolean {
+  const isTransferred = readTransferNonce(record) !== undefined
+  return record.holderIdentity !== '' && !isTransferred && !isTermOf(record, deadHolder)
+}
+
+function isCurrent(observation: Observation): observation is View {
+  return observation.kind !== 'unknown' && observation.kind !== 'outdated'
+}
+
+/**
+ * When the lease becomes free: immediately if it has no holder or the holder is dead, otherwise when it expires. Undefined if another
+ * replica holds it for life.
+ */
+function freeSince({ memory }: Following, view: PresentView, config: ElectorConfig): number | undefined {
+  const { lease, changedAt, guardedUntil } = view
+  const { record } = lease
   const { deadHolder } = memory
-  if (deadHolder !== undefined && isTermOf(lease.record, deadHolder)) return deadHolder.since
-  return Math.max(guardedUntil, lease.record.holderIdentity === '' ? changedAt : changedAt + durationMs(lease))
+  if (deadHolder !== undefined && isTermOf(record, deadHolder)) return deadHolder.since
+  if (config.heldForLife === true && isHeldForLife(memory, record)) {
+    if (isOwnTerm(memory, record)) return changedAt
+    if (record.holderIdentity !== config.identity) return undefined
+  }
+  return Math.max(guardedUntil, record.holderIdentity === '' ? changedAt : changedAt + durationMs(lease))
 }

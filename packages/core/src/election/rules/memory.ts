@@ -2,6 +2,7 @@ import type { LeaseRecord } from '../../lock/lease-record.ts'
 import type { Instant } from '../machine/event.ts'
 import type { Memory } from '../machine/state.ts'
 import { isWrittenAs } from './records.ts'
+import { isTermOf, termOf } from './term-key.ts'
 
 /** Allocates the number of the next request. */
 export function nextRequest(memory: Memory): Memory {
@@ -15,6 +16,11 @@ export function isEarly({ actNotBefore }: Memory, at: Instant): boolean {
 
 export function isOwn(memory: Memory, record: LeaseRecord): boolean {
   return memory.own !== undefined && isWrittenAs(record, memory.own)
+}
+
+/** Whether a record belongs to a term of this process, also after an edit by another client. */
+export function isOwnTerm({ own }: Memory, record: LeaseRecord): boolean {
+  return own !== undefined && isTermOf(record, termOf(own))
 }
 
 export function withWatch(memory: Memory, watch: Memory['watch'], at: Instant): Memory {

@@ -56,7 +56,7 @@ function storableTransitions(count: number): number {
 
 /**
  * The record that renews a lease. It also restores an edited duration, the full duration after a transfer, and the list of standbys,
- * which does not count after an edit of the transitions.
+ * which does not count after an edit of the transitions. A lease that is held for life and needs no change stays as it is.
  */
 export function renewRecord(held: LeaseRecord, config: ElectorConfig, wallTime: number): LeaseRecord {
   const { timing, processRef, preferred } = config
@@ -68,7 +68,18 @@ export function renewRecord(held: LeaseRecord, config: ElectorConfig, wallTime: 
     leaseDurationSeconds: timing.leaseDurationMs / 1000,
     renewTime: distinctMicroTime(wallTime, held.renewTime),
   }
-  return withProcessRef(withListKept(record, config), processRef)
+  const renewed = withProcessRef(withListKept(record, config), processRef)
+  return config.heldForLife === true && isRenewalOnly(renewed, held) ? held : renewed
+}
+
+/** Whether a renewal changes nothing but its time. */
+function isRenewalOnly(renewed: LeaseRecord, held: LeaseRecord): boolean {
+  const keys = Object.keys(renewed.annotations)
+  return (
+    isSameRecord({ ...renewed, renewTime: held.renewTime }, held) &&
+    keys.length === Object.keys(held.annotations).length &&
+    keys.every((key) => renewed.annotations[key] === held.annotations[key])
+  )
 }
 
 /** What the record that ends a term says besides. */

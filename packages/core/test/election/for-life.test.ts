@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+import { explain } from '../../src/candidacy/explain.ts'
+import { forLife } from '../../src/election/machine/config.ts'
+import { watchedHolder } from '../../src/election/phases/following.ts'
+import { withStandbys } from '../../src/election/rules/standby.ts'
+import { CONFIG, lease, ME, PureElector } from './pure-elector.ts'
+
+const HOUR_MS = 3_600_000
+const { leaseDurationMs } = CONFIG.timing
+
+function stand(): PureElector {
+  return new PureElector(forLife({ ...CONFIG, missingLease: undefined }))
+}
+
+describe('A lease that is held for life', () => {
+  test('does not expire, however long it does not change', () => {
+    const elector = stand()
+    elector.follow(lease({ version: 1n }))
+    elector.passTo(24 * HOUR_MS)
+    expect(elector.all('write')).toEqual([])
+    expect(watchedHolder(elector.state, elector.config)).toMatchObject({ identity: 'other', processRef: '' })
+    const context = { config: elector.config, now: elector.now, tasks: [], lastProblem: undefined }
+    expect(explain(elector.state, context)).toContain('holds the lease for life')
+  })
+
+  test('is acquired at once when its holder is proved dead, and led without a wait', () => {
+    const elector = stand()
+    const held = lease({ version: 1n })
+    elector.follow(held)
+    const holder = { identity: 'other', acquireTime: held.record.acquireTime }
+    elector.send({ kind: 'holder-dead', holder })
+    elector.acknowledge(2n)
+    elector.as('leading')
+  })
+
+  test('is acquired at once when it has no holder', () => {
+    stand().lead()
+  })
+
+  test('is held for a lease duration before the replica that creates it acts, also at the first start', () => {
+    const elector = stand()
+    elector.follow({ kind: 'absent' })
+    elector.acknowledge(2n)
+    expect(elector.as('reserving').actAt).toBe(leaseDurationMs)
+  })
+
+  test('is created and led at once where `missingLease` says so and nobody was seen to hold it', () => {
+    const elector = new PureElector(forLife({ ...CONFIG, missingLease: 'create' }))
+    elector.follow({ kind: 'absent' })
+    elector.acknowledge(2n)
+    elector.as('leading')
+  })
+
+  test('that names this identity, but not a term of this process, is held for a lease duration before it is led', () => {
+    const elector = stand()
+    elector.follow(lease({ version: 1n, holderIdentity: ME }))
+    elector.passTo(leaseDurationMs + 1000)
+    elector.acknowledge(2n)
+    elector.as('reserving')
+  })
+})
+
+describe('A leader for life', () => {
+  test('renews with the record that it holds, and counts from the send of what answers it', () => {
+    const elector = stand().lead()
+    elector.passTo(CONFIG.timing.retryPeriodMs + 1000)
+    const { write } = elector.lastWrite
+    expect(write.record).toBe(write.base?.record)
+    const sentAt = elector.as('leading').hold.sentAt
+    elector.answerWrite({ kind: 'written', lease: elector.stored(2n) })
+    expect(elector.as('leading').hold.sentAt).toBeGreaterThan(sentAt)
+  })
+
+  test('does not take an edit by another client for the answer', () => {
+    const elector = stand().lead()
+    elector.passTo(CONFIG.timing.retryPeriodMs + 1000)
+    const before = elector.as('leading').hold
+    const { record } = before.lease
+    elector.observe({ kind: 'present', version: 3n, deleting: false, record: withStandbys(record, [], {}) })
+    const { hold } = elector.as('leading')
+    expect(hold.validUntil).toBe(before.validUntil)
+    expect(hold.request.kind).toBe('writing')
+    // The check was answered with an older version than the edit.
+    elector.answerWrite({ kind: 'written', lease: elector.stored(2n) })
+    expect(elector.as('leading').hold.lease.version).toBe(3n)
+  })
+
+  test('ends its term when the lease was deleted, and when nothing answers any more', () => {
+    const deleted = stand().lead()
+    deleted.passTo(CONFIG.timing.retryPeriodMs + 1000)
+    deleted.failWrite('not-found')
+    expect(deleted.as('aborting').reason).toBe('lease-deleted')
+    const cutOff = stand().lead()
+    cutOff.passTo(CONFIG.timing.renewDeadlineMs + 1)
+    expect(cutOff.as('aborting').reason).toBe('renew-deadline')
+  })
+
+  test('takes its own lease again, also when a renewal of unknown outcome has changed it', () => {
+    const elector = stand().lead()
+    elector.passTo(CONFIG.timing.renewDeadlineMs + 1)
+    const { own } = elector.as('aborting').memory
+    if (own === undefined) throw new Error('Expected the elector to remember its record')
+    const renewTime = '2026-01-01T13:00:00.000000Z'
+    elector.observe({ kind: 'present', version: 9n, deleting: false, record: { ...own, renewTime } })
+    elector.send({ kind: 'drained' })
+    expect(elector.lastWrite.write).toMatchObject({ purpose: 'acquire', base: { version: 9n } })
+  })
+})

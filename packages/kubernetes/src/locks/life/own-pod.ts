@@ -1,0 +1,71 @@
+import { LockRequestError } from '@tenure/core'
+import { ApiRequestError } from '../../client/api-request-error.ts'
+import { getObject } from '../../client/object-requests.ts'
+import type { ObjectReference } from '../../client/resource.ts'
+import { isJsonObject, objectAt, stringAt } from '../../json-object.ts'
+import type { LeaseClient } from '../lease/lease-client.ts'
+import type { PodOwner } from './life-config-map.ts'
+
+/** Where the Pod of this process is. */
+export interface OwnPodOptions {
+  readonly client: LeaseClient
+  readonly name: string
+  readonly namespace: string
+}
+
+/** The Pod of this process. Its uid tells it from other Pods of its name. */
+export class OwnPod {
+  readonly #client: LeaseClient
+  readonly #reference: ObjectReference
+  #uid: string | undefined
+
+  constructor({ client, name, namespace }: OwnPodOptions) {
+    this.#client = client
+    this.#reference = { group: '', version: 'v1', resource: 'pods', name, namespace }
+  }
+
+  /** The name. */
+  get name(): string {
+    return this.#reference.name
+  }
+
+  /** The uid; undefined until it was read. */
+  get uid(): string | undefined {
+    return this.#uid
+  }
+
+  /** The Pod as an owner. Only after {@link find}. */
+  get known(): PodOwner {
+    const { name } = this.#reference
+    if (this.#uid === undefined) throw new Error(`Expected the Pod ${name} to be read before it becomes an owner`)
+    return { name, uid: this.#uid }
+  }
+
+  /** Reads the Pod if it is not known yet. @throws LockRequestError if that fails, or there is no such Pod */
+  async find(signal: AbortSignal): Promise<void> {
+    if (this.#uid === undefined) await this.confirm(signal)
+  }
+
+  /**
+   * Reads the Pod. @throws LockRequestError if that fails, or the Pod is gone: this process may have outlived it, and the garbage collector
+   * would delete whatever it owns
+   */
+  async confirm(signal: AbortSignal): Promise<void> {
+    const pod = await this.#client.transport.send(getObject(this.#reference, signal)).catch((error: unknown) => {
+      throw error instanceof ApiRequestError && error.failure === 'not-found' ? this.#missing(error) : error
+    })
+    const uid = isJsonObject(pod) ? stringAt(objectAt(pod, 'metadata'), 'uid') : undefined
+    if (uid === undefined || uid !== (this.#uid ?? uid)) throw this.#missing(undefined)
+    this.#uid = uid
+  }
+
+  #missing(cause: unknown): LockRequestError {
+    const { name, namespace } = this.#reference
+    return new LockRequestError(
+      'rejected',
+      `Could not find Pod ${namespace}/${name}, in which this process ran: a leader for life is a Pod, so this process cannot lead. ` +
+        'Set POD_NAME and POD_NAMESPACE by the downward API; if the Pod was deleted by force, end this process',
+      { cause },
+    )
+  }
+}

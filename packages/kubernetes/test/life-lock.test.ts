@@ -1,0 +1,222 @@
+import type { LeaseRecord, Lock, PresentLease } from '@tenure/core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type HeldBy, hasMostLikelyEnded } from '../src/locks/life/ended-pod.ts'
+import { resolveLifeLockOptions } from '../src/locks/life/life-lock-options.ts'
+import { lifeLock } from '../src/locks/life/life-lock.ts'
+import { EmbeddedCluster } from './support/embedded-cluster.ts'
+import { grantLife, postPod } from './support/life-cluster.ts'
+import { record } from './support/lease-record.ts'
+
+const unaborted = { signal: new AbortController().signal }
+const CONFIG_MAPS = '/api/v1/namespaces/ops/configmaps'
+const PODS = '/api/v1/namespaces/ops/pods'
+
+interface ConfigMap {
+  readonly metadata: {
+    readonly ownerReferences?: readonly object[]
+    readonly resourceVersion: string
+  }
+}
+
+let cluster: EmbeddedCluster
+let serial = 0
+const locks: Lock[] = []
+
+beforeAll(async () => {
+  cluster = await EmbeddedCluster.start()
+})
+
+afterEach(async () => void (await Promise.all(locks.splice(0).map((lock) => lock.close()))))
+afterAll(() => cluster.stop())
+
+/** A lock of one replica in a Pod of its own. */
+async function replica(options: { readonly name?: string; readonly pod?: string; readonly isGranted?: boolean } = {}) {
+  const { name = `janitor-${++serial}`, isGranted = true } = options
+  const { pod = `${name}-a` } = options
+  const user = pod
+  if (isGranted) await grantLife(cluster, { name, user })
+  const uid = await postPod(cluster, pod)
+  const lock = lifeLock({ kubeConfig: cluster.kubeConfig(user), name, namespace: 'ops', pod })
+  locks.push(lock)
+  const stored = async () => (await cluster.asAdmin('GET', `${CONFIG_MAPS}/${name}`)) as ConfigMap
+  return { name, pod, uid, user, lock, stored, owner: { apiVersion: 'v1', kind: 'Pod', name: pod, uid } }
+}
+
+/** A ConfigMap as operator-lib, or somebody else, makes it. */
+async function put(name: string, ownerReferences: readonly object[]): Promise<void> {
+  const metadata = { name, namespace: 'ops', ownerReferences }
+  await cluster.asAdmin('POST', CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata })
+}
+
+function acquiredBy(holderIdentity: string, previous: LeaseRecord): LeaseRecord {
+  const time = '2026-01-02T04:00:00.000000Z'
+  return { ...previous, holderIdentity, acquireTime: time, renewTime: time }
+}
+
+async function read(lock: Lock): Promise<PresentLease> {
+  const lease = await lock.get(unaborted)
+  if (lease.kind === 'absent') throw new Error('Expected the ConfigMap to exist')
+  return lease
+}
+
+describe('a lock for life', () => {
+  test('makes the Pod of its holder the owner, through acquisitions by others', async () => {
+    const alpha = await replica()
+    const beta = await replica({ name: alpha.name, pod: `${alpha.name}-b` })
+    await alpha.lock.create(record, unaborted)
+    expect((await alpha.stored()).metadata.ownerReferences).toEqual([alpha.owner])
+    // A follower joins the list of standbys.
+    const announced = { ...record, annotations: { 'tenure.dev/standby': '{}' } }
+    await beta.lock.update(await read(beta.lock), announced, unaborted)
+    expect((await alpha.stored()).metadata.ownerReferences).toEqual([alpha.owner])
+    const released = { ...record, holderIdentity: '', renewTime: '2026-01-02T03:10:00.000000Z' }
+    await alpha.lock.update(await read(alpha.lock), released, unaborted)
+    expect((await alpha.stored()).metadata.ownerReferences).toEqual([alpha.owner])
+    await beta.lock.update(await read(beta.lock), acquiredBy('b', record), unaborted)
+    expect((await alpha.stored()).metadata.ownerReferences).toEqual([beta.owner])
+  })
+
+  test('keeps the old owner at a transfer, until the first renewal of the new holder', async () => {
+    const alpha = await replica()
+    const beta = await replica({ name: alpha.name, pod: `${alpha.name}-b` })
+    await alpha.lock.create(record, unaborted)
+    const transfer = { ...acquiredBy('b', record), annotations: { 'tenure.dev/transfer': '{}' } }
+    const transferred = await alpha.lock.update(await read(alpha.lock), transfer, unaborted)
+    expect((await alpha.stored()).metadata.ownerReferences).toEqual([alpha.owner])
+    const renewed = { ...transfer, annotations: {}, renewTime: '2026-01-02T04:00:01.000000Z' }
+    await beta.lock.update(transferred, renewed, unaborted)
+    expect((await alpha.stored()).metadata.ownerReferences).toEqual([beta.owner])
+    expect((await read(alpha.lock)).record.holderIdentity).toBe('b')
+  })
+
+  test('reads in place of a write that changes nothing', async () => {
+    const { lock, user, stored } = await replica()
+    const lease = await lock.create(record, unaborted)
+    const { resourceVersion } = (await stored()).metadata
+    await lock.update(lease, lease.record, unaborted)
+    expect((await stored()).metadata.resourceVersion).toBe(resourceVersion)
+    const verbs = cluster.server.requests.find({ user }).map(({ verb, resource }) => `${verb} ${resource}`)
+    expect(verbs).toEqual(['get pods', 'create configmaps', 'get configmaps'])
+  })
+
+  test('does not answer for a ConfigMap that is gone, or of another holder', async () => {
+    const { lock, name } = await replica()
+    const lease = await lock.create(record, unaborted)
+    await lock.update(lease, acquiredBy('b', record), unaborted)
+    await expect(lock.update(lease, record, unaborted)).rejects.toMatchObject({ failure: 'conflict' })
+    await cluster.asAdmin('DELETE', `${CONFIG_MAPS}/${name}`)
+    await expect(lock.update(lease, record, unaborted)).rejects.toMatchObject({ failure: 'not-found' })
+  })
+
+  test('takes the Pod that owns a ConfigMap of operator-lib for its holder', async () => {
+    const { lock, name } = await replica()
+    await put(name, [{ apiVersion: 'v1', kind: 'Pod', name: 'go-7d9f', uid: 'u-1' }])
+    const { record: seen } = await read(lock)
+    expect(seen).toMatchObject({ holderIdentity: 'go-7d9f', leaseDurationSeconds: undefined })
+    expect(seen.acquireTime).toBeDefined()
+    await expect(lock.create(record, unaborted)).rejects.toMatchObject({ failure: 'conflict' })
+  })
+
+  test('does not take a record for one of an owner that somebody has set', async () => {
+    const { lock, name } = await replica()
+    const lease = await lock.create(record, unaborted)
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'other', uid: 'u-2' }]
+    await cluster.asAdmin('PATCH', `${CONFIG_MAPS}/${name}`, { metadata: { ownerReferences } })
+    expect((await read(lock)).record.holderIdentity).toBe('other')
+    await expect(lock.update(lease, lease.record, unaborted)).rejects.toMatchObject({ failure: 'conflict' })
+  })
+
+  test.each([
+    ['no owner', [], 'got none'],
+    ['two owners', ['a', 'b'].map((name) => ({ apiVersion: 'v1', kind: 'Pod', name, uid: name })), 'got Pod a, Pod b'],
+    ['another kind', [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'd', uid: 'd' }], 'got Deployment d'],
+  ])('refuses a ConfigMap with %s, and says what to do', async (_what, owners, got) => {
+    const { lock, name } = await replica()
+    await put(name, owners)
+    const reading = lock.get(unaborted)
+    await expect(reading).rejects.toMatchObject({ failure: 'rejected' })
+    await expect(reading).rejects.toThrow(
+      `Expected the configmap ops/${name} to have one ownerReference, to a Pod, ${got}`,
+    )
+    await expect(reading).rejects.toThrow('Delete it, or choose another name')
+  })
+
+  test('acquires nothing without its Pod, nor once its Pod was deleted by force', async () => {
+    const { lock, name, pod, user } = await replica()
+    const lost = lifeLock({ kubeConfig: cluster.kubeConfig(user), name, namespace: 'ops', pod: 'missing' })
+    locks.push(lost)
+    const creating = lost.create(record, unaborted)
+    await expect(creating).rejects.toMatchObject({ failure: 'rejected' })
+    await expect(creating).rejects.toThrow('Could not find Pod ops/missing')
+    await lock.create(record, unaborted)
+    await cluster.asAdmin('DELETE', `${PODS}/${pod}?gracePeriodSeconds=0`)
+    await postPod(cluster, pod)
+    const acquiring = lock.update(await read(lock), acquiredBy('again', record), unaborted)
+    await expect(acquiring).rejects.toThrow(`Could not find Pod ops/${pod}`)
+  })
+
+  test('names the right that is missing', async () => {
+    const { lock } = await replica({ isGranted: false })
+    await expect(lock.create(record, unaborted)).rejects.toThrow(/must grant the verb "get" on the resource "pods"/)
+  })
+})
+
+describe('the options of a lock for life', () => {
+  const env = { POD_NAME: 'janitor-0', POD_NAMESPACE: 'ops', CONTAINER_NAME: 'main' }
+
+  test('come from the downward API', () => {
+    expect(resolveLifeLockOptions({ name: 'janitor' }, env)).toMatchObject({
+      name: 'janitor',
+      namespace: 'ops',
+      pod: 'janitor-0',
+      container: 'main',
+    })
+  })
+
+  test.each([
+    [{ name: 'janitor' }, {}, /POD_NAME, got none: a leader for life is a Pod. Set POD_NAME by the downward API/],
+    [{ name: 'janitor' }, { POD_NAME: 'a' }, /namespace of the Pod in `namespace` or POD_NAMESPACE, got none/],
+    [{ name: 'janitor', namespace: 'prod' }, env, /`namespace` to be `ops`, the namespace of the Pod/],
+    [{ name: 'No' }, env, /`name` to be an RFC 1123 subdomain/],
+    [{ name: 'janitor', silenceMs: 0 }, env, /`silenceMs` to be a positive number/],
+  ])('%j are refused', (options, variables, message) => {
+    expect(() => resolveLifeLockOptions(options, variables)).toThrow(message)
+  })
+})
+
+describe('a holder has most likely ended', () => {
+  const running = { metadata: { uid: 'u' }, status: { phase: 'Running' } }
+  const failed = { metadata: { uid: 'u' }, status: { phase: 'Failed', reason: 'Preempting' } }
+  const ref = { namespace: 'ops', pod: 'p', podUid: 'u', container: 'c', containerId: 'x://1', processStartedAt: 0 }
+  const held: HeldBy = {
+    owner: { name: 'p', uid: 'u' },
+    ref: undefined,
+    acquireTime: '2026-01-01T00:00:00Z',
+    self: { podUid: 'other', ref: undefined, startedAt: Date.UTC(2026, 0, 2) },
+  }
+  const inSamePod = { ...held.self, podUid: 'u' }
+
+  test.each<readonly [string, object, HeldBy, boolean]>([
+    ['when its Pod has failed', failed, held, true],
+    ['when its Pod has succeeded', { ...failed, status: { phase: 'Succeeded' } }, held, true],
+    ['not when another Pod of that name has failed', { ...failed, metadata: { uid: 'v' } }, held, false],
+    ['not while its Pod runs, whatever its node says', running, held, false],
+    ['when it was in this Pod before this process', running, { ...held, self: inSamePod }, true],
+    ['not when it began after this process', running, { ...held, self: { ...inSamePod, startedAt: 0 } }, false],
+    ['not in this Pod in a container that is not known', running, { ...held, ref, self: inSamePod }, false],
+    [
+      'when it was an earlier start of this container',
+      running,
+      { ...held, ref, self: { ...inSamePod, ref: { ...ref, containerId: 'x://2' } } },
+      true,
+    ],
+    [
+      'not when it is in another container of this Pod',
+      running,
+      { ...held, ref, self: { ...inSamePod, ref: { ...ref, container: 'd', containerId: 'x://2' } } },
+      false,
+    ],
+  ])('%s', (_when, pod, holder, expected) => {
+    expect(hasMostLikelyEnded(pod as Record<string, unknown>, holder)).toBe(expected)
+  })
+})
