@@ -20,7 +20,7 @@ const THOROUGH = [
   'packages/kubernetes/test/isolation.test.ts',
   'packages/ops/test/{term-leaks,transition-blockers}.test.ts',
   'packages/testing/test/leaks/{controllers-leaking,planted-leaks,test-runners}.test.ts',
-  'packages/simulator/test/{simulate,oracles,rollouts,cached-reads,strategies}.test.ts',
+  'packages/simulator/test/{simulate,oracles,rollouts,cached-reads,strategies,coordination}.test.ts',
 ]
 
 /** The samples of the documents: compiled and run together with the checks of the site. */

@@ -13,6 +13,8 @@ export type Fact =
   /** The process sent a write that releases or transfers the lease. */
   | { readonly kind: 'lease-given-up'; readonly process: ProcessLife; readonly lease: string }
   | { readonly kind: 'process-started'; readonly process: ProcessLife }
+  /** The election controller asked the holder of the lease to make way. */
+  | { readonly kind: 'holder-preferred' }
   | { readonly kind: 'process-ended'; readonly process: ProcessLife }
   /** The store accepted a write. */
   | { readonly kind: 'stored'; readonly write: StoreWrite }

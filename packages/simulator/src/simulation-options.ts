@@ -6,7 +6,9 @@ import {
   TIMING_OPTION_NAMES,
   type TimingOptions,
 } from '@tenure/core/internal'
+import { SIMULATED_COORDINATIONS, type SimulatedCoordination } from './cluster/simulated-coordinator.ts'
 import { SIMULATED_STRATEGIES, type SimulatedStrategy } from './cluster/simulated-strategy.ts'
+import { LEASE_NAME } from './cluster/stored-lease.ts'
 import { type FaultRates, resolveFaults } from './faults.ts'
 import { ORACLE_IDS, type OracleId } from './violation.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
@@ -38,6 +40,8 @@ export interface SimulationOptions {
   readonly rollouts?: WorkloadKind
   /** How the replicas, which run versions that differ, choose who leads. @default they do not */
   readonly strategy?: SimulatedStrategy
+  /** Lets an election controller name who leads. It chooses by the oldest version. @default the replicas decide */
+  readonly coordination?: SimulatedCoordination
   /** The timing of the lease. @default the timing of production */
   readonly lease?: TimingOptions & Pick<LeaseOptions, 'missingLease'>
   /** The rules to check. @default all */
@@ -56,6 +60,7 @@ export interface ResolvedSimulationOptions {
   readonly calmMs: number
   readonly rollouts: WorkloadKind | undefined
   readonly strategy: SimulatedStrategy | undefined
+  readonly coordination: SimulatedCoordination | undefined
   readonly lease: LeaseOptions
   readonly timing: ResolvedTimingOptions
   readonly oracles: readonly OracleId[]
@@ -71,6 +76,7 @@ const OPTION_NAMES: readonly (keyof SimulationOptions)[] = [
   'calmMs',
   'rollouts',
   'strategy',
+  'coordination',
   'lease',
   'oracles',
   'manager',
@@ -94,8 +100,9 @@ export function resolveSimulationOptions(options: SimulationOptions): ResolvedSi
     stormMs: positive('stormMs', options.stormMs, 120_000),
     calmMs: positive('calmMs', options.calmMs, 4 * resolvedTiming.leaseDurationMs + 120_000),
     rollouts: knownWorkload(options.rollouts),
-    strategy: knownStrategy(options.strategy),
-    lease: { ...timing, name: 'simulated', missingLease },
+    strategy: options.coordination === undefined ? knownStrategy(options.strategy) : 'OldestEmulationVersion',
+    coordination: knownCoordination(options.coordination),
+    lease: { ...timing, name: LEASE_NAME, missingLease },
     timing: resolvedTiming,
     oracles: knownOracles(options.oracles ?? ORACLE_IDS),
     manager,
@@ -129,6 +136,11 @@ function positive(name: string, value: unknown, fallback: number): number {
 function knownStrategy(strategy: SimulatedStrategy | undefined): SimulatedStrategy | undefined {
   if (strategy === undefined || SIMULATED_STRATEGIES.includes(strategy)) return strategy
   throw OptionsError.expected(`\`strategy\` to be one of ${SIMULATED_STRATEGIES.join(', ')}`, strategy)
+}
+
+function knownCoordination(kind: SimulatedCoordination | undefined): SimulatedCoordination | undefined {
+  if (kind === undefined || SIMULATED_COORDINATIONS.includes(kind)) return kind
+  throw OptionsError.expected(`\`coordination\` to be one of ${SIMULATED_COORDINATIONS.join(', ')}`, kind)
 }
 
 function knownWorkload(kind: WorkloadKind | undefined): WorkloadKind | undefined {

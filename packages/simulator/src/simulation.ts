@@ -4,6 +4,7 @@ import { KnownDeaths } from './cluster/known-deaths.ts'
 import { Network } from './cluster/network.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { SimulatedApiServer } from './cluster/simulated-api-server.ts'
+import { SimulatedCoordinator } from './cluster/simulated-coordinator.ts'
 import type { SimulatedProcess } from './cluster/simulated-process.ts'
 import type { SimulatedReplica } from './cluster/simulated-replica.ts'
 import { FaultInjector } from './cluster/fault-injector.ts'
@@ -38,6 +39,7 @@ export class Simulation implements Cluster {
   readonly deaths: KnownDeaths
   readonly store: SimulatedStore
   readonly network: Network
+  readonly coordinator: SimulatedCoordinator | undefined
   readonly #workload: Workload
   readonly #faults: FaultInjector
   readonly violations: Violation[] = []
@@ -54,6 +56,8 @@ export class Simulation implements Cluster {
     this.deaths = new KnownDeaths(this, this.server)
     this.store = new SimulatedStore(this)
     this.network = new Network(this, (process) => this.#faults.requestFault(process))
+    const { coordination } = options
+    this.coordinator = coordination && new SimulatedCoordinator(this, coordination)
     this.#workload = new Workload(this, options)
     this.#faults = new FaultInjector(this, this, options.faults ?? chooseFaults(this.random))
     this.#judges = ORACLES.filter(({ id }) => options.oracles.includes(id)).map((oracle) =>
@@ -82,6 +86,7 @@ export class Simulation implements Cluster {
   async run(isOver: () => boolean): Promise<RunResult> {
     this.#faults.start()
     this.#workload.start()
+    this.coordinator?.start()
     if (this.options.rollouts !== undefined) void repeatRollouts(this.#workload, this.options.rollouts)
     await runTurns(() => (isOver() ? undefined : this.#nextTurn()))
     if (this.violations.length === 0) this.now = this.options.durationMs

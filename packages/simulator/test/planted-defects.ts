@@ -3,6 +3,7 @@ import { TermControllers } from '../../core/src/candidacy/term-controllers.ts'
 import { Elector } from '../../core/src/election/elector.ts'
 import { Store } from '@tenure/api-server/internal'
 import { SimulatedReplica } from '../src/cluster/simulated-replica.ts'
+import { SimulatedProcess } from '../src/cluster/simulated-process.ts'
 import { SimulatedLock } from '../src/cluster/simulated-lock.ts'
 import type { SimulateSeedsOptions } from '../src/index.ts'
 import type { OracleId } from '../src/violation.ts'
@@ -108,6 +109,20 @@ export const PLANTED_DEFECTS: Readonly<Record<OracleId, PlantedDefect>> = {
       controllers: [(world) => new FencedLedger(world)],
       faults: {},
       strategy: 'NewestVersion',
+      manager: { featureGates: { ReleaseLockOnExit: false } },
+    },
+  },
+  O12: {
+    what: 'a replica that believes that it acquired the lease when its write is refused',
+    options: { controllers: [(world) => new FencedLedger(world)], coordination: 'honest' },
+    plant: () => replaceMethod(SimulatedProcess.prototype, 'entitle', () => function nobody() {}),
+  },
+  O13: {
+    what: 'a leader that makes way and leaves the lease to expire',
+    options: {
+      controllers: [(world) => new FencedLedger(world)],
+      faults: {},
+      coordination: 'honest',
       manager: { featureGates: { ReleaseLockOnExit: false } },
     },
   },

@@ -3,6 +3,7 @@ import type { SimulatedStore } from '../store/simulated-store.ts'
 import type { KnownDeaths } from './known-deaths.ts'
 import type { Network } from './network.ts'
 import type { SimulatedApiServer } from './simulated-api-server.ts'
+import type { SimulatedCoordinator } from './simulated-coordinator.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 
 /** A run and everything that a replica can reach in it. */
@@ -11,6 +12,8 @@ export interface Cluster extends Run {
   readonly deaths: KnownDeaths
   readonly store: SimulatedStore
   readonly network: Network
+  /** The election controller; undefined if the API server has none. */
+  readonly coordinator: SimulatedCoordinator | undefined
   /** The running process with this identity. */
   processOf(identity: string): SimulatedProcess | undefined
 }

@@ -10,6 +10,7 @@ import type {
 import type { HolderObserver, LeaseHolder } from '@tenure/core/internal'
 import type { Cluster } from './cluster.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
+import { SimulatedCandidate } from './simulated-candidate.ts'
 import { SimulatedWatch } from './simulated-watch.ts'
 
 /** The lock of one process on a lease of the simulated API server. */
@@ -17,6 +18,7 @@ export class SimulatedLock implements Lock {
   readonly description: string
   /** The identity, which is unique to each process. */
   readonly processRef: string
+  readonly coordinator: SimulatedCandidate | undefined
   readonly #cluster: Cluster
   readonly #process: SimulatedProcess
   readonly #name: string
@@ -26,6 +28,8 @@ export class SimulatedLock implements Lock {
     this.#process = process
     this.#name = name
     this.processRef = process.identity
+    const { coordinator } = cluster
+    this.coordinator = coordinator && new SimulatedCandidate(cluster, process, coordinator)
     this.description = `simulated lease ${name}`
   }
 
@@ -37,8 +41,9 @@ export class SimulatedLock implements Lock {
     return this.#write('create lease', record, undefined, signal)
   }
 
-  update(base: PresentLease, record: LeaseRecord, { signal }: LockRequestOptions): Promise<PresentLease> {
+  async update(base: PresentLease, record: LeaseRecord, { signal }: LockRequestOptions): Promise<PresentLease> {
     const { identity } = this.#process
+    if (record.holderIdentity === '' && this.coordinator?.state === 'server') await this.coordinator.withdraw()
     if (base.record.holderIdentity === identity && record.holderIdentity !== identity) {
       this.#cluster.tell({ kind: 'lease-given-up', process: this.#process, lease: this.#name })
     }
@@ -46,14 +51,22 @@ export class SimulatedLock implements Lock {
   }
 
   watch(observer: LockObserver): LockWatch {
-    return new SimulatedWatch(this.#cluster, this.#process, this.#name, observer)
+    const { coordinator } = this
+    const changed = (snapshot: LockSnapshot) => {
+      coordinator?.observed(snapshot)
+      observer.changed(snapshot)
+    }
+    const heard = { changed, up: () => observer.up(), down: (cause: Error) => observer.down(cause) }
+    return new SimulatedWatch(this.#cluster, this.#process, this.#name, heard)
   }
 
   watchHolder({ processRef }: LeaseHolder, observer: HolderObserver): LockWatch {
     return this.#cluster.deaths.watch(this.#process, processRef, observer)
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    await this.coordinator?.close()
+  }
 
   #write(
     what: string,

@@ -207,6 +207,11 @@ export class SimulatedProcess implements Clock, ProcessLife {
     this.#entitledUntil = 0
   }
 
+  /** Whether a write of its own, or a transfer that it has answered, entitles it to act. */
+  get isEntitled(): boolean {
+    return this.now() <= this.#entitledUntil
+  }
+
   /** Notes that the process considers itself the leader for another `ms`, and then ends its term. */
   leadsFor(ms: number): void {
     this.#leadsUntil = this.now() + ms

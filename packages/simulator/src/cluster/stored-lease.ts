@@ -17,9 +17,12 @@ export function storedLease(name: string, record: LeaseRecord, stored: KubeObjec
 }
 
 function specOf(record: LeaseRecord): JsonObject {
-  const { holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions } = record
-  return { holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions } as JsonObject
+  const { annotations: _, ...spec } = record
+  return spec as JsonObject
 }
+
+/** The lease of every fleet. */
+export const LEASE_NAME = 'simulated'
 
 /** The namespace of the leases. */
 export const NAMESPACE = 'default'

@@ -1,4 +1,6 @@
 import { alwaysALeader } from './always-a-leader.ts'
+import { entitledToAct } from './entitled-to-act.ts'
+import { quickPreference } from './quick-preference.ts'
 import { bestLeads } from './best-leads.ts'
 import { epochsGrow } from './epochs-grow.ts'
 import { nothingLeft } from './nothing-left.ts'
@@ -24,4 +26,6 @@ export const ORACLES: readonly Oracle[] = [
   quickSuccession,
   freshReads,
   bestLeads,
+  entitledToAct,
+  quickPreference,
 ]
