@@ -112,7 +112,8 @@ export class SimulatedCandidate implements Coordinator {
   async #ask(): Promise<void> {
     const coordinator = this.#coordinator
     const { identity } = this.#process
-    const look = () => ({ state: coordinator.decides ? 'server' : 'peers', isAlive: coordinator.isAlive(identity) }) as const
+    const look = () =>
+      ({ state: coordinator.decides ? 'server' : 'peers', isAlive: coordinator.isAlive(identity) }) as const
     const seen = await this.#request('who decides', look).catch(() => undefined)
     if (this.#isClosed) return
     this.#asking = this.#process.setTimer(seen === undefined ? RETRY_MS : ASK_MS, () => void this.#ask())
