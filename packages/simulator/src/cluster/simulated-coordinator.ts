@@ -1,7 +1,8 @@
 import { type LeaseRecord, LockRequestError, type PresentLease } from '@tenure/core'
 import { formatMicroTime } from '@tenure/core/internal'
-import type { Cluster } from './cluster.ts'
+import type { Run } from '../run.ts'
 import { latencyMs } from './network.ts'
+import type { SimulatedApiServer } from './simulated-api-server.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 import { LEASE_NAME } from './stored-lease.ts'
 
@@ -36,7 +37,7 @@ interface Candidate {
 export class SimulatedCoordinator {
   /** Whether the API server elects. If not, the replicas decide. */
   decides = true
-  readonly #cluster: Cluster
+  readonly #cluster: Run & { readonly server: SimulatedApiServer }
   readonly #kind: SimulatedCoordination
   readonly #candidates = new Map<string, Candidate>()
   /** Every identity that ever stood. */
@@ -45,7 +46,7 @@ export class SimulatedCoordinator {
   #stalledUntil = 0
   #isLooking = false
 
-  constructor(cluster: Cluster, kind: SimulatedCoordination) {
+  constructor(cluster: Run & { readonly server: SimulatedApiServer }, kind: SimulatedCoordination) {
     this.#cluster = cluster
     this.#kind = kind
   }
@@ -126,15 +127,16 @@ export class SimulatedCoordinator {
     if (!this.decides || now < Math.max(this.#stalledUntil, server.downUntil)) return
     const found = server.read(LEASE_NAME)
     const best = this.#best()
-    if (found.kind === 'absent') {
-      if (best !== undefined && this.#isSettled()) this.#name(best, undefined)
-      return
-    }
-    const { holderIdentity } = found.record
-    if (best === holderIdentity && !this.#isExpired(found)) return
-    if (!this.#isSettled() || best === undefined || best === holderIdentity) return
+    const holder = found.kind === 'absent' ? '' : found.record.holderIdentity
+    if (best === undefined || best === holder || !this.#isSettled()) return
+    if (found.kind === 'absent') this.#name(best, undefined)
+    else this.#elect(best, found)
+  }
+
+  #elect(best: string, found: PresentLease): void {
+    const { holderIdentity, preferredHolder } = found.record
     if (holderIdentity === '' || this.#isExpired(found)) this.#name(best, found)
-    else if (found.record.preferredHolder !== best) this.#prefer(best, found)
+    else if (preferredHolder !== best) this.#prefer(best, found)
   }
 
   /** Whether every candidate that was asked has answered, or had the time to. Asks those that have been silent. */
