@@ -128,7 +128,7 @@ export class SimulatedCoordinator {
     const found = server.read(LEASE_NAME)
     const best = this.#best()
     const holder = found.kind === 'absent' ? '' : found.record.holderIdentity
-    if (best === undefined || best === holder || !this.#isSettled()) return
+    if (best === holder || !this.#isSettled() || best === undefined) return
     if (found.kind === 'absent') this.#name(best, undefined)
     else this.#elect(best, found)
   }
