@@ -22,7 +22,10 @@ let server: ApiServer
 let serial = 0
 
 beforeAll(async () => {
-  cluster = await EmbeddedCluster.start()
+  cluster = await EmbeddedCluster.start('ops', {
+    featureGates: { CoordinatedLeaderElection: true },
+    runtimeConfig: { 'coordination.k8s.io/v1beta1': true },
+  })
   server = cluster.server
 })
 

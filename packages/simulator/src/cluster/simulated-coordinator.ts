@@ -10,7 +10,7 @@ import { LEASE_NAME } from './stored-lease.ts'
  * An election controller like that of kube-apiserver, which names who leads. While faults happen, it may behave badly:
  *
  * - `honest`: it does not.
- * - `lying`: it names or prefers any candidate of the run, also one that has ended, while another one leads.
+ * - `lying`: it names or prefers any candidate of the run while another one leads. The candidate may have ended.
  * - `stalled`: it does nothing for up to two minutes.
  * - `doubled`: two decide, each with an order of its own.
  * - `switched`: the API server elects at some times, and the replicas at others.
