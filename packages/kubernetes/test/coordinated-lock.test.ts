@@ -170,7 +170,7 @@ describe('under an election controller', () => {
   })
 
   it('a replica that leaves deletes its candidate before it releases the lease', async () => {
-    const first = new Replica('first')
+    const first = new Replica('first', { version: '1.35.0' })
     await untilLeads(first)
     const second = new Replica('second')
     await until(async () => expect(await candidates()).toEqual(['first', 'second']))
@@ -188,14 +188,15 @@ describe('under an election controller', () => {
   })
 
   it('a step-down leaves the lease to others for the cool-down, and the replica stands again after it', async () => {
-    const first = new Replica('first')
-    await untilLeads(first)
-    const second = new Replica('second')
-    await until(async () => expect(await candidates()).toEqual(['first', 'second']))
-    const ended = await first.manager.stepDown({ cooldownMs: 500 })
-    expect(['released', 'transferred']).toContain(ended.kind === 'stepped-down' ? ended.outcome : ended.kind)
-    await untilLeads(second)
-    await until(async () => expect(await candidates()).toEqual(['first', 'second']))
+    const better = new Replica('better', { version: '1.35.0' })
+    await untilLeads(better)
+    const worse = new Replica('worse')
+    await until(async () => expect(await candidates()).toEqual(['better', 'worse']))
+    await better.manager.stepDown({ cooldownMs: 500 })
+    await untilLeads(worse)
+    expect(better.terms).toHaveLength(1)
+    await untilLeads(better)
+    expect(await candidates()).toEqual(['better', 'worse'])
   })
 
   it('a preference for a candidate that is gone is cleared, and the leader stays', async () => {

@@ -4,7 +4,7 @@ import { FencedLedger } from './ledger-controllers.ts'
 
 const controllers = [(world: ConstructorParameters<typeof FencedLedger>[0]) => new FencedLedger(world)]
 
-test.each(['honest', 'doubled', 'switched'] as const)(
+test.each(['honest', 'lying', 'stalled', 'doubled', 'switched'] as const)(
   'a fleet under an election controller breaks no rule: %s',
   async (coordination) => {
     for (const replicas of [2, 5]) {

@@ -95,7 +95,7 @@ export class SimulatedCandidate implements Coordinator {
       await this.#request('create candidate', () => coordinator.stand(process, () => this.#pinged()))
       this.#isConfirmed = true
     } else if (this.#isPinged) {
-      await this.#request('renew candidate', () => coordinator.renew(process))
+      this.#isConfirmed = await this.#request('renew candidate', () => coordinator.renew(process))
       this.#isPinged = false
     } else return
     this.#workIn(0)

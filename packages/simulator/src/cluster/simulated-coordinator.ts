@@ -74,11 +74,13 @@ export class SimulatedCoordinator {
     this.#lookSoon()
   }
 
-  /** The candidate lives. */
-  renew({ identity }: SimulatedProcess): void {
+  /** The candidate lives. Returns whether it is stored. */
+  renew({ identity }: SimulatedProcess): boolean {
     const candidate = this.#candidates.get(identity)
-    if (candidate !== undefined) candidate.renewedAt = this.#cluster.now
+    if (candidate === undefined) return false
+    candidate.renewedAt = this.#cluster.now
     this.#lookSoon()
+    return true
   }
 
   /** Deletes the candidate. */
