@@ -82,6 +82,7 @@ const CODEC: LockCodec = {
  * 4. A lease that is written here always has the field `holderIdentity`. kube-apiserver 1.36 crashes if it lacks it and a candidate lives.
  */
 export class CoordinatedLock extends ObjectLock {
+  /** Who decides, and the candidate of this replica. */
   readonly coordinator: Coordinator
   readonly #options: CoordinatedLockOptions
   readonly #client: LeaseClient

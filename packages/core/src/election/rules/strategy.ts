@@ -3,9 +3,13 @@ export type CandidateAttributes = Readonly<Record<string, string | number | bool
 
 /** A replica that leads, or that stands for election, as a strategy sees it. */
 export interface CandidateFacts {
+  /** Its identity in the lease. */
   readonly identity: string
+  /** The version of its program; undefined if it does not say. */
   readonly binaryVersion: string | undefined
+  /** The version whose behaviour its program shows; undefined if it does not say. */
   readonly emulationVersion: string | undefined
+  /** What else it says of itself; empty if nothing. */
   readonly attributes: CandidateAttributes
   /** What it runs, such as the hash of its Pod's template; undefined if it does not say. */
   readonly revision: string | undefined
