@@ -1,5 +1,5 @@
 import { Controller, Manager, type Term } from '@tenure/core'
-import { systemClock, systemRandom } from '@tenure/core/internal'
+import { formatMicroTime, systemClock, systemRandom } from '@tenure/core/internal'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { CoordinatedLock, type CoordinatedLockOptions } from '../src/coordinated/coordinated-lock.ts'
 import type { DeathProof } from '../src/locks/death-proof.ts'
@@ -38,6 +38,17 @@ const candidates = async (): Promise<readonly string[]> => {
   }
   return items.map(({ metadata }) => metadata.name)
 }
+const createdAt = async (name: string): Promise<string> => {
+  const object = await cluster.asAdmin('GET', `${CANDIDATES}/${name}`)
+  return (object as { readonly metadata: { readonly creationTimestamp: string } }).metadata.creationTimestamp
+}
+const addCandidate = (name: string, spec: Spec): Promise<unknown> =>
+  cluster.asAdmin('POST', CANDIDATES, {
+    apiVersion: 'coordination.k8s.io/v1beta1',
+    kind: 'LeaseCandidate',
+    metadata: { name },
+    spec: { ...spec, strategy: 'OldestEmulationVersion', renewTime: formatMicroTime(systemClock.wallTime()) },
+  })
 const until = <T>(assert: () => T | Promise<T>): Promise<T> => vi.waitFor(assert, { timeout: 10_000, interval: 5 })
 
 class Replica {
@@ -236,6 +247,39 @@ describe('under an election controller', () => {
       expect(new Set(times).size).toBe(3)
     })
     await until(() => expect(fleet.filter(({ isLeading }) => isLeading)).toHaveLength(1))
+  })
+
+  it('an equal candidate that comes later in the same second has another one soon, whichever has the greater name', async () => {
+    const first = new Replica('b')
+    await untilLeads(first)
+    const second = new Replica('a')
+    await until(async () => expect(await candidates()).toEqual(['a', 'b']))
+    await until(async () => expect(await createdAt('a')).not.toBe(await createdAt('b')))
+    await until(() => expect([first, second].filter(({ isLeading }) => isLeading)).toHaveLength(1))
+  })
+
+  it('a candidate of its name that stands for another lease is created again for this one', async () => {
+    const of = { leaseName: 'other', binaryVersion: '1.36.0', emulationVersion: '1.36.0' }
+    await addCandidate('web-1', of)
+    await untilLeads(new Replica('web-1'))
+    expect(await specOf(`${CANDIDATES}/web-1`)).toMatchObject({ leaseName: 'job' })
+  })
+
+  it('a better candidate that goes while the leader drains is not named', async () => {
+    const work = Promise.withResolvers<void>()
+    const leader = new Replica('leader', { run: () => work.promise })
+    await untilLeads(leader)
+    await addCandidate('ghost', { leaseName: 'job', binaryVersion: '1.36.0', emulationVersion: '1.35.0' })
+    await until(() => expect(leader.isLeading).toBe(false))
+    await cluster.asAdmin('DELETE', `${CANDIDATES}/ghost`)
+    const holders: unknown[] = []
+    cluster.server.store.onCommit(({ ref, object }) => {
+      if (ref.name === 'job') holders.push((object as { readonly spec?: Spec }).spec?.['holderIdentity'])
+    })
+    await until(() => expect(holders.length).toBeGreaterThan(1))
+    work.resolve()
+    await untilLeads(leader)
+    expect(holders).not.toContain('ghost')
   })
 
   it('a proved death removes the candidate and frees the lease, also against writes of others', async () => {

@@ -53,6 +53,9 @@ export interface CoordinatedLockOptions extends Omit<LeaseLockOptions, 'clock' |
 /** A lease that nobody is named for is looked into after this time. An election takes up to 10 s if it has to wait for a dead candidate. */
 const STUCK_MS = 20_000
 
+/** How often who decides is asked again while the lease contradicts the answer. */
+const DOUBT_MS = 5000
+
 const REQUEST_TIMEOUT_MS = 2500
 const RETRY_MS = 1000
 
@@ -100,6 +103,7 @@ export class CoordinatedLock extends ObjectLock {
   #dead: LeaseHolder | undefined
   #burial: Timer | undefined
   #wasDown = false
+  #askedAt: number | undefined
   #problem: string | undefined
 
   /** Does no I/O. @throws OptionsError when an option is malformed */
@@ -185,10 +189,17 @@ export class CoordinatedLock extends ObjectLock {
   #observed(snapshot: LockSnapshot): void {
     this.#watchForStandstill(snapshot)
     const fields = snapshot.kind === 'present' ? snapshot.record : undefined
-    if (this.#state === 'peers' && this.#isCoordinated(fields)) this.#probe()
+    if (this.#state === 'peers' && this.#isCoordinated(fields)) this.#doubt()
     const preferred = this.#preferredIn(fields)
     if (preferred === undefined) this.#prefer(undefined)
-    else if (preferred !== this.#preferred?.identity) void this.#look(preferred)
+    else void this.#look(preferred)
+  }
+
+  /** Asks again who decides, because the lease contradicts the answer. It may keep fields of a controller that was turned off. */
+  #doubt(): void {
+    const now = this.#options.clock.now()
+    if (this.#askedAt !== undefined && now - this.#askedAt < DOUBT_MS) return
+    this.#probe()
   }
 
   /** Whether a record shows that a controller decides: it prefers somebody, or has named this replica. */
@@ -216,7 +227,7 @@ export class CoordinatedLock extends ObjectLock {
     })
   }
 
-  /** Looks whether the preferred candidate lives. If that cannot be found out, the next view of the lease tries again. */
+  /** Looks whether the preferred candidate lives. The next view of the lease looks again: it may end while the term drains. */
   async #look(identity: string): Promise<void> {
     try {
       const reference = { ...CANDIDATES, namespace: this.#lease.namespace, name: identity }
@@ -248,7 +259,8 @@ export class CoordinatedLock extends ObjectLock {
   }
 
   async #ask(): Promise<void> {
-    const { coordination } = this.#options
+    const { clock, coordination } = this.#options
+    this.#askedAt = clock.now()
     const elects = await this.#bounded((signal) => serverElects(this.#client, this.#lease.namespace, signal))
     this.#problem = undefined
     if (elects || coordination === 'auto') return this.#decide(elects ? 'server' : 'peers')

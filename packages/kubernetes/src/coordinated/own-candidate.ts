@@ -77,7 +77,10 @@ export class OwnCandidate {
   #timer: Timer | undefined
   #renewAt = 0
   #notBefore = 0
-  #hasCheckedTies = false
+  /** When nobody can be created any more in the second in which this candidate was. */
+  #secondIsOver = 0
+  /** When to look for a tie next; undefined: not any more. */
+  #tieCheckAt: number | undefined
   #problem: string | undefined
 
   constructor(options: OwnCandidateOptions) {
@@ -133,10 +136,12 @@ export class OwnCandidate {
     }
     if (now < Math.max(this.#wantedFrom, this.#notBefore)) return
     if (this.#stored === undefined) await this.#bounded((signal) => this.#create(signal))
-    else if (this.#isWrong(this.#stored)) await this.#bounded((signal) => this.#patch(this.#repair(), signal))
+    else if (this.#isWrong(this.#stored)) await this.#bounded((signal) => this.#repair(this.#stored?.leaseName, signal))
     else if (isPinged(this.#stored)) await this.#answer()
     else if (now >= this.#renewAt) await this.#bounded((signal) => this.#patch({}, signal))
-    else if (!this.#hasCheckedTies) await this.#bounded((signal) => this.#breakTie(signal))
+    else if (this.#tieCheckAt !== undefined && now >= this.#tieCheckAt) {
+      await this.#bounded((signal) => this.#breakTie(now, signal))
+    }
     this.#problem = undefined
   }
 
@@ -154,7 +159,7 @@ export class OwnCandidate {
     if (!isWanted) return this.#stored === undefined ? undefined : this.#notBefore
     const from = Math.max(this.#wantedFrom ?? 0, this.#notBefore)
     if (this.#stored === undefined || this.#isWrong(this.#stored) || isPinged(this.#stored)) return from
-    return this.#hasCheckedTies ? Math.max(from, this.#renewAt) : from
+    return Math.max(from, Math.min(this.#renewAt, this.#tieCheckAt ?? this.#renewAt))
   }
 
   async #create(signal: AbortSignal): Promise<void> {
@@ -168,7 +173,9 @@ export class OwnCandidate {
       if (!(error instanceof ApiRequestError) || error.reason !== 'AlreadyExists') throw error
       this.#take(await client.transport.send(this.#request('GET', 'get', signal)))
     }
-    this.#hasCheckedTies = false
+    const now = this.#options.clock.now()
+    this.#secondIsOver = now + NEXT_SECOND_MS
+    this.#tieCheckAt = now
   }
 
   async #answer(): Promise<void> {
@@ -202,12 +209,15 @@ export class OwnCandidate {
     this.#stored = undefined
   }
 
-  /** Finds an equal candidate that was created in the same second. The candidate with the greater name makes way. */
-  async #breakTie(signal: AbortSignal): Promise<void> {
+  /**
+   * Finds an equal candidate that was created in the same second. The candidate with the greater name makes way. It looks twice: others may
+   * be created until the second is over.
+   */
+  async #breakTie(now: number, signal: AbortSignal): Promise<void> {
     const { client, namespace, clock } = this.#options
     const list = await client.transport.send(listObjects({ ...CANDIDATES, namespace }, signal))
     const own = this.#stored
-    this.#hasCheckedTies = true
+    this.#tieCheckAt = now < this.#secondIsOver ? this.#secondIsOver : undefined
     if (own === undefined || !readCandidates(list).some((other) => isTiedWith(own, other))) return
     await this.#delete(signal)
     this.#notBefore = clock.now() + NEXT_SECOND_MS
@@ -248,13 +258,13 @@ export class OwnCandidate {
     )
   }
 
-  #repair(): Readonly<Record<string, unknown>> {
-    const { facts, leaseName } = this.#options
-    this.#options.logger.warn(
-      { event: 'candidate-edited', lease: leaseName },
-      'somebody edited the LeaseCandidate of this replica: restored',
-    )
-    return { leaseName, ...facts, strategy: OLDEST_EMULATION_VERSION }
+  /** The API refuses another `leaseName`: such a candidate is deleted, and created again. */
+  async #repair(storedLease: string | undefined, signal: AbortSignal): Promise<void> {
+    const { facts, leaseName: lease, logger } = this.#options
+    const message = 'somebody edited the LeaseCandidate of this replica: restored'
+    logger.warn({ event: 'candidate-edited', lease }, message)
+    if (storedLease !== lease) return this.#delete(signal)
+    await this.#patch({ ...facts, strategy: OLDEST_EMULATION_VERSION }, signal)
   }
 
   #failed(error: unknown): void {
