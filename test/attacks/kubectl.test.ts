@@ -7,16 +7,19 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { conversation } from './kubectl/conversation.ts'
 import { Kubectl, normalised, type Outcome } from './kubectl/kubectl.ts'
 
+/** Lease candidates are among the kinds that kubectl lists. */
+const COORDINATION = {
+  featureGates: { CoordinatedLeaderElection: true },
+  runtimeConfig: { 'coordination.k8s.io/v1beta1': true },
+} as const
+
 const running = new AsyncDisposableStack()
 let embedded: Kubectl
 let real: Kubectl
 
 beforeAll(async () => {
-  const server = running.use(await startApiServer())
-  const controlPlane = await startControlPlane({
-    featureGates: { CoordinatedLeaderElection: true },
-    runtimeConfig: { 'coordination.k8s.io/v1beta1': true },
-  })
+  const server = running.use(await startApiServer(COORDINATION))
+  const controlPlane = await startControlPlane(COORDINATION)
   running.defer(() => controlPlane.stop())
   embedded = running.use(await Kubectl.open(server.kubeConfig()))
   real = running.use(

@@ -13,6 +13,7 @@ import (
 	authentication "k8s.io/api/authentication/v1"
 	authorization "k8s.io/api/authorization/v1"
 	coordination "k8s.io/api/coordination/v1"
+	coordinationalpha "k8s.io/api/coordination/v1alpha2"
 	coordinationbeta "k8s.io/api/coordination/v1beta1"
 	core "k8s.io/api/core/v1"
 	discovery "k8s.io/api/discovery/v1"
@@ -31,7 +32,7 @@ import (
 
 var roots = []any{
 	core.Namespace{}, core.ConfigMap{}, core.Secret{}, core.ServiceAccount{}, core.Pod{}, core.Service{}, core.Endpoints{},
-	core.Event{}, core.ResourceQuota{}, core.LimitRange{}, events.Event{}, coordination.Lease{}, coordinationbeta.LeaseCandidate{}, rbac.Role{}, rbac.RoleBinding{},
+	core.Event{}, core.ResourceQuota{}, core.LimitRange{}, events.Event{}, coordination.Lease{}, coordinationalpha.LeaseCandidate{}, coordinationbeta.LeaseCandidate{}, rbac.Role{}, rbac.RoleBinding{},
 	rbac.ClusterRole{}, rbac.ClusterRoleBinding{}, apps.Deployment{}, discovery.EndpointSlice{},
 	admissionregistration.ValidatingAdmissionPolicy{}, admissionregistration.ValidatingAdmissionPolicyBinding{},
 	flowcontrol.FlowSchema{}, flowcontrol.PriorityLevelConfiguration{}, policy.PodDisruptionBudget{},
