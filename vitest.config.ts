@@ -15,7 +15,7 @@ const THOROUGH = [
   'packages/core/test/election/fleet.test.ts',
   'packages/core/test/explore/**/*.test.ts',
   'packages/kubernetes/test/multi-lock/migration.test.ts',
-  'packages/kubernetes/test/life-lock-conformance.test.ts',
+  'packages/kubernetes/test/{coordinated-lock,life-lock-conformance}.test.ts',
   'packages/core/test/term/owned/descendants.test.ts',
   'packages/core/test/watchdog/**/*.test.ts',
   'packages/kubernetes/test/isolation.test.ts',

@@ -1,8 +1,12 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Controller, Manager, type Term } from '@tenure/core'
 import { formatMicroTime, systemClock, systemRandom } from '@tenure/core/internal'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { CoordinatedLock, type CoordinatedLockOptions } from '../src/coordinated/coordinated-lock.ts'
 import type { DeathProof } from '../src/locks/death-proof.ts'
+import { leaseRole } from '../src/manifests/lease-role.ts'
 import { EmbeddedCluster } from './support/embedded-cluster.ts'
 import { type Line, recordingLogger } from './support/recording-logger.ts'
 
@@ -318,6 +322,45 @@ describe('under an election controller', () => {
   })
 })
 
+describe('with the rights of the documented Role', () => {
+  beforeEach(async () => {
+    cluster = await EmbeddedCluster.start('ops', ON)
+  })
+
+  /** A user with the Role of this strategy. */
+  async function kubeConfigFor(strategy: string) {
+    const subjects = [{ kind: 'User', name: 'replica', apiGroup: 'rbac.authorization.k8s.io' }]
+    const { role, roleBinding } = leaseRole({ name: 'job', namespace: 'ops', strategy, subjects })
+    const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/ops'
+    await cluster.asAdmin('POST', `${rbac}/roles`, role)
+    await cluster.asAdmin('POST', `${rbac}/rolebindings`, roleBinding)
+    return cluster.kubeConfig('replica')
+  }
+
+  it('replicas lead, hand over to a better one and leave', async () => {
+    const kubeConfig = await kubeConfigFor('OldestEmulationVersion')
+    const worse = new Replica('worse', { kubeConfig })
+    await untilLeads(worse)
+    const better = new Replica('better', { kubeConfig, version: '1.35.0' })
+    await untilLeads(better)
+    await better.stop()
+    await untilLeads(worse)
+    expect(await candidates()).toEqual(['worse'])
+  })
+
+  it('a replica without the rights on LeaseCandidates does not lead, and says which right is missing', async () => {
+    const replica = new Replica('web-1', { kubeConfig: await kubeConfigFor('NewestVersion') })
+    const line = await until(() => {
+      const found = replica.lines.find(({ fields }) => fields['event'] === 'candidate-failed')
+      expect(found).toBeDefined()
+      return found
+    })
+    expect(line?.message).toContain('create leasecandidates.coordination.k8s.io')
+    expect(line?.message).toContain('ops')
+    expect(replica.isLeading).toBe(false)
+  })
+})
+
 describe('without an election controller', () => {
   it('the replicas decide, and publish no candidates', async () => {
     cluster = await EmbeddedCluster.start('ops', { runtimeConfig: ON.runtimeConfig })
@@ -332,5 +375,29 @@ describe('without an election controller', () => {
     const only = new Replica('only', { coordination: 'server' })
     await until(() => expect(JSON.stringify(only.lines)).toContain('coordination-missing'))
     expect(only.isLeading).toBe(false)
+  })
+
+  it('a leader whose server was started again without the controller leads on, and its replicas decide from then', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tenure-coordination-'))
+    try {
+      const file = join(folder, 'state.json')
+      cluster = await EmbeddedCluster.start('ops', { ...ON, file })
+      const leader = new Replica('leader')
+      await untilLeads(leader)
+      const follower = new Replica('follower')
+      await until(async () => expect(await candidates()).toContain('follower'))
+      const port = Number(new URL(cluster.server.url).port)
+      await cluster.stop()
+      cluster = await EmbeddedCluster.start('ops', { file, port })
+      const decides = (replica: Replica) =>
+        replica.lines.some(({ fields }) => fields['event'] === 'coordination' && fields['coordination'] === 'peers')
+      await until(() => expect([leader, follower].every(decides)).toBe(true))
+      expect(leader.isLeading).toBe(true)
+      await leader.stop()
+      await untilLeads(follower)
+      expect(leader.terms).toHaveLength(1)
+    } finally {
+      await rm(folder, { recursive: true })
+    }
   })
 })

@@ -12,10 +12,12 @@ export class EmbeddedCluster {
     this.#admin = new ApiTransport({ kubeConfig: kubeConfigOf(server.kubeConfig()) })
   }
 
-  /** Starts a server with one namespace. */
+  /** Starts a server with one namespace, which may be there from an earlier start. */
   static async start(namespace = 'ops', options: ApiServerOptions = {}): Promise<EmbeddedCluster> {
     const cluster = new EmbeddedCluster(await startApiServer(options))
-    await cluster.asAdmin('POST', '/api/v1/namespaces', { metadata: { name: namespace } })
+    const isStored =
+      cluster.server.store.get({ collection: 'namespaces', namespace: '', name: namespace }) !== undefined
+    if (!isStored) await cluster.asAdmin('POST', '/api/v1/namespaces', { metadata: { name: namespace } })
     return cluster
   }
 
