@@ -231,8 +231,8 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'a restart under the same identity goes on with the old term',
     seenIn: 'identities that are host names',
     file: `${RULES}/chance.ts`,
-    find: 'if (isTransferred || isOwn(memory, record)) return chance(changedAt, 0)',
-    replace: 'if (isTransferred || record.holderIdentity === identity) return chance(changedAt, 0)',
+    find: 'if (isFor(identity, record, config) || isOwn(memory, record)) return chance(changedAt, 0)',
+    replace: 'if (record.holderIdentity === identity) return chance(changedAt, 0)',
     checks: [`${ELECTION}/following.test.ts`],
   },
   {
@@ -240,8 +240,8 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'creates a deleted lease and acts at once',
     seenIn: 'fencing by leaseTransitions',
     file: `${PHASES}/acquiring.ts`,
-    find: "return write.base === undefined && (state.memory.existed || config.missingLease === 'wait')",
-    replace: 'return false',
+    find: "if (base === undefined) return memory.existed || missingLease === 'wait'",
+    replace: 'if (base === undefined) return false',
     checks: [`${ELECTION}/acquiring.test.ts`],
   },
   {
@@ -900,5 +900,31 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     find: 'return Math.max(restsUntil, joinAt)',
     replace: 'return Math.min(Infinity, joinAt)',
     checks: ['packages/core/test/manager/strategy.test.ts'],
+  },
+  {
+    id: 'E57',
+    defect: 'acts at once when a coordinator names it, beside the holder of before',
+    seenIn: 'client-go under coordinated leader election',
+    file: `${PHASES}/acquiring.ts`,
+    find: 'if (!isNamed || readTransferNonce(record) !== undefined) return undefined',
+    replace: 'if (isNamed || readTransferNonce(record) !== undefined) return undefined',
+    checks: [`${ELECTION}/coordination.test.ts`],
+  },
+  {
+    id: 'E58',
+    defect: 'acquires a free lease although a coordinator decides',
+    file: `${RULES}/chance.ts`,
+    find: "return isNamed && config.coordination === 'server'",
+    replace: "return config.coordination === 'server'",
+    checks: [`${ELECTION}/coordination.test.ts`],
+  },
+  {
+    id: 'E59',
+    defect: 'hands over to a preferred candidate that is gone',
+    file: `${RULES}/records.ts`,
+    find: "if (coordination !== 'server' || preferred?.isAlive !== true || preferredHolder === identity) return undefined",
+    replace:
+      "if (coordination !== 'server' || preferred === undefined || preferredHolder === identity) return undefined",
+    checks: [`${ELECTION}/coordination.test.ts`],
   },
 ]
