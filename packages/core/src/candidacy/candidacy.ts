@@ -269,7 +269,8 @@ export class Candidacy {
   }
 
   #onState(state: ElectorState): void {
-    this.#notices.look(state, { ...this.#options.config, ...this.#facts })
+    const { config } = this.#options
+    this.#notices.look(state, config.strategy === undefined ? config : { ...config, ...this.#facts })
     if (state.kind === 'following') this.#warmUps?.begin('following')
     if (state.kind === 'leading' || state.kind === 'reserving') this.#problems.acquired()
     if (state.kind === 'following' && state.memory.watch === 'up' && this.standing !== 'unseen')

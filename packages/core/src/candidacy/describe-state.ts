@@ -32,6 +32,7 @@ function describeEnding(
 
 /** Whether two states are equal. */
 export function isSameState(a: CandidacyState, b: CandidacyState): boolean {
+  if (a.kind !== b.kind) return false
   const [before, after] = [Object.entries(a), new Map<string, unknown>(Object.entries(b))]
   return before.length === after.size && before.every(([key, value]) => after.get(key) === value)
 }

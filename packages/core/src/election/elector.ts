@@ -177,11 +177,17 @@ export class Elector {
     this.#state = state
     for (const effect of effects) this.#carryOut(effect)
     this.#watchHolder(watchedHolder(state, this.#options.config))
-    const standing = standingIn(state, this.#config())
-    if (standing !== 'unchanged') this.#options.lock.coordinator?.stand(standing.from)
+    this.#stand()
     if (state.kind === 'stopped') this.#tearDown()
     this.#setTimer()
     onState(state)
+  }
+
+  #stand(): void {
+    const { coordinator } = this.#options.lock
+    if (coordinator === undefined) return
+    const standing = standingIn(this.#state, this.#config())
+    if (standing !== 'unchanged') coordinator.stand(standing.from)
   }
 
   /** The config with the current `processRef`, which the lock may learn late, and the current readiness, facts and coordination. */

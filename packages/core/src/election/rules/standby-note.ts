@@ -58,16 +58,8 @@ export interface Note {
  * only for the number of transitions that it names. A release keeps that number, also one by client-go.
  */
 export function readStandbys(record: LeaseRecord): readonly Standby[] {
-  const { standbys } = readNote(record)
-  if (!Array.isArray(standbys)) return []
-  return standbys
-    .filter(isStandby)
-    .filter(({ identity }) => identity !== record.holderIdentity)
-    .slice(0, MAX_STANDBYS)
-    .map(({ identity, revision, zone, since, term, ...rest }) => {
-      const joined = Number.isSafeInteger(term) ? { term: term as number } : {}
-      return { identity, revision, zone, since: BigInt(since), ...readFacts(rest), ...joined }
-    })
+  const { standbys } = readText(record)
+  return standbys.filter(({ identity }) => identity !== record.holderIdentity).slice(0, MAX_STANDBYS)
 }
 
 /** The leader as it describes itself; undefined if it does not. */
@@ -92,14 +84,43 @@ export function withList(record: LeaseRecord, standbys: readonly Standby[], note
 
 /** The annotation as far as it counts. */
 export function readNote(record: LeaseRecord): Note {
+  return readText(record).note
+}
+
+/** A parsed annotation. */
+interface NoteText {
+  readonly text: string
+  /** The number of transitions that it names. */
+  readonly of: unknown
+  readonly note: Note
+  /** All valid entries of its list. */
+  readonly standbys: readonly Standby[]
+}
+
+const NO_NOTE: Pick<NoteText, 'note' | 'standbys'> = { note: {}, standbys: [] }
+
+/** The text that was parsed last: a follower reads the same text several times at each event, and so do all followers of a process. */
+let lastText: NoteText | undefined
+
+function readText(record: LeaseRecord): Pick<NoteText, 'note' | 'standbys'> {
   const text = record.annotations[STANDBY_ANNOTATION]
-  if (text === undefined || text.length > MAX_NOTE_LENGTH) return {}
+  if (text === undefined || text.length > MAX_NOTE_LENGTH) return NO_NOTE
+  if (lastText?.text !== text) lastText = parseText(text)
+  return lastText.of === transitionsOf(record) ? lastText : NO_NOTE
+}
+
+function parseText(text: string): NoteText {
   try {
-    const { of, ...note } = JSON.parse(text) as { readonly of?: unknown }
-    return of === transitionsOf(record) ? note : {}
+    const { of, ...note } = JSON.parse(text) as Note & { readonly of?: unknown }
+    return { text, of, note, standbys: Array.isArray(note.standbys) ? note.standbys.filter(isStandby).map(parsed) : [] }
   } catch {
-    return {}
+    return { text, of: undefined, ...NO_NOTE }
   }
+}
+
+function parsed({ identity, revision, zone, since, term, ...rest }: StatedStandby): Standby {
+  const joined = Number.isSafeInteger(term) ? { term: term as number } : {}
+  return { identity, revision, zone, since: BigInt(since), ...readFacts(rest), ...joined }
 }
 
 /** The note with as much as others read: attributes are left out before standbys are. */
@@ -149,9 +170,13 @@ export function transitionsOf({ leaseTransitions }: LeaseRecord): number {
   return leaseTransitions ?? 0
 }
 
-function isStandby(
-  value: unknown,
-): value is Pick<Standby, 'identity' | 'revision' | 'zone'> & { readonly since: string; readonly term?: unknown } {
+/** An entry of the list as it is written. */
+interface StatedStandby extends Pick<Standby, 'identity' | 'revision' | 'zone'> {
+  readonly since: string
+  readonly term?: unknown
+}
+
+function isStandby(value: unknown): value is StatedStandby {
   if (typeof value !== 'object' || value === null) return false
   const { identity, revision, zone, since } = value as Unknown
   const isNamed = typeof identity === 'string' && identity !== ''
