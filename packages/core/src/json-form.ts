@@ -6,7 +6,13 @@ import { textOf } from './text-of.ts'
  * of the object does not have it.
  */
 export function withJsonForm<T extends object>(value: T): T {
-  return Object.defineProperty(value, 'toJSON', { value: () => jsonForm(value) })
+  return Object.defineProperty(value, 'toJSON', TO_JSON)
+}
+
+const TO_JSON: PropertyDescriptor = {
+  value(this: object): unknown {
+    return jsonForm(this)
+  },
 }
 
 /**

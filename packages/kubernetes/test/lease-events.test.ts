@@ -6,6 +6,9 @@ import { parseLease } from '../src/locks/lease/lease-object.ts'
 import { answer, kubeConfigFor, LoopbackServer } from './support/loopback-server.ts'
 import { ManualClock } from './support/manual-clock.ts'
 
+/** How long an event waits for the handover to be over. */
+const DELAY_MS = 100
+
 function warnings() {
   const lines: { readonly fields: Readonly<Record<string, unknown>>; readonly message: string }[] = []
   const logger: Logger = { ...silentLogger, warn: (fields, message) => lines.push({ fields, message }) }
@@ -125,14 +128,32 @@ describe('an event on the lease', () => {
   })
 })
 
+describe('the write of an event', () => {
+  test('does not compete with the write of the successor', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 201, {}))
+    const clock = new ManualClock()
+    const events = eventsOn(server, { clock })
+    events.stoppedLeading()
+    clock.advance(DELAY_MS - 1)
+    expect(clock.pendingDelays).toEqual([1])
+    expect(server.requests).toHaveLength(0)
+    clock.advance(1)
+    await server.untilRequests(1)
+    await events.close()
+    expect(clock.pendingTimers).toBe(0)
+  })
+})
+
 describe('an event that cannot be written', () => {
   test('is logged once for each kind of failure, with the permission that is missing', async () => {
     const { lines, logger } = warnings()
     let statusCode = 403
     await using server = await LoopbackServer.start((_, response) => answer(response, statusCode, {}))
-    const events = eventsOn(server, { logger })
+    const clock = new ManualClock()
+    const events = eventsOn(server, { logger, clock })
     events.becameLeader()
     events.stoppedLeading()
+    clock.advance(DELAY_MS)
     await server.untilRequests(2)
     statusCode = 401
     events.becameLeader()
@@ -158,6 +179,7 @@ describe('an event that cannot be written', () => {
     const clock = new ManualClock()
     const events = eventsOn(server, { logger, clock, timeoutMs: 5000 })
     events.becameLeader()
+    clock.advance(DELAY_MS)
     await server.untilRequests(1)
     clock.advance(5000)
     await server.untilDeserted()
@@ -171,6 +193,7 @@ describe('an event that cannot be written', () => {
     const clock = new ManualClock()
     const events = eventsOn(server, { clock, timeoutMs: 5000 })
     for (let term = 0; term < 5; term++) events.becameLeader()
+    clock.advance(DELAY_MS)
     await server.untilRequests(1)
     const closing = events.close()
     clock.advance(5000)
@@ -188,8 +211,10 @@ describe('an event that cannot be written', () => {
       if (hold) held.push(reply)
       else reply()
     })
-    const events = eventsOn(server)
+    const clock = new ManualClock()
+    const events = eventsOn(server, { clock })
     for (let term = 0; term < 40; term++) events.becameLeader()
+    clock.advance(DELAY_MS)
     await server.untilRequests(1)
     hold = false
     for (const reply of held) reply()

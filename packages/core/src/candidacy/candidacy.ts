@@ -236,6 +236,11 @@ export class Candidacy {
     return { attributes: this.#attributes.current, isCold: this.#warmUps?.areReady === false }
   }
 
+  get #currentConfig(): ElectorConfig {
+    const { config } = this.#options
+    return config.strategy === undefined ? config : { ...config, ...this.#facts }
+  }
+
   #createTerm(elector: Elector, warmUps: WarmUps): PresentTerm {
     return new PresentTerm({
       ...this.#options,
@@ -269,8 +274,7 @@ export class Candidacy {
   }
 
   #onState(state: ElectorState): void {
-    const { config } = this.#options
-    this.#notices.look(state, config.strategy === undefined ? config : { ...config, ...this.#facts })
+    this.#notices.look(state, this.#currentConfig)
     if (state.kind === 'following') this.#warmUps?.begin('following')
     if (state.kind === 'leading' || state.kind === 'reserving') this.#problems.acquired()
     if (state.kind === 'following' && state.memory.watch === 'up' && this.standing !== 'unseen')

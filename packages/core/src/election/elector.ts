@@ -57,6 +57,7 @@ export class Elector {
   #watch: LockWatch | undefined
   #coordinatorWatch: LockWatch | undefined
   #timer: Timer | undefined
+  #timerAt = 0
   #wakeAt: number | undefined
   #closed: Promise<unknown> | undefined
   #holderWatch: HolderWatch | undefined
@@ -279,19 +280,31 @@ export class Elector {
     return promise
   }
 
+  /** Makes sure of a timer at the next wake. A timer that is set for an earlier time stays: that is cheaper than one for every event. */
   #setTimer(): void {
-    const { clock } = this.#options
     const wakeAt = nextWakeAt(this.#state, this.#config())
-    if (wakeAt === this.#wakeAt && this.#timer !== undefined) return
-    this.#timer?.cancel()
     this.#wakeAt = wakeAt
+    if (this.#timer !== undefined && wakeAt !== undefined && this.#timerAt <= wakeAt) return
+    this.#timer?.cancel()
     this.#timer = undefined
-    if (wakeAt === undefined) return
-    this.#timer = clock.setTimer(wakeAt - clock.now(), () => {
-      if (this.#state.kind === 'following' && clock.now() - wakeAt > LATE_MS)
-        this.#timer = clock.setTimer(0, () => this.#wake())
-      else this.#wake()
-    })
+    if (wakeAt !== undefined) this.#startTimer(wakeAt)
+  }
+
+  #startTimer(at: number): void {
+    const { clock } = this.#options
+    this.#timerAt = at
+    this.#timer = clock.setTimer(at - clock.now(), () => this.#fired())
+  }
+
+  #fired(): void {
+    const { clock } = this.#options
+    const lateMs = clock.now() - (this.#wakeAt ?? Number.POSITIVE_INFINITY)
+    if (lateMs < 0) {
+      this.#timer = undefined
+      this.#setTimer()
+    } else if (this.#state.kind === 'following' && lateMs > LATE_MS) {
+      this.#timer = clock.setTimer(0, () => this.#wake())
+    } else this.#wake()
   }
 
   /** Sets the timer again: timers pause while the machine is suspended. */

@@ -11,6 +11,9 @@ import { eventTime, leaseEvent } from './event-object.ts'
 /** How many events may wait to be written. Further ones are dropped, so that an unreachable API server costs no memory. */
 const MAX_QUEUE = 16
 
+/** How long an event waits, so that its write does not slow down the handover that it tells of, in milliseconds. */
+const DELAY_MS = 100
+
 /** Options of {@link LeaseEvents}. */
 export interface LeaseEventsOptions {
   /** How to reach the API server: a kubeconfig, or what gets one when the first request is made. */
@@ -60,7 +63,7 @@ const OPTION_NAMES = [
 /**
  * Writes Events on the Lease when this replica becomes or stops being the leader, with the texts of client-go.
  *
- * Best effort: the calls return at once and never throw. An Event that cannot be written is dropped. Each kind of failure is
+ * Best effort: the calls return at once and never throw, and nothing is written in the first 100 ms, in which a successor acquires the lease. An Event that cannot be written is dropped. Each kind of failure is
  * logged once until a write succeeds again. Events are written one after the other, over connections separate from those of the
  * lease. A repeated message increments the count of its first Event while the API server keeps it.
  */
@@ -69,6 +72,7 @@ export class LeaseEvents {
   readonly #transport: ApiTransport
   readonly #ownsTransport: boolean
   readonly #stopping = new AbortController()
+  readonly #atOnce = Promise.withResolvers<void>()
   readonly #written = new Map<string, WrittenEvent>()
   readonly #loggedFailures = new Set<string>()
   #queue: Promise<void> = Promise.resolve()
@@ -112,6 +116,7 @@ export class LeaseEvents {
   async #close(): Promise<void> {
     const { clock, timeoutMs } = this.#options
     const timer = clock.setTimer(timeoutMs, () => this.#stopping.abort(new Error('The events are closed')))
+    this.#atOnce.resolve()
     await this.#queue
     timer.cancel()
     if (this.#ownsTransport) await this.#transport.close()
@@ -122,7 +127,10 @@ export class LeaseEvents {
     const { clock, identity } = this.#options
     const wallTime = clock.wallTime()
     this.#queued++
-    this.#queue = this.#queue.then(() => this.#record({ message: `${identity} ${what}`, lease, wallTime }))
+    const handedOver = this.#handedOver()
+    this.#queue = this.#queue
+      .then(() => handedOver)
+      .then(() => this.#record({ message: `${identity} ${what}`, lease, wallTime }))
   }
 
   async #record(event: RecordedEvent): Promise<void> {
@@ -134,6 +142,14 @@ export class LeaseEvents {
     } finally {
       this.#queued--
     }
+  }
+
+  /** Fulfils when the handover of which an event tells is probably over, and at once when the events are closed. */
+  async #handedOver(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = this.#options.clock.setTimer(DELAY_MS, resolve)
+    await Promise.race([promise, this.#atOnce.promise])
+    timer.cancel()
   }
 
   async #write(event: RecordedEvent): Promise<void> {

@@ -33,6 +33,8 @@ export class SilenceGuard {
   readonly #pollMs: number
   #intervalMs: number
   #timer: Timer | undefined
+  #timerAt = 0
+  #dueAt = 0
   #state: 'listening' | 'polling' | 'stopped' = 'stopped'
 
   constructor(options: SilenceGuardOptions) {
@@ -44,7 +46,9 @@ export class SilenceGuard {
 
   start(): void {
     this.#state = 'listening'
-    this.#arm(this.#intervalMs, () => void this.#look())
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#listenUntil(this.#options.clock.now() + this.#intervalMs)
   }
 
   /** Starts with a poll: the watch may have missed earlier changes. */
@@ -55,7 +59,7 @@ export class SilenceGuard {
   /** Data arrived on the watch. */
   heard(): void {
     this.#intervalMs = this.#quietMs
-    if (this.#state === 'listening') this.#arm(this.#intervalMs, () => void this.#look())
+    if (this.#state === 'listening') this.#listenUntil(this.#options.clock.now() + this.#intervalMs)
   }
 
   stop(): void {
@@ -98,6 +102,20 @@ export class SilenceGuard {
 
   #isStopped(): boolean {
     return this.#state === 'stopped'
+  }
+
+  /** A timer that is set for an earlier time stays: that is cheaper than one for everything that is heard. */
+  #listenUntil(dueAt: number): void {
+    this.#dueAt = dueAt
+    if (this.#timer !== undefined && this.#timerAt <= dueAt) return
+    this.#timerAt = dueAt
+    this.#arm(dueAt - this.#options.clock.now(), () => this.#fired())
+  }
+
+  #fired(): void {
+    this.#timer = undefined
+    if (this.#options.clock.now() < this.#dueAt) this.#listenUntil(this.#dueAt)
+    else void this.#look()
   }
 
   #arm(delayMs: number, callback: () => void): void {
