@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Controller, Manager, type Term } from '@tenure/core'
+import { type Clock, Controller, Manager, type Term } from '@tenure/core'
 import { formatMicroTime, systemClock, systemRandom } from '@tenure/core/internal'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { CoordinatedLock, type CoordinatedLockOptions } from '../src/coordinated/coordinated-lock.ts'
@@ -267,6 +267,31 @@ describe('under an election controller', () => {
     await addCandidate('web-1', of)
     await untilLeads(new Replica('web-1'))
     expect(await specOf(`${CANDIDATES}/web-1`)).toMatchObject({ leaseName: 'job' })
+  })
+
+  it('a preferred candidate has time to answer its ping', async () => {
+    const leader = new Replica('leader')
+    await untilLeads(leader)
+    const pingTime = formatMicroTime(systemClock.wallTime() + 20_000)
+    await addCandidate('slow', { leaseName: 'job', binaryVersion: '1.36.0', emulationVersion: '1.36.0', pingTime })
+    await cluster.asAdmin('PATCH', LEASE, { spec: { preferredHolder: 'slow' } })
+    const { renewTime } = await specOf(LEASE)
+    await until(async () => expect(await specOf(LEASE)).not.toMatchObject({ renewTime }))
+    expect(await specOf(LEASE)).toMatchObject({ holderIdentity: 'leader', preferredHolder: 'slow' })
+    await cluster.asAdmin('PATCH', `${CANDIDATES}/slow`, { spec: { renewTime: pingTime } })
+    await until(async () => expect(await specOf(LEASE)).toMatchObject({ holderIdentity: 'slow' }))
+  })
+
+  it('a name that the API server refuses is tried again after 15 s', async () => {
+    const delays: number[] = []
+    const setTimer: Clock['setTimer'] = (delayMs, callback) => {
+      delays.push(Math.round(delayMs / 1000))
+      return systemClock.setTimer(delayMs, callback)
+    }
+    const replica = new Replica('web@1', { clock: { ...systemClock, setTimer }, random: () => 0 })
+    await until(() => expect(replica.lines.map(({ fields }) => fields['event'])).toContain('candidate-failed'))
+    await until(() => expect(delays).toContain(15))
+    expect(replica.isLeading).toBe(false)
   })
 
   it('a better candidate that goes while the leader drains is not named', async () => {

@@ -24,13 +24,18 @@ export async function bury(holder: LeaseHolder, grave: Grave): Promise<void> {
   while (!(await isReleased(holder, grave)));
 }
 
+/** A candidate that is written meanwhile lives: it belongs to a new process with the same name. */
 async function deleteCandidate(name: string, { client, lease, signal }: Grave): Promise<void> {
   const reference = { ...CANDIDATES, namespace: lease.namespace, name }
   try {
+    const object = await client.transport.send(getObject(reference, signal))
+    const { uid, resourceVersion } = isJsonObject(object) ? objectAt(object, 'metadata') : {}
+    const body = { preconditions: { uid, resourceVersion } }
     const about = target('delete', reference)
-    await client.transport.send({ method: 'DELETE', path: objectPath(reference), target: about, signal })
+    await client.transport.send({ method: 'DELETE', path: objectPath(reference), body, target: about, signal })
   } catch (error) {
-    if (!(error instanceof ApiRequestError) || error.failure !== 'not-found') throw error
+    const isOver = error instanceof ApiRequestError && ['not-found', 'conflict'].includes(error.failure)
+    if (!isOver) throw error
   }
 }
 

@@ -13,24 +13,23 @@ import {
   type HolderObserver,
   jittered,
   type LeaseHolder,
-  type PreferredHolder,
   type Random,
   textOf,
   type Timer,
 } from '@tenure/core/internal'
-import { ApiRequestError } from '../client/api-request-error.ts'
 import { withDeadline } from '../client/deadline.ts'
 import { getObject } from '../client/object-requests.ts'
 import type { ObjectReference } from '../client/resource.ts'
-import { isJsonObject, objectAt, stringAt } from '../json-object.ts'
+import { objectAt, stringAt } from '../json-object.ts'
 import { type LeaseLockOptions, resolveLeaseLockOptions } from '../locks/lease/lease-lock-options.ts'
 import { LEASES, leaseBody, parseLeaseRecord } from '../locks/lease/lease-object.ts'
 import type { LeaseClient } from '../locks/lease/lease-client.ts'
 import { type LockCodec, ObjectLock } from '../locks/lease/object-lock.ts'
-import { CANDIDATES, type CandidateFacts, isPinged, type OwnerPod, readCandidate } from './candidate-object.ts'
+import { CANDIDATES, type CandidateFacts, type OwnerPod } from './candidate-object.ts'
 import { bury } from './burial.ts'
 import { serverElects } from './coordination-probe.ts'
 import { OwnCandidate } from './own-candidate.ts'
+import { PreferredCandidate } from './preferred-candidate.ts'
 
 /** Options of {@link CoordinatedLock}. */
 export interface CoordinatedLockOptions extends Omit<LeaseLockOptions, 'clock' | 'random' | 'logger'> {
@@ -91,10 +90,10 @@ export class CoordinatedLock extends ObjectLock {
   readonly #client: LeaseClient
   readonly #lease: ObjectReference
   readonly #candidate: OwnCandidate
+  readonly #preferred: PreferredCandidate
   readonly #listeners = new Set<() => void>()
   readonly #closing = new AbortController()
   #state: Coordinator['state']
-  #preferred: PreferredHolder | undefined
   #standsFrom: number | undefined
   #probing: Promise<void> | undefined
   #retry: Timer | undefined
@@ -129,6 +128,7 @@ export class CoordinatedLock extends ObjectLock {
       logger,
       onMissingApi: () => this.#probe(),
     })
+    this.#preferred = this.#createPreferred()
     this.coordinator = this.#coordinator()
   }
 
@@ -161,13 +161,32 @@ export class CoordinatedLock extends ObjectLock {
     this.#retry?.cancel()
     this.#stuck?.cancel()
     this.#burial?.cancel()
+    this.#preferred.close()
     await this.#probing
     await this.#candidate.close()
     await super.close()
   }
 
+  #createPreferred(): PreferredCandidate {
+    const { namespace } = this.#lease
+    const read = (name: string) => {
+      const reference = { ...CANDIDATES, namespace, name }
+      return this.#bounded((signal) => this.#client.transport.send(getObject(reference, signal)))
+    }
+    return new PreferredCandidate({
+      clock: this.#options.clock,
+      read,
+      onChanged: () => this.#changed(),
+      onFailed: (name, error) => this.#warn('candidate-unseen', error, `could not read the LeaseCandidate ${name}`),
+    })
+  }
+
+  #changed(): void {
+    for (const changed of this.#listeners) changed()
+  }
+
   #coordinator(): Coordinator {
-    const [state, preferred] = [() => this.#state, () => this.#preferred]
+    const [state, preferred] = [() => this.#state, () => this.#preferred.current]
     return {
       get state() {
         return state()
@@ -190,9 +209,7 @@ export class CoordinatedLock extends ObjectLock {
     this.#watchForStandstill(snapshot)
     const fields = snapshot.kind === 'present' ? snapshot.record : undefined
     if (this.#state === 'peers' && this.#isCoordinated(fields)) this.#doubt()
-    const preferred = this.#preferredIn(fields)
-    if (preferred === undefined) this.#prefer(undefined)
-    else void this.#look(preferred)
+    this.#preferred.seen(this.#preferredIn(fields))
   }
 
   /** Asks again who decides, because the lease contradicts the answer. It may keep fields of a controller that was turned off. */
@@ -225,24 +242,6 @@ export class CoordinatedLock extends ObjectLock {
       this.#probe()
       this.#watchForStandstill(snapshot)
     })
-  }
-
-  /** Looks whether the preferred candidate lives. The next view of the lease looks again: it may end while the term drains. */
-  async #look(identity: string): Promise<void> {
-    try {
-      const reference = { ...CANDIDATES, namespace: this.#lease.namespace, name: identity }
-      const object = await this.#bounded((signal) => this.#client.transport.send(getObject(reference, signal)))
-      this.#prefer({ identity, isAlive: isJsonObject(object) && !isPinged(readCandidate(object)) })
-    } catch (error) {
-      if (error instanceof ApiRequestError && error.failure === 'not-found') this.#prefer({ identity, isAlive: false })
-      else this.#warn('candidate-unseen', error, `could not read the LeaseCandidate ${identity}`)
-    }
-  }
-
-  #prefer(preferred: PreferredHolder | undefined): void {
-    if (preferred?.identity === this.#preferred?.identity && preferred?.isAlive === this.#preferred?.isAlive) return
-    this.#preferred = preferred
-    for (const changed of this.#listeners) changed()
   }
 
   /** Finds out who decides. */
@@ -285,7 +284,7 @@ export class CoordinatedLock extends ObjectLock {
     this.#state = state
     this.#candidate.stand(isServer ? this.#standsFrom : undefined)
     if (!isChanged) return
-    for (const changed of this.#listeners) changed()
+    this.#changed()
     void this.#bury()
   }
 

@@ -32,6 +32,8 @@ const NEXT_SECOND_MS = 1100
 
 const REQUEST_TIMEOUT_MS = 2500
 const RETRY_MS = 1000
+/** A candidate that the API server refuses, for its name or for missing rights, is tried again after this time. */
+const REFUSED_RETRY_MS = 15_000
 const MERGE_PATCH = 'application/merge-patch+json'
 
 /** Options of {@link OwnCandidate}. */
@@ -269,7 +271,7 @@ export class OwnCandidate {
 
   #failed(error: unknown): void {
     const { clock, random, onMissingApi } = this.#options
-    this.#notBefore = clock.now() + jittered(RETRY_MS, random())
+    this.#notBefore = clock.now() + jittered(isRefusal(error) ? REFUSED_RETRY_MS : RETRY_MS, random())
     this.#warn('candidate-failed', error, 'could not write the LeaseCandidate of this replica')
     if (error instanceof ApiRequestError && error.failure === 'not-found' && this.#stored === undefined) onMissingApi()
   }
@@ -294,6 +296,11 @@ export class OwnCandidate {
   #now(): string {
     return formatMicroTime(this.#options.clock.wallTime())
   }
+}
+
+/** Whether the API server understood a request and does not accept it. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof ApiRequestError && (error.failure === 'forbidden' || error.statusCode === 422)
 }
 
 /** Whether the controller has no order for two candidates, and this one is to make way. */
