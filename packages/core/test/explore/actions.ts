@@ -1,4 +1,5 @@
 import type { Action } from './action.ts'
+import { namings } from './coordinator.ts'
 import { isDue, type Laboratory, replicaAt, wakeWhatIsDue } from './handle.ts'
 import { leaseFaults, restorations } from './lease-faults.ts'
 import { replicaActions } from './replica-actions.ts'
@@ -11,6 +12,7 @@ export function actionsOf(world: World, lab: Laboratory): readonly Action[] {
   for (const request of world.requests) actions.push(...requestActions(world, request, lab))
   for (let index = 0; index < world.replicas.length; index++) actions.push(...replicaActions(world, index, lab))
   if (world.faultsLeft > 0) actions.push(...leaseFaults(world, lab), ...restorations(world, lab))
+  if (world.ordersLeft > 0) actions.push(...namings(world, lab))
   if (isSettled(world, lab)) actions.push({ name: 'time passes', apply: () => pass(world, lab) })
   return actions
 }

@@ -20,6 +20,9 @@ const SCOPE: Scope = {
 /** An edit of the lease and one more fault. */
 const SHORTENED = { faults: 2, orders: 0, canShorten: true } as const
 
+/** A coordinator names any replica at any time. */
+const COORDINATED: Scope = { ...SCOPE, faults: 0, isCoordinated: true }
+
 /** The store goes back while every replica knows the term in force. */
 const RESTORED = { ...SCOPE, canRestore: 'known' } as const
 
@@ -92,6 +95,7 @@ describe('An exploration of a machine with a planted defect tells the shortest h
     ['a follower that is impatient', { machine: impatient }, 'S1'],
     ['a clock that is slower than the tolerance', { scope: { ...SCOPE, orders: 0, rates: [0.6] } }, 'S1'],
     ['a follower that obeys every edit', { machine: obedient, scope: { ...SCOPE, ...SHORTENED } }, 'S1'],
+    ['a named replica that does not wait', { machine: obedient, scope: COORDINATED }, 'S1'],
     ['a follower that trusts a backup', { machine: trusting, scope: RESTORED }, 'S1'],
     ['a follower that drops older versions for good', { machine: steadfast, scope: RESTORED, recoveryShare: 1 }, 'L1'],
     ['an epoch that the store alone counts', { machine: counting, scope: RESTORED }, 'S6'],
@@ -115,6 +119,10 @@ test('One fault and no order is explored to the end, and breaks no rule', () => 
 
 test('A lease that is shortened under a leader who is cut off breaks no rule', () => {
   expect(explore({ scope: { ...SCOPE, ...SHORTENED }, states: 20_000 }).findings).toEqual([])
+})
+
+test('A coordinator that names anybody at any time breaks no rule', () => {
+  expect(explore({ scope: { ...COORDINATED, orders: 2 }, states: 30_000, recoveryShare: 64 }).findings).toEqual([])
 })
 
 test.each(['known', 'any'] as const)('A store that goes back breaks no rule: %s', (canRestore) => {

@@ -54,10 +54,10 @@ export function isDue(world: World, index: number, lab: Laboratory): boolean {
   return wakeAt !== undefined && wakeAt <= clockOf(world, replica)
 }
 
-export function configOf({ identity }: Replica, { scope }: Laboratory): ElectorConfig {
+export function configOf({ identity, decider }: Replica, { scope }: Laboratory): ElectorConfig {
   const { config, canProveDeath } = scope
   const ofRevision = config.isEager === true && { revision: identity }
-  return { ...config, identity, ...ofRevision, ...(canProveDeath && { processRef: identity }) }
+  return { ...config, identity, coordination: decider, ...ofRevision, ...(canProveDeath && { processRef: identity }) }
 }
 
 /** Ends a process. Its tasks and its memory are gone. Its writes remain in flight. */

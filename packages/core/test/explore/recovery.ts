@@ -1,4 +1,5 @@
 import { actionsOf, isSettled, pass } from './actions.ts'
+import { namedHonestly } from './coordinator.ts'
 import { type Laboratory, replicaAt } from './handle.ts'
 import { BrokenRule, type World } from './world.ts'
 
@@ -36,7 +37,7 @@ function step(world: World, lab: Laboratory): World {
   const [first] = actionsOf(world, lab).filter(({ name }) => name !== 'time passes')
   if (first !== undefined) return first.apply()
   if (!isSettled(world, lab)) throw new BrokenRule('L1', 'no action is possible')
-  return pass(world, lab)
+  return namedHonestly(pass(world, lab), lab)
 }
 
 function isLed(world: World): boolean {

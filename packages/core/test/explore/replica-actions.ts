@@ -79,6 +79,15 @@ function behindActions(world: World, index: number, lab: Laboratory): readonly A
   return actions
 }
 
+/** The replica hears the other answer to its question who decides, rightly or not. */
+function secondThoughts(ordered: World, index: number, lab: Laboratory): Action {
+  const { identity, decider } = replicaAt(ordered, index)
+  const next = decider === 'server' ? 'peers' : 'server'
+  const name = next === 'server' ? 'a coordinator decides' : 'the replicas decide'
+  const apply = () => handle(withReplica(ordered, index, { decider: next }), index, { kind: 'wake' }, lab)
+  return { name: `${identity} hears that ${name}`, apply }
+}
+
 /** The states in which a candidacy has a term that can end voluntarily. */
 const HAVE_TERM: ReadonlySet<ElectorState['kind']> = new Set(['leading', 'draining', 'aborting', 'releasing'])
 
@@ -90,7 +99,7 @@ function orders(world: World, index: number, lab: Laboratory): readonly Action[]
     name: `${identity} stops`,
     apply: () => handle(ordered, index, { kind: 'stop' }, lab),
   }
-  const actions = [stop]
+  const actions = lab.scope.isCoordinated === true ? [stop, secondThoughts(ordered, index, lab)] : [stop]
   if (!HAVE_TERM.has(state.kind)) return actions
   actions.push({
     name: `${identity} steps down`,
@@ -135,8 +144,8 @@ function start(world: World, index: number, lab: Laboratory): World {
 }
 
 function restart(world: World, index: number): World {
-  const { life, rate } = replicaAt(world, index)
-  const process: Replica = newProcess(index, life + 1, rate)
+  const { life, rate, decider } = replicaAt(world, index)
+  const process: Replica = newProcess({ index, life: life + 1, rate, decider })
   const gone = endProcess(world, index)
   return { ...gone, replicas: gone.replicas.map((one, at) => (at === index ? process : one)) }
 }

@@ -48,7 +48,12 @@ export const SCOPES: readonly ExploredScope[] = [
     orders: 1,
     config: { ...config, strategy: SECOND_FIRST },
   }),
-  scope('three replicas, 1 fault, 1 order', 0.15, { replicas: 3, faults: 1, orders: 1 }),
+  scope('two replicas under a coordinator that names anybody, 1 fault, 2 orders', 0.05, {
+    faults: 1,
+    orders: 2,
+    isCoordinated: true,
+  }),
+  scope('three replicas, 1 fault, 1 order', 0.1, { replicas: 3, faults: 1, orders: 1 }),
   scope('two replicas, one clock slow, lease may be deleted, 2 faults', 0.15, {
     faults: 2,
     orders: 0,

@@ -3,7 +3,7 @@ import type { ElectorEffect, LeaseWrite } from '../../src/election/machine/effec
 import type { ElectorState } from '../../src/election/machine/state.ts'
 import { INITIAL_STATE } from '../../src/election/machine/transition.ts'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
-import type { LockSnapshot } from '../../src/lock/lock.ts'
+import type { Coordinator, LockSnapshot } from '../../src/lock/lock.ts'
 
 /** The length of a tick in milliseconds. */
 export const TICK_MS = 1000
@@ -40,6 +40,11 @@ export interface Scope {
    * @default never
    */
   readonly canRestore?: 'known' | 'any'
+  /**
+   * Whether there is a coordinator. An order lets it name any replica at any time, and a replica believe that somebody else decides.
+   * @default false
+   */
+  readonly isCoordinated?: boolean
   /** The rate of each replica's clock. */
   readonly rates: readonly number[]
   readonly config: Omit<ElectorConfig, 'identity'>
@@ -68,6 +73,8 @@ export interface Replica {
   readonly isAlive: boolean
   readonly state: ElectorState
   readonly rate: number
+  /** Who decides which replica leads, as this replica knows it. */
+  readonly decider: Coordinator['state']
   /** `running`: tasks run. `ending`: their signals have aborted. `cleaning`: only cleanups are left. */
   readonly tasks: 'none' | 'running' | 'ending' | 'cleaning'
   /** The number of restores before the lease of its term was acquired. */
@@ -123,10 +130,13 @@ export class BrokenRule extends Error {
 }
 
 /** The first world: no replica has started, and there is no lease. */
-export function initialWorld({ replicas, faults, orders, rates }: Scope): World {
+export function initialWorld({ replicas, faults, orders, rates, isCoordinated }: Scope): World {
+  const decider = isCoordinated === true ? 'server' : 'peers'
   return {
     tick: 0,
-    replicas: Array.from({ length: replicas }, (_, index) => newProcess(index, 1, rates[index] ?? 1)),
+    replicas: Array.from({ length: replicas }, (_, index) =>
+      newProcess({ index, life: 1, rate: rates[index] ?? 1, decider }),
+    ),
     lease: { kind: 'absent', version: 0n },
     version: 0n,
     requests: [],
@@ -139,13 +149,19 @@ export function initialWorld({ replicas, faults, orders, rates }: Scope): World 
 }
 
 /** A process whose elector has not started. */
-export function newProcess(index: number, life: number, rate: number): Replica {
+export function newProcess({
+  index,
+  life,
+  rate,
+  decider,
+}: { readonly index: number } & Pick<Replica, 'life' | 'rate' | 'decider'>): Replica {
   return {
     identity: `r${index}.${life}`,
     life,
     isAlive: true,
     state: INITIAL_STATE,
     rate,
+    decider,
     tasks: 'none',
     era: 0,
     validUntil: 0,
