@@ -503,8 +503,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'E30',
     defect: 'a list of standbys that an earlier leader left counts',
     file: `${RULES}/standby-note.ts`,
-    find: 'return of === transitionsOf(record) ? note : {}',
-    replace: 'return of === undefined ? {} : note',
+    find: 'return lastText.of === transitionsOf(record) ? lastText : NO_NOTE',
+    replace: 'return lastText.of === undefined ? NO_NOTE : lastText',
     checks: [`${ELECTION}/standby.test.ts`],
   },
   {
@@ -925,6 +925,14 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     find: "if (coordination !== 'server' || preferred?.isAlive !== true || preferredHolder === identity) return undefined",
     replace:
       "if (coordination !== 'server' || preferred === undefined || preferredHolder === identity) return undefined",
+    checks: [`${ELECTION}/coordination.test.ts`],
+  },
+  {
+    id: 'E60',
+    defect: 'a named replica acts beside a holder that it has not seen',
+    file: `${RULES}/observation.ts`,
+    find: "const sawAll = memory.watch === 'up' && isNext(last, view.lease.record)",
+    replace: "const sawAll = memory.watch === 'up'",
     checks: [`${ELECTION}/coordination.test.ts`],
   },
 ]

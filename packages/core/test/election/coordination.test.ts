@@ -108,9 +108,23 @@ describe('A follower under a coordinator', () => {
     const elector = follower(heldBy('holder'))
     elector.passTo(1000)
     elector.observe({ kind: 'absent', version: 2n })
-    elector.observe(named(3n, ME))
+    elector.observe(named(3n, ME, { leaseTransitions: undefined }))
     elector.acknowledge(4n)
     expect(elector.as('reserving').actAt).toBe(15_000)
+  })
+
+  test('waits for a whole lease duration if the transitions show that a holder went unseen', () => {
+    const elector = follower(lease({ version: 1n, holderIdentity: '', leaseTransitions: 3 }))
+    elector.passTo(1000)
+    elector.observe(named(9n, ME, { leaseTransitions: 4 }))
+    elector.acknowledge(10n)
+    expect(elector.as('reserving').actAt).toBe(16_000)
+  })
+
+  test('counts the transition that the coordinator does not count', () => {
+    const elector = follower(lease({ version: 1n, holderIdentity: '', leaseTransitions: 3 }))
+    elector.observe(named(2n, ME, { leaseTransitions: 3 }))
+    expect(elector.lastWrite.write.record.leaseTransitions).toBe(4)
   })
 
   test('waits for a whole lease duration if a holder may have gone unseen while the watch was disconnected', () => {

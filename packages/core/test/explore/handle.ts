@@ -190,14 +190,15 @@ export function store(world: World, lease: LockSnapshot, lab: Laboratory): World
   for (let index = 0; index < world.replicas.length; index++) {
     const { isAlive, isPaused, isBehind, isCutOff, watch, unseen, state } = replicaAt(next, index)
     if (!isAlive || watch === 'broken' || state.kind === 'idle' || state.kind === 'stopped') continue
-    if (watch === 'late' || isPaused || isBehind || isCutOff)
-      next = withReplica(next, index, { unseen: missing(unseen, lease) })
+    const isInOrder = lab.scope.isCoordinated === true
+    if (watch === 'late' || isPaused || isBehind || isCutOff || (isInOrder && unseen.length > 0))
+      next = withReplica(next, index, { unseen: isInOrder ? [...unseen, lease] : missing(unseen, lease) })
     else next = handle(next, index, { kind: 'observed', snapshot: lease }, lab)
   }
   return next
 }
 
-/** The unseen states of a late watch. It skips states in between. */
+/** The unseen states of a late watch. It skips states in between, as polls do. */
 function missing(unseen: readonly LockSnapshot[], lease: LockSnapshot): readonly LockSnapshot[] {
   return unseen.length < 2 ? [...unseen, lease] : [...unseen.slice(0, 1), lease]
 }

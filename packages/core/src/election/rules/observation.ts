@@ -59,7 +59,7 @@ function viewOf(last: View | undefined, lease: PresentLease, at: Instant, { timi
 /**
  * A lease in which a coordinator names a holder. The coordinator compares the clocks of others, so the holder of before may still act:
  * it is protected as if nobody was named. The new holder acquires the lease and waits for that before it acts. A transfer proves that
- * the holder of before has ended. While the watch is disconnected, a holder may go unseen.
+ * the holder of before has ended. A holder may go unseen while the watch is disconnected; its transition shows that.
  */
 function namedView(
   view: View,
@@ -71,7 +71,13 @@ function namedView(
   if (coordination !== 'server' || view.kind === 'absent' || last === undefined) return view
   if (!isAnotherHolder(last, view.lease.record)) return view
   const unseenUntil = at.now + Math.max(timing.leaseDurationMs, last.kind === 'present' ? durationMs(last.lease) : 0)
-  return { ...view, guardedUntil: memory.watch === 'up' ? (endOf(last) ?? at.now) : unseenUntil }
+  const sawAll = memory.watch === 'up' && isNext(last, view.lease.record)
+  return { ...view, guardedUntil: sawAll ? (endOf(last) ?? at.now) : unseenUntil }
+}
+
+/** Whether no holder has acquired the lease between two views. */
+function isNext(last: View, { leaseTransitions }: LeaseRecord): boolean {
+  return leaseTransitions === (last.kind === 'present' ? last.lease.record.leaseTransitions : undefined)
 }
 
 /** Whether a record has a holder that the last view did not have, and that no transfer made. */

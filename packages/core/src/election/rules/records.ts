@@ -29,10 +29,7 @@ export function acquireRecord(options: {
     leaseDurationSeconds: config.timing.leaseDurationMs / 1000,
     acquireTime: time,
     renewTime: time,
-    leaseTransitions:
-      previous === undefined || previous.holderIdentity === identity
-        ? transitions
-        : storableTransitions(transitions + 1),
+    leaseTransitions: isNewTerm(previous, identity) ? storableTransitions(transitions + 1) : transitions,
     annotations: {},
   }
   const others = previous === undefined ? [] : remainingStandbys(previous, identity)
@@ -41,6 +38,12 @@ export function acquireRecord(options: {
     config.processRef,
   )
   return previous === undefined ? listed : withLegacy(listed, previous)
+}
+
+/** Whether an acquisition changes the holder. A coordinator that names a holder removes the acquire time and counts no transition. */
+function isNewTerm(previous: LeaseRecord | undefined, identity: string): boolean {
+  if (previous === undefined) return false
+  return previous.holderIdentity !== identity || previous.acquireTime === undefined
 }
 
 /** The record of the next holder does not repeat what was asked of this one. */
