@@ -30,6 +30,9 @@ const RENEW_MS = 5 * 60 * 1000
 /** Creation times are whole seconds. A candidate that is created again later than this has another one. */
 const NEXT_SECOND_MS = 1100
 
+/** The controller names a holder meanwhile. What follows the creation waits, so that it does not slow down the holder. */
+const NAMING_MS = 100
+
 const REQUEST_TIMEOUT_MS = 2500
 const RETRY_MS = 1000
 /** A candidate that the API server refuses, for its name or for missing rights, is tried again after this time. */
@@ -81,7 +84,7 @@ export class OwnCandidate {
   #notBefore = 0
   /** When nobody can be created any more in the second in which this candidate was. */
   #secondIsOver = 0
-  /** When to look for a tie next; undefined: not any more. */
+  /** When to look for a tie next, and to begin to watch the candidate; undefined: not any more. */
   #tieCheckAt: number | undefined
   #problem: string | undefined
 
@@ -167,7 +170,6 @@ export class OwnCandidate {
   async #create(signal: AbortSignal): Promise<void> {
     const { client, facts, leaseName, name, pod } = this.#options
     const body = candidateBody({ name, leaseName, facts }, this.#now(), pod)
-    this.#subscribe()
     try {
       this.#take(await client.transport.send(createObject(this.#reference, body, signal)))
     } catch (error) {
@@ -177,7 +179,7 @@ export class OwnCandidate {
     }
     const now = this.#options.clock.now()
     this.#secondIsOver = now + NEXT_SECOND_MS
-    this.#tieCheckAt = now
+    this.#tieCheckAt = now + NAMING_MS
   }
 
   async #answer(): Promise<void> {
@@ -217,6 +219,7 @@ export class OwnCandidate {
    */
   async #breakTie(now: number, signal: AbortSignal): Promise<void> {
     const { client, namespace, clock } = this.#options
+    this.#subscribe()
     const list = await client.transport.send(listObjects({ ...CANDIDATES, namespace }, signal))
     const own = this.#stored
     this.#tieCheckAt = now < this.#secondIsOver ? this.#secondIsOver : undefined
