@@ -23,7 +23,7 @@ CONSTANTS
   MaxAnswers,   \* number of nonces of each process
   MaxRestores,  \* number of restores of the store
   Features,     \* of {"drift", "seconds", "transfer", "death", "pods", "absent", "offered", "edits", "shortened",
-                \* "restore", "standbys"}
+                \* "restore", "standbys", "coordinator"}
   Wrong         \* the broken rules; {} is the protocol
 
 VARIABLES
@@ -72,6 +72,9 @@ Max(a, b) == IF a > b THEN a ELSE b
 
 (* The epoch of a term that begins with this record, at the latest. *)
 EpochOf(rec) == Max(rec.num, rec.least)
+
+(* Whether a coordinator has named the holder. It removes the acquire time. *)
+IsNamed(rec) == rec.here /\ rec.holder # Nobody /\ rec.term = 0
 
 (* How long others wait after they saw this record. *)
 WaitOn(rec) ==
@@ -184,6 +187,15 @@ Shorten ==
   /\ \E dur \in 1..(Stored.dur - 1) : Store([Stored EXCEPT !.dur = dur], msg)
   /\ UNCHANGED <<proc, time, slow, last, ordered>>
 
+(* The election controller of Kubernetes names any replica at any time: it compares the clocks of others, and there may be two of it. The
+   duration that it writes is shorter than that of the replicas. *)
+Elect ==
+  /\ "coordinator" \in Features /\ Version < MaxVersion
+  /\ \E p \in Replicas :
+       Store([Stored EXCEPT !.here = TRUE, !.holder = Id(p), !.term = 0, !.stamp = Version + 1, !.src = <<>>, !.dur = 1,
+                            !.offer = FALSE, !.answer = NoAnswer, !.echo = 0], msg)
+  /\ UNCHANGED <<proc, time, slow, last, ordered>>
+
 (***************************************************************************)
 (* The store returns to an earlier state, like etcd after a restore from a *)
 (* backup: it has that record again and counts from its version. Writes in *)
@@ -208,7 +220,7 @@ Restore ==
 Fresh(inc, version, rec) ==
   [mode |-> "follow", \* follow, reserve, lead, drain, empty, ending
    view |-> version,  \* the version that it saw last
-   wait |-> WaitOn(rec), \* time until the record that it saw last expires
+   wait |-> IF IsNamed(rec) THEN LeaseTicks ELSE WaitOn(rec), \* time until the record that it saw last expires
    valid |-> 0,       \* time until validUntil
    tasks |-> FALSE,   \* whether tasks of a term are running
    hold |-> 0,        \* time until it may act after it created a deleted lease again

@@ -68,6 +68,25 @@ WaitFor(p, rec) ==
   ELSE IF p \in Replicas /\ IsEdited(p, rec) THEN Max(proc[p].wait, WaitOn(rec))
   ELSE WaitOn(rec)
 
+(***************************************************************************)
+(* The holder of before may still act when a coordinator names another     *)
+(* one. The new holder acquires the lease and holds it for as long before  *)
+(* it acts. Every other process waits as long. A watch that is connected   *)
+(* shows every version. After a gap, the whole duration counts.            *)
+(***************************************************************************)
+GuardAgainst(p, version) ==
+  IF "named holder believed" \in Wrong THEN 0
+  ELSE IF version = proc[p].view + 1 \/ "gap not noticed" \in Wrong THEN proc[p].wait
+  ELSE LeaseTicks
+
+WaitAt(p, version) ==
+  LET rec == hist[version]
+      guard == GuardAgainst(p, version)
+  IN IF p \in Peers \/ ~IsNamed(rec) THEN WaitFor(p, rec)
+     ELSE IF rec.holder = Id(p) THEN guard
+     ELSE IF "duration of the coordinator waited for" \in Wrong THEN WaitOn(rec)
+     ELSE Max(guard, WaitOn(rec))
+
 (* A second write within one second is no renewal for client-go. *)
 Extends(rec, version) ==
   \/ Peers = {} \/ "second renewal in one second" \in Wrong
@@ -75,7 +94,9 @@ Extends(rec, version) ==
 
 (* After a deletion, a former leader may still act. A replica that creates the lease again holds it for a lease duration before it acts. *)
 HoldAfter(p, version) ==
-  IF MaxDeletions = 0 \/ p \in Peers \/ hist[version - 1].here THEN proc[p].hold
+  IF p \in Replicas /\ IsNamed(hist[version - 1])
+  THEN IF "guard forgotten" \in Wrong THEN proc[p].wait ELSE Max(proc[p].wait, proc[p].hold)
+  ELSE IF MaxDeletions = 0 \/ p \in Peers \/ hist[version - 1].here THEN proc[p].hold
   ELSE IF Wrong \cap {"deleted lease created and acted on", "deleted lease waited for"} # {} THEN 0
   ELSE LeaseTicks
 
@@ -149,8 +170,8 @@ See(p, version) ==
                IN AfterLanded(p, s, version,
                     IF "validity from reading back" \in Wrong THEN Validity ELSE msg[p][s].left)
           ELSE IF holds /\ isSameTerm THEN [me EXCEPT !.view = version, !.valid = Cut(p, rec)]
-          ELSE IF holds THEN Lost(p, version, WaitOn(rec))
-          ELSE [me EXCEPT !.view = version, !.wait = WaitFor(p, rec)]
+          ELSE IF holds THEN Lost(p, version, IF IsNamed(rec) THEN WaitAt(p, version) ELSE WaitOn(rec))
+          ELSE [me EXCEPT !.view = version, !.wait = WaitAt(p, version)]
           EXCEPT !.known = KnownAfter(p, rec)])
 
 (* Only a wrong variant records when it sent a poll. *)
@@ -192,7 +213,7 @@ IsFree(p, rec) ==
 Acquire(p) ==
   LET base == IF "written on a fresher version" \in Wrong THEN Version ELSE proc[p].view
       old == hist[base]
-      transitions == IF ~old.here THEN 0 ELSE IF old.holder = Id(p) THEN old.trans ELSE old.trans + 1
+      transitions == IF ~old.here THEN 0 ELSE IF old.holder = Id(p) /\ ~IsNamed(old) THEN old.trans ELSE old.trans + 1
       kept == IF "answers kept" \in Wrong THEN old.answer ELSE NoAnswer
       least == LeastAfter(p, old)
   IN /\ proc[p].mode = "follow"
@@ -382,7 +403,7 @@ Unlist(p) == Announce(p, Seen(p).list \ {Id(p)})
 (* Steps                                                                   *)
 (***************************************************************************)
 Next ==
-  \/ Tick \/ Delete \/ Edit \/ Shorten \/ Restore
+  \/ Tick \/ Delete \/ Edit \/ Shorten \/ Restore \/ Elect
   \/ \E p \in Processes :
        \/ Acquire(p) \/ Renew(p) \/ Abort(p) \/ StepDown(p) \/ Drained(p) \/ Release(p) \/ Leave(p) \/ Crash(p)
        \/ \E s \in Slots : TakeEffect(p, s) \/ Lose(p, s) \/ Hear(p, s)
@@ -428,9 +449,10 @@ S3 == \A p \in Replicas : proc[p].tasks =>
   \A s \in Slots : LET m == msg[p][s]
     IN m # NoWrite /\ m.inc = proc[p].inc /\ IsFreeing(m, p) => m.base # Version /\ ~IsBlind(m)
 
-(* Every release and transfer replaced a record of its own writer. A release replaced a record of the same term. *)
+(* Every release and transfer replaced a record of its own writer. A release replaced a record of the same term. A coordinator names
+   holders at any time. *)
 S4 == \A v \in 2..Version : LET rec == hist[v]  writer == SubSeq(hist[v].src, 1, 2)
-  IN rec.here /\ rec.stamp = v /\ rec.holder # writer =>
+  IN rec.here /\ rec.stamp = v /\ ~IsNamed(rec) /\ rec.holder # writer =>
        /\ hist[v - 1].holder = writer
        /\ rec.holder = Nobody => hist[v - 1].term = rec.term
 

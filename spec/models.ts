@@ -50,6 +50,7 @@ type Feature =
   | 'shortened'
   | 'restore'
   | 'standbys'
+  | 'coordinator'
 
 type Invariant = 'S1' | 'S3' | 'S4' | 'S5' | 'S6' | 'D1' | 'A1' | 'L1'
 
@@ -66,6 +67,7 @@ export const MODELS: readonly Model[] = [
   { name: 'proved death', versions: 3, restarts: 1, features: ['death', 'pods'] },
   { name: 'a duration that somebody shortens', versions: 4, features: ['shortened'] },
   { name: 'a restored store', versions: 4, restores: 1, features: ['restore'] },
+  { name: 'a coordinator that names anybody', versions: 4, features: ['coordinator'] },
   { name: 'edits beside slow clocks', versions: 4, features: ['drift', 'shortened'] },
   { name: 'a leader after a restore', module: 'Progress', versions: 7, restores: 1, features: ['restore'] },
   { name: 'beside client-go', versions: 3, replicas: 1, peers: 1, margin: 0, features: ['seconds'] },
@@ -95,6 +97,8 @@ export const LONG_MODELS: readonly Model[] = [
   { name: 'proved death', versions: 5, restarts: 2, features: ['death', 'pods'] },
   { name: 'beside client-go', versions: 4, replicas: 1, peers: 1, margin: 0, features: ['seconds'] },
   { name: 'a leader within the bound', module: 'Progress', versions: 9, replicas: 3, features: ['edits'] },
+  { name: 'a coordinator that names anybody', versions: 6, features: ['coordinator'] },
+  { name: 'a coordinator beside slow clocks', versions: 5, restarts: 1, features: ['coordinator', 'drift'] },
   { name: 'followers that join and leave the standbys', versions: 5, features: ['drift', 'standbys'] },
   ...LONG_STANDBY_MODELS,
 ]
@@ -155,6 +159,10 @@ export const WRONG_MODELS: readonly WrongModel[] = [
     features: ['restore'],
   }),
   wrong('change judged by version', 'L1', { module: 'Progress', versions: 6, features: ['edits'] }),
+  wrong('named holder believed', 'S1', { versions: 5, features: ['coordinator'] }),
+  wrong('duration of the coordinator waited for', 'S1', { versions: 5, features: ['coordinator'] }),
+  wrong('guard forgotten', 'S1', { versions: 6, features: ['coordinator'] }),
+  wrong('gap not noticed', 'S1', { versions: 6, features: ['coordinator'] }),
   wrong('announcement without comparing', 'S1', { versions: 5, features: ['standbys'] }),
   wrong('announcement without comparing', 'A1', { versions: 5, features: ['standbys'] }),
   wrong('announcement with a renew time', 'A1', { versions: 4, features: ['standbys'] }),

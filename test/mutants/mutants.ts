@@ -931,8 +931,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'E60',
     defect: 'a named replica acts beside a holder that it has not seen',
     file: `${RULES}/observation.ts`,
-    find: "const sawAll = memory.watch === 'up' && isNext(last, view.lease.record)",
-    replace: "const sawAll = memory.watch === 'up'",
+    find: "const sawAll = last !== undefined && memory.watch === 'up' && isNext(last, view.lease.record)",
+    replace: "const sawAll = last !== undefined && memory.watch === 'up'",
     checks: [`${ELECTION}/coordination.test.ts`],
   },
 ]

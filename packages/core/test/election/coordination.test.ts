@@ -121,6 +121,41 @@ describe('A follower under a coordinator', () => {
     expect(elector.as('reserving').actAt).toBe(16_000)
   })
 
+  test('waits for a whole lease duration if it sees the lease for the first time when it is named', () => {
+    const elector = follower(named(2n, ME))
+    elector.acknowledge(3n)
+    expect(elector.as('reserving').actAt).toBe(15_000)
+  })
+
+  test('protects the holder of before also where it believes that the replicas decide', () => {
+    const elector = new PureElector({ coordination: 'peers' })
+    elector.follow(heldBy('holder'))
+    elector.passTo(1000)
+    elector.observe(named(2n, 'other'))
+    elector.passTo(14_999)
+    expect(elector.all('write')).toEqual([])
+  })
+
+  test('protects the holder of before also when it is named again meanwhile', () => {
+    const elector = follower(heldBy('holder'))
+    elector.passTo(1000)
+    elector.observe(named(2n, ME))
+    elector.acknowledge(3n)
+    elector.passTo(2000)
+    elector.observe(named(4n, ME))
+    elector.acknowledge(5n)
+    expect(elector.as('reserving').actAt).toBe(15_000)
+  })
+
+  test('does not release a lease while the holder of before may act', () => {
+    const elector = follower(heldBy('holder'))
+    elector.passTo(1000)
+    elector.observe(named(2n, ME))
+    elector.acknowledge(3n)
+    elector.send({ kind: 'stop' })
+    expect(elector.all('write').map(({ write }) => write.purpose)).not.toContain('release')
+  })
+
   test('counts the transition that the coordinator does not count', () => {
     const elector = follower(lease({ version: 1n, holderIdentity: '', leaseTransitions: 3 }))
     elector.observe(named(2n, ME, { leaseTransitions: 3 }))

@@ -31,7 +31,7 @@ function named(world: World, holderIdentity: string, lab: Laboratory): World {
   const { lease } = world
   const before = lease.kind === 'present' ? lease.record : { leaseTransitions: undefined, annotations: {} }
   const renewTime = formatMicroTime(Date.UTC(2026, 0, 1) + world.tick * TICK_MS)
-  const record = { ...before, holderIdentity, leaseDurationSeconds: 4, acquireTime: undefined, renewTime }
+  const record = { ...before, holderIdentity, leaseDurationSeconds: 1, acquireTime: undefined, renewTime }
   const { era } = world.restores
   return store(world, { kind: 'present', version: world.version + 1n, record, deleting: false, native: era }, lab)
 }

@@ -48,9 +48,9 @@ export const SCOPES: readonly ExploredScope[] = [
     orders: 1,
     config: { ...config, strategy: SECOND_FIRST },
   }),
-  scope('two replicas under a coordinator that names anybody, 1 fault, 2 orders', 0.05, {
+  scope('two replicas under a coordinator that names anybody, 1 fault, 3 orders', 0.05, {
     faults: 1,
-    orders: 2,
+    orders: 3,
     isCoordinated: true,
   }),
   scope('three replicas, 1 fault, 1 order', 0.1, { replicas: 3, faults: 1, orders: 1 }),

@@ -218,7 +218,7 @@ export interface Memory {
   readonly existed: boolean
   /** The last record that this process wrote and still holds. */
   readonly own: LeaseRecord | undefined
-  /** Set when this process created a lease in place of a deleted one. Until then a leader that has not seen the deletion may act. */
+  /** Set when this process created a lease in place of a deleted one, or a coordinator named it. Until then another leader may act. */
   readonly actNotBefore: number | undefined
   /** The answers of this replica to the offer of a leader. Set while it may become the successor. */
   readonly candidate: Candidate | undefined

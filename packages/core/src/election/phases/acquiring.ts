@@ -38,8 +38,7 @@ export function acquired(
   }
   const effects: ElectorEffect[] = [{ kind: 'leader-observed', identity: config.identity }]
   const freeSince = state.kind === 'acquiring' ? state.freeSince : write.sentAt
-  const caution = Math.max(write.sentAt + cautionMs(write, config), namedGuard(state, write, config) ?? at.now)
-  const actAt = Math.max(caution, memory.actNotBefore ?? at.now)
+  const actAt = Math.max(write.sentAt + cautionMs(write, config), memory.actNotBefore ?? at.now)
   if (actAt > at.now) return { state: { kind: 'reserving', memory, hold, epoch, freeSince, actAt }, effects }
   effects.push(beginTerm(epoch, hold, at.now - freeSince))
   return { state: { kind: 'leading', memory, hold, epoch }, effects }
@@ -52,12 +51,14 @@ function memoryAfter(
   { epoch, at, config }: { readonly epoch: bigint; readonly at: Instant; readonly config: ElectorConfig },
 ): Memory {
   const { memory } = state
+  const replacedUntil = replacesDeleted(state, write, config) ? at.now + config.timing.leaseDurationMs : 0
+  const actNotBefore = Math.max(replacedUntil, namedGuard(state, write, config) ?? 0, memory.actNotBefore ?? 0)
   return {
     ...memory,
     own: write.record,
     existed: true,
     observedLeader: config.identity,
-    actNotBefore: replacesDeleted(state, write, config) ? at.now + config.timing.leaseDurationMs : memory.actNotBefore,
+    actNotBefore: actNotBefore > at.now ? actNotBefore : undefined,
     candidate: memory.candidate && { ...memory.candidate, sent: [] },
     highestEpoch: epoch,
     since: memory.since ?? epoch,
@@ -76,7 +77,7 @@ export function beginTerm(epoch: bigint, { lease, validUntil }: Hold, handoverMs
 
 /**
  * Gives up a lease before a term began. A lease that replaces a deleted lease is not released early: the next holder would act
- * immediately, beside a leader that has not seen the deletion.
+ * immediately, beside a leader that has not seen the deletion. The same is true of a lease for which a coordinator named this replica.
  */
 export function giveBack(
   { memory, hold }: { readonly memory: Memory; readonly hold: Hold },

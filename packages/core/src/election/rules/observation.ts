@@ -58,8 +58,9 @@ function viewOf(last: View | undefined, lease: PresentLease, at: Instant, { timi
 
 /**
  * A lease in which a coordinator names a holder. The coordinator compares the clocks of others, so the holder of before may still act:
- * it is protected as if nobody was named. The new holder acquires the lease and waits for that before it acts. A transfer proves that
- * the holder of before has ended. A holder may go unseen while the watch is disconnected; its transition shows that.
+ * it is protected as if nobody was named, also where this replica believes that the replicas decide. The new holder acquires the lease and
+ * waits for that before it acts. A transfer proves that the holder of before has ended. A holder may go unseen before the first view and
+ * while the watch is disconnected; its transition shows that.
  */
 function namedView(
   view: View,
@@ -68,11 +69,18 @@ function namedView(
   { coordination, timing }: ElectorConfig,
 ): View {
   const last = lastView(observation)
-  if (coordination !== 'server' || view.kind === 'absent' || last === undefined) return view
-  if (!isAnotherHolder(last, view.lease.record)) return view
-  const unseenUntil = at.now + Math.max(timing.leaseDurationMs, last.kind === 'present' ? durationMs(last.lease) : 0)
-  const sawAll = memory.watch === 'up' && isNext(last, view.lease.record)
+  if (view.kind === 'absent' || !isNamed(view.lease.record, last, coordination)) return view
+  const unseenUntil = at.now + Math.max(timing.leaseDurationMs, last?.kind === 'present' ? durationMs(last.lease) : 0)
+  const sawAll = last !== undefined && memory.watch === 'up' && isNext(last, view.lease.record)
   return { ...view, guardedUntil: sawAll ? (endOf(last) ?? at.now) : unseenUntil }
+}
+
+/** Whether a coordinator may have named the holder of a record. A coordinator states no acquire time. */
+function isNamed(record: LeaseRecord, last: View | undefined, coordination: ElectorConfig['coordination']): boolean {
+  if (coordination === undefined) return false
+  const isWithoutTime = record.holderIdentity !== '' && record.acquireTime === undefined
+  if (last === undefined) return isWithoutTime
+  return (coordination === 'server' || isWithoutTime) && isAnotherHolder(last, record)
 }
 
 /** Whether no holder has acquired the lease between two views. */
