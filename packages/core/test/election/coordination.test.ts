@@ -147,6 +147,15 @@ describe('A follower under a coordinator', () => {
     expect(elector.as('reserving').actAt).toBe(15_000)
   })
 
+  test('protects a holder that a coordinator named again, for a shorter time, before it named this replica', () => {
+    const elector = follower(heldBy('holder'))
+    elector.passTo(1000)
+    elector.observe(named(2n, 'holder'))
+    elector.observe(named(3n, ME))
+    elector.acknowledge(4n)
+    expect(elector.as('reserving').actAt).toBe(15_000)
+  })
+
   test('does not release a lease while the holder of before may act', () => {
     const elector = follower(heldBy('holder'))
     elector.passTo(1000)

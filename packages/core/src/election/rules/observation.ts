@@ -75,12 +75,19 @@ function namedView(
   return { ...view, guardedUntil: sawAll ? (endOf(last) ?? at.now) : unseenUntil }
 }
 
-/** Whether a coordinator may have named the holder of a record. A coordinator states no acquire time. */
+/** Whether a coordinator may have named the holder of a record, who may be the holder of before. It states no acquire time. */
 function isNamed(record: LeaseRecord, last: View | undefined, coordination: ElectorConfig['coordination']): boolean {
   if (coordination === undefined) return false
   const isWithoutTime = record.holderIdentity !== '' && record.acquireTime === undefined
   if (last === undefined) return isWithoutTime
-  return (coordination === 'server' || isWithoutTime) && isAnotherHolder(last, record)
+  return isWithoutTime ? !isNamedAlike(last, record) : coordination === 'server' && isAnotherHolder(last, record)
+}
+
+/** Whether the last view already showed a coordinator's record with the same holder. */
+function isNamedAlike(last: View, { holderIdentity }: LeaseRecord): boolean {
+  if (last.kind === 'absent') return false
+  const { record } = last.lease
+  return record.holderIdentity === holderIdentity && record.acquireTime === undefined
 }
 
 /** Whether no holder has acquired the lease between two views. */
