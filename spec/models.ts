@@ -98,7 +98,7 @@ export const LONG_MODELS: readonly Model[] = [
   { name: 'beside client-go', versions: 4, replicas: 1, peers: 1, margin: 0, features: ['seconds'] },
   { name: 'a leader within the bound', module: 'Progress', versions: 9, replicas: 3, features: ['edits'] },
   { name: 'a coordinator that names anybody', versions: 6, features: ['coordinator'] },
-  { name: 'a coordinator beside slow clocks', versions: 4, restarts: 1, features: ['coordinator', 'drift'] },
+  { name: 'a coordinator beside slow clocks', versions: 4, features: ['coordinator', 'drift'] },
   { name: 'followers that join and leave the standbys', versions: 5, features: ['drift', 'standbys'] },
   ...LONG_STANDBY_MODELS,
 ]
