@@ -6,6 +6,7 @@ export { ApiTransport, type ApiTransportOptions } from './client/api-transport.t
 export type { KubeConfigSource } from './client/current-settings.ts'
 export { WatchInterruptedError } from './reflector/watch-interrupted-error.ts'
 export type { DeathProof } from './locks/death-proof.ts'
+export { PodDeparture, type PodDepartureOptions } from './locks/departure/pod-departure.ts'
 export { PodDeathProof, type PodDeathProofOptions } from './locks/death/pod-death-proof.ts'
 export { LeaseEvents, type LeaseEventsOptions } from './events/lease-events.ts'
 export { supportedKubeConfig } from './client/kubeconfig/kube-config-like.ts'

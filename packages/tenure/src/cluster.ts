@@ -9,6 +9,7 @@ import {
   inClusterNamespace,
   LeaseClient,
   PodDeathProof,
+  PodDeparture,
   supportedKubeConfig,
 } from '@tenure/kubernetes/internal'
 
@@ -39,6 +40,7 @@ export class Cluster implements Extension {
   #kubeConfig: KubeConfig | FoundKubeConfig | undefined
   #client: LeaseClient | undefined
   #deathProof: PodDeathProof | undefined
+  #departure: PodDeparture | undefined
 
   constructor(options: ClusterOptions) {
     this.#options = options
@@ -53,7 +55,7 @@ export class Cluster implements Extension {
   }
 
   async stop(): Promise<void> {
-    await this.#deathProof?.close()
+    await Promise.all([this.#deathProof?.close(), this.#departure?.close()])
     await this.#client?.close()
   }
 
@@ -89,6 +91,7 @@ export class Cluster implements Extension {
     const options = {
       client: this.#leaseClient,
       deathProof: lease.proveDeath === true ? this.#proofOfDeath() : undefined,
+      departure: this.#ownDeparture(),
       name: lease.name,
       namespace: this.namespaceOf(lease),
       labels: lease.labels ?? {},
@@ -101,8 +104,8 @@ export class Cluster implements Extension {
     { coordination, binaryVersion = '', emulationVersion = binaryVersion }: LeaseOptions,
     options: LeaseLockOptions,
   ): CoordinatedLock {
-    const { env, identity, logger } = this.#options
-    const [name, uid] = [env['POD_NAME'], env['POD_UID']]
+    const { identity, logger } = this.#options
+    const { name, uid } = this.#pod
     return new CoordinatedLock({
       ...options,
       identity,
@@ -121,11 +124,28 @@ export class Cluster implements Extension {
     return this.#client
   }
 
+  /** The Pod of this process, as far as its environment says. */
+  get #pod(): { readonly name: string | undefined; readonly namespace: string | undefined; readonly uid: string | undefined } {
+    const { env } = this.#options
+    const [name, namespace, uid] = [env['POD_NAME'], env['POD_NAMESPACE'], env['POD_UID']]
+    return { name: name || undefined, namespace: namespace || inClusterNamespace(), uid: uid || undefined }
+  }
+
+  /** One for all leases of the process; undefined where the Pod is not known. The first call starts to follow the Pod. */
+  #ownDeparture(): PodDeparture | undefined {
+    const { name, namespace, uid } = this.#pod
+    if (this.#departure !== undefined || name === undefined || namespace === undefined) return this.#departure
+    const { logger } = this.#options
+    this.#departure = new PodDeparture({ client: this.#leaseClient, pod: { name, namespace, uid }, logger })
+    this.#departure.start()
+    return this.#departure
+  }
+
   /** One for all leases of the process. The first call starts to identify the container of this process. */
   #proofOfDeath(): PodDeathProof {
     if (this.#deathProof === undefined) {
       const { env, logger } = this.#options
-      const [name, namespace] = [env['POD_NAME'], env['POD_NAMESPACE'] || inClusterNamespace()]
+      const { name, namespace } = this.#pod
       const pod = name && namespace ? { name, namespace } : undefined
       this.#deathProof = new PodDeathProof({
         client: this.#leaseClient,

@@ -55,7 +55,7 @@ export class Elector {
   #handling = false
   #death: Error | undefined
   #watch: LockWatch | undefined
-  #coordinatorWatch: LockWatch | undefined
+  #hintWatches: readonly (LockWatch | undefined)[] = []
   #timer: Timer | undefined
   #timerAt = 0
   #wakeAt: number | undefined
@@ -83,7 +83,8 @@ export class Elector {
       up: () => this.#handle({ kind: 'watch-up' }),
       down: () => this.#handle({ kind: 'watch-down' }),
     })
-    this.#coordinatorWatch = this.#options.lock.coordinator?.watch(() => this.#handle({ kind: 'wake' }))
+    const { coordinator, departure } = this.#options.lock
+    this.#hintWatches = [coordinator, departure].map((hint) => hint?.watch(() => this.#handle({ kind: 'wake' })))
   }
 
   /** Stops in order. The effect `stopped` reports the end. */
@@ -191,13 +192,14 @@ export class Elector {
     if (standing !== 'unchanged') coordinator.stand(standing.from)
   }
 
-  /** The config with the current `processRef`, which the lock may learn late, and the current readiness, facts and coordination. */
+  /** The config with what is known now: the `processRef`, which the lock may learn late, readiness, facts, coordination and departure. */
   #config(): ElectorConfig {
     const { config, lock, isReady, facts } = this.#options
     const now = config.strategy === undefined ? undefined : facts?.()
     const { state: coordination, preferred } = lock.coordinator ?? {}
     const isUnready = isReady?.() === false
-    return { ...config, ...now, processRef: lock.processRef, isUnready, coordination, preferred }
+    const departure = lock.departure?.state
+    return { ...config, ...now, processRef: lock.processRef, isUnready, departure, coordination, preferred }
   }
 
   /** Watches the process of the holder while this replica follows it, and no process otherwise. */
@@ -326,7 +328,7 @@ export class Elector {
     this.#wakeAt = undefined
     for (const controller of this.#requests) controller.abort(new Error('The elector has stopped'))
     this.#closeHolderWatch()
-    this.#closed ??= Promise.all([this.#watch?.close(), this.#coordinatorWatch?.close(), ...this.#closing])
+    this.#closed ??= Promise.all([this.#watch?.close(), ...this.#hintWatches.map((watch) => watch?.close()), ...this.#closing])
   }
 }
 

@@ -35,6 +35,8 @@ export interface Lock {
   watchHolder?(holder: LeaseHolder, observer: HolderObserver): LockWatch
   /** Set if something other than the replicas may decide who leads. */
   readonly coordinator?: Coordinator | undefined
+  /** Set if the lock may see that this replica is about to be stopped. */
+  readonly departure?: Departure | undefined
   /**
    * Whether a holder keeps the lease for life: it does not expire. An update that changes nothing then writes nothing: a linearizable
    * read, sent after the call, finds the same lease of the same holder and returns it, at its present version. Otherwise the update
@@ -66,6 +68,17 @@ export interface PreferredHolder {
   readonly identity: string
   /** Whether the candidate still stands for election. A preference for a candidate that does not is dropped. */
   readonly isAlive: boolean
+}
+
+/**
+ * Whether this replica is about to be stopped, as far as is known. A hint that may be late, wrong or missing: it only affects which replica
+ * leads next.
+ */
+export interface Departure {
+  /** `stopping`: its place is being stopped (Kubernetes: its Pod is being deleted). `draining`: its machine takes no new work. */
+  readonly state: 'stopping' | 'draining' | undefined
+  /** Calls `changed` after each change of `state`, until the handle is closed. */
+  watch(changed: () => void): LockWatch
 }
 
 /** Options of every single request of a {@link Lock}. */

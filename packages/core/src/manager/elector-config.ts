@@ -20,6 +20,7 @@ export function electorConfig(
     zone,
     strategy: resolveStrategy(lease),
     isEager: rollout === 'eager',
+    leavesEarly: rollout !== 'off',
     neverLeads: rollout === 'never-lead',
   }
 }

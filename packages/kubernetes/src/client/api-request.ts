@@ -29,7 +29,8 @@ export interface ApiTarget {
 /** Describes the target for messages: `update leases.coordination.k8s.io ops/janitor`. */
 export function describeTarget(target: ApiTarget): string {
   const resource = target.group === '' ? target.resource : `${target.resource}.${target.group}`
-  if (target.name !== '') return `${target.verb} ${resource} ${target.namespace}/${target.name}`
+  const path = [target.namespace, target.name].filter((part) => part !== '').join('/')
+  if (target.name !== '') return `${target.verb} ${resource} ${path}`
   return `${target.verb} ${resource} ${target.namespace === '' ? 'in all namespaces' : `in namespace ${target.namespace}`}`
 }
 

@@ -103,9 +103,21 @@ export class NamespaceWatches {
     const selection = { ...this.#options.collection, name }
     const existing = this.#singles.get(name)
     existing?.add(subscription)
-    const watch = existing ?? ObjectWatch.start({ ...this.#options, selection }, [subscription])
+    const onForbidden = (error: ApiRequestError) => this.#forgo(name, error)
+    const watch = existing ?? ObjectWatch.start({ ...this.#options, selection, onForbidden }, [subscription])
     this.#singles.set(name, watch)
     this.#watchOf.set(subscription, watch)
+  }
+
+  /** Ends the watch of an object if all its observers do without it. */
+  async #forgo(name: string, error: ApiRequestError): Promise<boolean> {
+    const watch = this.#singles.get(name)
+    if (watch === undefined || !watch.subscriptions.every(({ isOptional }) => isOptional)) return false
+    for (const subscription of watch.subscriptions) {
+      subscription.down(error)
+      void this.#unsubscribe(subscription)
+    }
+    return true
   }
 
   /** Gives each object its own watch. Resolves with false if that would be forbidden as well. */

@@ -7,6 +7,8 @@ export interface WatchSubscriptionOptions {
   /** The time within which silence must be noticed, in milliseconds. */
   readonly silenceMs: number
   readonly observer: ObjectObserver
+  /** Whether the observer does without the object if the server forbids the watch, and unsubscribes then. @default false */
+  readonly isOptional?: boolean
 }
 
 /**
@@ -19,6 +21,7 @@ export interface WatchSubscriptionOptions {
 export class WatchSubscription {
   readonly name: string
   readonly silenceMs: number
+  readonly isOptional: boolean
   readonly #observer: ObjectObserver
   #connection: 'new' | 'up' | 'down' | 'closed' = 'new'
   #reported: Sighting | undefined
@@ -26,9 +29,10 @@ export class WatchSubscription {
   #streamed: Sighting | undefined
   #polled: Sighting | undefined
 
-  constructor({ name, silenceMs, observer }: WatchSubscriptionOptions) {
+  constructor({ name, silenceMs, observer, isOptional = false }: WatchSubscriptionOptions) {
     this.name = name
     this.silenceMs = silenceMs
+    this.isOptional = isOptional
     this.#observer = observer
   }
 

@@ -2,7 +2,7 @@ import type { ResolvedTimingOptions } from '../timing-options.ts'
 import { DEFAULT_CLEANUP_TIMEOUT_MS } from '../timing-options.ts'
 import type { CleanupBudget } from '../../drain/machine.ts'
 import type { CandidateAttributes, Strategy } from '../rules/strategy.ts'
-import type { Coordinator, PreferredHolder } from '../../lock/lock.ts'
+import type { Coordinator, Departure, PreferredHolder } from '../../lock/lock.ts'
 import type { Instant } from './event.ts'
 
 /**
@@ -45,6 +45,10 @@ export interface ElectorConfig {
   readonly neverLeads?: boolean
   /** Whether the readiness checks of this replica fail. Then it is no standby. */
   readonly isUnready?: boolean
+  /** Whether this replica is about to be stopped. Then it is no standby, unless it is the only one. */
+  readonly departure?: Departure['state']
+  /** Whether a leader whose place is being stopped hands over to a standby before it is told to stop. */
+  readonly leavesEarly?: boolean
   /**
    * How long this replica follows one term before it puts itself on the list of standbys; `Infinity`: it never does. The exhaustive
    * search does not wait, so that it gets there. @default a random time below one second, most often close to it

@@ -32,7 +32,9 @@ import { readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
  * 6. A replica that never leads stays off the list, and leaves it if an earlier process of the same name is on it.
  * 7. A standby whose attributes change writes itself again, once a minute at most, and at once when its warm-ups become ready. A replica
  *    that stepped down by itself does not join before its cool-down is over: a leader that sees a better standby hands over to it.
- * 8. If a restored lease has a lower epoch, the replica writes the known epoch in the same way, without waiting, under any holder.
+ * 8. A replica that is about to be stopped does not join, and leaves unless it is the only standby. So where all are about to be stopped,
+ *    one of them still leads at once, and none of them gets the lease back from the next leader.
+ * 9. If a restored lease has a lower epoch, the replica writes the known epoch in the same way, without waiting, under any holder.
  */
 
 /** How much longer than for a free lease followers hold back. */
@@ -299,9 +301,17 @@ function withoutMe(base: PresentLease, config: ElectorConfig): LeaseRecord {
   return isOnList(base, config) ? withoutStandby(base.record, config.identity) : base.record
 }
 
-/** Whether this replica is to be off the list: it stops, is not ready, or never leads. */
-function isWithdrawn({ leaveBy }: Following, { isUnready, neverLeads }: ElectorConfig): boolean {
-  return leaveBy !== undefined || isUnready === true || neverLeads === true
+/** Whether this replica is to be off the list: it stops, is not ready, never leads, or is about to be stopped. */
+function isWithdrawn(state: Following, config: ElectorConfig): boolean {
+  const { isUnready, neverLeads, departure } = config
+  if (state.leaveBy !== undefined || isUnready === true || neverLeads === true) return true
+  return departure !== undefined && !isOnlyStandby(state, config)
+}
+
+function isOnlyStandby({ observation }: Following, { identity }: ElectorConfig): boolean {
+  if (observation.kind !== 'present') return false
+  const standbys = readStandbys(observation.lease.record)
+  return standbys.length === 1 && standbys[0]?.identity === identity
 }
 
 /** The lease as it is, where this replica may write its list. */

@@ -1,9 +1,12 @@
 import { JITTER_FACTOR } from '../../jitter.ts'
-import type { TransitionContext } from '../machine/config.ts'
+import type { LeaseRecord } from '../../lock/lease-record.ts'
+import { decidesItself, type TransitionContext } from '../machine/config.ts'
 import type { StepDown } from '../machine/event.ts'
 import type { Leading, Step } from '../machine/state.ts'
 import { after } from '../rules/after.ts'
+import { isWarm } from '../rules/ranking.ts'
 import { successorOf } from '../rules/records.ts'
+import { readStandbys } from '../rules/standby-note.ts'
 import { asStandby, hasNewerStandby } from '../rules/standby.ts'
 import { abort } from './aborting.ts'
 import { drain } from './draining.ts'
@@ -23,7 +26,7 @@ export function leadingStep(state: Leading, checked: HoldStep, context: Transiti
   const handover = answeredProposal(next, config)
   if (handover !== undefined)
     return after(step.effects, drain(next, { stepDown: handover, afterwards: 'follow' }, context))
-  if (!isOutdated(next, context)) return { state: next, effects: step.effects }
+  if (!isOutdated(next, context) && !isDeparting(next, context)) return { state: next, effects: step.effects }
   // It names no successor: the first standby tries first in any case, and a crashed standby costs the others no time.
   const stepDown: StepDown = {
     reason: 'step-down',
@@ -43,6 +46,21 @@ export function leadingWakesAt({ hold, proposal }: Leading): number {
  */
 function isOutdated({ memory, hold }: Leading, { config }: TransitionContext): boolean {
   const { record } = hold.lease
-  const isRenewed = record.renewTime !== record.acquireTime
-  return config.isEager === true && isRenewed && hasNewerStandby(record, asStandby(memory, config), config.strategy)
+  if (config.isEager !== true || !isRenewed(record)) return false
+  return hasNewerStandby(record, asStandby(memory, config), config.strategy)
+}
+
+/**
+ * Whether this leader is about to be told to stop and a standby could lead. Its time to stop already runs, and what comes before the order
+ * would be missing from its drain.
+ */
+function isDeparting({ hold }: Leading, { config }: TransitionContext): boolean {
+  const { record } = hold.lease
+  const { departure, leavesEarly, releaseOnExit } = config
+  if (departure !== 'stopping' || leavesEarly !== true || !releaseOnExit || !decidesItself(config)) return false
+  return isRenewed(record) && readStandbys(record).some(isWarm)
+}
+
+function isRenewed({ renewTime, acquireTime }: LeaseRecord): boolean {
+  return renewTime !== acquireTime
 }

@@ -41,7 +41,8 @@ export function release(order: ReleaseOrder, at: Instant, config: ElectorConfig)
 /** The context of the hold during a release, with the releasing write. */
 export function releasingHold(state: Releasing, at: Instant, config: ElectorConfig): HoldContext {
   const isResting = config.strategy !== undefined && state.cooldownMs > 0
-  const isReturning = state.afterwards === 'follow' && config.isUnready !== true && !isResting
+  const isAvailable = config.isUnready !== true && config.departure === undefined
+  const isReturning = state.afterwards === 'follow' && isAvailable && !isResting
   const returning = isReturning ? asStandby(state.memory, config) : undefined
   const { bequest } = state
   const { wallTime } = at

@@ -1,6 +1,7 @@
 import { ANNOTATION_PREFIX, OptionsError } from '@tenure/core'
 import { assertKnownKeys } from '@tenure/core/internal'
 import { assertDnsLabel, assertDnsSubdomain } from '../../client/dns-name.ts'
+import type { Departure } from '@tenure/core/internal'
 import type { DeathProof } from '../death-proof.ts'
 import { assertLabels } from '../../client/labels.ts'
 import { LEASE_CLIENT_KEYS, LeaseClient, type LeaseClientOptions } from './lease-client.ts'
@@ -24,6 +25,8 @@ export interface LeaseLockOptions extends Partial<LeaseClientOptions> {
   readonly silenceMs?: number
   /** Proves the death of a holder, so that followers need not wait for its lease to expire. @default none */
   readonly deathProof?: DeathProof | undefined
+  /** Tells whether this replica is about to be stopped, so that others lead first. @default none */
+  readonly departure?: Departure | undefined
 }
 
 /** {@link LeaseLockOptions} with every default filled in. */
@@ -43,12 +46,14 @@ const KEYS: readonly (keyof LeaseLockOptions)[] = [
   'annotations',
   'silenceMs',
   'deathProof',
+  'departure',
   ...LEASE_CLIENT_KEYS,
 ]
 
 /** Checks all options and fills in the defaults. @throws OptionsError naming the option, its value and what was expected */
 export function resolveLeaseLockOptions(options: LeaseLockOptions, title = 'LeaseLock'): ResolvedLeaseLockOptions {
-  const { client, name, namespace, labels = {}, annotations = {}, silenceMs = 4000, deathProof, ...ofClient } = options
+  const { client, name, namespace, labels = {}, annotations = {}, silenceMs = 4000, deathProof, departure, ...ofClient } =
+    options
   assertKnownKeys(`the options of a ${title}`, options, KEYS)
   assertDnsSubdomain('name', name)
   assertDnsLabel('namespace', namespace)
@@ -67,6 +72,7 @@ export function resolveLeaseLockOptions(options: LeaseLockOptions, title = 'Leas
     annotations,
     silenceMs,
     deathProof,
+    departure,
     client: client ?? ownClient(ofClient),
     ownsClient: client === undefined,
   }

@@ -8,7 +8,7 @@ import {
   type LockWatch,
   type PresentLease,
 } from '@tenure/core'
-import { type HolderObserver, type LeaseHolder, withoutHints } from '@tenure/core/internal'
+import { type Departure, type HolderObserver, type LeaseHolder, withoutHints } from '@tenure/core/internal'
 import type { DeathProof } from '../death-proof.ts'
 import { ApiRequestError } from '../../client/api-request-error.ts'
 import type { ApiRequest } from '../../client/api-request.ts'
@@ -40,6 +40,8 @@ export interface ObjectLockOptions extends LockMetadata {
   readonly silenceMs: number
   /** Proves the death of a holder; undefined for no proof. */
   readonly deathProof: DeathProof | undefined
+  /** Tells whether this replica is about to be stopped; undefined if nothing can. */
+  readonly departure?: Departure | undefined
 }
 
 /**
@@ -66,6 +68,10 @@ export class ObjectLock implements Lock {
     if (deathProof === undefined) return
     this.watchHolder = (holder, observer) =>
       this.#own(deathProof.watchHolder(holder, this.holderObserver(holder, observer)))
+  }
+
+  get departure(): Departure | undefined {
+    return this.#options.departure
   }
 
   get processRef(): string | undefined {
