@@ -89,14 +89,20 @@ async function grantProof(server: ApiServer, scenario: Scenario, name: string, f
   await server.admin.expect(`${rbac}/rolebindings`, { method: 'POST', body: roleBinding })
 }
 
-/** Creates a Pod and returns its path. */
-async function createPod(server: ApiServer, namespace: string, name: string): Promise<string> {
+/** Creates a Pod and returns its path. A Pod with finalizers stays after its deletion, as one whose container runs. */
+export async function createPod(
+  server: ApiServer,
+  namespace: string,
+  name: string,
+  { nodeName, finalizers = [] }: { readonly nodeName?: string; readonly finalizers?: readonly string[] } = {},
+): Promise<string> {
   const pods = `/api/v1/namespaces/${namespace}/pods`
-  const spec = { containers: [{ name: 'janitor', image: 'janitor:1' }], automountServiceAccountToken: false }
+  const containers = [{ name: 'janitor', image: 'janitor:1' }]
+  const spec = { containers, nodeName, automountServiceAccountToken: false }
   // A cluster with a controller manager creates this account in every namespace.
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } }
   await server.admin.request(`/api/v1/namespaces/${namespace}/serviceaccounts`, { method: 'POST', body: account })
-  const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace }, spec }
+  const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, finalizers }, spec }
   await server.admin.expect(pods, { method: 'POST', body })
   return `${pods}/${name}`
 }

@@ -13,6 +13,8 @@ export interface ManifestsFlags {
   readonly 'abort-grace-ms'?: string
   readonly 'cleanup-timeout-ms'?: string
   readonly 'prove-death'?: boolean
+  readonly 'watch-pod'?: boolean
+  readonly 'watch-node'?: boolean
   readonly strategy?: string
 }
 
@@ -31,6 +33,8 @@ export function manifestsText(flags: ManifestsFlags): string {
     image: required(flags, 'image'),
     others: flags.lease ?? [],
     proveDeath: flags['prove-death'] ?? false,
+    ...(flags['watch-pod'] !== undefined && { watchPod: flags['watch-pod'] }),
+    ...(flags['watch-node'] !== undefined && { watchNode: flags['watch-node'] }),
     ...(flags.strategy !== undefined && { strategy: flags.strategy }),
     ...Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== undefined)),
   })

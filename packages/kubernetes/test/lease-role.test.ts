@@ -48,10 +48,16 @@ test('the Role for several leases allows to list and watch all of the namespace,
   ])
 })
 
-test('the Role allows to read Pods when followers look for proof of death, and not otherwise', () => {
+test('the Role allows to read Pods when followers look for proof of death, and not without a reason', () => {
   const pods = { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }
   expect(leaseRole({ name: 'janitor', namespace: 'ops', proveDeath: true }).role.rules).toContainEqual(pods)
   expect(leaseRole({ name: 'janitor', namespace: 'ops' }).role.rules).not.toContainEqual(pods)
+})
+
+test('the Role allows to read Pods, once, when a replica watches its own', () => {
+  const pods = { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }
+  const rules = leaseRole({ name: 'janitor', namespace: 'ops', watchPod: true, proveDeath: true }).role.rules
+  expect(rules?.filter(({ resources }) => resources?.includes('pods'))).toEqual([pods])
 })
 
 test('the Role allows to write and read LeaseCandidates for the strategy that an election controller knows, and no other', () => {

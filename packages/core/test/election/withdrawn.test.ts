@@ -1,54 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import { isJoining } from '../../src/election/phases/announcing.ts'
-import { readStandbys } from '../../src/election/rules/standby-note.ts'
-import { withStandby, withStandbys } from '../../src/election/rules/standby.ts'
-import { withLeastEpoch, type LeaseRecord } from '../../src/lock/lease-record.ts'
+import { withStandby } from '../../src/election/rules/standby.ts'
+import { withLeastEpoch } from '../../src/lock/lease-record.ts'
 import { withOffer, withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
-import { ABSENT, lease, ME, purposes, PureElector } from './pure-elector.ts'
-
-const HELD: LeaseRecord = lease({ version: 1n }).record
-
-const kept = (...identities: readonly string[]): LeaseRecord =>
-  withStandbys(
-    HELD,
-    identities.map((identity) => ({ identity, revision: undefined, since: 1n })),
-  )
-
-const named = (record: LeaseRecord) => readStandbys(record).map(({ identity }) => identity)
-
-/** A follower of a lease that others change. */
-class Follower extends PureElector {
-  #version = 1n
-
-  constructor(record: LeaseRecord, config: Partial<ElectorConfig> = {}) {
-    super({ announceAfterMs: undefined, ...config })
-    this.random = 0.5
-    this.follow({ kind: 'present', version: 1n, record, deleting: false })
-  }
-
-  /** The lease changes to this now. Returns the purposes of the writes that follow. */
-  see(record: LeaseRecord): readonly string[] {
-    this.#version += 1n
-    return purposes(this.observe({ kind: 'present', version: this.#version, record, deleting: false }))
-  }
-
-  /** The last write is stored. */
-  store(): void {
-    this.#version += 1n
-    this.acknowledge(this.#version)
-  }
-
-  /** Whether the readiness checks pass, from now on. */
-  set isReady(isReady: boolean) {
-    this.config = { ...this.config, isUnready: !isReady }
-  }
-
-  /** The lease is renewed now: no field changes but its time. */
-  renew(record: LeaseRecord): readonly string[] {
-    return this.see({ ...record, renewTime: `at ${this.now}` })
-  }
-}
+import { HELD, kept, ListFollower, named } from './list-follower.ts'
+import { ABSENT, ME, purposes, PureElector } from './pure-elector.ts'
 
 describe('A replica that never leads', () => {
   const config = { neverLeads: true, revision: '2' }
@@ -61,7 +17,7 @@ describe('A replica that never leads', () => {
     ['is offered to all', withOffer(kept('a'), { to: undefined })],
     ['is offered to it', withOffer(kept('a'), { to: ME })],
   ])('writes nothing while the lease %s', (_, record) => {
-    const follower = new Follower(record, config)
+    const follower = new ListFollower(record, config)
     follower.passTo(3_600_000)
     expect(follower.all('write')).toEqual([])
     expect(follower.state.kind).toBe('following')
@@ -76,13 +32,13 @@ describe('A replica that never leads', () => {
   })
 
   test('stops at once', () => {
-    const follower = new Follower(kept('a'), config)
+    const follower = new ListFollower(kept('a'), config)
     follower.send({ kind: 'stop' })
     expect(follower.state.kind).toBe('stopped')
   })
 
   test('takes an earlier process of its name off the list, once', () => {
-    const follower = new Follower(kept('a', ME), config)
+    const follower = new ListFollower(kept('a', ME), config)
     expect(follower.all('write').map(({ write }) => write.purpose)).toEqual(['announce'])
     expect(named(follower.lastWrite.write.record)).toEqual(['a'])
     follower.store()
@@ -91,7 +47,7 @@ describe('A replica that never leads', () => {
   })
 
   test('writes a known epoch to a lease that has lost it, and does not put itself on the list', () => {
-    const follower = new Follower(withLeastEpoch(kept('a'), 900n), config)
+    const follower = new ListFollower(withLeastEpoch(kept('a'), 900n), config)
     follower.see(kept('a'))
     follower.passTo(1000)
     expect(follower.all('write')).toHaveLength(1)
@@ -101,8 +57,8 @@ describe('A replica that never leads', () => {
 
 describe('A follower whose readiness checks fail', () => {
   const standby = () => {
-    const follower = new Follower(kept('a', ME, 'b'))
-    follower.isReady = false
+    const follower = new ListFollower(kept('a', ME, 'b'))
+    follower.become({ isUnready: true })
     return follower
   }
 
@@ -131,7 +87,7 @@ describe('A follower whose readiness checks fail', () => {
     const follower = standby()
     follower.renew(kept('a', ME, 'b'))
     follower.store()
-    follower.isReady = true
+    follower.become({ isUnready: false })
     follower.renew(kept('a', 'b'))
     expect(isJoining(follower.as('following'))).toBe(true)
     expect(purposes(follower.passTo(1000))).toEqual(['announce'])
@@ -139,9 +95,9 @@ describe('A follower whose readiness checks fail', () => {
   })
 
   test('leaves the list that it has only just put itself on', () => {
-    const follower = new Follower(kept('a'))
+    const follower = new ListFollower(kept('a'))
     expect(purposes(follower.passTo(1000))).toEqual(['announce'])
-    follower.isReady = false
+    follower.become({ isUnready: true })
     expect(follower.renew(kept('a'))).toEqual([])
     follower.store()
     expect(follower.all('write')).toHaveLength(2)
@@ -149,21 +105,21 @@ describe('A follower whose readiness checks fail', () => {
   })
 
   test('does not join, and is not about to', () => {
-    const follower = new Follower(kept('a'), { isUnready: true })
+    const follower = new ListFollower(kept('a'), { isUnready: true })
     expect(isJoining(follower.as('following'))).toBe(false)
     expect(purposes(follower.passTo(14_999))).toEqual([])
   })
 
   test('stays on the list of a holder that keeps none', () => {
     const record = withStandby({ ...HELD, holderIdentity: 'client-go' }, { identity: ME, revision: '1', since: 1n })
-    const follower = new Follower(record)
-    follower.isReady = false
+    const follower = new ListFollower(record)
+    follower.become({ isUnready: true })
     expect(follower.renew(record)).toEqual([])
     expect(purposes(follower.passTo(14_999))).toEqual([])
   })
 
   test('acquires the lease all the same when nobody else does, after those on the list', () => {
-    const follower = new Follower(kept('a'), { isUnready: true })
+    const follower = new ListFollower(kept('a'), { isUnready: true })
     follower.passTo(15_000)
     expect(follower.state.kind).toBe('following')
     expect(purposes(follower.passTo(15_000 + 8 + 75))).toEqual(['acquire'])

@@ -13,6 +13,8 @@ export interface LeaseRoleOptions {
   readonly others?: readonly string[]
   /** Whether followers look for proof that the holder's container has ended, as `proveDeath` of a lease says. @default false */
   readonly proveDeath?: boolean
+  /** Whether replicas see that their own Pod is being deleted. Adds the right to read Pods. @default false */
+  readonly watchPod?: boolean
   /**
    * The `strategy` of a lease. `OldestEmulationVersion` needs rights on LeaseCandidates, where the API server has an election controller.
    * @default none
@@ -40,6 +42,7 @@ const OPTION_NAMES = [
   'name',
   'others',
   'proveDeath',
+  'watchPod',
   'strategy',
   'forLife',
   'namespace',
@@ -51,8 +54,8 @@ const OPTION_NAMES = [
  * Returns the least permissions of a replica: to follow, create and update its Leases, and to record Events.
  *
  * The API server cannot restrict `create` by name. `list` and `watch` are restricted to a single Lease, because requests for them
- * select it by `metadata.name`; several Leases share a watch of the whole namespace. `proveDeath` and `forLife` add the right to read
- * Pods, and `strategy: 'OldestEmulationVersion'` those on LeaseCandidates.
+ * select it by `metadata.name`; several Leases share a watch of the whole namespace. `proveDeath`, `watchPod` and `forLife` add the right
+ * to read Pods, and `strategy: 'OldestEmulationVersion'` those on LeaseCandidates.
  */
 export function leaseRole(options: LeaseRoleOptions): LeaseRole {
   assertKnownKeys('`leaseRole()`', options, OPTION_NAMES)
@@ -82,6 +85,7 @@ function rulesFor({
   name,
   others = [],
   proveDeath = false,
+  watchPod = false,
   forLife = false,
   strategy,
 }: LeaseRoleOptions): V1PolicyRule[] {
@@ -101,6 +105,7 @@ function rulesFor({
     { ...leases, verbs: ['create'] },
     ...(strategy === OLDEST_EMULATION_VERSION ? [CANDIDATE_RULE] : []),
     { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
-    ...(proveDeath || forLife ? [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }] : []),
+    // Every Pod has a name of its own, which nobody knows before.
+    ...(proveDeath || watchPod || forLife ? [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }] : []),
   ]
 }

@@ -16,6 +16,10 @@ export interface ManifestsOptions {
   readonly others?: readonly string[]
   /** Whether the leases use `proveDeath`, which needs the right to read Pods. @default false */
   readonly proveDeath?: boolean
+  /** Whether replicas see that their own Pod is being deleted, which needs the right to read Pods. @default false */
+  readonly watchPod?: boolean
+  /** Whether replicas see that their node is drained. Implies `watchPod`, and adds a ClusterRole with the right to read nodes. @default false */
+  readonly watchNode?: boolean
   /** The `strategy` of the leases. `OldestEmulationVersion` needs rights on LeaseCandidates. @default none */
   readonly strategy?: string
   /** `ops.port` of the manager, the port of the probes. @default 8080 */
@@ -38,6 +42,8 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
   'replicas',
   'others',
   'proveDeath',
+  'watchPod',
+  'watchNode',
   'strategy',
   'opsPort',
   'drainTimeoutMs',
@@ -48,7 +54,8 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
 /** Checks all options and fills in the defaults. @throws OptionsError naming the option, its value and what was expected */
 export function resolveManifestsOptions(options: ManifestsOptions): ResolvedManifestsOptions {
   assertKnownKeys('`manifests()`', options, KEYS)
-  const { name, namespace, image, others = [], proveDeath = false, strategy } = options
+  const { name, namespace, image, others = [], proveDeath = false, watchNode = false, strategy } = options
+  const { watchPod = watchNode } = options
   // The name is also that of a container, which is a label.
   assertDnsLabel('name', name)
   assertDnsLabel('namespace', namespace)
@@ -65,6 +72,8 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
     image,
     others,
     proveDeath,
+    watchPod,
+    watchNode,
     ...(strategy !== undefined && { strategy }),
     replicas: wholeNumber(options, 'replicas'),
     opsPort: wholeNumber(options, 'opsPort'),

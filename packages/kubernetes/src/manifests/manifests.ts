@@ -2,6 +2,7 @@ import type { KubernetesObject } from '@kubernetes/client-node'
 import { deployment, disruptionBudget, labelsOf } from './deployment.ts'
 import { flowSchema } from './flow-schema.ts'
 import { leaseRole } from './lease-role.ts'
+import { nodeRole } from './node-role.ts'
 import { resolveManifestsOptions, type ManifestsOptions, type ResolvedManifestsOptions } from './manifests-options.ts'
 
 /**
@@ -19,18 +20,20 @@ import { resolveManifestsOptions, type ManifestsOptions, type ResolvedManifestsO
  */
 export function manifests(options: ManifestsOptions): KubernetesObject[] {
   const resolved = resolveManifestsOptions(options)
-  const { name, namespace, others, proveDeath, strategy } = resolved
+  const { name, namespace, others, proveDeath, watchPod, watchNode, strategy } = resolved
   const { role, roleBinding } = leaseRole({
     name,
     namespace,
     others,
     proveDeath,
+    watchPod,
     ...(strategy !== undefined && { strategy }),
   })
   return [
     serviceAccount(resolved),
     role,
     roleBinding,
+    ...(watchNode ? nodeRole(resolved) : []),
     flowSchema(resolved),
     disruptionBudget(resolved),
     deployment(resolved),

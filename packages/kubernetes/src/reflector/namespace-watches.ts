@@ -8,7 +8,7 @@ import { ObjectWatch, type ObjectWatchOptions } from './object-watch.ts'
 import { WatchSubscription, type WatchSubscriptionOptions } from './watch-subscription.ts'
 
 /** What {@link NamespaceWatches} needs. */
-export interface NamespaceWatchesOptions extends Omit<ObjectWatchOptions, 'selection' | 'onForbidden'> {
+export interface NamespaceWatchesOptions extends Omit<ObjectWatchOptions, 'selection' | 'onRefused'> {
   /** A resource in a namespace. */
   readonly collection: ObjectSelection
   /** Sends the single requests that find out which watches are allowed. */
@@ -88,9 +88,9 @@ export class NamespaceWatches {
   #share(subscriptions: readonly WatchSubscription[]): void {
     const shared = this.#shared
     if (shared === undefined) {
-      const onForbidden = (error: ApiRequestError) => this.#fallBack(error)
+      const onRefused = (error: ApiRequestError) => this.#fallBack(error)
       this.#shared = ObjectWatch.start(
-        { ...this.#options, selection: this.#options.collection, onForbidden },
+        { ...this.#options, selection: this.#options.collection, onRefused },
         subscriptions,
       )
     } else for (const subscription of subscriptions) shared.add(subscription)
@@ -103,8 +103,8 @@ export class NamespaceWatches {
     const selection = { ...this.#options.collection, name }
     const existing = this.#singles.get(name)
     existing?.add(subscription)
-    const onForbidden = (error: ApiRequestError) => this.#forgo(name, error)
-    const watch = existing ?? ObjectWatch.start({ ...this.#options, selection, onForbidden }, [subscription])
+    const onRefused = (error: ApiRequestError) => this.#forgo(name, error)
+    const watch = existing ?? ObjectWatch.start({ ...this.#options, selection, onRefused }, [subscription])
     this.#singles.set(name, watch)
     this.#watchOf.set(subscription, watch)
   }
@@ -123,6 +123,7 @@ export class NamespaceWatches {
   /** Gives each object its own watch. Resolves with false if that would be forbidden as well. */
   async #fallBack(error: ApiRequestError): Promise<boolean> {
     const shared = this.#shared
+    if (error.failure !== 'forbidden') return false
     const [first] = shared?.subscriptions ?? []
     if (shared === undefined || first === undefined || !(await this.#mayWatchAlone(first))) return false
     if (this.#shared !== shared) return true

@@ -1,4 +1,4 @@
-import type { Clock, Logger } from '@tenure/core'
+import type { Clock, LockFailure, Logger } from '@tenure/core'
 import type { Random } from '@tenure/core/internal'
 import type { ApiRequestError } from '../client/api-request-error.ts'
 import type { ApiRequest } from '../client/api-request.ts'
@@ -17,6 +17,9 @@ import { decimalVersionOf, type WatchEvent } from './watch-event.ts'
 import { WatchInterruptedError } from './watch-interrupted-error.ts'
 import type { WatchSubscription } from './watch-subscription.ts'
 
+/** Refusals that another attempt does not change. */
+const LASTING: readonly LockFailure[] = ['forbidden', 'not-found']
+
 /** What an {@link ObjectWatch} needs. */
 export interface ObjectWatchOptions {
   readonly kubeConfig: KubeConfigSource
@@ -26,8 +29,11 @@ export interface ObjectWatchOptions {
   readonly logger: Logger
   /** What is watched: one object, or all objects of a resource in a namespace. */
   readonly selection: ObjectSelection
-  /** Called when the server forbids the watch. Resolves with true when something else has taken over the subscriptions. */
-  readonly onForbidden?: (error: ApiRequestError) => Promise<boolean>
+  /**
+   * Called when the server forbids the watch or does not serve the resource. Resolves with true when the subscriptions were taken over
+   * or ended.
+   */
+  readonly onRefused?: (error: ApiRequestError) => Promise<boolean>
 }
 
 /**
@@ -106,7 +112,7 @@ export class ObjectWatch {
   }
 
   #feed(): ReflectorFeed {
-    const { onForbidden } = this.#options
+    const { onRefused } = this.#options
     return {
       openTimeoutMs: () => this.#silenceMs,
       list: (signal) => this.#list(signal),
@@ -118,7 +124,7 @@ export class ObjectWatch {
       recovered: () => this.#recovered(),
       // A server can refuse a version in more than one way. Only throttling says nothing about the version.
       needsList: ({ statusCode }) => statusCode !== undefined && statusCode !== 429,
-      handles: async (refusal) => refusal.failure === 'forbidden' && (await onForbidden?.(refusal)) === true,
+      handles: async (refusal) => LASTING.includes(refusal.failure) && (await onRefused?.(refusal)) === true,
       failed: (failure) => this.#failed(failure),
     }
   }

@@ -7,7 +7,7 @@ export interface WatchSubscriptionOptions {
   /** The time within which silence must be noticed, in milliseconds. */
   readonly silenceMs: number
   readonly observer: ObjectObserver
-  /** Whether the observer does without the object if the server forbids the watch, and unsubscribes then. @default false */
+  /** Whether the observer does without the object if the server forbids the watch or does not serve the resource. @default false */
   readonly isOptional?: boolean
 }
 

@@ -13,7 +13,7 @@ const SILENCE_MS = 240_000
 /** Options of a {@link PodDeparture}. */
 export interface PodDepartureOptions {
   /** The client for the watches. Not closed with this object. */
-  readonly client: LeaseClient
+  readonly client: Pick<LeaseClient, 'watch'>
   /** The Pod of this process. */
   readonly pod: { readonly name: string; readonly namespace: string; readonly uid?: string | undefined }
   /** Hears of a departure, and of rights that are missing. @default a logger that drops every line */
@@ -106,7 +106,7 @@ export class PodDeparture implements Departure {
         },
         up: () => {},
         down: (failure) => {
-          if (!(failure instanceof ApiRequestError) || failure.failure !== 'forbidden') return
+          if (!(failure instanceof ApiRequestError) || !['forbidden', 'not-found'].includes(failure.failure)) return
           this.#subscriptions.delete(subscription)
           void subscription.close()
           this.#explainMissing(reference, failure)
@@ -121,7 +121,7 @@ export class PodDeparture implements Departure {
     const what = resource === 'pods' ? 'its Pod is being deleted' : 'its node is drained'
     logger.info(
       { event: 'departure-unseen', resource, err },
-      `This replica does not see when ${what}: it may not get, list and watch ${resource}`,
+      `This replica does not see when ${what}: it cannot list and watch ${resource}`,
     )
   }
 }

@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest'
+import { electorConfig } from '../../src/manager/elector-config.ts'
+import { resolveManagerOptions } from '../../src/manager/manager-options.ts'
+import type { ElectorConfig } from '../../src/election/machine/config.ts'
+import { isJoining } from '../../src/election/phases/announcing.ts'
+import { withStandbys } from '../../src/election/rules/standby.ts'
+import type { LeaseRecord } from '../../src/lock/lease-record.ts'
+import { kept, ListFollower, named } from './list-follower.ts'
+import { ME, purposes, PureElector } from './pure-elector.ts'
+
+describe.each(['stopping', 'draining'] as const)('A follower whose place is %s', (departure) => {
+  test('leaves the list at once, in one write, when another standby is on it', () => {
+    const follower = new ListFollower(kept('a', ME, 'b'))
+    expect(purposes(follower.become({ departure }))).toEqual(['announce'])
+    expect(named(follower.lastWrite.write.record)).toEqual(['a', 'b'])
+    follower.store()
+    for (const now of [2000, 4000, 6000]) {
+      follower.passTo(now)
+      expect(follower.renew(kept('a', 'b'))).toEqual([])
+    }
+  })
+
+  test('stays on the list while it is the only standby, and leads at once when the lease is free', () => {
+    const follower = new ListFollower(kept(ME))
+    expect(purposes(follower.become({ departure }))).toEqual([])
+    follower.passTo(2000)
+    expect(follower.renew(kept(ME))).toEqual([])
+    expect(follower.see({ ...kept(ME), holderIdentity: '', leaseDurationSeconds: 1 })).toEqual(['acquire'])
+  })
+
+  test('leaves the list as soon as another standby joins', () => {
+    const follower = new ListFollower(kept(ME))
+    follower.become({ departure })
+    expect(follower.see(kept(ME, 'b'))).toEqual(['announce'])
+    expect(named(follower.lastWrite.write.record)).toEqual(['b'])
+  })
+
+  test('stays when the other one has left first', () => {
+    const follower = new ListFollower(kept(ME, 'b'))
+    expect(purposes(follower.become({ departure }))).toEqual(['announce'])
+    follower.failWrite('conflict')
+    expect(follower.see(kept(ME))).toEqual([])
+    expect(purposes(follower.passTo(14_999))).toEqual([])
+  })
+
+  test.each([['has room', ['a']], ['is empty', []]])('does not join a list that %s, and is not about to', (_, names) => {
+    const follower = new ListFollower(kept(...names), { departure })
+    expect(isJoining(follower.as('following'))).toBe(false)
+    expect(purposes(follower.passTo(14_999))).toEqual([])
+  })
+
+  test('joins again when its place stays after all', () => {
+    const follower = new ListFollower(kept('a'), { departure })
+    follower.become({ departure: undefined })
+    expect(isJoining(follower.as('following'))).toBe(true)
+    expect(purposes(follower.passTo(1000))).toEqual(['announce'])
+    expect(named(follower.lastWrite.write.record)).toEqual(['a', ME])
+  })
+
+  test('acquires the lease when nobody else does, no later than one that is not on the list', () => {
+    const follower = new ListFollower(kept('a'), { departure })
+    follower.passTo(15_000)
+    expect(follower.state.kind).toBe('following')
+    expect(purposes(follower.passTo(15_000 + 8 + 75))).toEqual(['acquire'])
+  })
+
+  test('is no standby of its successor when it has led and steps down', () => {
+    const leader = new PureElector({ departure }).lead()
+    leader.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 4800 })
+    expect(purposes(leader.send({ kind: 'drained' }))).toEqual(['release'])
+    expect(named(leader.lastWrite.write.record)).toEqual([])
+  })
+})
+
+describe('A leader whose place is being stopped', () => {
+  /** A leader that has renewed once, with these standbys. */
+  const leaderOver = (names: readonly string[], config: Partial<ElectorConfig> = {}) => {
+    const leader = new PureElector({ leavesEarly: true, ...config }).lead()
+    leader.passTo(2000)
+    leader.acknowledge(3n)
+    leader.observe({ ...leader.stored(4n), record: standing(leader.stored(4n).record, names) })
+    return leader
+  }
+  const become = (leader: PureElector, config: Partial<ElectorConfig>) => {
+    leader.config = { ...leader.config, ...config }
+    leader.send({ kind: 'wake' })
+    return leader.state.kind
+  }
+
+  test('begins to drain before it is told to stop, once a standby is there', () => {
+    const leader = leaderOver(['a'])
+    expect(leader.state.kind).toBe('leading')
+    expect(become(leader, { departure: 'stopping' })).toBe('draining')
+  })
+
+  test.each<[string, readonly string[], Partial<ElectorConfig>]>([
+    ['nobody stands', [], {}],
+    ["it has `rollout: 'off'`", ['a'], { leavesEarly: false }],
+    ['it does not release its lease', ['a'], { releaseOnExit: false }],
+    ['a coordinator decides', ['a'], { coordination: 'server' }],
+  ])('leads on while %s', (_, names, config) => {
+    expect(become(leaderOver(names, config), { departure: 'stopping' })).toBe('leading')
+  })
+
+  test('leads on while its machine is only drained: that may take days', () => {
+    expect(become(leaderOver(['a']), { departure: 'draining' })).toBe('leading')
+  })
+
+  test('hands over with every rollout but `off`', () => {
+    const leavesEarly = (['prefer-new', 'eager', 'off'] as const).map((rollout) => {
+      const options = resolveManagerOptions({ identity: ME, rollout, createLock: () => ({}) as never })
+      return electorConfig({ name: 'janitor' }, options).leavesEarly
+    })
+    expect(leavesEarly).toEqual([true, true, false])
+  })
+})
+
+test('Of replicas that are all being stopped, each hands the lease over once at most', () => {
+  // The next leader is being stopped as well. Nobody joins its list, so it leads until it is told to stop.
+  const next = new PureElector({ leavesEarly: true, departure: 'stopping' }).lead()
+  const former = new ListFollower(kept(), { departure: 'stopping' })
+  next.passTo(2000)
+  next.acknowledge(3n)
+  expect(purposes(former.passTo(14_999))).toEqual([])
+  expect(next.state.kind).toBe('leading')
+})
+
+function standing(record: LeaseRecord, names: readonly string[]): LeaseRecord {
+  return withStandbys(
+    record,
+    names.map((identity) => ({ identity, revision: undefined, since: 1n })),
+  )
+}

@@ -1,0 +1,201 @@
+import { EventEmitter, once } from 'node:events'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ApiRequestError } from '../src/client/api-request-error.ts'
+import type { ObjectReference } from '../src/client/resource.ts'
+import type { JsonObject } from '../src/json-object.ts'
+import { PodDeparture } from '../src/locks/departure/pod-departure.ts'
+import { LeaseClient } from '../src/locks/lease/lease-client.ts'
+import { leaseRole } from '../src/manifests/lease-role.ts'
+import type { ObjectObserver } from '../src/reflector/observed-object.ts'
+import { EmbeddedCluster } from './support/embedded-cluster.ts'
+import { type Line, recordingLogger } from './support/recording-logger.ts'
+
+/** Watches that the test feeds. */
+class FakeClient {
+  readonly opened: string[] = []
+  readonly closed: string[] = []
+  readonly #observers = new Map<string, ObjectObserver>()
+  #version = 0n
+
+  watch({ resource, namespace, name }: ObjectReference, { observer }: { readonly observer: ObjectObserver }) {
+    this.opened.push(`${resource} ${namespace}/${name}`)
+    this.#observers.set(resource, observer)
+    return { close: async () => void this.closed.push(resource) }
+  }
+
+  shows(resource: string, object: JsonObject | undefined): void {
+    const version = ++this.#version
+    this.#observers.get(resource)?.changed(object ? { kind: 'present', version, object } : { kind: 'absent', version })
+  }
+
+  fails(resource: string, failure: Error): void {
+    this.#observers.get(resource)?.down(failure)
+  }
+}
+
+const pod = (metadata: JsonObject = {}): JsonObject => ({ metadata: { uid: 'one', ...metadata }, spec: { nodeName: 'n1' } })
+const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' }
+
+function watched(uid?: string) {
+  const client = new FakeClient()
+  const lines: Line[] = []
+  const departure = new PodDeparture({ client, pod: { name: 'p', namespace: 'ops', uid }, logger: recordingLogger(lines) })
+  const changes: unknown[] = []
+  departure.watch(() => changes.push(departure.state))
+  departure.start()
+  return { client, departure, changes, lines }
+}
+
+describe('the departure of a Pod', () => {
+  test('is unknown until its Pod is seen, and then while it stays', () => {
+    const { client, departure, changes } = watched()
+    expect(departure.state).toBeUndefined()
+    client.shows('pods', pod())
+    expect(changes).toEqual([])
+    expect(client.opened).toEqual(['pods ops/p', 'nodes /n1'])
+  })
+
+  test('is seen by its deletion timestamp, once', () => {
+    const { client, changes, lines } = watched()
+    client.shows('pods', pod())
+    client.shows('pods', pod(DELETED))
+    client.shows('pods', pod({ ...DELETED, labels: {} }))
+    expect(changes).toEqual(['stopping'])
+    expect(lines.map(({ fields }) => fields['event'])).toEqual(['departure'])
+  })
+
+  test.each<[string, JsonObject | undefined]>([
+    ['is gone', undefined],
+    ['has made way for another one of its name', pod({ uid: 'two' })],
+  ])('is certain when it was seen and %s', (_, next) => {
+    const { client, departure } = watched()
+    client.shows('pods', pod())
+    client.shows('pods', next)
+    expect(departure.state).toBe('stopping')
+  })
+
+  test('is seen at once when another Pod has its name already', () => {
+    const { client, departure } = watched('one')
+    client.shows('pods', pod({ uid: 'two' }))
+    expect(departure.state).toBe('stopping')
+  })
+
+  test('is not concluded from a Pod that was never there: its name may be wrong', () => {
+    const { client, departure } = watched()
+    client.shows('pods', undefined)
+    expect(departure.state).toBeUndefined()
+  })
+
+  test.each<[string, JsonObject]>([
+    ['is cordoned', { spec: { unschedulable: true } }],
+    ['is about to be removed', { spec: { taints: [{ key: 'ToBeDeletedByClusterAutoscaler', effect: 'NoSchedule' }] } }],
+    ['is being deleted', { metadata: DELETED, spec: {} }],
+  ])('is near when its node %s, and not after that has ended', (_, node) => {
+    const { client, changes } = watched()
+    client.shows('pods', pod())
+    client.shows('nodes', node)
+    client.shows('nodes', { spec: {} })
+    expect(changes).toEqual(['draining', undefined])
+  })
+
+  test.each<[string, JsonObject | undefined]>([
+    ['is cut off', { spec: { taints: [{ key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' }] } }],
+    ['is reserved', { spec: { taints: [{ key: 'dedicated', effect: 'NoSchedule' }, null] } }],
+    ['says nonsense', { spec: { taints: 'all', unschedulable: 'yes' } }],
+    ['is not there', undefined],
+  ])('is not concluded from a node that %s', (_, node) => {
+    const { client, departure } = watched()
+    client.shows('pods', pod())
+    client.shows('nodes', node)
+    expect(departure.state).toBeUndefined()
+  })
+
+  test('of a Pod that is deleted counts more than that of its node', () => {
+    const { client, changes } = watched()
+    client.shows('pods', pod())
+    client.shows('nodes', { spec: { unschedulable: true } })
+    client.shows('pods', pod(DELETED))
+    client.shows('nodes', { spec: {} })
+    expect(changes).toEqual(['draining', 'stopping'])
+  })
+
+  test('goes unseen where the right to see it is missing, which one line says', () => {
+    const { client, departure, lines } = watched()
+    client.shows('pods', pod())
+    client.fails('nodes', forbidden('nodes'))
+    expect(client.closed).toEqual(['nodes'])
+    expect(lines.map(({ level, fields }) => [level, fields['event']])).toEqual([['info', 'departure-unseen']])
+    expect(departure.state).toBeUndefined()
+  })
+
+  test('is still watched after an outage', () => {
+    const { client, lines } = watched()
+    client.fails('pods', new Error('connection reset'))
+    expect(client.closed).toEqual([])
+    expect(lines).toEqual([])
+  })
+})
+
+function forbidden(resource: string): ApiRequestError {
+  return new ApiRequestError('forbidden', `${resource} is forbidden`, { statusCode: 403 })
+}
+
+describe('on an API server', () => {
+  let cluster: EmbeddedCluster
+  beforeAll(async () => {
+    cluster = await EmbeddedCluster.start()
+  })
+  afterAll(() => cluster.stop())
+
+  const PODS = '/api/v1/namespaces/ops/pods'
+  const RBAC = '/apis/rbac.authorization.k8s.io/v1/namespaces/ops'
+
+  /** A Pod of a kubelet that has not ended it, and the watch of its process as this user. */
+  async function living(name: string) {
+    const spec = { containers: [{ name: 'janitor', image: 'janitor:1' }] }
+    const metadata = { name, namespace: 'ops', finalizers: ['example.com/kubelet'] }
+    await cluster.asAdmin('POST', PODS, { apiVersion: 'v1', kind: 'Pod', metadata, spec })
+    const lines: Line[] = []
+    const logger = recordingLogger(lines)
+    const client = new LeaseClient({ kubeConfig: cluster.kubeConfig(name), logger })
+    const departure = new PodDeparture({ client, pod: { name, namespace: 'ops' }, logger })
+    const changes = new EventEmitter()
+    departure.watch(() => changes.emit('change'))
+    return {
+      departure,
+      changes,
+      lines,
+      [Symbol.asyncDispose]: async () => {
+        await departure.close()
+        await client.close()
+      },
+    }
+  }
+
+  async function grant(name: string): Promise<void> {
+    const subjects = [{ kind: 'User', name, apiGroup: 'rbac.authorization.k8s.io' }]
+    const { role, roleBinding } = leaseRole({ name, namespace: 'ops', subjects, watchPod: true })
+    await cluster.asAdmin('POST', `${RBAC}/roles`, role)
+    await cluster.asAdmin('POST', `${RBAC}/rolebindings`, roleBinding)
+  }
+
+  test('a replica with the documented rights sees the deletion of its Pod while its container runs', async () => {
+    await grant('seeing')
+    await using replica = await living('seeing')
+    replica.departure.start()
+    const changed = once(replica.changes, 'change')
+    await cluster.asAdmin('DELETE', `${PODS}/seeing`)
+    await changed
+    expect(replica.departure.state).toBe('stopping')
+  })
+
+  test('a replica without them asks once, says so at the level info, and not again', async () => {
+    await using replica = await living('blind')
+    replica.departure.start()
+    while (replica.lines.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await cluster.asAdmin('DELETE', `${PODS}/blind`)
+    expect(replica.lines.map(({ level, fields }) => [level, fields['event']])).toEqual([['info', 'departure-unseen']])
+    expect(cluster.server.requests.find({ user: 'blind' })).toHaveLength(1)
+    expect(replica.departure.state).toBeUndefined()
+  })
+})
