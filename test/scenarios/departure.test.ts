@@ -3,8 +3,7 @@ import { leaseRole } from '@tenure/kubernetes'
 import { type ApiServer, openApiServer } from './api-server.ts'
 import { createPod } from './inhabited-replica.ts'
 import type { AnnotatedVersion } from './lease-journal.ts'
-import type { Fleet, ReplicaOptions } from './scenario.ts'
-import { Scenario } from './scenario.ts'
+import { type Fleet, type ReplicaOptions, Scenario } from './scenario.ts'
 
 let server: ApiServer
 beforeAll(async () => {
@@ -41,9 +40,9 @@ const CORDONED: Way = {
 }
 
 /** The embedded API server has no nodes. */
-const WAYS: readonly [string, Way][] = [
-  ['Pod is being deleted', DELETED],
-  ...(process.env['TENURE_API_SERVER'] === 'real' ? ([['node is cordoned', CORDONED]] as const) : []),
+const WAYS: readonly (readonly [string, Way])[] = [
+  ['Pod is being deleted', DELETED] as const,
+  ...(process.env['TENURE_API_SERVER'] === 'real' ? [['node is cordoned', CORDONED] as const] : []),
 ]
 
 function nodeOf({ namespace }: Scenario, name: string): string {

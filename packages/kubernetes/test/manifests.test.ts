@@ -31,6 +31,22 @@ describe('the manifests', () => {
     ])
   })
 
+  test('add the right to see that a node is drained, on all nodes, when that is asked for', () => {
+    const objects = manifests({ ...options, watchNode: true })
+    const names = objects.map(({ kind, metadata }) => `${kind} ${metadata?.namespace}/${metadata?.name}`)
+    expect(names.slice(2, 5)).toEqual([
+      'RoleBinding ops/janitor-leader-election',
+      'ClusterRole undefined/ops-janitor-nodes',
+      'ClusterRoleBinding undefined/ops-janitor-nodes',
+    ])
+    expect(objects[1]).toMatchObject({ rules: expect.arrayContaining([expect.objectContaining({ resources: ['pods'] })]) })
+    expect(objects[3]).toMatchObject({ rules: [{ apiGroups: [''], resources: ['nodes'], verbs: ['list', 'watch'] }] })
+    expect(objects[4]).toMatchObject({
+      roleRef: { kind: 'ClusterRole', name: 'ops-janitor-nodes' },
+      subjects: [{ kind: 'ServiceAccount', name: 'janitor', namespace: 'ops' }],
+    })
+  })
+
   test.each([
     [{}, 34],
     [{ drainTimeoutMs: 60_000 }, 74],

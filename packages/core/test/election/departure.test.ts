@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { MemoryLeaseStore } from '../../src/lock/memory-lock.ts'
 import { electorConfig } from '../../src/manager/elector-config.ts'
 import { resolveManagerOptions } from '../../src/manager/manager-options.ts'
 import type { ElectorConfig } from '../../src/election/machine/config.ts'
@@ -25,7 +26,9 @@ describe.each(['stopping', 'draining'] as const)('A follower whose place is %s',
     expect(purposes(follower.become({ departure }))).toEqual([])
     follower.passTo(2000)
     expect(follower.renew(kept(ME))).toEqual([])
-    expect(follower.see({ ...kept(ME), holderIdentity: '', leaseDurationSeconds: 1 })).toEqual(['acquire'])
+    follower.see({ ...kept(ME), holderIdentity: '', leaseDurationSeconds: 1 })
+    follower.passTo(2007)
+    expect(follower.lastWrite.write.purpose).toBe('acquire')
   })
 
   test('leaves the list as soon as another standby joins', () => {
@@ -74,8 +77,8 @@ describe.each(['stopping', 'draining'] as const)('A follower whose place is %s',
 
 describe('A leader whose place is being stopped', () => {
   /** A leader that has renewed once, with these standbys. */
-  const leaderOver = (names: readonly string[], config: Partial<ElectorConfig> = {}) => {
-    const leader = new PureElector({ leavesEarly: true, ...config }).lead()
+  const leaderOver = (names: readonly string[]) => {
+    const leader = new PureElector({ leavesEarly: true }).lead()
     leader.passTo(2000)
     leader.acknowledge(3n)
     leader.observe({ ...leader.stored(4n), record: standing(leader.stored(4n).record, names) })
@@ -99,7 +102,7 @@ describe('A leader whose place is being stopped', () => {
     ['it does not release its lease', ['a'], { releaseOnExit: false }],
     ['a coordinator decides', ['a'], { coordination: 'server' }],
   ])('leads on while %s', (_, names, config) => {
-    expect(become(leaderOver(names, config), { departure: 'stopping' })).toBe('leading')
+    expect(become(leaderOver(names), { ...config, departure: 'stopping' })).toBe('leading')
   })
 
   test('leads on while its machine is only drained: that may take days', () => {
@@ -108,8 +111,9 @@ describe('A leader whose place is being stopped', () => {
 
   test('hands over with every rollout but `off`', () => {
     const leavesEarly = (['prefer-new', 'eager', 'off'] as const).map((rollout) => {
-      const options = resolveManagerOptions({ identity: ME, rollout, createLock: () => ({}) as never })
-      return electorConfig({ name: 'janitor' }, options).leavesEarly
+      const lease = { name: 'janitor' }
+      const options = resolveManagerOptions({ identity: ME, lease, rollout, createLock: () => new MemoryLeaseStore().lock('janitor') })
+      return electorConfig(lease, options).leavesEarly
     })
     expect(leavesEarly).toEqual([true, true, false])
   })

@@ -43,9 +43,14 @@ export class ListFollower extends PureElector {
     this.acknowledge(this.#version)
   }
 
+  /** The settings change. The replica sees that at its next event. */
+  change(config: Partial<ElectorConfig>): void {
+    this.config = { ...this.config, ...config }
+  }
+
   /** The settings change, and the replica hears of it now. */
   become(config: Partial<ElectorConfig>): readonly ElectorEffect[] {
-    this.config = { ...this.config, ...config }
+    this.change(config)
     return this.send({ kind: 'wake' })
   }
 

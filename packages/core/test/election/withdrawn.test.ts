@@ -58,7 +58,7 @@ describe('A replica that never leads', () => {
 describe('A follower whose readiness checks fail', () => {
   const standby = () => {
     const follower = new ListFollower(kept('a', ME, 'b'))
-    follower.become({ isUnready: true })
+    follower.change({ isUnready: true })
     return follower
   }
 
@@ -87,7 +87,7 @@ describe('A follower whose readiness checks fail', () => {
     const follower = standby()
     follower.renew(kept('a', ME, 'b'))
     follower.store()
-    follower.become({ isUnready: false })
+    follower.change({ isUnready: false })
     follower.renew(kept('a', 'b'))
     expect(isJoining(follower.as('following'))).toBe(true)
     expect(purposes(follower.passTo(1000))).toEqual(['announce'])
@@ -97,7 +97,7 @@ describe('A follower whose readiness checks fail', () => {
   test('leaves the list that it has only just put itself on', () => {
     const follower = new ListFollower(kept('a'))
     expect(purposes(follower.passTo(1000))).toEqual(['announce'])
-    follower.become({ isUnready: true })
+    follower.change({ isUnready: true })
     expect(follower.renew(kept('a'))).toEqual([])
     follower.store()
     expect(follower.all('write')).toHaveLength(2)
@@ -113,7 +113,7 @@ describe('A follower whose readiness checks fail', () => {
   test('stays on the list of a holder that keeps none', () => {
     const record = withStandby({ ...HELD, holderIdentity: 'client-go' }, { identity: ME, revision: '1', since: 1n })
     const follower = new ListFollower(record)
-    follower.become({ isUnready: true })
+    follower.change({ isUnready: true })
     expect(follower.renew(record)).toEqual([])
     expect(purposes(follower.passTo(14_999))).toEqual([])
   })
