@@ -343,7 +343,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'E3',
     defect: 'the watch outlives the elector',
     file: ELECTOR,
-    find: 'Promise.all([this.#watch?.close(), this.#coordinatorWatch?.close(), ...this.#closing])',
+    find: 'Promise.all([...this.#watches.map((watch) => watch?.close()), ...this.#closing])',
     replace: 'Promise.all(this.#closing)',
     checks: [`${ELECTION}/elector.test.ts`],
   },

@@ -54,8 +54,8 @@ export class Elector {
   #state: ElectorState = INITIAL_STATE
   #handling = false
   #death: Error | undefined
-  #watch: LockWatch | undefined
-  #hintWatches: readonly (LockWatch | undefined)[] = []
+  /** Of the lease, of who decides, and of the departure. */
+  #watches: readonly (LockWatch | undefined)[] = []
   #timer: Timer | undefined
   #timerAt = 0
   #wakeAt: number | undefined
@@ -78,13 +78,14 @@ export class Elector {
     this.#forgetSuspension = this.#options.clock.watchSuspension?.(() => this.#resetTimer())
     this.#handle({ kind: 'start' })
     if (this.#state.kind === 'stopped') return
-    this.#watch = this.#options.lock.watch({
+    const { lock } = this.#options
+    const watch = lock.watch({
       changed: (snapshot) => this.#handle({ kind: 'observed', snapshot }),
       up: () => this.#handle({ kind: 'watch-up' }),
       down: () => this.#handle({ kind: 'watch-down' }),
     })
-    const { coordinator, departure } = this.#options.lock
-    this.#hintWatches = [coordinator, departure].map((hint) => hint?.watch(() => this.#handle({ kind: 'wake' })))
+    const hints = [lock.coordinator, lock.departure].map((hint) => hint?.watch(() => this.#handle({ kind: 'wake' })))
+    this.#watches = [watch, ...hints]
   }
 
   /** Stops in order. The effect `stopped` reports the end. */
@@ -328,7 +329,7 @@ export class Elector {
     this.#wakeAt = undefined
     for (const controller of this.#requests) controller.abort(new Error('The elector has stopped'))
     this.#closeHolderWatch()
-    this.#closed ??= Promise.all([this.#watch?.close(), ...this.#hintWatches.map((watch) => watch?.close()), ...this.#closing])
+    this.#closed ??= Promise.all([...this.#watches.map((watch) => watch?.close()), ...this.#closing])
   }
 }
 
