@@ -1,7 +1,6 @@
 import { ANNOTATION_PREFIX, OptionsError } from '@tenure/core'
-import { assertKnownKeys } from '@tenure/core/internal'
+import { assertKnownKeys, type Departure } from '@tenure/core/internal'
 import { assertDnsLabel, assertDnsSubdomain } from '../../client/dns-name.ts'
-import type { Departure } from '@tenure/core/internal'
 import type { DeathProof } from '../death-proof.ts'
 import { assertLabels } from '../../client/labels.ts'
 import { LEASE_CLIENT_KEYS, LeaseClient, type LeaseClientOptions } from './lease-client.ts'
