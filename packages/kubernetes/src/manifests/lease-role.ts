@@ -18,7 +18,10 @@ export interface LeaseRoleOptions {
    * @default none
    */
   readonly strategy?: string
-  /** Whether a `lifeLock()` keeps the leases, in ConfigMaps, instead of Leases. Adds the right to read Pods. @default false */
+  /**
+   * Whether a `lifeLock()` keeps the leases, in ConfigMaps, instead of Leases. Adds the right to read Pods, and removes that to record
+   * Events. @default false
+   */
   readonly forLife?: boolean
   /** Namespace of the Leases, the Role and the RoleBinding. */
   readonly namespace: string
@@ -100,7 +103,8 @@ function rulesFor({
         ]),
     { ...leases, verbs: ['create'] },
     ...(strategy === OLDEST_EMULATION_VERSION ? [CANDIDATE_RULE] : []),
-    { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
+    // With a lock of one's own, Tenure writes no Events.
+    ...(forLife ? [] : [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }]),
     ...(proveDeath || forLife ? [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }] : []),
   ]
 }

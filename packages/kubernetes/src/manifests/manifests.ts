@@ -19,12 +19,13 @@ import { resolveManifestsOptions, type ManifestsOptions, type ResolvedManifestsO
  */
 export function manifests(options: ManifestsOptions): KubernetesObject[] {
   const resolved = resolveManifestsOptions(options)
-  const { name, namespace, others, proveDeath, strategy } = resolved
+  const { name, namespace, others, proveDeath, forLife, strategy } = resolved
   const { role, roleBinding } = leaseRole({
     name,
     namespace,
     others,
     proveDeath,
+    forLife,
     ...(strategy !== undefined && { strategy }),
   })
   return [
