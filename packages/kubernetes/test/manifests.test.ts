@@ -81,7 +81,15 @@ describe('the manifests', () => {
     const rules = find('FlowSchema', { forLife: true }).spec?.rules?.[0]?.resourceRules
     expect(rules?.[0]).toMatchObject({ apiGroups: [''], resources: ['configmaps'], namespaces: ['ops'] })
     const { role } = leaseRole({ name: 'janitor', namespace: 'ops', forLife: true })
-    expect(manifests({ ...options, forLife: true })).toContainEqual(role)
+    const objects = manifests({ ...options, forLife: true })
+    expect(objects).toContainEqual(role)
+    // Followers read the node of the leader.
+    const clusterRole = objects.find(({ kind }) => kind === 'ClusterRole')
+    expect(clusterRole).toMatchObject({ rules: [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }] })
+    expect(objects.find(({ kind }) => kind === 'ClusterRoleBinding')).toMatchObject({
+      roleRef: { name: clusterRole?.metadata?.name },
+      subjects: [{ kind: 'ServiceAccount', name: 'janitor', namespace: 'ops' }],
+    })
   })
 
   test('select the very Pods of the Deployment for disruption, one at a time', () => {

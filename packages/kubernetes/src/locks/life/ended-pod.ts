@@ -21,7 +21,7 @@ export interface HeldBy {
 export type ReasonToFree =
   /** The Pod has failed or succeeded, or the holder was an earlier start of the container of this process. */
   | { readonly kind: 'ended' }
-  /** The control plane has marked the Pod, because its node is not ready or cannot be reached. */
+  /** Its node is not ready or cannot be reached: the control plane has marked the Pod, or the node says so. */
   | { readonly kind: 'node-not-ready' }
   /** The Pod terminates. It is overdue when it is still there after this time, in milliseconds: no kubelet reports its end. */
   | { readonly kind: 'terminating'; readonly dueMs: number }
@@ -69,8 +69,9 @@ function isEarlierStart({ ref, acquireTime, self }: Omit<HeldBy, 'owner'>): bool
   return self.ref !== undefined && self.ref.container === ref.container && self.ref.containerId !== ref.containerId
 }
 
-function conditionOf(pod: JsonObject, type: string): string | undefined {
-  const { conditions } = objectAt(pod, 'status')
+/** The status of a condition of a Pod or a Node. */
+export function conditionOf(object: JsonObject, type: string): string | undefined {
+  const { conditions } = objectAt(object, 'status')
   const all = Array.isArray(conditions) ? conditions.filter((one) => isJsonObject(one)) : []
   const found = all.find((one) => one['type'] === type)
   return found && stringAt(found, 'status')

@@ -13,6 +13,7 @@ import type { ObjectLock } from '../lease/object-lock.ts'
 import { isOnLostNode, reasonToFree, type ReasonToFree } from './ended-pod.ts'
 import { ownerOf, type PodOwner } from './life-config-map.ts'
 import type { OwnPod } from './own-pod.ts'
+import type { PodNodes } from './pod-nodes.ts'
 
 /** How to watch the Pod of a holder. */
 export interface OwnerWatchOptions {
@@ -22,6 +23,7 @@ export interface OwnerWatchOptions {
   readonly lock: ObjectLock
   readonly pod: OwnPod
   readonly proof: PodDeathProof
+  readonly nodes: PodNodes
   /** Times attempts that failed, and Pods that terminate. */
   readonly clock: Clock
   /** Hears of a ConfigMap that was deleted, or could not be. */
@@ -33,6 +35,9 @@ const SILENCE_MS = 10_000
 
 /** The pause after a deletion that failed, or that must not happen yet. */
 const RETRY_MS = 2000
+
+/** How often a follower looks at the node of the holder. */
+const NODE_MS = 5000
 
 const TEXTS: Readonly<Record<ReasonToFree['kind'], string>> = {
   ended: 'The Pod of the holder has ended',
@@ -96,9 +101,9 @@ export class OwnerWatch implements LockWatch {
     for (let failed = false; !signal.aborted;) {
       try {
         const reason = await this.#reason(signal)
-        if (reason === undefined) return
         const delayMs = await this.#delayMs(reason, signal)
-        if (delayMs > 0) {
+        if (reason === undefined || delayMs > 0) {
+          if (delayMs === Infinity) return
           await this.#pause(delayMs)
           continue
         }
@@ -118,7 +123,7 @@ export class OwnerWatch implements LockWatch {
   }
 
   async #reason(signal: AbortSignal): Promise<ReasonToFree | undefined> {
-    const { pod, proof } = this.#options
+    const { pod, proof, nodes } = this.#options
     if (this.#owner.name === pod.name) await pod.find(signal)
     // After the wait: a Pod that changes during it would be missed.
     const seen = this.#pod
@@ -129,20 +134,33 @@ export class OwnerWatch implements LockWatch {
       ref: proof.processRef === undefined ? undefined : parseContainerRef(proof.processRef),
       startedAt: performance.timeOrigin,
     }
-    return reasonToFree(seen, { owner: this.#owner, ref, acquireTime: this.#holder.acquireTime, self })
+    const { acquireTime } = this.#holder
+    const reason = reasonToFree(seen, { owner: this.#owner, ref, acquireTime, self })
+    if (reason?.kind === 'ended' || !isPod(this.#owner, seen)) return reason
+    return (await nodes.isNotReady(seen, signal)) ? { kind: 'node-not-ready' } : reason
   }
 
-  /** How long this replica must wait before it looks again; 0 if the ConfigMap may be deleted now. */
-  async #delayMs(reason: ReasonToFree, signal: AbortSignal): Promise<number> {
-    const { pod, clock } = this.#options
-    switch (reason.kind) {
+  /**
+   * How long this replica waits before it looks again, in milliseconds: 0 if the ConfigMap may be deleted now, infinite if only a change of the
+   * Pod can make a difference.
+   */
+  async #delayMs(reason: ReasonToFree | undefined, signal: AbortSignal): Promise<number> {
+    const { pod, clock, nodes } = this.#options
+    const lookAgainMs = this.#pod !== undefined && nodes.canRead(this.#pod) ? NODE_MS : Infinity
+    switch (reason?.kind) {
+      case undefined:
+        return lookAgainMs
       case 'ended':
         return 0
-      case 'node-not-ready':
+      case 'node-not-ready': {
         // Two replicas on lost nodes would take the lease from each other again and again.
-        return isOnLostNode(await pod.confirm(signal)) ? RETRY_MS : 0
-      case 'terminating':
-        return (this.#terminatingSince ?? clock.now()) + reason.dueMs - clock.now()
+        const own = await pod.confirm(signal)
+        return isOnLostNode(own) || (await nodes.isNotReady(own, signal)) ? RETRY_MS : 0
+      }
+      case 'terminating': {
+        const since = this.#terminatingSince ?? clock.now()
+        return Math.min(Math.max(since + reason.dueMs - clock.now(), 0), lookAgainMs)
+      }
       default:
         return reason satisfies never
     }
@@ -176,6 +194,10 @@ export class OwnerWatch implements LockWatch {
 /** Whether a lease is of this term of this holder. */
 export function isOf(holder: LeaseHolder, { record }: PresentLease): boolean {
   return record.holderIdentity === holder.identity && record.acquireTime === holder.acquireTime
+}
+
+function isPod({ uid }: PodOwner, pod: JsonObject): boolean {
+  return stringAt(objectAt(pod, 'metadata'), 'uid') === uid
 }
 
 /** The ConfigMap itself. */

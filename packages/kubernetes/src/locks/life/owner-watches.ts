@@ -1,9 +1,10 @@
 import type { Clock, LockWatch, Logger, PresentLease } from '@tenure/core'
 import { type HolderObserver, type LeaseHolder, silentLogger, systemClock } from '@tenure/core/internal'
 import { isOf, OwnerWatch, type OwnerWatchOptions } from './owner-watch.ts'
+import { PodNodes } from './pod-nodes.ts'
 
 /** How to watch the Pods of holders. */
-export interface OwnerWatchesOptions extends Omit<OwnerWatchOptions, 'clock' | 'logger'> {
+export interface OwnerWatchesOptions extends Omit<OwnerWatchOptions, 'clock' | 'logger' | 'nodes'> {
   /** @default the clock of this machine */
   readonly clock?: Clock | undefined
   /** @default a logger that drops every line */
@@ -23,7 +24,7 @@ export class OwnerWatches {
   #seen: PresentLease | undefined
 
   constructor({ clock = systemClock, logger = silentLogger, ...options }: OwnerWatchesOptions) {
-    this.#options = { ...options, clock, logger }
+    this.#options = { ...options, clock, logger, nodes: new PodNodes(options.client, logger) }
   }
 
   /** Takes in the ConfigMap as it was last seen. */
