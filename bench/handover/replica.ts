@@ -1,6 +1,7 @@
 /** A replica process. It writes an object as soon as its controller runs, and reports the answer to its parent. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CoreV1Api } from '@kubernetes/client-node'
+import { lifeLock } from '@tenure/kubernetes'
 import { Controller, createManager, gated, loadKubeConfig, type Term } from 'tenure'
 import type { ReplicaNews, ReplicaSetup } from './replica-process.ts'
 
@@ -25,6 +26,7 @@ const manager = createManager({
   lease: setup.lease,
   identity: setup.identity,
   ...ofRevision,
+  ...(setup.forLife === true && { lock: ({ name }) => lifeLock({ name, namespace }) }),
   ops: false,
   logLevel: 'silent',
 })

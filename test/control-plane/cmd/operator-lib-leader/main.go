@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"os"
 
 	"github.com/go-logr/logr"
@@ -25,6 +26,8 @@ var readNamespace func() (string, error)
 
 func main() {
 	log.SetLogger(logr.Discard())
+	// controller-runtime has a flag of the same name, of which nothing is needed here.
+	flag.CommandLine = flag.NewFlagSet(os.Args[0], flag.ExitOnError)
 	options := peer.ParseOptions()
 	ctx, stop := peer.TerminationContext()
 	defer stop()
