@@ -118,11 +118,17 @@ describe('a leader for life under the real garbage collector', { timeout: 240_00
   it('whose Pod is deleted in order hands over at once, and the collector leaves the ConfigMap of its successor alone', async () => {
     await using scenario = await Scenario.open(server)
     const pair = await leaderAndFollower(scenario)
+    // A follower that is no standby yet may be slower than a kubelet of this test, and then waits.
+    await expect
+      .poll(async () => JSON.stringify(await read(configMapPath(scenario))), { timeout: LONG_MS })
+      .toMatch(/standby.*beta/)
     const { uid } = (await heldConfigMap(scenario)).metadata
     await server.admin.expect(pair.leader.pod, { method: 'DELETE' })
     expect(await pair.leader.replica.terminate()).toMatchObject({ code: 0 })
     await pair.leader.deletePod()
     await expectSuccession(scenario, pair)
+    const [ended, began] = [pair.leader.replica.all('loop-ended')[0], pair.follower.replica.all('loop-began')[0]]
+    expect(Number((began?.at ?? 0n) - (ended?.at ?? 0n)) / 1e6).toBeLessThan(BRISK.leaseDurationMs / 2)
     // A later object of another Pod is collected: the collector has come past this one.
     const marker = await collectMarker(scenario)
     await expect.poll(() => read(marker), { timeout: LONG_MS }).toBeUndefined()

@@ -30,6 +30,10 @@ interface InhabitOptions {
   readonly forLife?: boolean
   /** The node of the Pod, which must exist where something looks at it. @default none: the Pod was not scheduled */
   readonly node?: string
+  /** The text of its kubeconfig. @default that of a user of its own, who has the documented rights */
+  readonly credentials?: string
+  /** Whether the replica opens an operations port. @default false */
+  readonly ops?: boolean
 }
 
 /** A time in the format of the kubelet. */
@@ -40,7 +44,8 @@ export function wholeSecond(at: number): string {
 /** Starts a replica in a Pod, with the documented rights, and has the kubelet report that its container runs. */
 export async function inhabit(server: ApiServer, scenario: Scenario, options: InhabitOptions): Promise<Inhabited> {
   const { name, timing, runningSince = Date.now(), containerID = `containerd://${name}-1`, forLife = false } = options
-  await grantProof(server, scenario, name, forLife)
+  const { credentials } = options
+  if (credentials === undefined) await grantProof(server, scenario, name, forLife)
   const pod = await createPod(server, scenario.namespace, options)
   const report: Inhabited['report'] = async (state, container) => {
     const current = (await server.admin.expect(pod)) as object
@@ -67,6 +72,8 @@ export async function inhabit(server: ApiServer, scenario: Scenario, options: In
   const replica = await scenario.start(name, {
     granted: false,
     forLife,
+    ...(credentials !== undefined && { credentials }),
+    ...(options.ops === true && { ops: { port: 0, host: '127.0.0.1' } }),
     timing: forLife ? timing : { ...timing, proveDeath: true },
     env: { POD_NAME: name, POD_NAMESPACE: scenario.namespace },
   })

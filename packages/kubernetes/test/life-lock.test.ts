@@ -1,6 +1,6 @@
 import type { LeaseRecord, Lock, PresentLease } from '@tenure/core'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type HeldBy, reasonToFree } from '../src/locks/life/ended-pod.ts'
+import { type HeldBy, isOnLostNode, podEnd } from '../src/locks/life/ended-pod.ts'
 import { resolveLifeLockOptions } from '../src/locks/life/life-lock-options.ts'
 import { lifeLock } from '../src/locks/life/life-lock.ts'
 import { EmbeddedCluster } from './support/embedded-cluster.ts'
@@ -206,12 +206,11 @@ describe('the options of a lock for life', () => {
   })
 })
 
-describe('the ConfigMap of a holder is freed', () => {
+describe('the Pod of a holder', () => {
   const running = { metadata: { uid: 'u' }, status: { phase: 'Running' } }
   const failed = { metadata: { uid: 'u' }, status: { phase: 'Failed', reason: 'Preempting' } }
   const ref = { namespace: 'ops', pod: 'p', podUid: 'u', container: 'c', containerId: 'x://1', processStartedAt: 0 }
   const held: HeldBy = {
-    owner: { name: 'p', uid: 'u' },
     ref: undefined,
     acquireTime: '2026-01-01T00:00:00Z',
     self: { podUid: 'other', ref: undefined, startedAt: Date.UTC(2026, 0, 2) },
@@ -220,58 +219,63 @@ describe('the ConfigMap of a holder is freed', () => {
   const ended = { kind: 'ended' }
 
   test.each<readonly [string, object, HeldBy, object | undefined]>([
-    ['when its Pod has failed', failed, held, ended],
-    ['when its Pod has succeeded', { ...failed, status: { phase: 'Succeeded' } }, held, ended],
-    ['not when another Pod of that name has failed', { ...failed, metadata: { uid: 'v' } }, held, undefined],
-    ['not while its Pod runs', running, held, undefined],
-    ['when it was in this Pod before this process', running, { ...held, self: inSamePod }, ended],
-    ['not when it began after this process', running, { ...held, self: { ...inSamePod, startedAt: 0 } }, undefined],
-    ['not in this Pod in a container that is not known', running, { ...held, ref, self: inSamePod }, undefined],
+    ['has ended when it has failed', failed, held, ended],
+    ['has ended when it has succeeded', { ...failed, status: { phase: 'Succeeded' } }, held, ended],
+    ['has not ended while it runs', running, held, undefined],
+    ['has ended when the holder was in this Pod before this process', running, { ...held, self: inSamePod }, ended],
     [
-      'when it was an earlier start of this container',
+      'has not ended when the holder began after this process',
+      running,
+      { ...held, self: { ...inSamePod, startedAt: 0 } },
+      undefined,
+    ],
+    [
+      'has not ended when the holder is in a container of this Pod that is not known',
+      running,
+      { ...held, ref, self: inSamePod },
+      undefined,
+    ],
+    [
+      'has ended when the holder was an earlier start of this container',
       running,
       { ...held, ref, self: { ...inSamePod, ref: { ...ref, containerId: 'x://2' } } },
       ended,
     ],
     [
-      'not when it is in another container of this Pod',
+      'has not ended when the holder is in another container of this Pod',
       running,
       { ...held, ref, self: { ...inSamePod, ref: { ...ref, container: 'd', containerId: 'x://2' } } },
       undefined,
     ],
-  ])('%s', (_when, pod, holder, expected) => {
-    expect(reasonToFree(pod as Record<string, unknown>, holder)).toEqual(expected)
-  })
-
-  const conditions = (ready: string, containersReady: string) => [
-    { type: 'ContainersReady', status: containersReady },
-    { type: 'Ready', status: ready },
-  ]
-  const marked = { phase: 'Running', conditions: conditions('False', 'True') }
-
-  test.each<readonly [string, object, object | undefined]>([
     [
-      'when the control plane has marked its Pod, because its node is not ready',
-      { status: marked },
-      { kind: 'node-not-ready' },
-    ],
-    [
-      'not when its container is not ready',
-      { status: { ...marked, conditions: conditions('False', 'False') } },
-      undefined,
-    ],
-    ['not while its Pod is ready', { status: { ...marked, conditions: conditions('True', 'True') } }, undefined],
-    [
-      'not when a readiness gate is what its Pod waits for',
-      { status: marked, spec: { readinessGates: [{ conditionType: 'example.com/up' }] } },
-      undefined,
-    ],
-    [
-      'when its Pod terminates, ten seconds after the grace period',
-      { metadata: { uid: 'u', deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 5 } },
+      'is overdue ten seconds after the grace period of its deletion',
+      { ...running, metadata: { uid: 'u', deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 5 } },
+      held,
       { kind: 'terminating', dueMs: 15_000 },
     ],
+  ])('%s', (_when, pod, holder, expected) => {
+    expect(podEnd(pod as Record<string, unknown>, holder)).toEqual(expected)
+  })
+
+  const marked = (ready: string, containersReady: string) => ({
+    status: {
+      conditions: [
+        { type: 'ContainersReady', status: containersReady },
+        { type: 'Ready', status: ready },
+      ],
+    },
+  })
+
+  test.each<readonly [string, object, boolean]>([
+    ['is on a lost node when it is not ready, but its containers are', marked('False', 'True'), true],
+    ['is on no lost node when its containers are not ready', marked('False', 'False'), false],
+    ['is on no lost node while it is ready', marked('True', 'True'), false],
+    [
+      'is on no lost node when it may wait for a readiness gate',
+      { ...marked('False', 'True'), spec: { readinessGates: [{ conditionType: 'example.com/up' }] } },
+      false,
+    ],
   ])('%s', (_when, pod, expected) => {
-    expect(reasonToFree({ ...running, ...pod }, held)).toEqual(expected)
+    expect(isOnLostNode(pod as Record<string, unknown>)).toBe(expected)
   })
 })

@@ -5,12 +5,12 @@ import { target } from '../../client/object-requests.ts'
 import { objectPath, type ObjectReference } from '../../client/resource.ts'
 import { isJsonObject, objectAt, stringAt, type JsonObject } from '../../json-object.ts'
 import { pause } from '../../reflector/pause.ts'
-import { parseContainerRef } from '../death/container-ref.ts'
+import { type ContainerRef, parseContainerRef } from '../death/container-ref.ts'
 import { hasTerminated } from '../death/container-status.ts'
 import type { PodDeathProof } from '../death/pod-death-proof.ts'
 import type { LeaseClient } from '../lease/lease-client.ts'
 import type { ObjectLock } from '../lease/object-lock.ts'
-import { isOnLostNode, reasonToFree, type ReasonToFree } from './ended-pod.ts'
+import { isOnLostNode, podEnd, type PodEnd } from './ended-pod.ts'
 import { ownerOf, type PodOwner } from './life-config-map.ts'
 import type { OwnPod } from './own-pod.ts'
 import type { PodNodes } from './pod-nodes.ts'
@@ -39,10 +39,16 @@ const RETRY_MS = 2000
 /** How often a follower looks at the node of the holder. */
 const NODE_MS = 5000
 
-const TEXTS: Readonly<Record<ReasonToFree['kind'], string>> = {
+const TEXTS = {
   ended: 'The Pod of the holder has ended',
   'node-not-ready': 'The node of the holder is not ready',
   terminating: 'The Pod of the holder was deleted, and its node has not reported its end in time',
+} as const
+
+/** Why the ConfigMap may be deleted, and how long this replica waits before it looks again, in milliseconds; 0: now. */
+interface Plan {
+  readonly reason: keyof typeof TEXTS
+  readonly delayMs: number
 }
 
 /**
@@ -100,17 +106,17 @@ export class OwnerWatch implements LockWatch {
     const { logger, lock } = this.#options
     for (let failed = false; !signal.aborted;) {
       try {
-        const reason = await this.#reason(signal)
-        const delayMs = await this.#delayMs(reason, signal)
-        if (reason === undefined || delayMs > 0) {
-          if (delayMs === Infinity) return
+        const plan = await this.#plan(signal)
+        if (plan === undefined) return
+        const { reason, delayMs } = plan
+        if (delayMs > 0) {
           await this.#pause(delayMs)
           continue
         }
         await this.#free(signal)
         return logger.info(
-          { event: 'holder-ended', holder: this.#holder.identity, pod: this.#owner.name, reason: reason.kind },
-          `${TEXTS[reason.kind]}: ${lock.description} was deleted, and its next leader waits before it acts`,
+          { event: 'holder-ended', holder: this.#holder.identity, pod: this.#owner.name, reason },
+          `${TEXTS[reason]}: ${lock.description} was deleted, and its next leader waits before it acts`,
         )
       } catch (cause) {
         const err = errorOf(cause)
@@ -122,48 +128,44 @@ export class OwnerWatch implements LockWatch {
     }
   }
 
-  async #reason(signal: AbortSignal): Promise<ReasonToFree | undefined> {
-    const { pod, proof, nodes } = this.#options
+  /** Undefined if only a change of the Pod can give a reason. */
+  async #plan(signal: AbortSignal): Promise<Plan | undefined> {
+    const { pod, nodes } = this.#options
     if (this.#owner.name === pod.name) await pod.find(signal)
     // After the wait: a Pod that changes during it would be missed.
     const seen = this.#pod
+    if (seen === undefined || stringAt(objectAt(seen, 'metadata'), 'uid') !== this.#owner.uid) return undefined
     const ref = parseContainerRef(this.#holder.processRef)
-    if (seen === undefined || (ref !== undefined && hasTerminated(seen, ref))) return undefined
+    if (ref !== undefined && hasTerminated(seen, ref)) return undefined
+    const end = this.#end(seen, ref)
+    if (end?.kind === 'ended') return { reason: 'ended', delayMs: 0 }
+    const dueMs = end === undefined ? Infinity : this.#dueIn(end.dueMs)
+    if (dueMs > 0 && (await this.#isLost(seen, signal))) {
+      // Two replicas on lost nodes would take the lease from each other again and again.
+      const isLostToo = await this.#isLost(await pod.confirm(signal), signal)
+      return { reason: 'node-not-ready', delayMs: isLostToo ? Math.min(RETRY_MS, dueMs) : 0 }
+    }
+    const delayMs = Math.min(dueMs, nodes.canRead(seen) ? NODE_MS : Infinity)
+    return delayMs === Infinity ? undefined : { reason: 'terminating', delayMs }
+  }
+
+  #end(pod: JsonObject, ref: ContainerRef | undefined): PodEnd | undefined {
+    const { proof } = this.#options
     const self = {
-      podUid: pod.uid,
+      podUid: this.#options.pod.uid,
       ref: proof.processRef === undefined ? undefined : parseContainerRef(proof.processRef),
       startedAt: performance.timeOrigin,
     }
-    const { acquireTime } = this.#holder
-    const reason = reasonToFree(seen, { owner: this.#owner, ref, acquireTime, self })
-    if (reason?.kind === 'ended' || !isPod(this.#owner, seen)) return reason
-    return (await nodes.isNotReady(seen, signal)) ? { kind: 'node-not-ready' } : reason
+    return podEnd(pod, { ref, acquireTime: this.#holder.acquireTime, self })
   }
 
-  /**
-   * How long this replica waits before it looks again, in milliseconds: 0 if the ConfigMap may be deleted now, infinite if only a change of the
-   * Pod can make a difference.
-   */
-  async #delayMs(reason: ReasonToFree | undefined, signal: AbortSignal): Promise<number> {
-    const { pod, clock, nodes } = this.#options
-    const lookAgainMs = this.#pod !== undefined && nodes.canRead(this.#pod) ? NODE_MS : Infinity
-    switch (reason?.kind) {
-      case undefined:
-        return lookAgainMs
-      case 'ended':
-        return 0
-      case 'node-not-ready': {
-        // Two replicas on lost nodes would take the lease from each other again and again.
-        const own = await pod.confirm(signal)
-        return isOnLostNode(own) || (await nodes.isNotReady(own, signal)) ? RETRY_MS : 0
-      }
-      case 'terminating': {
-        const since = this.#terminatingSince ?? clock.now()
-        return Math.min(Math.max(since + reason.dueMs - clock.now(), 0), lookAgainMs)
-      }
-      default:
-        return reason satisfies never
-    }
+  #dueIn(dueMs: number): number {
+    const now = this.#options.clock.now()
+    return Math.max((this.#terminatingSince ?? now) + dueMs - now, 0)
+  }
+
+  async #isLost(pod: JsonObject, signal: AbortSignal): Promise<boolean> {
+    return isOnLostNode(pod) || (await this.#options.nodes.isNotReady(pod, signal))
   }
 
   async #pause(delayMs: number): Promise<void> {
@@ -194,10 +196,6 @@ export class OwnerWatch implements LockWatch {
 /** Whether a lease is of this term of this holder. */
 export function isOf(holder: LeaseHolder, { record }: PresentLease): boolean {
   return record.holderIdentity === holder.identity && record.acquireTime === holder.acquireTime
-}
-
-function isPod({ uid }: PodOwner, pod: JsonObject): boolean {
-  return stringAt(objectAt(pod, 'metadata'), 'uid') === uid
 }
 
 /** The ConfigMap itself. */
