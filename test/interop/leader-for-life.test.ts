@@ -46,6 +46,8 @@ async function expectOwnedThroughout(scenario: Scenario, pod: string): Promise<v
 interface GoLeader extends AsyncDisposable {
   readonly peer: Peer
   readonly deletePod: () => Promise<void>
+  /** Marks the Pod as the node lifecycle controller does when the node is not heard from. */
+  readonly loseNode: () => Promise<void>
   /** When it began to lead, in nanoseconds of the monotonic clock. */
   readonly began: () => Promise<bigint>
 }
@@ -64,6 +66,15 @@ async function startGo(scenario: Scenario, name: string): Promise<GoLeader> {
     peer,
     deletePod: async () =>
       void (await server.admin.expect(`${pods}/${name}?gracePeriodSeconds=0`, { method: 'DELETE' })),
+    loseNode: async () => {
+      const pod = (await server.admin.expect(`${pods}/${name}`)) as object
+      const conditions = [
+        { type: 'ContainersReady', status: 'True' },
+        { type: 'Ready', status: 'False' },
+      ]
+      const changed = { ...pod, status: { phase: 'Running', conditions } }
+      await server.admin.expect(`${pods}/${name}/status`, { method: 'PUT', body: changed })
+    },
     began: async () => monotonicAt((await peer.waitFor('started-leading', { timeoutMs: LONG_MS })).t),
     [Symbol.asyncDispose]: async () => void (await peer.process.kill()),
   }
@@ -84,6 +95,8 @@ describe.concurrent('a ConfigMap shared with operator-lib', { timeout: 240_000 }
     await go.began()
     const tenure = await startTenure(scenario, 'alpha')
     await tenure.replica.follows('go', { timeoutMs: LONG_MS })
+    // It would not notice that somebody else leads.
+    await go.loseNode()
     go.peer.process.pause()
     await expectOwnedThroughout(scenario, 'go')
     expect(hasBegun(tenure)).toBe(false)
@@ -113,7 +126,9 @@ describe.concurrent('a ConfigMap shared with operator-lib', { timeout: 240_000 }
     expect(await ownerOf(scenario)).toBe('go')
   })
 
-  it('goes from one Tenure replica to the next past a waiting operator-lib, also when the Pod of the first is deleted', async ({ expect }) => {
+  it('goes from one Tenure replica to the next past a waiting operator-lib, also when the Pod of the first is deleted', async ({
+    expect,
+  }) => {
     await using scenario = await Scenario.open(server)
     const first = await startTenure(scenario, 'alpha', 'create')
     await first.replica.saw('loop-began', { timeoutMs: LONG_MS })

@@ -59,6 +59,8 @@ export class OwnerWatch implements LockWatch {
   readonly #options: OwnerWatchOptions
   readonly #holder: LeaseHolder
   readonly #owner: PodOwner
+  /** Whether the holder stops by itself when its ConfigMap is deleted. A leader of operator-lib, whose record has no duration, does not. */
+  readonly #stopsByItself: boolean
   readonly #closing = new AbortController()
   readonly #subscription: LockWatch
   /** Ends the present pause early. */
@@ -72,6 +74,7 @@ export class OwnerWatch implements LockWatch {
     this.#options = options
     this.#holder = holder
     this.#owner = ownerOf(nativeOf(lease))
+    this.#stopsByItself = lease.record.leaseDurationSeconds !== undefined
     const { client, reference } = options
     this.#subscription = client.watch(
       { group: '', version: 'v1', resource: 'pods', name: this.#owner.name, namespace: reference.namespace },
@@ -139,6 +142,7 @@ export class OwnerWatch implements LockWatch {
     if (ref !== undefined && hasTerminated(seen, ref)) return undefined
     const end = this.#end(seen, ref)
     if (end?.kind === 'ended') return { reason: 'ended', delayMs: 0 }
+    if (!this.#stopsByItself) return undefined
     const dueMs = end === undefined ? Infinity : this.#dueIn(end.dueMs)
     if (dueMs > 0 && (await this.#isLost(seen, signal))) {
       // Two replicas on lost nodes would take the lease from each other again and again.
