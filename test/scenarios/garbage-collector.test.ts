@@ -198,6 +198,8 @@ describe('a leader for life under the real garbage collector', { timeout: 240_00
     const freedAt = await replaced(scenario, held)
     await expectSuccession(scenario, pair, freedAt)
     expect((await server.admin.request(pair.leader.pod)).status).toBe(200)
+    // The former leader, which still runs, has not acquired it again.
+    expect(pair.follower.replica.logs.entries.filter(({ event }) => event === 'holder-ended')).toHaveLength(1)
   })
 })
 

@@ -160,6 +160,15 @@ describe('a lock for life', () => {
     await expect(acquiring).rejects.toThrow(`Could not find Pod ops/${pod}`)
   })
 
+  test('acquires nothing while its Pod terminates', async () => {
+    const { lock, pod } = await replica()
+    await cluster.asAdmin('PATCH', `${PODS}/${pod}`, { metadata: { finalizers: ['example.com/keep'] } })
+    await cluster.asAdmin('DELETE', `${PODS}/${pod}?gracePeriodSeconds=0`)
+    const creating = lock.create(record, unaborted)
+    await expect(creating).rejects.toMatchObject({ failure: 'rejected' })
+    await expect(creating).rejects.toThrow(`Pod ops/${pod}, in which this process runs, is being deleted`)
+  })
+
   test('acquires nothing in a process of an earlier Pod of the same name, which POD_UID tells', async () => {
     const { name, pod, user } = await replica()
     vi.stubEnv('POD_NAME', pod)

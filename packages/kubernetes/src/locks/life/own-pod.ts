@@ -46,14 +46,25 @@ export class OwnPod {
 
   /** Reads the Pod if it is not known yet. @throws LockRequestError if that fails, or there is no such Pod */
   async find(signal: AbortSignal): Promise<void> {
-    if (this.#uid === undefined) await this.confirm(signal)
+    if (this.#uid === undefined) await this.read(signal)
+  }
+
+  /**
+   * Reads the Pod before this process acquires the lease. @throws LockRequestError like {@link read}, or if the Pod terminates: others free
+   * what it owns
+   */
+  async confirm(signal: AbortSignal): Promise<void> {
+    const pod = await this.read(signal)
+    if (stringAt(objectAt(pod, 'metadata'), 'deletionTimestamp') === undefined) return
+    const { name, namespace } = this.#reference
+    throw new LockRequestError('rejected', `Pod ${namespace}/${name}, in which this process runs, is being deleted`)
   }
 
   /**
    * Reads the Pod. @throws LockRequestError if that fails, or the Pod is gone: this process may have outlived it, and the garbage collector
    * would delete whatever it owns
    */
-  async confirm(signal: AbortSignal): Promise<JsonObject> {
+  async read(signal: AbortSignal): Promise<JsonObject> {
     const pod = await this.#client.transport.send(getObject(this.#reference, signal)).catch((error: unknown) => {
       throw error instanceof ApiRequestError && error.failure === 'not-found' ? this.#missing(error) : error
     })

@@ -146,7 +146,7 @@ export class OwnerWatch implements LockWatch {
     const dueMs = end === undefined ? Infinity : this.#dueIn(end.dueMs)
     if (dueMs > 0 && (await this.#isLost(seen, signal))) {
       // Two replicas on lost nodes would take the lease from each other again and again.
-      const isLostToo = await this.#isLost(await pod.confirm(signal), signal)
+      const isLostToo = await this.#isLost(await pod.read(signal), signal)
       return { reason: 'node-not-ready', delayMs: isLostToo ? Math.min(RETRY_MS, dueMs) : 0 }
     }
     const delayMs = Math.min(dueMs, nodes.canRead(seen) ? NODE_MS : Infinity)
