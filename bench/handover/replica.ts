@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CoreV1Api } from '@kubernetes/client-node'
 import { lifeLock } from '@tenure/kubernetes'
-import { Controller, createManager, gated, loadKubeConfig, type Term } from 'tenure'
+import { Controller, createManager, type CreateManagerOptions, gated, loadKubeConfig, type Term } from 'tenure'
 import type { ReplicaNews, ReplicaSetup } from './replica-process.ts'
 
 const setup: ReplicaSetup = JSON.parse(process.argv[2] ?? '{}')
@@ -20,13 +20,14 @@ class Writer extends Controller {
   }
 }
 
+const lock: CreateManagerOptions['lock'] = ({ name }) => lifeLock({ name, namespace })
 const { revision } = setup
 const ofRevision = revision !== undefined && { revision }
 const manager = createManager({
   lease: setup.lease,
   identity: setup.identity,
   ...ofRevision,
-  ...(setup.forLife === true && { lock: ({ name }) => lifeLock({ name, namespace }) }),
+  ...(setup.forLife === true && { lock }),
   ops: false,
   logLevel: 'silent',
 })

@@ -31,9 +31,9 @@ export class PodNodes {
       const ready = isJsonObject(node) ? conditionOf(node, 'Ready') : undefined
       return ready !== undefined && ready !== 'True'
     } catch (error) {
-      const failure = error instanceof ApiRequestError ? error.failure : undefined
-      if (failure !== 'forbidden' && failure !== 'not-found') throw error
-      if (failure === 'forbidden') this.#noteDenied(error as ApiRequestError)
+      if (!(error instanceof ApiRequestError)) throw error
+      if (error.failure === 'forbidden') this.#noteDenied(error)
+      else if (error.failure !== 'not-found') throw error
       return false
     }
   }
