@@ -3,7 +3,7 @@ import type { Pod } from '../coordinated/pod.ts'
 import { Turns } from '../rollout/turns.ts'
 
 /** A replica in a Pod that stands for a ConfigMap of leaders for life. */
-export interface Member {
+interface Member {
   readonly pod: Pod
   /** Resolves when it follows. */
   readonly follows: () => Promise<void>

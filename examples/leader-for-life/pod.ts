@@ -1,4 +1,4 @@
-import { CoreV1Api, type KubeConfig, type V1PodStatus } from '@kubernetes/client-node'
+import { CoreV1Api, type KubeConfig } from '@kubernetes/client-node'
 
 const CONTAINER = 'janitor'
 
@@ -31,14 +31,14 @@ export class Pod {
 
   /** Reports that the container runs. */
   async runs(): Promise<void> {
-    await this.#report({ phase: 'Running' }, { running: { startedAt: new Date() } })
+    await this.#report('Running', { running: { startedAt: new Date() } })
   }
 
   /** Reports that the container has been killed. */
   async ended(): Promise<void> {
     const finishedAt = new Date(Date.now() + 1000)
     const terminated = { containerID: this.#containerID, exitCode: 137, reason: 'Error', finishedAt }
-    await this.#report({ phase: 'Failed' }, { terminated })
+    await this.#report('Failed', { terminated })
   }
 
   /** Deletes it at once. */
@@ -50,14 +50,14 @@ export class Pod {
     return `containerd://${this.uid}`
   }
 
-  async #report(status: V1PodStatus, state: object): Promise<void> {
+  async #report(phase: string, state: object): Promise<void> {
     const place = { name: this.name, namespace: this.#namespace }
     const pod = await this.#api.readNamespacedPod(place)
     const container = { name: CONTAINER, image: 'janitor:1', imageID: '', ready: true, restartCount: 0 }
     const containerStatuses = [{ ...container, containerID: this.#containerID, state }]
     await this.#api.replaceNamespacedPodStatus({
       ...place,
-      body: Object.assign(pod, { status: { ...status, containerStatuses } }),
+      body: Object.assign(pod, { status: { phase, containerStatuses } }),
     })
   }
 }

@@ -52,17 +52,8 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
 export function resolveManifestsOptions(options: ManifestsOptions): ResolvedManifestsOptions {
   assertKnownKeys('`manifests()`', options, KEYS)
   const { name, namespace, image, others = [], proveDeath = false, forLife = false, strategy } = options
-  // The name is also that of a container, which is a label.
-  assertDnsLabel('name', name)
-  assertDnsLabel('namespace', namespace)
-  for (const other of others) assertDnsSubdomain('others', other)
-  if (typeof image !== 'string' || image.trim() === '') {
-    throw OptionsError.expected(`\`image\` to be the name of a container image`, image)
-  }
+  assertStrings(options)
   if (typeof forLife !== 'boolean') throw OptionsError.expected('`forLife` to be true or false', forLife)
-  if (strategy !== undefined && (typeof strategy !== 'string' || strategy === '')) {
-    throw OptionsError.expected('`strategy` to be the name of a strategy', strategy)
-  }
   return {
     name,
     namespace,
@@ -76,6 +67,19 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
     drainTimeoutMs: wholeNumber(options, 'drainTimeoutMs'),
     abortGraceMs: wholeNumber(options, 'abortGraceMs'),
     cleanupTimeoutMs: wholeNumber(options, 'cleanupTimeoutMs'),
+  }
+}
+
+function assertStrings({ name, namespace, image, others = [], strategy }: ManifestsOptions): void {
+  // The name is also that of a container, which is a label.
+  assertDnsLabel('name', name)
+  assertDnsLabel('namespace', namespace)
+  for (const other of others) assertDnsSubdomain('others', other)
+  if (typeof image !== 'string' || image.trim() === '') {
+    throw OptionsError.expected(`\`image\` to be the name of a container image`, image)
+  }
+  if (strategy !== undefined && (typeof strategy !== 'string' || strategy === '')) {
+    throw OptionsError.expected('`strategy` to be the name of a strategy', strategy)
   }
 }
 

@@ -133,7 +133,7 @@ export class OwnerWatch implements LockWatch {
 
   /** Undefined if only a change of the Pod can give a reason. */
   async #plan(signal: AbortSignal): Promise<Plan | undefined> {
-    const { pod, nodes } = this.#options
+    const { pod } = this.#options
     if (this.#owner.name === pod.name) await pod.find(signal)
     // After the wait: a Pod that changes during it would be missed.
     const seen = this.#pod
@@ -142,8 +142,12 @@ export class OwnerWatch implements LockWatch {
     if (ref !== undefined && hasTerminated(seen, ref)) return undefined
     const end = this.#end(seen, ref)
     if (end?.kind === 'ended') return { reason: 'ended', delayMs: 0 }
-    if (!this.#stopsByItself) return undefined
-    const dueMs = end === undefined ? Infinity : this.#dueIn(end.dueMs)
+    return this.#stopsByItself ? await this.#planForLost(seen, this.#dueIn(end), signal) : undefined
+  }
+
+  /** The plan for a Pod that may still run. */
+  async #planForLost(seen: JsonObject, dueMs: number, signal: AbortSignal): Promise<Plan | undefined> {
+    const { pod, nodes } = this.#options
     if (dueMs > 0 && (await this.#isLost(seen, signal))) {
       // Two replicas on lost nodes would take the lease from each other again and again.
       const isLostToo = await this.#isLost(await pod.read(signal), signal)
@@ -163,9 +167,11 @@ export class OwnerWatch implements LockWatch {
     return podEnd(pod, { ref, acquireTime: this.#holder.acquireTime, self })
   }
 
-  #dueIn(dueMs: number): number {
+  /** In how many milliseconds the end of a Pod that terminates is overdue; infinite for a Pod that does not. */
+  #dueIn(end: PodEnd | undefined): number {
+    if (end?.kind !== 'terminating') return Infinity
     const now = this.#options.clock.now()
-    return Math.max((this.#terminatingSince ?? now) + dueMs - now, 0)
+    return Math.max((this.#terminatingSince ?? now) + end.dueMs - now, 0)
   }
 
   async #isLost(pod: JsonObject, signal: AbortSignal): Promise<boolean> {
