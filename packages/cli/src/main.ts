@@ -27,6 +27,7 @@ const USAGE = `Usage: tenure dev [--port PORT] [--file FILE] [--kubeconfig FILE]
              --replicas N           number of replicas; default: 2
              --lease NAME           another Lease that the same process campaigns for; repeatable
              --prove-death          let followers detect that the holder's container has terminated
+             --for-life             the leases are ConfigMaps of lifeLock(): rights on ConfigMaps and Pods, and no Leases
              --strategy NAME        the strategy of the leases; OldestEmulationVersion adds rights on LeaseCandidates
              --ops-port PORT        port of the probes; default: 8080
              --drain-timeout-ms MS  drainTimeoutMs of the lease, for the grace period; default: 20000
@@ -57,6 +58,7 @@ const MANIFESTS = {
   replicas: { type: 'string' },
   lease: { type: 'string', multiple: true },
   'prove-death': { type: 'boolean' },
+  'for-life': { type: 'boolean' },
   strategy: { type: 'string' },
   'ops-port': { type: 'string' },
   'drain-timeout-ms': { type: 'string' },

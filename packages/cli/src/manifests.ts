@@ -13,6 +13,7 @@ export interface ManifestsFlags {
   readonly 'abort-grace-ms'?: string
   readonly 'cleanup-timeout-ms'?: string
   readonly 'prove-death'?: boolean
+  readonly 'for-life'?: boolean
   readonly strategy?: string
 }
 
@@ -31,6 +32,7 @@ export function manifestsText(flags: ManifestsFlags): string {
     image: required(flags, 'image'),
     others: flags.lease ?? [],
     proveDeath: flags['prove-death'] ?? false,
+    forLife: flags['for-life'] ?? false,
     ...(flags.strategy !== undefined && { strategy: flags.strategy }),
     ...Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== undefined)),
   })

@@ -49,6 +49,15 @@ describe('tenure', () => {
     expect(output.stdout).toContain('resourceNames:\n      - janitor\n')
   })
 
+  it('manifests --for-life prints the rights of a leader for life', async () => {
+    const place = ['--name', 'janitor', '--namespace', 'ops', '--image', 'janitor:1']
+    const { output, closed } = tenure('manifests', ...place, '--for-life')
+    expect(await closed).toEqual([0, null])
+    expect(output.stdout).toContain('- configmaps\n')
+    expect(output.stdout).toContain('name: POD_UID\n')
+    expect(output.stdout).not.toContain('- leases\n')
+  })
+
   it('policies prints both fences on the server', async () => {
     const lease = ['--name', 'janitor', '--namespace', 'ops']
     const { output, closed } = tenure(

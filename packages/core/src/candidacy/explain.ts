@@ -1,7 +1,7 @@
 import type { DrainState } from '../drain/machine.ts'
 import { isHeldForLife, nextChance } from '../election/rules/chance.ts'
 import type { ElectorConfig } from '../election/machine/config.ts'
-import type { Draining, ElectorState, Following, PresentView } from '../election/machine/state.ts'
+import type { Draining, ElectorState, Following, Leading, PresentView } from '../election/machine/state.ts'
 import { asStandby } from '../election/rules/standby.ts'
 import { textOf } from '../text-of.ts'
 import type { LiveTask } from '../term/task-scope.ts'
@@ -31,9 +31,9 @@ export function explain(state: ElectorState, context: ExplainContext): string {
     case 'acquiring':
       return 'It has sent the write that acquires the lease and waits for the answer.'
     case 'reserving':
-      return `It holds the lease but must not act for another ${seconds(state.actAt - now)}, because the previous holder may still act.`
+      return `It holds the lease but must not act for another ${seconds(state.actAt - now)}, because ${mayStillAct(context)}.`
     case 'leading':
-      return `It leads with epoch ${state.epoch} and may act for ${seconds(state.hold.validUntil - now)} even if no renewal succeeds${because(context)}.`
+      return `${explainLeading(state, context)}${because(context)}.`
     case 'draining':
       return `Its term is ending (${state.stepDown.reason}): ${explainDrain(state, context)}.`
     case 'aborting':
@@ -45,6 +45,19 @@ export function explain(state: ElectorState, context: ExplainContext): string {
     default:
       return state satisfies never
   }
+}
+
+function explainLeading({ epoch, hold }: Leading, { now, config }: ExplainContext): string {
+  const forS = seconds(hold.validUntil - now)
+  if (config.heldForLife === true) {
+    return `It leads for life with epoch ${epoch} and may act for ${forS} even if no check of the lease succeeds`
+  }
+  return `It leads with epoch ${epoch} and may act for ${forS} even if no renewal succeeds`
+}
+
+function mayStillAct({ config }: ExplainContext): string {
+  if (config.heldForLife !== true) return 'the previous holder may still act'
+  return 'nothing proves that the container of the previous holder has ended'
 }
 
 function explainFollowing(state: Following, context: ExplainContext): string {
@@ -112,7 +125,7 @@ function explainLease(state: Following, { lease, changedAt }: PresentView, conte
     holderIdentity === config.identity ? `an earlier holder with its own identity, ${holderIdentity}` : holderIdentity
   const ready = state.memory.candidate?.stands === true ? ' and is its successor' : ''
   if (config.heldForLife === true && isHeldForLife(state.memory, lease.record)) {
-    return `It follows ${who}${ready}, which holds the lease for life. It can be acquired when that replica releases it, when its container has ended, or when the lease is deleted`
+    return `It follows ${who}${ready}, which holds the lease for life. It can be acquired when that replica releases it, when its container has ended, or when the lease is deleted. After a deletion, the next leader waits ${seconds(config.timing.leaseDurationMs)} before it acts`
   }
   const longMs = longDurationMs(lease, config)
   const why = longMs === undefined ? '' : `, because the lease states a duration of ${longMs / 1000} s`

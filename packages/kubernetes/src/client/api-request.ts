@@ -29,7 +29,9 @@ export interface ApiTarget {
 /** Describes the target for messages: `update leases.coordination.k8s.io ops/janitor`. */
 export function describeTarget(target: ApiTarget): string {
   const resource = target.group === '' ? target.resource : `${target.resource}.${target.group}`
-  if (target.name !== '') return `${target.verb} ${resource} ${target.namespace}/${target.name}`
+  if (target.name !== '') {
+    return `${target.verb} ${resource} ${target.namespace === '' ? '' : `${target.namespace}/`}${target.name}`
+  }
   return `${target.verb} ${resource} ${target.namespace === '' ? 'in all namespaces' : `in namespace ${target.namespace}`}`
 }
 

@@ -18,7 +18,10 @@ export interface LeaseRoleOptions {
    * @default none
    */
   readonly strategy?: string
-  /** Whether a `lifeLock()` keeps the leases, in ConfigMaps, instead of Leases. Adds the right to read Pods. @default false */
+  /**
+   * Whether a `lifeLock()` keeps the leases, in ConfigMaps, instead of Leases. Adds the right to read Pods, and removes that to record
+   * Events. @default false
+   */
   readonly forLife?: boolean
   /** Namespace of the Leases, the Role and the RoleBinding. */
   readonly namespace: string
@@ -78,29 +81,29 @@ const CANDIDATE_RULE: V1PolicyRule = {
   verbs: ['create', 'delete', 'get', 'list', 'patch', 'watch'],
 }
 
-function rulesFor({
-  name,
-  others = [],
-  proveDeath = false,
-  forLife = false,
-  strategy,
-}: LeaseRoleOptions): V1PolicyRule[] {
+function rulesFor({ name, others = [], proveDeath, forLife = false, strategy }: LeaseRoleOptions): V1PolicyRule[] {
   const leases = forLife
     ? { apiGroups: [''], resources: ['configmaps'] }
     : { apiGroups: ['coordination.k8s.io'], resources: ['leases'] }
-  const named = { ...leases, resourceNames: [name, ...others] }
-  const follow = ['list', 'watch']
-  const write = forLife ? ['update', 'delete'] : ['update']
   return [
-    ...(others.length === 0
-      ? [{ ...named, verbs: ['get', ...follow, ...write] }]
-      : [
-          { ...named, verbs: ['get', ...write] },
-          { ...leases, verbs: follow },
-        ]),
+    ...rulesForNamed(leases, [name, ...others], forLife ? ['update', 'delete'] : ['update']),
     { ...leases, verbs: ['create'] },
     ...(strategy === OLDEST_EMULATION_VERSION ? [CANDIDATE_RULE] : []),
-    { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
-    ...(proveDeath || forLife ? [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }] : []),
+    // With a lock of one's own, Tenure writes no Events.
+    ...(forLife ? [] : [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }]),
+    ...(proveDeath === true || forLife
+      ? [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }]
+      : []),
+  ]
+}
+
+/** The rights on leases of these names. Several share a watch of the namespace, which RBAC cannot restrict by name. */
+function rulesForNamed(leases: Omit<V1PolicyRule, 'verbs'>, names: string[], write: string[]): V1PolicyRule[] {
+  const named = { ...leases, resourceNames: names }
+  const follow = ['list', 'watch']
+  if (names.length === 1) return [{ ...named, verbs: ['get', ...follow, ...write] }]
+  return [
+    { ...named, verbs: ['get', ...write] },
+    { ...leases, verbs: follow },
   ]
 }

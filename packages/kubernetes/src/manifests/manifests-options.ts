@@ -16,6 +16,8 @@ export interface ManifestsOptions {
   readonly others?: readonly string[]
   /** Whether the leases use `proveDeath`, which needs the right to read Pods. @default false */
   readonly proveDeath?: boolean
+  /** Whether a `lifeLock()` keeps the leases, in ConfigMaps. @default false */
+  readonly forLife?: boolean
   /** The `strategy` of the leases. `OldestEmulationVersion` needs rights on LeaseCandidates. @default none */
   readonly strategy?: string
   /** `ops.port` of the manager, the port of the probes. @default 8080 */
@@ -38,6 +40,7 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
   'replicas',
   'others',
   'proveDeath',
+  'forLife',
   'strategy',
   'opsPort',
   'drainTimeoutMs',
@@ -48,7 +51,26 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
 /** Checks all options and fills in the defaults. @throws OptionsError naming the option, its value and what was expected */
 export function resolveManifestsOptions(options: ManifestsOptions): ResolvedManifestsOptions {
   assertKnownKeys('`manifests()`', options, KEYS)
-  const { name, namespace, image, others = [], proveDeath = false, strategy } = options
+  const { name, namespace, image, others = [], proveDeath = false, forLife = false, strategy } = options
+  assertStrings(options)
+  if (typeof forLife !== 'boolean') throw OptionsError.expected('`forLife` to be true or false', forLife)
+  return {
+    name,
+    namespace,
+    image,
+    others,
+    proveDeath,
+    forLife,
+    ...(strategy !== undefined && { strategy }),
+    replicas: wholeNumber(options, 'replicas'),
+    opsPort: wholeNumber(options, 'opsPort'),
+    drainTimeoutMs: wholeNumber(options, 'drainTimeoutMs'),
+    abortGraceMs: wholeNumber(options, 'abortGraceMs'),
+    cleanupTimeoutMs: wholeNumber(options, 'cleanupTimeoutMs'),
+  }
+}
+
+function assertStrings({ name, namespace, image, others = [], strategy }: ManifestsOptions): void {
   // The name is also that of a container, which is a label.
   assertDnsLabel('name', name)
   assertDnsLabel('namespace', namespace)
@@ -58,19 +80,6 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
   }
   if (strategy !== undefined && (typeof strategy !== 'string' || strategy === '')) {
     throw OptionsError.expected('`strategy` to be the name of a strategy', strategy)
-  }
-  return {
-    name,
-    namespace,
-    image,
-    others,
-    proveDeath,
-    ...(strategy !== undefined && { strategy }),
-    replicas: wholeNumber(options, 'replicas'),
-    opsPort: wholeNumber(options, 'opsPort'),
-    drainTimeoutMs: wholeNumber(options, 'drainTimeoutMs'),
-    abortGraceMs: wholeNumber(options, 'abortGraceMs'),
-    cleanupTimeoutMs: wholeNumber(options, 'cleanupTimeoutMs'),
   }
 }
 
