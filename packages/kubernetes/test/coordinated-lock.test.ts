@@ -148,6 +148,44 @@ describe('under an election controller', () => {
     expect(replica.isLeading).toBe(false)
   })
 
+  it('a follower says who leads with which version, of Tenure and of other clients, and that the controller decides', async () => {
+    const web1 = new Replica('web-1', { version: '1.36.0' })
+    await untilLeads(new Replica('web-2', { version: '1.35.0' }))
+    const explained = () => web1.manager.candidacies[0]?.explain()
+    await until(() =>
+      expect(explained()).toBe(
+        'It waits to be chosen: web-2 leads with 1.35.0, this replica has 1.36.0. The election controller of the API server decides who leads.',
+      ),
+    )
+    await addCandidate('foreign', { leaseName: 'job', binaryVersion: '1.36.0', emulationVersion: '1.34.0' })
+    await until(async () => expect(await specOf(LEASE)).toMatchObject({ holderIdentity: 'foreign' }))
+    // Another client writes no note of itself on the lease.
+    await cluster.asAdmin('PATCH', LEASE, { metadata: { annotations: null }, spec: { leaseDurationSeconds: 3600 } })
+    await until(() => expect(explained()).toContain('foreign leads with 1.34.0, this replica has 1.36.0'))
+    expect(web1.lines.map(({ message }) => message)).not.toContainEqual(expect.stringContaining('revision decides'))
+  })
+
+  it('the choice of a replica counts pings, handovers to better candidates, and those that were gone', async () => {
+    const worse = new Replica('worse')
+    await untilLeads(worse)
+    await cluster.asAdmin('PATCH', LEASE, { spec: { preferredHolder: 'gone' } })
+    const choiceOf = (replica: Replica) => replica.manager.candidacies[0]?.choice
+    await until(() => expect(choiceOf(worse)?.preemptions).toEqual({ handedOver: 0, unavailable: 1 }))
+    const pingTime = formatMicroTime(systemClock.wallTime() + 20_000)
+    await cluster.asAdmin('PATCH', `${CANDIDATES}/worse`, { spec: { pingTime } })
+    await until(() => expect(choiceOf(worse)?.pings).toMatchObject({ late: 0 }))
+    await until(() => expect(choiceOf(worse)?.pings.answered).toBeGreaterThan(0))
+    await untilLeads(new Replica('better', { version: '1.35.0' }))
+    expect(choiceOf(worse)).toMatchObject({
+      decidedBy: 'server',
+      rank: undefined,
+      preemptions: { handedOver: 1, unavailable: 1 },
+    })
+    expect(worse.lines.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining('hands over to better: the election controller of the API server prefers it'),
+    )
+  })
+
   it('a worse leader hands over by one write that names the better candidate', async () => {
     const worse = new Replica('worse', { version: '1.36.0' })
     await untilLeads(worse)

@@ -186,8 +186,12 @@ export class CoordinatedLock extends ObjectLock {
   }
 
   #coordinator(): Coordinator {
-    const [state, preferred] = [() => this.#state, () => this.#preferred.current]
+    const [state, preferred, candidate] = [() => this.#state, () => this.#preferred.current, this.#candidate]
     return {
+      get pings() {
+        return candidate.pings
+      },
+      versionsOf: (identity) => candidate.versionsOf(identity),
       get state() {
         return state()
       },
