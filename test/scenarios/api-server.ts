@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ApiServerOptions, startApiServer } from '@tenure/api-server'
+import { startApiServer } from '@tenure/api-server'
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from '@tenure/test-control-plane'
 import { AdminClient } from './admin-client.ts'
 import { withServer } from './kube-config-text.ts'
@@ -16,7 +16,10 @@ interface SeenRequest {
 }
 
 /** How an API server takes part in coordinated leader election. */
-export type Coordination = Required<Pick<ApiServerOptions, 'featureGates' | 'runtimeConfig'>>
+export interface Coordination {
+  readonly featureGates: { readonly CoordinatedLeaderElection: boolean }
+  readonly runtimeConfig: { readonly 'coordination.k8s.io/v1beta1': boolean }
+}
 
 /** Its controller elects among LeaseCandidates. */
 export const GATE_ON = {

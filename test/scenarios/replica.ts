@@ -14,7 +14,7 @@ const wallTime = Date.now
 Date.now = () => wallTime() + clockAheadMs
 
 /** How this replica compares candidates, by the name of the comparison. */
-const COMPARISONS: Readonly<Record<NonNullable<ReplicaSetup['compare']>, LeaseOptions['compare']>> = {
+const COMPARISONS: Readonly<Record<NonNullable<ReplicaSetup['compare']>, NonNullable<LeaseOptions['compare']>>> = {
   room: (a, b) => roomOf(b) - roomOf(a),
   throws: () => {
     throw new Error('it compares nothing')
