@@ -85,15 +85,18 @@ export class CoordinatedScenario implements AsyncDisposable {
   }
 
   /**
-   * The runs of all loops so far, and what is wrong with them: runs that overlapped, acts that the write gate should have refused, and terms
-   * of which the independent watch never saw the lease with their holder.
+   * The runs of all loops so far, and what is wrong with them: runs that overlapped, and acts that the write gate should have refused.
+   * @throws Error when the independent watch does not see the lease with the holder of a run at the version that the run began with.
    */
   async ledger(): Promise<{ readonly runs: readonly LoopRun[]; readonly wrongs: readonly unknown[] }> {
     const runs = await loopRuns(this.#replicas)
-    const seen = new Set(this.scenario.lease.versions.entries.map(({ version, holder }) => `${holder} ${version}`))
-    const unseen = runs.filter(({ replica, epoch }) => !seen.has(`${replica} ${epoch}`))
+    const { versions } = this.scenario.lease
+    for (const { replica, epoch } of runs) {
+      const what = `version ${epoch}, held by ${replica},`
+      await versions.waitFor(what, ({ version, holder }) => holder === replica && version === String(epoch))
+    }
     const unheld = this.#replicas.flatMap((replica) => replica.all('acted').filter(({ isHeld }) => !isHeld))
-    return { runs, wrongs: [...overlaps(runs), ...unseen, ...unheld] }
+    return { runs, wrongs: [...overlaps(runs), ...unheld] }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
