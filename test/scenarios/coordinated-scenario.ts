@@ -1,6 +1,7 @@
 import type { LeaseOptions } from 'tenure'
 import { expect, vi } from 'vitest'
 import type { ApiServer } from './api-server.ts'
+import type { AnnotatedVersion } from './lease-journal.ts'
 import { loopRuns, type LoopRun, overlaps } from './loop-runs.ts'
 import type { ReplicaProcess } from './replica-process.ts'
 import { type ReplicaOptions, Scenario } from './scenario.ts'
@@ -8,6 +9,9 @@ import { PATIENT } from './timings.ts'
 
 /** The binary version of every candidate. */
 const BINARY_VERSION = '1.40.0'
+
+/** The annotation with the list of standbys. */
+const STANDBYS = 'tenure.dev/standby'
 
 const PATIENCE = { timeout: 20_000, interval: 20 }
 
@@ -65,6 +69,14 @@ export class CoordinatedScenario implements AsyncDisposable {
       const candidate = (await this.candidates()).find(({ metadata }) => metadata.name === name)
       expect(candidate?.spec[field]).toBe(value)
     }, PATIENCE)
+  }
+
+  /** Waits until the replica is on the list of standbys. */
+  async lists({ name }: ReplicaProcess): Promise<void> {
+    const isListed = ({ annotations }: AnnotatedVersion) =>
+      annotations[STANDBYS]?.includes(`"identity":"${name}"`) === true
+    const { versions } = this.scenario.lease
+    await versions.waitFor(`${name} on the list of standbys`, isListed, { from: versions.length - 1 })
   }
 
   /** A human replaces the spec of a candidate. */

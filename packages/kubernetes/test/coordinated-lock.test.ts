@@ -269,6 +269,20 @@ describe('under an election controller', () => {
     await until(async () => expect(await specOf(`${CANDIDATES}/web-1`)).toMatchObject({ renewTime: pingTime }))
   })
 
+  it('an answer that takes more than 5 s counts as late', async () => {
+    let aheadMs = 0
+    const clock: Clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
+    const replica = new Replica('web-1', { clock })
+    await untilLeads(replica)
+    const { store } = cluster.server
+    const pingTime = formatMicroTime(systemClock.wallTime() + 20_000)
+    store.onCommit(({ ref, object }) => {
+      if (ref.name === 'web-1' && (object['spec'] as Spec)['renewTime'] === pingTime) aheadMs = 5001
+    })
+    await cluster.asAdmin('PATCH', `${CANDIDATES}/web-1`, { spec: { pingTime } })
+    await until(() => expect(replica.manager.candidacies[0]?.choice?.pings).toMatchObject({ late: 1 }))
+  })
+
   it('a candidate that somebody edits or deletes comes back', async () => {
     const replica = new Replica('web-1')
     await untilLeads(replica)
