@@ -935,4 +935,12 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     replace: "const sawAll = last !== undefined && memory.watch === 'up'",
     checks: [`${ELECTION}/coordination.test.ts`],
   },
+  {
+    id: 'E61',
+    defect: 'forgets that the holder may have renewed unseen before a client shortened the lease',
+    file: `${RULES}/observation.ts`,
+    find: 'before.lease.record.renewTime === record.renewTime ? ownMs :',
+    replace: 'before.lease.record.renewTime !== undefined ? ownMs :',
+    checks: [`${ELECTION}/edited-lease.test.ts`],
+  },
 ]
