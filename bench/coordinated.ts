@@ -17,7 +17,7 @@ import { type Figures, percentile, SUMMARY_HEAD, summary, writeFigures } from '.
  * - `server`: the same candidates with the gate on, under the controller of the API server
  * - `client_go`: candidates of client-go under that controller, with the timing of Kubernetes components
  *
- * A whole run takes about 13 minutes. Exits with 1 if a figure misses its bound, unless `--lenient` is given, for a busy machine.
+ * Exits with 1 if a figure misses its bound, unless `--lenient` is given, for a busy machine.
  */
 const MODES = ['peers', 'server', 'client_go'] as const
 

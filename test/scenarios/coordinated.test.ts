@@ -156,7 +156,9 @@ describe.concurrent('Where the replicas decide', () => {
     await worst.saw('acted', { ...ELECTION, from: before })
     const { runs, wrongs } = await fleet.ledger()
     expect(wrongs).toEqual([])
-    expect(names(runs)).toEqual(['worst', 'best', 'middle', 'worst'])
+    expect(names(runs).slice(0, 2)).toEqual(['worst', 'best'])
+    // On a busy machine the worst one may be faster when the best one leaves, and makes way.
+    expect(names(runs).slice(-2)).toEqual(['middle', 'worst'])
   })
 
   it('replicas with other strategies say so, and one of them leads', async () => {

@@ -346,6 +346,32 @@ describe('under an election controller', () => {
     expect(replica.isLeading).toBe(false)
   })
 
+  it('a lease whose holder was named, answers and does not come is freed long after it has expired', async () => {
+    const holders: string[] = []
+    cluster.server.store.onCommit(({ ref, object }) => {
+      const { holderIdentity } = object['spec'] as Spec
+      if (ref.name === 'job' && holderIdentity !== holders.at(-1)) holders.push(String(holderIdentity))
+    })
+    await addCandidate('electee', { leaseName: 'job', binaryVersion: '1.36.0', emulationVersion: '1.34.0' })
+    await until(() => expect(holders).toEqual(['electee']))
+    // The 5 s of a named holder, and 20 s.
+    const timers: (() => void)[] = []
+    const setTimer: Clock['setTimer'] = (delayMs, callback) => {
+      if (delayMs === 25_000) timers.push(callback)
+      return systemClock.setTimer(delayMs, callback)
+    }
+    const replica = new Replica('web-1', { version: '1.35.0', clock: { ...systemClock, setTimer } })
+    await until(async () => expect(await candidates()).toEqual(['electee', 'web-1']))
+    const [stuckTwice] = timers
+    await cluster.asAdmin('PATCH', LEASE, { metadata: { labels: { touched: 'yes' } } })
+    await until(() => expect(timers.length).toBeGreaterThan(1))
+    // The holder wrote since the first of them, so that one changes nothing.
+    stuckTwice?.()
+    timers.at(1)?.()
+    await until(() => expect(holders.slice(0, 3)).toEqual(['electee', '', 'electee']))
+    expect(replica.isLeading).toBe(false)
+  })
+
   it('a better candidate that goes while the leader drains is not named', async () => {
     const work = Promise.withResolvers<void>()
     const leader = new Replica('leader', { run: () => work.promise })

@@ -10,6 +10,7 @@ import {
 } from '@tenure/core'
 import {
   type Coordinator,
+  formatMicroTime,
   type HolderObserver,
   jittered,
   type LeaseHolder,
@@ -17,6 +18,7 @@ import {
   textOf,
   type Timer,
 } from '@tenure/core/internal'
+import { ApiRequestError } from '../client/api-request-error.ts'
 import { withDeadline } from '../client/deadline.ts'
 import { getObject } from '../client/object-requests.ts'
 import type { ObjectReference } from '../client/resource.ts'
@@ -237,15 +239,37 @@ export class CoordinatedLock extends ObjectLock {
     return holderIdentity === identity && !['', identity].includes(preferredHolder) ? preferredHolder : undefined
   }
 
-  /** Asks again who decides if the lease has had no valid holder for long. */
+  /** If the lease has had no valid holder for long, asks again who decides, and frees it. */
   #watchForStandstill(snapshot: LockSnapshot): void {
     this.#stuck?.cancel()
     const { clock } = this.#options
     const heldMs = snapshot.kind === 'present' ? (snapshot.record.leaseDurationSeconds ?? 0) * 1000 : 0
     this.#stuck = clock.setTimer(heldMs + STUCK_MS, () => {
       this.#probe()
+      void this.#free(snapshot)
       this.#watchForStandstill(snapshot)
     })
+  }
+
+  /**
+   * Releases a lease that has expired for long and is still at this version. The controller names only other holders: it waits forever
+   * for one that answers its pings and does not acquire the lease, as client-go if another candidate was preferred too early.
+   */
+  async #free(snapshot: LockSnapshot): Promise<void> {
+    const { identity, clock } = this.#options
+    if (this.#state !== 'server' || snapshot.kind === 'absent') return
+    const { holderIdentity, preferredHolder: _, ...record } = snapshot.record
+    if (['', identity].includes(holderIdentity)) return
+    const time = formatMicroTime(clock.wallTime())
+    const free = { ...record, holderIdentity: '', leaseDurationSeconds: 1, acquireTime: time, renewTime: time }
+    try {
+      await this.#bounded((signal) => super.update(snapshot, free, { signal }))
+    } catch (error) {
+      // Somebody else was faster, or the holder has come.
+      const isOver = error instanceof ApiRequestError && ['conflict', 'not-found'].includes(error.failure)
+      if (!isOver)
+        this.#warn('lease-stuck', error, `could not release the lease of ${holderIdentity}, which has expired`)
+    }
   }
 
   /** Finds out who decides. */
