@@ -10,7 +10,6 @@ import {
 } from '@tenure/core'
 import {
   type Coordinator,
-  formatMicroTime,
   type HolderObserver,
   jittered,
   type LeaseHolder,
@@ -18,7 +17,6 @@ import {
   textOf,
   type Timer,
 } from '@tenure/core/internal'
-import { ApiRequestError } from '../client/api-request-error.ts'
 import { withDeadline } from '../client/deadline.ts'
 import { getObject } from '../client/object-requests.ts'
 import type { ObjectReference } from '../client/resource.ts'
@@ -32,6 +30,7 @@ import { bury } from './burial.ts'
 import { serverElects } from './coordination-probe.ts'
 import { OwnCandidate } from './own-candidate.ts'
 import { PreferredCandidate } from './preferred-candidate.ts'
+import { freeStuckLease } from './stuck-lease.ts'
 
 /** Options of {@link CoordinatedLock}. */
 export interface CoordinatedLockOptions extends Omit<LeaseLockOptions, 'clock' | 'random' | 'logger'> {
@@ -251,25 +250,16 @@ export class CoordinatedLock extends ObjectLock {
     })
   }
 
-  /**
-   * Releases a lease that has expired for long and is still at this version. The controller names only other holders: it waits forever
-   * for one that answers its pings and does not acquire the lease, as client-go if another candidate was preferred too early.
-   */
+  /** Frees a lease that has expired for long, in the name of its holder. */
   async #free(snapshot: LockSnapshot): Promise<void> {
-    const { identity, clock } = this.#options
     if (this.#state !== 'server' || snapshot.kind === 'absent') return
-    const { holderIdentity, preferredHolder: _, ...record } = snapshot.record
+    const { identity, clock } = this.#options
+    const { holderIdentity } = snapshot.record
     if (['', identity].includes(holderIdentity)) return
-    const time = formatMicroTime(clock.wallTime())
-    const free = { ...record, holderIdentity: '', leaseDurationSeconds: 1, acquireTime: time, renewTime: time }
-    try {
-      await this.#bounded((signal) => super.update(snapshot, free, { signal }))
-    } catch (error) {
-      // Somebody else was faster, or the holder has come.
-      const isOver = error instanceof ApiRequestError && ['conflict', 'not-found'].includes(error.failure)
-      if (!isOver)
-        this.#warn('lease-stuck', error, `could not release the lease of ${holderIdentity}, which has expired`)
-    }
+    const update = (record: LeaseRecord) => this.#bounded((signal) => super.update(snapshot, record, { signal }))
+    await freeStuckLease(snapshot.record, clock.wallTime(), update).catch((error: unknown) =>
+      this.#warn('lease-stuck', error, `could not release the expired lease of ${holderIdentity}`),
+    )
   }
 
   /** Finds out who decides. */
@@ -303,15 +293,13 @@ export class CoordinatedLock extends ObjectLock {
 
   #decide(state: 'server' | 'peers'): void {
     const isServer = state === 'server'
-    if (state !== this.#state) {
-      const { logger, name: lease } = this.#options
-      const who = isServer ? 'the election controller of the API server decides' : 'the replicas decide'
-      logger.info({ event: 'coordination', lease, coordination: state }, `${who} who leads`)
-    }
     const isChanged = state !== this.#state
     this.#state = state
     this.#candidate.stand(isServer ? this.#standsFrom : undefined)
     if (!isChanged) return
+    const { logger, name: lease } = this.#options
+    const who = isServer ? 'the election controller of the API server decides' : 'the replicas decide'
+    logger.info({ event: 'coordination', lease, coordination: state }, `${who} who leads`)
     this.#changed()
     void this.#bury()
   }
