@@ -16,7 +16,15 @@ export { textOf } from './text-of.ts'
 export { safeLogger } from './ports/safe-logger.ts'
 export { SelfWaitError } from './term/self-wait.ts'
 export { formatMicroTime, withoutHints } from './lock/lease-record.ts'
-export type { AbsentLease, Coordinator, HolderObserver, LeaseHolder, PreferredHolder } from './lock/lock.ts'
+export type {
+  AbsentLease,
+  CandidatePings,
+  CandidateVersions,
+  Coordinator,
+  HolderObserver,
+  LeaseHolder,
+  PreferredHolder,
+} from './lock/lock.ts'
 export { type HealthSource } from './health/health-probe.ts'
 export { assertKnownKeys } from './options/known-keys.ts'
 export { compareVersions, isVersion } from './election/rules/semver.ts'

@@ -3,7 +3,7 @@ import { durationMs } from '../election/rules/observation.ts'
 import type { ElectorState } from '../election/machine/state.ts'
 import type { PresentLease } from '../lock/lock.ts'
 import type { Logger } from '../ports/logger.ts'
-import { StrategyNotices } from './strategy-notices.ts'
+import { type Preemptions, StrategyNotices } from './strategy-notices.ts'
 
 /** A lease with more than this multiple of the own lease duration causes a warning. */
 const LONG_FACTOR = 4
@@ -37,6 +37,11 @@ export class LeaseNotices {
       `no controller is registered for the lease ${lease}: this replica will lead and do nothing. Call ` +
         '`register(() => new MyController())` before `start()`',
     )
+  }
+
+  /** What came of the better candidates that this replica saw while it led. */
+  get preemptions(): Preemptions {
+    return this.#strategy.preemptions
   }
 
   /** Checks the lease as the elector sees it now. */
@@ -84,7 +89,8 @@ function noticeOf(
   }
 }
 
-function leaseOf(state: ElectorState): PresentLease | undefined {
+/** The lease as the elector sees it; undefined if it has seen none. */
+export function leaseOf(state: ElectorState): PresentLease | undefined {
   if ('hold' in state) return state.hold.lease
   return 'observation' in state && state.observation.kind === 'present' ? state.observation.lease : undefined
 }
