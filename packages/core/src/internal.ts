@@ -17,6 +17,14 @@ export { safeLogger } from './ports/safe-logger.ts'
 export { SelfWaitError } from './term/self-wait.ts'
 export { formatMicroTime, withoutHints } from './lock/lease-record.ts'
 export type { AbsentLease, Coordinator, HolderObserver, LeaseHolder, PreferredHolder } from './lock/lock.ts'
+export {
+  readRequest,
+  readRequestAnswer,
+  type RequestOutcome,
+  type StepDownAnswer,
+  type StepDownRequest,
+  withRequest,
+} from './election/rules/step-down-request.ts'
 export { type HealthSource } from './health/health-probe.ts'
 export { assertKnownKeys } from './options/known-keys.ts'
 export { compareVersions, isVersion } from './election/rules/semver.ts'
