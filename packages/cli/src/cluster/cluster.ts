@@ -87,12 +87,13 @@ export class Cluster implements AsyncDisposable {
     return this.send(path, { method: 'PATCH', verb: 'patch', body, contentType: 'application/merge-patch+json' })
   }
 
-  /** The text of an answer that is not JSON. */
+  /** The text of an answer that is not JSON, also of a health check that fails. */
   async text(path: ResourcePath, suffix: string): Promise<string> {
     const { clock, interrupted } = this.#terminal
     return withDeadline({ clock, timeoutMs: TIMEOUT_MS, signal: interrupted }, async (signal) => {
       const target = targetOf(path, 'get')
-      const stream = await this.#transport.open({ method: 'GET', path: `${pathOf(path)}${suffix}`, target, signal })
+      const request = { method: 'GET', path: `${pathOf(path)}${suffix}`, target, signal, readsFailure: true } as const
+      const stream = await this.#transport.open(request)
       const chunks: Buffer[] = []
       await stream.read((chunk) => void chunks.push(chunk))
       return Buffer.concat(chunks).toString('utf8')
