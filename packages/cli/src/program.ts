@@ -1,5 +1,6 @@
 import tab from '@bomb.sh/tab/commander'
 import { Command } from 'commander'
+import { addChaos } from './chaos/chaos-command.ts'
 import { addDev } from './dev/dev-command.ts'
 import { addExplain } from './explain/explain-command.ts'
 import { addManifests } from './manifests.ts'
@@ -23,6 +24,7 @@ const COMMANDS: readonly AddCommand[] = [
   addReplay,
   addStepDown,
   addTransfer,
+  addChaos,
   addManifests,
   addPolicies,
 ]

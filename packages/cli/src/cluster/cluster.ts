@@ -1,5 +1,5 @@
 import { findKubeConfig } from '@tenure/kubernetes/internal'
-import { ApiTransport, type ApiRequest, assertDnsLabel, isJsonObject, withDeadline } from '@tenure/kubernetes/internal'
+import { ApiTransport, type ApiRequest, assertDnsLabel, isJsonObject, stringAt, withDeadline } from '@tenure/kubernetes/internal'
 import type { FoundKubeConfig, JsonObject } from '@tenure/kubernetes/internal'
 import type { ClusterFlags } from '../add-command.ts'
 import type { Terminal } from '../terminal.ts'
@@ -74,6 +74,16 @@ export class Cluster implements AsyncDisposable {
   /** Reads one object. */
   get(path: ResourcePath): Promise<JsonObject> {
     return this.send(path, { method: 'GET', verb: 'get' })
+  }
+
+  /** Whether this is the embedded API server, as `tenure dev` runs it. */
+  async isEmbedded(): Promise<boolean> {
+    const { clock, interrupted } = this.#terminal
+    const target = { verb: 'get', group: '', resource: '/version', namespace: '', name: '' }
+    const answer = await withDeadline({ clock, timeoutMs: TIMEOUT_MS, signal: interrupted }, (signal) =>
+      this.#transport.send({ method: 'GET', path: '/version', target, signal }),
+    )
+    return isJsonObject(answer) && (stringAt(answer, 'gitVersion') ?? '').endsWith('+tenure')
   }
 
   /** Lists objects. */

@@ -34,7 +34,7 @@ function reasonOf(error: unknown, pod: string): string {
 }
 
 /** The Pod of a replica: the one that the holder published, or the part of its identity before the underscore. */
-function podOf(identity: string, { record }: PresentLease): string {
+export function podOf(identity: string, { record }: PresentLease): string {
   const published = identity === record.holderIdentity ? parse(readProcessRef(record)) : {}
   return stringAt(published, 'pod') ?? identity.slice(0, identity.includes('_') ? identity.lastIndexOf('_') : undefined)
 }
