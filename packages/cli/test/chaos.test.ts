@@ -1,11 +1,34 @@
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { CertificateAuthority, formatKubeConfig } from '@tenure/api-server/internal'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { TestCluster, until } from './support/command.ts'
+import { run, TestCluster, until } from './support/command.ts'
 import { Replicas } from './support/replicas.ts'
 
 let cluster: TestCluster
+let other: Server
+let otherPath = ''
 
-beforeAll(async () => void (cluster = await TestCluster.start()))
-afterAll(() => cluster[Symbol.asyncDispose]())
+beforeAll(async () => {
+  cluster = await TestCluster.start()
+  otherPath = cluster.pathOf('other.yaml')
+  const authority = CertificateAuthority.create('other')
+  other = createServer(authority.issueServerCertificate(['127.0.0.1']), ({ url }, response) => {
+    response.end(JSON.stringify(url === '/version' ? { gitVersion: 'v1.36.3' } : {}))
+  })
+  other.listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const url = `https://127.0.0.1:${(other.address() as AddressInfo).port}`
+  const content = { url, caCert: authority.root.cert, user: 'admin', credential: { token: 'secret' } }
+  await writeFile(otherPath, formatKubeConfig(content))
+})
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]()
+  other.closeAllConnections()
+  await new Promise((resolve) => other.close(resolve))
+})
 
 const FAST = ['--every', '1ms', '-n', 'ops']
 
@@ -27,6 +50,12 @@ describe('tenure chaos', () => {
     cluster.putLease('free', { holderIdentity: '' })
     const { err, code } = await cluster.tenure(['chaos', 'free', '--times', '1', ...FAST])
     expect([code, err]).toEqual([1, 'Nobody holds ops/free.\n'])
+  })
+
+  test('refuses a cluster that is not the embedded one without --yes', async () => {
+    const { out, err, code } = await run(['chaos', 'janitor', '--kubeconfig', otherPath, ...FAST])
+    expect([code, out]).toEqual([2, ''])
+    expect(err).toMatch(/^Expected `--yes`, because https:\S+ is not the API server of `tenure dev`\n$/)
   })
 
   test('refuses a number of times that is none', async () => {
