@@ -49,7 +49,7 @@ export function createProgram(invocation: Invocation): Command {
       getErrHasColors: () => false,
       outputError: (text, write) => write(`${asLine(text)} Run \`${commandOf(program)} --help\`.\n`),
     })
-    .addHelpText('after', '\nRun `tenure COMMAND --help` for the options of a command, with an example.')
+    .addHelpText('after', '\nRun `tenure COMMAND --help` for its\noptions and an example.')
   for (const add of COMMANDS) add(program, invocation)
   return withCompletion(program)
 }
@@ -68,7 +68,10 @@ function commandOf(program: Command): string {
 
 /** Commander writes a suggestion on a line of its own. */
 function asLine(text: string): string {
-  const line = text.trim().replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' ')
+  const line = text
+    .trim()
+    .replace(/^error: /, '')
+    .replaceAll(/\s*\n\s*/g, ' ')
   return /[.?)]$/.test(line) ? line : `${line}.`
 }
 

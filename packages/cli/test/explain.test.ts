@@ -19,7 +19,12 @@ describe('tenure explain', () => {
 
   test('says of a lease that has expired what that means, and that its holder is no replica of Tenure', async () => {
     const time = '2020-01-01T00:00:00.000000Z'
-    cluster.putLease('dead', { holderIdentity: 'web-1_a', leaseDurationSeconds: 15, acquireTime: time, renewTime: time })
+    cluster.putLease('dead', {
+      holderIdentity: 'web-1_a',
+      leaseDurationSeconds: 15,
+      acquireTime: time,
+      renewTime: time,
+    })
     const { out } = await cluster.tenure(['explain', 'dead', '-n', 'ops'])
     expect(out).toMatch(/It expired \S+ ago, counted from its last renewal, by the clock of the holder/)
     expect(out).toContain('it is no replica of Tenure, and ignores requests to step down.')

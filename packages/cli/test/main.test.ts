@@ -119,18 +119,19 @@ describe('tenure', () => {
     expect(output.stderr).not.toContain('--help')
   })
 
-  it.each([
-    ['bash', ['-c', 'source <(cat); complete -p tenure'], 'tenure'],
-  ])('complete prints a script that %s accepts', async (shell, args, expected) => {
-    const { output, closed } = tenure('complete', shell)
-    expect(await closed).toEqual([0, null])
-    const child = spawn(shell, args)
-    let out = ''
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => (out += chunk))
-    child.stdin.end(output.stdout)
-    expect(await once(child, 'close')).toEqual([0, null])
-    expect(out).toContain(expected)
-  })
+  it.each([['bash', ['-c', 'source <(cat); complete -p tenure'], 'tenure']])(
+    'complete prints a script that %s accepts',
+    async (shell, args, expected) => {
+      const { output, closed } = tenure('complete', shell)
+      expect(await closed).toEqual([0, null])
+      const child = spawn(shell, args)
+      let out = ''
+      child.stdout.setEncoding('utf8').on('data', (chunk: string) => (out += chunk))
+      child.stdin.end(output.stdout)
+      expect(await once(child, 'close')).toEqual([0, null])
+      expect(out).toContain(expected)
+    },
+  )
 
   it.each(['zsh', 'fish'])('complete prints a script for %s', async (shell) => {
     const { output, closed } = tenure('complete', shell)

@@ -6,7 +6,13 @@ let cluster: TestCluster
 beforeAll(async () => {
   cluster = await TestCluster.start({ users: [{ name: 'nobody', token: 'secret' }] })
   const now = new Date().toISOString().replace('Z', '000Z')
-  cluster.putLease('janitor', { holderIdentity: 'web-1_a', leaseDurationSeconds: 15, acquireTime: now, renewTime: now, leaseTransitions: 3 })
+  cluster.putLease('janitor', {
+    holderIdentity: 'web-1_a',
+    leaseDurationSeconds: 15,
+    acquireTime: now,
+    renewTime: now,
+    leaseTransitions: 3,
+  })
   cluster.putLease('free', { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: now, renewTime: now })
   cluster.putLease('odd', { holderIdentity: 'web-2\u001b[2J' })
 })
@@ -29,7 +35,14 @@ describe('tenure status', () => {
   test('prints JSON and YAML for programs', async () => {
     const json = await cluster.tenure(['status', 'janitor', '-n', 'ops', '-o', 'json'])
     expect(JSON.parse(json.out)).toMatchObject([
-      { name: 'janitor', holder: 'web-1_a', transitions: 3, client: 'other', expiry: 'holder-clock', changesLastHour: 0 },
+      {
+        name: 'janitor',
+        holder: 'web-1_a',
+        transitions: 3,
+        client: 'other',
+        expiry: 'holder-clock',
+        changesLastHour: 0,
+      },
     ])
     const yaml = await cluster.tenure(['status', 'janitor', '-n', 'ops', '-o', 'yaml'])
     expect(yaml.out).toContain('holder: web-1_a\n')
@@ -45,7 +58,10 @@ describe('tenure status', () => {
 
   test('names the nearest leases where one is not known', async () => {
     const { err, code } = await cluster.tenure(['status', 'janiter', '-n', 'ops'])
-    expect([code, err]).toEqual([1, 'The lease ops/janiter does not exist; did you mean `janitor` or `free` or `odd`?\n'])
+    expect([code, err]).toEqual([
+      1,
+      'The lease ops/janiter does not exist; did you mean `janitor` or `free` or `odd`?\n',
+    ])
   })
 
   test('names the namespace where the lease is in another one', async () => {

@@ -56,7 +56,11 @@ describe('tenure step-down', () => {
   })
 
   test('withdraws its request from a leader that does not answer', async () => {
-    cluster.putLease('foreign', { holderIdentity: 'other', leaseDurationSeconds: 15, acquireTime: '2026-01-01T00:00:00.000000Z' })
+    cluster.putLease('foreign', {
+      holderIdentity: 'other',
+      leaseDurationSeconds: 15,
+      acquireTime: '2026-01-01T00:00:00.000000Z',
+    })
     const { err, code } = await cluster.tenure(['step-down', 'foreign', '-n', 'ops', '--timeout', '300ms'])
     expect([code, err]).toEqual([1, expect.stringContaining('other did not answer, so the request is withdrawn.')])
     expect(cluster.lease('foreign')?.metadata.annotations ?? {}).toEqual({})

@@ -17,7 +17,9 @@ function runWithNpm(): void {
   const child = spawn('npm', npmArguments(args), { stdio: 'inherit', shell: process.platform === 'win32' })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void child.kill(signal))
   child.on('error', (error) => {
-    process.stderr.write(`Could not run npm to fetch @tenure/cli: ${error.message}. Run \`npm install --save-dev @tenure/cli\`.\n`)
+    process.stderr.write(
+      `Could not run npm to fetch @tenure/cli: ${error.message}. Run \`npm install --save-dev @tenure/cli\`.\n`,
+    )
     process.exitCode = 1
   })
   child.on('exit', (code) => (process.exitCode = code ?? 1))

@@ -16,7 +16,7 @@ beforeAll(async () => {
   const cli = join(folder, 'node_modules/@tenure/cli')
   await mkdir(cli, { recursive: true })
   await writeFile(join(cli, 'package.json'), JSON.stringify({ name: '@tenure/cli', bin: { tenure: 'main.mjs' } }))
-  await writeFile(join(cli, 'main.mjs'), "console.log(JSON.stringify(process.argv.slice(2)))\nprocess.exitCode = 7\n")
+  await writeFile(join(cli, 'main.mjs'), 'console.log(JSON.stringify(process.argv.slice(2)))\nprocess.exitCode = 7\n')
 })
 afterAll(async () => {
   for (const each of [folder, empty]) await rm(each, { recursive: true, maxRetries: 5 })

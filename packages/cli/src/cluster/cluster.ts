@@ -1,5 +1,12 @@
 import { findKubeConfig } from '@tenure/kubernetes/internal'
-import { ApiTransport, type ApiRequest, assertDnsLabel, isJsonObject, stringAt, withDeadline } from '@tenure/kubernetes/internal'
+import {
+  ApiTransport,
+  type ApiRequest,
+  assertDnsLabel,
+  isJsonObject,
+  stringAt,
+  withDeadline,
+} from '@tenure/kubernetes/internal'
 import type { FoundKubeConfig, JsonObject } from '@tenure/kubernetes/internal'
 import type { ClusterFlags } from '../add-command.ts'
 import type { Terminal } from '../terminal.ts'
@@ -116,7 +123,14 @@ export class Cluster implements AsyncDisposable {
 }
 
 /** The path of a resource below the address of the server. */
-export function pathOf({ group, version, resource, namespace = '', name = '', subresource = '' }: ResourcePath): string {
+export function pathOf({
+  group,
+  version,
+  resource,
+  namespace = '',
+  name = '',
+  subresource = '',
+}: ResourcePath): string {
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
   const scope = namespace === '' ? '' : `/namespaces/${namespace}`
   return [`${root}${scope}/${resource}`, name, subresource].filter((part) => part !== '').join('/')

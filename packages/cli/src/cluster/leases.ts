@@ -71,7 +71,9 @@ async function getOrPatch(cluster: Cluster, path: ResourcePath): Promise<JsonObj
 function usable(object: JsonObject, { namespace = '', name = '' }: ResourcePath): StoredLease {
   const stored = storedLease(object)
   if (stored !== undefined) return stored
-  throw new UnknownLeaseError(`The lease ${namespace}/${name} has no decimal resource version, so it cannot be ordered.`)
+  throw new UnknownLeaseError(
+    `The lease ${namespace}/${name} has no decimal resource version, so it cannot be ordered.`,
+  )
 }
 
 /** The nearest names in the namespace, then the namespaces in which there is a lease of this name. */

@@ -43,7 +43,9 @@ async function doctor(name: string | undefined, flags: DoctorFlags, invocation: 
     ...(await checkLeases(cluster, leases, terminal)),
   ]
   invocation.exitCode = exitCodeOf(findings)
-  terminal.out(flags.output === 'json' ? `${JSON.stringify(inOrder(findings), null, 2)}\n` : report(findings, leases.length))
+  terminal.out(
+    flags.output === 'json' ? `${JSON.stringify(inOrder(findings), null, 2)}\n` : report(findings, leases.length),
+  )
 }
 
 async function checkLeases(
@@ -64,7 +66,8 @@ async function checkLeases(
 
 function report(findings: readonly Finding[], leases: number): string {
   const lines = inOrder(findings).map(
-    ({ severity, about, problem, remedy }) => `${severity.toUpperCase()}  ${printable(`${about}: ${problem}. ${remedy}`)}\n`,
+    ({ severity, about, problem, remedy }) =>
+      `${severity.toUpperCase()}  ${printable(`${about}: ${problem}. ${remedy}`)}\n`,
   )
   const checked = `Checked ${leases} lease${leases === 1 ? '' : 's'}: ${findings.length} finding${findings.length === 1 ? '' : 's'}.\n`
   return lines.join('') + checked

@@ -8,14 +8,12 @@ import type { Finding } from './finding.ts'
 /** What a lease itself shows. */
 export function leaseFindings({ namespace, name, lease }: StoredLease, status: LeaseStatus): readonly Finding[] {
   const about = `lease ${namespace}/${name}`
-  const malformed = status.problems.map(
-    (problem): Finding => ({
-      severity: 'error',
-      about,
-      problem,
-      remedy: 'Correct or delete the lease, with the client that writes it stopped.',
-    }),
-  )
+  const malformed = status.problems.map((problem): Finding => ({
+    severity: 'error',
+    about,
+    problem,
+    remedy: 'Correct or delete the lease, with the client that writes it stopped.',
+  }))
   const isOfTenure = isKeptByHolder(lease.record) && lease.record.holderIdentity !== ''
   return [...malformed, ...(isOfTenure ? tenureFindings(about, status) : []), ...candidateFindings(about, status)]
 }

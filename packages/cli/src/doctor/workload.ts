@@ -116,7 +116,13 @@ function selects(spec: JsonObject, labels: JsonObject): boolean {
 
 /** Replicas with different images follow different rules while a rollout lasts, or because one is stuck. */
 function imageFindings({ namespace, name }: StoredLease, pods: readonly JsonObject[]): readonly Finding[] {
-  const images = new Set(pods.map((pod) => listOf(objectAt(pod, 'spec')['containers']).map((each) => each['image']).join(' ')))
+  const images = new Set(
+    pods.map((pod) =>
+      listOf(objectAt(pod, 'spec')['containers'])
+        .map((each) => each['image'])
+        .join(' '),
+    ),
+  )
   if (images.size < 2) return []
   return [
     {

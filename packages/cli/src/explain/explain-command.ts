@@ -33,7 +33,9 @@ async function explain(name: string, flags: ExplainFlags, terminal: Terminal): P
   const status = leaseStatus(stored, { facts, now: clock.now(), wallTime: clock.wallTime() })
   for (const sentence of explainLease(stored, status)) terminal.out(`${printable(sentence)}\n`)
   if (!flags.replicas) return
-  const reports = await Promise.all(replicasOf(stored).map((identity) => explainReplica(cluster, identity, stored.lease)))
+  const reports = await Promise.all(
+    replicasOf(stored).map((identity) => explainReplica(cluster, identity, stored.lease)),
+  )
   for (const { identity, sentences } of reports)
     for (const sentence of sentences) terminal.out(`${printable(`${identity}: ${sentence}`)}.\n`)
 }

@@ -29,7 +29,8 @@ export async function explainReplica(cluster: Cluster, identity: string, lease: 
 }
 
 function reasonOf(error: unknown, pod: string): string {
-  if (error instanceof ApiRequestError && error.statusCode === 404) return `there is no Pod ${pod}, so it does not run as one, or has ended`
+  if (error instanceof ApiRequestError && error.statusCode === 404)
+    return `there is no Pod ${pod}, so it does not run as one, or has ended`
   return `it cannot be asked: ${textOf(error)}`
 }
 
@@ -60,7 +61,10 @@ async function tasksOf(cluster: Cluster, path: ResourcePath): Promise<readonly s
   const tasks = [...page.matchAll(/^tenure_tasks\{(?<labels>[^}]*)\} (?<count>\d+)$/gm)]
   return tasks
     .filter(({ groups }) => groups?.['count'] !== '0')
-    .map(({ groups }) => `its controller ${/controller="([^"]*)"/.exec(groups?.['labels'] ?? '')?.[1] ?? '?'} has ${groups?.['count']} tasks`)
+    .map(
+      ({ groups }) =>
+        `its controller ${/controller="([^"]*)"/.exec(groups?.['labels'] ?? '')?.[1] ?? '?'} has ${groups?.['count']} tasks`,
+    )
 }
 
 function listOf(value: unknown): readonly JsonObject[] {

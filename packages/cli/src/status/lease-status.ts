@@ -79,7 +79,11 @@ export function leaseStatus(stored: StoredLease, context: StatusContext): LeaseS
 }
 
 /** The epoch that this command saw, or that the Event of the leader states. A lease itself does not state the epoch of its term. */
-function epochOf({ holderIdentity }: LeaseRecord, key: string, { facts, observation }: StatusContext): string | undefined {
+function epochOf(
+  { holderIdentity }: LeaseRecord,
+  key: string,
+  { facts, observation }: StatusContext,
+): string | undefined {
   return observation?.epoch ?? facts.changes?.get(key)?.epochs.get(holderIdentity)
 }
 

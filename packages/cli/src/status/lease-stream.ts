@@ -54,7 +54,10 @@ export async function followLeases(options: StreamOptions, terminal: Terminal): 
       else onLease(stored)
     },
   })
-  leases.synced.then(() => connection.synced(onSynced), () => {})
+  leases.synced.then(
+    () => connection.synced(onSynced),
+    () => {},
+  )
   const forget = onAbort(terminal.interrupted, () => ending.abort(terminal.interrupted.reason))
   await aborted(ending.signal)
   forget()

@@ -17,7 +17,10 @@ const NAMESPACE: Column<LeaseStatus> = { title: 'NAMESPACE', text: ({ namespace 
 
 const COLUMNS: readonly Column<LeaseStatus>[] = [
   { title: 'LEASE', text: ({ name }) => name },
-  { title: 'HOLDER', text: ({ holder, isDraining }) => (holder === '' ? '-' : `${holder}${isDraining ? ' (draining)' : ''}`) },
+  {
+    title: 'HOLDER',
+    text: ({ holder, isDraining }) => (holder === '' ? '-' : `${holder}${isDraining ? ' (draining)' : ''}`),
+  },
   { title: 'EPOCH', text: ({ epoch }) => epoch ?? '-' },
   { title: 'AGE', text: ({ ageMs }) => (ageMs === undefined ? '-' : durationText(ageMs)) },
   { title: 'EXPIRES', text: expiresText },

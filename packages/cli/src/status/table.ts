@@ -15,10 +15,20 @@ const GAP = '   '
 export function table<T>(columns: readonly Column<T>[], rows: readonly T[], width: number | undefined): string {
   const cells = rows.map((row) => columns.map(({ text }) => printable(text(row))))
   const titles = columns.map(({ title }) => title)
-  const widths = titles.map((title, index) => Math.max(...[title, ...cells.map((row) => row[index] ?? '')].map(widthOf)))
+  const widths = titles.map((title, index) =>
+    Math.max(...[title, ...cells.map((row) => row[index] ?? '')].map(widthOf)),
+  )
   const total = widths.reduce((sum, each) => sum + each, GAP.length * (widths.length - 1))
   if (width !== undefined && total > width) return blocks(titles, cells, width)
-  return [titles, ...cells].map((row) => `${row.map((cell, at) => padded(cell, widths[at] ?? 0)).join(GAP).trimEnd()}\n`).join('')
+  return [titles, ...cells]
+    .map(
+      (row) =>
+        `${row
+          .map((cell, at) => padded(cell, widths[at] ?? 0))
+          .join(GAP)
+          .trimEnd()}\n`,
+    )
+    .join('')
 }
 
 function blocks(titles: readonly string[], cells: readonly (readonly string[])[], width: number): string {

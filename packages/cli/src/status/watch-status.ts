@@ -106,7 +106,12 @@ class StatusBoard {
     if (seen === undefined) return undefined
     const { clock } = this.#options.terminal
     const { facts } = this.#options
-    return leaseStatus(seen.stored, { facts, now: clock.now(), wallTime: clock.wallTime(), observation: seen.observation })
+    return leaseStatus(seen.stored, {
+      facts,
+      now: clock.now(),
+      wallTime: clock.wallTime(),
+      observation: seen.observation,
+    })
   }
 
   #rows(): readonly LeaseStatus[] {

@@ -22,7 +22,10 @@ export function addTransfer(program: Command, invocation: Invocation): void {
     does: 'ask the leader, through the lease, to hand over to one replica, and say what came of it',
     examples: ['tenure transfer janitor -n ops --to janitor-7d4b9-x2x9z'],
   })
-    .requiredOption('--to <id>', 'the identity of the next leader, or the part of it before the underscore, such as its Pod')
+    .requiredOption(
+      '--to <id>',
+      'the identity of the next leader, or the part of it before the underscore, such as its Pod',
+    )
     .option('--timeout <duration>', 'how long to wait for the next leader', '60s')
     .option('--no-wait', 'return as soon as the request is written')
     .action(async (name: string, flags: TransferFlags) => {

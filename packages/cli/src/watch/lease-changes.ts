@@ -78,8 +78,12 @@ function termLines(history: LeaseHistory, { at, lease }: LeaseSighting): readonl
   const { holderIdentity: holder } = record
   if (holder === '') return before === '' ? [] : [`${before} released it${lasted}`]
   const epoch = `epoch ${epochOf(lease)}`
-  if (before === '') return [`${holder} acquired it (${epoch})${history.since === undefined ? '' : `, gap ${durationText(at - history.since)}`}`]
-  if (readTransferNonce(record) !== undefined) return [`${before} transferred it to ${holder}${lasted} (${epoch}), no gap`]
+  if (before === '')
+    return [
+      `${holder} acquired it (${epoch})${history.since === undefined ? '' : `, gap ${durationText(at - history.since)}`}`,
+    ]
+  if (readTransferNonce(record) !== undefined)
+    return [`${before} transferred it to ${holder}${lasted} (${epoch}), no gap`]
   const unchanged = durationText(at - history.changedAt)
   return [`${holder} took it over from ${before}${lasted} (${epoch}), ${unchanged} after the last renewal`]
 }

@@ -92,6 +92,8 @@ function openFile(path: string): number {
   try {
     return openSync(path, 'a', 0o600)
   } catch (cause) {
-    throw new Error(`Could not write the recording: ${textOf(cause)}. Choose a writable path with \`--record\`.`, { cause })
+    throw new Error(`Could not write the recording: ${textOf(cause)}. Choose a writable path with \`--record\`.`, {
+      cause,
+    })
   }
 }

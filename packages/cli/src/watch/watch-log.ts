@@ -53,7 +53,11 @@ function leaseOf(object: JsonObject | undefined): PresentLease | undefined {
 }
 
 /** The record of a sighting of a stored lease. */
-export function sightingOf(namespace: string, name: string, seen: { readonly wallTime: number; readonly object?: JsonObject }): RecordedSighting {
+export function sightingOf(
+  namespace: string,
+  name: string,
+  seen: { readonly wallTime: number; readonly object?: JsonObject },
+): RecordedSighting {
   const { wallTime, object } = seen
   return { at: new Date(wallTime).toISOString(), lease: leaseKey(namespace, name), ...(object && { object }) }
 }

@@ -83,7 +83,10 @@ describe('A leader of whose lease somebody requests a step-down', () => {
     const first = new PureElector().lead()
     first.observe(asked(first, 3n))
     first.send({ kind: 'drained' })
-    const released: PresentLease = { ...lease({ version: 9n, holderIdentity: '' }), record: first.lastWrite.write.record }
+    const released: PresentLease = {
+      ...lease({ version: 9n, holderIdentity: '' }),
+      record: first.lastWrite.write.record,
+    }
     const next = new PureElector({ identity: 'next' })
     next.follow(released)
     next.passTo(10_000)
