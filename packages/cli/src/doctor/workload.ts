@@ -119,7 +119,7 @@ function imageFindings({ namespace, name }: StoredLease, pods: readonly JsonObje
   const images = new Set(
     pods.map((pod) =>
       listOf(objectAt(pod, 'spec')['containers'])
-        .map((each) => each['image'])
+        .map((each) => stringAt(each, 'image') ?? '')
         .join(' '),
     ),
   )

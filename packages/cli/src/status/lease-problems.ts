@@ -1,3 +1,4 @@
+import type { LeaseRecord } from '@tenure/core'
 import { isJsonObject, objectAt } from '@tenure/kubernetes/internal'
 import type { StoredLease } from '../cluster/leases.ts'
 
@@ -10,7 +11,12 @@ export function problemsOf({ lease, object }: StoredLease): readonly string[] {
   if (spec['holderIdentity'] !== undefined && typeof spec['holderIdentity'] !== 'string')
     problems.push('states a holder that is no text')
   if (object['spec'] !== undefined && !isJsonObject(object['spec'])) problems.push('has a spec that is no object')
-  if (record.holderIdentity === '') return problems
+  return record.holderIdentity === '' ? problems : [...problems, ...termProblems(record)]
+}
+
+/** What the record of a term lacks. */
+function termProblems(record: LeaseRecord): readonly string[] {
+  const problems: string[] = []
   const { leaseDurationSeconds: seconds, acquireTime, renewTime } = record
   if (seconds === undefined || seconds <= 0) problems.push('states no duration, so it never expires for some clients')
   if (isNoTime(renewTime)) problems.push('states no renew time')

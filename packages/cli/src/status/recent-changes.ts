@@ -18,9 +18,8 @@ export function recentChanges(events: readonly JsonObject[], wallTime: number): 
   const changes = new Map<string, { count: number; epochs: Map<string, string> }>()
   for (const event of events) {
     const identity = BECAME_LEADER.exec(stringAt(event, 'message') ?? '')?.groups?.['identity']
-    const involved = objectAt(event, 'involvedObject')
-    if (identity === undefined || stringAt(involved, 'kind') !== 'Lease') continue
-    const key = leaseKey(stringAt(involved, 'namespace') ?? '', stringAt(involved, 'name') ?? '')
+    const key = leaseOf(event)
+    if (identity === undefined || key === undefined) continue
     const change = changes.get(key) ?? { count: 0, epochs: new Map() }
     changes.set(key, change)
     change.count += timesWithin(event, wallTime - HOUR_MS)
@@ -28,6 +27,13 @@ export function recentChanges(events: readonly JsonObject[], wallTime: number): 
     if (epoch !== undefined) change.epochs.set(identity, epoch)
   }
   return changes
+}
+
+/** The lease that an Event is about. */
+function leaseOf(event: JsonObject): string | undefined {
+  const involved = objectAt(event, 'involvedObject')
+  if (stringAt(involved, 'kind') !== 'Lease') return undefined
+  return leaseKey(stringAt(involved, 'namespace') ?? '', stringAt(involved, 'name') ?? '')
 }
 
 /** How often a repeated Event happened since then. It says only when it happened first and last. */

@@ -45,7 +45,7 @@ export function printable(text: string): string {
 
 /** The text, cut to a number of columns. */
 export function cut(text: string, width: number): string {
-  const characters = [...text]
+  const characters = Array.from(text)
   return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`
 }
 
@@ -54,5 +54,5 @@ function padded(text: string, width: number): string {
 }
 
 function widthOf(text: string): number {
-  return [...text].length
+  return Array.from(text).length
 }

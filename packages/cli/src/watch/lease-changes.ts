@@ -30,16 +30,17 @@ export function changesOf(history: LeaseHistory | undefined, sighting: LeaseSigh
   if (history === undefined) {
     return { lines: [firstLine(sighting)], history: { last: sighting, since: undefined, changedAt: sighting.at } }
   }
+  const { at } = sighting
   const before = history.last.lease?.record
   const now = sighting.lease?.record
-  const isSameTerm = before?.holderIdentity === now?.holderIdentity && before?.acquireTime === now?.acquireTime
-  const isRenewed = before?.renewTime !== now?.renewTime
-  const next: LeaseHistory = {
-    last: sighting,
-    since: isSameTerm ? history.since : sighting.at,
-    changedAt: isSameTerm && !isRenewed ? history.changedAt : sighting.at,
-  }
-  return { lines: isSameTerm ? notesWithin(before, now) : termLines(history, sighting), history: next }
+  if (!isSameTerm(before, now))
+    return { lines: termLines(history, sighting), history: { last: sighting, since: at, changedAt: at } }
+  const changedAt = before?.renewTime === now?.renewTime ? history.changedAt : at
+  return { lines: notesWithin(before, now), history: { last: sighting, since: history.since, changedAt } }
+}
+
+function isSameTerm(a: LeaseRecord | undefined, b: LeaseRecord | undefined): boolean {
+  return a?.holderIdentity === b?.holderIdentity && a?.acquireTime === b?.acquireTime
 }
 
 /** The sentence for a lease whose holder has not renewed it in time; undefined if it has, or nobody holds it. */
@@ -74,16 +75,19 @@ function termLines(history: LeaseHistory, { at, lease }: LeaseSighting): readonl
   const before = history.last.lease?.record.holderIdentity ?? ''
   const lasted = history.since === undefined ? '' : ` after ${durationText(at - history.since)}`
   if (lease === undefined) return [`was deleted${before === '' ? '' : ` while ${before} held it`}`]
-  const { record } = lease
-  const { holderIdentity: holder } = record
+  const { holderIdentity: holder } = lease.record
   if (holder === '') return before === '' ? [] : [`${before} released it${lasted}`]
+  return [acquisitionLine(history, at, lease)]
+}
+
+function acquisitionLine({ since, last, changedAt }: LeaseHistory, at: number, lease: PresentLease): string {
+  const before = last.lease?.record.holderIdentity ?? ''
+  const { holderIdentity: holder } = lease.record
   const epoch = `epoch ${epochOf(lease)}`
-  if (before === '')
-    return [
-      `${holder} acquired it (${epoch})${history.since === undefined ? '' : `, gap ${durationText(at - history.since)}`}`,
-    ]
-  if (readTransferNonce(record) !== undefined)
-    return [`${before} transferred it to ${holder}${lasted} (${epoch}), no gap`]
-  const unchanged = durationText(at - history.changedAt)
-  return [`${holder} took it over from ${before}${lasted} (${epoch}), ${unchanged} after the last renewal`]
+  const passed = since === undefined ? undefined : durationText(at - since)
+  if (before === '') return `${holder} acquired it (${epoch})${passed === undefined ? '' : `, gap ${passed}`}`
+  const lasted = passed === undefined ? '' : ` after ${passed}`
+  if (readTransferNonce(lease.record) !== undefined)
+    return `${before} transferred it to ${holder}${lasted} (${epoch}), no gap`
+  return `${holder} took it over from ${before}${lasted} (${epoch}), ${durationText(at - changedAt)} after the last renewal`
 }

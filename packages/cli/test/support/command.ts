@@ -95,10 +95,10 @@ export class TestCluster implements AsyncDisposable {
     const { group, resource, namespace, name } = path
     const now = new Date(0).toISOString()
     const metadata = { uid: randomUUID(), creationTimestamp: now, name, ...(namespace && { namespace }) }
-    const given = (object['metadata'] ?? {}) as object
+    const { metadata: given } = object
     const collection = group === '' ? resource : `${group}/${resource}`
     const ref = { collection, namespace: namespace ?? '', name }
-    this.server.store.create(ref, { ...object, metadata: { ...metadata, ...given } } as never)
+    this.server.store.create(ref, { ...object, metadata: { ...metadata, ...(typeof given === 'object' && given) } } as never)
   }
 
   /** Stores a Lease in the namespace `ops`. */

@@ -58,9 +58,12 @@ export function findKubeConfig(options: LoadKubeConfigOptions = {}): FoundKubeCo
   const listed = (env['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '')
   if (listed.length > 0) return loadFiles({ paths: listed, origin: 'KUBECONFIG', context }, env)
   const directory = options.serviceAccountDirectory ?? SERVICE_ACCOUNT_DIRECTORY
-  const inCluster = inClusterConfig(env, directory)
-  if (inCluster !== undefined && context === undefined)
-    return new FoundKubeConfig(withProxies(inCluster, env), () => undefined)
+  const inCluster = context === undefined ? inClusterConfig(env, directory) : undefined
+  if (inCluster !== undefined) return new FoundKubeConfig(withProxies(inCluster, env), () => undefined)
+  return loadHomeFile(directory, context, env)
+}
+
+function loadHomeFile(directory: string, context: string | undefined, env: NodeJS.ProcessEnv): FoundKubeConfig {
   const homeFile = join(env['HOME'] ?? homedir(), '.kube', 'config')
   if (existsSync(homeFile)) return loadFiles({ paths: [homeFile], origin: 'the home directory', context }, env)
   throw new KubeConfigError(
