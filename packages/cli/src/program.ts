@@ -35,7 +35,7 @@ const COMMANDS: readonly AddCommand[] = [
 export function createProgram(invocation: Invocation): Command {
   const { terminal } = invocation
   const program = new Command('tenure')
-    .description('Shows and moves leaders in a Kubernetes cluster, and runs programs under leases.')
+    .description('Shows, explains and moves leaders in a Kubernetes cluster.')
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .exitOverride()
