@@ -3,13 +3,12 @@ import '@tenure/core/supported-node'
 import { parseArgs } from 'node:util'
 import { OptionsError } from '@tenure/core'
 import { textOf } from '@tenure/core/internal'
-import { dev } from './dev.ts'
-import { manifestsText } from './manifests.ts'
-import { policies } from './policies.ts'
+import { leavePid1 } from './exec/container-init.ts'
 
 const USAGE = `Usage: tenure dev [--port PORT] [--file FILE] [--kubeconfig FILE]
        tenure manifests --name NAME --namespace NAMESPACE --image IMAGE [...]
        tenure policies --name NAME --namespace NAMESPACE --resource RESOURCE [...]
+       tenure exec --lease NAME [...] -- COMMAND [ARGUMENT...]
 
   dev        runs an embedded Kubernetes API server on this machine until Ctrl-C; the server creates a namespace when the first
              object is written into it
@@ -46,6 +45,21 @@ const USAGE = `Usage: tenure dev [--port PORT] [--file FILE] [--kubeconfig FILE]
              --mode MODE            Warn, Audit or Deny; default: Deny
              --kubeconfig FILE      ask this API server for its resources, and warn about those that it does not serve;
                                     default: no check
+
+  exec       runs a program while this process leads a lease: starts it with TENURE_EPOCH in its environment, stops it when the term
+             ends, and releases the lease when nothing of it runs any more
+
+             --lease NAME           name of the Lease
+             --namespace NAMESPACE  its namespace; default: that of the Pod or of the kubeconfig
+             --on-loss WHAT         restart (follow, and run the program again when this process leads again) or exit, after a
+                                    term that this process was not told to end; default: restart
+             --max-restarts N       how often a program that fails is restarted within a minute before the lease is left to
+                                    another replica; default: 5
+             --ops-port PORT        serve health checks and metrics on this port; default: none
+             --lease-duration-ms MS how long others wait after a crash; default: 15000
+             --drain-timeout-ms MS  time between SIGTERM and SIGKILL of the program; default: 20000
+             --abort-grace-ms MS    time between SIGKILL and the end of the lease after a loss; default: 4000
+             --identity, --revision, --zone, --feature-gates, --log-level, --kubeconfig: as in createManager()
 `
 
 const DEV = { port: { type: 'string' }, file: { type: 'string' }, kubeconfig: { type: 'string' } } as const
@@ -74,21 +88,37 @@ const POLICIES = {
   kubeconfig: { type: 'string' },
 } as const
 
-type Command = (args: string[]) => void | Promise<void>
+type Command = (args: string[]) => Promise<number | void>
 
+/** Each command loads what it needs. `exec` stays in memory beside its program. */
 const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
-  ['dev', (args) => dev(parseArgs({ args, options: DEV }).values)],
-  ['manifests', (args) => void process.stdout.write(manifestsText(parseArgs({ args, options: MANIFESTS }).values))],
-  ['policies', (args) => policies(parseArgs({ args, options: POLICIES }).values)],
+  ['dev', async (args) => (await import('./dev.ts')).dev(parseArgs({ args, options: DEV }).values)],
+  [
+    'manifests',
+    async (args) => {
+      const { manifestsText } = await import('./manifests.ts')
+      process.stdout.write(manifestsText(parseArgs({ args, options: MANIFESTS }).values))
+    },
+  ],
+  ['policies', async (args) => (await import('./policies.ts')).policies(parseArgs({ args, options: POLICIES }).values)],
+  [
+    'exec',
+    async (args) => {
+      leavePid1()
+      return (await import('./exec/exec.ts')).exec(args)
+    },
+  ],
 ])
 
 process.exitCode = await main(process.argv.slice(2))
 
 /** Runs a command line. Returns the exit code: 2 for a wrong command line, 1 for any other failure. */
 async function main(args: readonly string[]): Promise<number> {
+  // What follows `--` is for the program of `exec`.
+  const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
   try {
-    if (args.includes('-h') || args.includes('--help')) console.log(USAGE)
-    else await run(args)
+    if (own.includes('-h') || own.includes('--help')) console.log(USAGE)
+    else return (await run(args)) ?? 0
     return 0
   } catch (error) {
     console.error(textOf(error))
@@ -98,13 +128,13 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-async function run([name, ...args]: readonly string[]): Promise<void> {
+async function run([name, ...args]: readonly string[]): Promise<number | void> {
   const command = COMMANDS.get(name ?? '')
   if (command === undefined) {
     const given = name === undefined ? 'none' : `\`${name}\``
-    throw new OptionsError(`Expected the command \`dev\`, \`manifests\` or \`policies\`, got ${given}`)
+    throw new OptionsError(`Expected the command \`dev\`, \`manifests\`, \`policies\` or \`exec\`, got ${given}`)
   }
-  await command(args)
+  return command(args)
 }
 
 /** Whether the command line is wrong: a bad value of an option, or what `parseArgs()` refuses. */

@@ -68,7 +68,7 @@ describe('tenure', () => {
   })
 
   it.each([
-    [['dve'], 'Expected the command `dev`, `manifests` or `policies`, got `dve`'],
+    [['dve'], 'Expected the command `dev`, `manifests`, `policies` or `exec`, got `dve`'],
     [['policies', '--name', 'janitor'], 'Expected `--name` and `--namespace` of the Lease'],
     [['policies', '--name', 'j', '--namespace', 'o'], 'Expected `resources` to name at least one resource'],
     [['policies', '--name', 'j', '--namespace', 'o', '--check', 'none'], '`--check` to be term, holder or all'],
@@ -76,7 +76,7 @@ describe('tenure', () => {
       ['policies', '--name', 'j', '--namespace', 'o', '--resource', 'apps/v1/deployments'],
       'Expected `--resource` to be a plural name or GROUP/PLURAL',
     ],
-    [[], 'Expected the command `dev`, `manifests` or `policies`, got none'],
+    [[], 'Expected the command `dev`, `manifests`, `policies` or `exec`, got none'],
     [['manifests', '--name', 'janitor'], 'Expected `--namespace` to be given'],
     [['manifests', '--replicas', 'two'], 'Expected `--replicas` to be a whole number, got `two`'],
     [
