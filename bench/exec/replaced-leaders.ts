@@ -27,11 +27,11 @@ export class ReplacedLeaders {
     const fleet = new ReplacedLeaders(api, lease, start)
     await fleet.#leader.began()
     fleet.#standby = fleet.#next()
-    await fleet.#stands(fleet.#standby)
+    await fleet.prepare()
     return fleet
   }
 
-  /** Milliseconds from SIGTERM to the leader to the first act of the work of the next one. */
+  /** Milliseconds from SIGTERM to the leader to the first act of the work of the standby. Needs `prepare()` before. */
   async round(): Promise<number> {
     const stopped = this.#leader
     const askedAt = stopped.end('SIGTERM')
@@ -39,8 +39,17 @@ export class ReplacedLeaders {
     await stopped.exited()
     this.#leader = this.#standby
     this.#standby = this.#next()
-    await this.#stands(this.#standby)
     return beganAt - askedAt
+  }
+
+  /** Waits until the standby is on the list that the lease carries. */
+  async prepare(): Promise<void> {
+    const { identity } = this.#standby
+    for (;;) {
+      const { metadata } = await this.#api.readNamespacedLease(this.#lease)
+      if (JSON.stringify(metadata?.annotations ?? {}).includes(identity)) return
+      await sleep(50)
+    }
   }
 
   async close(): Promise<void> {
@@ -53,14 +62,5 @@ export class ReplacedLeaders {
   #next(): Worker {
     this.#started += 1
     return this.#start(`${this.#lease.name}-${this.#started}`)
-  }
-
-  /** Waits until the worker is on the list of standbys that the lease carries. */
-  async #stands(worker: Worker): Promise<void> {
-    for (;;) {
-      const { metadata } = await this.#api.readNamespacedLease(this.#lease)
-      if (JSON.stringify(metadata?.annotations ?? {}).includes(worker.identity)) return
-      await sleep(50)
-    }
   }
 }

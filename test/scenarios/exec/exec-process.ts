@@ -20,6 +20,8 @@ export interface ExecStart {
   readonly command: readonly string[]
   /** Written to its standard input. @default nothing */
   readonly input?: string
+  /** A command that starts it, such as one that makes it PID 1. @default none */
+  readonly wrapper?: readonly string[]
 }
 
 /** `tenure exec` in a folder of its own, where its program leaves files. */
@@ -42,14 +44,15 @@ export class ExecProcess implements AsyncDisposable {
 
   /** Starts it for the lease of the scenario. Its identity is its name. */
   static async start(server: ApiServer, scenario: Scenario, name: string, start: ExecStart): Promise<ExecProcess> {
-    const { flags = [], command, input = '' } = start
+    const { flags = [], command, input = '', wrapper = [] } = start
     await scenario.grant(name)
     const kubeConfig = await scenario.writeKubeConfig(name, server.kubeConfig(scenario.userOf(name)))
     const folder = await mkdtemp(join(tmpdir(), 'tenure-exec-'))
     const lease = ['--lease', scenario.leaseName, '--namespace', scenario.namespace, '--identity', name]
     const program = command.flatMap((word) => (word.endsWith('.sh') ? ['sh', join(PROGRAMS, word)] : [word]))
-    const argv = ['--conditions=@tenure/source', MAIN, 'exec', ...lease, ...flags, '--', ...program]
-    const child = spawn(process.execPath, argv, {
+    const node = [process.execPath, '--conditions=@tenure/source', MAIN]
+    const [file = '', ...argv] = [...wrapper, ...node, 'exec', ...lease, ...flags, '--', ...program]
+    const child = spawn(file, argv, {
       cwd: folder,
       env: { PATH: process.env['PATH'], KUBECONFIG: kubeConfig, HOME: folder },
       stdio: ['pipe', 'pipe', 'pipe'],

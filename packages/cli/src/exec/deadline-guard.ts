@@ -39,34 +39,42 @@ export interface DeadlineGuardOptions {
  * A process that kills this one if it stands still while it leads: paused by SIGSTOP, Ctrl-Z or a debugger, or without processor time. A
  * program is a process of its own and would continue beside the next leader. The guard of `term.child()` then kills the program.
  *
- * It runs while a term lasts. It acts after the hard abort, so it kills only a process that did not carry that out.
+ * It acts after the hard abort, so it kills only a process that did not carry that out. It starts before any term, because a program should
+ * not wait for it.
  */
 export function deadlineGuard({ remainingMs, marginMs }: DeadlineGuardOptions): Extension {
   let guard: ChildProcess | undefined
-  let isHeld = false
-  const hold = (): void => {
-    if (!isHeld) return
+  const hold = (leftMs: number): void => {
     // A guard that has died is replaced.
     if (guard === undefined || guard.exitCode !== null || guard.signalCode !== null) guard = start()
-    const deadline = monotonicMs() + remainingMs() - marginMs
-    if (guard.stdin?.writable === true) guard.stdin.write(`${deadline.toFixed(3)}\n`)
-  }
-  const lift = (): void => {
-    isHeld = false
-    guard?.stdin?.end('0\n')
-    guard = undefined
+    tell(guard, monotonicMs() + leftMs - marginMs)
   }
   const onEvent = (event: CandidacyEvent): void => {
-    if (event.kind === 'term-began') {
-      isHeld = true
-      // After the program, which begins in this turn and should not wait for the guard.
-      queueMicrotask(hold)
-    }
-    if (event.kind === 'renewed') hold()
-    // Nothing of the program is left then, and the release may take long.
-    if (event.kind === 'term-over' || (event.kind === 'state' && event.to.kind === 'releasing')) lift()
+    const leftMs = remainingMs()
+    const change = changeOfDeadline(event, leftMs)
+    if (change === 'hold') hold(leftMs)
+    if (change === 'lift' && guard !== undefined) tell(guard, 0)
   }
-  return { name: 'deadline-guard', onEvent, stop: lift }
+  return {
+    name: 'deadline-guard',
+    start: () => void (guard = start()),
+    onEvent,
+    stop: () => void guard?.stdin?.end(),
+  }
+}
+
+/**
+ * What an event does to the deadline. `hold`: it is as far away as the term may last. `lift`: nothing of the program is left, and the release
+ * may take long. A renewal may be acknowledged between the two, when the term may not act any more: it leaves the deadline as it is.
+ */
+export function changeOfDeadline(event: CandidacyEvent, remainingMs: number): 'hold' | 'lift' | 'keep' {
+  if (event.kind === 'term-over' || (event.kind === 'state' && event.to.kind === 'releasing')) return 'lift'
+  const isConfirmed = event.kind === 'term-began' || event.kind === 'renewed'
+  return isConfirmed && remainingMs > 0 ? 'hold' : 'keep'
+}
+
+function tell(guard: ChildProcess, deadline: number): void {
+  if (guard.stdin?.writable === true) guard.stdin.write(`${deadline.toFixed(3)}\n`)
 }
 
 /** The clock that all processes of the machine share. */

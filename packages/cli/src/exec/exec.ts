@@ -1,6 +1,6 @@
-import { resolveTimingOptions } from '@tenure/core/internal'
+import { prepareProcessGuard, resolveTimingOptions } from '@tenure/core/internal'
 import pino, { type Logger } from 'pino'
-import { type CandidacyEvent, createManager, EXIT_CODE, exitCodeOf, type ProcessManager } from 'tenure'
+import { type CandidacyEvent, createManager, EXIT_CODE, exitCodeOf, type Extension, type ProcessManager } from 'tenure'
 import { deadlineGuard } from './deadline-guard.ts'
 import { type ExecOptions, execOptions } from './exec-options.ts'
 import { exitCodeOfEnd, exitCodeOfStop } from './exit-code-of-program.ts'
@@ -46,6 +46,7 @@ class Execution {
     const remainingMs = (): number => Math.max(0, ...this.#manager.candidacies.map((own) => own.remainingMs()))
     this.#manager.use(deadlineGuard({ remainingMs, marginMs: abortGraceMs / 2 }))
     this.#manager.use({ name: 'exit-code', onEvent: (event) => this.#onEvent(event) })
+    this.#manager.use(preparedGuards())
   }
 
   /** Competes for the lease until a signal, the success of the program, or a loss that is to end this process. */
@@ -94,6 +95,20 @@ class Execution {
   #stop(exitCode: number): void {
     this.#exitCode ??= exitCode
     void this.#manager.stop()
+  }
+}
+
+/** The guard that `term.child()` starts is there before the term begins: a program should not wait for it. */
+function preparedGuards(): Extension {
+  let discard = (): void => {}
+  const prepare = (): void => void (discard = prepareProcessGuard())
+  return {
+    name: 'prepared-guards',
+    start: prepare,
+    onEvent: ({ kind }) => {
+      if (kind === 'term-over') prepare()
+    },
+    stop: () => discard(),
   }
 }
 

@@ -30,11 +30,8 @@ export interface ProgramOptions {
   readonly onDone: () => void
 }
 
-/** The name of the controller and of its child. */
-const NAME = 'program'
-
 /** The task that lasts until no process of the program runs. */
-export const PROGRAM_TASK: string = `child ${NAME}`
+export const PROGRAM_TASK = 'child program'
 
 /** How often to check whether the processes that a program left behind have ended, first and later. */
 const SHORTEST_PAUSE_MS = 1
@@ -45,7 +42,7 @@ const LONGEST_PAUSE_MS = 50
  * is not over before nothing of it runs. A program that fails is restarted as any controller.
  */
 export class Program extends Controller {
-  override readonly name = NAME
+  override readonly name = 'program'
   readonly #options: ProgramOptions
 
   constructor(options: ProgramOptions) {
@@ -68,7 +65,7 @@ export class Program extends Controller {
     const { file, args, onStart, onEnd } = this.#options
     const env = this.#environment(term)
     const { promise, resolve } = Promise.withResolvers<boolean>()
-    const child = term.child(NAME, () => spawn(file, args, { env, stdio: 'inherit' }))
+    const child = term.child(this.name, () => spawn(file, args, { env, stdio: 'inherit' }))
     onStart((signal) => void child.kill(signal))
     child.once('close', (exitCode, signal) => {
       const wasAsked = term.signal.aborted
