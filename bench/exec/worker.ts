@@ -63,7 +63,8 @@ export class Worker {
   async began(): Promise<number> {
     const signal = AbortSignal.timeout(PATIENCE_MS)
     while (this.#beganAt === undefined) {
-      if (this.#hasEnded || signal.aborted) throw new Error(`Expected ${this.identity} to begin. It said: ${this.#stderr}`)
+      if (this.#hasEnded || signal.aborted)
+        throw new Error(`Expected ${this.identity} to begin. It said: ${this.#stderr}`)
       await once(this.#changes, 'change', { signal }).catch(() => {})
     }
     return this.#beganAt

@@ -17,8 +17,18 @@ export { safeLogger } from './ports/safe-logger.ts'
 export { SelfWaitError } from './term/self-wait.ts'
 export { formatMicroTime, withoutHints } from './lock/lease-record.ts'
 export type { AbsentLease, Coordinator, HolderObserver, LeaseHolder, PreferredHolder } from './lock/lock.ts'
+export {
+  readRequest,
+  readRequestAnswer,
+  type RequestOutcome,
+  type StepDownAnswer,
+  type StepDownRequest,
+  withRequest,
+} from './election/rules/step-down-request.ts'
+export { isKeptByHolder, readLeader, readStandbys, type Standby } from './election/rules/standby-note.ts'
+export { readOffer, readProcessRef, readTransferNonce } from './election/rules/transfer-notes.ts'
 export { type HealthSource } from './health/health-probe.ts'
-export { assertKnownKeys } from './options/known-keys.ts'
+export { assertKnownKeys, nearestName } from './options/known-keys.ts'
 export { compareVersions, isVersion } from './election/rules/semver.ts'
 export {
   parseFeatureGates,

@@ -69,7 +69,8 @@ export class ProcessManager extends Manager {
    */
   get namespace(): string {
     const [own] = this.candidacies
-    if (this.#cluster === undefined || own === undefined) throw new KubeConfigError('The leases are kept by `lock`, not in a cluster')
+    if (this.#cluster === undefined || own === undefined)
+      throw new KubeConfigError('The leases are kept by `lock`, not in a cluster')
     return this.#cluster.namespaceOf(own.leaseOptions)
   }
 

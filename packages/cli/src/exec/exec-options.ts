@@ -1,16 +1,38 @@
-import { parseArgs } from 'node:util'
 import { OptionsError } from '@tenure/core'
 import type { TimingOptions } from '@tenure/core/internal'
 import type { CreateManagerOptions } from 'tenure'
 
-/** What `tenure exec` does after a term has ended while it was not told to stop. */
-export type OnLoss = 'exit' | 'restart'
+/** The flags of `tenure exec`, as given. */
+export interface ExecFlags {
+  readonly lease?: string
+  readonly namespace?: string
+  readonly kubeconfig?: string
+  readonly onLoss: 'exit' | 'restart'
+  readonly maxRestarts?: string
+  readonly opsPort?: string
+  readonly leaseDurationMs?: string
+  readonly drainTimeoutMs?: string
+  readonly abortGraceMs?: string
+  readonly identity?: string
+  readonly revision?: string
+  readonly zone?: string
+  readonly featureGates?: string
+  readonly logLevel?: string
+}
+
+/** What to run. */
+export interface ExecCommand {
+  readonly file: string
+  readonly args: readonly string[]
+  readonly flags: ExecFlags
+}
 
 /** A command line of `tenure exec`. */
 export interface ExecOptions {
   readonly file: string
   readonly args: readonly string[]
-  readonly onLoss: OnLoss
+  /** What to do after a term has ended that this process was not stopped in. */
+  readonly onLoss: ExecFlags['onLoss']
   /** The environment of this process, which the program inherits. */
   readonly env: NodeJS.ProcessEnv
   readonly logLevel: string
@@ -18,18 +40,18 @@ export interface ExecOptions {
   readonly manager: CreateManagerOptions
 }
 
-/** The flags of Tenure that `createManager()` reads itself. */
-const TENURE_FLAGS = [
-  'lease',
-  'namespace',
-  'identity',
-  'revision',
-  'zone',
-  'feature-gates',
-  'ops-port',
-  'log-level',
-  'kubeconfig',
-] as const
+/** The flags that `createManager()` reads itself. */
+const TENURE_FLAGS = {
+  lease: 'lease',
+  namespace: 'namespace',
+  identity: 'identity',
+  revision: 'revision',
+  zone: 'zone',
+  featureGates: 'feature-gates',
+  opsPort: 'ops-port',
+  logLevel: 'log-level',
+  kubeconfig: 'kubeconfig',
+} as const satisfies { readonly [flag in keyof ExecFlags]?: string }
 
 /** The flag of each option that is a number. */
 const NUMBERS = {
@@ -37,50 +59,43 @@ const NUMBERS = {
   drainTimeoutMs: 'drain-timeout-ms',
   abortGraceMs: 'abort-grace-ms',
   maxRestarts: 'max-restarts',
-} as const
+} as const satisfies { readonly [flag in keyof ExecFlags]?: string }
 
-const FLAGS: Readonly<Record<string, { readonly type: 'string' }>> = Object.fromEntries(
-  [...TENURE_FLAGS, 'on-loss', ...Object.values(NUMBERS)].map((flag) => [flag, { type: 'string' }]),
-)
-
-/** Reads the command line. @throws OptionsError naming the wrong flag. @throws TypeError for an unknown flag. */
-export function execOptions(argv: readonly string[], env: NodeJS.ProcessEnv): ExecOptions {
-  const end = argv.indexOf('--')
-  const own = end < 0 ? argv : argv.slice(0, end)
-  const values: Readonly<Record<string, string | undefined>> = parseArgs({ args: [...own], options: FLAGS }).values
-  const [file, ...args] = end < 0 ? [] : argv.slice(end + 1)
-  if (file === undefined || file === '') {
-    throw new OptionsError('Expected a command after `--`, as in `tenure exec --lease NAME -- COMMAND`, got none')
-  }
-  const { maxRestarts, ...timing } = numbersOf(values)
-  const hasPort = values['ops-port'] !== undefined || Boolean(env['TENURE_OPS_PORT'])
+/** Reads the flags. @throws OptionsError naming the wrong flag. */
+export function execOptions({ file, args, flags }: ExecCommand, env: NodeJS.ProcessEnv): ExecOptions {
+  if (file === '')
+    throw new OptionsError('Expected the command to be the name or the path of a program, got an empty text')
+  const { maxRestarts, ...timing } = numbersOf(flags)
+  const hasPort = flags.opsPort !== undefined || Boolean(env['TENURE_OPS_PORT'])
   return {
     file,
     args,
     env,
-    onLoss: onLossOf(values['on-loss']),
-    logLevel: values['log-level'] ?? (env['TENURE_LOG_LEVEL'] || 'info'),
     timing,
+    onLoss: flags.onLoss,
+    logLevel: flags.logLevel ?? (env['TENURE_LOG_LEVEL'] || 'info'),
     manager: {
-      lease: timing,
-      argv: TENURE_FLAGS.flatMap((flag) => (values[flag] === undefined ? [] : [`--${flag}=${values[flag]}`])),
       env,
+      lease: timing,
+      argv: argvOf(flags),
       ...(!hasPort && { ops: false }),
       ...(maxRestarts !== undefined && { restart: { maxRestarts } }),
     },
   }
 }
 
-function onLossOf(text = 'restart'): OnLoss {
-  if (text === 'exit' || text === 'restart') return text
-  throw new OptionsError(`Expected \`--on-loss\` to be exit or restart, got \`${text}\``)
+function argvOf(flags: ExecFlags): readonly string[] {
+  return Object.entries(TENURE_FLAGS).flatMap(([key, flag]) => {
+    const value = flags[key as keyof typeof TENURE_FLAGS]
+    return value === undefined ? [] : [`--${flag}=${value}`]
+  })
 }
 
 type Numbers = { readonly [option in keyof typeof NUMBERS]?: number }
 
-function numbersOf(values: Readonly<Record<string, string | undefined>>): Numbers {
+function numbersOf(flags: ExecFlags): Numbers {
   const given = Object.entries(NUMBERS).flatMap(([option, flag]) => {
-    const text = values[flag]
+    const text = flags[option as keyof typeof NUMBERS]
     if (text === undefined) return []
     if (/^\d{1,9}$/.test(text)) return [[option, Number(text)] as const]
     throw new OptionsError(`Expected \`--${flag}\` to be a whole number, got \`${text}\``)

@@ -1,8 +1,9 @@
 import { prepareProcessGuard, resolveTimingOptions } from '@tenure/core/internal'
 import pino, { type Logger } from 'pino'
 import { type CandidacyEvent, createManager, EXIT_CODE, exitCodeOf, type Extension, type ProcessManager } from 'tenure'
+import type { Terminal } from '../terminal.ts'
 import { deadlineGuard } from './deadline-guard.ts'
-import { type ExecOptions, execOptions } from './exec-options.ts'
+import { type ExecCommand, type ExecOptions, execOptions } from './exec-options.ts'
 import { exitCodeOfEnd, exitCodeOfStop } from './exit-code-of-program.ts'
 import { CANNOT_START, codeOfSpawnError, whyNotStartable } from './find-program.ts'
 import { forwardedSignals } from './forwarded-signals.ts'
@@ -13,18 +14,20 @@ import { Program, PROGRAM_TASK, type ProgramEnd } from './program.ts'
  *
  * @throws OptionsError naming the invalid flag or option.
  */
-export async function exec(argv: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<number> {
-  const options = execOptions(argv, env)
+export async function exec(command: ExecCommand, { env, err, interrupted }: ExecTerminal): Promise<number> {
+  const options = execOptions(command, env)
   const why = whyNotStartable(options.file, env['PATH'])
-  if (why !== undefined) return refuse(options.file, why)
-  return await new Execution(options).run()
+  if (why !== undefined) {
+    const problem = why === CANNOT_START.notFound ? 'no such program' : 'not an executable file'
+    err(`Could not start \`${options.file}\`: ${problem}. The lease was not touched.\n`)
+    return why
+  }
+  const execution = new Execution(options)
+  // From its start on, the manager handles signals itself.
+  return interrupted.aborted ? EXIT_CODE.clean : await execution.run()
 }
 
-function refuse(file: string, code: number): number {
-  const problem = code === CANNOT_START.notFound ? 'no such program' : 'not an executable file'
-  console.error(`Could not start \`${file}\`: ${problem}. The lease was not touched.`)
-  return code
-}
+type ExecTerminal = Pick<Terminal, 'env' | 'err' | 'interrupted'>
 
 /** One call of `tenure exec`, from its start to its exit code. */
 class Execution {

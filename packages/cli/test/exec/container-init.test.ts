@@ -10,7 +10,9 @@ const SHELLS = ['/bin/sh', '/bin/dash', '/bin/bash', '/bin/busybox'].filter((pat
 describe.each(SHELLS)('the init process in %s', (shell) => {
   const start = (...command: readonly string[]) => {
     const applet = shell.endsWith('busybox') ? ['sh'] : []
-    return spawn(shell, [...applet, '-c', INIT_SCRIPT, 'tenure-init', ...command], { stdio: ['pipe', 'pipe', 'inherit'] })
+    return spawn(shell, [...applet, '-c', INIT_SCRIPT, 'tenure-init', ...command], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
   }
 
   it('gives the command its standard input and ends with its exit code', async () => {

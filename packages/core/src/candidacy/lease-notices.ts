@@ -1,6 +1,7 @@
 import type { ElectorConfig } from '../election/machine/config.ts'
 import { durationMs } from '../election/rules/observation.ts'
 import type { ElectorState } from '../election/machine/state.ts'
+import { readRequest } from '../election/rules/step-down-request.ts'
 import type { PresentLease } from '../lock/lock.ts'
 import type { Logger } from '../ports/logger.ts'
 import { StrategyNotices } from './strategy-notices.ts'
@@ -13,6 +14,7 @@ export class LeaseNotices {
   readonly #log: { readonly logger: Logger; readonly lease: string }
   readonly #strategy: StrategyNotices
   #last: string | undefined
+  #request: string | undefined
 
   constructor(log: { readonly logger: Logger; readonly lease: string }) {
     this.#log = log
@@ -44,12 +46,26 @@ export class LeaseNotices {
     const lease = leaseOf(state)
     this.#strategy.look(state, lease, config)
     if (lease === undefined) return
+    if (state.kind === 'draining') this.#noteRequest(lease)
     const notice = noticeOf(lease, config)
     if (notice?.event !== this.#last && notice !== undefined) {
       const { event, message } = notice
       this.#log.logger.warn({ lease: this.#log.lease, event, holder: lease.record.holderIdentity }, message)
     }
     this.#last = notice?.event
+  }
+
+  /** Says that the term ends because of a request in the lease. */
+  #noteRequest({ record }: PresentLease): void {
+    const request = readRequest(record)
+    if (request === undefined || request.id === this.#request) return
+    this.#request = request.id
+    const { logger, lease } = this.#log
+    const to = request.to === undefined ? '' : ` to ${request.to}`
+    logger.info(
+      { lease, event: 'step-down-requested', request: request.id, to: request.to },
+      `a client requested through the lease that this replica hands over${to}`,
+    )
   }
 }
 

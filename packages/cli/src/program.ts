@@ -1,0 +1,82 @@
+import tab from '@bomb.sh/tab/commander'
+import { Command } from 'commander'
+import { addDev } from './dev/dev-command.ts'
+import { addExec } from './exec/exec-command.ts'
+import { addManifests } from './manifests.ts'
+import { addPolicies } from './policies.ts'
+import { addStatus } from './status/status-command.ts'
+import { addStepDown } from './step-down/step-down-command.ts'
+import { addTransfer } from './step-down/transfer-command.ts'
+import type { Invocation } from './terminal.ts'
+import { VERSION } from './version.ts'
+
+/** Adds one command to the program. */
+type AddCommand = (program: Command, invocation: Invocation) => void
+
+const COMMANDS: readonly AddCommand[] = [
+  addDev,
+  addStatus,
+  addStepDown,
+  addTransfer,
+  addExec,
+  addManifests,
+  addPolicies,
+]
+
+/** Makes the command line of `tenure`. Errors are one line, and are thrown instead of ending the process. */
+export function createProgram(invocation: Invocation): Command {
+  const { terminal } = invocation
+  const program = new Command('tenure')
+    .description('Shows and moves leaders in a Kubernetes cluster, and runs programs under leases.')
+    .version(VERSION, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .exitOverride()
+    .configureOutput({
+      writeOut: terminal.out,
+      writeErr: terminal.err,
+      getOutHelpWidth: () => terminal.columns ?? 80,
+      getErrHelpWidth: () => terminal.columns ?? 80,
+      getOutHasColors: () => terminal.hasColors,
+      getErrHasColors: () => false,
+      outputError: (text, write) => write(`${asLine(text)} Run \`${commandOf(program)} --help\`.\n`),
+    })
+    .addHelpText('after', '\nRun `tenure COMMAND --help` for the options of a command, with an example.')
+  for (const add of COMMANDS) add(program, invocation)
+  program.action(() => program.error(`error: missing command: ${namesOf(program).join(', ')}`))
+  program.argument('[command]').allowExcessArguments(false)
+  return withCompletion(program)
+}
+
+function namesOf(program: Command): readonly string[] {
+  return program.commands.map((command) => command.name())
+}
+
+/** The command in which the arguments failed, as the user called it. */
+function commandOf(program: Command): string {
+  const [first] = program.args
+  const isKnown = program.commands.some((command) => command.name() === first)
+  return isKnown ? `tenure ${first}` : 'tenure'
+}
+
+/** Commander writes a suggestion on a line of its own. */
+function asLine(text: string): string {
+  const line = text
+    .trim()
+    .replace(/^error: /, '')
+    .replaceAll(/\s*\n\s*/g, ' ')
+  return /[.?)]$/.test(line) ? line : `${line}.`
+}
+
+function withCompletion(program: Command): Command {
+  tab(program)
+  const complete = program.commands.find((command) => command.name() === 'complete')
+  complete?.description('print the completion script of a shell').addHelpText(
+    'after',
+    `
+Examples:
+  $ source <(tenure complete bash)
+  $ source <(tenure complete zsh)
+  $ tenure complete fish | source`,
+  )
+  return program
+}
