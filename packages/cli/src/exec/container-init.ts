@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { whyNotStartable } from './find-program.ts'
 
 const SHELL = '/bin/sh'
 
@@ -33,7 +33,8 @@ done
  */
 export function leavePid1(): void {
   if (process.pid !== 1) return
-  if (!existsSync(SHELL)) {
+  // A call of `execve()` that fails ends the process.
+  if (whyNotStartable(SHELL) !== undefined) {
     process.emitWarning(`There is no ${SHELL}: this process is PID 1 and does not reap the zombies of its program`, {
       code: 'TENURE_NO_INIT',
       detail: 'Add a shell to the image, or run the container with an init process.',
