@@ -17,12 +17,17 @@ export function whyNotStartable(file: string, path: string = DEFAULT_PATH): numb
   return found.some(isExecutable) ? undefined : CANNOT_START.notExecutable
 }
 
+const CODES: ReadonlyMap<string, number> = new Map([
+  ['ENOENT', CANNOT_START.notFound],
+  ['EACCES', CANNOT_START.notExecutable],
+  ['ENOEXEC', CANNOT_START.notExecutable],
+])
+
 /** The exit code for an error of `spawn()`; undefined if another attempt may succeed, as when there are too many processes. */
 export function codeOfSpawnError(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return undefined
-  if (!String(error.syscall).startsWith('spawn')) return undefined
-  if (error.code === 'ENOENT') return CANNOT_START.notFound
-  return error.code === 'EACCES' || error.code === 'ENOEXEC' ? CANNOT_START.notExecutable : undefined
+  if (!(error instanceof Error)) return undefined
+  const { syscall = '', code = '' }: NodeJS.ErrnoException = error
+  return syscall.startsWith('spawn') ? CODES.get(code) : undefined
 }
 
 function isFile(path: string): boolean {
