@@ -39,6 +39,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
       page('Define metrics', 'how-to/define-metrics'),
       page('Use a metrics registry', 'how-to/use-your-registry'),
       page('Probe health', 'how-to/probe-health'),
+      page('Use the command', 'how-to/use-the-command'),
       page('Explain a replica', 'how-to/explain-a-replica'),
       page('Debug a stuck drain', 'how-to/debug-a-stuck-drain'),
       page('Test for leaks', 'how-to/test-for-leaks'),

@@ -1,13 +1,17 @@
 import tab from '@bomb.sh/tab/commander'
 import { Command } from 'commander'
+import { addChaos } from './chaos/chaos-command.ts'
 import { addDev } from './dev/dev-command.ts'
 import { addExec } from './exec/exec-command.ts'
+import { addExplain } from './explain/explain-command.ts'
 import { addManifests } from './manifests.ts'
 import { addPolicies } from './policies.ts'
 import { addStatus } from './status/status-command.ts'
 import { addStepDown } from './step-down/step-down-command.ts'
 import { addTransfer } from './step-down/transfer-command.ts'
 import type { Invocation } from './terminal.ts'
+import { addReplay } from './watch/replay-command.ts'
+import { addWatch } from './watch/watch-command.ts'
 import { VERSION } from './version.ts'
 
 /** Adds one command to the program. */
@@ -16,8 +20,12 @@ type AddCommand = (program: Command, invocation: Invocation) => void
 const COMMANDS: readonly AddCommand[] = [
   addDev,
   addStatus,
+  addExplain,
+  addWatch,
+  addReplay,
   addStepDown,
   addTransfer,
+  addChaos,
   addExec,
   addManifests,
   addPolicies,
@@ -31,6 +39,7 @@ export function createProgram(invocation: Invocation): Command {
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .exitOverride()
+    .configureHelp({ minWidthToWrap: 10, subcommandTerm: (command) => command.name() })
     .configureOutput({
       writeOut: terminal.out,
       writeErr: terminal.err,
@@ -42,13 +51,12 @@ export function createProgram(invocation: Invocation): Command {
     })
     .addHelpText('after', '\nRun `tenure COMMAND --help` for the options of a command, with an example.')
   for (const add of COMMANDS) add(program, invocation)
-  program.action(() => program.error(`error: missing command: ${namesOf(program).join(', ')}`))
-  program.argument('[command]').allowExcessArguments(false)
   return withCompletion(program)
 }
 
-function namesOf(program: Command): readonly string[] {
-  return program.commands.map((command) => command.name())
+/** Ends a call without a command. @throws CommanderError */
+export function missingCommand(program: Command): never {
+  return program.error(`error: missing command: ${program.commands.map((command) => command.name()).join(', ')}`)
 }
 
 /** The command in which the arguments failed, as the user called it. */

@@ -1,7 +1,7 @@
 import { OptionsError } from '@tenure/core'
 import { textOf } from '@tenure/core/internal'
 import { CommanderError } from 'commander'
-import { createProgram } from './program.ts'
+import { createProgram, missingCommand } from './program.ts'
 import type { Invocation, Terminal } from './terminal.ts'
 
 /**
@@ -13,7 +13,9 @@ import type { Invocation, Terminal } from './terminal.ts'
 export async function runTenure(args: readonly string[], terminal: Terminal): Promise<number> {
   const invocation: Invocation = { terminal, exitCode: 0 }
   try {
-    await createProgram(invocation).parseAsync([...args], { from: 'user' })
+    const program = createProgram(invocation)
+    if (args.length === 0) missingCommand(program)
+    await program.parseAsync([...args], { from: 'user' })
     return invocation.exitCode
   } catch (error) {
     if (error instanceof CommanderError) return codeOf(error)

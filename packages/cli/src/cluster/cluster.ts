@@ -1,5 +1,5 @@
 import { findKubeConfig } from '@tenure/kubernetes/internal'
-import { ApiTransport, type ApiRequest, assertDnsLabel, isJsonObject, withDeadline } from '@tenure/kubernetes/internal'
+import { ApiTransport, type ApiRequest, assertDnsLabel, isJsonObject, stringAt, withDeadline } from '@tenure/kubernetes/internal'
 import type { FoundKubeConfig, JsonObject } from '@tenure/kubernetes/internal'
 import type { ClusterFlags } from '../add-command.ts'
 import type { Terminal } from '../terminal.ts'
@@ -76,6 +76,16 @@ export class Cluster implements AsyncDisposable {
     return this.send(path, { method: 'GET', verb: 'get' })
   }
 
+  /** Whether this is the embedded API server, as `tenure dev` runs it. */
+  async isEmbedded(): Promise<boolean> {
+    const { clock, interrupted } = this.#terminal
+    const target = { verb: 'get', group: '', resource: '/version', namespace: '', name: '' }
+    const answer = await withDeadline({ clock, timeoutMs: TIMEOUT_MS, signal: interrupted }, (signal) =>
+      this.#transport.send({ method: 'GET', path: '/version', target, signal }),
+    )
+    return isJsonObject(answer) && (stringAt(answer, 'gitVersion') ?? '').endsWith('+tenure')
+  }
+
   /** Lists objects. */
   async list(path: ResourcePath, query: Readonly<Record<string, string>> = {}): Promise<readonly JsonObject[]> {
     const { items } = await this.send(path, { method: 'GET', verb: 'list', query })
@@ -87,12 +97,13 @@ export class Cluster implements AsyncDisposable {
     return this.send(path, { method: 'PATCH', verb: 'patch', body, contentType: 'application/merge-patch+json' })
   }
 
-  /** The text of an answer that is not JSON. */
+  /** The text of an answer that is not JSON, also of a health check that fails. */
   async text(path: ResourcePath, suffix: string): Promise<string> {
     const { clock, interrupted } = this.#terminal
     return withDeadline({ clock, timeoutMs: TIMEOUT_MS, signal: interrupted }, async (signal) => {
       const target = targetOf(path, 'get')
-      const stream = await this.#transport.open({ method: 'GET', path: `${pathOf(path)}${suffix}`, target, signal })
+      const request = { method: 'GET', path: `${pathOf(path)}${suffix}`, target, signal, readsFailure: true } as const
+      const stream = await this.#transport.open(request)
       const chunks: Buffer[] = []
       await stream.read((chunk) => void chunks.push(chunk))
       return Buffer.concat(chunks).toString('utf8')

@@ -21,7 +21,7 @@ export interface HandOver {
 }
 
 /** A request and when it was written. */
-interface Waiting {
+export interface Waiting {
   readonly request: WrittenRequest
   readonly since: number
   readonly timeoutMs: number
@@ -84,6 +84,21 @@ async function unanswered(
   return 1
 }
 
+/** Waits for a term to end and for the next leader. Returns its identity; empty if there is none in time. */
+export async function successorOf(
+  cluster: Cluster,
+  { request, since, timeoutMs }: Waiting,
+  terminal: Terminal,
+): Promise<string> {
+  for (;;) {
+    const state = await stateOf(cluster, request)
+    if (state.kind === 'ended' && state.holder !== '') return state.holder
+    if (terminal.clock.now() - since >= timeoutMs) return ''
+    await pause(terminal, POLL_MS, terminal.interrupted)
+    terminal.interrupted.throwIfAborted()
+  }
+}
+
 /** Waits for the next leader, and says who it is. */
 async function succeeded(
   cluster: Cluster,
@@ -92,24 +107,18 @@ async function succeeded(
   terminal: Terminal,
 ): Promise<number> {
   const { namespace, lease, holder, to } = request
-  let next = ended
-  while (next.holder === '' && terminal.clock.now() - since < timeoutMs) {
-    await pause(terminal, POLL_MS, terminal.interrupted)
-    terminal.interrupted.throwIfAborted()
-    const state = await stateOf(cluster, request)
-    if (state.kind === 'ended') next = state
-  }
+  const next = ended.holder === '' ? await successorOf(cluster, { request, since, timeoutMs }, terminal) : ended.holder
   const tookMs = terminal.clock.now() - since
   const what = `${holder} ${ENDINGS[ended.how]} ${namespace}/${lease}`
-  if (next.holder === '') {
+  if (next === '') {
     terminal.err(`${what}, but nobody has acquired it within ${durationText(tookMs)}.\n`)
     return 1
   }
-  if (to !== undefined && next.holder !== to) {
-    terminal.err(`${what}, but ${next.holder} leads: ${to} did not answer in time.\n`)
+  if (to !== undefined && next !== to) {
+    terminal.err(`${what}, but ${next} leads: ${to} did not answer in time.\n`)
     return 1
   }
-  terminal.out(`${what}, and ${next.holder} leads. The handover took ${durationText(tookMs)}.\n`)
+  terminal.out(`${what}, and ${next} leads. The handover took ${durationText(tookMs)}.\n`)
   return ended.how === 'otherwise' ? 1 : 0
 }
 

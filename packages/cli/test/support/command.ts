@@ -91,6 +91,11 @@ export class TestCluster implements AsyncDisposable {
     return join(this.#folder, `${user}.yaml`)
   }
 
+  /** A path in the folder of this cluster. */
+  pathOf(name: string): string {
+    return join(this.#folder, name)
+  }
+
   /** Runs a command against this server. */
   tenure(args: readonly string[], user?: string): Promise<Ran> {
     return run([...args, '--kubeconfig', this.kubeConfigPath(user)])

@@ -66,6 +66,7 @@ describe('A leader of whose lease somebody requests a step-down', () => {
     ['of another holder', (held) => bound(held, { holder: 'other' })],
     ['of an earlier term of this holder', (held) => bound(held, { of: '2020-01-01T00:00:00.000000Z' })],
     ['without an id', (held) => bound(held, { id: undefined })],
+    ['with an id that has a space', (held) => bound(held, { id: 'r 1' })],
     ['with an id that is no text', (held) => bound(held, { id: 7 })],
     ['to this holder itself', (held) => bound(held, { to: held.record.holderIdentity })],
     ['that is not JSON', (held) => noted(held, 'now!')],

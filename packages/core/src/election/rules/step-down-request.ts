@@ -18,7 +18,7 @@ const ANSWER = `${ANNOTATION_PREFIX}step-down-answer`
 
 /** A request that the present holder ends its term. */
 export interface StepDownRequest {
-  /** Unique to this request. The answer repeats it. */
+  /** Unique to this request, without spaces. The answer repeats it. */
   readonly id: string
   /** The replica that must get the lease; undefined for any. */
   readonly to?: string | undefined
@@ -36,7 +36,8 @@ export interface StepDownAnswer {
 /** The request to end the present term. */
 export function readRequest(record: LeaseRecord): StepDownRequest | undefined {
   const { id, to } = readNote(record, REQUEST) ?? {}
-  if (!isName(id) || (to !== undefined && !isName(to)) || to === record.holderIdentity) return undefined
+  if (!isName(id) || /\s/.test(id)) return undefined
+  if ((to !== undefined && !isName(to)) || to === record.holderIdentity) return undefined
   return { id, to }
 }
 
