@@ -17,7 +17,7 @@ export function addExec(program: Command, invocation: Invocation): void {
     .addOption(
       new Option(
         '--on-loss <what>',
-        'after a term in which it was not stopped: follow and run the program again, or exit',
+        'what follows a term that was lost or given up: run the program again in the next term, or exit',
       )
         .choices(['restart', 'exit'])
         .default('restart'),

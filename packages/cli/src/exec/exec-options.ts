@@ -31,7 +31,7 @@ export interface ExecCommand {
 export interface ExecOptions {
   readonly file: string
   readonly args: readonly string[]
-  /** What to do after a term has ended that this process was not stopped in. */
+  /** What follows a term that was lost or given up. */
   readonly onLoss: ExecFlags['onLoss']
   /** The environment of this process, which the program inherits. */
   readonly env: NodeJS.ProcessEnv
