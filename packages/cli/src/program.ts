@@ -2,6 +2,7 @@ import tab from '@bomb.sh/tab/commander'
 import { Command } from 'commander'
 import { addChaos } from './chaos/chaos-command.ts'
 import { addDev } from './dev/dev-command.ts'
+import { addDoctor } from './doctor/doctor-command.ts'
 import { addExec } from './exec/exec-command.ts'
 import { addExplain } from './explain/explain-command.ts'
 import { addManifests } from './manifests.ts'
@@ -25,6 +26,7 @@ const COMMANDS: readonly AddCommand[] = [
   addReplay,
   addStepDown,
   addTransfer,
+  addDoctor,
   addChaos,
   addExec,
   addManifests,
@@ -45,7 +47,7 @@ export function createProgram(invocation: Invocation): Command {
       writeErr: terminal.err,
       getOutHelpWidth: () => terminal.columns ?? 80,
       getErrHelpWidth: () => terminal.columns ?? 80,
-      getOutHasColors: () => terminal.hasColors,
+      getOutHasColors: () => false,
       getErrHasColors: () => false,
       outputError: (text, write) => write(`${asLine(text)} Run \`${commandOf(program)} --help\`.\n`),
     })

@@ -9,15 +9,11 @@ export interface Terminal {
   readonly err: (text: string) => void
   /** The width of the terminal in columns; undefined if the standard output is no terminal. */
   readonly columns: number | undefined
-  /** Whether the standard output shows colours. */
-  readonly hasColors: boolean
   readonly env: NodeJS.ProcessEnv
   readonly clock: Clock
   readonly random: Random
   /** Aborts at SIGINT and SIGTERM, and when nobody reads the output any more. */
   readonly interrupted: AbortSignal
-  /** Calls `listener` with every key that is pressed. Absent if there is no keyboard. The returned function removes the listener. */
-  readonly onKey?: (listener: (key: string) => void) => () => void
 }
 
 /** What commands share. */

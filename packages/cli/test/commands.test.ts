@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { run } from './support/command.ts'
 
-const NAMES = ['dev', 'status', 'explain', 'watch', 'replay', 'step-down', 'transfer', 'chaos', 'manifests', 'policies', 'complete']
+const NAMES = ['dev', 'status', 'explain', 'watch', 'replay', 'step-down', 'transfer', 'doctor', 'chaos', 'manifests', 'policies', 'complete']
 
 describe('tenure --help', () => {
   test('lists every command, within the width of the terminal', async () => {

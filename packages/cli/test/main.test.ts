@@ -172,6 +172,7 @@ describe('tenure', () => {
     ['transfer', 'janitor', '--to', 'other'],
     ['explain', 'janitor'],
     ['watch', 'janitor'],
+    ['doctor', 'janitor'],
     ['chaos', 'janitor'],
   ])('%s says that there is no such lease', async (...args) => {
     const server = tenure('dev', '--kubeconfig', args[0] ?? '')

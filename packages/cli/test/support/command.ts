@@ -21,37 +21,26 @@ export interface RunningCommand {
   readonly printed: { readonly out: string; readonly err: string }
   /** Sends it an interrupt. */
   interrupt(): void
-  /** Presses a key. */
-  press(key: string): void
 }
 
 /** Starts a command line in this process. */
 export function startCommand(args: readonly string[], given: Partial<Terminal> = {}): RunningCommand {
   const interrupt = new AbortController()
   const printed = { out: '', err: '' }
-  const keys = new Set<(key: string) => void>()
   const terminal: Terminal = {
     out: (text) => void (printed.out += text),
     err: (text) => void (printed.err += text),
     columns: undefined,
-    hasColors: false,
     env: { PATH: process.env['PATH'] },
     clock: systemClock,
     random: systemRandom,
     interrupted: interrupt.signal,
-    onKey: (listener) => {
-      keys.add(listener)
-      return () => keys.delete(listener)
-    },
     ...given,
   }
   return {
     done: runTenure(args, terminal).then((code) => ({ ...printed, code })),
     printed,
     interrupt: () => interrupt.abort(new Error('Interrupted')),
-    press: (key) => {
-      for (const listener of keys) listener(key)
-    },
   }
 }
 
