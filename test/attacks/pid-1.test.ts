@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type ApiServer, openApiServer } from '../scenarios/api-server.ts'
 import { ExecProcess } from '../scenarios/exec/exec-process.ts'
@@ -20,7 +20,7 @@ it('as PID 1, `tenure exec` reaps the orphans of its program, passes signals on 
   const command = ['orphans.sh']
   await using exec = await ExecProcess.start(server, scenario, 'alpha', { command, wrapper: AS_PID_1 })
   expect(await exec.lines('notes', 1)).toEqual(['0 zombies'])
-  const pid = Number(execFileSync('pgrep', ['--parent', String(exec.pid)], { encoding: 'utf8' }))
+  const pid = Number(readFileSync(`/proc/${exec.pid}/task/${exec.pid}/children`, 'utf8'))
   process.kill(pid, 'SIGTERM')
   expect((await exec.exited).code).toBe(9)
   expect(await scenario.storedLease()).toMatchObject({ holderIdentity: '' })
