@@ -43,6 +43,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
       page('Explain a replica', 'how-to/explain-a-replica'),
       page('Debug a stuck drain', 'how-to/debug-a-stuck-drain'),
       page('Test for leaks', 'how-to/test-for-leaks'),
+      page('Run any program', 'how-to/run-any-program'),
       page('Deploy', 'how-to/deploy'),
       page('Roll out without a gap', 'how-to/roll-out-without-a-gap'),
       page('Authenticate', 'how-to/authenticate'),

@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { addChaos } from './chaos/chaos-command.ts'
 import { addDev } from './dev/dev-command.ts'
 import { addDoctor } from './doctor/doctor-command.ts'
+import { addExec } from './exec/exec-command.ts'
 import { addExplain } from './explain/explain-command.ts'
 import { addManifests } from './manifests.ts'
 import { addPolicies } from './policies.ts'
@@ -27,6 +28,7 @@ const COMMANDS: readonly AddCommand[] = [
   addTransfer,
   addDoctor,
   addChaos,
+  addExec,
   addManifests,
   addPolicies,
 ]

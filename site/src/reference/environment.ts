@@ -60,7 +60,8 @@ export function environmentPage(): string {
         others.map(([name, meaning]) => [`\`${name}\``, meaning]),
       ),
       '## Set by Tenure',
-      '`_TENURE_TERM` marks the processes that a term starts, so that their descendants can be found.',
+      '`_TENURE_TERM` marks the processes that a term starts, so that their descendants can be found. `tenure exec` starts its program with ' +
+        '`TENURE_EPOCH`, the epoch of the term, and with `TENURE_LEASE`, `TENURE_NAMESPACE` and `TENURE_IDENTITY`.',
     ].join('\n\n') + '\n'
   )
 }

@@ -15,6 +15,13 @@ export function shellProblems({ code, language }: Sample): readonly string[] {
   return commandsOf(code, language).flatMap((words) => problemsOf(words))
 }
 
+/** What is wrong with the entry point of an image. Other lines are not checked. */
+export function dockerfileProblems({ code }: Sample): readonly string[] {
+  const entryPoints = code.flatMap((line) => /^ENTRYPOINT (\[.*\])$/.exec(line)?.[1] ?? [])
+  if (entryPoints.length !== 1) return ['The image has no ENTRYPOINT, or several, or one that is no list']
+  return entryPoints.flatMap((list) => problemsOf(JSON.parse(list) as string[]))
+}
+
 /** The commands of a shell block, as words. In a console block, commands follow `$`, and the rest is their output. */
 export function commandsOf(code: readonly string[], language: string): readonly (readonly string[])[] {
   const lines = language === 'console' ? code.flatMap((line) => /^\$ (.*)$/.exec(line)?.[1] ?? []) : code
@@ -86,7 +93,9 @@ function tenureProblems([command = '', ...args]: readonly string[]): readonly st
   if (command.startsWith('-')) return []
   if (!commandsOfTenure().has(command)) return [`There is no command \`tenure ${command}\``]
   const known = flagsOfTenure(command)
-  return flagsOf(args)
+  // What follows `--` is for the program of `tenure exec`.
+  const end = args.indexOf('--')
+  return flagsOf(end < 0 ? args : args.slice(0, end))
     .filter((flag) => !known.has(flag))
     .map((flag) => `\`tenure ${command}\` has no flag \`--${flag}\``)
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { addCommand } from '../add-command.ts'
 import type { Invocation } from '../terminal.ts'
-import { dev, type DevFlags } from './dev-server.ts'
+import type { DevFlags } from './dev-server.ts'
 
 /** Adds `tenure dev`. */
 export function addDev(program: Command, { terminal }: Invocation): void {
@@ -13,5 +13,5 @@ export function addDev(program: Command, { terminal }: Invocation): void {
     .option('--port <port>', 'TCP port on 127.0.0.1; default: any free port')
     .option('--file <file>', 'store the objects in this file; default: in memory only')
     .option('--kubeconfig <file>', 'write the kubeconfig to this file; default: tenure-kubeconfig.yaml')
-    .action((flags: DevFlags) => dev(flags, terminal))
+    .action(async (flags: DevFlags) => (await import('./dev-server.ts')).dev(flags, terminal))
 }
