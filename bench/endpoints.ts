@@ -1,6 +1,7 @@
 import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { startControlPlane } from '@tenure/test-control-plane'
+import { measureReplicas } from './endpoints/replicas.ts'
 import { endpointFigures } from './endpoints/samples.ts'
 import { measureUpstream } from './endpoints/upstream.ts'
 import { type Figures, SUMMARY_HEAD, writeFigures } from './figures.ts'
@@ -27,20 +28,21 @@ const { values } = parseArgs({
     json: { type: 'string' },
   },
 })
-const count = (name: 'stops' | 'kills' | 'outages' | 'minutes', isValid: (value: number) => boolean): number => {
-  const value = Number(values[name])
-  if (isValid(value)) return value
-  console.error(
-    `Expected \`--${name}\` to be ${name === 'minutes' ? 'above 0' : 'a whole number'}, got \`${values[name]}\``,
-  )
-  process.exit(2)
-}
 const isCount = (value: number): boolean => Number.isInteger(value) && value >= 0
 const rounds = {
-  stops: count('stops', isCount),
-  kills: count('kills', isCount),
-  outages: count('outages', isCount),
-  minutes: count('minutes', (value) => value > 0),
+  stops: Number(values.stops),
+  kills: Number(values.kills),
+  outages: Number(values.outages),
+  minutes: Number(values.minutes),
+}
+for (const name of ['stops', 'kills', 'outages'] as const) {
+  if (isCount(rounds[name])) continue
+  console.error(`Expected \`--${name}\` to be a whole number, got \`${values[name]}\``)
+  process.exit(2)
+}
+if (!(rounds.minutes > 0)) {
+  console.error(`Expected \`--minutes\` to be a number above 0, got \`${values.minutes}\``)
+  process.exit(2)
 }
 const wanted = values.only.split(',')
 if (!wanted.every((name) => SUBJECTS.some((subject) => subject === name))) {
@@ -52,6 +54,10 @@ const [loadBefore = 0] = loadavg()
 console.log(`load of the machine: ${loadBefore.toFixed(2)}`)
 console.log(SUMMARY_HEAD)
 const measured: Figures[] = []
+if (wanted.includes('tenure')) {
+  await using server = await startControlPlane({ durable: true })
+  measured.push(endpointFigures('', await measureReplicas(server, rounds)))
+}
 if (wanted.includes('upstream')) {
   await using server = await startControlPlane({ durable: true })
   measured.push(endpointFigures('upstream.', await measureUpstream(server, rounds)))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { absences, emptyMs, lingering } from './judge.ts'
 
-const version = (at: number, ...addresses: string[]) => ({ at, addresses })
+const version = (at: number, ...addresses: string[]) => ({ at, addresses, listed: addresses })
 const life = (address: string, from: number, to: number) => ({ address, from, to })
 
 describe('the judge of a slice', () => {
@@ -22,6 +22,12 @@ describe('the judge of a slice', () => {
       { address: 'b', from: 40, ms: 10 },
     ])
     expect(lingering(versions, [{ address: 'c', by: 0 }], 50)).toEqual([])
+  })
+
+  it('takes an endpoint that is not ready as absent while it lives, and as present when it is dead', () => {
+    const draining = [{ at: 0, addresses: [], listed: ['a'] }]
+    expect(absences(draining, [life('a', 0, 10)])).toEqual([{ address: 'a', from: 0, ms: 10 }])
+    expect(lingering(draining, [{ address: 'a', by: 5 }], 10)).toEqual([{ address: 'a', from: 5, ms: 5 }])
   })
 
   it('counts the time in which the slice was empty while anybody lived, once', () => {

@@ -21,7 +21,7 @@ export interface Wrong {
   readonly ms: number
 }
 
-type Seen = Pick<SliceVersion, 'at' | 'addresses'>
+type Seen = Pick<SliceVersion, 'at' | 'addresses' | 'listed'>
 
 /** The times in which a living replica was absent. */
 export function absences(versions: readonly Seen[], lives: readonly Life[]): readonly Wrong[] {
@@ -33,12 +33,12 @@ export function absences(versions: readonly Seen[], lives: readonly Life[]): rea
   )
 }
 
-/** The times in which a dead replica was still present, from when the slice should have been without it. */
+/** The times in which a dead replica was still present, ready or not, from when the slice should have been without it. */
 export function lingering(versions: readonly Seen[], deaths: readonly Death[], now: number): readonly Wrong[] {
   return deaths.flatMap(({ address, by }) =>
     joined(
       address,
-      spans(versions, by, now).filter(({ addresses }) => addresses.includes(address)),
+      spans(versions, by, now).filter(({ listed }) => listed.includes(address)),
     ),
   )
 }
@@ -61,15 +61,17 @@ interface Span {
   readonly from: number
   readonly to: number
   readonly addresses: readonly string[]
+  readonly listed: readonly string[]
 }
 
 /** Each version with the part of `from` to `to` in which it was the present one. */
 function spans(versions: readonly Seen[], from: number, to: number): readonly Span[] {
   return versions
-    .map(({ at, addresses }, index) => ({
+    .map(({ at, addresses, listed }, index) => ({
       from: Math.max(from, at),
       to: Math.min(to, versions[index + 1]?.at ?? Number.POSITIVE_INFINITY),
       addresses,
+      listed,
     }))
     .filter((span) => span.from < span.to)
 }

@@ -32,6 +32,8 @@ export interface SliceVersion {
   readonly version: string
   /** The addresses that clients may use: the ready ones, sorted. Those without a condition are ready. */
   readonly addresses: readonly string[]
+  /** All addresses, also of endpoints that are not ready, sorted. */
+  readonly listed: readonly string[]
   /** The object; `undefined` while there is none. */
   readonly slice: SeenSlice | undefined
 }
@@ -194,9 +196,13 @@ export class SliceWatch implements AsyncDisposable {
   #see(slice: SeenSlice | undefined): void {
     const version = slice?.metadata.resourceVersion ?? ''
     if (this.#versions.at(-1)?.version === version) return
-    const ready = (slice?.endpoints ?? []).filter(({ conditions }) => conditions.ready !== false)
-    const addresses = ready.flatMap((each) => each.addresses).toSorted()
-    this.#versions.push({ at: monotonicNow(), version, addresses, slice })
+    const endpoints = slice?.endpoints ?? []
+    const ready = endpoints.filter(({ conditions }) => conditions.ready !== false)
+    this.#versions.push({ at: monotonicNow(), version, addresses: sorted(ready), listed: sorted(endpoints), slice })
     this.#changes.emit('change')
   }
+}
+
+function sorted(endpoints: readonly { readonly addresses: readonly string[] }[]): readonly string[] {
+  return endpoints.flatMap(({ addresses }) => addresses).toSorted()
 }

@@ -162,29 +162,35 @@ function allocationError(address: string, target: WriteTarget): string | undefin
   return takenAddresses(target).has(address) || address === '10.0.0.1' ? 'provided IP is already allocated' : undefined
 }
 
-function validatePort(
-  port: JsonObject,
-  { index, ports }: { readonly index: number; readonly ports: readonly JsonObject[] },
-): FieldCause[] {
+function validatePort(port: JsonObject, { index, ports }: PortPlace): FieldCause[] {
   const path = `spec.ports[${index}]`
   const before = ports.slice(0, index)
-  const [name, number] = [asString(port['name']) ?? '', Number(port['port'] ?? 0)]
-  const causes: FieldCause[] = []
-  if (name === '' && ports.length > 1) causes.push(requiredValue(`${path}.name`))
-  if (name !== '') {
-    causes.push(...nameErrors('dns-label', name).map((why) => invalidValue(`${path}.name`, name, why)))
-    if (before.some((other) => other['name'] === name)) causes.push(duplicateValue(`${path}.name`, name))
-  }
-  causes.push(...portErrors(`${path}.port`, number))
-  if (!PORT_PROTOCOLS.includes(asString(port['protocol']) ?? '')) {
-    causes.push(unsupportedValue(`${path}.protocol`, port['protocol'] ?? '', PORT_PROTOCOLS))
-  }
-  if (typeof port['targetPort'] === 'number') causes.push(...portErrors(`${path}.targetPort`, port['targetPort']))
-  const { protocol = '' } = port
-  if (before.some((other) => other['protocol'] === protocol && Number(other['port'] ?? 0) === number)) {
-    causes.push(duplicateValue(path, { protocol, port: number }))
-  }
-  return causes
+  const { protocol = '', targetPort } = port
+  const number = Number(port['port'] ?? 0)
+  const isTwice = before.some((other) => other['protocol'] === protocol && Number(other['port'] ?? 0) === number)
+  return [
+    ...validatePortName(asString(port['name']) ?? '', `${path}.name`, { index, ports }),
+    ...portErrors(`${path}.port`, number),
+    ...(PORT_PROTOCOLS.includes(asString(protocol) ?? '')
+      ? []
+      : [unsupportedValue(`${path}.protocol`, protocol, PORT_PROTOCOLS)]),
+    ...(typeof targetPort === 'number' ? portErrors(`${path}.targetPort`, targetPort) : []),
+    ...(isTwice ? [duplicateValue(path, { protocol, port: number })] : []),
+  ]
+}
+
+interface PortPlace {
+  readonly index: number
+  readonly ports: readonly JsonObject[]
+}
+
+function validatePortName(name: string, field: string, { index, ports }: PortPlace): FieldCause[] {
+  if (name === '') return ports.length > 1 ? [requiredValue(field)] : []
+  const isTwice = ports.slice(0, index).some((other) => other['name'] === name)
+  return [
+    ...nameErrors('dns-label', name).map((why) => invalidValue(field, name, why)),
+    ...(isTwice ? [duplicateValue(field, name)] : []),
+  ]
 }
 
 function portErrors(field: string, port: number): FieldCause[] {

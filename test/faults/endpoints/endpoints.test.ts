@@ -1,0 +1,251 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ControlPlane, startControlPlane } from '@tenure/test-control-plane'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { formOf } from './slice-form.ts'
+import { ServiceFleet, type ServiceReplica } from './service-fleet.ts'
+import { SliceLedger, type Verdict } from './slice-ledger.ts'
+import { monotonicNow, SliceWatch } from './slice-watch.ts'
+
+/** How often each fault happens. `TENURE_ENDPOINTS=long` is the long form, which takes half an hour. */
+const ROUNDS =
+  process.env['TENURE_ENDPOINTS'] === 'long'
+    ? { kills: 200, stops: 200, pauses: 50, restarts: 50, outages: 20 }
+    : { kills: 4, stops: 4, pauses: 1, restarts: 1, outages: 1 }
+
+/** Short, so that many deaths fit into the time. */
+const LEASE_MS = 3000
+
+/** How many die at once. */
+const TOGETHER = 4
+
+/** How long a round may take on a busy machine. */
+const ROUND_MS = 60_000
+
+const OUTAGE_MS = 20_000
+
+const RIGHT: Verdict = { dropped: [], lingering: [], emptyMs: 0 }
+
+let server: ControlPlane
+
+beforeAll(async () => {
+  server = await startControlPlane()
+  // They must leave a slice alone that is not theirs, and collect one whose Service is gone.
+  await server.startControllerManager({
+    controllers: ['garbage-collector-controller', 'endpointslice-controller', 'endpointslice-mirroring-controller'],
+  })
+})
+
+afterAll(async () => server.stop())
+
+const times = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index)
+
+describe('the slice of a replicated service', () => {
+  let fleet: ServiceFleet
+  let ledger: SliceLedger
+
+  beforeAll(async () => {
+    fleet = await ServiceFleet.open(server, { service: 'shop', leaseDurationMs: LEASE_MS })
+  })
+
+  beforeEach(async () => {
+    await fleet.resize(3)
+    ledger = new SliceLedger(fleet, LEASE_MS)
+  })
+
+  afterEach(() => ledger.close())
+
+  afterAll(async () => fleet[Symbol.asyncDispose]())
+
+  const anyReplica = (): ServiceReplica => {
+    const { replicas } = fleet
+    const found = replicas[Math.floor(Math.random() * replicas.length)]
+    if (found === undefined) throw new Error('Expected a replica')
+    return found
+  }
+
+  it(
+    'loses a replica that stops before its process ends, and no other',
+    async () => {
+      for (const _ of times(ROUNDS.stops)) {
+        await ledger.stop(anyReplica())
+        await fleet.start()
+      }
+      expect(ledger.judge()).toEqual(RIGHT)
+    },
+    ROUNDS.stops * ROUND_MS,
+  )
+
+  it(
+    'loses a replica that is killed within its lease and a second, and no other',
+    async () => {
+      for (const _ of times(Math.ceil(ROUNDS.kills / TOGETHER))) {
+        const doomed = await Promise.all(times(TOGETHER).map(() => fleet.start()))
+        const kill = async (replica: ServiceReplica): Promise<void> => {
+          await sleep(Math.random() * LEASE_MS)
+          await ledger.kill(replica)
+        }
+        await Promise.all(doomed.map(kill))
+      }
+      expect(ledger.judge()).toEqual(RIGHT)
+    },
+    ROUNDS.kills * ROUND_MS,
+  )
+
+  it(
+    'loses a replica that is paused for longer than its lease, and has it again when it goes on',
+    async () => {
+      for (const _ of times(ROUNDS.pauses)) {
+        const replica = anyReplica()
+        const { at } = fleet.end(replica, 'SIGSTOP')
+        await fleet.watch.without(replica.address, at)
+        const resumedAt = monotonicNow()
+        replica.signal('SIGCONT')
+        await fleet.listed(replica, resumedAt)
+      }
+      expect(ledger.judge()).toEqual(RIGHT)
+    },
+    ROUNDS.pauses * ROUND_MS,
+  )
+
+  it(
+    'keeps every living replica while the API server restarts',
+    async () => {
+      for (const round of times(ROUNDS.restarts)) {
+        await server.restartApiServer({ kill: round % 2 === 0 })
+        await sleep(1.5 * LEASE_MS)
+      }
+      expect(ledger.judge()).toEqual(RIGHT)
+    },
+    ROUNDS.restarts * ROUND_MS,
+  )
+
+  it(
+    'keeps every living replica while etcd is down for 20 seconds, and loses one that is killed meanwhile',
+    async () => {
+      const outages: { from: number; to: number }[] = []
+      for (const _ of times(ROUNDS.outages)) {
+        const doomed = anyReplica()
+        const from = monotonicNow()
+        await server.stopEtcd()
+        const death = ledger.kill(doomed)
+        await sleep(OUTAGE_MS)
+        await server.startEtcd()
+        outages.push({ from, to: monotonicNow() })
+        await death
+        await sleep(LEASE_MS)
+        await fleet.resize(3)
+      }
+      expect(ledger.judge(outages)).toEqual(RIGHT)
+    },
+    ROUNDS.outages * ROUND_MS,
+  )
+
+  it('has the one that comes back after all were killed, and soon nobody else', async () => {
+    const { replicas } = fleet
+    const killed = replicas.map((replica) => fleet.end(replica, 'SIGKILL').gone)
+    await Promise.all(killed)
+    const back = await fleet.start()
+    const { at } = await fleet.watch.until(
+      'only the one that came back',
+      ({ addresses }) => addresses.join() === back.address,
+      back.livesFrom,
+    )
+    expect(at - back.startedAt).toBeGreaterThan(0)
+    expect(ledger.judge()).toEqual(RIGHT)
+  })
+
+  it('has a replica again that takes the address of one that was killed', async () => {
+    const killed = anyReplica()
+    const { at, gone } = fleet.end(killed, 'SIGKILL')
+    await gone
+    const successor = fleet.spawn(killed.address)
+    await fleet.watch.without(killed.address, at)
+    await fleet.listed(successor, fleet.watch.present.at)
+    await sleep(2 * LEASE_MS)
+    expect(ledger.judge()).toEqual(RIGHT)
+  })
+
+  it('is put back when somebody deletes it or edits its endpoints', async () => {
+    const path = `/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices/shop`
+    const addresses = fleet.replicas.map(({ address }) => address).toSorted()
+    const deletedAt = monotonicNow()
+    expect((await server.request(path, { method: 'DELETE' })).status).toBe(200)
+    await fleet.watch.until('no slice', ({ slice }) => slice === undefined, deletedAt)
+    const restored = (version: { addresses: readonly string[] }): boolean =>
+      version.addresses.join() === addresses.join()
+    await fleet.watch.until(
+      'the slice as before',
+      restored,
+      fleet.watch.versions.findLast((v) => v.slice === undefined)?.at,
+    )
+    const body = { endpoints: [{ addresses: ['198.51.100.1'] }] }
+    const editedAt = monotonicNow()
+    const contentType = 'application/merge-patch+json'
+    expect((await server.request(path, { method: 'PATCH', contentType, body })).status).toBe(200)
+    const edited = await fleet.watch.with('198.51.100.1', editedAt)
+    await fleet.watch.until('the slice as before', restored, edited.at)
+  })
+
+  it('is empty when the last replica stops', async () => {
+    await Promise.all(fleet.replicas.map((replica) => fleet.end(replica, 'SIGTERM').gone))
+    const { addresses } = await fleet.watch.until('nobody in the slice', (version) => version.addresses.length === 0)
+    expect(addresses).toEqual([])
+  })
+
+  it('is collected with its Service', async () => {
+    const at = monotonicNow()
+    await Promise.all(fleet.replicas.map((replica) => fleet.end(replica, 'SIGTERM').gone))
+    expect((await server.request('/api/v1/namespaces/shop/services/shop', { method: 'DELETE' })).status).toBe(200)
+    const { slice } = await fleet.watch.until('no slice', (version) => version.slice === undefined, at)
+    expect(slice).toBeUndefined()
+  })
+})
+
+describe('the slice of a service with a leader', () => {
+  it('has the address of the present leader only, through stops and kills', async () => {
+    await using fleet = await ServiceFleet.open(server, { service: 'led', mode: 'leader', leaseDurationMs: LEASE_MS })
+    const { watch } = fleet
+    const spawned = times(3).map(() => fleet.spawn())
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      const led = await watch.until('a leader', ({ addresses }) => addresses.length > 0, watch.present.at)
+      const leader = spawned.find(({ address }) => address === led.addresses[0])
+      if (leader === undefined) throw new Error(`Expected a replica with ${led.addresses.join()}`)
+      const { at } = fleet.end(leader, signal)
+      await watch.until(
+        'another leader',
+        ({ addresses }) => addresses.length > 0 && !addresses.includes(leader.address),
+        at,
+      )
+    }
+    expect(watch.versions.filter(({ addresses }) => addresses.length > 1)).toEqual([])
+  })
+})
+
+describe('a slice beside the one of two kube-apiservers', () => {
+  it('has the same form, and says besides who manages and owns it and how its endpoints do', async () => {
+    const join = (host: string, address: string, port?: number) => {
+      const apiServerArguments = [`--advertise-address=${address}`, '--endpoint-reconciler-type=lease']
+      return server.addApiServer({ host, apiServerArguments, ...(port === undefined ? {} : { port }) })
+    }
+    const { url } = await join('127.0.0.2', '192.0.2.2')
+    await join('127.0.0.3', '192.0.2.3', Number(new URL(url).port))
+    await using theirs = await SliceWatch.open(server, { namespace: 'default', name: 'kubernetes' })
+    const reference = await theirs.until('both API servers', ({ addresses }) => addresses.length === 2)
+    await using fleet = await ServiceFleet.open(server, { service: 'form', leaseDurationMs: LEASE_MS })
+    await fleet.resize(2)
+    const ours = await fleet.watch.until('both replicas', ({ addresses }) => addresses.length === 2)
+    const form = formOf(reference.slice)
+    expect(form).toMatchObject({
+      isNamedAsService: true,
+      isSorted: true,
+      labels: ['kubernetes.io/service-name'],
+      owner: [],
+    })
+    expect(formOf(ours.slice)).toEqual({
+      ...form,
+      labels: ['endpointslice.kubernetes.io/managed-by', 'kubernetes.io/service-name'],
+      owner: ['apiVersion', 'kind', 'name', 'uid'],
+      conditions: form.conditions.map((conditions) => ({ ...conditions, serving: true, terminating: false })),
+    })
+  })
+})
