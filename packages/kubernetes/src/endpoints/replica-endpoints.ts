@@ -1,0 +1,330 @@
+import { type CandidacyEvent, type Candidacy, HealthRegistry, OptionsError, type Term } from '@tenure/core'
+import { onAbort, type Timer } from '@tenure/core/internal'
+import { GroupMembership, type MemberHost } from '../membership/group-membership.ts'
+import { type Links, openLinks } from '../membership/links.ts'
+import type { MemberChange } from '../membership/member.ts'
+import type { Membership } from '../membership/membership.ts'
+import type { ResolvedMembershipOptions } from '../membership/membership-options.ts'
+import { metricsView, type MetricsView } from '../membership/metrics-view.ts'
+import { formatNote, noteKey, readNote, wantedEndpoints } from './endpoint-note.ts'
+import type { Endpoints } from './endpoints.ts'
+import type { EndpointsMode, ResolvedEndpointsOptions } from './endpoints-options.ts'
+import { explainEndpoints } from './explain-endpoints.ts'
+import { LeaderEndpoint, type LeaderPlace } from './leader-endpoint.ts'
+import { pollReadiness } from './readiness-poll.ts'
+import type { SliceEndpoint } from './slice-endpoint.ts'
+import { type GroupView, SliceKeeper } from './slice-keeper.ts'
+
+/** A follower stops within milliseconds. One that takes longer shows that it drains. */
+const QUICK_STOP_MS = 5
+
+/** How long the last write may take when this replica stops. */
+const LEAVE_TIMEOUT_MS = 3000
+
+const OUTCOMES = ['ok', 'conflict', 'failed'] as const
+
+/**
+ * The {@link Endpoints} of one replica.
+ *
+ * Owns the keeper of the slice, and the group if none was given. It says what this replica wants to be in the slice, to the keeper and, in
+ * a note of its identity Lease, to the other replicas.
+ */
+export class ReplicaEndpoints implements Endpoints {
+  readonly name: string
+  readonly group = 'caches'
+  readonly mode: EndpointsMode
+  readonly membership: Membership | undefined
+  readonly metrics: MetricsView
+  readonly #options: ResolvedEndpointsOptions
+  readonly #links: Links | undefined
+  readonly #keeper: SliceKeeper | undefined
+  /** The group that this extension starts and stops. */
+  readonly #ownGroup: GroupMembership | undefined
+  readonly #gone = new Set<string>()
+  readonly #leaving = new AbortController()
+  readonly #onOthersDone = new Set<() => void>()
+  #removeListeners: readonly (() => void)[] = []
+  #isStarted = false
+  #isDraining = false
+  #otherRuns = 0
+  #drainTimer: Timer | undefined
+  #polling: Promise<unknown> = Promise.resolve()
+
+  constructor(options: ResolvedEndpointsOptions, open = openLinks) {
+    this.#options = options
+    this.mode = options.mode
+    this.name = `endpoints ${options.name}`
+    if (options.mode !== 'none') {
+      const { membership } = options
+      const isOwnGroup = options.mode !== 'leader' && isOptions(membership)
+      this.#links = open(
+        isOwnGroup ? membership : { client: options.client, proveDeath: false, namespace: options.namespace, podName: undefined, container: undefined },
+      )
+      const links = this.#links
+      this.#ownGroup = isOwnGroup ? new GroupMembership(membership, () => ({ ...links, close: async () => {} })) : undefined
+      if (options.mode !== 'leader') this.membership = isOptions(membership) ? this.#ownGroup : membership
+      this.#keeper = this.#createKeeper(links, options.mode)
+    }
+    this.metrics = this.#metricsView()
+  }
+
+  get addresses(): readonly string[] {
+    return this.#keeper?.entries.map(({ address }) => address) ?? []
+  }
+
+  get isListed(): boolean {
+    return this.addresses.includes(this.#options.address)
+  }
+
+  async start(host: MemberHost): Promise<void> {
+    const keeper = this.#keeper
+    if (keeper === undefined) return
+    this.#isStarted = true
+    try {
+      await this.#ownGroup?.start(host)
+      this.#removeListeners = [this.#addCheck(host, keeper), this.#follow(keeper)]
+      await keeper.start()
+      this.#replaceEarlierSelf()
+      if (this.mode === 'leader') this.#registerWith(this.#candidacyIn(host), host)
+      else this.#polling = this.#poll(host)
+    } catch (error) {
+      await this.stop()
+      throw error
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#isStarted || this.#leaving.signal.aborted) return
+    this.#leaving.abort()
+    this.#drainTimer?.cancel()
+    await this.#leave()
+    await this.#polling
+    await this.#keeper?.close()
+    for (const remove of this.#removeListeners) remove()
+    await this.#ownGroup?.stop()
+    await this.#links?.close()
+  }
+
+  onEvent(event: CandidacyEvent): void {
+    if (this.mode === 'leader' || !this.#isStarted) return
+    if (event.kind === 'term-ending' && event.reason === 'shutdown') this.#drain()
+    if (event.kind !== 'state' || event.to.kind !== 'stopped') return
+    // Usually nothing else is left to drain, and the stop follows at once.
+    this.#drainTimer ??= this.#options.client.clock.setTimer(QUICK_STOP_MS, () => this.#drain())
+  }
+
+  onTerm(term: Term): () => void {
+    const isOther = this.mode === 'leader' && this.#isTermOfLease(term) && term.controller !== this.#controllerName
+    if (!isOther) return () => {}
+    this.#otherRuns += 1
+    return () => {
+      this.#otherRuns -= 1
+      if (this.#otherRuns === 0) for (const resolve of this.#onOthersDone) resolve()
+    }
+  }
+
+  explain(): string {
+    const keeper = this.#keeper
+    return explainEndpoints({
+      ...{ mode: this.mode, slice: this.#options.name, isStarted: this.#isStarted, isListed: this.isListed },
+      isStopped: this.#leaving.signal.aborted,
+      count: this.addresses.length,
+      own: keeper?.own,
+      problem: keeper?.refusal ?? keeper?.problem,
+      group: this.membership?.explain(),
+    })
+  }
+
+  #createKeeper({ connection }: Links, mode: Exclude<EndpointsMode, 'none'>): SliceKeeper {
+    const { client, name, namespace, service, addressType, ports, address, count } = this.#options
+    return new SliceKeeper({
+      ...{ ...client, connection, mode, address, count },
+      source: { name, namespace, service, addressType, ports },
+      group: () => this.#view(),
+    })
+  }
+
+  #view(): GroupView {
+    const { membership } = this
+    const { name, addressType } = this.#options
+    if (membership === undefined) return { others: [], gone: this.#gone, isCurrent: true }
+    const others = membership.members.filter(({ identity }) => identity !== membership.self?.identity)
+    return { others: wantedEndpoints(others, name, addressType), gone: this.#gone, isCurrent: membership.isCurrent }
+  }
+
+  /** Follows the group. */
+  #follow(keeper: SliceKeeper): () => void {
+    const remove = this.membership?.on((change) => {
+      this.#remember(change)
+      keeper.groupChanged()
+    })
+    return () => remove?.()
+  }
+
+  #remember({ kind, member }: MemberChange): void {
+    const address = readNote(member, this.#options.name, this.#options.addressType)?.address
+    if (address === undefined) return
+    if (kind === 'gone' || kind === 'left') this.#gone.add(address)
+    else this.#gone.delete(address)
+  }
+
+  /** A Lease of an earlier process with the same address says that it is ready. It cannot be. */
+  #replaceEarlierSelf(): void {
+    const { membership } = this
+    const { name, addressType, address } = this.#options
+    for (const member of membership?.members ?? []) {
+      if (member.identity === membership?.self?.identity) continue
+      if (readNote(member, name, addressType)?.address === address) membership?.bury(member.identity)
+    }
+  }
+
+  #addCheck({ readyz }: MemberHost, keeper: SliceKeeper): () => void {
+    const registry = new HealthRegistry()
+    registry.register(this.#checkName, () => {
+      if (keeper.refusal !== undefined) throw keeper.refusal
+    })
+    return readyz.add(registry)
+  }
+
+  /** Publishes this replica while it is ready. */
+  #poll(host: MemberHost): Promise<void> {
+    const { clock } = this.#options.client
+    const onChange = (isReady: boolean) => {
+      if (!this.#isDraining) void this.#publish(this.#endpoint({ ready: isReady, serving: isReady }))
+    }
+    return pollReadiness({ clock, isReady: this.#readiness(host), onChange }, this.#leaving.signal)
+  }
+
+  /** Its own check must not keep this replica out: it passes when this replica is in. */
+  #readiness({ readyz }: MemberHost): () => boolean | Promise<boolean> {
+    const own = new Set([this.#checkName])
+    return this.#options.isReady ?? (async () => (await readyz.run(own)).every(({ failure }) => failure === undefined))
+  }
+
+  /** The others hear of it before they see it in the slice. */
+  async #publish(endpoint: SliceEndpoint): Promise<void> {
+    if (this.#keeper?.own === undefined) await this.membership?.note(noteKey(this.#options.name), formatNote(endpoint))
+    else void this.membership?.note(noteKey(this.#options.name), formatNote(endpoint))
+    if (!this.#leaving.signal.aborted && (!this.#isDraining || endpoint.terminating)) this.#keeper?.want(endpoint)
+  }
+
+  #drain(): void {
+    if (this.#isDraining || this.#leaving.signal.aborted) return
+    this.#isDraining = true
+    if (this.#keeper?.own === undefined) return
+    void this.#publish(this.#endpoint({ ready: false, serving: true, terminating: true }))
+  }
+
+  /** The slice first: clients wait for that. Never rejects. */
+  async #leave(): Promise<void> {
+    const keeper = this.#keeper
+    if (keeper === undefined) return
+    keeper.want(undefined)
+    const bound = new AbortController()
+    const timer = this.#options.client.clock.setTimer(LEAVE_TIMEOUT_MS, () => bound.abort())
+    await keeper.settled(bound.signal)
+    timer.cancel()
+    // A group of its own ends with its Lease.
+    if (this.#ownGroup === undefined) void this.membership?.note(noteKey(this.#options.name), undefined)
+  }
+
+  #endpoint(conditions: Partial<SliceEndpoint>): SliceEndpoint {
+    const { address, nodeName, zone } = this.#options
+    return { address, nodeName, zone, ready: true, serving: true, terminating: false, ...conditions }
+  }
+
+  #candidacyIn({ candidacies }: MemberHost): Candidacy {
+    const { lease } = this.#options
+    const found = lease === undefined ? candidacies[0] : candidacies.find((candidacy) => candidacy.lease === lease)
+    if (found !== undefined) return found
+    throw OptionsError.expected('`lease` of `endpoints()` to be a lease of the manager', lease)
+  }
+
+  #isTermOfLease({ lease }: Term): boolean {
+    return this.#leaderOf === lease
+  }
+
+  #leaderOf: string | undefined
+
+  #registerWith(candidacy: Candidacy, host: MemberHost): void {
+    this.#leaderOf = candidacy.lease
+    const { clock } = this.#options.client
+    candidacy.register(() => new LeaderEndpoint(this.#controllerName, this.#leaderPlace(host), clock))
+  }
+
+  #leaderPlace(host: MemberHost): LeaderPlace {
+    const { clock } = this.#options.client
+    return {
+      enter: async (signal) => {
+        const ready = new AbortController()
+        const forget = onAbort(signal, () => ready.abort())
+        const isReady = this.#readiness(host)
+        await pollReadiness({ clock, isReady, onChange: () => ready.abort() }, ready.signal)
+        forget()
+        if (signal.aborted) return
+        this.#keeper?.want(this.#endpoint({}))
+        await this.#keeper?.settled(signal)
+      },
+      drain: () => this.#keeper?.want(this.#endpoint({ ready: false, terminating: true })),
+      leave: async (signal) => {
+        this.#keeper?.want(undefined)
+        await this.#keeper?.settled(signal)
+      },
+      othersDone: (signal) => this.#othersDone(signal),
+    }
+  }
+
+  async #othersDone(signal: AbortSignal): Promise<void> {
+    if (this.#otherRuns === 0) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#onOthersDone.add(resolve)
+    const forget = onAbort(signal, resolve)
+    await promise
+    forget()
+    this.#onOthersDone.delete(resolve)
+  }
+
+  get #checkName(): string {
+    return `endpoints-${this.#options.name}`
+  }
+
+  get #controllerName(): string {
+    return `endpoints-${this.#options.name}`
+  }
+
+  #metricsView(): MetricsView {
+    const { service, name: slice } = this.#options
+    const labels = { service, slice }
+    const own = metricsView([
+      {
+        name: 'tenure_endpoints',
+        help: 'Entries in the EndpointSlice as this replica sees it.',
+        type: 'gauge',
+        values: () => [{ labels, value: this.addresses.length }],
+      },
+      {
+        name: 'tenure_endpoints_listed',
+        help: 'Whether this replica is in the EndpointSlice, ready or not.',
+        type: 'gauge',
+        values: () => [{ labels, value: this.isListed ? 1 : 0 }],
+      },
+      {
+        name: 'tenure_endpoints_writes_total',
+        help: 'Writes of the EndpointSlice by this replica, by outcome.',
+        type: 'counter',
+        values: () => this.#keeper?.writes.values('outcome', OUTCOMES, labels) ?? [],
+      },
+    ])
+    const group = this.#ownGroup?.metrics
+    if (group === undefined) return own
+    return {
+      getMetricsAsArray: () => [...own.getMetricsAsArray(), ...group.getMetricsAsArray()],
+      getMetricsAsJSON: async () => [...(await own.getMetricsAsJSON()), ...(await group.getMetricsAsJSON())],
+    }
+  }
+}
+
+/** Whether the group is still to be made. */
+function isOptions(group: Membership | ResolvedMembershipOptions): group is ResolvedMembershipOptions {
+  return 'leaseDurationMs' in group
+}
