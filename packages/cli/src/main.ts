@@ -27,6 +27,8 @@ const USAGE = `Usage: tenure dev [--port PORT] [--file FILE] [--kubeconfig FILE]
              --replicas N           number of replicas; default: 2
              --lease NAME           another Lease that the same process campaigns for; repeatable
              --prove-death          let followers detect that the holder's container has terminated
+             --members              add the rights of membership() and endpoints() on identity Leases
+             --endpoints SERVICE    add the rights of endpoints() on this Service and its EndpointSlice
              --strategy NAME        the strategy of the leases; OldestEmulationVersion adds rights on LeaseCandidates
              --ops-port PORT        port of the probes; default: 8080
              --drain-timeout-ms MS  drainTimeoutMs of the lease, for the grace period; default: 20000
@@ -58,6 +60,8 @@ const MANIFESTS = {
   lease: { type: 'string', multiple: true },
   'prove-death': { type: 'boolean' },
   strategy: { type: 'string' },
+  members: { type: 'boolean' },
+  endpoints: { type: 'string' },
   'ops-port': { type: 'string' },
   'drain-timeout-ms': { type: 'string' },
   'abort-grace-ms': { type: 'string' },

@@ -14,6 +14,8 @@ export interface ManifestsFlags {
   readonly 'cleanup-timeout-ms'?: string
   readonly 'prove-death'?: boolean
   readonly strategy?: string
+  readonly members?: boolean
+  readonly endpoints?: string
 }
 
 /** Returns the YAML that `tenure manifests` prints. @throws OptionsError naming the invalid flag or option. */
@@ -31,7 +33,9 @@ export function manifestsText(flags: ManifestsFlags): string {
     image: required(flags, 'image'),
     others: flags.lease ?? [],
     proveDeath: flags['prove-death'] ?? false,
+    members: flags.members ?? false,
     ...(flags.strategy !== undefined && { strategy: flags.strategy }),
+    ...(flags.endpoints !== undefined && { endpoints: flags.endpoints }),
     ...Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== undefined)),
   })
   return toYaml(objects)

@@ -19,6 +19,7 @@ export { formatMicroTime, withoutHints } from './lock/lease-record.ts'
 export type { AbsentLease, Coordinator, HolderObserver, LeaseHolder, PreferredHolder } from './lock/lock.ts'
 export { type HealthSource } from './health/health-probe.ts'
 export { assertKnownKeys } from './options/known-keys.ts'
+export { assertBoolean, assertOneOf } from './options/one-of.ts'
 export { compareVersions, isVersion } from './election/rules/semver.ts'
 export {
   parseFeatureGates,

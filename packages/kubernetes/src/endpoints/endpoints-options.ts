@@ -1,5 +1,5 @@
 import { OptionsError } from '@tenure/core'
-import { assertKnownKeys } from '@tenure/core/internal'
+import { assertKnownKeys, assertOneOf } from '@tenure/core/internal'
 import { assertDnsLabel, assertDnsSubdomain } from '../client/dns-name.ts'
 import { LEASE_CLIENT_KEYS, type LeaseClientOptions } from '../locks/lease/lease-client.ts'
 import type { Membership } from '../membership/membership.ts'
@@ -117,7 +117,7 @@ export function resolveEndpointsOptions(options: EndpointsOptions, env: NodeJS.P
   const { mode = 'lease', service, slice = service, nodeName = env['NODE_NAME'], zone, lease, isReady } = options
   assertDnsLabel('service', service)
   assertDnsSubdomain('slice', slice)
-  if (!MODES.includes(mode)) throw OptionsError.expected(`\`mode\` to be one of ${MODES.join(', ')}`, mode)
+  assertOneOf('mode', mode, MODES)
   for (const [name, value] of Object.entries({ nodeName, zone, lease })) assertText(name, value)
   if (isReady !== undefined && typeof isReady !== 'function') {
     throw OptionsError.expected('`isReady` to be a function', isReady)
@@ -137,9 +137,7 @@ function resolvePlace(
   { address, addressType, ports }: EndpointsOptions,
   mode: EndpointsMode,
 ): Pick<ResolvedEndpointsOptions, 'address' | 'addressType' | 'ports'> {
-  if (addressType !== undefined && !ADDRESS_TYPES.includes(addressType)) {
-    throw OptionsError.expected(`\`addressType\` to be one of ${ADDRESS_TYPES.join(', ')}`, addressType)
-  }
+  assertOneOf('addressType', addressType, ADDRESS_TYPES)
   if (mode === 'none') return { address: '', addressType: addressType ?? 'IPv4', ports: [] }
   assertAddress('address', address, addressType)
   assertPorts(ports)
@@ -162,9 +160,7 @@ function assertPorts(ports: unknown): asserts ports is readonly EndpointPortOpti
     if (!Number.isInteger(number) || number < 1 || number > 65_535) {
       throw OptionsError.expected(`\`ports[${index}].port\` to be a whole number between 1 and 65535`, number)
     }
-    if (!PROTOCOLS.includes(protocol)) {
-      throw OptionsError.expected(`\`ports[${index}].protocol\` to be one of ${PROTOCOLS.join(', ')}`, protocol)
-    }
+    assertOneOf(`ports[${index}].protocol`, protocol, PROTOCOLS)
     assertText(`ports[${index}].appProtocol`, appProtocol)
   }
 }

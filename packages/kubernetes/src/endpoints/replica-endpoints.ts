@@ -300,18 +300,21 @@ export class ReplicaEndpoints implements Endpoints {
         name: 'tenure_endpoints',
         help: 'Entries in the EndpointSlice as this replica sees it.',
         type: 'gauge',
+        labelNames: ['service', 'slice'],
         values: () => [{ labels, value: this.addresses.length }],
       },
       {
         name: 'tenure_endpoints_listed',
         help: 'Whether this replica is in the EndpointSlice, ready or not.',
         type: 'gauge',
+        labelNames: ['service', 'slice'],
         values: () => [{ labels, value: this.isListed ? 1 : 0 }],
       },
       {
         name: 'tenure_endpoints_writes_total',
         help: 'Writes of the EndpointSlice by this replica, by outcome.',
         type: 'counter',
+        labelNames: ['service', 'slice', 'outcome'],
         values: () => this.#keeper?.writes.values('outcome', OUTCOMES, labels) ?? [],
       },
     ])

@@ -70,6 +70,8 @@ export class SliceKeeper {
   readonly writes = new LabelledCounter<'ok' | 'conflict' | 'failed'>()
   #own: SliceEndpoint | undefined
   #isSeen = false
+  /** Whether the slice could be watched. */
+  #isUp = false
   #slice: StoredSlice | undefined
   #version = 0n
   #serviceUid: string | undefined
@@ -90,7 +92,10 @@ export class SliceKeeper {
       observer: {
         listed: (objects, version) => this.#see(objects.get(source.name) ?? { kind: 'absent', version }, 'list'),
         changed: (name, seen) => (name === source.name ? this.#see(seen, 'event') : undefined),
-        up: () => {},
+        up: () => {
+          this.#isUp = true
+          this.#wakeup.wake()
+        },
         down: (cause) => {
           this.#failed(cause, 'the EndpointSlice cannot be watched')
           this.#wakeup.wake()
@@ -181,7 +186,7 @@ export class SliceKeeper {
       const pauseMs = await this.#step()
       const stuck = this.#refusal ?? (isFinal(this.#problem) ? this.#problem : undefined)
       if (stuck !== undefined) first.reject(stuck)
-      else if (this.#isSettled || this.#problem !== undefined) first.resolve()
+      else if ((this.#isSettled && this.#isUp) || this.#problem !== undefined) first.resolve()
       if (this.#isSettled || this.#refusal !== undefined) this.#settle()
       await this.#wakeup.wait(pauseMs, signal)
     }

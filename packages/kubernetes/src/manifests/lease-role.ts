@@ -20,6 +20,10 @@ export interface LeaseRoleOptions {
   readonly strategy?: string
   /** Whether a `lifeLock()` keeps the leases, in ConfigMaps, instead of Leases. Adds the right to read Pods. @default false */
   readonly forLife?: boolean
+  /** Whether the process is in a `membership()`, also that of its `endpoints()`: adds all rights on the Leases of the namespace. @default false */
+  readonly members?: boolean
+  /** The Service of `endpoints()`: adds the right to read it, and to write an EndpointSlice of that name. @default none */
+  readonly endpoints?: string
   /** Namespace of the Leases, the Role and the RoleBinding. */
   readonly namespace: string
   /** The accounts that stand for election. @default the service account of the namespace that has the name of the Lease */
@@ -42,6 +46,8 @@ const OPTION_NAMES = [
   'proveDeath',
   'strategy',
   'forLife',
+  'members',
+  'endpoints',
   'namespace',
   'subjects',
   'roleName',
@@ -52,7 +58,8 @@ const OPTION_NAMES = [
  *
  * The API server cannot restrict `create` by name. `list` and `watch` are restricted to a single Lease, because requests for them
  * select it by `metadata.name`; several Leases share a watch of the whole namespace. `proveDeath` and `forLife` add the right to read
- * Pods, and `strategy: 'OldestEmulationVersion'` those on LeaseCandidates.
+ * Pods, and `strategy: 'OldestEmulationVersion'` those on LeaseCandidates. `members` adds rights on all Leases of the namespace, because the
+ * names of identity Leases are not known before.
  */
 export function leaseRole(options: LeaseRoleOptions): LeaseRole {
   assertKnownKeys('`leaseRole()`', options, OPTION_NAMES)
@@ -78,12 +85,30 @@ const CANDIDATE_RULE: V1PolicyRule = {
   verbs: ['create', 'delete', 'get', 'list', 'patch', 'watch'],
 }
 
+/** Every process has an identity Lease of its own, and may delete those of members that are gone. */
+const MEMBER_RULE: V1PolicyRule = {
+  apiGroups: ['coordination.k8s.io'],
+  resources: ['leases'],
+  verbs: ['create', 'delete', 'get', 'list', 'update', 'watch'],
+}
+
+function endpointRules(service: string): V1PolicyRule[] {
+  const slices = { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'] }
+  return [
+    { apiGroups: [''], resources: ['services'], resourceNames: [service], verbs: ['get'] },
+    { ...slices, resourceNames: [service], verbs: ['list', 'update', 'watch'] },
+    { ...slices, verbs: ['create'] },
+  ]
+}
+
 function rulesFor({
   name,
   others = [],
   proveDeath = false,
   forLife = false,
   strategy,
+  members = false,
+  endpoints,
 }: LeaseRoleOptions): V1PolicyRule[] {
   const leases = forLife
     ? { apiGroups: [''], resources: ['configmaps'] }
@@ -100,6 +125,8 @@ function rulesFor({
         ]),
     { ...leases, verbs: ['create'] },
     ...(strategy === OLDEST_EMULATION_VERSION ? [CANDIDATE_RULE] : []),
+    ...(members ? [MEMBER_RULE] : []),
+    ...(endpoints === undefined ? [] : endpointRules(endpoints)),
     { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
     ...(proveDeath || forLife ? [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }] : []),
   ]

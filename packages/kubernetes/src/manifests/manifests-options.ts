@@ -1,5 +1,5 @@
 import { OptionsError } from '@tenure/core'
-import { assertKnownKeys } from '@tenure/core/internal'
+import { assertBoolean, assertKnownKeys } from '@tenure/core/internal'
 import { assertDnsLabel, assertDnsSubdomain } from '../client/dns-name.ts'
 
 /** Options of {@link manifests}. */
@@ -18,6 +18,10 @@ export interface ManifestsOptions {
   readonly proveDeath?: boolean
   /** The `strategy` of the leases. `OldestEmulationVersion` needs rights on LeaseCandidates. @default none */
   readonly strategy?: string
+  /** Whether the program is in a `membership()`, also that of its `endpoints()`. @default false */
+  readonly members?: boolean
+  /** The Service of `endpoints()`. Not made here: it may belong to somebody else. @default none */
+  readonly endpoints?: string
   /** `ops.port` of the manager, the port of the probes. @default 8080 */
   readonly opsPort?: number
   /** `drainTimeoutMs` of the lease; of several, the longest. @default 20000 */
@@ -29,7 +33,9 @@ export interface ManifestsOptions {
 }
 
 /** {@link ManifestsOptions} with every default filled in. */
-export type ResolvedManifestsOptions = Required<Omit<ManifestsOptions, 'strategy'>> & Pick<ManifestsOptions, 'strategy'>
+export type ResolvedManifestsOptions = Required<Omit<ManifestsOptions, Optional>> & Pick<ManifestsOptions, Optional>
+
+type Optional = 'strategy' | 'endpoints'
 
 const KEYS: readonly (keyof ManifestsOptions)[] = [
   'name',
@@ -39,6 +45,8 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
   'others',
   'proveDeath',
   'strategy',
+  'members',
+  'endpoints',
   'opsPort',
   'drainTimeoutMs',
   'abortGraceMs',
@@ -48,7 +56,7 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
 /** Checks all options and fills in the defaults. @throws OptionsError naming the option, its value and what was expected */
 export function resolveManifestsOptions(options: ManifestsOptions): ResolvedManifestsOptions {
   assertKnownKeys('`manifests()`', options, KEYS)
-  const { name, namespace, image, others = [], proveDeath = false, strategy } = options
+  const { name, namespace, image, others = [], proveDeath = false, strategy, endpoints, members = false } = options
   // The name is also that of a container, which is a label.
   assertDnsLabel('name', name)
   assertDnsLabel('namespace', namespace)
@@ -59,13 +67,17 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
   if (strategy !== undefined && (typeof strategy !== 'string' || strategy === '')) {
     throw OptionsError.expected('`strategy` to be the name of a strategy', strategy)
   }
+  if (endpoints !== undefined) assertDnsLabel('endpoints', endpoints)
+  assertBoolean('members', members)
   return {
     name,
     namespace,
     image,
     others,
     proveDeath,
+    members,
     ...(strategy !== undefined && { strategy }),
+    ...(endpoints !== undefined && { endpoints }),
     replicas: wholeNumber(options, 'replicas'),
     opsPort: wholeNumber(options, 'opsPort'),
     drainTimeoutMs: wholeNumber(options, 'drainTimeoutMs'),

@@ -19,12 +19,14 @@ import { resolveManifestsOptions, type ManifestsOptions, type ResolvedManifestsO
  */
 export function manifests(options: ManifestsOptions): KubernetesObject[] {
   const resolved = resolveManifestsOptions(options)
-  const { name, namespace, others, proveDeath, strategy } = resolved
+  const { name, namespace, others, proveDeath, members, strategy, endpoints } = resolved
   const { role, roleBinding } = leaseRole({
     name,
     namespace,
     others,
     proveDeath,
+    members,
+    ...(endpoints !== undefined && { endpoints }),
     ...(strategy !== undefined && { strategy }),
   })
   return [

@@ -49,8 +49,8 @@ export class GroupMembership implements Membership {
   readonly #writes = new LabelledCounter<'ok' | 'failed'>()
   readonly #notes = new Map<string, string>()
   readonly #stopping = new AbortController()
-  /** Settles when the first list is complete, or has failed. */
-  readonly #firstList = Promise.withResolvers<void>()
+  /** Settles when the others can be seen, or the first attempt to see them has failed. */
+  readonly #firstWatch = Promise.withResolvers<void>()
   #running: Running | undefined
   #timer: Timer | undefined
   #isConfirming = false
@@ -62,7 +62,7 @@ export class GroupMembership implements Membership {
     this.name = `membership ${options.group}`
     this.metrics = this.#metricsView()
     // Only the start waits for it.
-    this.#firstList.promise.catch(() => {})
+    this.#firstWatch.promise.catch(() => {})
   }
 
   get members(): readonly Member[] {
@@ -93,7 +93,7 @@ export class GroupMembership implements Membership {
       await running.lease.publish().catch(failOnRefusal)
       const { signal } = this.#stopping
       running.work = Promise.all([running.lease.run(signal), running.watch.run(signal)])
-      await this.#firstList.promise
+      await this.#firstWatch.promise
     } catch (error) {
       await this.stop()
       throw error
@@ -105,7 +105,7 @@ export class GroupMembership implements Membership {
     if (running === undefined || this.#stopping.signal.aborted) return
     await running.lease.withdraw(new AbortController().signal)
     this.#stopping.abort()
-    this.#firstList.resolve()
+    this.#firstWatch.resolve()
     this.#timer?.cancel()
     running.removeCheck()
     await Promise.all([running.graves.close(), running.deaths?.close(), running.work])
@@ -193,7 +193,6 @@ export class GroupMembership implements Membership {
         const { lease, roster } = this.#known
         this.#apply(roster.listed(objects, version, now()))
         lease.seen(objects.get(lease.name) ?? { kind: 'absent', version })
-        this.#firstList.resolve()
       },
       changed: (name, seen) => {
         const { lease, roster } = this.#known
@@ -202,6 +201,7 @@ export class GroupMembership implements Membership {
       },
       up: () => {
         this.#known.roster.connected(now())
+        this.#firstWatch.resolve()
         this.#schedule()
       },
       down: (cause) => this.#disconnected(cause),
@@ -217,8 +217,8 @@ export class GroupMembership implements Membership {
     }
     this.#watchProblem = cause
     this.#known.roster.disconnected()
-    if (isRefusal(cause)) this.#firstList.reject(cause)
-    else this.#firstList.resolve()
+    if (isRefusal(cause)) this.#firstWatch.reject(cause)
+    else this.#firstWatch.resolve()
   }
 
   #written(sentAt: number, version: bigint): void {
@@ -335,18 +335,21 @@ export class GroupMembership implements Membership {
         name: 'tenure_members',
         help: 'Members of a group as this replica sees them, by state.',
         type: 'gauge',
+        labelNames: ['group', 'state'],
         values: () => states.map((state) => ({ labels: { group, state }, value: count(state) })),
       },
       {
         name: 'tenure_member_changes_total',
         help: 'Changes of members of a group as this replica saw them, by kind.',
         type: 'counter',
+        labelNames: ['group', 'kind'],
         values: () => this.#changes.values('kind', KINDS, { group }),
       },
       {
         name: 'tenure_member_writes_total',
         help: 'Writes of the identity Lease of this replica, by outcome.',
         type: 'counter',
+        labelNames: ['group', 'outcome'],
         values: () => this.#writes.values('outcome', ['ok', 'failed'], { group }),
       },
     ])

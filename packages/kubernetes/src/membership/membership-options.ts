@@ -1,5 +1,6 @@
 import { type Clock, type Logger, OptionsError } from '@tenure/core'
 import {
+  assertBoolean,
   assertKnownKeys,
   type Random,
   resolveDurationMs,
@@ -109,7 +110,7 @@ export function resolveMembershipOptions(
   assertLabels('labels', labels)
   if (GROUP_LABEL in labels) throw OptionsError.expected(`no key of \`labels\` to be \`${GROUP_LABEL}\``, GROUP_LABEL)
   const { proveDeath = false } = options
-  if (typeof proveDeath !== 'boolean') throw OptionsError.expected('`proveDeath` to be true or false', proveDeath)
+  assertBoolean('proveDeath', proveDeath)
   return {
     group,
     namespace: resolveNamespace(options.namespace, env),

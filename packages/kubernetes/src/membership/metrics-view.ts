@@ -11,6 +11,7 @@ export interface Metric {
   readonly name: string
   readonly help: string
   readonly type: 'gauge' | 'counter'
+  readonly labelNames: readonly string[]
   /** Reads the values. */
   readonly values: () => readonly MetricValue[]
 }
@@ -24,7 +25,7 @@ export interface MetricValue {
 /** Makes the registry of these metrics. */
 export function metricsView(metrics: readonly Metric[]): MetricsView {
   return {
-    getMetricsAsArray: () => metrics.map(({ name }) => ({ name })),
+    getMetricsAsArray: () => metrics.map(({ name, help, type, labelNames }) => ({ name, help, type, labelNames })),
     getMetricsAsJSON: async () =>
       metrics.map(({ name, help, type, values }) => ({ name, help, type, aggregator: 'sum', values: values() })),
   }
