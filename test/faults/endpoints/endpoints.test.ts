@@ -201,6 +201,54 @@ describe('the slice of a replicated service', () => {
   })
 })
 
+describe('the identity Leases of the replicas', () => {
+  interface Identity {
+    readonly metadata: { readonly name: string; readonly uid: string }
+    readonly spec: { readonly holderIdentity: string; readonly leaseDurationSeconds: number }
+  }
+
+  const path = '/apis/coordination.k8s.io/v1/namespaces/staff/leases'
+
+  const identities = async (): Promise<readonly Identity[]> => {
+    const selector = encodeURIComponent('tenure.dev/member-of=staff')
+    const { text } = await server.request(`${path}?labelSelector=${selector}`)
+    return (JSON.parse(text) as { items: readonly Identity[] }).items
+  }
+
+  const eventually = async (fits: (found: readonly Identity[]) => boolean): Promise<readonly Identity[]> => {
+    for (;;) {
+      const found = await identities()
+      if (fits(found)) return found
+      await sleep(50)
+    }
+  }
+
+  it('are one for each, go with a clean stop, come back when deleted, and are collected after a crash', async () => {
+    await using fleet = await ServiceFleet.open(server, { service: 'staff', leaseDurationMs: LEASE_MS })
+    await fleet.resize(3)
+    const before = await identities()
+    expect(before.map(({ spec }) => spec.leaseDurationSeconds)).toEqual([3, 3, 3])
+    expect(new Set(before.map(({ spec }) => spec.holderIdentity)).size).toBe(3)
+
+    const [stopped, crashed] = fleet.replicas
+    if (stopped === undefined || crashed === undefined) throw new Error('Expected replicas')
+    await fleet.end(stopped, 'SIGTERM').gone
+    const left = await identities()
+    expect(left).toHaveLength(2)
+
+    const [deleted] = left
+    await server.request(`${path}/${deleted?.metadata.name ?? ''}`, { method: 'DELETE' })
+    const holders = left.map(({ spec }) => spec.holderIdentity).toSorted()
+    const back = await eventually((found) => found.length === 2)
+    expect(back.map(({ spec }) => spec.holderIdentity).toSorted()).toEqual(holders)
+    expect(back.map(({ metadata }) => metadata.uid)).not.toContain(deleted?.metadata.uid)
+
+    fleet.end(crashed, 'SIGKILL')
+    const remaining = await eventually((found) => found.length === 1)
+    expect(holders).toContain(remaining[0]?.spec.holderIdentity)
+  })
+})
+
 describe('the slice of a service with a leader', () => {
   it('has the address of the present leader only, through stops and kills', async () => {
     await using fleet = await ServiceFleet.open(server, { service: 'led', mode: 'leader', leaseDurationMs: LEASE_MS })

@@ -19,6 +19,7 @@ export interface Verdict {
 export class SliceLedger {
   readonly #fleet: ServiceFleet
   readonly #leaseDurationMs: number
+  readonly #from = monotonicNow()
   readonly #deaths: { readonly address: string; readonly at: number; readonly from: number }[] = []
   /** How late this process runs on a busy machine: no watch sees anything earlier, and the replicas fare no better. */
   readonly #delay: ReturnType<typeof monitorEventLoopDelay> = monitorEventLoopDelay({ resolution: 10 })
@@ -45,12 +46,13 @@ export class SliceLedger {
   }
 
   /**
-   * Compares all versions of the slice with the lives and deaths.
+   * Compares the versions of the slice since this began with the lives and deaths.
    *
    * @param outages when nobody could write the slice: the dead may stay for a lease after it
    */
   judge(outages: readonly { readonly from: number; readonly to: number }[] = []): Verdict {
-    const { watch, lives } = this.#fleet
+    const { watch } = this.#fleet
+    const lives = this.#fleet.lives.map((life) => ({ ...life, from: Math.max(life.from, this.#from) }))
     const slack = MARGIN_MS + (2 * this.#delay.max) / 1e6
     const deaths = this.#deaths.map(({ address, at, from }): Death => {
       const hit = outages.filter((outage) => outage.to > at && outage.from < from + MARGIN_MS)
