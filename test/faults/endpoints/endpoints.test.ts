@@ -18,6 +18,20 @@ const LEASE_MS = 3000
 /** How many die at once. */
 const TOGETHER = 4
 
+/** They must leave a slice alone that is not theirs, and collect one whose Service is gone. */
+async function startControllers(): Promise<void> {
+  const slices = ['endpointslice-controller', 'endpointslice-mirroring-controller']
+  const timing = { leaseDurationMs: 6000, renewDeadlineMs: 4000, retryPeriodMs: 1000 }
+  await server.startControllerManager({ controllers: ['garbage-collector-controller', ...slices], timing })
+}
+
+/** Waits until the API server writes again. */
+async function answers(): Promise<void> {
+  const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'written-' } }
+  const write = () => server.request('/api/v1/namespaces/default/configmaps', { method: 'POST', body })
+  while ((await write().catch(() => undefined))?.status !== 201) await sleep(20)
+}
+
 /** How long a round may take on a busy machine. */
 const ROUND_MS = 60_000
 
@@ -29,10 +43,7 @@ let server: ControlPlane
 
 beforeAll(async () => {
   server = await startControlPlane()
-  // They must leave a slice alone that is not theirs, and collect one whose Service is gone.
-  await server.startControllerManager({
-    controllers: ['garbage-collector-controller', 'endpointslice-controller', 'endpointslice-mirroring-controller'],
-  })
+  await startControllers()
 })
 
 afterAll(async () => server.stop())
@@ -130,6 +141,7 @@ describe('the slice of a replicated service', () => {
         const death = ledger.kill(doomed)
         await sleep(OUTAGE_MS)
         await server.startEtcd()
+        await answers()
         outages.push({ from, to: monotonicNow() })
         await death
         await sleep(LEASE_MS)
@@ -187,12 +199,26 @@ describe('the slice of a replicated service', () => {
   })
 
   it('is empty when the last replica stops', async () => {
-    await Promise.all(fleet.replicas.map((replica) => fleet.end(replica, 'SIGTERM').gone))
-    const { addresses } = await fleet.watch.until('nobody in the slice', (version) => version.addresses.length === 0)
-    expect(addresses).toEqual([])
+    for (const replica of fleet.replicas) await ledger.stop(replica)
+    const { listed } = await fleet.watch.until(
+      'nobody in the slice',
+      (version) => version.listed.length === 0,
+      monotonicNow(),
+    )
+    expect(listed).toEqual([])
+    expect(ledger.judge()).toEqual(RIGHT)
+  })
+
+  it('is empty when all replicas stop at once', async () => {
+    const at = monotonicNow()
+    await Promise.all(fleet.replicas.map((replica) => ledger.stop(replica)))
+    await fleet.watch.until('nobody in the slice', (version) => version.listed.length === 0, at)
+    expect(ledger.judge()).toEqual(RIGHT)
   })
 
   it('is collected with its Service', async () => {
+    // An outage of etcd ends the one that was there.
+    await startControllers()
     const at = monotonicNow()
     await Promise.all(fleet.replicas.map((replica) => fleet.end(replica, 'SIGTERM').gone))
     expect((await server.request('/api/v1/namespaces/shop/services/shop', { method: 'DELETE' })).status).toBe(200)

@@ -144,8 +144,12 @@ export class ServiceFleet implements AsyncDisposable {
 
   /** Waits until the slice has the replica, which from then on must stay in it. */
   async listed(replica: ServiceReplica, since: number): Promise<void> {
+    const seen = this.watch.with(replica.address, since)
+    const ended = replica.gone.then(() => {
+      throw new Error(`Expected ${replica.address} in the slice, but its process ended`)
+    })
     try {
-      replica.livesFrom = (await this.watch.with(replica.address, since)).at
+      replica.livesFrom = (await Promise.race([seen, ended])).at
     } catch (cause) {
       throw new Error(`${String(cause)}. It printed:\n${replica.log}`, { cause })
     }

@@ -7,7 +7,14 @@ const { service, namespace, address, ports, mode, leaseDurationMs }: ServiceRepl
   process.argv[2] ?? '{}',
 )
 const timing = mode === 'lease' ? { leaseDurationMs } : {}
-const manager = createManager({ lease: { name: service, namespace }, ops: false, events: false, logLevel: 'warn' })
+const manager = createManager({
+  lease: { name: service, namespace },
+  ops: false,
+  events: false,
+  logLevel: 'warn',
+  // Without the variables of the test run, some of which begin like those of Tenure.
+  env: { KUBECONFIG: process.env['KUBECONFIG'] },
+})
 manager.use(endpoints({ service, namespace, address, ports, mode, ...timing }))
 process.once('disconnect', () => process.exit(1))
 process.channel?.unref()

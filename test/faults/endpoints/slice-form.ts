@@ -14,7 +14,7 @@ export interface SliceForm {
   /** Whether the addresses are in order. */
   readonly isSorted: boolean
   readonly ports: readonly Readonly<Record<string, unknown>>[] | null
-  /** The fields of the object. */
+  /** The fields of the object, without its type, which items of a list lack. */
   readonly fields: readonly string[]
 }
 
@@ -34,6 +34,8 @@ export function formOf(slice: SeenSlice | undefined): SliceForm {
     conditions: endpoints.map(({ conditions }) => conditions),
     isSorted: addresses.join() === addresses.toSorted().join(),
     ports: ports === null ? null : ports.map(({ port, ...rest }) => ({ ...rest, hasNumber: typeof port === 'number' })),
-    fields: Object.keys({ addressType, ports, ...others }).toSorted(),
+    fields: Object.keys({ addressType, ports, ...others })
+      .filter((field) => field !== 'kind' && field !== 'apiVersion')
+      .toSorted(),
   }
 }

@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { absences, type Death, emptyMs, lingering } from './judge.ts'
+import { absences, type Death, emptyMs, lingering, type Wrong } from './judge.ts'
 import type { ServiceFleet, ServiceReplica } from './service-fleet.ts'
 import { monotonicNow } from './slice-watch.ts'
 
@@ -8,9 +8,9 @@ const MARGIN_MS = 1000
 
 /** What a slice was wrong about; all empty if nothing. */
 export interface Verdict {
-  /** `198.18.0.1 for 12 ms`: the living replicas that were absent. */
+  /** `198.18.0.1 for 12 ms, …`: the living replicas that were absent. */
   readonly dropped: readonly string[]
-  /** `198.18.0.1 for 12 ms`: the dead replicas that were present for too long. */
+  /** The same of the dead replicas that were present for too long. */
   readonly lingering: readonly string[]
   readonly emptyMs: number
 }
@@ -58,7 +58,8 @@ export class SliceLedger {
       const hit = outages.filter((outage) => outage.to > at && outage.from < from + MARGIN_MS)
       return { address, by: Math.max(from, ...hit.map(({ to }) => to + this.#leaseDurationMs)) + slack }
     })
-    const tell = ({ address, ms }: { address: string; ms: number }): string => `${address} for ${Math.round(ms)} ms`
+    const tell = ({ address, from, ms }: Wrong): string =>
+      `${address} for ${Math.round(ms)} ms, ${Math.round(from - this.#from)} ms after the begin`
     return {
       dropped: absences(watch.versions, lives).map(tell),
       lingering: lingering(watch.versions, deaths, monotonicNow()).map(tell),
