@@ -13,7 +13,7 @@ Bound == LeaseTicks + 1
 
 (* The former holder, which has ended. *)
 Dead == <<CHOOSE p \in Replicas : TRUE, 9>>
-HeldByDead == [Released EXCEPT !.holder = Dead, !.trans = 1]
+HeldByDead == [Released EXCEPT !.holder = Dead, !.trans = 1, !.term = 1]
 
 InitCalm ==
   /\ hist = <<HeldByDead>>

@@ -52,6 +52,10 @@ Changed(p, rec) ==
 IsEdited(p, rec) ==
   rec.here /\ WrittenAs(Seen(p), rec) /\ "expiry by an edited duration" \notin Wrong
 
+(* Whether the holder has renewed since p saw the record. A client may have shortened the lease after that, unseen. *)
+IsRenewed(p, rec) ==
+  rec.holder # Nobody /\ rec.holder = Seen(p).holder /\ rec.term = Seen(p).term /\ ~WrittenAs(Seen(p), rec)
+
 (* From when the holder sees an edit until it has renewed the lease, it acts no longer than the edited record allows. *)
 Cut(p, rec) ==
   LET granted == rec.dur - (IF "clocks without a margin" \in Wrong THEN 0 ELSE MarginTicks)
@@ -66,6 +70,8 @@ WaitFor(p, rec) ==
   ELSE IF ~Changed(p, rec) THEN proc[p].wait
   ELSE IF "expiry from the send of a poll" \in Wrong THEN proc[p].poll
   ELSE IF p \in Replicas /\ IsEdited(p, rec) THEN Max(proc[p].wait, WaitOn(rec))
+  ELSE IF p \in Replicas /\ IsRenewed(p, rec) /\ "renewals before an edit forgotten" \notin Wrong
+       THEN Max(WaitOn(rec), LeaseTicks)
   ELSE WaitOn(rec)
 
 (***************************************************************************)
@@ -151,7 +157,7 @@ Hear(p, s) ==
      /\ Settle(p, version)
      /\ Become(p, AfterLanded(p, s, version, Validity))
 
-(* The answer to a write, the watch, or a read shows any later version and may skip versions. A process that sees a record only after
+(* The answer to a write, the watch, or a read shows any later version and may skip versions. A process that sees a term only after
    an edit obeys the edit. The rules cannot prevent that. *)
 See(p, version) ==
   LET me == proc[p]
@@ -162,7 +168,7 @@ See(p, version) ==
       isSameTerm == rec.here /\ rec.holder = Id(p) /\ rec.term = Seen(p).term /\ ~isUseless
   IN /\ version \in (me.view + 1)..Version
      /\ "restored store taken for a late watch" \in Wrong => ~IsBack(p, rec)
-     /\ "shortened" \in Features => version = me.view + 1
+     /\ "shortened" \in Features => version = me.view + 1 \/ rec.term = Seen(p).term
      /\ Settle(p, version)
      /\ Become(p, [
           IF Landed(p, version) # {}

@@ -127,6 +127,7 @@ export const WRONG_MODELS: readonly WrongModel[] = [
   wrong('transfer counted beyond the first renewal', 'S1', { ...transfer, versions: 5, transfer: 5 }),
   wrong('expiry from the send of a poll', 'S1', { versions: 4 }),
   wrong('expiry by an edited duration', 'S1', { versions: 4, features: ['shortened'] }),
+  wrong('renewals before an edit forgotten', 'S1', { versions: 5, features: ['shortened'] }),
   wrong('written on a fresher version', 'S1', { versions: 4 }),
   wrong('death of a reused identity', 'S1', { versions: 4, restarts: 1, features: ['death'] }),
   wrong('death by a missing Pod', 'S1', { versions: 4, features: ['death', 'pods'] }),

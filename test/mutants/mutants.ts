@@ -314,9 +314,9 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'compares the wall clocks of two machines',
     seenIn: 'coordinated leader election, fabric8, kubert, kopf',
     file: `${RULES}/observation.ts`,
-    find: "return { kind: 'present', lease, changedAt: at.now, guardedUntil, ...renewalOf(before, lease, at) }",
+    find: 'lease, changedAt: at.now, guardedUntil, longestMs,',
     replace:
-      "return { kind: 'present', lease, changedAt: at.now - (at.wallTime - Date.parse(lease.record.renewTime ?? '')), guardedUntil, ...renewalOf(before, lease, at) }",
+      "lease, changedAt: at.now - (at.wallTime - Date.parse(lease.record.renewTime ?? '')), guardedUntil, longestMs,",
     checks: [`${ELECTION}/following.test.ts`],
   },
 ]
@@ -934,5 +934,13 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     find: "const sawAll = last !== undefined && memory.watch === 'up' && isNext(last, view.lease.record)",
     replace: "const sawAll = last !== undefined && memory.watch === 'up'",
     checks: [`${ELECTION}/coordination.test.ts`],
+  },
+  {
+    id: 'E61',
+    defect: 'forgets that the holder may have renewed unseen before a client shortened the lease',
+    file: `${RULES}/observation.ts`,
+    find: 'before.lease.record.renewTime === record.renewTime ? ownMs :',
+    replace: 'before.lease.record.renewTime !== undefined ? ownMs :',
+    checks: [`${ELECTION}/edited-lease.test.ts`],
   },
 ]

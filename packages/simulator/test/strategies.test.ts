@@ -1,5 +1,10 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { describeReport, simulateSeeds } from '../src/index.ts'
+import { bestLeads } from '../src/oracles/best-leads.ts'
+import { tell } from '../src/oracles/oracle.ts'
+import type { ProcessLife } from '../src/process-life.ts'
+import type { Run } from '../src/run.ts'
+import { TermLife } from '../src/term-life.ts'
 import { FencedLedger } from './ledger-controllers.ts'
 
 const controllers = [(world: ConstructorParameters<typeof FencedLedger>[0]) => new FencedLedger(world)]
@@ -22,3 +27,36 @@ test.each(['OldestEmulationVersion', 'NewestVersion'] as const)(
     expect(failures.map(describeReport)).toEqual([])
   },
 )
+
+describe('O11', () => {
+  const LATE_MS = 600_000
+  const processOf = (identity: string, grade: number, isAlive = true): ProcessLife => ({
+    identity,
+    grade,
+    isAlive,
+    isStopping: false,
+    isEntitled: false,
+    isExcused: false,
+  })
+
+  /** What O11 says where the worse of two replicas has led ever since both started. */
+  const verdictOn = (leader: ProcessLife) => {
+    const run = { now: 0, timing: { leaseDurationMs: 15_000 } }
+    const messages: string[] = []
+    const judge = bestLeads.judge(run as Run, (message) => messages.push(message))
+    tell(judge, { kind: 'calm' })
+    for (const process of [leader, processOf('better', 2)]) tell(judge, { kind: 'process-started', process })
+    tell(judge, { kind: 'term-began', term: new TermLife(leader, 'lease', 1n) })
+    run.now = LATE_MS
+    tell(judge, { kind: 'ended' })
+    return messages
+  }
+
+  test('blames a worse leader that leads on', () => {
+    expect(verdictOn(processOf('worse', 1))).toEqual(['term 1 of worse leads, although better is better'])
+  })
+
+  test('does not take a process that was terminated during its drain for a leader', () => {
+    expect(verdictOn(processOf('worse', 1, false))).toEqual([])
+  })
+})

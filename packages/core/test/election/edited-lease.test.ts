@@ -193,16 +193,29 @@ describe('A follower that sees an edit', () => {
     expect(takesAt(elector)).toBe(15_000)
   })
 
-  test('waits out that duration when the edit moves the renew time as well', () => {
+  test('waits that duration again when the renew time moved as well: the holder may have renewed unseen before the edit', () => {
     const elector = timed(following())
     elector.observe(lease({ version: 2n, leaseDurationSeconds: 1, renewTime: RENEWED }))
+    expect(takesAt(elector)).toBe(19_000)
+  })
+
+  test('waits for an unseen renewal also after two edits, of which it saw the first', () => {
+    const elector = timed(following())
+    elector.observe(lease({ version: 2n, leaseDurationSeconds: 1 }))
+    elector.observe(lease({ version: 4n, leaseDurationSeconds: 1, renewTime: RENEWED }))
+    expect(takesAt(elector)).toBe(19_000)
+  })
+
+  test('waits out that duration when somebody empties the holder and leaves the times', () => {
+    const elector = timed(following())
+    elector.observe(lease({ version: 2n, holderIdentity: '' }))
     expect(takesAt(elector)).toBe(15_000)
   })
 
-  test('waits out that duration when somebody empties the holder and leaves the acquire time', () => {
+  test('waits that duration again when the holder is empty and only the renew time moved', () => {
     const elector = timed(following())
     elector.observe(lease({ version: 2n, holderIdentity: '', renewTime: RENEWED }))
-    expect(takesAt(elector)).toBe(15_000)
+    expect(takesAt(elector)).toBe(19_000)
   })
 
   test('takes a released lease at once: a release has new times', () => {

@@ -65,7 +65,7 @@ const UNREACHABLE: readonly Unreachable[] = [
     states: ['releasing'],
     events: ['cleaning', 'cleanup-overdue', 'drained', 'lost'],
   },
-  { reason: 'the state requests no wake-up', states: ['acquiring', 'stopped'], events: ['wake'] },
+  { reason: 'the state requests no wake-up', states: ['stopped'], events: ['wake'] },
   {
     reason: 'an elector that has stopped has closed its watch and gets no more events',
     states: ['stopped'],

@@ -63,20 +63,22 @@ const OPTION_NAMES = [
 /**
  * Writes Events on the Lease when this replica becomes or stops being the leader, with the texts of client-go.
  *
- * Best effort: the calls return at once and never throw, and nothing is written in the first 100 ms, in which a successor acquires the lease. An Event that cannot be written is dropped. Each kind of failure is
- * logged once until a write succeeds again. Events are written one after the other, over connections separate from those of the
- * lease. A repeated message increments the count of its first Event while the API server keeps it.
+ * Best effort: the calls return at once and never throw. An Event is written 100 ms later, so that its write does not compete with
+ * that of the successor. An Event that cannot be written is dropped. Each kind of failure is logged once until a write succeeds again.
+ * Events are written one after the other, over connections separate from those of the lease. A repeated message increments the count
+ * of its first Event while the API server keeps it.
  */
 export class LeaseEvents {
   readonly #options: Required<Omit<LeaseEventsOptions, 'transport'>>
   readonly #transport: ApiTransport
   readonly #ownsTransport: boolean
   readonly #stopping = new AbortController()
-  readonly #atOnce = Promise.withResolvers<void>()
   readonly #written = new Map<string, WrittenEvent>()
   readonly #loggedFailures = new Set<string>()
   #queue: Promise<void> = Promise.resolve()
   #queued = 0
+  /** Ends the wait before the next event. */
+  #hurry: (() => void) | undefined
   #closing: Promise<void> | undefined
 
   /** Does no I/O. */
@@ -116,7 +118,7 @@ export class LeaseEvents {
   async #close(): Promise<void> {
     const { clock, timeoutMs } = this.#options
     const timer = clock.setTimer(timeoutMs, () => this.#stopping.abort(new Error('The events are closed')))
-    this.#atOnce.resolve()
+    this.#hurry?.()
     await this.#queue
     timer.cancel()
     if (this.#ownsTransport) await this.#transport.close()
@@ -126,10 +128,10 @@ export class LeaseEvents {
     if (this.#closing !== undefined || this.#queued >= MAX_QUEUE) return
     const { clock, identity } = this.#options
     const wallTime = clock.wallTime()
+    const dueAt = clock.now() + DELAY_MS
     this.#queued++
-    const handedOver = this.#handedOver()
     this.#queue = this.#queue
-      .then(() => handedOver)
+      .then(() => this.#handedOver(dueAt))
       .then(() => this.#record({ message: `${identity} ${what}`, lease, wallTime }))
   }
 
@@ -145,11 +147,16 @@ export class LeaseEvents {
   }
 
   /** Fulfils when the handover of which an event tells is probably over, and at once when the events are closed. */
-  async #handedOver(): Promise<void> {
+  async #handedOver(dueAt: number): Promise<void> {
+    const { clock } = this.#options
+    const waitMs = dueAt - clock.now()
+    if (waitMs <= 0 || this.#closing !== undefined) return
     const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = this.#options.clock.setTimer(DELAY_MS, resolve)
-    await Promise.race([promise, this.#atOnce.promise])
+    const timer = clock.setTimer(waitMs, resolve)
+    this.#hurry = resolve
+    await promise
     timer.cancel()
+    this.#hurry = undefined
   }
 
   async #write(event: RecordedEvent): Promise<void> {

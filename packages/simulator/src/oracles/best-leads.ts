@@ -18,7 +18,7 @@ export const bestLeads: Oracle = {
     const isSettled = () => calmSince !== undefined && run.now - calmSince > boundMs
     const judgeLeader = () => {
       const grade = leader?.process.grade
-      if (!isSettled() || leader?.isOver !== false || grade === undefined) return
+      if (!isSettled() || leader?.isOver !== false || !leader.process.isAlive || grade === undefined) return
       const better = betterThan(grade, started, run.now - boundMs)
       if (better !== undefined) violated(`${leader.name} leads, although ${better.identity} is better`)
     }

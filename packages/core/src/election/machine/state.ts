@@ -272,6 +272,8 @@ export type View =
       readonly renewedAfterMs: number | undefined
       /** Until when its holder may act by its own last record, whatever others changed since. */
       readonly guardedUntil: number
+      /** The longest duration that was seen in the records of this term, in milliseconds. */
+      readonly longestMs: number
     }
 
 export type PresentView = Extract<View, { kind: 'present' }>

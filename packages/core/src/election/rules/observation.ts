@@ -49,11 +49,22 @@ export function observe<S extends Following | Acquiring>(
 function viewOf(last: View | undefined, lease: PresentLease, at: Instant, { timing }: ElectorConfig): View {
   const before = last?.kind === 'present' ? last : undefined
   if (before !== undefined && isSameRecord(before.lease.record, lease.record)) return { ...before, lease }
-  const isFree = lease.record.holderIdentity === ''
-  const grantedUntil = isFree ? at.now : at.now + Math.min(durationMs(lease), timing.leaseDurationMs)
+  const grantedUntil = at.now + Math.min(grantedMs(before, lease), timing.leaseDurationMs)
   const wasEdited = before !== undefined && isEdited(before.lease.record, lease.record)
   const guardedUntil = wasEdited ? Math.max(before.guardedUntil, grantedUntil) : grantedUntil
-  return { kind: 'present', lease, changedAt: at.now, guardedUntil, ...renewalOf(before, lease, at) }
+  const longestMs = wasEdited ? Math.max(before.longestMs, durationMs(lease)) : durationMs(lease)
+  return { kind: 'present', lease, changedAt: at.now, guardedUntil, longestMs, ...renewalOf(before, lease, at) }
+}
+
+/**
+ * How long a new record protects its holder. If the renew time changed within a term, the holder may have renewed unseen before a
+ * client shortened the lease: with the longest duration that the term has had.
+ */
+function grantedMs(before: PresentView | undefined, lease: PresentLease): number {
+  const { record } = lease
+  const ownMs = record.holderIdentity === '' ? 0 : durationMs(lease)
+  if (before === undefined || !isEdited(before.lease.record, record)) return ownMs
+  return before.lease.record.renewTime === record.renewTime ? ownMs : Math.max(before.longestMs, ownMs)
 }
 
 /**
@@ -187,7 +198,15 @@ export function observationOf(snapshot: LockSnapshot | undefined, hold: Hold, at
 
 /** A view of a lease of which nothing was seen before. */
 export function seenNow(lease: PresentLease, now: number, guardedUntil: number): PresentView {
-  return { kind: 'present', lease, changedAt: now, isRenewal: false, renewedAfterMs: undefined, guardedUntil }
+  return {
+    kind: 'present',
+    lease,
+    changedAt: now,
+    isRenewal: false,
+    renewedAfterMs: undefined,
+    guardedUntil,
+    longestMs: durationMs(lease),
+  }
 }
 
 /** The acquiring write of this process whose success a view of the lease shows. */
