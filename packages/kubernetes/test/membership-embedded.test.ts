@@ -2,7 +2,7 @@ import { HealthProbe } from '@tenure/core'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { leaseRole } from '../src/manifests/lease-role.ts'
 import { memberLeaseName } from '../src/membership/member-lease.ts'
-import { membership } from '../src/membership/membership.ts'
+import { membership } from '../src/membership/create-membership.ts'
 import { EmbeddedCluster } from './support/embedded-cluster.ts'
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/ops/leases'

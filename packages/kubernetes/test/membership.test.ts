@@ -1,7 +1,7 @@
 import { VirtualClock } from '@tenure/testing/virtual-clock'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { memberLeaseName } from '../src/membership/member-lease.ts'
-import { membership } from '../src/membership/membership.ts'
+import { membership } from '../src/membership/create-membership.ts'
 import { after, memberOf } from './support/replicas.ts'
 import { VirtualApi } from './support/virtual-api.ts'
 

@@ -51,7 +51,7 @@ export class ReplicaEndpoints implements Endpoints {
   #drainTimer: Timer | undefined
   #polling: Promise<unknown> = Promise.resolve()
 
-  constructor(options: ResolvedEndpointsOptions, open = openLinks) {
+  constructor(options: ResolvedEndpointsOptions, open: typeof openLinks = openLinks) {
     this.#options = options
     this.mode = options.mode
     this.name = `endpoints ${options.name}`

@@ -58,7 +58,7 @@ export interface SliceKeeperOptions {
  */
 export class SliceKeeper {
   /** The writes, by outcome. */
-  readonly writes = new LabelledCounter<'ok' | 'conflict' | 'failed'>()
+  readonly writes: LabelledCounter<'ok' | 'conflict' | 'failed'> = new LabelledCounter()
   readonly #options: SliceKeeperOptions
   readonly #store: SliceStore
   readonly #wakeup: Wakeup

@@ -7,8 +7,8 @@ const OUTCOMES = ['ok', 'failed'] as const
 
 /** Counts what happens to a group, and renders it as metrics. */
 export class GroupCounters {
-  readonly changes = new LabelledCounter<MemberChange['kind']>()
-  readonly writes = new LabelledCounter<(typeof OUTCOMES)[number]>()
+  readonly changes: LabelledCounter<MemberChange['kind']> = new LabelledCounter()
+  readonly writes: LabelledCounter<(typeof OUTCOMES)[number]> = new LabelledCounter()
   readonly view: MetricsView
 
   constructor(group: string, members: () => readonly Member[]) {

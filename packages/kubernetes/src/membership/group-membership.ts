@@ -44,7 +44,7 @@ export class GroupMembership implements Membership {
   #running: Running | undefined
   #work: Promise<unknown> = Promise.resolve()
 
-  constructor(options: ResolvedMembershipOptions, open = openLinks) {
+  constructor(options: ResolvedMembershipOptions, open: typeof openLinks = openLinks) {
     this.#options = options
     this.#openLinks = open
     this.name = `membership ${options.group}`

@@ -1,7 +1,7 @@
 import { type Candidacy, type Controller, type ControllerFactory, HealthRegistry } from '@tenure/core'
 import { VirtualClock } from '@tenure/testing/virtual-clock'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { endpoints } from '../../src/endpoints/endpoints.ts'
+import { endpoints } from '../../src/endpoints/create-endpoints.ts'
 import type { EndpointsOptions } from '../../src/endpoints/endpoints-options.ts'
 import { MANAGED_BY } from '../../src/endpoints/slice-object.ts'
 import { after, endpointsOf, memberOf, STOPPED } from '../support/replicas.ts'
