@@ -1,7 +1,7 @@
 import { VirtualClock } from '@tenure/testing/virtual-clock'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { memberLeaseName } from '../src/membership/member-lease.ts'
-import { membership } from '../src/membership/membership.ts'
+import { membership } from '../src/membership/create-membership.ts'
 import { after, memberOf } from './support/replicas.ts'
 import { VirtualApi } from './support/virtual-api.ts'
 
@@ -84,7 +84,10 @@ describe('a member', () => {
     const a = await joined('a', { address: '10.0.0.1' })
     const stored = leaseOf('a')
     const labels = { ...stored?.metadata.labels, 'by.hand': 'x' }
-    api.put('leases', { ...stored, metadata: { ...stored?.metadata, name: memberLeaseName('shop', 'a'), labels, annotations: {} } })
+    api.put('leases', {
+      ...stored,
+      metadata: { ...stored?.metadata, name: memberLeaseName('shop', 'a'), labels, annotations: {} },
+    })
     await clock.advance(50)
     expect(leaseOf('a')?.metadata.labels).toEqual({ 'tenure.dev/member-of': 'shop', 'by.hand': 'x' })
     expect(leaseOf('a')?.metadata.annotations?.['tenure.dev/member']).toContain('10.0.0.1')

@@ -23,7 +23,11 @@ export async function metricsPage(): Promise<string> {
     env: {},
     argv: [],
   })
-  const views = [manager.ops.registry, membership({ group: 'reference' }).metrics, endpoints({ service: 'reference', mode: 'none' }).metrics]
+  const views = [
+    manager.ops.registry,
+    membership({ group: 'reference' }).metrics,
+    endpoints({ service: 'reference', mode: 'none' }).metrics,
+  ]
   const definitions = views.flatMap((view) => view.getMetricsAsArray() as unknown as readonly Definition[])
   const isOwn = ({ name }: Definition) => /^(tenure|leader_election|kubernetes)_/.test(name)
   const rows = definitions

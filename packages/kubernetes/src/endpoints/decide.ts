@@ -8,7 +8,7 @@
  *
  * Invariants, whatever the urgency:
  * 1. An entry of another member that is there is not removed, in any mode but `leader`.
- * 2. The result is empty only if nobody is there, or this replica is the last to go.
+ * 2. The result is empty only if nobody is there, this replica is the last to go, or whether the others are there is in doubt.
  * 3. Without a current view of the group, nothing but this replica's own entry and that of members known as gone is removed.
  */
 import { isSameEndpoint, type SliceEndpoint } from './slice-endpoint.ts'
@@ -31,6 +31,11 @@ export interface Situation {
   readonly self: SliceEndpoint | undefined
   /** The entries that other members want, as far as they are living or suspect. One per address. */
   readonly others: readonly SliceEndpoint[]
+  /**
+   * The addresses of members that have not renewed since their entry is missing. Another replica may know that they are gone, and has
+   * removed them.
+   */
+  readonly doubtful: ReadonlySet<string>
   /** The addresses of members that have left or are gone. */
   readonly gone: ReadonlySet<string>
   /** Whether the view of the group is complete and up to date. */
@@ -81,13 +86,14 @@ function settleGone({ mode, selfAddress, others, gone }: Situation, entries: Ent
   }
 }
 
-function settleRest({ mode, selfAddress, others, isCurrent }: Situation, entries: Entries): void {
+function settleRest({ mode, selfAddress, others, doubtful, isCurrent }: Situation, entries: Entries): void {
   if (mode === 'master-count') return
   const known = new Set([selfAddress, ...others.map(({ address }) => address)])
   if (isCurrent) for (const address of entries.keys()) if (!known.has(address)) entries.delete(address)
   for (const other of others) {
     if (entries.size >= MAX_ENDPOINTS) return
-    if (other.address !== selfAddress && !entries.has(other.address)) entries.set(other.address, other)
+    const { address } = other
+    if (address !== selfAddress && !entries.has(address) && !doubtful.has(address)) entries.set(address, other)
   }
 }
 
@@ -138,10 +144,10 @@ function refusalOf({ count, isCurrent }: Situation, { size }: Entries): string {
 }
 
 /** The last entry does not go while a member is there that has none. */
-function keepSomebody({ others, selfAddress }: Situation, entries: Entries): void {
+function keepSomebody({ others, doubtful, selfAddress }: Situation, entries: Entries): void {
   if (entries.size > 0) return
   for (const other of others.slice(0, MAX_ENDPOINTS)) {
-    if (other.address !== selfAddress) entries.set(other.address, other)
+    if (other.address !== selfAddress && !doubtful.has(other.address)) entries.set(other.address, other)
   }
 }
 

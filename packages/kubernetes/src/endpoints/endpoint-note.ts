@@ -25,20 +25,28 @@ export function readNote(member: Member, slice: string, family: AddressType): Sl
   return { ...endpoint, address: canonicalAddress(endpoint.address) }
 }
 
+/** What a member wants to be in a slice. */
+export interface WantedEndpoint {
+  readonly endpoint: SliceEndpoint
+  /** When the member was last seen to renew its Lease, in monotonic milliseconds. */
+  readonly renewedAt: number
+}
+
 /** What the members want, one entry per address: a living member before a suspect one, a ready one before the others. */
 export function wantedEndpoints(
   members: readonly Member[],
   slice: string,
   family: AddressType,
-): readonly SliceEndpoint[] {
-  const best = new Map<string, { readonly endpoint: SliceEndpoint; readonly score: number }>()
+): readonly WantedEndpoint[] {
+  const best = new Map<string, WantedEndpoint & { readonly score: number }>()
   for (const member of members) {
     const endpoint = readNote(member, slice, family)
     if (endpoint === undefined) continue
     const score = (member.state === 'living' ? 2 : 0) + (endpoint.ready ? 1 : 0)
-    if (score > (best.get(endpoint.address)?.score ?? -1)) best.set(endpoint.address, { endpoint, score })
+    if (score > (best.get(endpoint.address)?.score ?? -1))
+      best.set(endpoint.address, { endpoint, renewedAt: member.renewedAt, score })
   }
-  return [...best.values()].map(({ endpoint }) => endpoint)
+  return [...best.values()]
 }
 
 function tryParse(text: string): unknown {

@@ -150,19 +150,22 @@ function assertPorts(ports: unknown): asserts ports is readonly EndpointPortOpti
   if (!Array.isArray(ports) || ports.length === 0 || ports.length > 100) {
     throw OptionsError.expected('`ports` to be an array of 1 to 100 ports', ports)
   }
-  const names = new Set<string>()
-  for (const [index, port] of (ports as readonly EndpointPortOptions[]).entries()) {
-    assertKnownKeys(`\`ports[${index}]\``, port, ['name', 'port', 'protocol', 'appProtocol'])
-    const { name = '', port: number, protocol = 'TCP', appProtocol } = port
-    if (name !== '') assertDnsLabel(`ports[${index}].name`, name)
-    if (names.has(name)) throw OptionsError.expected('the names of `ports` to be unique', name)
-    names.add(name)
-    if (!Number.isInteger(number) || number < 1 || number > 65_535) {
-      throw OptionsError.expected(`\`ports[${index}].port\` to be a whole number between 1 and 65535`, number)
-    }
-    assertOneOf(`ports[${index}].protocol`, protocol, PROTOCOLS)
-    assertText(`ports[${index}].appProtocol`, appProtocol)
+  const names = (ports as readonly EndpointPortOptions[]).map((port, index) => assertPort(port, index))
+  const twice = names.find((name, index) => names.indexOf(name) < index)
+  if (twice !== undefined) throw OptionsError.expected('the names of `ports` to be unique', twice)
+}
+
+/** Returns the name of the port. */
+function assertPort(port: EndpointPortOptions, index: number): string {
+  assertKnownKeys(`\`ports[${index}]\``, port, ['name', 'port', 'protocol', 'appProtocol'])
+  const { name = '', port: number, protocol, appProtocol } = port
+  if (name !== '') assertDnsLabel(`ports[${index}].name`, name)
+  if (!Number.isInteger(number) || number < 1 || number > 65_535) {
+    throw OptionsError.expected(`\`ports[${index}].port\` to be a whole number between 1 and 65535`, number)
   }
+  assertOneOf(`ports[${index}].protocol`, protocol, PROTOCOLS)
+  assertText(`ports[${index}].appProtocol`, appProtocol)
+  return name
 }
 
 function resolveCount(count: unknown, mode: EndpointsMode): number {

@@ -5,12 +5,14 @@ import { type Links, openLinks } from '../membership/links.ts'
 import type { MemberChange } from '../membership/member.ts'
 import type { Membership } from '../membership/membership.ts'
 import type { ResolvedMembershipOptions } from '../membership/membership-options.ts'
-import { metricsView, type MetricsView } from '../membership/metrics-view.ts'
+import type { MetricsView } from '../membership/metrics-view.ts'
+import { endpointMetrics } from './endpoint-metrics.ts'
 import { formatNote, noteKey, readNote, wantedEndpoints } from './endpoint-note.ts'
 import type { Endpoints } from './endpoints.ts'
 import type { EndpointsMode, ResolvedEndpointsOptions } from './endpoints-options.ts'
 import { explainEndpoints } from './explain-endpoints.ts'
 import { LeaderEndpoint, type LeaderPlace } from './leader-endpoint.ts'
+import { OtherRuns } from './other-runs.ts'
 import { pollReadiness } from './readiness-poll.ts'
 import type { SliceEndpoint } from './slice-endpoint.ts'
 import { type GroupView, SliceKeeper } from './slice-keeper.ts'
@@ -18,10 +20,8 @@ import { type GroupView, SliceKeeper } from './slice-keeper.ts'
 /** A follower stops within milliseconds. One that takes longer shows that it drains. */
 const QUICK_STOP_MS = 5
 
-/** How long the last write may take when this replica stops. */
-const LEAVE_TIMEOUT_MS = 3000
-
-const OUTCOMES = ['ok', 'conflict', 'failed'] as const
+/** How long the last write may take when this replica stops. The deletion of the Lease needs the rest of the stop timeout of the group. */
+const LEAVE_TIMEOUT_MS = 1500
 
 /**
  * The {@link Endpoints} of one replica.
@@ -42,15 +42,16 @@ export class ReplicaEndpoints implements Endpoints {
   readonly #ownGroup: GroupMembership | undefined
   readonly #gone = new Set<string>()
   readonly #leaving = new AbortController()
-  readonly #onOthersDone = new Set<() => void>()
+  readonly #otherRuns = new OtherRuns()
   #removeListeners: readonly (() => void)[] = []
+  /** The lease whose leader is in the slice. */
+  #leaderOf: string | undefined
   #isStarted = false
   #isDraining = false
-  #otherRuns = 0
   #drainTimer: Timer | undefined
   #polling: Promise<unknown> = Promise.resolve()
 
-  constructor(options: ResolvedEndpointsOptions, open = openLinks) {
+  constructor(options: ResolvedEndpointsOptions, open: typeof openLinks = openLinks) {
     this.#options = options
     this.mode = options.mode
     this.name = `endpoints ${options.name}`
@@ -58,14 +59,26 @@ export class ReplicaEndpoints implements Endpoints {
       const { membership } = options
       const isOwnGroup = options.mode !== 'leader' && isOptions(membership)
       this.#links = open(
-        isOwnGroup ? membership : { client: options.client, proveDeath: false, namespace: options.namespace, podName: undefined, container: undefined },
+        isOwnGroup
+          ? membership
+          : {
+              client: options.client,
+              proveDeath: false,
+              namespace: options.namespace,
+              podName: undefined,
+              container: undefined,
+            },
       )
       const links = this.#links
-      this.#ownGroup = isOwnGroup ? new GroupMembership(membership, () => ({ ...links, close: async () => {} })) : undefined
+      this.#ownGroup = isOwnGroup
+        ? new GroupMembership(membership, () => ({ ...links, close: async () => {} }))
+        : undefined
       if (options.mode !== 'leader') this.membership = isOptions(membership) ? this.#ownGroup : membership
       this.#keeper = this.#createKeeper(links, options.mode)
     }
-    this.metrics = this.#metricsView()
+    const group = this.#ownGroup?.metrics
+    const { service, name: slice, address } = options
+    this.metrics = endpointMetrics({ service, slice, address, keeper: this.#keeper, group })
   }
 
   get addresses(): readonly string[] {
@@ -114,13 +127,8 @@ export class ReplicaEndpoints implements Endpoints {
   }
 
   onTerm(term: Term): () => void {
-    const isOther = this.mode === 'leader' && this.#isTermOfLease(term) && term.controller !== this.#controllerName
-    if (!isOther) return () => {}
-    this.#otherRuns += 1
-    return () => {
-      this.#otherRuns -= 1
-      if (this.#otherRuns === 0) for (const resolve of this.#onOthersDone) resolve()
-    }
+    const isOther = this.mode === 'leader' && term.lease === this.#leaderOf && term.controller !== this.#checkName
+    return isOther ? this.#otherRuns.begin() : () => {}
   }
 
   explain(): string {
@@ -147,9 +155,9 @@ export class ReplicaEndpoints implements Endpoints {
   #view(): GroupView {
     const { membership } = this
     const { name, addressType } = this.#options
-    if (membership === undefined) return { others: [], gone: this.#gone, isCurrent: true }
+    if (membership === undefined) return { wanted: [], gone: this.#gone, isCurrent: true }
     const others = membership.members.filter(({ identity }) => identity !== membership.self?.identity)
-    return { others: wantedEndpoints(others, name, addressType), gone: this.#gone, isCurrent: membership.isCurrent }
+    return { wanted: wantedEndpoints(others, name, addressType), gone: this.#gone, isCurrent: membership.isCurrent }
   }
 
   /** Follows the group. */
@@ -164,6 +172,8 @@ export class ReplicaEndpoints implements Endpoints {
   #remember({ kind, member }: MemberChange): void {
     const address = readNote(member, this.#options.name, this.#options.addressType)?.address
     if (address === undefined) return
+    // What is not in the slice needs not be removed from it.
+    for (const known of this.#gone) if (!this.addresses.includes(known)) this.#gone.delete(known)
     if (kind === 'gone' || kind === 'left') this.#gone.add(address)
     else this.#gone.delete(address)
   }
@@ -218,7 +228,7 @@ export class ReplicaEndpoints implements Endpoints {
   /** The slice first: clients wait for that. Never rejects. */
   async #leave(): Promise<void> {
     const keeper = this.#keeper
-    if (keeper === undefined) return
+    if (keeper === undefined || (keeper.own === undefined && !this.isListed)) return
     keeper.want(undefined)
     const bound = new AbortController()
     const timer = this.#options.client.clock.setTimer(LEAVE_TIMEOUT_MS, () => bound.abort())
@@ -240,16 +250,10 @@ export class ReplicaEndpoints implements Endpoints {
     throw OptionsError.expected('`lease` of `endpoints()` to be a lease of the manager', lease)
   }
 
-  #isTermOfLease({ lease }: Term): boolean {
-    return this.#leaderOf === lease
-  }
-
-  #leaderOf: string | undefined
-
   #registerWith(candidacy: Candidacy, host: MemberHost): void {
     this.#leaderOf = candidacy.lease
     const { clock } = this.#options.client
-    candidacy.register(() => new LeaderEndpoint(this.#controllerName, this.#leaderPlace(host), clock))
+    candidacy.register(() => new LeaderEndpoint(this.#checkName, this.#leaderPlace(host), clock))
   }
 
   #leaderPlace(host: MemberHost): LeaderPlace {
@@ -270,60 +274,13 @@ export class ReplicaEndpoints implements Endpoints {
         this.#keeper?.want(undefined)
         await this.#keeper?.settled(signal)
       },
-      othersDone: (signal) => this.#othersDone(signal),
+      othersDone: (signal) => this.#otherRuns.done(signal),
     }
   }
 
-  async #othersDone(signal: AbortSignal): Promise<void> {
-    if (this.#otherRuns === 0) return
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#onOthersDone.add(resolve)
-    const forget = onAbort(signal, resolve)
-    await promise
-    forget()
-    this.#onOthersDone.delete(resolve)
-  }
-
+  /** The name of the check of `/readyz`, and of the controller with mode `leader`. */
   get #checkName(): string {
     return `endpoints-${this.#options.name}`
-  }
-
-  get #controllerName(): string {
-    return `endpoints-${this.#options.name}`
-  }
-
-  #metricsView(): MetricsView {
-    const { service, name: slice } = this.#options
-    const labels = { service, slice }
-    const own = metricsView([
-      {
-        name: 'tenure_endpoints',
-        help: 'Entries in the EndpointSlice as this replica sees it.',
-        type: 'gauge',
-        labelNames: ['service', 'slice'],
-        values: () => [{ labels, value: this.addresses.length }],
-      },
-      {
-        name: 'tenure_endpoints_listed',
-        help: 'Whether this replica is in the EndpointSlice, ready or not.',
-        type: 'gauge',
-        labelNames: ['service', 'slice'],
-        values: () => [{ labels, value: this.isListed ? 1 : 0 }],
-      },
-      {
-        name: 'tenure_endpoints_writes_total',
-        help: 'Writes of the EndpointSlice by this replica, by outcome.',
-        type: 'counter',
-        labelNames: ['service', 'slice', 'outcome'],
-        values: () => this.#keeper?.writes.values('outcome', OUTCOMES, labels) ?? [],
-      },
-    ])
-    const group = this.#ownGroup?.metrics
-    if (group === undefined) return own
-    return {
-      getMetricsAsArray: () => [...own.getMetricsAsArray(), ...group.getMetricsAsArray()],
-      getMetricsAsJSON: async () => [...(await own.getMetricsAsJSON()), ...(await group.getMetricsAsJSON())],
-    }
   }
 }
 

@@ -13,11 +13,7 @@ const SERVICES: Resource = { group: '', version: 'v1', resource: 'services' }
  *
  * @throws EndpointsRefusedError if it does not exist, has a selector, or does not fit the slice. @throws ApiRequestError
  */
-export async function checkService(
-  connection: Connection,
-  source: SliceSource,
-  signal: AbortSignal,
-): Promise<string> {
+export async function checkService(connection: Connection, source: SliceSource, signal: AbortSignal): Promise<string> {
   const { namespace, service } = source
   const reference = { ...SERVICES, namespace, name: service }
   const object = await connection.send(getObject(reference, signal)).catch((cause: unknown) => {

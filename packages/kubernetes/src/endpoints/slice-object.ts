@@ -62,10 +62,7 @@ export function isAttributed({ object, ownerUid: owner }: StoredSlice, source: S
 }
 
 /** The body that creates the slice, or replaces the stored one. Keeps the labels and annotations of others. */
-export function sliceBody(
-  source: SliceSource,
-  { stored, entries, serviceUid, keepsPorts }: SliceChange,
-): JsonObject {
+export function sliceBody(source: SliceSource, { stored, entries, serviceUid, keepsPorts }: SliceChange): JsonObject {
   const { name, namespace, service, addressType, ports } = source
   const { managedFields: _, ...metadata } = objectAt(stored?.object ?? {}, 'metadata')
   const owner = { apiVersion: 'v1', kind: 'Service', name: service, uid: serviceUid }

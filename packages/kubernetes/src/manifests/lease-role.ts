@@ -101,15 +101,19 @@ function endpointRules(service: string): V1PolicyRule[] {
   ]
 }
 
-function rulesFor({
-  name,
-  others = [],
-  proveDeath = false,
-  forLife = false,
-  strategy,
-  members = false,
-  endpoints,
-}: LeaseRoleOptions): V1PolicyRule[] {
+function rulesFor(options: LeaseRoleOptions): V1PolicyRule[] {
+  const { proveDeath = false, forLife = false, strategy, members = false, endpoints } = options
+  return [
+    ...leaseRules(options),
+    ...(strategy === OLDEST_EMULATION_VERSION ? [CANDIDATE_RULE] : []),
+    ...(members ? [MEMBER_RULE] : []),
+    ...(endpoints === undefined ? [] : endpointRules(endpoints)),
+    { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
+    ...(proveDeath || forLife ? [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }] : []),
+  ]
+}
+
+function leaseRules({ name, others = [], forLife = false }: LeaseRoleOptions): V1PolicyRule[] {
   const leases = forLife
     ? { apiGroups: [''], resources: ['configmaps'] }
     : { apiGroups: ['coordination.k8s.io'], resources: ['leases'] }
@@ -124,10 +128,5 @@ function rulesFor({
           { ...leases, verbs: follow },
         ]),
     { ...leases, verbs: ['create'] },
-    ...(strategy === OLDEST_EMULATION_VERSION ? [CANDIDATE_RULE] : []),
-    ...(members ? [MEMBER_RULE] : []),
-    ...(endpoints === undefined ? [] : endpointRules(endpoints)),
-    { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
-    ...(proveDeath || forLife ? [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }] : []),
   ]
 }

@@ -56,7 +56,7 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
 /** Checks all options and fills in the defaults. @throws OptionsError naming the option, its value and what was expected */
 export function resolveManifestsOptions(options: ManifestsOptions): ResolvedManifestsOptions {
   assertKnownKeys('`manifests()`', options, KEYS)
-  const { name, namespace, image, others = [], proveDeath = false, strategy, endpoints, members = false } = options
+  const { name, namespace, image, others = [], proveDeath = false, strategy, members = false } = options
   // The name is also that of a container, which is a label.
   assertDnsLabel('name', name)
   assertDnsLabel('namespace', namespace)
@@ -67,7 +67,6 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
   if (strategy !== undefined && (typeof strategy !== 'string' || strategy === '')) {
     throw OptionsError.expected('`strategy` to be the name of a strategy', strategy)
   }
-  if (endpoints !== undefined) assertDnsLabel('endpoints', endpoints)
   assertBoolean('members', members)
   return {
     name,
@@ -77,13 +76,20 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
     proveDeath,
     members,
     ...(strategy !== undefined && { strategy }),
-    ...(endpoints !== undefined && { endpoints }),
+    ...endpointsIn(options),
     replicas: wholeNumber(options, 'replicas'),
     opsPort: wholeNumber(options, 'opsPort'),
     drainTimeoutMs: wholeNumber(options, 'drainTimeoutMs'),
     abortGraceMs: wholeNumber(options, 'abortGraceMs'),
     cleanupTimeoutMs: wholeNumber(options, 'cleanupTimeoutMs'),
   }
+}
+
+/** A Service has the name of a DNS label. */
+function endpointsIn({ endpoints }: ManifestsOptions): Pick<ManifestsOptions, 'endpoints'> {
+  if (endpoints === undefined) return {}
+  assertDnsLabel('endpoints', endpoints)
+  return { endpoints }
 }
 
 const DAY_MS = 86_400_000

@@ -20,6 +20,8 @@ export interface Member {
   readonly zone: string | undefined
   /** The labels of its Lease that the replica chose itself. */
   readonly labels: Readonly<Record<string, string>>
+  /** When this replica last saw the Lease of the member change, in monotonic milliseconds of its own. */
+  readonly renewedAt: number
   /** What the replica publishes of itself for others to act on, by key. Untrusted: any client that may write the Lease can set it. */
   readonly notes: Readonly<Record<string, string>>
 }

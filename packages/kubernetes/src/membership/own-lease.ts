@@ -19,8 +19,9 @@ const RETRY_MS = 1000
 /** The pause after a write that the server refuses for good, such as without permission. */
 const REFUSED_RETRY_MS = 15_000
 
-/** The share of the renew interval that a request may take. */
+/** The share of the renew interval that a request may take, and the most that one may take while the process stops. */
 const REQUEST_SHARE = 0.6
+const LAST_REQUEST_MS = 2000
 
 /** Options of {@link OwnLease}. */
 export interface OwnLeaseOptions {
@@ -115,7 +116,7 @@ export class OwnLease {
   }
 
   /** Deletes the Lease. Never rejects: a Lease that is left expires. */
-  async withdraw(signal: AbortSignal): Promise<void> {
+  async withdraw(): Promise<void> {
     this.#isStopping = true
     this.#published.resolve()
     this.#wakeup.wake()
@@ -124,7 +125,7 @@ export class OwnLease {
     if (this.#stored === undefined) return
     const uid = stringAt(objectAt(this.#stored, 'metadata'), 'uid')
     try {
-      await this.#send((bounded) => deleteObject(this.#reference, { uid }, bounded), signal)
+      await this.#send((bounded) => deleteObject(this.#reference, { uid }, bounded))
     } catch (error) {
       if (error instanceof ApiRequestError && ['not-found', 'conflict'].includes(error.failure)) return
       this.#warn('member-left-behind', error, 'could not delete the identity Lease of this replica, so it expires')
@@ -167,15 +168,14 @@ export class OwnLease {
   }
 
   async #write(): Promise<bigint> {
-    const { signal } = new AbortController()
     for (;;) {
       const isCreation = this.#stored === undefined
       try {
-        const answer = await this.#send((bounded) => this.#request(bounded), signal)
+        const answer = await this.#send((bounded) => this.#request(bounded))
         return this.#accept(answer)
       } catch (error) {
         const failure = error instanceof ApiRequestError && !this.#isStopping ? error.failure : undefined
-        if (failure === 'conflict') this.#stored = await this.#read(signal)
+        if (failure === 'conflict') this.#stored = await this.#read()
         else if (failure === 'not-found' && !isCreation) this.#stored = undefined
         else throw error
       }
@@ -189,9 +189,9 @@ export class OwnLease {
     return updateObject(this.#reference, body, signal)
   }
 
-  async #read(signal: AbortSignal): Promise<JsonObject | undefined> {
+  async #read(): Promise<JsonObject | undefined> {
     try {
-      const object = await this.#send((bounded) => getObject(this.#reference, bounded), signal)
+      const object = await this.#send((bounded) => getObject(this.#reference, bounded))
       return isJsonObject(object) ? object : undefined
     } catch (error) {
       if (error instanceof ApiRequestError && error.failure === 'not-found') return undefined
@@ -204,9 +204,10 @@ export class OwnLease {
     return parseVersion(answer) ?? 0n
   }
 
-  #send(request: (signal: AbortSignal) => ApiRequest, signal: AbortSignal): Promise<unknown> {
+  #send(request: (signal: AbortSignal) => ApiRequest): Promise<unknown> {
     const { clock, connection, renewIntervalMs } = this.#options
-    const timeoutMs = Math.max(1, renewIntervalMs * REQUEST_SHARE)
+    const timeoutMs = Math.min(renewIntervalMs * REQUEST_SHARE, this.#isStopping ? LAST_REQUEST_MS : Infinity)
+    const { signal } = new AbortController()
     return withDeadline({ clock, timeoutMs, signal }, (bounded) => connection.send(request(bounded)))
   }
 

@@ -11,7 +11,7 @@
  * 4. This replica itself never expires.
  */
 import type { ObservedObject } from '../reflector/observed-object.ts'
-import type { Member, MemberChange, MemberState } from './member.ts'
+import type { Member, MemberChange } from './member.ts'
 import { type MemberLease, readMemberLease } from './member-lease.ts'
 
 /** Settings of a {@link Roster}. */
@@ -199,13 +199,14 @@ export class Roster {
   }
 }
 
-function asMember({ lease, state }: { readonly lease: MemberLease; readonly state: MemberState }): Member {
+function asMember({ lease, state, changedAt: renewedAt }: Entry): Member {
   const { identity, labels, facts, name } = lease
   const { address, version, zone, notes } = facts
-  return { identity, lease: name, state, address, version, zone, labels, notes }
+  return { identity, lease: name, state, address, version, zone, labels, renewedAt, notes }
 }
 
-/** Compares what others can see. A mere renewal changes nothing of it. */
+/** Compares what a member says of itself. A mere renewal changes nothing of it. */
 function isSameMember(a: Member, b: Member): boolean {
-  return JSON.stringify({ ...a, state: '' }) === JSON.stringify({ ...b, state: '' }) && a.state === b.state
+  const textOf = (member: Member) => JSON.stringify({ ...member, renewedAt: 0 })
+  return textOf(a) === textOf(b)
 }

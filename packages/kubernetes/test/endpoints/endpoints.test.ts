@@ -1,7 +1,7 @@
 import { type Candidacy, type Controller, type ControllerFactory, HealthRegistry } from '@tenure/core'
 import { VirtualClock } from '@tenure/testing/virtual-clock'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { endpoints } from '../../src/endpoints/endpoints.ts'
+import { endpoints } from '../../src/endpoints/create-endpoints.ts'
 import type { EndpointsOptions } from '../../src/endpoints/endpoints-options.ts'
 import { MANAGED_BY } from '../../src/endpoints/slice-object.ts'
 import { after, endpointsOf, memberOf, STOPPED } from '../support/replicas.ts'
@@ -30,11 +30,20 @@ const addresses = () => slice()?.endpoints.flatMap((endpoint) => endpoint.addres
 const conditions = (address: string) => slice()?.endpoints.find((one) => one.addresses[0] === address)?.conditions
 
 /** A slice as somebody left it. */
-function putSlice(listed: readonly string[], labels: Readonly<Record<string, string>> = { 'endpointslice.kubernetes.io/managed-by': MANAGED_BY, 'kubernetes.io/service-name': 'shop' }): void {
+function putSlice(
+  listed: readonly string[],
+  labels: Readonly<Record<string, string>> = {
+    'endpointslice.kubernetes.io/managed-by': MANAGED_BY,
+    'kubernetes.io/service-name': 'shop',
+  },
+): void {
   const stored = slice()
   const ports = stored?.ports ?? [{ name: 'http', port: 8080, protocol: 'TCP' }]
   const metadata = { ...stored?.metadata, name: 'shop', labels }
-  const entries = listed.map((address) => ({ addresses: [address], conditions: { ready: true, serving: true, terminating: false } }))
+  const entries = listed.map((address) => ({
+    addresses: [address],
+    conditions: { ready: true, serving: true, terminating: false },
+  }))
   api.put('endpointslices', { metadata, addressType: 'IPv4', endpoints: entries, ports })
 }
 
@@ -50,7 +59,10 @@ describe('a slice', () => {
     const all = [await replica(2), await replica(1)]
     expect(slice()).toMatchObject({
       metadata: {
-        labels: { 'kubernetes.io/service-name': 'shop', 'endpointslice.kubernetes.io/managed-by': 'endpoints.tenure.dev' },
+        labels: {
+          'kubernetes.io/service-name': 'shop',
+          'endpointslice.kubernetes.io/managed-by': 'endpoints.tenure.dev',
+        },
         ownerReferences: [{ apiVersion: 'v1', kind: 'Service', name: 'shop', uid: serviceUid }],
       },
       addressType: 'IPv4',
@@ -233,7 +245,9 @@ describe('mode master-count', () => {
     expect(addresses()).toEqual(['10.0.0.1', '10.0.0.2'])
     expect(api.writes.filter(({ what }) => what.includes('endpointslices'))).toEqual([])
     expect(all[2]?.endpoints.explain()).toContain('`count` is 2, but 3 replicas are there')
-    expect((await all[2]?.host.readyz.run())?.some(({ failure }) => failure?.message.includes('`count` is 2'))).toBe(true)
+    expect((await all[2]?.host.readyz.run())?.some(({ failure }) => failure?.message.includes('`count` is 2'))).toBe(
+      true,
+    )
     for (const one of all) await one.stop()
   })
 
@@ -354,7 +368,9 @@ describe('the start rejects', () => {
   }
 
   test('without the Service', async () => {
-    await expect(start({ service: 'shoe' })).rejects.toThrow('Service ops/shoe: it does not exist. Create it, without a selector')
+    await expect(start({ service: 'shoe' })).rejects.toThrow(
+      'Service ops/shoe: it does not exist. Create it, without a selector',
+    )
   })
 
   test('if the Service has a selector', async () => {
@@ -363,13 +379,20 @@ describe('the start rejects', () => {
   })
 
   test('if the Service has no such port, or another family', async () => {
-    await expect(start({ ports: [{ name: 'https', port: 1 }] })).rejects.toThrow('it has no port "https" TCP, only "http" TCP')
+    await expect(start({ ports: [{ name: 'https', port: 1 }] })).rejects.toThrow(
+      'it has no port "https" TCP, only "http" TCP',
+    )
     await expect(start({ address: 'fd00::1' })).rejects.toThrow('its ipFamilies are IPv4')
   })
 
   test('if the slice belongs to somebody else, and does not write it', async () => {
-    putSlice(['10.9.9.9'], { 'endpointslice.kubernetes.io/managed-by': 'somebody', 'kubernetes.io/service-name': 'shop' })
-    await expect(start()).rejects.toThrow('endpointslice.kubernetes.io/managed-by is "somebody", not "endpoints.tenure.dev"')
+    putSlice(['10.9.9.9'], {
+      'endpointslice.kubernetes.io/managed-by': 'somebody',
+      'kubernetes.io/service-name': 'shop',
+    })
+    await expect(start()).rejects.toThrow(
+      'endpointslice.kubernetes.io/managed-by is "somebody", not "endpoints.tenure.dev"',
+    )
     expect(addresses()).toEqual(['10.9.9.9'])
     expect(api.store.list('leases')).toEqual([])
   })
@@ -381,7 +404,9 @@ describe('the start rejects', () => {
     ['create', 'leases'],
   ])('without the right to %s %s, and names both with the namespace', async (verb, resource) => {
     api.forbids = (target) => target.verb === verb && target.resource === resource
-    await expect(start()).rejects.toThrow(new RegExp(`${verb} ${resource}.* ops.*the verb "${verb}" on the resource "${resource}"`))
+    await expect(start()).rejects.toThrow(
+      new RegExp(`${verb} ${resource}.* ops.*the verb "${verb}" on the resource "${resource}"`),
+    )
     expect(clock.pendingTimers).toBe(0)
   })
 })

@@ -49,15 +49,31 @@ export class Fleet {
     this.api = new VirtualApi(clock, () => 1 + Math.floor(random() * 10))
     this.api.put('services', { metadata: { name: 'shop' }, spec: {} })
     const numbers = Array.from({ length: size }, (_, index) => index + 1)
-    this.#slots = numbers.map((number) => ({ address: `10.0.0.${number}`, process: undefined, wellSince: undefined, deadSince: undefined }))
-    this.api.store.watch('endpointslices', ({ object, previous }) => this.#onWrite(listedIn(previous), listedIn(object)))
+    this.#slots = numbers.map((number) => ({
+      address: `10.0.0.${number}`,
+      process: undefined,
+      wellSince: undefined,
+      deadSince: undefined,
+    }))
+    this.api.store.watch('endpointslices', ({ object, previous }) =>
+      this.#onWrite(listedIn(previous), listedIn(object)),
+    )
     for (const slot of this.#slots) this.#start(slot)
   }
 
   /** Does one thing to the fleet. */
   async disturb(): Promise<void> {
     const slot = this.#slots[Math.floor(this.#random() * this.#slots.length)] as Slot
-    const kinds = [this.#kill, this.#restart, this.#stopCleanly, this.#cut, this.#pause, this.#stall, this.#breakStreams, this.#meddle]
+    const kinds = [
+      this.#kill,
+      this.#restart,
+      this.#stopCleanly,
+      this.#cut,
+      this.#pause,
+      this.#stall,
+      this.#breakStreams,
+      this.#meddle,
+    ]
     const kind = kinds[Math.floor(this.#random() * kinds.length)]
     kind?.call(this, slot)
   }
@@ -73,7 +89,8 @@ export class Fleet {
   /** Heals everything. */
   heal(): void {
     this.api.isStalled = false
-    for (const { process } of this.#slots) if (process?.state === 'living') Object.assign(process.wire, { isCut: false, isPaused: false })
+    for (const { process } of this.#slots)
+      if (process?.state === 'living') Object.assign(process.wire, { isCut: false, isPaused: false })
   }
 
   /** The addresses in the slice, and those that should be. */
@@ -90,10 +107,13 @@ export class Fleet {
   }
 
   #start(slot: Slot): void {
-    const wire = { isCut: false, isPaused: false }
+    const wire: Wire = { isCut: false, isPaused: false }
     const identity = `${slot.address}_${++this.#serial}`
     const clock = pausable(this.#clock, wire) as VirtualClock
-    const { endpoints, host } = endpointsOf({ api: this.api, clock, identity, random: this.#random, wire }, { address: slot.address })
+    const { endpoints, host } = endpointsOf(
+      { api: this.api, clock, identity, random: this.#random, wire },
+      { address: slot.address },
+    )
     slot.process = { wire, endpoints, state: 'living' }
     slot.deadSince = undefined
     endpoints.start(host).catch((error: unknown) => this.violations.push(`start of ${identity}: ${String(error)}`))
@@ -102,8 +122,7 @@ export class Fleet {
   #kill(slot: Slot): void {
     if (slot.process?.state !== 'living') return
     slot.process.state = 'killed'
-    slot.process.wire.isCut = true
-    slot.process.wire.isPaused = true
+    slot.process.wire.isDead = true
     slot.deadSince = this.#clock.now()
   }
 
@@ -162,7 +181,11 @@ export class Fleet {
     if (pick === 2 && slice !== undefined) {
       const labels = { 'endpointslice.kubernetes.io/managed-by': MANAGED_BY, 'kubernetes.io/service-name': 'shop' }
       const endpoints = [...(slice.endpoints ?? []), { addresses: ['10.9.9.9'], conditions: { ready: true } }]
-      this.api.put('endpointslices', { ...slice, metadata: { ...(slice as { metadata: object }).metadata, name: 'shop', labels }, endpoints })
+      this.api.put('endpointslices', {
+        ...slice,
+        metadata: { ...(slice as { metadata: object }).metadata, name: 'shop', labels },
+        endpoints,
+      })
     }
     this.#isDisturbed = false
   }
@@ -180,7 +203,8 @@ export class Fleet {
       if (slot !== undefined && this.#isWell(slot, ESTABLISHED_MS)) this.#violated(`${address} lives and was dropped`)
     }
     const isSomebodyThere = this.#slots.some((slot) => this.#isWell(slot, JOIN_MS))
-    if (after.length === 0 && before.length > 0 && isSomebodyThere) this.#violated('the slice was emptied while somebody lives')
+    if (after.length === 0 && before.length > 0 && isSomebodyThere)
+      this.#violated('the slice was emptied while somebody lives')
   }
 
   #look(): void {
@@ -188,12 +212,14 @@ export class Fleet {
     const now = this.#clock.now()
     const listed = this.#listed
     for (const slot of this.#slots) {
-      if (this.#isWell(slot, JOIN_MS) && !listed.includes(slot.address)) this.#violated(`${slot.address} lives and is absent`)
+      if (this.#isWell(slot, JOIN_MS) && !listed.includes(slot.address))
+        this.#violated(`${slot.address} lives and is absent`)
     }
     const survivor = Math.min(...this.#slots.map(({ wellSince }) => wellSince ?? Infinity))
     for (const { address, deadSince } of this.#slots) {
       const since = Math.max(deadSince ?? Infinity, this.#faultUntil + SUCCESS_MS, survivor + SUCCESS_MS)
-      if (now - since > LEASE_MS + SLACK_MS && listed.includes(address)) this.#violated(`${address} is dead and present`)
+      if (now - since > LEASE_MS + SLACK_MS && listed.includes(address))
+        this.#violated(`${address} is dead and present`)
     }
     const isSomebodyThere = this.#slots.some((slot) => this.#isWell(slot, JOIN_MS))
     if (listed.length === 0 && isSomebodyThere) this.#violated('the slice is empty while somebody lives')
@@ -219,6 +245,8 @@ export class Fleet {
 }
 
 function listedIn(object: unknown): readonly string[] {
-  const { endpoints = [] } = (object ?? {}) as { readonly endpoints?: readonly { readonly addresses: readonly string[] }[] }
+  const { endpoints = [] } = (object ?? {}) as {
+    readonly endpoints?: readonly { readonly addresses: readonly string[] }[]
+  }
   return endpoints.flatMap(({ addresses }) => addresses)
 }

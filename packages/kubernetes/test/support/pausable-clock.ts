@@ -9,7 +9,8 @@ export function pausable(clock: Clock, wire: Wire): Clock {
     wallTime: () => clock.wallTime(),
     setTimer: (delayMs, callback): Timer => {
       const look = (): void => {
-        if (wire.isPaused) timer = clock.setTimer(20, look)
+        if (wire.isDead === true) return
+        if (wire.isPaused) timer = clock.setTimer(50, look)
         else callback()
       }
       let timer = clock.setTimer(delayMs, look)

@@ -30,7 +30,11 @@ export function memberOf(
 ): { readonly member: GroupMembership; readonly host: MemberHost; readonly seen: string[] } {
   const resolved = resolveMembershipOptions({ group: 'shop', namespace: 'ops', clock, random, ...options }, ENV)
   const connection = api.connect(identity, wire)
-  const member = new GroupMembership(resolved, () => ({ connection, proof: undefined, close: () => connection.close() }))
+  const member = new GroupMembership(resolved, () => ({
+    connection,
+    proof: undefined,
+    close: () => connection.close(),
+  }))
   const seen: string[] = []
   member.on((change: MemberChange) => void seen.push(`${change.kind} ${change.member.identity}`))
   return { member, host: hostOf(identity), seen }

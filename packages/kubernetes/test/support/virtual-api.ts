@@ -1,6 +1,12 @@
 import type { Clock } from '@tenure/core'
 import { onAbort } from '@tenure/core/internal'
-import { type KubeObject, type ObjectRef, Store, StoreConflictError, type StoreEvent } from '@tenure/api-server/internal'
+import {
+  type KubeObject,
+  type ObjectRef,
+  Store,
+  StoreConflictError,
+  type StoreEvent,
+} from '@tenure/api-server/internal'
 import { ApiRequestError } from '../../src/client/api-request-error.ts'
 import { type ApiRequest, type ApiTarget, describeTarget } from '../../src/client/api-request.ts'
 import type { ApiStream } from '../../src/client/api-transport.ts'
@@ -14,6 +20,8 @@ export interface Wire {
   isCut: boolean
   /** The process does not run: answers and events wait. */
   isPaused: boolean
+  /** The process was killed: nothing of it happens any more. */
+  isDead?: boolean
 }
 
 /** One write that the server took. */
@@ -45,7 +53,10 @@ export class VirtualApi {
   }
 
   /** Writes an object as somebody with all rights would. */
-  put(collection: string, object: JsonObject & { readonly metadata: { readonly name?: string | undefined } }): KubeObject {
+  put(
+    collection: string,
+    object: JsonObject & { readonly metadata: { readonly name?: string | undefined } },
+  ): KubeObject {
     const ref = { collection, namespace: 'ops', name: object.metadata.name ?? '' }
     const stored = this.store.get(ref)
     if (stored !== undefined) return this.store.update(ref, { ...stored, ...object } as KubeObject)
@@ -62,7 +73,8 @@ export class VirtualApi {
 
   /** Ends all streams, as a restart of the server does. */
   breakStreams(): void {
-    for (const stream of this.#streams) stream.fail(lost({ verb: 'watch', group: '', resource: '', namespace: '', name: '' }))
+    for (const stream of this.#streams)
+      stream.fail(lost({ verb: 'watch', group: '', resource: '', namespace: '', name: '' }))
   }
 
   /** The connection of one client. */
@@ -87,7 +99,8 @@ export class VirtualApi {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const forget = onAbort(signal, () => reject(lost(target)))
     const look = (): void => {
-      if (this.isStalled || wire.isCut || wire.isPaused) this.#clock.setTimer(20, look)
+      if (wire.isDead === true) return
+      if (this.isStalled || wire.isCut || wire.isPaused) this.#clock.setTimer(50, look)
       else resolve()
       if (signal.aborted) reject(lost(target))
     }
@@ -104,7 +117,8 @@ export class VirtualApi {
     const { method, target } = request
     try {
       if (this.forbids(target)) return refusal(target, 403)
-      if (method === 'GET') return target.verb === 'list' ? this.#list(request) : (this.store.get(refOf(target)) ?? refusal(target, 404))
+      if (method === 'GET')
+        return target.verb === 'list' ? this.#list(request) : (this.store.get(refOf(target)) ?? refusal(target, 404))
       const answer = this.#write(request)
       if (!(answer instanceof Error)) this.writes.push({ at: this.#clock.now(), by, what: describeTarget(target) })
       return answer
@@ -115,13 +129,20 @@ export class VirtualApi {
   }
 
   #write({ method, body, target }: ApiRequest): unknown {
-    const object = body as JsonObject & { readonly metadata?: { readonly name: string; readonly resourceVersion?: string } }
+    const object = body as JsonObject & {
+      readonly metadata?: { readonly name: string; readonly resourceVersion?: string }
+    }
     const endpoints = object['endpoints']
     if (Array.isArray(endpoints) && endpoints.length > 1000) return refusal(target, 422)
-    if (method === 'POST') return this.store.create(refOf({ ...target, name: object.metadata?.name ?? '' }), this.#born(object))
-    if (method === 'PUT') return this.store.update(refOf(target), object as unknown as KubeObject, object.metadata?.resourceVersion)
+    if (method === 'POST')
+      return this.store.create(refOf({ ...target, name: object.metadata?.name ?? '' }), this.#born(object))
+    if (method === 'PUT')
+      return this.store.update(refOf(target), object as unknown as KubeObject, object.metadata?.resourceVersion)
     const stored = this.store.get(refOf(target))
-    const { uid, resourceVersion } = (object['preconditions'] ?? {}) as { readonly uid?: string; readonly resourceVersion?: string }
+    const { uid, resourceVersion } = (object['preconditions'] ?? {}) as {
+      readonly uid?: string
+      readonly resourceVersion?: string
+    }
     if (stored !== undefined && uid !== undefined && stored.metadata.uid !== uid) return refusal(target, 409)
     return this.store.delete(refOf(target), resourceVersion)
   }
@@ -139,8 +160,8 @@ export class VirtualApi {
     const pending: string[] = []
     let take: ((chunk: Buffer) => void) | undefined
     const flush = (): void => {
-      if (take === undefined || signal.aborted) return
-      if (wire.isCut || wire.isPaused) return void this.#clock.setTimer(20, flush)
+      if (take === undefined || signal.aborted || wire.isDead === true) return
+      if (wire.isCut || wire.isPaused) return void this.#clock.setTimer(50, flush)
       try {
         for (const line of pending.splice(0)) take(Buffer.from(line))
       } catch (error) {
