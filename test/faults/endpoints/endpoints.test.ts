@@ -111,6 +111,8 @@ describe('the slice of a replicated service', () => {
         const resumedAt = monotonicNow()
         replica.signal('SIGCONT')
         await fleet.listed(replica, resumedAt)
+        // Those that took it for dead must not remove it now.
+        await sleep(LEASE_MS)
       }
       expect(ledger.judge()).toEqual(RIGHT)
     },
