@@ -189,7 +189,10 @@ function resolveGroup(
   if (membership !== undefined && first !== undefined) {
     throw OptionsError.expected(`\`${first}\` only without \`membership\`, which has its own`, options[first])
   }
-  if (membership !== undefined) return membership
+  if (membership !== undefined) {
+    if (typeof membership.note === 'function') return membership
+    throw OptionsError.expected('`membership` to be what `membership()` returns', membership)
+  }
   const given = [...ofGroup, ...LEASE_CLIENT_KEYS].flatMap((key) =>
     options[key] === undefined ? [] : [[key, options[key]] as const],
   )

@@ -137,6 +137,7 @@ export class GroupMembership implements Membership {
     const { client, group, namespace, renewIntervalMs } = this.#options
     const links = this.#openLinks(this.#options)
     const { connection, proof } = links
+    links.start?.()
     const { clock, logger } = client
     const lease = this.#createLease(host, links)
     const watch = new GroupWatch({

@@ -176,7 +176,7 @@ export class Fleet {
     const slice = this.api.get('endpointslices', 'shop') as { readonly endpoints?: readonly object[] } | undefined
     const pick = Math.floor(this.#random() * 3)
     const lease = leases[Math.floor(this.#random() * leases.length)]
-    if (pick === 0 && lease !== undefined) this.api.remove('leases', lease.metadata.name)
+    if (pick === 0 && lease !== undefined) this.api.remove('leases', lease.metadata.name ?? '')
     if (pick === 1 && slice !== undefined) this.api.remove('endpointslices', 'shop')
     if (pick === 2 && slice !== undefined) {
       const labels = { 'endpointslice.kubernetes.io/managed-by': MANAGED_BY, 'kubernetes.io/service-name': 'shop' }
