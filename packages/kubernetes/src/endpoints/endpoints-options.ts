@@ -177,7 +177,7 @@ function resolveCount(count: unknown, mode: EndpointsMode): number {
   throw OptionsError.expected(`\`count\` to be a whole number between 1 and ${MAX_ENDPOINTS}`, count)
 }
 
-/** The group that was given, or the options of one that has the name of the slice. */
+/** The given group, or the options of a group with the name of the slice. */
 function resolveGroup(
   options: EndpointsOptions,
   slice: string,

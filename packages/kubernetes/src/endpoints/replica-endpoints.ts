@@ -17,7 +17,7 @@ import { pollReadiness } from './readiness-poll.ts'
 import type { SliceEndpoint } from './slice-endpoint.ts'
 import { type GroupView, SliceKeeper } from './slice-keeper.ts'
 
-/** A follower stops within milliseconds. One that takes longer shows that it drains. */
+/** A follower stops within milliseconds. A longer stop is shown as a drain. */
 const QUICK_STOP_MS = 5
 
 /** How long the last write may take when this replica stops. The deletion of the Lease needs the rest of the stop timeout of the group. */

@@ -176,7 +176,7 @@ export class GroupMembership implements Membership {
     })
   }
 
-  /** A replica that was never able to publish itself must not replace one that was. An outage later does not count. */
+  /** A rollout must not replace working replicas by replicas that cannot publish themselves. An outage later does not count. */
   #addCheck({ readyz }: MemberHost, lease: OwnLease): () => void {
     const registry = new HealthRegistry()
     registry.register(`membership-${this.#options.group}`, () => {

@@ -135,7 +135,7 @@ export class OwnLease {
   #pauseMs(): number {
     const { random, renewIntervalMs } = this.#options
     if (this.#written < this.#wanted && this.#problem === undefined) return 0
-    // Others miss a renewal that is late, not one that is early.
+    // Others notice late renewals, not early ones.
     if (this.#problem === undefined) return renewIntervalMs * (1 - 0.04 * random())
     const asked = this.#problem instanceof ApiRequestError ? (this.#problem.retryAfterMs ?? 0) : 0
     return Math.max(asked, jittered(isRefusal(this.#problem) ? REFUSED_RETRY_MS : RETRY_MS, random()))

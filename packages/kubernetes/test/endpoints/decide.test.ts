@@ -183,7 +183,7 @@ describe('mode leader', () => {
   const mode = 'leader'
 
   test.each<[string, Case, string[]]>([
-    ['the leader replaces whoever is in', { mode, slice: [B, C] }, [A]],
+    ['the leader replaces all other entries', { mode, slice: [B, C] }, [A]],
     ['a follower removes its own entry only', { mode, self: 'out', slice: [A, B] }, [B]],
     ['a follower leaves the leader in', { mode, self: 'out', slice: [B] }, [B]],
   ])('%s', (_, given, expected) => {

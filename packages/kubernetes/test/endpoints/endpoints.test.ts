@@ -328,7 +328,7 @@ describe('mode leader', () => {
     await one.stop()
   })
 
-  test('the next leader replaces one that died', async () => {
+  test('the next leader replaces a leader that died', async () => {
     const [one, two] = [await candidate(1), await candidate(2)]
     void one.lead()
     await clock.advance(20)

@@ -7,7 +7,7 @@ import { VirtualApi, type Wire } from '../support/virtual-api.ts'
 /** A replica that is well for this long is in the slice. Reconnects back off for up to 6 s. */
 const JOIN_MS = 10_000
 
-/** One that is well for this long has renewed its Lease, and no replica drops it. */
+/** A replica that is well for this long has renewed its Lease, and no replica drops it. */
 const ESTABLISHED_MS = 20_000
 
 const LEASE_MS = 15_000
