@@ -59,7 +59,7 @@ export interface EndpointsOptions extends Partial<LeaseClientOptions> {
   /** The lease whose leader is in the slice, with mode `leader`. @default the lease of the manager */
   readonly lease?: string
   /**
-   * Whether this replica is ready for clients. Asked every 100 ms until it is, then every second. A replica that is not ready three times
+   * Whether this replica is ready for clients. Asked every 100 ms until it is, then every 5 s. A replica that is not ready three times
    * in a row stays in the slice with `ready: false`. @default whether all checks of `/readyz` pass
    */
   readonly isReady?: () => boolean | Promise<boolean>
@@ -124,7 +124,13 @@ export function resolveEndpointsOptions(options: EndpointsOptions, env: NodeJS.P
   }
   if (lease !== undefined && mode !== 'leader') throw OptionsError.expected('`lease` only with mode `leader`', lease)
   return {
-    ...{ mode, service, name: slice, nodeName: nodeName || undefined, zone, lease, isReady },
+    mode,
+    service,
+    name: slice,
+    nodeName: nodeName || undefined,
+    zone,
+    lease,
+    isReady,
     namespace: resolveNamespace(options.namespace, env),
     ...resolvePlace(options, mode),
     count: resolveCount(options.count, mode),

@@ -134,7 +134,10 @@ export class ReplicaEndpoints implements Endpoints {
   explain(): string {
     const keeper = this.#keeper
     return explainEndpoints({
-      ...{ mode: this.mode, slice: this.#options.name, isStarted: this.#isStarted, isListed: this.isListed },
+      mode: this.mode,
+      slice: this.#options.name,
+      isStarted: this.#isStarted,
+      isListed: this.isListed,
       isStopped: this.#leaving.signal.aborted,
       count: this.addresses.length,
       own: keeper?.own,
@@ -146,7 +149,11 @@ export class ReplicaEndpoints implements Endpoints {
   #createKeeper({ connection }: Links, mode: Exclude<EndpointsMode, 'none'>): SliceKeeper {
     const { client, name, namespace, service, addressType, ports, address, count } = this.#options
     return new SliceKeeper({
-      ...{ ...client, connection, mode, address, count },
+      ...client,
+      connection,
+      mode,
+      address,
+      count,
       source: { name, namespace, service, addressType, ports },
       group: () => this.#view(),
     })

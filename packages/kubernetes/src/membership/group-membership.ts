@@ -149,7 +149,11 @@ export class GroupMembership implements Membership {
       onOwnLease: (seen) => lease.seen(seen),
     })
     const graves = new Graves({
-      ...{ connection, clock, logger, namespace, requestTimeoutMs: renewIntervalMs },
+      connection,
+      clock,
+      logger,
+      namespace,
+      requestTimeoutMs: renewIntervalMs,
       patienceMs: () => this.#patienceMs(host),
       isGone: (gone) => watch.roster.graves.some(({ name, uid }) => name === gone.name && uid === gone.uid),
     })
@@ -162,7 +166,9 @@ export class GroupMembership implements Membership {
   #createLease(host: MemberHost, { connection }: Links): OwnLease {
     const { client, group, labels, leaseDurationMs, namespace, pod, renewIntervalMs } = this.#options
     return new OwnLease({
-      ...{ ...client, connection, renewIntervalMs },
+      ...client,
+      connection,
+      renewIntervalMs,
       source: { group, namespace, identity: host.identity, durationMs: leaseDurationMs, labels, pod },
       facts: () => this.#facts(),
       onWritten: (sentAt, version) => {

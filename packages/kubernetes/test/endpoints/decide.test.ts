@@ -40,7 +40,13 @@ function situationOf({
   const own = self === 'in' ? entry(selfAddress) : self === 'out' ? undefined : self
   const { others = [], gone = [], doubtful = [], slice = [] } = rest
   return {
-    ...{ mode, selfAddress, count, isCurrent, self: own, gone: new Set(gone), doubtful: new Set(doubtful) },
+    mode,
+    selfAddress,
+    count,
+    isCurrent,
+    self: own,
+    gone: new Set(gone),
+    doubtful: new Set(doubtful),
     others: others.map((address) => entry(address)),
     slice: slice.map((address) => entry(address)),
   }

@@ -133,7 +133,9 @@ describe('a replica', () => {
     let isReady = true
     const one = await replica(1, { isReady: () => isReady })
     isReady = false
-    await clock.advance(4000)
+    await clock.advance(9000)
+    expect(conditions('10.0.0.1')).toEqual({ ready: true, serving: true, terminating: false })
+    await clock.advance(7000)
     expect(conditions('10.0.0.1')).toEqual({ ready: false, serving: false, terminating: false })
     isReady = true
     await clock.advance(1200)

@@ -64,18 +64,18 @@ export class Fleet {
   /** Does one thing to the fleet. */
   async disturb(): Promise<void> {
     const slot = this.#slots[Math.floor(this.#random() * this.#slots.length)] as Slot
-    const kinds = [
-      this.#kill,
-      this.#restart,
-      this.#stopCleanly,
-      this.#cut,
-      this.#pause,
-      this.#stall,
-      this.#breakStreams,
-      this.#meddle,
+    const kinds: readonly ((one: Slot) => void)[] = [
+      (one) => this.#kill(one),
+      (one) => this.#restart(one),
+      (one) => this.#stopCleanly(one),
+      (one) => this.#cut(one),
+      (one) => this.#pause(one),
+      () => this.#stall(),
+      () => this.#breakStreams(),
+      () => this.#meddle(),
     ]
     const kind = kinds[Math.floor(this.#random() * kinds.length)]
-    kind?.call(this, slot)
+    kind?.(slot)
   }
 
   /** Lets time pass, and asks the oracles every 100 ms. */
