@@ -76,10 +76,12 @@ const CALLS: Readonly<Record<string, (module: Exports) => unknown>> = {
 
 /** What takes no object of options; the options of errors are those of `Error`. */
 const WITHOUT_OPTIONS: ReadonlySet<string> = new Set([
+  'assertBoolean',
   'assertDnsLabel',
   'assertDnsSubdomain',
   'assertKnownKeys',
   'assertLabels',
+  'assertOneOf',
   'Controller',
   'describeReport',
   'compareVersions',

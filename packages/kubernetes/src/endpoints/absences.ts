@@ -4,7 +4,7 @@ import type { SliceEndpoint } from './slice-endpoint.ts'
 /**
  * Remembers since when members have no entry in the slice.
  *
- * Replicas need not agree about who is gone: one may have proof, and one that was cut off begins to count again. A member whose entry was
+ * Replicas need not agree about who is gone: one may have proof, and another begins to count again after it was cut off. A member whose entry was
  * removed counts as there only when it renews its Lease after that. Otherwise one replica would add the dead again that the others remove.
  */
 export class Absences {

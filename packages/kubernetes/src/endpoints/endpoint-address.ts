@@ -30,14 +30,15 @@ export function canonicalAddress(address: string): string {
 /** Checks an address before any request. @throws OptionsError if the API server would refuse it, or it does not fit the family */
 export function assertAddress(name: string, value: unknown, family?: AddressType): asserts value is string {
   const found = typeof value === 'string' ? familyOf(value) : undefined
-  if (found === undefined) throw OptionsError.expected(`\`${name}\` to be an IPv4 or IPv6 address`, value)
+  if (typeof value !== 'string' || found === undefined)
+    throw OptionsError.expected(`\`${name}\` to be an IPv4 or IPv6 address`, value)
   if (family !== undefined && found !== family) {
     throw OptionsError.expected(
       `\`${name}\` to be an ${family} address, because \`addressType\` of the slice is ${family}`,
       value,
     )
   }
-  const special = SPECIAL.find(({ list }) => list.check(String(value), found === 'IPv4' ? 'ipv4' : 'ipv6'))
+  const special = SPECIAL.find(({ list }) => list.check(value, found === 'IPv4' ? 'ipv4' : 'ipv6'))
   if (special === undefined) return
   throw OptionsError.expected(
     `\`${name}\` to be an address that other nodes reach: the API server refuses ${special.what} addresses in an EndpointSlice`,

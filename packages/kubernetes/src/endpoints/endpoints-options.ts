@@ -59,7 +59,7 @@ export interface EndpointsOptions extends Partial<LeaseClientOptions> {
   /** The lease whose leader is in the slice, with mode `leader`. @default the lease of the manager */
   readonly lease?: string
   /**
-   * Whether this replica is ready for clients. Asked every 100 ms until it is, then every second. A replica that is not ready three times
+   * Whether this replica is ready for clients. Asked every 100 ms until it is, then every 5 s. A replica that is not ready three times
    * in a row stays in the slice with `ready: false`. @default whether all checks of `/readyz` pass
    */
   readonly isReady?: () => boolean | Promise<boolean>
@@ -124,7 +124,13 @@ export function resolveEndpointsOptions(options: EndpointsOptions, env: NodeJS.P
   }
   if (lease !== undefined && mode !== 'leader') throw OptionsError.expected('`lease` only with mode `leader`', lease)
   return {
-    ...{ mode, service, name: slice, nodeName: nodeName || undefined, zone, lease, isReady },
+    mode,
+    service,
+    name: slice,
+    nodeName: nodeName || undefined,
+    zone,
+    lease,
+    isReady,
     namespace: resolveNamespace(options.namespace, env),
     ...resolvePlace(options, mode),
     count: resolveCount(options.count, mode),
@@ -177,7 +183,7 @@ function resolveCount(count: unknown, mode: EndpointsMode): number {
   throw OptionsError.expected(`\`count\` to be a whole number between 1 and ${MAX_ENDPOINTS}`, count)
 }
 
-/** The group that was given, or the options of one that has the name of the slice. */
+/** The given group, or the options of a group with the name of the slice. */
 function resolveGroup(
   options: EndpointsOptions,
   slice: string,
@@ -189,7 +195,10 @@ function resolveGroup(
   if (membership !== undefined && first !== undefined) {
     throw OptionsError.expected(`\`${first}\` only without \`membership\`, which has its own`, options[first])
   }
-  if (membership !== undefined) return membership
+  if (membership !== undefined) {
+    if (typeof membership.note === 'function') return membership
+    throw OptionsError.expected('`membership` to be what `membership()` returns', membership)
+  }
   const given = [...ofGroup, ...LEASE_CLIENT_KEYS].flatMap((key) =>
     options[key] === undefined ? [] : [[key, options[key]] as const],
   )

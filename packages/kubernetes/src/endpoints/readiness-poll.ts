@@ -4,7 +4,8 @@ import { pause } from '../reflector/pause.ts'
 /** How often a replica that is not ready yet is asked, as kube-apiserver asks itself. */
 const UNREADY_MS = 100
 
-const READY_MS = 1000
+/** The period of the readiness probe in the manifests of Tenure. A failure of the API server that is shorter than three of them does not count. */
+const READY_MS = 5000
 
 /** A replica is not ready any more after so many answers in a row, as the kubelet counts. */
 const FAILURE_THRESHOLD = 3

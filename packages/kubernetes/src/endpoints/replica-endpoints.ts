@@ -17,7 +17,7 @@ import { pollReadiness } from './readiness-poll.ts'
 import type { SliceEndpoint } from './slice-endpoint.ts'
 import { type GroupView, SliceKeeper } from './slice-keeper.ts'
 
-/** A follower stops within milliseconds. One that takes longer shows that it drains. */
+/** A follower stops within milliseconds. A longer stop is shown as a drain. */
 const QUICK_STOP_MS = 5
 
 /** How long the last write may take when this replica stops. The deletion of the Lease needs the rest of the stop timeout of the group. */
@@ -134,7 +134,10 @@ export class ReplicaEndpoints implements Endpoints {
   explain(): string {
     const keeper = this.#keeper
     return explainEndpoints({
-      ...{ mode: this.mode, slice: this.#options.name, isStarted: this.#isStarted, isListed: this.isListed },
+      mode: this.mode,
+      slice: this.#options.name,
+      isStarted: this.#isStarted,
+      isListed: this.isListed,
       isStopped: this.#leaving.signal.aborted,
       count: this.addresses.length,
       own: keeper?.own,
@@ -146,7 +149,11 @@ export class ReplicaEndpoints implements Endpoints {
   #createKeeper({ connection }: Links, mode: Exclude<EndpointsMode, 'none'>): SliceKeeper {
     const { client, name, namespace, service, addressType, ports, address, count } = this.#options
     return new SliceKeeper({
-      ...{ ...client, connection, mode, address, count },
+      ...client,
+      connection,
+      mode,
+      address,
+      count,
       source: { name, namespace, service, addressType, ports },
       group: () => this.#view(),
     })

@@ -72,7 +72,7 @@ export class SliceKeeper {
   #isUp = false
   #refusal: Error | undefined
   #problem: Error | undefined
-  /** No write before this time, after one that failed. */
+  /** No write before this time, after a failed one. */
   #notBefore = 0
   #work: Promise<unknown> = Promise.resolve()
 
@@ -324,7 +324,7 @@ export class SliceKeeper {
     return Math.max(asked, isFinal(error) ? REFUSED_RETRY_MS : Math.max(this.#backoff.next(), LEAST_RETRY_MS))
   }
 
-  /** The replicas in the slice share the work by the order of their addresses. One that is not in it comes last. */
+  /** The replicas in the slice share the work by the order of their addresses. A replica without an entry comes last. */
   #patienceMs(urgency: Urgency): number {
     const { address } = this.#options
     const { others, self } = this.#situation()

@@ -51,7 +51,11 @@ export class SliceStore {
     this.#options = options
     this.#reference = { ...SLICES, namespace: source.namespace, name: source.name }
     this.#watch = new CollectionWatch({
-      ...{ connection, clock, random, selection: this.#reference, silenceMs: REQUEST_TIMEOUT_MS },
+      connection,
+      clock,
+      random,
+      selection: this.#reference,
+      silenceMs: REQUEST_TIMEOUT_MS,
       observer: {
         // A list is right even if it is older: the store was restored then.
         listed: (objects, version) => this.#see(objects.get(source.name) ?? { kind: 'absent', version }, 'list'),

@@ -56,16 +56,13 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
 /** Checks all options and fills in the defaults. @throws OptionsError naming the option, its value and what was expected */
 export function resolveManifestsOptions(options: ManifestsOptions): ResolvedManifestsOptions {
   assertKnownKeys('`manifests()`', options, KEYS)
-  const { name, namespace, image, others = [], proveDeath = false, strategy, members = false } = options
+  const { name, namespace, image, others = [], proveDeath = false, members = false } = options
   // The name is also that of a container, which is a label.
   assertDnsLabel('name', name)
   assertDnsLabel('namespace', namespace)
   for (const other of others) assertDnsSubdomain('others', other)
   if (typeof image !== 'string' || image.trim() === '') {
     throw OptionsError.expected(`\`image\` to be the name of a container image`, image)
-  }
-  if (strategy !== undefined && (typeof strategy !== 'string' || strategy === '')) {
-    throw OptionsError.expected('`strategy` to be the name of a strategy', strategy)
   }
   assertBoolean('members', members)
   return {
@@ -75,7 +72,7 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
     others,
     proveDeath,
     members,
-    ...(strategy !== undefined && { strategy }),
+    ...strategyIn(options),
     ...endpointsIn(options),
     replicas: wholeNumber(options, 'replicas'),
     opsPort: wholeNumber(options, 'opsPort'),
@@ -83,6 +80,12 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
     abortGraceMs: wholeNumber(options, 'abortGraceMs'),
     cleanupTimeoutMs: wholeNumber(options, 'cleanupTimeoutMs'),
   }
+}
+
+function strategyIn({ strategy }: ManifestsOptions): Pick<ManifestsOptions, 'strategy'> {
+  if (strategy === undefined) return {}
+  if (typeof strategy === 'string' && strategy !== '') return { strategy }
+  throw OptionsError.expected('`strategy` to be the name of a strategy', strategy)
 }
 
 /** A Service has the name of a DNS label. */

@@ -137,6 +137,7 @@ export class GroupMembership implements Membership {
     const { client, group, namespace, renewIntervalMs } = this.#options
     const links = this.#openLinks(this.#options)
     const { connection, proof } = links
+    links.start?.()
     const { clock, logger } = client
     const lease = this.#createLease(host, links)
     const watch = new GroupWatch({
@@ -148,7 +149,11 @@ export class GroupMembership implements Membership {
       onOwnLease: (seen) => lease.seen(seen),
     })
     const graves = new Graves({
-      ...{ connection, clock, logger, namespace, requestTimeoutMs: renewIntervalMs },
+      connection,
+      clock,
+      logger,
+      namespace,
+      requestTimeoutMs: renewIntervalMs,
       patienceMs: () => this.#patienceMs(host),
       isGone: (gone) => watch.roster.graves.some(({ name, uid }) => name === gone.name && uid === gone.uid),
     })
@@ -161,7 +166,9 @@ export class GroupMembership implements Membership {
   #createLease(host: MemberHost, { connection }: Links): OwnLease {
     const { client, group, labels, leaseDurationMs, namespace, pod, renewIntervalMs } = this.#options
     return new OwnLease({
-      ...{ ...client, connection, renewIntervalMs },
+      ...client,
+      connection,
+      renewIntervalMs,
       source: { group, namespace, identity: host.identity, durationMs: leaseDurationMs, labels, pod },
       facts: () => this.#facts(),
       onWritten: (sentAt, version) => {
@@ -175,7 +182,7 @@ export class GroupMembership implements Membership {
     })
   }
 
-  /** A replica that was never able to publish itself must not replace one that was. An outage later does not count. */
+  /** A rollout must not replace working replicas by replicas that cannot publish themselves. An outage later does not count. */
   #addCheck({ readyz }: MemberHost, lease: OwnLease): () => void {
     const registry = new HealthRegistry()
     registry.register(`membership-${this.#options.group}`, () => {

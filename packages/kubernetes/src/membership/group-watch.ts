@@ -46,7 +46,9 @@ export class GroupWatch {
     this.#options = options
     this.roster = new Roster({ self, leaseDurationMs, renewIntervalMs })
     this.#watch = new CollectionWatch({
-      ...{ connection, clock, random },
+      connection,
+      clock,
+      random,
       selection: { ...LEASES, namespace, labelSelector: `${GROUP_LABEL}=${group}` },
       silenceMs: Math.min(4000, renewIntervalMs),
       observer: this.#observer(),

@@ -11,6 +11,8 @@ export interface Links {
   readonly connection: Connection
   /** Proves deaths; undefined for no proof. */
   readonly proof: DeathProof | undefined
+  /** Begins to look for the container of this process, if there is a proof. */
+  start?(): void
   /** Closes everything. Resolves when it is gone. */
   close(): Promise<void>
 }
@@ -24,7 +26,7 @@ export interface LinkOptions {
   readonly container: string | undefined
 }
 
-/** Opens connections of their own. Does no I/O before the first request, except with `proveDeath`. */
+/** Opens connections of their own. Does no I/O before the start, or the first request. */
 export function openLinks({ client, proveDeath, namespace, podName, container }: LinkOptions): Links {
   const { kubeConfig, userAgent, clock, logger } = client
   const connection = new ApiTransport({ kubeConfig, clock, ...(userAgent !== undefined && { userAgent }) })
@@ -32,10 +34,10 @@ export function openLinks({ client, proveDeath, namespace, podName, container }:
   const pods = new LeaseClient(client)
   const pod = podName === undefined ? undefined : { name: podName, namespace }
   const proof = new PodDeathProof({ client: pods, pod, container, logger })
-  proof.start()
   return {
     connection,
     proof,
+    start: () => proof.start(),
     close: async () => {
       await Promise.all([proof.close(), connection.close()])
       await pods.close()

@@ -127,7 +127,7 @@ export function resolveMembershipOptions(
   }
 }
 
-/** How to reach the API server, from the options of whoever has them. */
+/** How to reach the API server, from the options of a membership or of endpoints. */
 export function resolveClientOptions(
   { kubeConfig, userAgent, clock, random, logger }: Partial<LeaseClientOptions>,
   env: NodeJS.ProcessEnv,

@@ -16,9 +16,6 @@ import { Wakeup } from './wakeup.ts'
 /** The pause after a failed write. Short, because the other members count from the last good one. */
 const RETRY_MS = 1000
 
-/** The pause after a write that the server refuses for good, such as without permission. */
-const REFUSED_RETRY_MS = 15_000
-
 /** The share of the renew interval that a request may take, and the most that one may take while the process stops. */
 const REQUEST_SHARE = 0.6
 const LAST_REQUEST_MS = 2000
@@ -135,10 +132,12 @@ export class OwnLease {
   #pauseMs(): number {
     const { random, renewIntervalMs } = this.#options
     if (this.#written < this.#wanted && this.#problem === undefined) return 0
-    // Others miss a renewal that is late, not one that is early.
+    // Others notice late renewals, not early ones.
     if (this.#problem === undefined) return renewIntervalMs * (1 - 0.04 * random())
     const asked = this.#problem instanceof ApiRequestError ? (this.#problem.retryAfterMs ?? 0) : 0
-    return Math.max(asked, jittered(isRefusal(this.#problem) ? REFUSED_RETRY_MS : RETRY_MS, random()))
+    // An API server that starts refuses requests for a moment, before it knows the roles.
+    const pauseMs = isRefusal(this.#problem) ? renewIntervalMs : Math.min(RETRY_MS, renewIntervalMs)
+    return Math.max(asked, jittered(pauseMs, random()))
   }
 
   async #tryWrite(): Promise<void> {

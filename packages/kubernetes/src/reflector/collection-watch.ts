@@ -4,7 +4,6 @@ import type { Connection } from '../client/connection.ts'
 import { withDeadline } from '../client/deadline.ts'
 import { listObjects, watchObjects } from '../client/object-requests.ts'
 import type { ObjectSelection } from '../client/resource.ts'
-import type { JsonObject } from '../json-object.ts'
 import { Listing } from './listing.ts'
 import { type ObservedObject, observedIn } from './observed-object.ts'
 import type { ReflectedList, ReflectorFeed, StreamContext, StreamGuard } from './reflector-feed.ts'
@@ -140,9 +139,4 @@ export class CollectionWatch {
     const name = nameOf(event.object)
     if (name !== undefined) this.#options.observer.changed(name, observedIn(event, version))
   }
-}
-
-/** The object, if it exists. */
-export function presentIn(seen: ObservedObject): JsonObject | undefined {
-  return seen.kind === 'present' ? seen.object : undefined
 }

@@ -40,7 +40,13 @@ function situationOf({
   const own = self === 'in' ? entry(selfAddress) : self === 'out' ? undefined : self
   const { others = [], gone = [], doubtful = [], slice = [] } = rest
   return {
-    ...{ mode, selfAddress, count, isCurrent, self: own, gone: new Set(gone), doubtful: new Set(doubtful) },
+    mode,
+    selfAddress,
+    count,
+    isCurrent,
+    self: own,
+    gone: new Set(gone),
+    doubtful: new Set(doubtful),
     others: others.map((address) => entry(address)),
     slice: slice.map((address) => entry(address)),
   }
@@ -183,7 +189,7 @@ describe('mode leader', () => {
   const mode = 'leader'
 
   test.each<[string, Case, string[]]>([
-    ['the leader replaces whoever is in', { mode, slice: [B, C] }, [A]],
+    ['the leader replaces all other entries', { mode, slice: [B, C] }, [A]],
     ['a follower removes its own entry only', { mode, self: 'out', slice: [A, B] }, [B]],
     ['a follower leaves the leader in', { mode, self: 'out', slice: [B] }, [B]],
   ])('%s', (_, given, expected) => {

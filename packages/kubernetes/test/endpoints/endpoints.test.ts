@@ -133,7 +133,9 @@ describe('a replica', () => {
     let isReady = true
     const one = await replica(1, { isReady: () => isReady })
     isReady = false
-    await clock.advance(4000)
+    await clock.advance(9000)
+    expect(conditions('10.0.0.1')).toEqual({ ready: true, serving: true, terminating: false })
+    await clock.advance(7000)
     expect(conditions('10.0.0.1')).toEqual({ ready: false, serving: false, terminating: false })
     isReady = true
     await clock.advance(1200)
@@ -328,7 +330,7 @@ describe('mode leader', () => {
     await one.stop()
   })
 
-  test('the next leader replaces one that died', async () => {
+  test('the next leader replaces a leader that died', async () => {
     const [one, two] = [await candidate(1), await candidate(2)]
     void one.lead()
     await clock.advance(20)

@@ -13,7 +13,7 @@ function seeded(seed: number): () => number {
   }
 }
 
-const SEEDS = Array.from({ length: Number(process.env['TENURE_ENDPOINT_SEEDS'] ?? 16) }, (_, index) => index + 1)
+const SEEDS = Array.from({ length: Number(process.env['TENURE_ENDPOINT_SEEDS'] ?? 60) }, (_, index) => index + 1)
 
 describe('a fleet with kills, restarts, pauses, cuts, outages and meddlers', () => {
   test.each(SEEDS)('never loses the living, drops the dead, and is never empty (seed %i)', async (seed) => {

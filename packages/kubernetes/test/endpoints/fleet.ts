@@ -7,7 +7,7 @@ import { VirtualApi, type Wire } from '../support/virtual-api.ts'
 /** A replica that is well for this long is in the slice. Reconnects back off for up to 6 s. */
 const JOIN_MS = 10_000
 
-/** One that is well for this long has renewed its Lease, and no replica drops it. */
+/** A replica that is well for this long has renewed its Lease, and no replica drops it. */
 const ESTABLISHED_MS = 20_000
 
 const LEASE_MS = 15_000
@@ -64,18 +64,18 @@ export class Fleet {
   /** Does one thing to the fleet. */
   async disturb(): Promise<void> {
     const slot = this.#slots[Math.floor(this.#random() * this.#slots.length)] as Slot
-    const kinds = [
-      this.#kill,
-      this.#restart,
-      this.#stopCleanly,
-      this.#cut,
-      this.#pause,
-      this.#stall,
-      this.#breakStreams,
-      this.#meddle,
+    const kinds: readonly ((one: Slot) => void)[] = [
+      (one) => this.#kill(one),
+      (one) => this.#restart(one),
+      (one) => this.#stopCleanly(one),
+      (one) => this.#cut(one),
+      (one) => this.#pause(one),
+      () => this.#stall(),
+      () => this.#breakStreams(),
+      () => this.#meddle(),
     ]
     const kind = kinds[Math.floor(this.#random() * kinds.length)]
-    kind?.call(this, slot)
+    kind?.(slot)
   }
 
   /** Lets time pass, and asks the oracles every 100 ms. */
@@ -176,7 +176,7 @@ export class Fleet {
     const slice = this.api.get('endpointslices', 'shop') as { readonly endpoints?: readonly object[] } | undefined
     const pick = Math.floor(this.#random() * 3)
     const lease = leases[Math.floor(this.#random() * leases.length)]
-    if (pick === 0 && lease !== undefined) this.api.remove('leases', lease.metadata.name)
+    if (pick === 0 && lease !== undefined) this.api.remove('leases', lease.metadata.name ?? '')
     if (pick === 1 && slice !== undefined) this.api.remove('endpointslices', 'shop')
     if (pick === 2 && slice !== undefined) {
       const labels = { 'endpointslice.kubernetes.io/managed-by': MANAGED_BY, 'kubernetes.io/service-name': 'shop' }

@@ -55,7 +55,7 @@ export class VirtualApi {
   /** Writes an object as somebody with all rights would. */
   put(
     collection: string,
-    object: JsonObject & { readonly metadata: { readonly name?: string | undefined } },
+    object: JsonObject & { readonly metadata: JsonObject & { readonly name?: string | undefined } },
   ): KubeObject {
     const ref = { collection, namespace: 'ops', name: object.metadata.name ?? '' }
     const stored = this.store.get(ref)
