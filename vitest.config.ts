@@ -20,6 +20,7 @@ const THOROUGH = [
   'packages/core/test/term/owned/descendants.test.ts',
   'packages/core/test/watchdog/**/*.test.ts',
   'packages/kubernetes/test/isolation.test.ts',
+  'packages/kubernetes/test/endpoints/fleet.test.ts',
   'packages/ops/test/{term-leaks,transition-blockers}.test.ts',
   'packages/testing/test/leaks/{controllers-leaking,planted-leaks,test-runners}.test.ts',
   'packages/simulator/test/{simulate,oracles,rollouts,cached-reads,strategies,coordination}.test.ts',

@@ -19,6 +19,8 @@ export function addManifests(program: Command, { terminal }: Invocation): void {
     .option('--lease <name>', 'another Lease that the same process campaigns for; repeatable', repeated)
     .option('--prove-death', "let followers detect that the holder's container has terminated")
     .option('--for-life', 'the leases are ConfigMaps of lifeLock(): rights on ConfigMaps and Pods, and no Leases')
+    .option('--members', 'add the rights of membership() and endpoints() on identity Leases')
+    .option('--endpoints <service>', 'add the rights of endpoints() on this Service and its EndpointSlice')
     .option('--strategy <name>', 'the strategy of the leases; OldestEmulationVersion adds rights on LeaseCandidates')
     .option('--ops-port <port>', 'port of the probes; default: 8080')
     .option('--drain-timeout-ms <ms>', 'drainTimeoutMs of the lease, for the grace period; default: 20000')
@@ -41,6 +43,8 @@ interface ManifestsFlags {
   readonly proveDeath?: boolean
   readonly forLife?: boolean
   readonly strategy?: string
+  readonly members?: boolean
+  readonly endpoints?: string
 }
 
 /** Returns the YAML that `tenure manifests` prints. @throws OptionsError naming the invalid flag or option. */
@@ -53,6 +57,8 @@ function manifestsText(flags: ManifestsFlags): string {
     others: flags.lease ?? [],
     proveDeath: flags.proveDeath ?? false,
     forLife: flags.forLife ?? false,
+    members: flags.members ?? false,
+    ...(flags.endpoints !== undefined && { endpoints: flags.endpoints }),
     ...(flags.strategy !== undefined && { strategy: flags.strategy }),
     ...Object.fromEntries(numbers.filter(([, value]) => value !== undefined)),
   })

@@ -37,6 +37,7 @@ export { isKeptByHolder, readLeader, readStandbys, type Standby } from './electi
 export { readOffer, readProcessRef, readTransferNonce } from './election/rules/transfer-notes.ts'
 export { type HealthSource } from './health/health-probe.ts'
 export { assertKnownKeys, nearestName } from './options/known-keys.ts'
+export { assertBoolean, assertOneOf } from './options/one-of.ts'
 export { compareVersions, isVersion } from './election/rules/semver.ts'
 export {
   parseFeatureGates,

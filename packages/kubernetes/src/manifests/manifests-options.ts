@@ -1,5 +1,5 @@
 import { OptionsError } from '@tenure/core'
-import { assertKnownKeys } from '@tenure/core/internal'
+import { assertBoolean, assertKnownKeys } from '@tenure/core/internal'
 import { assertDnsLabel, assertDnsSubdomain } from '../client/dns-name.ts'
 
 /** Options of {@link manifests}. */
@@ -20,6 +20,10 @@ export interface ManifestsOptions {
   readonly forLife?: boolean
   /** The `strategy` of the leases. `OldestEmulationVersion` needs rights on LeaseCandidates. @default none */
   readonly strategy?: string
+  /** Whether the program is in a `membership()`, also that of its `endpoints()`. @default false */
+  readonly members?: boolean
+  /** The Service of `endpoints()`. Not made here: it may belong to somebody else. @default none */
+  readonly endpoints?: string
   /** `ops.port` of the manager, the port of the probes. @default 8080 */
   readonly opsPort?: number
   /** `drainTimeoutMs` of the lease; of several, the longest. @default 20000 */
@@ -31,7 +35,9 @@ export interface ManifestsOptions {
 }
 
 /** {@link ManifestsOptions} with every default filled in. */
-export type ResolvedManifestsOptions = Required<Omit<ManifestsOptions, 'strategy'>> & Pick<ManifestsOptions, 'strategy'>
+export type ResolvedManifestsOptions = Required<Omit<ManifestsOptions, Optional>> & Pick<ManifestsOptions, Optional>
+
+type Optional = 'strategy' | 'endpoints'
 
 const KEYS: readonly (keyof ManifestsOptions)[] = [
   'name',
@@ -42,6 +48,8 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
   'proveDeath',
   'forLife',
   'strategy',
+  'members',
+  'endpoints',
   'opsPort',
   'drainTimeoutMs',
   'abortGraceMs',
@@ -51,9 +59,16 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
 /** Checks all options and fills in the defaults. @throws OptionsError naming the option, its value and what was expected */
 export function resolveManifestsOptions(options: ManifestsOptions): ResolvedManifestsOptions {
   assertKnownKeys('`manifests()`', options, KEYS)
-  const { name, namespace, image, others = [], proveDeath = false, forLife = false, strategy } = options
-  assertStrings(options)
-  if (typeof forLife !== 'boolean') throw OptionsError.expected('`forLife` to be true or false', forLife)
+  const { name, namespace, image, others = [], proveDeath = false, forLife = false, members = false } = options
+  // The name is also that of a container, which is a label.
+  assertDnsLabel('name', name)
+  assertDnsLabel('namespace', namespace)
+  for (const other of others) assertDnsSubdomain('others', other)
+  if (typeof image !== 'string' || image.trim() === '') {
+    throw OptionsError.expected(`\`image\` to be the name of a container image`, image)
+  }
+  assertBoolean('forLife', forLife)
+  assertBoolean('members', members)
   return {
     name,
     namespace,
@@ -61,7 +76,9 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
     others,
     proveDeath,
     forLife,
-    ...(strategy !== undefined && { strategy }),
+    members,
+    ...strategyIn(options),
+    ...endpointsIn(options),
     replicas: wholeNumber(options, 'replicas'),
     opsPort: wholeNumber(options, 'opsPort'),
     drainTimeoutMs: wholeNumber(options, 'drainTimeoutMs'),
@@ -70,17 +87,17 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
   }
 }
 
-function assertStrings({ name, namespace, image, others = [], strategy }: ManifestsOptions): void {
-  // The name is also that of a container, which is a label.
-  assertDnsLabel('name', name)
-  assertDnsLabel('namespace', namespace)
-  for (const other of others) assertDnsSubdomain('others', other)
-  if (typeof image !== 'string' || image.trim() === '') {
-    throw OptionsError.expected(`\`image\` to be the name of a container image`, image)
-  }
-  if (strategy !== undefined && (typeof strategy !== 'string' || strategy === '')) {
-    throw OptionsError.expected('`strategy` to be the name of a strategy', strategy)
-  }
+function strategyIn({ strategy }: ManifestsOptions): Pick<ManifestsOptions, 'strategy'> {
+  if (strategy === undefined) return {}
+  if (typeof strategy === 'string' && strategy !== '') return { strategy }
+  throw OptionsError.expected('`strategy` to be the name of a strategy', strategy)
+}
+
+/** A Service has the name of a DNS label. */
+function endpointsIn({ endpoints }: ManifestsOptions): Pick<ManifestsOptions, 'endpoints'> {
+  if (endpoints === undefined) return {}
+  assertDnsLabel('endpoints', endpoints)
+  return { endpoints }
 }
 
 const DAY_MS = 86_400_000

@@ -23,13 +23,15 @@ import { resolveManifestsOptions, type ManifestsOptions, type ResolvedManifestsO
  */
 export function manifests(options: ManifestsOptions): KubernetesObject[] {
   const resolved = resolveManifestsOptions(options)
-  const { name, namespace, others, proveDeath, forLife, strategy } = resolved
+  const { name, namespace, others, proveDeath, forLife, members, strategy, endpoints } = resolved
   const { role, roleBinding } = leaseRole({
     name,
     namespace,
     others,
     proveDeath,
     forLife,
+    members,
+    ...(endpoints !== undefined && { endpoints }),
     ...(strategy !== undefined && { strategy }),
   })
   return [
