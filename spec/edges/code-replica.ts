@@ -1,0 +1,126 @@
+import { Elector, type TermEffect } from '../../packages/core/src/election/elector.ts'
+import type { MemoryLeaseStore } from '../../packages/core/src/lock/memory-lock.ts'
+import type { LockSnapshot } from '../../packages/core/src/lock/lock.ts'
+import { HandClock, type HandTimer } from './hand-clock.ts'
+import { HeldLock, type HeldRequest } from './held-lock.ts'
+import type { ModelRecord, Name } from './model-state.ts'
+import { SLACK_MS, TIMING } from './timing.ts'
+
+/** A write that was sent, and what is known of it outside of its sender. */
+export interface SentWrite {
+  readonly request: HeldRequest
+  readonly base: number
+  readonly rec: ModelRecord
+  readonly inc: number
+  /** When the time for which it entitles its sender to act is over, on the clock of the sender. */
+  readonly until: number
+  done: boolean
+  /** What the store answered. */
+  answer: LockSnapshot | undefined
+}
+
+/** How the replicas of a walk are configured. */
+export interface Variant {
+  readonly name: string
+  readonly releaseOnExit: boolean
+  readonly random: number
+}
+
+/** So small that a follower holds back for less than any step, and still waits for its timer. */
+export const LEAST_RANDOM = 1e-9
+
+const isRequestTimer = ({ delayMs }: HandTimer): boolean => delayMs === TIMING.requestTimeoutMs
+const isOwnTimer = (timer: HandTimer): boolean => !isRequestTimer(timer)
+
+/** One process: the elector of production, with its clock, its lock and its tasks. */
+export class CodeReplica {
+  readonly name: Name
+  readonly inc: number
+  readonly clock: HandClock
+  readonly lock: HeldLock
+  readonly elector: Elector
+  readonly effects: TermEffect[] = []
+  read: HeldRequest | undefined
+  /** The last write that was sent. */
+  write: SentWrite | undefined
+  tasks = false
+  view = 1
+  epoch = 0
+  death: Error | undefined
+
+  constructor(
+    { name, inc, clock, store }: { name: Name; inc: number; clock: HandClock; store: MemoryLeaseStore },
+    variant: Variant,
+    wrote: (request: HeldRequest) => void,
+  ) {
+    this.name = name
+    this.inc = inc
+    this.clock = clock
+    this.lock = new HeldLock(
+      store.lock('lease'),
+      () => clock.now(),
+      (request) => (request.write === undefined ? (this.read = request) : wrote(request)),
+    )
+    this.elector = new Elector({
+      lease: 'lease',
+      lock: this.lock,
+      config: {
+        identity: identityOf(name, inc),
+        timing: TIMING,
+        releaseOnExit: variant.releaseOnExit,
+        missingLease: 'wait',
+        announceAfterMs: Infinity,
+      },
+      isReady: () => false,
+      clock,
+      random: () => variant.random,
+      onEffect: (effect) => this.#carryOut(effect),
+      onState: () => {},
+      onDied: (error) => (this.death = error),
+    })
+  }
+
+  /** Starts the process: it reads the lease. */
+  start(snapshot: LockSnapshot, view: number): void {
+    this.elector.start()
+    this.view = view
+    this.lock.observer?.changed(snapshot)
+    this.lock.observer?.up()
+  }
+
+  /** When the timer of the elector is due; undefined if it has none. */
+  get wakeAt(): number | undefined {
+    return this.clock.nextAt(isOwnTimer)
+  }
+
+  /** Whether the process may do something by itself now. */
+  get isDue(): boolean {
+    const at = this.wakeAt
+    return at !== undefined && at <= this.clock.now() + SLACK_MS
+  }
+
+  /** Fires the timer of the elector. A follower that wakes late sets another one first. */
+  fire(): void {
+    this.clock.fire(isOwnTimer)
+    const next = this.wakeAt
+    if (next !== undefined && next <= this.clock.now()) this.clock.fire(isOwnTimer)
+  }
+
+  /** Fires the timer of this request. */
+  timeOut(request: HeldRequest): void {
+    this.clock.fire((timer) => isRequestTimer(timer) && timer.at === request.sentAt + timer.delayMs)
+  }
+
+  #carryOut(effect: TermEffect): void {
+    this.effects.push(effect)
+    if (effect.kind !== 'begin-term') return
+    if (this.tasks) throw new Error(`${this.name} begins a term while tasks of the last one run`)
+    this.tasks = true
+    this.epoch = Number(effect.epoch)
+  }
+}
+
+/** The identity of a process. */
+export function identityOf(name: Name, inc: number): string {
+  return `${name}.${inc}`
+}
