@@ -3,7 +3,7 @@ import { isOwn } from '../../packages/core/src/election/rules/memory.ts'
 import { durationMs, lastView } from '../../packages/core/src/election/rules/observation.ts'
 import type { CodeReplica } from './code-replica.ts'
 import type { ModelProcess } from './model-state.ts'
-import { ticksUntil, TIMING } from './timing.ts'
+import { ticksUntil } from './timing.ts'
 
 /** What a replica knows and does, in the terms of the model. */
 export function processOf(replica: CodeReplica): ModelProcess {
@@ -18,7 +18,9 @@ export function processOf(replica: CodeReplica): ModelProcess {
     valid: ticksUntil(validUntil(state), now),
     tasks,
     hold: actNotBefore === undefined ? 0 : ticksUntil(actNotBefore, now),
-    ...answersOf(replica),
+    nonce: 0,
+    nonceLeft: 0,
+    nonceUsed: false,
     known: Number(highestEpoch),
     inc,
   }
@@ -71,11 +73,4 @@ function waitUntil(state: ElectorState): number {
   const { record } = view.lease
   if (record.holderIdentity === '' || isOwn(state.memory, record)) return view.guardedUntil
   return Math.max(view.guardedUntil, view.changedAt + durationMs(view.lease))
-}
-
-function answersOf({ elector, clock }: CodeReplica): Pick<ModelProcess, 'nonce' | 'nonceLeft' | 'nonceUsed'> {
-  void elector
-  void clock
-  void TIMING
-  return { nonce: 0, nonceLeft: 0, nonceUsed: false }
 }

@@ -4,7 +4,8 @@ import type { LockSnapshot } from '../../packages/core/src/lock/lock.ts'
 import { HandClock, type HandTimer } from './hand-clock.ts'
 import { HeldLock, type HeldRequest } from './held-lock.ts'
 import type { ModelRecord, Name } from './model-state.ts'
-import { SLACK_MS, TIMING } from './timing.ts'
+import { SLACK_MS, timingWith } from './timing.ts'
+import type { ResolvedTimingOptions } from '../../packages/core/src/election/timing-options.ts'
 
 /** A write that was sent, and what is known of it outside of its sender. */
 export interface SentWrite {
@@ -23,19 +24,17 @@ export interface SentWrite {
 export interface Variant {
   readonly name: string
   readonly releaseOnExit: boolean
-  readonly random: number
+  readonly requestTimeoutMs: number
 }
 
 /** So small that a follower holds back for less than any step, and still waits for its timer. */
-export const LEAST_RANDOM = 1e-9
-
-const isRequestTimer = ({ delayMs }: HandTimer): boolean => delayMs === TIMING.requestTimeoutMs
-const isOwnTimer = (timer: HandTimer): boolean => !isRequestTimer(timer)
+const LEAST_RANDOM = 1e-9
 
 /** One process: the elector of production, with its clock, its lock and its tasks. */
 export class CodeReplica {
   readonly name: Name
   readonly inc: number
+  readonly timing: ResolvedTimingOptions
   readonly clock: HandClock
   readonly lock: HeldLock
   readonly elector: Elector
@@ -56,6 +55,7 @@ export class CodeReplica {
     this.name = name
     this.inc = inc
     this.clock = clock
+    this.timing = timingWith(variant.requestTimeoutMs)
     this.lock = new HeldLock(
       store.lock('lease'),
       () => clock.now(),
@@ -66,14 +66,14 @@ export class CodeReplica {
       lock: this.lock,
       config: {
         identity: identityOf(name, inc),
-        timing: TIMING,
+        timing: this.timing,
         releaseOnExit: variant.releaseOnExit,
         missingLease: 'wait',
         announceAfterMs: Infinity,
       },
       isReady: () => false,
       clock,
-      random: () => variant.random,
+      random: () => LEAST_RANDOM,
       onEffect: (effect) => this.#carryOut(effect),
       onState: () => {},
       onDied: (error) => (this.death = error),
@@ -90,7 +90,7 @@ export class CodeReplica {
 
   /** When the timer of the elector is due; undefined if it has none. */
   get wakeAt(): number | undefined {
-    return this.clock.nextAt(isOwnTimer)
+    return this.clock.nextAt(this.#isOwnTimer)
   }
 
   /** Whether the process may do something by itself now. */
@@ -101,15 +101,17 @@ export class CodeReplica {
 
   /** Fires the timer of the elector. A follower that wakes late sets another one first. */
   fire(): void {
-    this.clock.fire(isOwnTimer)
+    this.clock.fire(this.#isOwnTimer)
     const next = this.wakeAt
-    if (next !== undefined && next <= this.clock.now()) this.clock.fire(isOwnTimer)
+    if (next !== undefined && next <= this.clock.now()) this.clock.fire(this.#isOwnTimer)
   }
 
   /** Fires the timer of this request. */
   timeOut(request: HeldRequest): void {
-    this.clock.fire((timer) => isRequestTimer(timer) && timer.at === request.sentAt + timer.delayMs)
+    this.clock.fire((timer) => !this.#isOwnTimer(timer) && timer.at === request.sentAt + timer.delayMs)
   }
+
+  readonly #isOwnTimer = ({ delayMs }: HandTimer): boolean => delayMs !== this.timing.requestTimeoutMs
 
   #carryOut(effect: TermEffect): void {
     this.effects.push(effect)

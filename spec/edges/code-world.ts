@@ -7,7 +7,7 @@ import { HandClock } from './hand-clock.ts'
 import type { HeldRequest } from './held-lock.ts'
 import { type ModelRecord, type ModelState, type ModelWrite, type Name, NAMES } from './model-state.ts'
 import { ABSENT, FREE, modelRecordOf } from './records.ts'
-import { TICK_MS, ticksUntil, TIMING } from './timing.ts'
+import { TICK_MS, ticksUntil } from './timing.ts'
 import { validityMs } from '../../packages/core/src/election/timing-options.ts'
 
 /** A replica wrote although the constants of the model allow no further write of unknown outcome. */
@@ -179,7 +179,7 @@ export class CodeWorld {
     const source = [name, inc, slot + 1] as const
     const rec = modelRecordOf(write.record, { before: before.rec, lastRecord, version: base + 1, source })
     const isHeld = rec.holder[0] === name && rec.stamp === base + 1
-    const until = isHeld ? request.sentAt + validityMs(TIMING) : 0
+    const until = isHeld ? request.sentAt + validityMs(replica.timing) : 0
     replica.write = { request, base, rec, inc, until, done: false, answer: undefined }
     this.writes[name][slot] = replica.write
   }

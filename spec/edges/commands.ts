@@ -3,7 +3,6 @@ import type { CodeReplica, SentWrite } from './code-replica.ts'
 import type { CodeWorld } from './code-world.ts'
 import type { HeldRequest } from './held-lock.ts'
 import { type Name, NAMES } from './model-state.ts'
-import { TIMING } from './timing.ts'
 
 /** Something that happens to the replicas, in the terms of the code. */
 export interface Command {
@@ -49,8 +48,8 @@ function requestCommands(world: CodeWorld, name: Name, model: LeaseModel): reado
 }
 
 function readCommand(world: CodeWorld, name: Name, read: HeldRequest): Command {
-  const { view, clock } = world.replica(name)
-  if (clock.now() - read.sentAt > TIMING.requestTimeoutMs) {
+  const { view, clock, timing } = world.replica(name)
+  if (clock.now() - read.sentAt > timing.requestTimeoutMs) {
     return command(`time out read ${name}`, undefined, (one) => one.replica(name).timeOut(read0(one, name)))
   }
   return command(`read ${name}`, world.version > view ? 'See' : undefined, (one) => one.answerRead(name), true)
@@ -63,9 +62,9 @@ function read0(world: CodeWorld, name: Name): HeldRequest {
 }
 
 function answerCommands(world: CodeWorld, name: Name, write: SentWrite): readonly Command[] {
-  const { view, clock } = world.replica(name)
+  const { view, clock, timing } = world.replica(name)
   const ageMs = clock.now() - write.request.sentAt
-  const isLate = ageMs > TIMING.requestTimeoutMs
+  const isLate = ageMs > timing.requestTimeoutMs
   const commands: Command[] = []
   if (isLate && (write.done || !world.mayLand(write))) {
     commands.push(command(`time out ${name}`, undefined, (one) => one.replica(name).timeOut(openWrite(one, name).request)))
@@ -92,6 +91,9 @@ function processCommands(world: CodeWorld, name: Name, model: LeaseModel): reado
     commands.push(command(`lose term ${name}`, 'Abort', (one) => one.replica(name).elector.lose('elector-failed')))
   }
   const { kind } = replica.elector.state
+  if (replica.elector.state.kind === 'draining' && replica.elector.state.drain.kind === 'empty') {
+    commands.push(command(`give up ${name}`, 'Leave', (one) => one.replica(name).elector.lose('elector-failed')))
+  }
   if (kind === 'leading') {
     const order = { reason: 'step-down', cooldownMs: 0, to: 'nobody.0', answerTimeoutMs: 0 } as const
     commands.push(command(`step down ${name}`, 'StepDown', (one) => one.replica(name).elector.stepDown(order)))

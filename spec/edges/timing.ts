@@ -13,21 +13,26 @@ export const TICK_MS = LEASE_MS / LEASE_TICKS + 0.001
 export const SLACK_MS = 50
 
 /** The timers of requests are told from the others by their length, which no other timer has. */
-const REQUEST_TIMEOUT_MS = 1250.062_5
+export const REQUEST_TIMEOUT_MS = 1250.062_5
+
+/** So short that a release is given up at once. */
+export const SHORT_REQUEST_TIMEOUT_MS = 20.062_5
 
 /**
  * Three ticks of lease, two of validity. A renewal is due after one tick. The lease lasts as long as a transfer protects its new holder, so
  * that one length of the tick fits both.
  */
-export const TIMING: ResolvedTimingOptions = resolveTimingOptions({
-  leaseDurationMs: LEASE_MS,
-  renewDeadlineMs: (LEASE_MS * VALID_TICKS) / LEASE_TICKS,
-  retryPeriodMs: LEASE_MS / LEASE_TICKS + 0.8 * SLACK_MS,
-  requestTimeoutMs: REQUEST_TIMEOUT_MS,
-  clockRateTolerance: 1 / LEASE_TICKS,
-  drainTimeoutMs: 1e9,
-  abortGraceMs: 0,
-})
+export function timingWith(requestTimeoutMs: number): ResolvedTimingOptions {
+  return resolveTimingOptions({
+    leaseDurationMs: LEASE_MS,
+    renewDeadlineMs: (LEASE_MS * VALID_TICKS) / LEASE_TICKS,
+    retryPeriodMs: LEASE_MS / LEASE_TICKS + 0.8 * SLACK_MS,
+    requestTimeoutMs,
+    clockRateTolerance: 1 / LEASE_TICKS,
+    drainTimeoutMs: 1e9,
+    abortGraceMs: 0,
+  })
+}
 
 /** Whole ticks left until a time. */
 export function ticksUntil(at: number, now: number): number {

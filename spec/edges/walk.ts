@@ -12,12 +12,17 @@ const OWN_CHOICES: ReadonlySet<string> = new Set(['Acquire', 'Renew', 'Release',
 /** The longest chain of steps of the model that one event of the code may take. */
 const LONGEST_CHAIN = 4
 
+/** The most ways to one state that are followed until all its steps are covered. */
+const MOST_WAYS = 24
+
 /** A way to a state: the commands from the beginning, and what the model does not show of it. */
 interface Way {
   readonly key: string
   readonly variant: Variant
   readonly slow: CodeWorld['slow']
   readonly commands: readonly string[]
+  /** Whether it is one of the first ways to its state, which are followed in any case. */
+  readonly isFirst: boolean
 }
 
 /** A step of the code that the model does not allow. */
@@ -43,8 +48,8 @@ export interface WalkOptions {
   readonly variants: readonly Variant[]
   /** How many ways to one state are followed. */
   readonly ways: number
+  /** The most differences to look for. */
   readonly most: number
-  readonly until: number
 }
 
 /** Leads the code along the steps of the model, and everything that the code does must be a step of the model. */
@@ -73,19 +78,19 @@ class Walker implements Walk {
   }
 
   async run(): Promise<void> {
-    const { graph, variants, until } = this.#options
+    const { graph, variants } = this.#options
     for (const variant of variants) {
       for (const key of graph.initial) {
         const slow = graph.states.get(key)?.slow ?? []
-        const way = { key, variant, slow, commands: [] }
+        const way = { key, variant, slow, commands: [], isFirst: true }
         const world = this.#worldOf(way)
         if (keyOf(world.state()) !== key) throw new Error(`The code does not begin as the model: ${keyOf(world.state())} is not ${key}`)
         this.#note(way, world)
       }
     }
-    for (let at = 0; at < this.#queue.length && this.differences.length < this.#options.most && Date.now() < until; at++) {
+    for (let at = 0; at < this.#queue.length && this.differences.length < this.#options.most; at++) {
       const way = this.#queue[at]
-      if (way !== undefined) await this.#goOn(way)
+      if (way !== undefined && (way.isFirst || !this.#isCovered(way.key))) await this.#goOn(way)
     }
   }
 
@@ -166,9 +171,9 @@ class Walker implements Walk {
     if (this.#known.has(hidden)) return
     this.#known.add(hidden)
     const ways = this.#ways.get(way.key) ?? 0
-    if (ways >= this.#options.ways && this.#isCovered(way.key)) return
+    if (ways >= MOST_WAYS || (ways >= this.#options.ways && this.#isCovered(way.key))) return
     this.#ways.set(way.key, ways + 1)
-    this.#queue.push(way)
+    this.#queue.push({ ...way, isFirst: ways < this.#options.ways })
   }
 
   #isCovered(key: string): boolean {
@@ -184,6 +189,8 @@ function hiddenOf(world: CodeWorld): string {
     const request = 'hold' in state ? state.hold.request.kind : ''
     const observation = 'observation' in state ? state.observation.kind : ''
     const due = wakeAt === undefined ? 'never' : ticksUntil(wakeAt, clock.now())
-    return [state.kind, request, observation, due, write?.request.isOpen === true, read?.isOpen === true].join(' ')
+    const isOrdered = 'stepDown' in state && state.stepDown !== undefined
+    const rest = 'notBefore' in state ? ticksUntil(state.notBefore, clock.now()) : 0
+    return [state.kind, isOrdered, rest, request, observation, due, write?.request.isOpen === true, read?.isOpen === true].join(' ')
   }).join(', ')
 }
