@@ -99,11 +99,20 @@ export class CodeReplica {
     return at !== undefined && at <= this.clock.now() + SLACK_MS
   }
 
-  /** Fires the timer of the elector. A follower that wakes late sets another one first. */
+  /** Fires the timer of the elector. A timer may be too early, and a follower that wakes late sets another one first. */
   fire(): void {
-    this.clock.fire(this.#isOwnTimer)
-    const next = this.wakeAt
-    if (next !== undefined && next <= this.clock.now()) this.clock.fire(this.#isOwnTimer)
+    const { state } = this.elector
+    for (let times = 0; times < 3 && this.isDue && this.elector.state === state; times++) this.clock.fire(this.#isOwnTimer)
+  }
+
+  /** Whether the elector says that it is long overdue. */
+  get isOverdue(): boolean {
+    try {
+      this.elector.assertAlive()
+      return false
+    } catch {
+      return true
+    }
   }
 
   /** Fires the timer of this request. */

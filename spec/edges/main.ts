@@ -24,8 +24,8 @@ const { values } = parseArgs({
   },
 })
 
-/** How many ways to one state are followed in any case. More ways are followed only while its steps are not all covered. */
-const WAYS = 2
+/** How many ways to one state each configuration follows in any case. More ways are followed only while its steps are not all covered. */
+const WAYS = 1
 
 if (values.planted) findPlanted()
 else await walkAll()

@@ -4,7 +4,7 @@ import type { Variant } from './code-replica.ts'
 import { type Command, commandsIn } from './commands.ts'
 import type { Edge, Graph } from './graph.ts'
 import { keyOf, NAMES } from './model-state.ts'
-import { ticksUntil } from './timing.ts'
+import { TICK_MS, ticksUntil } from './timing.ts'
 
 /** What the code chooses by itself, at the time of its choice. */
 const OWN_CHOICES: ReadonlySet<string> = new Set(['Acquire', 'Renew', 'Release', 'Leave', 'Abort', 'Act', 'Offer', 'Answer', 'Transfer', 'ActOnTransfer', 'Remind', 'Join', 'Unlist'])
@@ -12,7 +12,7 @@ const OWN_CHOICES: ReadonlySet<string> = new Set(['Acquire', 'Renew', 'Release',
 /** The longest chain of steps of the model that one event of the code may take. */
 const LONGEST_CHAIN = 4
 
-/** The most ways to one state that are followed until all its steps are covered. */
+/** The most ways to one state, of one configuration, that are followed until all its steps are covered. */
 const MOST_WAYS = 24
 
 /** A way to a state: the commands from the beginning, and what the model does not show of it. */
@@ -23,6 +23,14 @@ interface Way {
   readonly commands: readonly string[]
   /** Whether it is one of the first ways to its state, which are followed in any case. */
   readonly isFirst: boolean
+}
+
+/** Steps of the model, one after the other. */
+interface Chain {
+  readonly at: string
+  readonly edges: readonly Edge[]
+  /** Whether the step of the command is among them. */
+  readonly isDone: boolean
 }
 
 /** A step of the code that the model does not allow. */
@@ -145,24 +153,35 @@ class Walker implements Walk {
     this.differences.push({ commands, variant: way.variant.name, message: `${message}\n  from ${way.key}` })
   }
 
-  /** The shortest chain of steps with the step of the command and own choices of the code. */
-  #chain(from: string, to: string, { action, mayStutter }: Command, ends: boolean): readonly Edge[] | undefined {
-    if (from === to && mayStutter) return []
-    let chains: { readonly at: string; readonly edges: readonly Edge[]; readonly isDone: boolean }[] = [{ at: from, edges: [], isDone: action === undefined }]
+  /**
+   * The shortest chain of steps with the step of the command and own choices of the code. The code chooses after the step, except that it
+   * ends an overdue term before.
+   */
+  #chain(from: string, to: string, command: Command, ends: boolean): readonly Edge[] | undefined {
+    if (from === to && command.mayStutter) return []
+    const first = this.#chainFrom([{ at: from, edges: [], isDone: command.action === undefined }], to, command, ends)
+    if (first !== undefined || !ends) return first
+    const aborted = this.#edgesOf(from).filter(({ action }) => action === 'Abort')
+    const starts = aborted.map((edge) => ({ at: edge.to, edges: [edge], isDone: command.action === undefined }))
+    return this.#chainFrom(starts, to, command, ends)
+  }
+
+  #chainFrom(starts: readonly Chain[], to: string, { action }: Command, ends: boolean): readonly Edge[] | undefined {
+    let chains = starts
     for (let length = 1; length <= LONGEST_CHAIN; length++) {
-      const next: typeof chains = []
-      for (const { at, edges, isDone } of chains) {
-        for (const edge of this.#options.graph.edges.get(at) ?? []) {
-          const isStep = !isDone && edge.action === action
-          if (!isStep && !(OWN_CHOICES.has(edge.action) && (edge.action !== 'Abort' || ends))) continue
-          const chain = { at: edge.to, edges: [...edges, edge], isDone: isDone || isStep }
-          if (chain.isDone && chain.at === to) return chain.edges
-          next.push(chain)
-        }
-      }
-      chains = next
+      chains = chains.flatMap(({ at, edges, isDone }) =>
+        this.#edgesOf(at)
+          .filter((edge) => (isDone ? OWN_CHOICES.has(edge.action) && (edge.action !== 'Abort' || ends) : edge.action === action))
+          .map((edge) => ({ at: edge.to, edges: [...edges, edge], isDone: true })),
+      )
+      const found = chains.find(({ at }) => at === to)
+      if (found !== undefined) return found.edges
     }
     return undefined
+  }
+
+  #edgesOf(key: string): readonly Edge[] {
+    return this.#options.graph.edges.get(key) ?? []
   }
 
   /** Keeps a new way to a state. */
@@ -170,27 +189,28 @@ class Walker implements Walk {
     const hidden = `${way.key} ${hiddenOf(world)} ${way.variant.name}`
     if (this.#known.has(hidden)) return
     this.#known.add(hidden)
-    const ways = this.#ways.get(way.key) ?? 0
+    const place = `${way.key} ${way.variant.name}`
+    const ways = this.#ways.get(place) ?? 0
     if (ways >= MOST_WAYS || (ways >= this.#options.ways && this.#isCovered(way.key))) return
-    this.#ways.set(way.key, ways + 1)
+    this.#ways.set(place, ways + 1)
     this.#queue.push({ ...way, isFirst: ways < this.#options.ways })
   }
 
   #isCovered(key: string): boolean {
-    return (this.#options.graph.edges.get(key) ?? []).every((edge) => this.covered.has(edge))
+    return this.#edgesOf(key).every((edge) => this.covered.has(edge))
   }
 }
 
 /** What the model does not show of the code, as far as later steps depend on it. */
 function hiddenOf(world: CodeWorld): string {
   return NAMES.map((name) => {
-    const { elector, wakeAt, clock, write, read } = world.replica(name)
+    const { elector, wakeAt, clock, write, read, isOverdue } = world.replica(name)
     const { state } = elector
     const request = 'hold' in state ? state.hold.request.kind : ''
     const observation = 'observation' in state ? state.observation.kind : ''
-    const due = wakeAt === undefined ? 'never' : ticksUntil(wakeAt, clock.now())
+    const due = wakeAt === undefined ? 'never' : Math.max(-3, Math.round((wakeAt - clock.now()) / TICK_MS))
     const isOrdered = 'stepDown' in state && state.stepDown !== undefined
     const rest = 'notBefore' in state ? ticksUntil(state.notBefore, clock.now()) : 0
-    return [state.kind, isOrdered, rest, request, observation, due, write?.request.isOpen === true, read?.isOpen === true].join(' ')
+    return [state.kind, isOrdered, rest, request, observation, due, isOverdue, write?.request.isOpen === true, read?.isOpen === true].join(' ')
   }).join(', ')
 }
