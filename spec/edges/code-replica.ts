@@ -102,7 +102,8 @@ export class CodeReplica {
   /** Fires the timer of the elector. A timer may be too early, and a follower that wakes late sets another one first. */
   fire(): void {
     const { state } = this.elector
-    for (let times = 0; times < 3 && this.isDue && this.elector.state === state; times++) this.clock.fire(this.#isOwnTimer)
+    for (let times = 0; times < 3 && this.isDue && this.elector.state === state; times++)
+      this.clock.fire(this.#isOwnTimer)
   }
 
   /** Whether the elector says that it is long overdue. */

@@ -146,7 +146,9 @@ export class CodeWorld {
   /** The process ends and begins again. */
   crash(name: Name): void {
     const old = this.#replicas[name]
-    this.writes[name] = this.writes[name].map((write) => (write !== undefined && this.mayLand(write) ? write : undefined))
+    this.writes[name] = this.writes[name].map((write) =>
+      write !== undefined && this.mayLand(write) ? write : undefined,
+    )
     if (old.write !== undefined) old.write.request.isOpen = false
     this.#replicas[name] = this.#startReplica(name, old.inc + 1, new HandClock(old.clock))
   }
@@ -199,7 +201,9 @@ export class CodeWorld {
     const seen = viewOf(replica.elector.state) ?? version
     if (version <= replica.view || seen !== version) return
     replica.view = version
-    this.writes[name] = this.writes[name].map((write) => (write !== undefined && write.base < version ? undefined : write))
+    this.writes[name] = this.writes[name].map((write) =>
+      write !== undefined && write.base < version ? undefined : write,
+    )
   }
 
   #writesOf(name: Name): readonly (ModelWrite | { readonly base: 0 })[] {

@@ -38,7 +38,9 @@ function requestCommands(world: CodeWorld, name: Name, model: LeaseModel): reado
     if (write === undefined || !world.mayLand(write)) continue
     commands.push(command(`lose ${name} ${slot}`, 'Lose', (one) => one.lose(name, slot)))
     if (world.version < model.versions) {
-      commands.push(command(`land ${name} ${slot}`, 'TakeEffect', (one) => one.takeEffect(name, writeOf(one.writes[name][slot]))))
+      commands.push(
+        command(`land ${name} ${slot}`, 'TakeEffect', (one) => one.takeEffect(name, writeOf(one.writes[name][slot]))),
+      )
     }
   }
   const { write, read, view } = world.replica(name)
@@ -67,7 +69,9 @@ function answerCommands(world: CodeWorld, name: Name, write: SentWrite): readonl
   const isLate = ageMs > timing.requestTimeoutMs
   const commands: Command[] = []
   if (isLate && (write.done || !world.mayLand(write))) {
-    commands.push(command(`time out ${name}`, undefined, (one) => one.replica(name).timeOut(openWrite(one, name).request)))
+    commands.push(
+      command(`time out ${name}`, undefined, (one) => one.replica(name).timeOut(openWrite(one, name).request)),
+    )
   }
   if (write.done && !isLate) {
     const action = write.base + 1 > view ? 'See' : undefined
@@ -98,7 +102,8 @@ function processCommands(world: CodeWorld, name: Name, model: LeaseModel): reado
     const order = { reason: 'step-down', cooldownMs: 0, to: 'nobody.0', answerTimeoutMs: 0 } as const
     commands.push(command(`step down ${name}`, 'StepDown', (one) => one.replica(name).elector.stepDown(order)))
   }
-  if (tasks && (kind === 'draining' || kind === 'aborting')) commands.push(command(`drained ${name}`, 'Drained', (one) => drain(one, name)))
+  if (tasks && (kind === 'draining' || kind === 'aborting'))
+    commands.push(command(`drained ${name}`, 'Drained', (one) => drain(one, name)))
   if (inc < (model.restarts ?? 0)) commands.push(command(`crash ${name}`, 'Crash', (one) => one.crash(name)))
   return commands
 }

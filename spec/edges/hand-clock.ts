@@ -60,7 +60,8 @@ export class HandClock implements Clock {
     let first: HandTimer | undefined
     for (const timer of this.#timers) {
       if (!isWanted(timer)) continue
-      if (first === undefined || timer.at < first.at || (timer.at === first.at && timer.order < first.order)) first = timer
+      if (first === undefined || timer.at < first.at || (timer.at === first.at && timer.order < first.order))
+        first = timer
     }
     return first
   }

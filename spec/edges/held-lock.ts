@@ -1,5 +1,12 @@
 import type { LeaseRecord } from '../../packages/core/src/lock/lease-record.ts'
-import type { Lock, LockObserver, LockRequestOptions, LockSnapshot, LockWatch, PresentLease } from '../../packages/core/src/lock/lock.ts'
+import type {
+  Lock,
+  LockObserver,
+  LockRequestOptions,
+  LockSnapshot,
+  LockWatch,
+  PresentLease,
+} from '../../packages/core/src/lock/lock.ts'
 
 /** A request that waits until the walk decides what becomes of it. */
 export interface HeldRequest {
@@ -51,7 +58,9 @@ export class HeldLock implements Lock {
     const { signal } = new AbortController()
     if (write === undefined) return await this.#lock.get({ signal })
     const { base, record } = write
-    return await (base === undefined ? this.#lock.create(record, { signal }) : this.#lock.update(base, record, { signal }))
+    return await (base === undefined
+      ? this.#lock.create(record, { signal })
+      : this.#lock.update(base, record, { signal }))
   }
 
   #hold(write: HeldRequest['write'], { signal }: LockRequestOptions): Promise<LockSnapshot> {

@@ -27,7 +27,12 @@ export const FREE: ModelRecord = { ...ABSENT, here: true }
 /** A record that was written, in the terms of the model: its times are the version that their write makes. */
 export function modelRecordOf(
   record: LeaseRecord,
-  { before, lastRecord, version, source }: {
+  {
+    before,
+    lastRecord,
+    version,
+    source,
+  }: {
     readonly before: ModelRecord
     readonly lastRecord: LeaseRecord | undefined
     readonly version: number

@@ -7,7 +7,21 @@ import { keyOf, NAMES } from './model-state.ts'
 import { TICK_MS, ticksUntil } from './timing.ts'
 
 /** What the code chooses by itself, at the time of its choice. */
-const OWN_CHOICES: ReadonlySet<string> = new Set(['Acquire', 'Renew', 'Release', 'Leave', 'Abort', 'Act', 'Offer', 'Answer', 'Transfer', 'ActOnTransfer', 'Remind', 'Join', 'Unlist'])
+const OWN_CHOICES: ReadonlySet<string> = new Set([
+  'Acquire',
+  'Renew',
+  'Release',
+  'Leave',
+  'Abort',
+  'Act',
+  'Offer',
+  'Answer',
+  'Transfer',
+  'ActOnTransfer',
+  'Remind',
+  'Join',
+  'Unlist',
+])
 
 /** The longest chain of steps of the model that one event of the code may take. */
 const LONGEST_CHAIN = 4
@@ -58,6 +72,8 @@ export interface WalkOptions {
   readonly ways: number
   /** The most differences to look for. */
   readonly most: number
+  /** The walk ends after about so many tests. @default when nothing is left */
+  readonly tests?: number
 }
 
 /** Leads the code along the steps of the model, and everything that the code does must be a step of the model. */
@@ -86,17 +102,18 @@ class Walker implements Walk {
   }
 
   async run(): Promise<void> {
-    const { graph, variants } = this.#options
+    const { graph, variants, most, tests = Infinity } = this.#options
     for (const variant of variants) {
       for (const key of graph.initial) {
         const slow = graph.states.get(key)?.slow ?? []
         const way = { key, variant, slow, commands: [], isFirst: true }
         const world = this.#worldOf(way)
-        if (keyOf(world.state()) !== key) throw new Error(`The code does not begin as the model: ${keyOf(world.state())} is not ${key}`)
+        if (keyOf(world.state()) !== key)
+          throw new Error(`The code does not begin as the model: ${keyOf(world.state())} is not ${key}`)
         this.#note(way, world)
       }
     }
-    for (let at = 0; at < this.#queue.length && this.differences.length < this.#options.most; at++) {
+    for (let at = 0; at < this.#queue.length && this.differences.length < most && this.tests < tests; at++) {
       const way = this.#queue[at]
       if (way !== undefined && (way.isFirst || !this.#isCovered(way.key))) await this.#goOn(way)
     }
@@ -134,11 +151,20 @@ class Walker implements Walk {
       await world.settle()
       const key = keyOf(world.state())
       const ends = NAMES.some((name, index) =>
-        world.replica(name).effects.slice(before[index]).some((effect) => effect.kind === 'end-term' && ['stalled', 'renew-deadline'].includes(effect.reason)),
+        world
+          .replica(name)
+          .effects.slice(before[index])
+          .some((effect) => effect.kind === 'end-term' && ['stalled', 'renew-deadline'].includes(effect.reason)),
       )
       const chain = this.#chain(way.key, key, command, ends)
       if (chain === undefined) {
-        this.#differ(way, commands, this.#options.graph.states.has(key) ? `no chain of ${command.action ?? 'own choices'} to ${key}` : `no state ${key}`)
+        this.#differ(
+          way,
+          commands,
+          this.#options.graph.states.has(key)
+            ? `no chain of ${command.action ?? 'own choices'} to ${key}`
+            : `no state ${key}`,
+        )
         return
       }
       for (const edge of chain) this.covered.add(edge)
@@ -171,7 +197,9 @@ class Walker implements Walk {
     for (let length = 1; length <= LONGEST_CHAIN; length++) {
       chains = chains.flatMap(({ at, edges, isDone }) =>
         this.#edgesOf(at)
-          .filter((edge) => (isDone ? OWN_CHOICES.has(edge.action) && (edge.action !== 'Abort' || ends) : edge.action === action))
+          .filter((edge) =>
+            isDone ? OWN_CHOICES.has(edge.action) && (edge.action !== 'Abort' || ends) : edge.action === action,
+          )
           .map((edge) => ({ at: edge.to, edges: [...edges, edge], isDone: true })),
       )
       const found = chains.find(({ at }) => at === to)
@@ -211,6 +239,16 @@ function hiddenOf(world: CodeWorld): string {
     const due = wakeAt === undefined ? 'never' : Math.max(-3, Math.round((wakeAt - clock.now()) / TICK_MS))
     const isOrdered = 'stepDown' in state && state.stepDown !== undefined
     const rest = 'notBefore' in state ? ticksUntil(state.notBefore, clock.now()) : 0
-    return [state.kind, isOrdered, rest, request, observation, due, isOverdue, write?.request.isOpen === true, read?.isOpen === true].join(' ')
+    return [
+      state.kind,
+      isOrdered,
+      rest,
+      request,
+      observation,
+      due,
+      isOverdue,
+      write?.request.isOpen === true,
+      read?.isOpen === true,
+    ].join(' ')
   }).join(', ')
 }
