@@ -56,9 +56,10 @@ function observationOf(state: ElectorState): Observation | undefined {
 
 /** The version that the code saw last; undefined if it saw that there is no lease. */
 export function viewOf(state: ElectorState): number | undefined {
-  const seen = holdOf(state)?.lease ?? lastView(observationOf(state) ?? { kind: 'unknown' })
-  const lease = seen !== undefined && 'lease' in seen ? seen.lease : seen
-  return lease === undefined || !('version' in lease) || lease.kind === 'absent' ? undefined : Number(lease.version)
+  const held = holdOf(state)?.lease
+  if (held !== undefined) return Number(held.version)
+  const view = lastView(observationOf(state) ?? { kind: 'unknown' })
+  return view?.kind === 'present' ? Number(view.lease.version) : undefined
 }
 
 function validUntil(state: ElectorState): number {

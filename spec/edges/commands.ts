@@ -43,7 +43,7 @@ function requestCommands(world: CodeWorld, name: Name, model: LeaseModel): reado
       )
     }
   }
-  const { write, read, view } = world.replica(name)
+  const { write, read } = world.replica(name)
   if (write !== undefined && write.request.isOpen) commands.push(...answerCommands(world, name, write))
   if (read !== undefined && read.isOpen) commands.push(readCommand(world, name, read))
   return commands
@@ -52,12 +52,12 @@ function requestCommands(world: CodeWorld, name: Name, model: LeaseModel): reado
 function readCommand(world: CodeWorld, name: Name, read: HeldRequest): Command {
   const { view, clock, timing } = world.replica(name)
   if (clock.now() - read.sentAt > timing.requestTimeoutMs) {
-    return command(`time out read ${name}`, undefined, (one) => one.replica(name).timeOut(read0(one, name)))
+    return command(`time out read ${name}`, undefined, (one) => one.replica(name).timeOut(readOf(one, name)))
   }
   return command(`read ${name}`, world.version > view ? 'See' : undefined, (one) => one.answerRead(name), true)
 }
 
-function read0(world: CodeWorld, name: Name): HeldRequest {
+function readOf(world: CodeWorld, name: Name): HeldRequest {
   const { read } = world.replica(name)
   if (read === undefined) throw new Error('There is no read in flight')
   return read

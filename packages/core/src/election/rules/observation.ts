@@ -38,7 +38,7 @@ export function observe<S extends Following | Acquiring>(
     observedLeader: leader,
     existed: memory.existed || snapshot.kind === 'present',
     since: memory.since ?? snapshot.version,
-    highestEpoch: highestEpoch(memory, last?.kind === 'present' ? last.lease.record : undefined, snapshot),
+    highestEpoch: highestEpoch(memory, recordOf(last), snapshot),
   }
   const effects: ElectorEffect[] =
     leader === memory.observedLeader ? [] : [{ kind: 'leader-observed', identity: leader }]
@@ -131,6 +131,10 @@ function renewalOf(
 /** Whether a client changed a record within its term. An acquisition, a transfer and a release have a new acquire time. */
 function isEdited(before: LeaseRecord, { acquireTime }: LeaseRecord): boolean {
   return before.acquireTime === acquireTime
+}
+
+function recordOf(view: View | undefined): LeaseRecord | undefined {
+  return view?.kind === 'present' ? view.lease.record : undefined
 }
 
 /** What is known after a view of the lease that ends the hold of this replica: the epoch of the term after its own, if there is one. */
