@@ -4,7 +4,7 @@ import { REQUEST_TIMEOUT_MS, SHORT_REQUEST_TIMEOUT_MS } from './timing.ts'
 
 /** A model whose graph is walked. */
 export interface EdgeModel extends LeaseModel {
-  /** The walk ends after about so many tests, and need not cover everything. @default complete */
+  /** The walk ends after about so many tests, so that it does not cover everything. @default complete */
   readonly tests?: number
 }
 
@@ -14,17 +14,14 @@ export interface EdgeModel extends LeaseModel {
  */
 const ONE_TERM: EdgeModel = { name: 'one term', versions: 2, features: ['transfer'] }
 const TERMS: EdgeModel = { name: 'validity, expiry, release', versions: 3, features: ['transfer'] }
-const DELETION: EdgeModel = { name: 'a deletion of the lease', versions: 3, deletions: 1, features: ['transfer'] }
+const RESTARTS: EdgeModel = { name: 'restarts', versions: 2, restarts: 1, features: ['transfer'], tests: 30_000 }
+const SLOW: EdgeModel = { name: 'slow clocks', versions: 2, features: ['transfer', 'drift'], tests: 30_000 }
 
-/** The models that are walked completely. */
-export const EDGE_MODELS: readonly EdgeModel[] = [ONE_TERM, TERMS, DELETION]
+/** The first two are walked completely. */
+export const EDGE_MODELS: readonly EdgeModel[] = [ONE_TERM, TERMS, RESTARTS, SLOW]
 
-/** A complete walk along the smallest one, and the beginning of the others. */
-export const SHORT_EDGE_MODELS: readonly EdgeModel[] = [
-  ONE_TERM,
-  { ...TERMS, tests: 40_000 },
-  { ...DELETION, tests: 10_000 },
-]
+/** A complete walk along the smallest one, and the beginning of a larger one. */
+export const SHORT_EDGE_MODELS: readonly EdgeModel[] = [ONE_TERM, { ...TERMS, tests: 40_000 }]
 
 /** Configurations of the code. Each leads to steps to which the others do not. */
 export const VARIANTS: readonly Variant[] = [

@@ -60,12 +60,6 @@ export const PLANTED: readonly Planted[] = [
     find: 'if (at.now >= hold.deadlineAt || looksUnchanged(write, config)) {',
     replace: 'if (looksUnchanged(write, config)) {',
   }),
-  planted('E8', 'deletion', {
-    defect: 'acts at once on a lease that was deleted',
-    file: `${PHASES}/acquiring.ts`,
-    find: "return memory.existed || missingLease === 'wait'",
-    replace: 'return false',
-  }),
   planted('E9', 'one term', {
     defect: 'driver: carries out only the first effect of an event',
     file: ELECTOR,

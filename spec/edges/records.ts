@@ -42,7 +42,9 @@ export function modelRecordOf(
   const isFree = record.holderIdentity === ''
   const isNewTerm = !isFree && record.acquireTime !== lastRecord?.acquireTime
   const isNewTime = record.renewTime !== lastRecord?.renewTime
-  const least = Number(leastEpochOf(record))
+  const stated = Number(leastEpochOf(record))
+  // A replica does not know the version of a missing lease. What its own version exceeds in any case has no effect.
+  const least = stated <= before.num + 1 ? 0 : stated
   return {
     here: true,
     holder: idOf(record.holderIdentity),
