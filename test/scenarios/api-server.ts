@@ -16,7 +16,7 @@ interface SeenRequest {
 }
 
 /** How an API server takes part in coordinated leader election. */
-export interface Coordination {
+interface Coordination {
   readonly featureGates: { readonly CoordinatedLeaderElection: boolean }
   readonly runtimeConfig: { readonly 'coordination.k8s.io/v1beta1': boolean }
 }

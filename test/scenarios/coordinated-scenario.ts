@@ -16,7 +16,7 @@ const STANDBYS = 'tenure.dev/standby'
 const PATIENCE = { timeout: 20_000, interval: 20 }
 
 /** What an administrator reads of a LeaseCandidate. */
-export interface SeenCandidate {
+interface SeenCandidate {
   readonly metadata: { readonly name: string }
   readonly spec: Readonly<Record<string, string>>
 }

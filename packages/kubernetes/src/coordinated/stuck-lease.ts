@@ -8,10 +8,11 @@ import { ApiRequestError } from '../client/api-request-error.ts'
  * if another candidate was preferred too early.
  */
 export async function freeStuckLease(
-  { preferredHolder: _, ...record }: LeaseRecord,
+  stuck: LeaseRecord,
   wallTime: number,
   update: (record: LeaseRecord) => Promise<unknown>,
 ): Promise<void> {
+  const { preferredHolder: _, ...record } = stuck
   const time = formatMicroTime(wallTime)
   try {
     await update({ ...record, holderIdentity: '', leaseDurationSeconds: 1, acquireTime: time, renewTime: time })
