@@ -10,7 +10,7 @@ import type { Invocation, Terminal } from './terminal.ts'
 export function addPolicies(program: Command, { terminal }: Invocation): void {
   addCommand(program, {
     usage: 'policies',
-    does: 'print ValidatingAdmissionPolicies and their bindings as YAML; with them, the API server refuses writes of former leaders',
+    does: 'print admission policies and their bindings as YAML; with them, the API server refuses writes of former leaders',
     examples: ['tenure policies --name janitor --namespace ops --resource configmaps --resource apps/deployments'],
   })
     .option('--name <name>', 'name of the Lease')

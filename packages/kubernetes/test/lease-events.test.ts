@@ -50,7 +50,10 @@ describe('an event on the lease', () => {
     events.becameLeader(undefined, 9n)
     await events.close()
     expect(sent(server).map(({ method, body }) => [method, body])).toEqual([
-      ['POST', expect.objectContaining({ metadata: expect.objectContaining({ annotations: { 'tenure.dev/epoch': '7' } }) })],
+      [
+        'POST',
+        expect.objectContaining({ metadata: expect.objectContaining({ annotations: { 'tenure.dev/epoch': '7' } }) }),
+      ],
       ['PATCH', expect.objectContaining({ count: 2, metadata: { annotations: { 'tenure.dev/epoch': '9' } } })],
     ])
   })

@@ -19,7 +19,7 @@ export interface StoredLease {
 }
 
 /** There is no lease of this name. */
-export class UnknownLeaseError extends TenureError {
+class UnknownLeaseError extends TenureError {
   override readonly code = 'ERR_TENURE_UNKNOWN_LEASE'
   override readonly name = 'UnknownLeaseError'
 }

@@ -1,5 +1,5 @@
 /** How bad a finding is. `error`: leaders fail or will. `warning`: they may. `note`: worth knowing. */
-export type Severity = 'error' | 'warning' | 'note'
+type Severity = 'error' | 'warning' | 'note'
 
 /** Something that `tenure doctor` has found. */
 export interface Finding {

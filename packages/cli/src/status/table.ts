@@ -44,7 +44,7 @@ export function printable(text: string): string {
 }
 
 /** The text, cut to a number of columns. */
-export function cut(text: string, width: number): string {
+function cut(text: string, width: number): string {
   const characters = Array.from(text)
   return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`
 }

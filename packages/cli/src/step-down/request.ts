@@ -8,7 +8,7 @@ import { LEASES, readLease, type StoredLease, storedLease } from '../cluster/lea
 const REQUEST = 'tenure.dev/step-down-request'
 
 /** Nobody can be asked to step down. */
-export class NoLeaderError extends TenureError {
+class NoLeaderError extends TenureError {
   override readonly code = 'ERR_TENURE_NO_LEADER'
   override readonly name = 'NoLeaderError'
 }
@@ -61,7 +61,7 @@ export async function stateOf(cluster: Cluster, request: WrittenRequest): Promis
 }
 
 /** How far a request is by this record. */
-export function requestState(record: LeaseRecord, { id, holder, acquireTime }: WrittenRequest): RequestState {
+function requestState(record: LeaseRecord, { id, holder, acquireTime }: WrittenRequest): RequestState {
   const answer = readRequestAnswer(record)
   const isAnswered = answer?.id === id
   if (record.holderIdentity === holder && record.acquireTime === acquireTime)

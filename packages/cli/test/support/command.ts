@@ -98,7 +98,10 @@ export class TestCluster implements AsyncDisposable {
     const { metadata: given } = object
     const collection = group === '' ? resource : `${group}/${resource}`
     const ref = { collection, namespace: namespace ?? '', name }
-    this.server.store.create(ref, { ...object, metadata: { ...metadata, ...(typeof given === 'object' && given) } } as never)
+    this.server.store.create(ref, {
+      ...object,
+      metadata: { ...metadata, ...(typeof given === 'object' && given) },
+    } as never)
   }
 
   /** Stores a Lease in the namespace `ops`. */
