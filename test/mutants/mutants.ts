@@ -314,9 +314,9 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'compares the wall clocks of two machines',
     seenIn: 'coordinated leader election, fabric8, kubert, kopf',
     file: `${RULES}/observation.ts`,
-    find: "return { kind: 'present', lease, changedAt: at.now, guardedUntil, ...renewalOf(before, lease, at) }",
+    find: 'lease, changedAt: at.now, guardedUntil, longestMs,',
     replace:
-      "return { kind: 'present', lease, changedAt: at.now - (at.wallTime - Date.parse(lease.record.renewTime ?? '')), guardedUntil, ...renewalOf(before, lease, at) }",
+      "lease, changedAt: at.now - (at.wallTime - Date.parse(lease.record.renewTime ?? '')), guardedUntil, longestMs,",
     checks: [`${ELECTION}/following.test.ts`],
   },
 ]

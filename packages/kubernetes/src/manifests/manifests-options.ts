@@ -1,5 +1,5 @@
 import { OptionsError } from '@tenure/core'
-import { assertKnownKeys } from '@tenure/core/internal'
+import { assertBoolean, assertKnownKeys } from '@tenure/core/internal'
 import { assertDnsLabel, assertDnsSubdomain } from '../client/dns-name.ts'
 
 /** Options of {@link manifests}. */
@@ -16,8 +16,14 @@ export interface ManifestsOptions {
   readonly others?: readonly string[]
   /** Whether the leases use `proveDeath`, which needs the right to read Pods. @default false */
   readonly proveDeath?: boolean
+  /** Whether a `lifeLock()` keeps the leases, in ConfigMaps. @default false */
+  readonly forLife?: boolean
   /** The `strategy` of the leases. `OldestEmulationVersion` needs rights on LeaseCandidates. @default none */
   readonly strategy?: string
+  /** Whether the program is in a `membership()`, also that of its `endpoints()`. @default false */
+  readonly members?: boolean
+  /** The Service of `endpoints()`. Not made here: it may belong to somebody else. @default none */
+  readonly endpoints?: string
   /** `ops.port` of the manager, the port of the probes. @default 8080 */
   readonly opsPort?: number
   /** `drainTimeoutMs` of the lease; of several, the longest. @default 20000 */
@@ -29,7 +35,9 @@ export interface ManifestsOptions {
 }
 
 /** {@link ManifestsOptions} with every default filled in. */
-export type ResolvedManifestsOptions = Required<Omit<ManifestsOptions, 'strategy'>> & Pick<ManifestsOptions, 'strategy'>
+export type ResolvedManifestsOptions = Required<Omit<ManifestsOptions, Optional>> & Pick<ManifestsOptions, Optional>
+
+type Optional = 'strategy' | 'endpoints'
 
 const KEYS: readonly (keyof ManifestsOptions)[] = [
   'name',
@@ -38,7 +46,10 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
   'replicas',
   'others',
   'proveDeath',
+  'forLife',
   'strategy',
+  'members',
+  'endpoints',
   'opsPort',
   'drainTimeoutMs',
   'abortGraceMs',
@@ -48,7 +59,7 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
 /** Checks all options and fills in the defaults. @throws OptionsError naming the option, its value and what was expected */
 export function resolveManifestsOptions(options: ManifestsOptions): ResolvedManifestsOptions {
   assertKnownKeys('`manifests()`', options, KEYS)
-  const { name, namespace, image, others = [], proveDeath = false, strategy } = options
+  const { name, namespace, image, others = [], proveDeath = false, forLife = false, members = false } = options
   // The name is also that of a container, which is a label.
   assertDnsLabel('name', name)
   assertDnsLabel('namespace', namespace)
@@ -56,22 +67,37 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
   if (typeof image !== 'string' || image.trim() === '') {
     throw OptionsError.expected(`\`image\` to be the name of a container image`, image)
   }
-  if (strategy !== undefined && (typeof strategy !== 'string' || strategy === '')) {
-    throw OptionsError.expected('`strategy` to be the name of a strategy', strategy)
-  }
+  assertBoolean('forLife', forLife)
+  assertBoolean('members', members)
   return {
     name,
     namespace,
     image,
     others,
     proveDeath,
-    ...(strategy !== undefined && { strategy }),
+    forLife,
+    members,
+    ...strategyIn(options),
+    ...endpointsIn(options),
     replicas: wholeNumber(options, 'replicas'),
     opsPort: wholeNumber(options, 'opsPort'),
     drainTimeoutMs: wholeNumber(options, 'drainTimeoutMs'),
     abortGraceMs: wholeNumber(options, 'abortGraceMs'),
     cleanupTimeoutMs: wholeNumber(options, 'cleanupTimeoutMs'),
   }
+}
+
+function strategyIn({ strategy }: ManifestsOptions): Pick<ManifestsOptions, 'strategy'> {
+  if (strategy === undefined) return {}
+  if (typeof strategy === 'string' && strategy !== '') return { strategy }
+  throw OptionsError.expected('`strategy` to be the name of a strategy', strategy)
+}
+
+/** A Service has the name of a DNS label. */
+function endpointsIn({ endpoints }: ManifestsOptions): Pick<ManifestsOptions, 'endpoints'> {
+  if (endpoints === undefined) return {}
+  assertDnsLabel('endpoints', endpoints)
+  return { endpoints }
 }
 
 const DAY_MS = 86_400_000

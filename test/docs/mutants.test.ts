@@ -1,0 +1,19 @@
+import { readFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { applyMutant } from '../mutants/apply-mutant.ts'
+import { MUTANTS } from '../mutants/find-mutant.ts'
+
+const root = new URL('../../', import.meta.url)
+
+test('every mutant changes a text that its file has once', async () => {
+  const outdated: string[] = []
+  for (const mutant of MUTANTS) {
+    const code = await readFile(new URL(mutant.file, root), 'utf8')
+    try {
+      applyMutant(mutant, code)
+    } catch (error) {
+      outdated.push(String(error))
+    }
+  }
+  expect(outdated).toEqual([])
+})
