@@ -90,15 +90,14 @@ function clusterAddress(spec: JsonObject, target: WriteTarget): JsonObject {
   const before = asJsonObject(target.previous?.['spec'])
   const asked = asString(spec['clusterIP']) ?? asString(before['clusterIP'])
   const clusterIP = asked ?? asStrings(spec['clusterIPs'])[0] ?? freeAddress(target)
+  return { clusterIP, clusterIPs: spec['clusterIPs'] ?? [clusterIP], ...ipFamilies(spec, before, clusterIP) }
+}
+
+function ipFamilies(spec: JsonObject, before: JsonObject, clusterIP: string): JsonObject {
   const isOpen = clusterIP === HEADLESS && Object.keys(asJsonObject(spec['selector'])).length === 0
   const policy = spec['ipFamilyPolicy'] ?? before['ipFamilyPolicy'] ?? (isOpen ? 'RequireDualStack' : 'SingleStack')
   const families = isOpen && policy !== 'SingleStack' ? ['IPv4', 'IPv6'] : ['IPv4']
-  return {
-    clusterIP,
-    clusterIPs: spec['clusterIPs'] ?? [clusterIP],
-    ipFamilies: spec['ipFamilies'] ?? before['ipFamilies'] ?? families,
-    ipFamilyPolicy: policy,
-  }
+  return { ipFamilies: spec['ipFamilies'] ?? before['ipFamilies'] ?? families, ipFamilyPolicy: policy }
 }
 
 function freeAddress(target: WriteTarget): string {
