@@ -22,12 +22,8 @@ const OTHERS: Readonly<Record<string, string>> = {
     "First part of the default identity; the default revision if it is the name of a Deployment's Pod; the Pod of the replica for proved death and the holder check.",
   POD_NAMESPACE: 'Namespace of the lease if nothing else names one; the namespace of the Pod.',
   POD_UID:
-<<<<<<< HEAD
-    'With `POD_NAME`, the owner of the LeaseCandidate in a coordinated election. Tells the Pod of a `lifeLock()` from an earlier one of its name.',
-=======
-    'With `POD_NAME`, the owner of the LeaseCandidate in a coordinated election, and of the identity Lease of a member.',
+    'With `POD_NAME`, the owner of the LeaseCandidate in a coordinated election, and of the identity Lease of a member. Tells the Pod of a `lifeLock()` from an earlier one of its name.',
   NODE_NAME: 'Node of the replica in an EndpointSlice of `endpoints()`.',
->>>>>>> membership
   CONTAINER_NAME: 'Container of the replica in a Pod with several, for proved death.',
   KUBECONFIG: 'Kubeconfig files, separated as in kubectl.',
   HOME: 'Folder of `.kube/config`.',
