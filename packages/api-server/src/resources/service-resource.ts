@@ -9,7 +9,14 @@ import {
   unsupportedValue,
 } from '../objects/field-causes.ts'
 import { ipErrors } from '../objects/ip-rules.ts'
-import { asJsonObject, asJsonObjects, asString, asStrings, type JsonObject } from '../objects/json-value.ts'
+import {
+  asJsonObject,
+  asJsonObjects,
+  asString,
+  asStrings,
+  type JsonObject,
+  type JsonValue,
+} from '../objects/json-value.ts'
 import type { KubeObject } from '../objects/kube-object.ts'
 import { labelKeyErrors, labelValueErrors, nameErrors } from '../objects/name-rules.ts'
 import { keepStatusApart } from './core-resources.ts'
@@ -86,18 +93,24 @@ function prepareService(service: KubeObject, target: WriteTarget): KubeObject {
 }
 
 /** The address and the families of a service: those that it asks for, those that it had, or new ones. */
-function clusterAddress(spec: JsonObject, target: WriteTarget): JsonObject {
-  const before = asJsonObject(target.previous?.['spec'])
-  const asked = asString(spec['clusterIP']) ?? asString(before['clusterIP'])
-  const clusterIP = asked ?? asStrings(spec['clusterIPs'])[0] ?? freeAddress(target)
-  return { clusterIP, clusterIPs: spec['clusterIPs'] ?? [clusterIP], ...ipFamilies(spec, before, clusterIP) }
+function clusterAddress(given: JsonObject, target: WriteTarget): JsonObject {
+  const { clusterIP: formerly, ipFamilies, ipFamilyPolicy } = asJsonObject(target.previous?.['spec'])
+  const spec = withKnown({ clusterIP: formerly, ipFamilies, ipFamilyPolicy }, given)
+  const clusterIP = asString(spec['clusterIP']) ?? asStrings(spec['clusterIPs'])[0] ?? freeAddress(target)
+  const isOpen = clusterIP === HEADLESS && Object.keys(asJsonObject(spec['selector'])).length === 0
+  const policy = spec['ipFamilyPolicy'] ?? (isOpen ? 'RequireDualStack' : 'SingleStack')
+  return {
+    clusterIP,
+    clusterIPs: spec['clusterIPs'] ?? [clusterIP],
+    ipFamilies: spec['ipFamilies'] ?? (isOpen && policy !== 'SingleStack' ? ['IPv4', 'IPv6'] : ['IPv4']),
+    ipFamilyPolicy: policy,
+  }
 }
 
-function ipFamilies(spec: JsonObject, before: JsonObject, clusterIP: string): JsonObject {
-  const isOpen = clusterIP === HEADLESS && Object.keys(asJsonObject(spec['selector'])).length === 0
-  const policy = spec['ipFamilyPolicy'] ?? before['ipFamilyPolicy'] ?? (isOpen ? 'RequireDualStack' : 'SingleStack')
-  const families = isOpen && policy !== 'SingleStack' ? ['IPv4', 'IPv6'] : ['IPv4']
-  return { ipFamilies: spec['ipFamilies'] ?? before['ipFamilies'] ?? families, ipFamilyPolicy: policy }
+/** The fields of both, without those that are not set. */
+function withKnown(former: Readonly<Record<string, JsonValue | undefined>>, given: JsonObject): JsonObject {
+  const known = Object.entries(former).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined)
+  return { ...Object.fromEntries(known), ...given }
 }
 
 function freeAddress(target: WriteTarget): string {
