@@ -10,7 +10,7 @@ interface Choice {
 }
 
 /** What the code never chooses. The walk fails if it does. */
-export const NEVER_CHOSEN: readonly Choice[] = [
+const NEVER_CHOSEN: readonly Choice[] = [
   {
     reason: 'a replica ends its term, and writes nothing, when the time of its lease is over',
     actions: ['Offer', 'Release', 'Transfer'],

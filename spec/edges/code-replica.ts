@@ -133,6 +133,6 @@ export class CodeReplica {
 }
 
 /** The identity of a process. */
-export function identityOf(name: Name, inc: number): string {
+function identityOf(name: Name, inc: number): string {
   return `${name}.${inc}`
 }

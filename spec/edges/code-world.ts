@@ -14,7 +14,7 @@ import { validityMs } from '../../packages/core/src/election/timing-options.ts'
 export class BeyondBounds extends Error {}
 
 /** The bounds of a world, as the constants of the model say them. */
-export interface Bounds {
+interface Bounds {
   readonly slots: number
   readonly period: number
 }
@@ -217,6 +217,6 @@ export class CodeWorld {
 }
 
 /** Whether the process still waits for the answer to a request. */
-export function isOpen({ isOpen: open }: HeldRequest): boolean {
+function isOpen({ isOpen: open }: HeldRequest): boolean {
   return open
 }

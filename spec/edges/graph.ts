@@ -41,7 +41,7 @@ export async function exploreGraph(jar: string, model: LeaseModel): Promise<Grap
 }
 
 /** Reads the graph that the model checker wrote. */
-export async function readGraph(file: string): Promise<Graph> {
+async function readGraph(file: string): Promise<Graph> {
   const keys = new Map<string, string>()
   const states = new Map<string, ModelState>()
   const steps: (readonly [from: string, to: string, action: string])[] = []

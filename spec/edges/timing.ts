@@ -2,7 +2,7 @@ import { type ResolvedTimingOptions, resolveTimingOptions } from '../../packages
 
 /** The ticks of a lease duration, and those for which a write entitles its sender to act. */
 export const LEASE_TICKS = 3
-export const VALID_TICKS = 2
+const VALID_TICKS = 2
 
 const LEASE_MS = 5000
 

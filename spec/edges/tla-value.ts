@@ -1,5 +1,5 @@
 /** A value that the model checker prints: records and functions as objects, sequences and sets as arrays, names as strings. */
-export type TlaValue = boolean | number | string | readonly TlaValue[] | { readonly [field: string]: TlaValue }
+type TlaValue = boolean | number | string | readonly TlaValue[] | { readonly [field: string]: TlaValue }
 
 /** Reads the values of all variables of a state, as the model checker prints them. */
 export function parseState(text: string): Readonly<Record<string, TlaValue>> {

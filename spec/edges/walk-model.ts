@@ -10,7 +10,7 @@ const WAYS = 1
 const MOST_DIFFERENCES = 3
 
 /** The numbers of one walk. */
-export interface Walked {
+interface Walked {
   /** The steps that the code may take, and how many of them it took. 0 if the walk was not to be complete. */
   readonly edges: number
   readonly covered: number

@@ -48,7 +48,7 @@ interface Chain {
 }
 
 /** A step of the code that the model does not allow. */
-export interface Difference {
+interface Difference {
   readonly commands: readonly string[]
   readonly variant: string
   readonly message: string
@@ -64,7 +64,7 @@ export interface Walk {
   readonly reached: number
 }
 
-export interface WalkOptions {
+interface WalkOptions {
   readonly model: LeaseModel
   readonly graph: Graph
   readonly variants: readonly Variant[]
