@@ -24,7 +24,7 @@ const PATIENCE: Readonly<Record<Urgency, { readonly firstMs: number; readonly st
 /** Replicas beyond this rank are as patient as that of this rank. */
 const MAX_RANK = 20
 
-/** How often to look whether a member without an entry has renewed its Lease. */
+/** How often to look whether the view of the group is current again, and whether a member without an entry has renewed its Lease. */
 const DOUBT_MS = 1000
 
 const REFUSED_RETRY_MS = 5000
@@ -196,7 +196,8 @@ export class SliceKeeper {
       if (dueAt <= now) return this.#write(decision)
       nextAt = Math.min(nextAt, dueAt)
     }
-    if (this.#situation().doubtful.size > 0) nextAt = Math.min(nextAt, now + DOUBT_MS)
+    const { doubtful, isCurrent } = this.#situation()
+    if (doubtful.size > 0 || !isCurrent) nextAt = Math.min(nextAt, now + DOUBT_MS)
     return nextAt === Infinity ? undefined : nextAt - now
   }
 

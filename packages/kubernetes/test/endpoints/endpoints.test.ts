@@ -237,6 +237,18 @@ test('no living replica leaves the slice when the store fails for 20 s', async (
   for (const one of all) await one.stop()
 })
 
+test('a lone replica removes a stranger that came during an outage, when the outage is over', async () => {
+  const one = await replica(1)
+  one.wire.isCut = true
+  await clock.advance(8000)
+  putSlice(['10.0.0.1', '10.0.0.9'])
+  await clock.advance(4000)
+  one.wire.isCut = false
+  await clock.advance(15_000)
+  expect(addresses()).toEqual(['10.0.0.1'])
+  await one.stop()
+})
+
 describe('mode master-count', () => {
   test('refuses more living replicas than the count, and nothing flaps', async () => {
     const options = { mode: 'master-count', count: 2 } as const
