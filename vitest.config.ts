@@ -11,7 +11,8 @@ const commonJs = { resolve: { conditions: requirable }, ssr: { resolve: { condit
 
 /** Unit tests that search for a while, or start programs: in a run of their own, so that the others stay quick. */
 const THOROUGH = [
-  'packages/cli/test/main.test.ts',
+  'packages/cli/test/{main,exec/container-init}.test.ts',
+  'examples/leader-for-life/test/**/*.test.ts',
   'packages/core/test/election/fleet.test.ts',
   'packages/core/test/explore/**/*.test.ts',
   'packages/kubernetes/test/multi-lock/migration.test.ts',
@@ -37,8 +38,8 @@ const repeated = {
 const versions = wantedVersions()
 const [firstVersion] = versions
 
-/** Scenarios that mostly wait for leases to run out: on the real server only. */
-const PATIENT = ['test/scenarios/{odd-leases,proved-death,manifests}.test.ts']
+/** Scenarios that mostly wait for leases to run out, or need a controller manager: on the real server only. */
+const PATIENT = ['test/scenarios/{odd-leases,proved-death,manifests,garbage-collector}.test.ts']
 
 /**
  * A suite that needs an API server runs once for each of them. `TENURE_API_SERVER` tells the test which one, and `TENURE_KUBERNETES`

@@ -40,6 +40,9 @@ export interface ControlPlaneOptions {
 
 type ResolvedOptions = Required<ControlPlaneOptions>
 
+/** The flags with which an API server may start again. */
+type ApiServerFlags = Pick<ControlPlaneOptions, 'featureGates' | 'runtimeConfig'>
+
 /** A further API server. */
 export interface FurtherApiServer {
   /** The loopback address that it binds: 127.0.0.1, .2 or .3. @default '127.0.0.1' */
@@ -270,15 +273,16 @@ export class ControlPlane implements AsyncDisposable {
     await (kill ? this.apiServer.kill() : this.apiServer.stop())
   }
 
-  /** Starts the API server again on the same port, with the same data. */
-  async startApiServer(): Promise<void> {
-    this.#apiServer = await startApiServerOf(this.#parts, { port: this.#port })
+  /** Starts the API server again on the same port, with the same data, and with other flags if they are given. */
+  async startApiServer(flags: ApiServerFlags = {}): Promise<void> {
+    const parts = { ...this.#parts, options: { ...this.#parts.options, ...flags } }
+    this.#apiServer = await startApiServerOf(parts, { port: this.#port })
   }
 
-  /** Ends the API server and starts it again. */
-  async restartApiServer(options: { readonly kill?: boolean } = {}): Promise<void> {
-    await this.stopApiServer(options)
-    await this.startApiServer()
+  /** Ends the API server and starts it again, with other flags if they are given. */
+  async restartApiServer({ kill = false, ...flags }: { readonly kill?: boolean } & ApiServerFlags = {}): Promise<void> {
+    await this.stopApiServer({ kill })
+    await this.startApiServer(flags)
   }
 
   /** Starts a further API server over the same etcd, which keeps its own caches; it ends with the control plane. */

@@ -1,6 +1,6 @@
 import { HealthProbe } from '@tenure/core'
 import type { HolderObserver, LeaseHolder } from '@tenure/core/internal'
-import { VirtualClock } from '@tenure/testing/virtual-clock'
+import { VirtualClock } from '../../testing/src/virtual-clock/virtual-clock.ts'
 import { beforeEach, expect, test } from 'vitest'
 import { resolveEndpointsOptions } from '../src/endpoints/endpoints-options.ts'
 import { ReplicaEndpoints } from '../src/endpoints/replica-endpoints.ts'

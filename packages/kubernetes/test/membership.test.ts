@@ -1,4 +1,4 @@
-import { VirtualClock } from '@tenure/testing/virtual-clock'
+import { VirtualClock } from '../../testing/src/virtual-clock/virtual-clock.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { memberLeaseName } from '../src/membership/member-lease.ts'
 import { membership } from '../src/membership/create-membership.ts'

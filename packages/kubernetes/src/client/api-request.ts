@@ -8,6 +8,8 @@ export interface ApiRequest {
   readonly body?: unknown
   /** @default 'application/json' */
   readonly contentType?: string
+  /** Whether `open()` also passes the body of an answer 500 on, as a health check gives it. @default false */
+  readonly readsFailure?: boolean
   /** What the request does, in the terms of Kubernetes authorization. Used in error messages. */
   readonly target: ApiTarget
   /** Aborts the request and destroys its connection. */
@@ -29,7 +31,9 @@ export interface ApiTarget {
 /** Describes the target for messages: `update leases.coordination.k8s.io ops/janitor`. */
 export function describeTarget(target: ApiTarget): string {
   const resource = target.group === '' ? target.resource : `${target.resource}.${target.group}`
-  if (target.name !== '') return `${target.verb} ${resource} ${target.namespace}/${target.name}`
+  if (target.name !== '') {
+    return `${target.verb} ${resource} ${target.namespace === '' ? '' : `${target.namespace}/`}${target.name}`
+  }
   return `${target.verb} ${resource} ${target.namespace === '' ? 'in all namespaces' : `in namespace ${target.namespace}`}`
 }
 

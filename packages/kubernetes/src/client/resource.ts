@@ -10,12 +10,14 @@ export interface Resource {
 
 /** Identifies one object. */
 export interface ObjectReference extends Resource {
+  /** Empty for an object of the cluster. */
   readonly namespace: string
   readonly name: string
 }
 
 /** All objects of a resource in a namespace, or one of them. */
 export interface ObjectSelection extends Resource {
+  /** Empty for objects of the cluster. */
   readonly namespace: string
   /** @default all */
   readonly name?: string | undefined
@@ -26,7 +28,7 @@ export interface ObjectSelection extends Resource {
 /** The path of all objects of a resource in a namespace. */
 export function collectionPath({ group, version, resource, namespace }: ObjectSelection): string {
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
-  return `${root}/namespaces/${namespace}/${resource}`
+  return namespace === '' ? `${root}/${resource}` : `${root}/namespaces/${namespace}/${resource}`
 }
 
 /** The path of one object. */

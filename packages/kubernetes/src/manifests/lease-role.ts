@@ -18,7 +18,10 @@ export interface LeaseRoleOptions {
    * @default none
    */
   readonly strategy?: string
-  /** Whether a `lifeLock()` keeps the leases, in ConfigMaps, instead of Leases. Adds the right to read Pods. @default false */
+  /**
+   * Whether a `lifeLock()` keeps the leases, in ConfigMaps, instead of Leases. Adds the right to read Pods, and removes that to record
+   * Events. @default false
+   */
   readonly forLife?: boolean
   /** Whether the process is in a `membership()`, also that of its `endpoints()`: adds all rights on the Leases of the namespace. @default false */
   readonly members?: boolean
@@ -108,7 +111,8 @@ function rulesFor(options: LeaseRoleOptions): V1PolicyRule[] {
     ...(strategy === OLDEST_EMULATION_VERSION ? [CANDIDATE_RULE] : []),
     ...(members ? [MEMBER_RULE] : []),
     ...(endpoints === undefined ? [] : endpointRules(endpoints)),
-    { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
+    // With a lock of one's own, Tenure writes no Events.
+    ...(forLife ? [] : [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }]),
     ...(proveDeath || forLife ? [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }] : []),
   ]
 }
@@ -117,16 +121,19 @@ function leaseRules({ name, others = [], forLife = false }: LeaseRoleOptions): V
   const leases = forLife
     ? { apiGroups: [''], resources: ['configmaps'] }
     : { apiGroups: ['coordination.k8s.io'], resources: ['leases'] }
-  const named = { ...leases, resourceNames: [name, ...others] }
-  const follow = ['list', 'watch']
-  const write = forLife ? ['update', 'delete'] : ['update']
   return [
-    ...(others.length === 0
-      ? [{ ...named, verbs: ['get', ...follow, ...write] }]
-      : [
-          { ...named, verbs: ['get', ...write] },
-          { ...leases, verbs: follow },
-        ]),
+    ...rulesForNamed(leases, [name, ...others], forLife ? ['update', 'delete'] : ['update']),
     { ...leases, verbs: ['create'] },
+  ]
+}
+
+/** The rights on leases of these names. Several share a watch of the namespace, which RBAC cannot restrict by name. */
+function rulesForNamed(leases: Omit<V1PolicyRule, 'verbs'>, names: string[], write: string[]): V1PolicyRule[] {
+  const named = { ...leases, resourceNames: names }
+  const follow = ['list', 'watch']
+  if (names.length === 1) return [{ ...named, verbs: ['get', ...follow, ...write] }]
+  return [
+    { ...named, verbs: ['get', ...write] },
+    { ...leases, verbs: follow },
   ]
 }

@@ -16,6 +16,8 @@ export interface ManifestsOptions {
   readonly others?: readonly string[]
   /** Whether the leases use `proveDeath`, which needs the right to read Pods. @default false */
   readonly proveDeath?: boolean
+  /** Whether a `lifeLock()` keeps the leases, in ConfigMaps. @default false */
+  readonly forLife?: boolean
   /** The `strategy` of the leases. `OldestEmulationVersion` needs rights on LeaseCandidates. @default none */
   readonly strategy?: string
   /** Whether the program is in a `membership()`, also that of its `endpoints()`. @default false */
@@ -44,6 +46,7 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
   'replicas',
   'others',
   'proveDeath',
+  'forLife',
   'strategy',
   'members',
   'endpoints',
@@ -56,7 +59,7 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
 /** Checks all options and fills in the defaults. @throws OptionsError naming the option, its value and what was expected */
 export function resolveManifestsOptions(options: ManifestsOptions): ResolvedManifestsOptions {
   assertKnownKeys('`manifests()`', options, KEYS)
-  const { name, namespace, image, others = [], proveDeath = false, members = false } = options
+  const { name, namespace, image, others = [], proveDeath = false, forLife = false, members = false } = options
   // The name is also that of a container, which is a label.
   assertDnsLabel('name', name)
   assertDnsLabel('namespace', namespace)
@@ -64,6 +67,7 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
   if (typeof image !== 'string' || image.trim() === '') {
     throw OptionsError.expected(`\`image\` to be the name of a container image`, image)
   }
+  assertBoolean('forLife', forLife)
   assertBoolean('members', members)
   return {
     name,
@@ -71,6 +75,7 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
     image,
     others,
     proveDeath,
+    forLife,
     members,
     ...strategyIn(options),
     ...endpointsIn(options),

@@ -2,7 +2,7 @@
  * Whether a member is there. `living`: its Lease was renewed in time. `suspect`: a renewal is overdue, but the Lease has not expired.
  * `left`: its Lease was deleted, as by a clean stop. `gone`: its Lease expired, or its container has provably ended.
  */
-export type MemberState = 'living' | 'suspect' | 'left' | 'gone'
+type MemberState = 'living' | 'suspect' | 'left' | 'gone'
 
 /** One replica of a group, as its identity Lease describes it. */
 export interface Member {

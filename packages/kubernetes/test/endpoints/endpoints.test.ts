@@ -1,5 +1,5 @@
 import { type Candidacy, type Controller, type ControllerFactory, HealthRegistry } from '@tenure/core'
-import { VirtualClock } from '@tenure/testing/virtual-clock'
+import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { endpoints } from '../../src/endpoints/create-endpoints.ts'
 import type { EndpointsOptions } from '../../src/endpoints/endpoints-options.ts'

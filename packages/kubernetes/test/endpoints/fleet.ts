@@ -1,4 +1,4 @@
-import type { VirtualClock } from '@tenure/testing/virtual-clock'
+import type { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import { MANAGED_BY } from '../../src/endpoints/slice-object.ts'
 import { pausable } from '../support/pausable-clock.ts'
 import { endpointsOf } from '../support/replicas.ts'

@@ -1,5 +1,5 @@
 import { type CandidacyEvent, HealthProbe } from '@tenure/core'
-import type { VirtualClock } from '@tenure/testing/virtual-clock'
+import type { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import { resolveEndpointsOptions, type EndpointsOptions } from '../../src/endpoints/endpoints-options.ts'
 import { ReplicaEndpoints } from '../../src/endpoints/replica-endpoints.ts'
 import { GroupMembership, type MemberHost } from '../../src/membership/group-membership.ts'
@@ -19,7 +19,7 @@ export interface ReplicaSetup {
 }
 
 /** A manager that leads nothing. */
-export function hostOf(identity: string): MemberHost {
+function hostOf(identity: string): MemberHost {
   return { identity, candidacies: [], readyz: new HealthProbe() }
 }
 
