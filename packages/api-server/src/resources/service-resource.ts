@@ -97,14 +97,15 @@ function clusterAddress(given: JsonObject, target: WriteTarget): JsonObject {
   const { clusterIP: formerly, ipFamilies, ipFamilyPolicy } = asJsonObject(target.previous?.['spec'])
   const spec = withKnown({ clusterIP: formerly, ipFamilies, ipFamilyPolicy }, given)
   const clusterIP = asString(spec['clusterIP']) ?? asStrings(spec['clusterIPs'])[0] ?? freeAddress(target)
+  return { clusterIP, clusterIPs: spec['clusterIPs'] ?? [clusterIP], ...families(spec, clusterIP) }
+}
+
+/** Without a selector, a headless service may have endpoints of both families. */
+function families(spec: JsonObject, clusterIP: string): JsonObject {
   const isOpen = clusterIP === HEADLESS && Object.keys(asJsonObject(spec['selector'])).length === 0
   const policy = spec['ipFamilyPolicy'] ?? (isOpen ? 'RequireDualStack' : 'SingleStack')
-  return {
-    clusterIP,
-    clusterIPs: spec['clusterIPs'] ?? [clusterIP],
-    ipFamilies: spec['ipFamilies'] ?? (isOpen && policy !== 'SingleStack' ? ['IPv4', 'IPv6'] : ['IPv4']),
-    ipFamilyPolicy: policy,
-  }
+  const ipFamilies = isOpen && policy !== 'SingleStack' ? ['IPv4', 'IPv6'] : ['IPv4']
+  return { ipFamilies: spec['ipFamilies'] ?? ipFamilies, ipFamilyPolicy: policy }
 }
 
 /** The fields of both, without those that are not set. */
