@@ -27,6 +27,8 @@ const started = performance.now()
 const figures = {
   edges: 0,
   covered: 0,
+  sampled_edges: 0,
+  sampled_covered: 0,
   tests: 0,
   never_chosen: 0,
   behind_never_chosen: 0,
@@ -50,6 +52,8 @@ async function walkAll(): Promise<void> {
     const walked = await walkModel(jar, model, values.missing)
     figures.edges += walked.edges
     figures.covered += walked.covered
+    figures.sampled_edges += walked.sampledEdges
+    figures.sampled_covered += walked.sampledCovered
     figures.tests += walked.tests
     figures.never_chosen += walked.never
     figures.behind_never_chosen += walked.behind

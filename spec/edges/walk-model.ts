@@ -14,6 +14,9 @@ interface Walked {
   /** The steps that the code may take, and how many of them it took. 0 if the walk was not to be complete. */
   readonly edges: number
   readonly covered: number
+  /** The same of a walk that was not to be complete. */
+  readonly sampledEdges: number
+  readonly sampledCovered: number
   readonly tests: number
   /** The steps that the code never chooses, and those that only follow them. */
   readonly never: number
@@ -41,7 +44,11 @@ export async function walkModel(jar: string, model: EdgeModel, printMissing: boo
   printDifferences(result)
   if (printMissing)
     for (const { action, from, to } of missing) console.log(`  not covered: ${action} from ${from} to ${to}`)
-  const counted = model.tests === undefined ? { edges: choices.possible.size, covered } : { edges: 0, covered: 0 }
+  const edges = choices.possible.size
+  const counted =
+    model.tests === undefined
+      ? { edges, covered, sampledEdges: 0, sampledCovered: 0 }
+      : { edges: 0, covered: 0, sampledEdges: edges, sampledCovered: covered }
   const { beyond, differences } = result
   return {
     ...counted,
