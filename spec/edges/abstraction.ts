@@ -42,7 +42,7 @@ function modeOf(state: ElectorState): ModelProcess['mode'] {
     case 'aborting':
       return 'ending'
     default:
-      throw new Error(`Expected a replica that works, got one that is ${state.kind}`)
+      throw new Error(`Expected a replica that works, got a replica that is ${state.kind}`)
   }
 }
 

@@ -12,7 +12,7 @@ export const TICK_MS = LEASE_MS / LEASE_TICKS + 0.001
 /** Far less than a tick. What is due within this time is due now. */
 export const SLACK_MS = 50
 
-/** The timers of requests are told from the others by their length, which no other timer has. */
+/** The length of a timer shows whether it is that of a request: no other timer has this length. */
 export const REQUEST_TIMEOUT_MS = 1250.062_5
 
 /** So short that a release is given up at once. */

@@ -87,7 +87,7 @@ describe.concurrent('tenure exec', () => {
     expect(await scenario.storedLease()).toMatchObject({ holderIdentity: '' })
   })
 
-  it('refuses a program that does not exist with 127, and one that is not executable with 126, before it touches the lease', async () => {
+  it('refuses a program that does not exist with 127, and a file that is not executable with 126, before it touches the lease', async () => {
     await using scenario = await Scenario.open(server)
     const file = join(folder, 'plain')
     await writeFile(file, '')

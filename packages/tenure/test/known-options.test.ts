@@ -87,6 +87,7 @@ const WITHOUT_OPTIONS: ReadonlySet<string> = new Set([
   'nearestName',
   'objectAt',
   'parseLease',
+  'prepareProcessGuard',
   'readLeader',
   'readOffer',
   'readProcessRef',

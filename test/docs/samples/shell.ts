@@ -18,7 +18,7 @@ export function shellProblems({ code, language }: Sample): readonly string[] {
 /** What is wrong with the entry point of an image. Other lines are not checked. */
 export function dockerfileProblems({ code }: Sample): readonly string[] {
   const entryPoints = code.flatMap((line) => /^ENTRYPOINT (\[.*\])$/.exec(line)?.[1] ?? [])
-  if (entryPoints.length !== 1) return ['The image has no ENTRYPOINT, or several, or one that is no list']
+  if (entryPoints.length !== 1) return ['The image has no ENTRYPOINT, or several, or its ENTRYPOINT is no list']
   return entryPoints.flatMap((list) => problemsOf(JSON.parse(list) as string[]))
 }
 

@@ -132,7 +132,7 @@ describe('the slice of a replicated service', () => {
   )
 
   it(
-    'keeps every living replica while etcd is down for 20 seconds, and loses one that is killed meanwhile',
+    'keeps every living replica while etcd is down for 20 seconds, and loses a replica that is killed meanwhile',
     async () => {
       const outages: { from: number; to: number }[] = []
       for (const _ of times(ROUNDS.outages)) {
@@ -167,7 +167,7 @@ describe('the slice of a replicated service', () => {
     expect(ledger.judge()).toEqual(RIGHT)
   })
 
-  it('has a replica again that takes the address of one that was killed', async () => {
+  it('has a replica again that takes the address of a killed replica', async () => {
     const killed = anyReplica()
     const { at, gone } = fleet.end(killed, 'SIGKILL')
     await gone

@@ -12,7 +12,7 @@ describe('the judge of a slice', () => {
     expect(absences(versions, [life('b', 5, 35)])).toEqual([{ address: 'b', from: 20, ms: 15 }])
   })
 
-  it('does not mind the absence of a replica before it was listed, or after it was told to end', () => {
+  it('does not mind the absence of a replica before it was listed, or after its end was requested', () => {
     expect(absences(versions, [life('a', 0, 10), life('a', 30, 60), life('b', 40, 60)])).toEqual([])
   })
 

@@ -1,7 +1,7 @@
 /** What the versions of a slice say about the replicas whose lives are known. Times are in milliseconds on one monotonic clock. */
 import type { SliceVersion } from './slice-watch.ts'
 
-/** A replica from when it was first seen in the slice until it was told to end, or was hurt. */
+/** A replica from when it was first seen in the slice until its end was requested, or it was hurt. */
 export interface Life {
   readonly address: string
   readonly from: number

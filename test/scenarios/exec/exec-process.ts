@@ -20,7 +20,7 @@ export interface ExecStart {
   readonly command: readonly string[]
   /** Written to its standard input. @default nothing */
   readonly input?: string
-  /** A command that starts it, such as one that makes it PID 1. @default none */
+  /** A command that starts it, for example as PID 1. @default none */
   readonly wrapper?: readonly string[]
 }
 

@@ -96,8 +96,12 @@ function prepareService(service: KubeObject, target: WriteTarget): KubeObject {
 function clusterAddress(given: JsonObject, target: WriteTarget): JsonObject {
   const { clusterIP: formerly, ipFamilies, ipFamilyPolicy } = asJsonObject(target.previous?.['spec'])
   const spec = withKnown({ clusterIP: formerly, ipFamilies, ipFamilyPolicy }, given)
-  const clusterIP = asString(spec['clusterIP']) ?? asStrings(spec['clusterIPs'])[0] ?? freeAddress(target)
+  const clusterIP = givenAddress(spec) ?? freeAddress(target)
   return { clusterIP, clusterIPs: spec['clusterIPs'] ?? [clusterIP], ...families(spec, clusterIP) }
+}
+
+function givenAddress(spec: JsonObject): string | undefined {
+  return asString(spec['clusterIP']) ?? asStrings(spec['clusterIPs'])[0]
 }
 
 /** Without a selector, a headless service may have endpoints of both families. */

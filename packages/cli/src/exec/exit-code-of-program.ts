@@ -12,8 +12,8 @@ export function exitCodeOfEnd({ exitCode, signal }: Pick<ProgramEnd, 'exitCode' 
 }
 
 /**
- * The exit code after a stop that was asked for: that of the program if it ran and was told to stop. SIGTERM told it to, so dying of it is
- * a clean stop; so is the code with which a JVM or a shell reports it.
+ * The exit code after a requested stop: that of the program if it ran and got SIGTERM. Death by SIGTERM is then a clean stop, and so is
+ * the code with which a JVM or a shell reports it.
  */
 export function exitCodeOfStop(end: ProgramEnd | undefined): number {
   if (end === undefined || !end.wasAsked) return EXIT_CODE.clean

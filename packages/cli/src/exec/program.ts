@@ -8,7 +8,7 @@ export interface ProgramEnd {
   readonly exitCode: number | null
   /** Null if it exited by itself. */
   readonly signal: NodeJS.Signals | null
-  /** Whether its term had begun to end, so that it had been told to stop. */
+  /** Whether its term had begun to end, so that the program had got SIGTERM. */
   readonly wasAsked: boolean
 }
 

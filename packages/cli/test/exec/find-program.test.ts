@@ -21,7 +21,7 @@ describe('whyNotStartable()', () => {
     expect(whyNotStartable('tool', `${folder}/first:${folder}/second`)).toBeUndefined()
   })
 
-  it('tells a missing program, 127, from one that is not executable, 126', () => {
+  it('tells a missing program, 127, from a file that is not executable, 126', () => {
     expect(whyNotStartable('tool', `${folder}/first`)).toBe(126)
     expect(whyNotStartable(join(folder, 'first/tool'))).toBe(126)
     expect(whyNotStartable('other', `${folder}/first:${folder}/second`)).toBe(127)

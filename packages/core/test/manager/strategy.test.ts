@@ -87,7 +87,7 @@ describe('Managers that follow OldestEmulationVersion', () => {
     const leader = await fleet.start('web-1', oldest('1.4.0'))
     const choiceOf = (manager: Manager) => manager.candidacies[0]?.choice
     expect(choiceOf(leader)).toMatchObject({ decidedBy: 'peers', rank: 1 })
-    // A better one that wrote itself on the list and crashed.
+    // A better candidate wrote itself on the list and crashed.
     const lock = fleet.store.lock('lease')
     const { signal } = new AbortController()
     const lease = await lock.get({ signal })

@@ -4,7 +4,7 @@ import { ApiRequestError } from '../client/api-request-error.ts'
 
 /**
  * Releases a lease that has expired for long, as its holder would have done, if it is still at the version that `update` replaces. The
- * controller names only other holders: it waits forever for one that answers its pings and does not acquire the lease, as client-go does
+ * controller names only other holders: it waits forever for a candidate that answers its pings and does not acquire the lease, as client-go does
  * if another candidate was preferred too early.
  */
 export async function freeStuckLease(

@@ -1,4 +1,4 @@
-# Has a child, a grandchild, a process in a session of its own, and one whose parents have ended. Ends when it is told to.
+# Has a child, a grandchild, a process in a session of its own, and one whose parents have ended. Ends on SIGTERM.
 member() { sh -c 'echo "member $$" >> pids; while :; do sleep 0.05; done'; }
 member &
 (member & member) &
