@@ -11,7 +11,8 @@ const commonJs = { resolve: { conditions: requirable }, ssr: { resolve: { condit
 
 /** Unit tests that search for a while, or start programs: in a run of their own, so that the others stay quick. */
 const THOROUGH = [
-  'packages/cli/test/main.test.ts',
+  'packages/cli/test/{main,exec/container-init}.test.ts',
+  'examples/leader-for-life/test/**/*.test.ts',
   'packages/core/test/election/fleet.test.ts',
   'packages/core/test/explore/**/*.test.ts',
   'packages/kubernetes/test/multi-lock/migration.test.ts',
@@ -19,6 +20,7 @@ const THOROUGH = [
   'packages/core/test/term/owned/descendants.test.ts',
   'packages/core/test/watchdog/**/*.test.ts',
   'packages/kubernetes/test/isolation.test.ts',
+  'packages/kubernetes/test/endpoints/fleet.test.ts',
   'packages/ops/test/{term-leaks,transition-blockers}.test.ts',
   'packages/testing/test/leaks/{controllers-leaking,planted-leaks,test-runners}.test.ts',
   'packages/simulator/test/{simulate,oracles,rollouts,cached-reads,strategies,coordination}.test.ts',
@@ -36,8 +38,8 @@ const repeated = {
 const versions = wantedVersions()
 const [firstVersion] = versions
 
-/** Scenarios that mostly wait for leases to run out: on the real server only. */
-const PATIENT = ['test/scenarios/{odd-leases,proved-death,manifests}.test.ts']
+/** Scenarios that mostly wait for leases to run out, or need a controller manager: on the real server only. */
+const PATIENT = ['test/scenarios/{odd-leases,proved-death,manifests,garbage-collector}.test.ts']
 
 /**
  * A suite that needs an API server runs once for each of them. `TENURE_API_SERVER` tells the test which one, and `TENURE_KUBERNETES`

@@ -19,7 +19,7 @@ import { findUpwardImports } from './house/layers.ts'
 const BOUNDS: Figures = {
   cycles: 0,
   upward_imports: 0,
-  exports_total: 170,
+  exports_total: 178,
   longest_file: 350,
   longest_function: 40,
   max_complexity: 10,

@@ -115,7 +115,7 @@ AfterOwnWrite(p, m, version, left) ==
       isAcquire == rec.holder = Id(p) /\ rec.term = rec.stamp
   IN IF rec.holder # Id(p)
      THEN [seen EXCEPT !.mode = IF me.tasks THEN me.mode ELSE "follow", !.valid = IF me.tasks THEN @ ELSE 0,
-                       !.wait = WaitFor(p, rec)]
+                       !.wait = WaitFor(p, hist[version])]
      ELSE IF me.mode = "follow" /\ isAcquire
      THEN IF left = 0 THEN [seen EXCEPT !.hold = hold]
           ELSE [seen EXCEPT !.mode = IF hold = 0 THEN "lead" ELSE "reserve", !.tasks = (hold = 0),

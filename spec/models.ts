@@ -12,7 +12,7 @@ import {
 export type Model = LeaseModel | StandbyModel
 
 /** The constants of a model of the lease. */
-interface LeaseModel {
+export interface LeaseModel {
   readonly name: string
   readonly module?: 'Tenure' | 'Progress'
   readonly replicas?: number
@@ -186,6 +186,12 @@ export function configOf(given: Model & Partial<Broken>): string {
     `INVARIANTS ${(given.violates === undefined ? invariants : [given.violates]).join(' ')}`,
     '',
   ].join('\n')
+}
+
+/** The same without symmetry and views, so that the checker writes every state and every step of the model. */
+export function graphConfigOf(given: LeaseModel): string {
+  const model = { ...DEFAULTS, ...given }
+  return ['SPECIFICATION Spec', 'CONSTANTS', ...constantsOf(model), `INVARIANTS ${SAFETY.join(' ')}`, ''].join('\n')
 }
 
 const DEFAULTS = {

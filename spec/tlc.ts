@@ -15,6 +15,8 @@ export interface TlcRun {
   readonly config: string
   readonly workers: number
   readonly memoryMb: number
+  /** The file for the reachable graph, in the DOT language with the names of the actions. @default not written */
+  readonly graph?: string
 }
 
 /** What the model checker found. */
@@ -50,7 +52,7 @@ export async function locateTlc(): Promise<string> {
 }
 
 /** Runs the model checker in a temporary folder. @throws Error with its output if it could not check the model. */
-export async function runTlc(jar: string, { module, config, workers, memoryMb }: TlcRun): Promise<TlcResult> {
+export async function runTlc(jar: string, { module, config, workers, memoryMb, graph }: TlcRun): Promise<TlcResult> {
   const folder = await mkdtemp(join(tmpdir(), 'tenure-spec-'))
   try {
     const modules = (await readdir(import.meta.dirname)).filter((name) => name.endsWith('.tla'))
@@ -66,6 +68,7 @@ export async function runTlc(jar: string, { module, config, workers, memoryMb }:
       'tlc2.TLC',
     ]
     const args = ['-deadlock', '-nowarning', '-workers', `${workers}`, '-metadir', join(folder, 'states')]
+    if (graph !== undefined) args.push('-dump', 'dot,actionlabels', graph)
     const started = performance.now()
     const output = await outputOf('java', [...java, ...args, '-config', 'model.cfg', module], folder)
     return readOutput(output, (performance.now() - started) / 1000)

@@ -42,6 +42,13 @@ export class Pod {
     await this.#report('Failed', { terminated })
   }
 
+  /** Deletes it at once, as the kubelet does in the end, or somebody by force. */
+  async delete(): Promise<void> {
+    const path = `/api/v1/namespaces/${NAMESPACE}/pods/${this.name}?gracePeriodSeconds=0`
+    const answer = await this.#server.request(path, { method: 'DELETE' })
+    if (answer.status !== 200) throw new Error(answer.text)
+  }
+
   async #report(phase: string, state: object): Promise<void> {
     const container = { name: CONTAINER, image: 'main:1', imageID: '', ready: true, restartCount: 0 }
     const body = { status: { phase, containerStatuses: [{ ...container, containerID: this.#containerID, state }] } }

@@ -10,6 +10,8 @@ export interface ReplicaSetup {
   /** @default none */
   readonly revision?: string
   readonly lease: LeaseOptions & { readonly namespace: string }
+  /** Whether a `lifeLock()` keeps the lease. @default false */
+  readonly forLife?: boolean
   /** For a bare elector, which reads no kubeconfig. */
   readonly access?: Access
   /** Further variables of its environment. @default none */

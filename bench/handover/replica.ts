@@ -1,7 +1,8 @@
 /** A replica process. It writes an object as soon as its controller runs, and reports the answer to its parent. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CoreV1Api } from '@kubernetes/client-node'
-import { Controller, createManager, gated, loadKubeConfig, type Term } from 'tenure'
+import { lifeLock } from '@tenure/kubernetes'
+import { Controller, createManager, type CreateManagerOptions, gated, loadKubeConfig, type Term } from 'tenure'
 import type { ReplicaNews, ReplicaSetup } from './replica-process.ts'
 
 const setup: ReplicaSetup = JSON.parse(process.argv[2] ?? '{}')
@@ -19,12 +20,14 @@ class Writer extends Controller {
   }
 }
 
+const lock: CreateManagerOptions['lock'] = ({ name }) => lifeLock({ name, namespace })
 const { revision } = setup
 const ofRevision = revision !== undefined && { revision }
 const manager = createManager({
   lease: setup.lease,
   identity: setup.identity,
   ...ofRevision,
+  ...(setup.forLife === true && { lock }),
   ops: false,
   logLevel: 'silent',
 })

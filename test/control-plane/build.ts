@@ -23,6 +23,7 @@ export type Program =
   | 'client-go-elector'
   | 'client-go-1.33-elector'
   | 'controller-runtime-manager'
+  | 'operator-lib-leader'
   | 'toxiproxy'
 
 /** Every program, quickest to build first. */
@@ -36,6 +37,7 @@ export const programs: readonly Program[] = [
   'kind-shapes',
   'etcd',
   'controller-runtime-manager',
+  'operator-lib-leader',
   'kube-apiserver',
   'kube-controller-manager',
 ]
@@ -54,6 +56,8 @@ interface Source {
 function sourceOf(program: Program, version: KubernetesVersion): Source {
   // The last client-go that cannot release a lease which somebody else has written since its last renewal.
   if (program === 'client-go-1.33-elector') return { command: 'client-go-elector', modFile: 'client-go-1.33.mod' }
+  // operator-lib is no part of what the servers are built from.
+  if (program === 'operator-lib-leader') return { command: program, modFile: 'operator-lib.mod' }
   const isNewer = version === '1.37.2' && servers.includes(program)
   return { command: program, modFile: isNewer ? 'kubernetes-1.37.mod' : 'go.mod' }
 }

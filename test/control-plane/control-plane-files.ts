@@ -13,7 +13,13 @@ export interface ControlPlaneFiles {
 
 /** Writes the certificates, the keys and the audit policy of kube-apiserver into `folder`. */
 export async function writeControlPlaneFiles({ folder, authority, auditLevel }: ControlPlaneFiles): Promise<void> {
-  const server = authority.issueServerCertificate(['127.0.0.1', 'localhost', 'kubernetes.default.svc'])
+  const server = authority.issueServerCertificate([
+    '127.0.0.1',
+    '127.0.0.2',
+    '127.0.0.3',
+    'localhost',
+    'kubernetes.default.svc',
+  ])
   const serviceAccount = generateKeyPairSync('ec', {
     namedCurve: 'prime256v1',
     publicKeyEncoding: { type: 'spki', format: 'pem' },

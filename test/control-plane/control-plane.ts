@@ -40,6 +40,25 @@ export interface ControlPlaneOptions {
 
 type ResolvedOptions = Required<ControlPlaneOptions>
 
+/** The flags with which an API server may start again. */
+type ApiServerFlags = Pick<ControlPlaneOptions, 'featureGates' | 'runtimeConfig'>
+
+/** A further API server. */
+export interface FurtherApiServer {
+  /** The loopback address that it binds: 127.0.0.1, .2 or .3. @default '127.0.0.1' */
+  readonly host?: string
+  /** @default any free port */
+  readonly port?: number
+  /** Further arguments. They take the place of those with the same name. @default none */
+  readonly apiServerArguments?: readonly string[]
+}
+
+/** A further API server that runs. */
+export interface AddedApiServer {
+  readonly url: string
+  readonly process: ServerProcess
+}
+
 /** What the control plane is made of. */
 interface Parts {
   readonly options: ResolvedOptions
@@ -207,6 +226,18 @@ export class ControlPlane implements AsyncDisposable {
     this.etcd.resume()
   }
 
+  /** Ends etcd by SIGKILL, and fulfils when it is gone. The API server then cannot answer. */
+  async stopEtcd(): Promise<void> {
+    await this.etcd.kill()
+  }
+
+  /** Starts etcd again on the same ports, with the same data. */
+  async startEtcd(): Promise<void> {
+    const { folder, guard, options } = this.#parts
+    const { kubernetes: version, durable } = options
+    this.#etcd = await startEtcd({ folder, guard, version, durable, ports: this.#etcd.ports })
+  }
+
   /** Copies the data of etcd as it is at this moment, and fulfils with the folder of the copy. */
   async backUpEtcd(): Promise<string> {
     const { folder } = this.#parts
@@ -225,13 +256,12 @@ export class ControlPlane implements AsyncDisposable {
    * addresses. Versions go back to those of the copy.
    */
   async restoreEtcd(copy: string): Promise<void> {
-    const { folder, guard, options } = this.#parts
+    const { folder } = this.#parts
     await this.stopApiServer({ kill: true })
-    await this.etcd.kill()
+    await this.stopEtcd()
     await rm(etcdData(folder), { recursive: true, maxRetries: 5 })
     await cp(copy, etcdData(folder), { recursive: true })
-    const { kubernetes: version, durable } = options
-    this.#etcd = await startEtcd({ folder, guard, version, durable, ports: this.#etcd.ports })
+    await this.startEtcd()
     await this.startApiServer()
   }
 
@@ -243,25 +273,30 @@ export class ControlPlane implements AsyncDisposable {
     await (kill ? this.apiServer.kill() : this.apiServer.stop())
   }
 
-  /** Starts the API server again on the same port, with the same data. */
-  async startApiServer(): Promise<void> {
-    this.#apiServer = await startApiServerOf(this.#parts, this.#port)
+  /** Starts the API server again on the same port, with the same data, and with other flags if they are given. */
+  async startApiServer(flags: ApiServerFlags = {}): Promise<void> {
+    const parts = { ...this.#parts, options: { ...this.#parts.options, ...flags } }
+    this.#apiServer = await startApiServerOf(parts, { port: this.#port })
   }
 
-  /** Ends the API server and starts it again. */
-  async restartApiServer(options: { readonly kill?: boolean } = {}): Promise<void> {
-    await this.stopApiServer(options)
-    await this.startApiServer()
+  /** Ends the API server and starts it again, with other flags if they are given. */
+  async restartApiServer({ kill = false, ...flags }: { readonly kill?: boolean } & ApiServerFlags = {}): Promise<void> {
+    await this.stopApiServer({ kill })
+    await this.startApiServer(flags)
   }
 
   /** Starts a further API server over the same etcd, which keeps its own caches; it ends with the control plane. */
-  async addApiServer(): Promise<{ readonly url: string }> {
+  async addApiServer(options: FurtherApiServer = {}): Promise<AddedApiServer> {
+    const { host = '127.0.0.1', port, apiServerArguments = [] } = options
     const number = this.#further.length + 2
-    const server = await startApiServerOf(this.#parts, undefined, [
+    const furtherArguments = [
       `--audit-log-path=${join(this.#parts.folder, `audit-${number}.log`)}`,
-    ])
+      `--bind-address=${host}`,
+      ...apiServerArguments,
+    ]
+    const server = await startApiServerOf(this.#parts, { host, port, furtherArguments })
     this.#further.push(server)
-    return { url: urlOf(server.ports[0] ?? 0) }
+    return { url: urlOf(server.ports[0] ?? 0, host), process: server.process }
   }
 
   /** Starts a kube-controller-manager, which stands for election; it ends with the control plane. */
@@ -296,9 +331,13 @@ export class ControlPlane implements AsyncDisposable {
 
 async function startApiServerOf(
   parts: Parts,
-  port?: number,
-  furtherArguments: readonly string[] = [],
+  start: {
+    readonly host?: string
+    readonly port?: number | undefined
+    readonly furtherArguments?: readonly string[]
+  } = {},
 ): Promise<StartedServer> {
+  const { host, port, furtherArguments = [] } = start
   const { options, folder, guard, access, etcd } = parts
   return await startApiServer({
     folder,
@@ -309,7 +348,7 @@ async function startApiServerOf(
     featureGates: options.featureGates,
     runtimeConfig: options.runtimeConfig,
     extraArguments: [...options.apiServerArguments, ...leaseArguments(parts), ...furtherArguments],
-    isReady: async (candidate) => await isReady(access.accessFor(prober, urlOf(candidate))),
+    isReady: async (candidate) => await isReady(access.accessFor(prober, urlOf(candidate, host))),
   })
 }
 
@@ -329,6 +368,6 @@ async function isReady(access: Access): Promise<boolean> {
   }
 }
 
-function urlOf(port: number): string {
-  return `https://127.0.0.1:${port}`
+function urlOf(port: number, host = '127.0.0.1'): string {
+  return `https://${host}:${port}`
 }

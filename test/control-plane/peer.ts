@@ -11,18 +11,22 @@ import { type ProcessExit, ServerProcess } from './server-process.ts'
 export interface PeerOptions {
   /** Only client-go reports other leaders. */
   readonly program:
-    'client-go-candidate' | 'client-go-elector' | 'client-go-1.33-elector' | 'controller-runtime-manager'
+    | 'client-go-candidate'
+    | 'client-go-elector'
+    | 'client-go-1.33-elector'
+    | 'controller-runtime-manager'
+    | 'operator-lib-leader'
   /** The content of the kubeconfig. */
   readonly kubeConfig: string
   readonly namespace: string
   readonly lease: string
-  /** The holder identity. */
+  /** The holder identity. Of operator-lib, the name of its Pod. */
   readonly id: string
   /** @default 15_000 */
   readonly leaseDurationMs?: number
   /** @default 10_000 */
   readonly renewDeadlineMs?: number
-  /** @default 2_000 */
+  /** Of operator-lib, the longest pause between two attempts, for which its own default is 16 s. @default 2_000 */
   readonly retryPeriodMs?: number
   /** Whether it releases the lease on SIGTERM. @default false */
   readonly release?: boolean

@@ -38,7 +38,7 @@ function brokenTest({ file, name }: NamedTest, root: string): string[] {
 function isTitleIn(source: string, title: string): boolean {
   return ["'", '"', '`'].some((quote) => {
     const quoted = escaped(`${quote}${title.replaceAll(quote, `\\${quote}`)}${quote}`)
-    return new RegExp(`[(\\n]\\s*${quoted}\\s*,`).test(source)
+    return new RegExp(`[([\\n]\\s*${quoted}\\s*,`).test(source)
   })
 }
 

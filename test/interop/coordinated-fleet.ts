@@ -14,12 +14,6 @@ export type RealApiServer = ApiServer & { readonly controlPlane: ControlPlane }
 /** The binary version of every candidate. */
 const BINARY_VERSION = '1.40.0'
 
-/** How an API server runs the controller of coordinated leader election. */
-export const GATE_ON = {
-  featureGates: { CoordinatedLeaderElection: true },
-  runtimeConfig: { 'coordination.k8s.io/v1beta1': true },
-} as const
-
 /** The version that a candidate emulates, or that it does not take part in coordination. */
 type Emulated = `${number}.${number}.${number}` | 'plain'
 

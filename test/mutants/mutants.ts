@@ -162,9 +162,9 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'a failure to find the API server goes unnoticed',
     seenIn: 'Cilium (issue 17870)',
     file: 'packages/kubernetes/src/client/kubeconfig/load-kube-config.ts',
-    find: "if (existsSync(homeFile)) return loadFiles([homeFile], 'the home directory', env)\n",
+    find: "if (existsSync(homeFile)) return loadFiles({ paths: [homeFile], origin: 'the home directory', context }, env)\n",
     replace:
-      "if (existsSync(homeFile)) return loadFiles([homeFile], 'the home directory', env)\n  if (Date.now() > 0) return new KubeConfig()\n",
+      "if (existsSync(homeFile)) return loadFiles({ paths: [homeFile], origin: 'the home directory', context }, env)\n  if (Date.now() > 0) return new KubeConfig()\n",
     checks: ['packages/kubernetes/test/load-kube-config.test.ts'],
   },
   {
@@ -536,8 +536,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'E34',
     defect: 'a replica that acquires the lease drops what earlier terms left',
     file: `${RULES}/records.ts`,
-    find: 'return previous === undefined ? listed : withLegacy(listed, previous)',
-    replace: 'return previous === undefined || previous !== undefined ? listed : withLegacy(listed, previous)',
+    find: 'listed : withRequestAnswerOf(withLegacy(listed, previous), previous)',
+    replace: 'listed : withRequestAnswerOf(listed, previous)',
     checks: ['packages/core/test/candidacy/bequest.test.ts'],
   },
   {

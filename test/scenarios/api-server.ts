@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startApiServer } from '@tenure/api-server'
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from '@tenure/test-control-plane'
@@ -12,6 +15,30 @@ interface SeenRequest {
   readonly name: string
 }
 
+/** How an API server takes part in coordinated leader election. */
+interface Coordination {
+  readonly featureGates: { readonly CoordinatedLeaderElection: boolean }
+  readonly runtimeConfig: { readonly 'coordination.k8s.io/v1beta1': boolean }
+}
+
+/** Its controller elects among LeaseCandidates. */
+export const GATE_ON = {
+  featureGates: { CoordinatedLeaderElection: true },
+  runtimeConfig: { 'coordination.k8s.io/v1beta1': true },
+} as const satisfies Coordination
+
+/** It stores LeaseCandidates, and nothing reads them. */
+export const STORED_ONLY = {
+  featureGates: { CoordinatedLeaderElection: false },
+  runtimeConfig: { 'coordination.k8s.io/v1beta1': true },
+} as const satisfies Coordination
+
+/** It knows no LeaseCandidates, as by default. */
+export const GATE_OFF = {
+  featureGates: { CoordinatedLeaderElection: false },
+  runtimeConfig: { 'coordination.k8s.io/v1beta1': false },
+} as const satisfies Coordination
+
 /** The API server under test. */
 export interface ApiServer extends AsyncDisposable {
   readonly admin: AdminClient
@@ -23,6 +50,8 @@ export interface ApiServer extends AsyncDisposable {
   takeDown(): Promise<void>
   /** Ends {@link takeDown}, with the same address and the same data. */
   bringBack(): Promise<void>
+  /** Ends it and starts it with other flags, the same address and the same data. */
+  restartWith(coordination: Coordination): Promise<void>
   /** The requests of a user up to now, watches included, the oldest first. */
   requestsOf(user: string): Promise<readonly SeenRequest[]>
 }
@@ -31,16 +60,18 @@ export interface ApiServer extends AsyncDisposable {
  * Starts the API server that `TENURE_API_SERVER` names: `embedded`, or `real`, which is etcd and kube-apiserver.
  * @throws Error when it names neither.
  */
-export function openApiServer(): Promise<ApiServer> {
+export function openApiServer(coordination: Coordination = GATE_OFF): Promise<ApiServer> {
   const kind = process.env['TENURE_API_SERVER']
-  if (kind === 'embedded') return openEmbedded()
-  if (kind === 'real') return openRealApiServer()
+  if (kind === 'embedded') return openEmbedded(coordination)
+  if (kind === 'real') return openRealApiServer(coordination)
   throw new Error(`Expected TENURE_API_SERVER to be \`embedded\` or \`real\`, got \`${kind}\``)
 }
 
 /** The embedded API server. It has no process to stop, so an outage cuts the connection to it. */
-async function openEmbedded(): Promise<ApiServer> {
-  const server = await startApiServer()
+async function openEmbedded(coordination: Coordination): Promise<ApiServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'tenure-scenario-server-'))
+  const file = join(folder, 'state.json')
+  let server = await startApiServer({ ...coordination, file })
   const proxy = await TcpProxy.start(server.url)
   const admin = await AdminClient.fromKubeConfig(server.kubeConfig())
   return {
@@ -49,11 +80,17 @@ async function openEmbedded(): Promise<ApiServer> {
     kubeConfig: (user) => withServer(server.kubeConfig({ name: user }), proxy.url),
     takeDown: () => proxy.cut(),
     bringBack: () => proxy.restore(),
+    restartWith: async (flags) => {
+      const port = Number(new URL(server.url).port)
+      await server.stop()
+      server = await startApiServer({ ...flags, file, port })
+    },
     requestsOf: async (user) => server.requests.find({ user }),
     [Symbol.asyncDispose]: async () => {
       admin.close()
       await proxy[Symbol.asyncDispose]()
       await server.stop()
+      await rm(folder, { recursive: true, maxRetries: 5 })
     },
   }
 }
@@ -72,6 +109,7 @@ export async function openRealApiServer(
     kubeConfig: (user) => controlPlane.kubeConfig({ name: user }),
     takeDown: () => controlPlane.stopApiServer({ kill: true }),
     bringBack: () => controlPlane.startApiServer(),
+    restartWith: (flags) => controlPlane.restartApiServer({ kill: true, ...flags }),
     requestsOf: async (user) => {
       // An entry is written a moment after the answer: once that of a later request is there, the earlier ones are.
       const marker = `marker-${++markers}`

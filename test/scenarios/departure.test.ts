@@ -83,7 +83,7 @@ async function settle(scenario: Scenario, name: string): Promise<void> {
   const metadata = { name: user }
   await server.admin.expect(`${RBAC}/clusterroles`, { method: 'POST', body: { metadata, rules } })
   await server.admin.expect(`${RBAC}/clusterrolebindings`, { method: 'POST', body: { metadata, roleRef, subjects } })
-  await createPod(server, namespace, name, { nodeName, finalizers: ['example.com/kubelet'] })
+  await createPod(server, namespace, { name, node: nodeName, finalizers: ['example.com/kubelet'] })
 }
 
 /** Waits until the last list of standbys is as it should be, and returns it. */

@@ -14,6 +14,8 @@ export interface Inhabited {
   /** Deletes the Pod at once, whether or not the container has ended. */
   deletePod(): Promise<void>
   readonly containerID: string
+  /** The path of its Pod. */
+  readonly pod: string
 }
 
 /** The replica to start, and the first report of the kubelet. */
@@ -26,6 +28,12 @@ interface InhabitOptions {
   readonly containerID?: string
   /** Whether a `lifeLock()` keeps the lease, instead of a Lease with `proveDeath`. @default false */
   readonly forLife?: boolean
+  /** The node of the Pod, which must exist where something looks at it. @default none: the Pod was not scheduled */
+  readonly node?: string
+  /** The text of its kubeconfig. @default that of a user of its own, who has the documented rights */
+  readonly credentials?: string
+  /** Whether the replica opens an operations port. @default false */
+  readonly ops?: boolean
 }
 
 /** A time in the format of the kubelet. */
@@ -34,13 +42,11 @@ export function wholeSecond(at: number): string {
 }
 
 /** Starts a replica in a Pod, with the documented rights, and has the kubelet report that its container runs. */
-export async function inhabit(
-  server: ApiServer,
-  scenario: Scenario,
-  { name, timing, runningSince = Date.now(), containerID = `containerd://${name}-1`, forLife = false }: InhabitOptions,
-): Promise<Inhabited> {
-  await grantProof(server, scenario, name, forLife)
-  const pod = await createPod(server, scenario.namespace, name)
+export async function inhabit(server: ApiServer, scenario: Scenario, options: InhabitOptions): Promise<Inhabited> {
+  const { name, timing, runningSince = Date.now(), containerID = `containerd://${name}-1`, forLife = false } = options
+  const { credentials } = options
+  if (credentials === undefined) await grantProof(server, scenario, name, forLife)
+  const pod = await createPod(server, scenario.namespace, options)
   const report: Inhabited['report'] = async (state, container) => {
     const current = (await server.admin.expect(pod)) as object
     const status = {
@@ -53,7 +59,9 @@ export async function inhabit(
       state,
       ...container,
     }
-    const changed = { ...current, status: { phase: 'Running', containerStatuses: [status] } }
+    const isReady = 'running' in state ? 'True' : 'False'
+    const conditions = ['ContainersReady', 'Ready'].map((type) => ({ type, status: isReady }))
+    const changed = { ...current, status: { phase: 'Running', conditions, containerStatuses: [status] } }
     await server.admin.expect(`${pod}/status`, { method: 'PUT', body: changed })
   }
   const reportFailed: Inhabited['reportFailed'] = async (reason) => {
@@ -64,6 +72,8 @@ export async function inhabit(
   const replica = await scenario.start(name, {
     granted: false,
     forLife,
+    ...(credentials !== undefined && { credentials }),
+    ...(options.ops === true && { ops: { port: 0, host: '127.0.0.1' } }),
     timing: forLife ? timing : { ...timing, proveDeath: true },
     env: { POD_NAME: name, POD_NAMESPACE: scenario.namespace },
   })
@@ -74,6 +84,7 @@ export async function inhabit(
     report,
     reportFailed,
     containerID,
+    pod,
     deletePod: async () => void (await server.admin.expect(`${pod}?gracePeriodSeconds=0`, { method: 'DELETE' })),
   }
 }
@@ -93,12 +104,14 @@ async function grantProof(server: ApiServer, scenario: Scenario, name: string, f
 export async function createPod(
   server: ApiServer,
   namespace: string,
-  name: string,
-  { nodeName, finalizers = [] }: { readonly nodeName?: string; readonly finalizers?: readonly string[] } = {},
+  { name, node, finalizers = [] }: Pick<InhabitOptions, 'name' | 'node'> & { readonly finalizers?: readonly string[] },
 ): Promise<string> {
   const pods = `/api/v1/namespaces/${namespace}/pods`
-  const containers = [{ name: 'janitor', image: 'janitor:1' }]
-  const spec = { containers, nodeName, automountServiceAccountToken: false }
+  const spec = {
+    containers: [{ name: 'janitor', image: 'janitor:1' }],
+    automountServiceAccountToken: false,
+    ...(node !== undefined && { nodeName: node }),
+  }
   // A cluster with a controller manager creates this account in every namespace.
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } }
   await server.admin.request(`/api/v1/namespaces/${namespace}/serviceaccounts`, { method: 'POST', body: account })

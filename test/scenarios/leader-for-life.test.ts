@@ -71,6 +71,27 @@ describe('a leader for life', () => {
     expect(follower.replica.all('loop-began')).toEqual([])
   })
 
+  it('counts its checks as renewals, and is healthy and ready, as its follower is', async () => {
+    await using scenario = await Scenario.open(server)
+    const timing = { ...BRISK, missingLease: 'create' } as const
+    const leader = await inhabit(server, scenario, { name: 'alpha', timing, forLife: true, ops: true })
+    await leader.replica.reached('leading')
+    const follower = await inhabit(server, scenario, { name: 'beta', timing, forLife: true, ops: true })
+    await follower.replica.follows('alpha')
+    const checked = /^tenure_renew_duration_seconds_count [1-9]/m
+    await expect.poll(async () => (await leader.replica.get('/metrics')).body, { timeout: 20_000 }).toMatch(checked)
+    const [led, followed] = await Promise.all([leader, follower].map(({ replica }) => replica.get('/metrics')))
+    expect(led?.body).toContain('leader_election_master_status{name="janitor"} 1')
+    expect(led?.body).toMatch(/^tenure_lease_remaining_seconds\{name="janitor"\} [1-9]/m)
+    expect(followed?.body).toContain('leader_election_master_status{name="janitor"} 0')
+    expect(followed?.body).not.toMatch(checked)
+    for (const { replica } of [leader, follower]) {
+      for (const path of ['/livez', '/readyz', '/healthz']) {
+        await expect.poll(async () => (await replica.get(path)).status, { timeout: 20_000 }).toBe(200)
+      }
+    }
+  })
+
   it('is succeeded without a wait when it stops, by a leader that owns the ConfigMap', async () => {
     await using scenario = await Scenario.open(server)
     const { leader, follower } = await leaderAndFollower(scenario, SLOW)

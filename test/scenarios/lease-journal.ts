@@ -117,6 +117,8 @@ export class LeaseJournal extends Journal<LeaseVersion> {
   }
 
   #take({ type, object }: WatchLine, at: bigint): void {
+    // The history of a server that was started again begins later.
+    if (type === 'ERROR') this.#resumeAfter = '0'
     if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED') return
     const { metadata, spec = {} } = object
     this.#resumeAfter = metadata.resourceVersion

@@ -25,6 +25,13 @@ export interface ReplicaSetup {
   readonly controllers: readonly ControllerSetup[]
   /** Whether a `lifeLock()` keeps the lease. @default false */
   readonly forLife?: boolean
+  /**
+   * The comparison of a strategy of its own: the replica with the higher attribute `room` leads, it throws, or it prefers the candidates
+   * with `room` 1, 2 and 3 in a circle. @default none
+   */
+  readonly compare?: 'room' | 'throws' | 'circle' | undefined
+  /** How far the wall clock of this process is ahead, in milliseconds. @default 0 */
+  readonly clockAheadMs?: number | undefined
 }
 
 /** The variable that holds a {@link ReplicaSetup}. */

@@ -7,7 +7,7 @@ import { type CreateManagerOptions, type LeaseOptions } from 'tenure'
 import type { ApiServer } from './api-server.ts'
 import { LeaseJournal, type LeaseSpec, leasesPath } from './lease-journal.ts'
 import { ReplicaProcess } from './replica-process.ts'
-import type { ControllerSetup } from './replica-setup.ts'
+import type { ControllerSetup, ReplicaSetup } from './replica-setup.ts'
 import { PATIENT } from './timings.ts'
 
 /** The settings of one replica. */
@@ -24,6 +24,10 @@ export interface ReplicaOptions extends Omit<CreateManagerOptions, 'lease'> {
   readonly granted?: boolean
   /** Whether a `lifeLock()` keeps the lease. @default false */
   readonly forLife?: boolean
+  /** What the strategy of its own compares. @default nothing */
+  readonly compare?: ReplicaSetup['compare']
+  /** How far its wall clock is ahead, in milliseconds. @default 0 */
+  readonly clockAheadMs?: number
 }
 
 /** The leader and its followers. */
@@ -72,14 +76,16 @@ export class Scenario implements AsyncDisposable {
       credentials,
       granted = true,
       forLife = false,
+      compare,
+      clockAheadMs,
       ...rest
     } = options
-    if (granted) await this.grant(name)
+    if (granted) await this.grant(name, timing?.strategy)
     const path = await this.writeKubeConfig(name, credentials ?? this.#server.kubeConfig(this.userOf(name)))
     const lease = { name: this.leaseName, namespace: this.namespace, ...PATIENT, ...timing }
     const replica = ReplicaProcess.start({
       name,
-      setup: { options: { identity: name, ...NO_PORT, ...rest, lease }, controllers, forLife },
+      setup: { options: { identity: name, ...NO_PORT, ...rest, lease }, controllers, forLife, compare, clockAheadMs },
       env: { KUBECONFIG: path, ...env },
       argv,
     })
@@ -119,11 +125,17 @@ export class Scenario implements AsyncDisposable {
     await leader.follows(successor.name, { from: before.leader })
   }
 
-  /** Lets the user of the replica stand for election. */
-  async grant(name: string): Promise<void> {
+  /** Lets the user of the replica stand for election, and publish a candidate where its strategy needs that. */
+  async grant(name: string, strategy?: string): Promise<void> {
     const user = { kind: 'User', name: this.userOf(name), apiGroup: 'rbac.authorization.k8s.io' }
     const { namespace, leaseName } = this
-    const { role, roleBinding } = leaseRole({ name: leaseName, namespace, subjects: [user], roleName: name })
+    const { role, roleBinding } = leaseRole({
+      ...(strategy !== undefined && { strategy }),
+      name: leaseName,
+      namespace,
+      subjects: [user],
+      roleName: name,
+    })
     const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
     await this.#server.admin.expect(`${rbac}/roles`, { method: 'POST', body: role })
     await this.#server.admin.expect(`${rbac}/rolebindings`, { method: 'POST', body: roleBinding })

@@ -7,7 +7,9 @@
  *   only the deletion of a namespace removes the objects in it. The election controller runs where it is on, as in kube-apiserver.
  * - Admission: admission policies and the CEL rules of custom resources are stored but not evaluated.
  * - Priority and fairness: FlowSchemas and PriorityLevelConfigurations are stored, but no request is queued.
- * - Defaults and validation of kinds that it only stores: pods, services, endpoints, deployments, disruption budgets, quotas,
+ * - Services: they get cluster addresses of IPv4 from 10.0.0.0/24, but no node ports and no load balancers, and there is no service
+ *   `kubernetes`. Their traffic policies and session affinity are not validated.
+ * - Defaults and validation of kinds that it only stores: pods, endpoints, deployments, disruption budgets, quotas,
  *   flow schemas, admission policies. Deployments have no `scale` subresource.
  * - RBAC: a user who may write roles may grant any permission. Roles are not aggregated.
  * - Encodings: answers are never protobuf, so a client that accepts only protobuf gets 406. Protobuf bodies are read for built-in

@@ -1,6 +1,8 @@
 // For the other packages of this project. Not part of the public API: it may change in any release.
 import '@tenure/core/supported-node'
 
+export { CertificateAuthority } from './certificate-authority.ts'
+export { formatKubeConfig } from './kube-config.ts'
 export {
   Store,
   StoreConflictError,

@@ -1,14 +1,44 @@
 import { OptionsError } from '@tenure/core'
 import { type FencePolicy, holderCheck, loadKubeConfig, termCheck, toYaml } from '@tenure/kubernetes'
 import { type FenceMode, missingResources } from '@tenure/kubernetes/internal'
+import type { Command } from 'commander'
+import { addCommand } from './add-command.ts'
+import { repeated } from './repeated.ts'
+import type { Invocation, Terminal } from './terminal.ts'
+
+/** Adds `tenure policies`. */
+export function addPolicies(program: Command, { terminal }: Invocation): void {
+  addCommand(program, {
+    usage: 'policies',
+    does: 'print admission policies and their bindings as YAML; with them, the API server refuses writes of former leaders',
+    examples: ['tenure policies --name janitor --namespace ops --resource configmaps --resource apps/deployments'],
+  })
+    .option('--name <name>', 'name of the Lease')
+    .option('-n, --namespace <name>', 'namespace of the Lease and of the guarded objects')
+    .option('--resource <resource>', 'guarded resource, such as configmaps or apps/deployments; repeatable', repeated)
+    .option(
+      '--check <check>',
+      'term (compare the epoch in the object), holder (compare the holder of the Lease) or all; default: all',
+    )
+    .option(
+      '--service-account <name>',
+      'service account whose writes the holder check covers; default: same name as the Lease',
+    )
+    .option('--mode <mode>', 'Warn, Audit or Deny; default: Deny')
+    .option(
+      '--kubeconfig <file>',
+      'ask this API server for its resources, and warn about those that it does not serve; default: no check',
+    )
+    .action((flags: PoliciesFlags) => policies(flags, terminal))
+}
 
 /** Flags of `tenure policies`, as given. */
-export interface PoliciesFlags {
+interface PoliciesFlags {
   readonly name?: string
   readonly namespace?: string
   readonly resource?: readonly string[]
   readonly check?: string
-  readonly 'service-account'?: string
+  readonly serviceAccount?: string
   readonly mode?: string
   readonly kubeconfig?: string
 }
@@ -20,15 +50,15 @@ export interface PoliciesFlags {
  * @throws OptionsError naming the invalid flag or option.
  * @throws KubeConfigError if the kubeconfig cannot be used, ApiRequestError if the API server does not list its resources.
  */
-export async function policies(flags: PoliciesFlags): Promise<void> {
+async function policies(flags: PoliciesFlags, terminal: Terminal): Promise<void> {
   const text = policiesText(flags)
   const { kubeconfig, resource = [] } = flags
   if (kubeconfig !== undefined) {
     const missing = await missingResources(loadKubeConfig({ kubeConfigPath: kubeconfig }), resource.map(guarded))
     for (const name of missing)
-      console.error(`Warning: the API server does not serve \`${name}\`, so no policy guards it`)
+      terminal.err(`Warning: the API server does not serve \`${name}\`, so no policy guards it\n`)
   }
-  process.stdout.write(text)
+  terminal.out(text)
 }
 
 function policiesText(flags: PoliciesFlags): string {
@@ -44,7 +74,7 @@ function policiesText(flags: PoliciesFlags): string {
     resources: resource.map(guarded),
     ...(mode !== undefined && { mode: mode as FenceMode }),
   }
-  const writers = [`system:serviceaccount:${namespace}:${flags['service-account'] ?? name}`]
+  const writers = [`system:serviceaccount:${namespace}:${flags.serviceAccount ?? name}`]
   const fences: FencePolicy[] = []
   if (check !== 'holder') fences.push(termCheck(options))
   if (check !== 'term') fences.push(holderCheck({ ...options, writers }))

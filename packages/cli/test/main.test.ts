@@ -49,6 +49,15 @@ describe('tenure', () => {
     expect(output.stdout).toContain('resourceNames:\n      - janitor\n')
   })
 
+  it('manifests --for-life prints the rights of a leader for life', async () => {
+    const place = ['--name', 'janitor', '--namespace', 'ops', '--image', 'janitor:1']
+    const { output, closed } = tenure('manifests', ...place, '--for-life')
+    expect(await closed).toEqual([0, null])
+    expect(output.stdout).toContain('- configmaps\n')
+    expect(output.stdout).toContain('name: POD_UID\n')
+    expect(output.stdout).not.toContain('- leases\n')
+  })
+
   it('policies prints both fences on the server', async () => {
     const lease = ['--name', 'janitor', '--namespace', 'ops']
     const { output, closed } = tenure(
@@ -68,7 +77,7 @@ describe('tenure', () => {
   })
 
   it.each([
-    [['dve'], 'Expected the command `dev`, `manifests` or `policies`, got `dve`'],
+    [['dve'], "unknown command 'dve' (Did you mean dev?)"],
     [['policies', '--name', 'janitor'], 'Expected `--name` and `--namespace` of the Lease'],
     [['policies', '--name', 'j', '--namespace', 'o'], 'Expected `resources` to name at least one resource'],
     [['policies', '--name', 'j', '--namespace', 'o', '--check', 'none'], '`--check` to be term, holder or all'],
@@ -76,7 +85,7 @@ describe('tenure', () => {
       ['policies', '--name', 'j', '--namespace', 'o', '--resource', 'apps/v1/deployments'],
       'Expected `--resource` to be a plural name or GROUP/PLURAL',
     ],
-    [[], 'Expected the command `dev`, `manifests` or `policies`, got none'],
+    [[], 'missing command: dev, status, explain,'],
     [['manifests', '--name', 'janitor'], 'Expected `--namespace` to be given'],
     [['manifests', '--replicas', 'two'], 'Expected `--replicas` to be a whole number, got `two`'],
     [
@@ -84,12 +93,12 @@ describe('tenure', () => {
       'Expected `name` to be an RFC 1123 label',
     ],
     [['dev', '--port', '99999'], 'Expected `--port` to be a TCP port between 0 and 65535, got `99999`'],
-    [['dev', '--prot', '1'], '--prot'],
+    [['dev', '--prot', '1'], "unknown option '--prot' (Did you mean --port?) Run `tenure dev --help`."],
   ])('refuses %j with code 2 and says why', async (args, message) => {
     const { output, closed } = tenure(...args)
     expect(await closed).toEqual([2, null])
     expect(output.stderr).toContain(message)
-    expect(output.stderr).toContain('Run `tenure --help`')
+    expect(output.stderr.trimEnd().split('\n')).toHaveLength(1)
   })
 
   it('dev names the port that is in use, with code 1', async () => {
@@ -117,5 +126,71 @@ describe('tenure', () => {
     expect(await closed).toEqual([1, null])
     expect(output.stderr).toContain(message)
     expect(output.stderr).not.toContain('--help')
+  })
+
+  it.each([['bash', ['-c', 'source <(cat); complete -p tenure'], 'tenure']])(
+    'complete prints a script that %s accepts',
+    async (shell, args, expected) => {
+      const { output, closed } = tenure('complete', shell)
+      expect(await closed).toEqual([0, null])
+      const child = spawn(shell, args)
+      let out = ''
+      child.stdout.setEncoding('utf8').on('data', (chunk: string) => (out += chunk))
+      child.stdin.end(output.stdout)
+      expect(await once(child, 'close')).toEqual([0, null])
+      expect(out).toContain(expected)
+    },
+  )
+
+  it.each(['zsh', 'fish'])('complete prints a script for %s', async (shell) => {
+    const { output, closed } = tenure('complete', shell)
+    expect(await closed).toEqual([0, null])
+    expect(output.stdout).toContain('tenure complete --')
+  })
+
+  it('completes commands and flags', async () => {
+    const commands = tenure('complete', '--', 'st')
+    expect(await commands.closed).toEqual([0, null])
+    expect(commands.output.stdout).toMatch(/^status\t.*\nstep-down\t/)
+    const flags = tenure('complete', '--', 'status', '--')
+    await flags.closed
+    expect(flags.output.stdout).toContain('--all-namespaces')
+  })
+
+  it('status shows the leases of a running server, and ends quietly when nobody reads its output', async () => {
+    const server = tenure('dev', '--kubeconfig', 'for-status')
+    while (!server.output.stdout.includes('Ctrl-C')) await once(server.child.stdout, 'data')
+    const { output, closed } = tenure('status', '-A', '--kubeconfig', 'for-status')
+    expect(await closed).toEqual([0, null])
+    expect([output.stdout, output.stderr]).toEqual(['', 'There are no leases in the cluster.\n'])
+    const help = tenure('--help')
+    help.child.stdout.destroy()
+    expect(await help.closed).toEqual([0, null])
+    expect(help.output.stderr).toBe('')
+    server.child.kill('SIGTERM')
+    await server.closed
+  })
+
+  it('replay names the file that it cannot read', async () => {
+    const { output, closed } = tenure('replay', 'absent.jsonl')
+    expect(await closed).toEqual([1, null])
+    expect(output.stderr).toContain('Could not replay absent.jsonl: ENOENT')
+  })
+
+  it.each([
+    ['step-down', 'janitor'],
+    ['transfer', 'janitor', '--to', 'other'],
+    ['explain', 'janitor'],
+    ['watch', 'janitor'],
+    ['doctor', 'janitor'],
+    ['chaos', 'janitor'],
+  ])('%s says that there is no such lease', async (...args) => {
+    const server = tenure('dev', '--kubeconfig', args[0] ?? '')
+    while (!server.output.stdout.includes('Ctrl-C')) await once(server.child.stdout, 'data')
+    const { output, closed } = tenure(...args, '--kubeconfig', args[0] ?? '')
+    expect(await closed).toEqual([1, null])
+    expect(output.stderr).toBe('The lease default/janitor does not exist; the namespace has no leases.\n')
+    server.child.kill('SIGTERM')
+    await server.closed
   })
 })

@@ -16,9 +16,29 @@ export { textOf } from './text-of.ts'
 export { safeLogger } from './ports/safe-logger.ts'
 export { SelfWaitError } from './term/self-wait.ts'
 export { formatMicroTime, withoutHints } from './lock/lease-record.ts'
-export type { AbsentLease, Coordinator, Departure, HolderObserver, LeaseHolder, PreferredHolder } from './lock/lock.ts'
+export type {
+  AbsentLease,
+  CandidatePings,
+  CandidateVersions,
+  Coordinator,
+  Departure,
+  HolderObserver,
+  LeaseHolder,
+  PreferredHolder,
+} from './lock/lock.ts'
+export {
+  readRequest,
+  readRequestAnswer,
+  type RequestOutcome,
+  type StepDownAnswer,
+  type StepDownRequest,
+  withRequest,
+} from './election/rules/step-down-request.ts'
+export { isKeptByHolder, readLeader, readStandbys, type Standby } from './election/rules/standby-note.ts'
+export { readOffer, readProcessRef, readTransferNonce } from './election/rules/transfer-notes.ts'
 export { type HealthSource } from './health/health-probe.ts'
-export { assertKnownKeys } from './options/known-keys.ts'
+export { assertKnownKeys, nearestName } from './options/known-keys.ts'
+export { assertBoolean, assertOneOf } from './options/one-of.ts'
 export { compareVersions, isVersion } from './election/rules/semver.ts'
 export {
   parseFeatureGates,
@@ -51,6 +71,7 @@ export { CleanupTimeoutError } from './term/cleanup-timeout-error.ts'
 export type { ChildOptions } from './term/owned/child-process.ts'
 export type { Listener } from './term/owned/listener.ts'
 export type { WorkerOptions } from './term/owned/worker-thread.ts'
+export { prepareProcessGuard } from './term/owned/process-guard.ts'
 export { OwnedExitError } from './term/owned/owned-exit-error.ts'
 export type { TermExtension } from './term/term-extension.ts'
 export { NotHeldError } from './term/leadership.ts'

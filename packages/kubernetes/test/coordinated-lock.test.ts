@@ -148,6 +148,44 @@ describe('under an election controller', () => {
     expect(replica.isLeading).toBe(false)
   })
 
+  it('a follower says who leads with which version, of Tenure and of other clients, and that the controller decides', async () => {
+    const web1 = new Replica('web-1', { version: '1.36.0' })
+    await untilLeads(new Replica('web-2', { version: '1.35.0' }))
+    const explained = () => web1.manager.candidacies[0]?.explain()
+    await until(() =>
+      expect(explained()).toBe(
+        'It waits to be chosen: web-2 leads with 1.35.0, this replica has 1.36.0. The election controller of the API server decides who leads.',
+      ),
+    )
+    await addCandidate('foreign', { leaseName: 'job', binaryVersion: '1.36.0', emulationVersion: '1.34.0' })
+    await until(async () => expect(await specOf(LEASE)).toMatchObject({ holderIdentity: 'foreign' }))
+    // Another client writes no note of itself on the lease.
+    await cluster.asAdmin('PATCH', LEASE, { metadata: { annotations: null }, spec: { leaseDurationSeconds: 3600 } })
+    await until(() => expect(explained()).toContain('foreign leads with 1.34.0, this replica has 1.36.0'))
+    expect(web1.lines.map(({ message }) => message)).not.toContainEqual(expect.stringContaining('revision decides'))
+  })
+
+  it('the choice of a replica counts pings, handovers to better candidates, and those that were gone', async () => {
+    const worse = new Replica('worse')
+    await untilLeads(worse)
+    await cluster.asAdmin('PATCH', LEASE, { spec: { preferredHolder: 'gone' } })
+    const choiceOf = (replica: Replica) => replica.manager.candidacies[0]?.choice
+    await until(() => expect(choiceOf(worse)?.preemptions).toEqual({ handedOver: 0, unavailable: 1 }))
+    const pingTime = formatMicroTime(systemClock.wallTime() + 20_000)
+    await cluster.asAdmin('PATCH', `${CANDIDATES}/worse`, { spec: { pingTime } })
+    await until(() => expect(choiceOf(worse)?.pings).toMatchObject({ late: 0 }))
+    await until(() => expect(choiceOf(worse)?.pings.answered).toBeGreaterThan(0))
+    await untilLeads(new Replica('better', { version: '1.35.0' }))
+    expect(choiceOf(worse)).toMatchObject({
+      decidedBy: 'server',
+      rank: undefined,
+      preemptions: { handedOver: 1, unavailable: 1 },
+    })
+    expect(worse.lines.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining('hands over to better: the election controller of the API server prefers it'),
+    )
+  })
+
   it('a worse leader hands over by one write that names the better candidate', async () => {
     const worse = new Replica('worse', { version: '1.36.0' })
     await untilLeads(worse)
@@ -231,6 +269,20 @@ describe('under an election controller', () => {
     await until(async () => expect(await specOf(`${CANDIDATES}/web-1`)).toMatchObject({ renewTime: pingTime }))
   })
 
+  it('an answer that takes more than 5 s counts as late', async () => {
+    let aheadMs = 0
+    const clock: Clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
+    const replica = new Replica('web-1', { clock })
+    await untilLeads(replica)
+    const { store } = cluster.server
+    const pingTime = formatMicroTime(systemClock.wallTime() + 20_000)
+    store.onCommit(({ ref, object }) => {
+      if (ref.name === 'web-1' && (object['spec'] as Spec)['renewTime'] === pingTime) aheadMs = 5001
+    })
+    await cluster.asAdmin('PATCH', `${CANDIDATES}/web-1`, { spec: { pingTime } })
+    await until(() => expect(replica.manager.candidacies[0]?.choice?.pings).toMatchObject({ late: 1 }))
+  })
+
   it('a candidate that somebody edits or deletes comes back', async () => {
     const replica = new Replica('web-1')
     await untilLeads(replica)
@@ -291,6 +343,32 @@ describe('under an election controller', () => {
     const replica = new Replica('web@1', { clock: { ...systemClock, setTimer }, random: () => 0 })
     await until(() => expect(replica.lines.map(({ fields }) => fields['event'])).toContain('candidate-failed'))
     await until(() => expect(delays).toContain(15))
+    expect(replica.isLeading).toBe(false)
+  })
+
+  it('a lease whose holder was named, answers and does not come is freed long after it has expired', async () => {
+    const holders: string[] = []
+    cluster.server.store.onCommit(({ ref, object }) => {
+      const { holderIdentity } = object['spec'] as Spec
+      if (ref.name === 'job' && holderIdentity !== holders.at(-1)) holders.push(String(holderIdentity))
+    })
+    await addCandidate('electee', { leaseName: 'job', binaryVersion: '1.36.0', emulationVersion: '1.34.0' })
+    await until(() => expect(holders).toEqual(['electee']))
+    // The 5 s of a named holder, and 20 s.
+    const timers: (() => void)[] = []
+    const setTimer: Clock['setTimer'] = (delayMs, callback) => {
+      if (delayMs === 25_000) timers.push(callback)
+      return systemClock.setTimer(delayMs, callback)
+    }
+    const replica = new Replica('web-1', { version: '1.35.0', clock: { ...systemClock, setTimer } })
+    await until(async () => expect(await candidates()).toEqual(['electee', 'web-1']))
+    const [stuckTwice] = timers
+    await cluster.asAdmin('PATCH', LEASE, { metadata: { labels: { touched: 'yes' } } })
+    await until(() => expect(timers.length).toBeGreaterThan(1))
+    // The holder wrote since the first of them, so that one changes nothing.
+    stuckTwice?.()
+    timers.at(1)?.()
+    await until(() => expect(holders.slice(0, 3)).toEqual(['electee', '', 'electee']))
     expect(replica.isLeading).toBe(false)
   })
 

@@ -43,6 +43,21 @@ const sent = (server: LoopbackServer) =>
   }))
 
 describe('an event on the lease', () => {
+  test('carries the epoch of the term, also where it is repeated', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 201, {}))
+    const events = eventsOn(server)
+    events.becameLeader(undefined, 7n)
+    events.becameLeader(undefined, 9n)
+    await events.close()
+    expect(sent(server).map(({ method, body }) => [method, body])).toEqual([
+      [
+        'POST',
+        expect.objectContaining({ metadata: expect.objectContaining({ annotations: { 'tenure.dev/epoch': '7' } }) }),
+      ],
+      ['PATCH', expect.objectContaining({ count: 2, metadata: { annotations: { 'tenure.dev/epoch': '9' } } })],
+    ])
+  })
+
   test('is written as client-go writes it', async () => {
     await using server = await LoopbackServer.start((_, response) => answer(response, 201, {}))
     const events = eventsOn(server)

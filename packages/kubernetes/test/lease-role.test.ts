@@ -70,3 +70,13 @@ test('the Role allows to write and read LeaseCandidates for the strategy that an
   expect(of('OldestEmulationVersion')).toContainEqual(rule)
   expect(of('NewestVersion')).not.toContainEqual(rule)
 })
+
+test('the Role of a leader for life allows what its ConfigMap takes and to read Pods, and nothing else', () => {
+  const configMaps = { apiGroups: [''], resources: ['configmaps'] }
+  const pods = { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }
+  expect(leaseRole({ name: 'janitor', namespace: 'ops', forLife: true }).role.rules).toEqual([
+    { ...configMaps, resourceNames: ['janitor'], verbs: ['get', 'list', 'watch', 'update', 'delete'] },
+    { ...configMaps, verbs: ['create'] },
+    pods,
+  ])
+})

@@ -1,6 +1,6 @@
 import type { LeaseRecord, Lock, PresentLease } from '@tenure/core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type HeldBy, hasMostLikelyEnded } from '../src/locks/life/ended-pod.ts'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type HeldBy, isOnLostNode, podEnd } from '../src/locks/life/ended-pod.ts'
 import { resolveLifeLockOptions } from '../src/locks/life/life-lock-options.ts'
 import { lifeLock } from '../src/locks/life/life-lock.ts'
 import { EmbeddedCluster } from './support/embedded-cluster.ts'
@@ -130,6 +130,11 @@ describe('a lock for life', () => {
     ['no owner', [], 'got none'],
     ['two owners', ['a', 'b'].map((name) => ({ apiVersion: 'v1', kind: 'Pod', name, uid: name })), 'got Pod a, Pod b'],
     ['another kind', [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'd', uid: 'd' }], 'got Deployment d'],
+    [
+      'a Pod of another API group',
+      [{ apiVersion: 'example.com/v1', kind: 'Pod', name: 'p', uid: 'p' }],
+      'got example.com/v1 Pod p',
+    ],
   ])('refuses a ConfigMap with %s, and says what to do', async (_what, owners, got) => {
     const { lock, name } = await replica()
     await put(name, owners)
@@ -155,6 +160,25 @@ describe('a lock for life', () => {
     await expect(acquiring).rejects.toThrow(`Could not find Pod ops/${pod}`)
   })
 
+  test('acquires nothing while its Pod terminates', async () => {
+    const { lock, pod } = await replica()
+    await cluster.asAdmin('PATCH', `${PODS}/${pod}`, { metadata: { finalizers: ['example.com/keep'] } })
+    await cluster.asAdmin('DELETE', `${PODS}/${pod}?gracePeriodSeconds=0`)
+    const creating = lock.create(record, unaborted)
+    await expect(creating).rejects.toMatchObject({ failure: 'rejected' })
+    await expect(creating).rejects.toThrow(`Pod ops/${pod}, in which this process runs, is being deleted`)
+  })
+
+  test('acquires nothing in a process of an earlier Pod of the same name, which POD_UID tells', async () => {
+    const { name, pod, user } = await replica()
+    vi.stubEnv('POD_NAME', pod)
+    vi.stubEnv('POD_UID', 'that of the Pod before')
+    const outlived = lifeLock({ kubeConfig: cluster.kubeConfig(user), name, namespace: 'ops' })
+    vi.unstubAllEnvs()
+    locks.push(outlived)
+    await expect(outlived.create(record, unaborted)).rejects.toThrow(`Could not find Pod ops/${pod}`)
+  })
+
   test('names the right that is missing', async () => {
     const { lock } = await replica({ isGranted: false })
     await expect(lock.create(record, unaborted)).rejects.toThrow(/must grant the verb "get" on the resource "pods"/)
@@ -170,7 +194,14 @@ describe('the options of a lock for life', () => {
       namespace: 'ops',
       pod: 'janitor-0',
       container: 'main',
+      podUid: undefined,
     })
+  })
+
+  test('take POD_UID for that of the Pod that POD_NAME names, and of no other', () => {
+    const variables = { ...env, POD_UID: 'u-1' }
+    expect(resolveLifeLockOptions({ name: 'janitor' }, variables).podUid).toBe('u-1')
+    expect(resolveLifeLockOptions({ name: 'janitor', pod: 'other' }, variables).podUid).toBeUndefined()
   })
 
   test.each([
@@ -184,39 +215,76 @@ describe('the options of a lock for life', () => {
   })
 })
 
-describe('a holder has most likely ended', () => {
+describe('the Pod of a holder', () => {
   const running = { metadata: { uid: 'u' }, status: { phase: 'Running' } }
   const failed = { metadata: { uid: 'u' }, status: { phase: 'Failed', reason: 'Preempting' } }
   const ref = { namespace: 'ops', pod: 'p', podUid: 'u', container: 'c', containerId: 'x://1', processStartedAt: 0 }
   const held: HeldBy = {
-    owner: { name: 'p', uid: 'u' },
     ref: undefined,
     acquireTime: '2026-01-01T00:00:00Z',
     self: { podUid: 'other', ref: undefined, startedAt: Date.UTC(2026, 0, 2) },
   }
   const inSamePod = { ...held.self, podUid: 'u' }
+  const ended = { kind: 'ended' }
 
-  test.each<readonly [string, object, HeldBy, boolean]>([
-    ['when its Pod has failed', failed, held, true],
-    ['when its Pod has succeeded', { ...failed, status: { phase: 'Succeeded' } }, held, true],
-    ['not when another Pod of that name has failed', { ...failed, metadata: { uid: 'v' } }, held, false],
-    ['not while its Pod runs, whatever its node says', running, held, false],
-    ['when it was in this Pod before this process', running, { ...held, self: inSamePod }, true],
-    ['not when it began after this process', running, { ...held, self: { ...inSamePod, startedAt: 0 } }, false],
-    ['not in this Pod in a container that is not known', running, { ...held, ref, self: inSamePod }, false],
+  test.each<readonly [string, object, HeldBy, object | undefined]>([
+    ['has ended when it has failed', failed, held, ended],
+    ['has ended when it has succeeded', { ...failed, status: { phase: 'Succeeded' } }, held, ended],
+    ['has not ended while it runs', running, held, undefined],
+    ['has ended when the holder was in this Pod before this process', running, { ...held, self: inSamePod }, ended],
     [
-      'when it was an earlier start of this container',
+      'has not ended when the holder began after this process',
+      running,
+      { ...held, self: { ...inSamePod, startedAt: 0 } },
+      undefined,
+    ],
+    [
+      'has not ended when the holder is in a container of this Pod that is not known',
+      running,
+      { ...held, ref, self: inSamePod },
+      undefined,
+    ],
+    [
+      'has ended when the holder was an earlier start of this container',
       running,
       { ...held, ref, self: { ...inSamePod, ref: { ...ref, containerId: 'x://2' } } },
-      true,
+      ended,
     ],
     [
-      'not when it is in another container of this Pod',
+      'has not ended when the holder is in another container of this Pod',
       running,
       { ...held, ref, self: { ...inSamePod, ref: { ...ref, container: 'd', containerId: 'x://2' } } },
-      false,
+      undefined,
+    ],
+    [
+      'is overdue ten seconds after the grace period of its deletion',
+      { ...running, metadata: { uid: 'u', deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 5 } },
+      held,
+      { kind: 'terminating', dueMs: 15_000 },
     ],
   ])('%s', (_when, pod, holder, expected) => {
-    expect(hasMostLikelyEnded(pod as Record<string, unknown>, holder)).toBe(expected)
+    expect(podEnd(pod as Record<string, unknown>, holder)).toEqual(expected)
+  })
+
+  const marked = (ready: string, containersReady: string) => ({
+    status: {
+      conditions: [
+        { type: 'ContainersReady', status: containersReady },
+        { type: 'Ready', status: ready },
+      ],
+    },
+  })
+
+  test.each<readonly [string, object, boolean]>([
+    ['is on a lost node when it is not ready, but its containers are', marked('False', 'True'), true],
+    ['is on no lost node when its containers are not ready', marked('False', 'False'), false],
+    ['is on no lost node while it is ready', marked('True', 'True'), false],
+    [
+      'is on no lost node when it may wait for a readiness gate',
+      { ...marked('False', 'True'), spec: { readinessGates: [{ conditionType: 'example.com/up' }] } },
+      false,
+    ],
+  ])('%s', (_when, pod, expected) => {
+    expect(isOnLostNode(pod as Record<string, unknown>)).toBe(expected)
   })
 })

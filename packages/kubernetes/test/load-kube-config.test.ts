@@ -43,6 +43,13 @@ describe('the kubeconfig', () => {
     expect(serverOf({ env, kubeConfigPath: join(folder, 'given') })).toBe('https://given.test')
   })
 
+  test('uses the context that is named, even if the files name no current one', () => {
+    const folder = folderWith({ a: kubeConfigText('a', null), b: kubeConfigText('b', null) })
+    const env = { KUBECONFIG: [join(folder, 'a'), join(folder, 'b')].join(delimiter) }
+    expect(serverOf({ env, context: 'b' })).toBe('https://b.test')
+    expect(() => loadKubeConfig({ env, context: 'c' })).toThrow('has no context `c`. It has: a, b')
+  })
+
   test('is that of KUBECONFIG, before the service account', () => {
     const folder = folderWith({ env: kubeConfigText('env'), ...serviceAccount })
     const env = { ...clusterAddress, KUBECONFIG: join(folder, 'env') }

@@ -1,6 +1,7 @@
 import { loadAllYaml, type V1Deployment, type V1FlowSchema, type V1PodDisruptionBudget } from '@kubernetes/client-node'
 import { OptionsError } from '@tenure/core'
 import { describe, expect, test } from 'vitest'
+import { leaseRole } from '../src/manifests/lease-role.ts'
 import { manifests } from '../src/manifests/manifests.ts'
 import type { ManifestsOptions } from '../src/manifests/manifests-options.ts'
 import { toYaml } from '../src/manifests/to-yaml.ts'
@@ -39,7 +40,9 @@ describe('the manifests', () => {
       'ClusterRole undefined/ops-janitor-nodes',
       'ClusterRoleBinding undefined/ops-janitor-nodes',
     ])
-    expect(objects[1]).toMatchObject({ rules: expect.arrayContaining([expect.objectContaining({ resources: ['pods'] })]) })
+    expect(objects[1]).toMatchObject({
+      rules: expect.arrayContaining([expect.objectContaining({ resources: ['pods'] })]),
+    })
     expect(objects[3]).toMatchObject({ rules: [{ apiGroups: [''], resources: ['nodes'], verbs: ['list', 'watch'] }] })
     expect(objects[4]).toMatchObject({
       roleRef: { kind: 'ClusterRole', name: 'ops-janitor-nodes' },
@@ -87,6 +90,26 @@ describe('the manifests', () => {
     expect(spec?.rules?.[0]?.resourceRules?.[0]).toMatchObject({ resources: ['leases'], namespaces: ['ops'] })
   })
 
+  test('of a leader for life have the rights, the priority and the variables that its ConfigMap takes', () => {
+    const [container] = find('Deployment', { forLife: true }).spec?.template.spec?.containers ?? []
+    expect(container?.env).toContainEqual({
+      name: 'POD_UID',
+      valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } },
+    })
+    const rules = find('FlowSchema', { forLife: true }).spec?.rules?.[0]?.resourceRules
+    expect(rules?.[0]).toMatchObject({ apiGroups: [''], resources: ['configmaps'], namespaces: ['ops'] })
+    const { role } = leaseRole({ name: 'janitor', namespace: 'ops', forLife: true })
+    const objects = manifests({ ...options, forLife: true })
+    expect(objects).toContainEqual(role)
+    // Followers read the node of the leader.
+    const clusterRole = objects.find(({ kind }) => kind === 'ClusterRole')
+    expect(clusterRole).toMatchObject({ rules: [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }] })
+    expect(objects.find(({ kind }) => kind === 'ClusterRoleBinding')).toMatchObject({
+      roleRef: { name: clusterRole?.metadata?.name },
+      subjects: [{ kind: 'ServiceAccount', name: 'janitor', namespace: 'ops' }],
+    })
+  })
+
   test('select the very Pods of the Deployment for disruption, one at a time', () => {
     const budget = find('PodDisruptionBudget').spec
     expect(budget?.maxUnavailable).toBe(1)
@@ -106,6 +129,7 @@ describe('the manifests', () => {
     [{ image: ' ' }, 'Expected `image` to be the name of a container image'],
     [{ replicas: 0 }, 'Expected `replicas` to be a whole number between 1 and 1000, got `0`'],
     [{ others: ['Not!'] }, 'Expected `others` to be an RFC 1123 subdomain'],
+    [{ forLife: 'yes' } as unknown as Partial<ManifestsOptions>, 'Expected `forLife` to be true or false, got `yes`'],
     [{ drainTimeoutMs: 1.5 }, 'Expected `drainTimeoutMs` to be a whole number'],
     [{ port: 1 } as Partial<ManifestsOptions>, 'Unknown option `port`'],
   ])('refuse %j', (changes, message) => {

@@ -33,13 +33,20 @@ class FakeClient {
   }
 }
 
-const pod = (metadata: JsonObject = {}): JsonObject => ({ metadata: { uid: 'one', ...metadata }, spec: { nodeName: 'n1' } })
+const pod = (metadata: JsonObject = {}): JsonObject => ({
+  metadata: { uid: 'one', ...metadata },
+  spec: { nodeName: 'n1' },
+})
 const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' }
 
 function watched(uid?: string) {
   const client = new FakeClient()
   const lines: Line[] = []
-  const departure = new PodDeparture({ client, pod: { name: 'p', namespace: 'ops', uid }, logger: recordingLogger(lines) })
+  const departure = new PodDeparture({
+    client,
+    pod: { name: 'p', namespace: 'ops', uid },
+    logger: recordingLogger(lines),
+  })
   const changes: unknown[] = []
   departure.watch(() => changes.push(departure.state))
   departure.start()

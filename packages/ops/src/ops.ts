@@ -2,6 +2,7 @@ import type { CandidacyEvent, Extension, ExtensionHost, Term } from '@tenure/cor
 import type { FeatureGates } from '@tenure/core/internal'
 import { register, type Registry } from 'prom-client'
 import { TermLeaks } from './leaks/term-leaks.ts'
+import { defineChoiceMetrics } from './metrics/choice-metrics.ts'
 import { defineFeatureGateMetrics } from './metrics/feature-gate-metrics.ts'
 import { GateMetrics } from './metrics/gate-metrics.ts'
 import { LeaseMetrics } from './metrics/lease-metrics.ts'
@@ -69,6 +70,7 @@ class OpsPort implements Ops {
     this.#options = options
     const candidacies = () => this.#host?.candidacies ?? []
     this.#leaseMetrics = new LeaseMetrics(registry, candidacies)
+    defineChoiceMetrics(registry, candidacies)
     this.#termMetrics = new TermMetrics({
       registry,
       candidacies,

@@ -42,6 +42,7 @@ export const REQUEST_FAULTS = [
  * | `restart` | a replica stops in order and restarts |
  * | `step-down` | a replica steps down |
  * | `hand-over` | a replica steps down to another replica by name |
+ * | `step-down-requested` | an operator requests through the lease that the holder steps down, to another replica by name or to any; off by default: the machine treats it like `step-down` and `hand-over` |
  * | `clock-rate` | the clock rate of a replica changes within the tolerance |
  * | `wall-clock-step` | the wall clock of a replica steps forwards or backwards |
  * | `lease-edited` | another client edits the lease: a label, a longer duration, or the transitions |
@@ -65,6 +66,7 @@ export const INCIDENTS = [
   'restart',
   'step-down',
   'hand-over',
+  'step-down-requested',
   'clock-rate',
   'wall-clock-step',
   'lease-edited',

@@ -13,6 +13,7 @@ const FAULTY_WATCHES = { 'watch-late': 120, 'watch-gap': 120, 'watch-reset': 120
 
 test.each([
   ['replicas that step down', { faults: { 'step-down': 240, 'hand-over': 240 } }],
+  ['replicas that are requested to step down', { faults: { 'step-down-requested': 480 } }],
   ['replicas that crash', { faults: { crash: 240, 'step-down': 120, 'lost-answer': 0.05, ...FAULTY_WATCHES } }],
   ['faulty watches', { faults: { 'step-down': 240, ...FAULTY_WATCHES } }],
   ['leaders of another client', { faults: { 'foreign-leader': 240, 'step-down': 240, 'watch-late': 60 } }],

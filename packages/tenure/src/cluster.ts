@@ -125,7 +125,11 @@ export class Cluster implements Extension {
   }
 
   /** The Pod of this process, as far as its environment says. */
-  get #pod(): { readonly name: string | undefined; readonly namespace: string | undefined; readonly uid: string | undefined } {
+  get #pod(): {
+    readonly name: string | undefined
+    readonly namespace: string | undefined
+    readonly uid: string | undefined
+  } {
     const { env } = this.#options
     const [name, namespace, uid] = [env['POD_NAME'], env['POD_NAMESPACE'], env['POD_UID']]
     return { name: name || undefined, namespace: namespace || inClusterNamespace(), uid: uid || undefined }

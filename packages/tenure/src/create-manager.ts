@@ -63,6 +63,17 @@ export class ProcessManager extends Manager {
     return this.#cluster.kubeConfig
   }
 
+  /**
+   * The namespace of the manager's own lease: its option, or that of the Pod, or of the kubeconfig's context, or `default`.
+   * @throws KubeConfigError before the start, because the kubeconfig is read then. Also when the leases are kept by a `lock`.
+   */
+  get namespace(): string {
+    const [own] = this.candidacies
+    if (this.#cluster === undefined || own === undefined)
+      throw new KubeConfigError('The leases are kept by `lock`, not in a cluster')
+    return this.#cluster.namespaceOf(own.leaseOptions)
+  }
+
   /** Also checks names and labels by the rules of Kubernetes if the leases are stored there. */
   override candidacy(lease: LeaseOptions): Candidacy {
     if (this.#cluster !== undefined) assertKubernetesNames(lease)

@@ -27,6 +27,9 @@ export const SETTING_NAMES = {
   logLevel: { flag: 'log-level', variable: 'TENURE_LOG_LEVEL' },
 } as const
 
+/** Variables that `tenure exec` sets for its program. They are no settings, so a program of Tenure ignores them. */
+const PROGRAM_VARIABLES = ['TENURE_EPOCH']
+
 /** Variables that Kubernetes sets in every Pod of a namespace with a Service whose name begins with `tenure`. */
 const SERVICE_VARIABLE = /_SERVICE_(HOST|PORT(_.*)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$/
 
@@ -40,7 +43,7 @@ function isServiceLink(name: string, value: string | undefined): boolean {
  * @throws OptionsError for an unknown `TENURE_` variable, with the nearest known name.
  */
 export function readEnvironment(env: NodeJS.ProcessEnv): TextSettings {
-  const known = Object.values(SETTING_NAMES).map(({ variable }) => variable)
+  const known: string[] = [...Object.values(SETTING_NAMES).map(({ variable }) => variable), ...PROGRAM_VARIABLES]
   const given = Object.keys(env).filter(
     (key) => key.startsWith('TENURE_') && (known.some((name) => name === key) || !SERVICE_VARIABLE.test(key)),
   )

@@ -29,7 +29,7 @@ export function leaseEvents({ cluster, identity, logger }: LeaseEventsOptions): 
       for (const { leaseOptions } of candidacies) recorders.set(leaseOptions.name, recorderOf(leaseOptions))
     },
     onEvent: (event) => {
-      if (event.kind === 'term-began') recorders.get(event.lease)?.becameLeader()
+      if (event.kind === 'term-began') recorders.get(event.lease)?.becameLeader(undefined, event.epoch)
       if (event.kind === 'term-over') recorders.get(event.lease)?.stoppedLeading()
     },
     stop: async () => {

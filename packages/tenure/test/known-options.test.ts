@@ -5,6 +5,7 @@ import * as core from '@tenure/core'
 import * as coreInternal from '@tenure/core/internal'
 import * as fileLock from '@tenure/file-lock'
 import * as kubernetes from '@tenure/kubernetes'
+import * as kubernetesEndpoints from '@tenure/kubernetes/endpoints'
 import * as kubernetesInternal from '@tenure/kubernetes/internal'
 import * as legacyLocks from '@tenure/kubernetes/legacy-locks'
 import * as ops from '@tenure/ops'
@@ -36,6 +37,7 @@ const CALLS: Readonly<Record<string, (module: Exports) => unknown>> = {
   createManager: ({ createManager }) => call(createManager, { ...quiet, lease: { name: 'a' }, ...WRONG }),
   createOps: ({ createOps }) => call(createOps, { port: 0, ...WRONG }),
   EndpointsLock: ({ EndpointsLock }) => make(EndpointsLock, { ...lease, kubeConfig, ...WRONG }),
+  endpoints: ({ endpoints }) => call(endpoints, { service: 'a', mode: 'none', ...WRONG }),
   expectNoLeaks: ({ expectNoLeaks }) => call(expectNoLeaks, () => {}, WRONG),
   failTestsOnLeaks: ({ failTestsOnLeaks }) => call(failTestsOnLeaks, { beforeEach: () => {} }, WRONG),
   FileLock: ({ FileLock }) => make(FileLock, { path: '/nowhere/at/all', ...WRONG }),
@@ -58,6 +60,7 @@ const CALLS: Readonly<Record<string, (module: Exports) => unknown>> = {
   Manager: ({ Manager }) =>
     make(Manager, { identity: 'a', lease: { name: 'a' }, createLock: () => store.lock('a'), ...WRONG }),
   manifests: ({ manifests }) => call(manifests, { ...lease, image: 'i', ...WRONG }),
+  membership: ({ membership }) => call(membership, { group: 'a', ...WRONG }),
   ApiTransport: ({ ApiTransport }) => make(ApiTransport, { kubeConfig, ...WRONG }),
   PodDeathProof: ({ PodDeathProof }) => make(PodDeathProof, { client: undefined, ...WRONG }),
   resolveFeatureGates: ({ resolveFeatureGates }) => call(resolveFeatureGates, WRONG),
@@ -73,10 +76,32 @@ const CALLS: Readonly<Record<string, (module: Exports) => unknown>> = {
 
 /** What takes no object of options; the options of errors are those of `Error`. */
 const WITHOUT_OPTIONS: ReadonlySet<string> = new Set([
+  'assertBoolean',
   'assertDnsLabel',
+  // Makes a certificate authority from a name, or from a stored key.
+  'CertificateAuthority',
+  'formatKubeConfig',
+  'integerAt',
+  'isJsonObject',
+  'isKeptByHolder',
+  'nearestName',
+  'objectAt',
+  'parseLease',
+  'prepareProcessGuard',
+  'readLeader',
+  'readOffer',
+  'readProcessRef',
+  'readRequest',
+  'readRequestAnswer',
+  'readStandbys',
+  'readTransferNonce',
+  'stringAt',
+  'withDeadline',
+  'withRequest',
   'assertDnsSubdomain',
   'assertKnownKeys',
   'assertLabels',
+  'assertOneOf',
   'Controller',
   'describeReport',
   'compareVersions',
@@ -121,6 +146,7 @@ const MODULES = {
   coreInternal,
   fileLock,
   kubernetes,
+  kubernetesEndpoints,
   kubernetesInternal,
   legacyLocks,
   ops,

@@ -52,6 +52,18 @@ describe('the options of createManager', () => {
     expect(resolve(options).zone).toBe(zone)
   })
 
+  it.each(['web:1', 'web/1', '.', '..', 'a'.repeat(254), 'ünïcode'])(
+    'refuse the identity `%s`, which is no name of a LeaseCandidate, unless the replicas decide',
+    (identity) => {
+      const lease = { name: 'janitor', strategy: 'OldestEmulationVersion', binaryVersion: '1.4.0' } as const
+      expect(() => resolve({ identity, lease })).toThrow(
+        /Expected `identity` to name a LeaseCandidate.*coordination: 'peers'/,
+      )
+      expect(resolve({ identity, lease: { ...lease, coordination: 'peers' } }).identity).toBe(identity)
+      expect(resolve({ identity }).identity).toBe(identity)
+    },
+  )
+
   it('make an identity that is unique to the start of the process', () => {
     const env = { POD_NAME: 'janitor-0' }
     expect(resolve({ env }).identity).toMatch(/^janitor-0_[0-9a-f-]{36}$/)

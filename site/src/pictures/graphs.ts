@@ -41,6 +41,46 @@ export async function replicaStates(): Promise<string> {
   return drawGraph('The life of a replica', 'rankdir=TB; nodesep=0.6; ranksep=0.5', [...nodes, ...edges])
 }
 
+/** Which elector fits: questions and answers. */
+export async function electors(): Promise<string> {
+  const questions = {
+    exclusive: 'May only one replica act?',
+    pods: 'Are the replicas Pods,\\nand may each of them serve?',
+    reached: 'Must clients reach the replicas?',
+    renews: 'Must another one act within seconds\\nafter a crash?',
+    chooses: 'Does Kubernetes itself decide,\\nwith its own components?',
+    found: 'Must clients reach the one that acts?',
+  }
+  const answers = {
+    selector: 'Service with a selector',
+    endpointsLease: 'endpoints()\\nmode lease',
+    membership: 'membership()',
+    life: 'lifeLock()',
+    coordinated: 'coordinated election',
+    lease: 'a Lease, the default',
+    endpointsLeader: 'a Lease, and endpoints()\\nmode leader',
+  }
+  const nodes = [
+    ...Object.entries(questions).map(([name, label]) => `${name} [label="${label}"]`),
+    ...Object.entries(answers).map(([name, label]) => `${name} [label="${label}", class=go]`),
+  ]
+  const edges = [
+    ['exclusive', 'renews', 'yes'],
+    ['exclusive', 'reached', 'no'],
+    ['reached', 'pods', 'yes'],
+    ['reached', 'membership', 'no'],
+    ['pods', 'selector', 'yes'],
+    ['pods', 'endpointsLease', 'no'],
+    ['renews', 'life', 'no, when its Pod has ended'],
+    ['renews', 'chooses', 'yes'],
+    ['chooses', 'coordinated', 'yes'],
+    ['chooses', 'found', 'no'],
+    ['found', 'lease', 'no'],
+    ['found', 'endpointsLeader', 'yes'],
+  ].map(([from, to, label]) => `${from} -> ${to} [label=" ${label} "]`)
+  return drawGraph('Which elector fits', 'rankdir=TB; nodesep=0.5; ranksep=0.5', [...nodes, ...edges])
+}
+
 /** The packages, from what their manifests depend on. */
 export async function packageGraph(): Promise<string> {
   const manifests = readdirSync(join(ROOT, 'packages')).map(readManifest)

@@ -1,5 +1,5 @@
 import { involuntaryEnd, voluntaryEnd } from './ends.ts'
-import { packageGraph, replicaStates } from './graphs.ts'
+import { electors, packageGraph, replicaStates } from './graphs.ts'
 import { transfer } from './transfer.ts'
 
 /** Every picture of the documents, by the name of its file in `docs/pictures`. */
@@ -9,6 +9,7 @@ export async function allPictures(): Promise<ReadonlyMap<string, string>> {
     ['voluntary-end.svg', voluntaryEnd()],
     ['involuntary-end.svg', involuntaryEnd()],
     ['transfer.svg', transfer()],
+    ['electors.svg', await electors()],
     ['packages.svg', await packageGraph()],
   ])
 }

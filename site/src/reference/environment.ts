@@ -21,7 +21,9 @@ const OTHERS: Readonly<Record<string, string>> = {
   POD_NAME:
     "First part of the default identity; the default revision if it is the name of a Deployment's Pod; the Pod of the replica for proved death and the holder check.",
   POD_NAMESPACE: 'Namespace of the lease if nothing else names one; the namespace of the Pod.',
-  POD_UID: 'With `POD_NAME`, the owner of the LeaseCandidate in a coordinated election.',
+  POD_UID:
+    'With `POD_NAME`, the owner of the LeaseCandidate in a coordinated election, and of the identity Lease of a member. Tells the Pod of a `lifeLock()` from an earlier one of its name.',
+  NODE_NAME: 'Node of the replica in an EndpointSlice of `endpoints()`.',
   CONTAINER_NAME: 'Container of the replica in a Pod with several, for proved death.',
   KUBECONFIG: 'Kubeconfig files, separated as in kubectl.',
   HOME: 'Folder of `.kube/config`.',
@@ -59,7 +61,8 @@ export function environmentPage(): string {
         others.map(([name, meaning]) => [`\`${name}\``, meaning]),
       ),
       '## Set by Tenure',
-      '`_TENURE_TERM` marks the processes that a term starts, so that their descendants can be found.',
+      '`_TENURE_TERM` marks the processes that a term starts, so that their descendants can be found. `tenure exec` starts its program with ' +
+        '`TENURE_EPOCH`, the epoch of the term, and with `TENURE_LEASE`, `TENURE_NAMESPACE` and `TENURE_IDENTITY`.',
     ].join('\n\n') + '\n'
   )
 }

@@ -1,3 +1,5 @@
+import { membership } from '@tenure/kubernetes'
+import { endpoints } from '@tenure/kubernetes/endpoints'
 import { createManager, MemoryLeaseStore } from 'tenure'
 import { table } from './declarations.ts'
 
@@ -21,7 +23,12 @@ export async function metricsPage(): Promise<string> {
     env: {},
     argv: [],
   })
-  const definitions = manager.ops.registry.getMetricsAsArray() as unknown as readonly Definition[]
+  const views = [
+    manager.ops.registry,
+    membership({ group: 'reference' }).metrics,
+    endpoints({ service: 'reference', mode: 'none' }).metrics,
+  ]
+  const definitions = views.flatMap((view) => view.getMetricsAsArray() as unknown as readonly Definition[])
   const isOwn = ({ name }: Definition) => /^(tenure|leader_election|kubernetes)_/.test(name)
   const rows = definitions
     .filter(isOwn)
@@ -37,6 +44,7 @@ export async function metricsPage(): Promise<string> {
       '# Metrics',
       'The operations port serves them on `/metrics`, together with the default metrics of prom-client for the process and the metrics of the terms.',
       table(['metric', 'type', 'labels', 'meaning'], rows),
+      'Those of `tenure_endpoints` and `tenure_member` are there if the program passes `metrics` of its endpoints or membership to `ops.registries`.',
       '`tenure_metrics_skipped` counts registries that failed while the page was made.',
       '[Define metrics of a term](../how-to/define-metrics.md) shows how to add your own.',
     ].join('\n\n') + '\n'

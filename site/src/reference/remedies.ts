@@ -7,6 +7,8 @@ export const REMEDIES: Readonly<Record<string, string>> = {
   CONTROLLER_FAILED: 'Look at `cause`: the error of the controller. It failed too often to be restarted.',
   CONTROLLER_RESTART: 'Nothing: the run ends because the controller restarts.',
   CONTROLLER_RETURNED: 'Keep `run()` pending while the term lasts, for example with `await term.every(…)`.',
+  ENDPOINTS_REFUSED:
+    'Correct what the message names: create the Service without a selector, choose another `slice`, give all replicas the same `ports`, or raise `count`.',
   EXTENSION_OVERDUE: 'Make `stop()` of the extension end in time, or raise the `stopTimeoutMs` of its group.',
   LEADERSHIP_ENDED: 'Nothing: this is the reason of `term.signal`. Take no new work and let the term end.',
   LEADERSHIP_LOST: 'Nothing if you turned `GracefulLeaderTransition` off: the process exits when it loses the lease.',

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { yamlProblems } from './manifest.ts'
 import { Programs } from './programs.ts'
 import { fullText, type Sample } from './sample.ts'
-import { shellProblems } from './shell.ts'
+import { dockerfileProblems, shellProblems } from './shell.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 
@@ -19,6 +19,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   sh: shellProblems,
   bash: shellProblems,
   console: shellProblems,
+  dockerfile: dockerfileProblems,
   yaml: yamlProblems,
   json: jsonProblems,
   sql: () => [],

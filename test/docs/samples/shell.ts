@@ -6,13 +6,20 @@ import type { Sample } from './sample.ts'
 const ROOT = join(import.meta.dirname, '../../..')
 
 /** Programs of others. Tenure's own are checked down to their flags. */
-const FOREIGN = new Set(['cd', 'mkdir', 'export', 'kubectl', 'esbuild', 'curl'])
+const FOREIGN = new Set(['source', 'cd', 'mkdir', 'export', 'kubectl', 'esbuild', 'curl'])
 /** Commands of npm that take no name of a script. */
 const NPM = new Set(['ci', 'test', 'init', 'pkg'])
 
 /** What is wrong with the commands of a shell block. */
 export function shellProblems({ code, language }: Sample): readonly string[] {
   return commandsOf(code, language).flatMap((words) => problemsOf(words))
+}
+
+/** What is wrong with the entry point of an image. Other lines are not checked. */
+export function dockerfileProblems({ code }: Sample): readonly string[] {
+  const entryPoints = code.flatMap((line) => /^ENTRYPOINT (\[.*\])$/.exec(line)?.[1] ?? [])
+  if (entryPoints.length !== 1) return ['The image has no ENTRYPOINT, or several, or its ENTRYPOINT is no list']
+  return entryPoints.flatMap((list) => problemsOf(JSON.parse(list) as string[]))
 }
 
 /** The commands of a shell block, as words. In a console block, commands follow `$`, and the rest is their output. */
@@ -83,34 +90,41 @@ function scriptProblems([name = '', ...args]: readonly string[]): readonly strin
 
 /** Checks a command of the `tenure` program and its flags against what its help prints. */
 function tenureProblems([command = '', ...args]: readonly string[]): readonly string[] {
-  const known = helpOfTenure().get(command)
-  if (known === undefined) return [`There is no command \`tenure ${command}\``]
-  return flagsOf(args)
+  if (command.startsWith('-')) return []
+  if (!commandsOfTenure().has(command)) return [`There is no command \`tenure ${command}\``]
+  const known = flagsOfTenure(command)
+  // What follows `--` is for the program of `tenure exec`.
+  const end = args.indexOf('--')
+  return flagsOf(end < 0 ? args : args.slice(0, end))
     .filter((flag) => !known.has(flag))
     .map((flag) => `\`tenure ${command}\` has no flag \`--${flag}\``)
 }
 
-let help: ReadonlyMap<string, ReadonlySet<string>> | undefined
+const helpTexts = new Map<string, string>()
 
-function helpOfTenure(): ReadonlyMap<string, ReadonlySet<string>> {
-  help ??= parseHelp(spawnSync(process.execPath, tenureCommand('--help'), { cwd: ROOT, encoding: 'utf8' }).stdout)
+/** What the help of a command prints, or that of the program. */
+function helpOfTenure(...command: readonly string[]): string {
+  const key = command.join(' ')
+  const known = helpTexts.get(key)
+  if (known !== undefined) return known
+  const help = spawnSync(process.execPath, tenureCommand(...command, '--help'), { cwd: ROOT, encoding: 'utf8' }).stdout
+  helpTexts.set(key, help)
   return help
+}
+
+function commandsOfTenure(): ReadonlySet<string> {
+  const [, commands = ''] = helpOfTenure().split('\nCommands:\n')
+  return new Set([...commands.matchAll(/^ {2}([\w-]+) {2}/gm)].map(([, name = '']) => name))
+}
+
+function flagsOfTenure(command: string): ReadonlySet<string> {
+  const flags = helpOfTenure(command).matchAll(/^ {2}(?:-\w, )?--([\w-]+)/gm)
+  return new Set([...flags].map(([, flag = '']) => flag))
 }
 
 /** How to start the `tenure` program from its sources. */
 export function tenureCommand(...args: readonly string[]): string[] {
   return ['--conditions=@tenure/source', join(ROOT, 'packages/cli/src/main.ts'), ...args]
-}
-
-/** The flags of each command: a command stands at an indentation of two, its flags below it. */
-function parseHelp(text: string): ReadonlyMap<string, ReadonlySet<string>> {
-  const sections = [...text.matchAll(/^ {2}(\w+) {2}.*$((?:\n(?! {2}\w).*)*)/gm)]
-  return new Map(
-    sections.map(([, command = '', body = '']) => [
-      command,
-      new Set([...body.matchAll(/^ +--([\w-]+)/gm)].map(([, flag = '']) => flag)),
-    ]),
-  )
 }
 
 function flagsOf(args: readonly string[]): readonly string[] {

@@ -52,9 +52,9 @@ export function withGeneration(next: KubeObject, previous: KubeObject, definitio
 }
 
 function countedContent(object: KubeObject, definition: ResourceDefinition): JsonObject {
-  const { metadata: _metadata, apiVersion: _apiVersion, ...content } = object as JsonObject
+  const { metadata, apiVersion: _apiVersion, ...content } = object
   if (definition.subresources.includes('status')) delete content['status']
-  return content
+  return definition.countsLabels ? { ...content, labels: metadata.labels ?? {} } : content
 }
 
 /** Whether a write changes nothing. Such a write is not stored, and watchers see no event. */

@@ -23,6 +23,16 @@ export function unsupportedValue(field: string, value: JsonValue, supported: rea
   return { field, reason: 'FieldValueNotSupported', message }
 }
 
+/** A value that may be there only once. */
+export function duplicateValue(field: string, value: JsonValue): FieldCause {
+  return { field, reason: 'FieldValueDuplicate', message: `Duplicate value: ${JSON.stringify(value)}` }
+}
+
+/** A list with too many items. */
+export function tooManyItems(field: string, count: number, maximum: number): FieldCause {
+  return { field, reason: 'FieldValueTooMany', message: `Too many: ${count}: must have at most ${maximum} items` }
+}
+
 /** A value over its size limit. */
 export function tooLongValue(field: string, maximum: number): FieldCause {
   const message = `Too long: may not be more than ${maximum} bytes`

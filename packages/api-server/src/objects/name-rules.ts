@@ -29,13 +29,6 @@ function dnsLabelErrors(name: string): string[] {
   return [...atMost(name, 63), ...mustMatch(name, { pattern: LABEL, why, examples: ['my-name', '123-abc'] })]
 }
 
-function dns1035LabelErrors(name: string): string[] {
-  const why =
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character"
-  const rule = { pattern: '[a-z]([-a-z0-9]*[a-z0-9])?', why, examples: ['my-name', 'abc-123'] }
-  return [...atMost(name, 63), ...mustMatch(name, rule)]
-}
-
 function pathSegmentErrors(name: string): string[] {
   if (name === '.' || name === '..') return [`may not be '${name}'`]
   return ['/', '%'].filter((character) => name.includes(character)).map((character) => `may not contain '${character}'`)
@@ -53,7 +46,6 @@ export function configMapKeyErrors(key: string): string[] {
 const RULES: Readonly<Record<NameRule, (name: string) => string[]>> = {
   'dns-subdomain': dnsSubdomainErrors,
   'dns-label': dnsLabelErrors,
-  'dns-1035-label': dns1035LabelErrors,
   'path-segment': pathSegmentErrors,
   'config-map-key': configMapKeyErrors,
 }

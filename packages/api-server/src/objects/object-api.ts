@@ -14,7 +14,13 @@ import { validateChangedMetadata, validateNewMetadata } from './metadata-validat
 import { assertNamespaceTakes, lacksNamespace } from './namespace-lifecycle.ts'
 import { formatTime } from './kube-time.ts'
 import { ObjectDeletion } from './object-deletion.ts'
-import { apiVersionOf, refOf, subjectOf, type ResourceDefinition } from '../resources/resource-definition.ts'
+import {
+  apiVersionOf,
+  refOf,
+  subjectOf,
+  type ResourceDefinition,
+  type WriteTarget,
+} from '../resources/resource-definition.ts'
 import type { ObjectRequest } from './object-request.ts'
 import { readObject } from './read-object.ts'
 import { namespaceResource } from '../resources/core-resources.ts'
@@ -138,22 +144,18 @@ export class ObjectApi {
     const { store } = this.#parts
     assertNamespaceMatches(given.metadata, request)
     const named = this.#named(given.metadata, request)
-    const object = definition.prepare(
-      { ...given, metadata: this.#newMetadata(named, request) },
-      {
-        previous: undefined,
-        subresource: '',
-      },
-    )
-    const causes = [
-      ...validateNewMetadata(definition, object.metadata),
-      ...definition.validate(object, { previous: undefined, subresource: '' }),
-    ]
+    const target = { previous: undefined, subresource: '', peers: this.#peersOf(definition) }
+    const object = definition.prepare({ ...given, metadata: this.#newMetadata(named, request) }, target)
+    const causes = [...validateNewMetadata(definition, object.metadata), ...definition.validate(object, target)]
     const name = object.metadata.name ?? ''
     if (causes.length > 0) throw invalid(subjectOf(definition, name), causes)
     const ref = refOf(definition, request.namespace, name)
     if (store.get(ref) !== undefined) throw alreadyExists(subjectOf(definition, name))
     return request.dryRun ? object : store.create(ref, object)
+  }
+
+  #peersOf({ collection }: ResourceDefinition): WriteTarget['peers'] {
+    return () => this.#parts.store.list(collection)
   }
 
   #assertNamespace(request: ObjectRequest, ref: ObjectRef): void {
@@ -200,7 +202,7 @@ export class ObjectApi {
 
   #replace(request: ObjectRequest, given: KubeObject, previous: KubeObject): KubeObject {
     const { definition, subresource } = request
-    const target = { previous, subresource }
+    const target = { previous, subresource, peers: this.#peersOf(definition) }
     const metadata = changedMetadata(given.metadata, previous.metadata, subresource)
     const prepared = definition.prepare({ ...given, metadata }, target)
     const next = withGeneration(prepared, previous, definition)

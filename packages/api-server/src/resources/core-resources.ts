@@ -208,25 +208,6 @@ export const coreResources: readonly ResourceDefinition[] = [
   }),
   defineResource({
     ...CORE,
-    resource: 'services',
-    kind: 'Service',
-    shortNames: ['svc'],
-    categories: ['all'],
-    nameRule: 'dns-1035-label',
-    subresources: ['status'],
-    createsOnUpdate: true,
-    returnsDeleted: true,
-    schema: kindSchema('Service', {
-      spec: openObject('ServiceSpec', {
-        selector: atomicMap(value('string')),
-        ports: listBy(['port', 'protocol'], openObject('ServicePort', {})),
-      }),
-      status: openObject('ServiceStatus', {}),
-    }),
-    prepare: keepStatusApart(() => ({})),
-  }),
-  defineResource({
-    ...CORE,
     resource: 'resourcequotas',
     kind: 'ResourceQuota',
     shortNames: ['quota'],

@@ -3,9 +3,11 @@ import type { CoordinationSettings } from '../coordination/coordination-settings
 import { coordinationResources } from './coordination-resources.ts'
 import { coreResources } from './core-resources.ts'
 import { customResourceDefinitions } from './custom-resources.ts'
+import { endpointSliceResource } from './endpoint-slice-resource.ts'
 import { eventResources } from './event-resources.ts'
 import { pageNotFound, unknownResource, type HttpAnswer } from '../http/http-answer.ts'
 import { rbacResources } from './rbac-resources.ts'
+import { serviceResource } from './service-resource.ts'
 import { workloadResources } from './workload-resources.ts'
 import { apiVersionOf, type ResourceDefinition } from './resource-definition.ts'
 
@@ -22,6 +24,8 @@ export class ResourceCatalog {
   constructor(coordination: CoordinationSettings) {
     for (const each of [
       ...coreResources,
+      serviceResource,
+      endpointSliceResource,
       ...coordinationResources(coordination),
       ...eventResources,
       ...rbacResources,

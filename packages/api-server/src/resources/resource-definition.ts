@@ -9,7 +9,7 @@ import type { TableColumn } from '../tables/table-column.ts'
 import type { ObjectRef } from '../storage/store.ts'
 
 /** The rule for the names of objects. */
-export type NameRule = 'dns-subdomain' | 'dns-label' | 'dns-1035-label' | 'path-segment' | 'config-map-key'
+export type NameRule = 'dns-subdomain' | 'dns-label' | 'path-segment' | 'config-map-key'
 
 /** The stored object and the subresource of a write. */
 export interface WriteTarget {
@@ -17,6 +17,8 @@ export interface WriteTarget {
   readonly previous: KubeObject | undefined
   /** Empty for the object itself. */
   readonly subresource: string
+  /** The stored objects of the same collection, in all namespaces. */
+  readonly peers: () => readonly KubeObject[]
 }
 
 /** What a review can find out. */
@@ -54,6 +56,8 @@ export interface ResourceDefinition {
   readonly separateStatus: boolean
   /** Whether the server counts `metadata.generation`. */
   readonly countsGenerations: boolean
+  /** Whether a change of the labels counts as well. */
+  readonly countsLabels: boolean
   /** Whether PUT creates a missing object. */
   readonly createsOnUpdate: boolean
   /** Whether PUT without a `resourceVersion` overwrites the stored object. */
@@ -101,6 +105,7 @@ export function defineResource(
     subresources: given.separateStatus === true ? ['status'] : [],
     separateStatus: false,
     countsGenerations: given.separateStatus === true,
+    countsLabels: false,
     createsOnUpdate: false,
     allowsBlindUpdate: true,
     returnsDeleted: false,

@@ -1,6 +1,6 @@
 /** The schemas of custom resources: OpenAPI v3 in the structural form that Kubernetes requires. */
 import type { FieldCause } from '../objects/api-status.ts'
-import { invalidValue, requiredValue, tooLongValue, unsupportedValue } from '../objects/field-causes.ts'
+import { invalidValue, requiredValue, tooLongValue, tooManyItems, unsupportedValue } from '../objects/field-causes.ts'
 import {
   asJsonObject,
   asJsonObjects,
@@ -157,8 +157,7 @@ function validateList(value: JsonValue[], props: JsonObject, path: string): Fiel
     causes.push(invalidValue(path, value.length, `${path} in body should have at least ${minItems} items`))
   }
   if (typeof maxItems === 'number' && value.length > maxItems) {
-    const message = `Too many: ${value.length}: must have at most ${maxItems} items`
-    causes.push({ field: path, reason: 'FieldValueTooMany', message })
+    causes.push(tooManyItems(path, value.length, maxItems))
   }
   return causes
 }

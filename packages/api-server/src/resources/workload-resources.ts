@@ -1,26 +1,13 @@
 import { keepStatusApart, podSpec } from './core-resources.ts'
 import { kindSchema, objectMeta } from './metadata-schema.ts'
 import { asJsonObject } from '../objects/json-value.ts'
-import {
-  anything,
-  atomicObject,
-  list,
-  listBy,
-  map,
-  object,
-  openObject,
-  pointer,
-  setOf,
-  value,
-} from './object-schema.ts'
+import { anything, atomicObject, list, listBy, map, object, openObject, pointer, value } from './object-schema.ts'
 import { defineResource, type ResourceDefinition } from './resource-definition.ts'
 
 const labelSelector = atomicObject('LabelSelector', {
   matchLabels: map(value('string')),
   matchExpressions: list(anything),
 })
-
-const endpoint = openObject('Endpoint', { addresses: setOf(value('string')) })
 
 const policyStatus = openObject('ValidatingAdmissionPolicyStatus', {})
 
@@ -61,18 +48,6 @@ export const workloadResources: readonly ResourceDefinition[] = [
       status: openObject('DeploymentStatus', { conditions: listBy(['type'], openObject('DeploymentCondition', {})) }),
     }),
     prepare: keepStatusApart(() => ({})),
-  }),
-  defineResource({
-    group: 'discovery.k8s.io',
-    version: 'v1',
-    resource: 'endpointslices',
-    kind: 'EndpointSlice',
-    countsGenerations: true,
-    schema: kindSchema('EndpointSlice', {
-      addressType: value('string'),
-      endpoints: list(endpoint),
-      ports: list(anything),
-    }),
   }),
   defineResource({
     ...ADMISSION,

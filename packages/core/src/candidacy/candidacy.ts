@@ -17,6 +17,7 @@ import { textOf } from '../text-of.ts'
 import { assertHealthy } from './assert-healthy.ts'
 import type { CandidacyOptions } from './candidacy-options.ts'
 import { publishEvent } from './channels.ts'
+import { type Choice, choiceOf } from './choice.ts'
 import { describeState, isSameState } from './describe-state.ts'
 import { EventLog } from './event-log.ts'
 import type { CandidacyEvent, CandidacyState } from './events.ts'
@@ -117,15 +118,20 @@ export class Candidacy {
     return this.#lock?.heldForLife === true ? forLife(config) : config
   }
 
+  /** How the leader is chosen, as this replica sees it; undefined without a strategy. */
+  get choice(): Choice | undefined {
+    const { preemptions } = this.#notices
+    const pings = this.#lock?.coordinator?.pings
+    return choiceOf(this.#elector?.state ?? INITIAL_STATE, { config: this.#currentConfig, pings, preemptions })
+  }
+
   /** Explains in one or two sentences why this replica leads or does not lead. The wording may change at any time. */
   explain(): string {
     const { death, state = INITIAL_STATE } = this.#elector ?? {}
     if (death !== undefined) return `It no longer competes for the lease: ${death.message}.`
-    const { clock } = this.#options
-    const coordination = this.#lock?.coordinator?.state
-    const config = { ...this.#config, ...this.#facts, coordination }
-    const lastProblem = this.lastProblem ?? this.refusal
-    return explain(state, { config, now: clock.now(), tasks: this.liveTasks(), lastProblem })
+    const versionsOf = (identity: string) => this.#lock?.coordinator?.versionsOf?.(identity)
+    const context = { config: this.#currentConfig, now: this.#options.clock.now(), tasks: this.liveTasks(), versionsOf }
+    return explain(state, { ...context, lastProblem: this.lastProblem ?? this.refusal })
   }
 
   /**
@@ -236,9 +242,12 @@ export class Candidacy {
     return { attributes: this.#attributes.current, isCold: this.#warmUps?.areReady === false }
   }
 
+  /** The settings of the elector, with what this replica says of itself and what the lock says of who decides. */
   get #currentConfig(): ElectorConfig {
-    const { config } = this.#options
-    return config.strategy === undefined ? config : { ...config, ...this.#facts }
+    const config = this.#config
+    if (config.strategy === undefined) return config
+    const { state: coordination, preferred } = this.#lock?.coordinator ?? {}
+    return { ...config, ...this.#facts, coordination, preferred }
   }
 
   #createTerm(elector: Elector, warmUps: WarmUps): PresentTerm {

@@ -1,13 +1,15 @@
 import type { DrainState } from '../drain/machine.ts'
 import { isHeldForLife, nextChance } from '../election/rules/chance.ts'
-import type { ElectorConfig } from '../election/machine/config.ts'
-import type { Draining, ElectorState, Following, PresentView } from '../election/machine/state.ts'
+import { decidesItself, type ElectorConfig } from '../election/machine/config.ts'
+import type { Draining, ElectorState, Following, Leading, PresentView } from '../election/machine/state.ts'
 import { asStandby } from '../election/rules/standby.ts'
+import type { LeaseRecord } from '../lock/lease-record.ts'
+import type { CandidateVersions } from '../lock/lock.ts'
 import { textOf } from '../text-of.ts'
 import type { LiveTask } from '../term/task-scope.ts'
 import { longDurationMs } from './lease-notices.ts'
 import { describeTasks } from '../term/describe-tasks.ts'
-import { explainChoice } from './strategy-notices.ts'
+import { explainChoice, explainNaming } from './strategy-notices.ts'
 
 /** Input of an explanation besides the state. */
 export interface ExplainContext {
@@ -18,6 +20,8 @@ export interface ExplainContext {
   readonly tasks: readonly LiveTask[]
   /** The error of the last request to the lock, until one succeeds. */
   readonly lastProblem: Error | undefined
+  /** What a candidate has published for a coordinator. @default nothing is known */
+  readonly versionsOf?: ((identity: string) => CandidateVersions | undefined) | undefined
 }
 
 /** Explains in one or two sentences why the replica leads or does not lead. The wording may change at any time. */
@@ -31,9 +35,9 @@ export function explain(state: ElectorState, context: ExplainContext): string {
     case 'acquiring':
       return 'It has sent the write that acquires the lease and waits for the answer.'
     case 'reserving':
-      return `It holds the lease but must not act for another ${seconds(state.actAt - now)}, because the previous holder may still act.`
+      return `It holds the lease but must not act for another ${seconds(state.actAt - now)}, because ${mayStillAct(context)}.`
     case 'leading':
-      return `It leads with epoch ${state.epoch} and may act for ${seconds(state.hold.validUntil - now)} even if no renewal succeeds${because(context)}.`
+      return `${explainLeading(state, context)}${because(context)}.`
     case 'draining':
       return `Its term is ending (${state.stepDown.reason}): ${explainDrain(state, context)}.`
     case 'aborting':
@@ -45,6 +49,19 @@ export function explain(state: ElectorState, context: ExplainContext): string {
     default:
       return state satisfies never
   }
+}
+
+function explainLeading({ epoch, hold }: Leading, { now, config }: ExplainContext): string {
+  const forS = seconds(hold.validUntil - now)
+  if (config.heldForLife === true) {
+    return `It leads for life with epoch ${epoch} and may act for ${forS} even if no check of the lease succeeds`
+  }
+  return `It leads with epoch ${epoch} and may act for ${forS} even if no renewal succeeds`
+}
+
+function mayStillAct({ config }: ExplainContext): string {
+  if (config.heldForLife !== true) return 'the previous holder may still act'
+  return 'nothing proves that the container of the previous holder has ended'
 }
 
 function explainFollowing(state: Following, context: ExplainContext): string {
@@ -70,7 +87,7 @@ function explainFollowing(state: Following, context: ExplainContext): string {
 function explainAbsent(state: Following, context: ExplainContext): string {
   if (context.config.neverLeads === true) return `The lease does not exist. ${NEVER_LEADS}`
   return (
-    explainCoordination('', context) ??
+    explainCoordination(undefined, context) ??
     explainPause(state, context) ??
     `The lease does not exist. It creates the lease in ${takeIn(state, context)}${because(context)}`
   )
@@ -88,31 +105,32 @@ function explainPause({ notBefore, pause }: Following, context: ExplainContext):
 /** Why the replica waits, with what a strategy says of that. */
 function explainChosen(state: Following, view: PresentView, context: ExplainContext): string {
   const { config } = context
-  const choice = explainChoice(view.lease.record, asStandby(state.memory, config), config)
   const rest = explainLease(state, view, context)
+  if (!decidesItself(config)) return rest
+  const choice = explainChoice(view.lease.record, asStandby(state.memory, config), config)
   return choice === undefined || config.neverLeads === true ? rest : `${choice}. ${rest}`
 }
 
 /** Why the replica waits for a coordinator; undefined where the replicas decide. */
-function explainCoordination(holderIdentity: string, { config }: ExplainContext): string | undefined {
+function explainCoordination(record: LeaseRecord | undefined, context: ExplainContext): string | undefined {
+  const { config, versionsOf } = context
   if (config.coordination === 'asking') return 'It asks the API server whether an election controller decides who leads'
-  if (config.coordination !== 'server' || holderIdentity === config.identity) return undefined
-  const who = holderIdentity === '' ? 'nobody leads' : `${holderIdentity} leads`
-  return `It waits to be chosen by the election controller of the API server: ${who}`
+  if (config.coordination !== 'server' || record?.holderIdentity === config.identity) return undefined
+  return explainNaming(record, config, versionsOf?.(record?.holderIdentity ?? ''))
 }
 
 function explainLease(state: Following, { lease, changedAt }: PresentView, context: ExplainContext): string {
   const { now, config } = context
   const { holderIdentity } = lease.record
   if (config.neverLeads === true) return explainFollowed(holderIdentity)
-  const coordinated = explainCoordination(holderIdentity, context)
+  const coordinated = explainCoordination(lease.record, context)
   if (coordinated !== undefined) return coordinated
   if (holderIdentity === '') return `The lease has no holder. It acquires the lease in ${takeIn(state, context)}`
   const who =
     holderIdentity === config.identity ? `an earlier holder with its own identity, ${holderIdentity}` : holderIdentity
   const ready = state.memory.candidate?.stands === true ? ' and is its successor' : ''
   if (config.heldForLife === true && isHeldForLife(state.memory, lease.record)) {
-    return `It follows ${who}${ready}, which holds the lease for life. It can be acquired when that replica releases it, when its container has ended, or when the lease is deleted`
+    return `It follows ${who}${ready}, which holds the lease for life. It can be acquired when that replica releases it, when its container has ended, or when the lease is deleted. After a deletion, the next leader waits ${seconds(config.timing.leaseDurationMs)} before it acts`
   }
   const longMs = longDurationMs(lease, config)
   const why = longMs === undefined ? '' : `, because the lease states a duration of ${longMs / 1000} s`

@@ -1,9 +1,10 @@
 import type { ElectorConfig } from '../election/machine/config.ts'
 import { durationMs } from '../election/rules/observation.ts'
 import type { ElectorState } from '../election/machine/state.ts'
+import { readRequest } from '../election/rules/step-down-request.ts'
 import type { PresentLease } from '../lock/lock.ts'
 import type { Logger } from '../ports/logger.ts'
-import { StrategyNotices } from './strategy-notices.ts'
+import { type Preemptions, StrategyNotices } from './strategy-notices.ts'
 
 /** A lease with more than this multiple of the own lease duration causes a warning. */
 const LONG_FACTOR = 4
@@ -13,6 +14,7 @@ export class LeaseNotices {
   readonly #log: { readonly logger: Logger; readonly lease: string }
   readonly #strategy: StrategyNotices
   #last: string | undefined
+  #request: string | undefined
 
   constructor(log: { readonly logger: Logger; readonly lease: string }) {
     this.#log = log
@@ -39,17 +41,36 @@ export class LeaseNotices {
     )
   }
 
+  /** What came of the better candidates that this replica saw while it led. */
+  get preemptions(): Preemptions {
+    return this.#strategy.preemptions
+  }
+
   /** Checks the lease as the elector sees it now. */
   look(state: ElectorState, config: ElectorConfig): void {
     const lease = leaseOf(state)
     this.#strategy.look(state, lease, config)
     if (lease === undefined) return
+    if (state.kind === 'draining') this.#noteRequest(lease)
     const notice = noticeOf(lease, config)
     if (notice?.event !== this.#last && notice !== undefined) {
       const { event, message } = notice
       this.#log.logger.warn({ lease: this.#log.lease, event, holder: lease.record.holderIdentity }, message)
     }
     this.#last = notice?.event
+  }
+
+  /** Says that the term ends because of a request in the lease. */
+  #noteRequest({ record }: PresentLease): void {
+    const request = readRequest(record)
+    if (request === undefined || request.id === this.#request) return
+    this.#request = request.id
+    const { logger, lease } = this.#log
+    const to = request.to === undefined ? '' : ` to ${request.to}`
+    logger.info(
+      { lease, event: 'step-down-requested', request: request.id, to: request.to },
+      `a client requested through the lease that this replica hands over${to}`,
+    )
   }
 }
 
@@ -84,7 +105,8 @@ function noticeOf(
   }
 }
 
-function leaseOf(state: ElectorState): PresentLease | undefined {
+/** The lease as the elector sees it; undefined if it has seen none. */
+export function leaseOf(state: ElectorState): PresentLease | undefined {
   if ('hold' in state) return state.hold.lease
   return 'observation' in state && state.observation.kind === 'present' ? state.observation.lease : undefined
 }

@@ -1,29 +1,51 @@
-import type { ElectorConfig } from '../election/machine/config.ts'
+import { decidesItself, type ElectorConfig } from '../election/machine/config.ts'
 import type { ElectorState } from '../election/machine/state.ts'
 import type { Ranking } from '../election/rules/ranking.ts'
 import { type Standby, readLeader, readStandbys } from '../election/rules/standby-note.ts'
+import { successorOf } from '../election/rules/records.ts'
 import { asStandby, rankingOf } from '../election/rules/standby.ts'
 import type { LeaseRecord } from '../lock/lease-record.ts'
 import type { PresentLease } from '../lock/lock.ts'
 import type { Logger } from '../ports/logger.ts'
 
-/** Logs why a strategy does not decide, once for each occurrence, and why a leader hands over. */
+/** What came of the better candidates that a leader saw. */
+export interface Preemptions {
+  /** Terms that ended to let a better candidate lead. */
+  readonly handedOver: number
+  /** Candidates that were gone or did not answer, so that the leader stayed. */
+  readonly unavailable: number
+}
+
+/** Logs why a strategy does not decide, once for each occurrence, and why a leader hands over. Counts what came of better candidates. */
 export class StrategyNotices {
   readonly #log: { readonly logger: Logger; readonly lease: string }
   #seen: LeaseRecord | undefined
   #last: string | undefined
-  #state: ElectorState['kind'] = 'idle'
+  #state: ElectorState | undefined
+  /** The candidate of a coordinator that was found to be dead. */
+  #dead: string | undefined
+  #preemptions: Preemptions = { handedOver: 0, unavailable: 0 }
 
   constructor(log: { readonly logger: Logger; readonly lease: string }) {
     this.#log = log
   }
 
+  /** What came of the better candidates that this replica saw while it led. */
+  get preemptions(): Preemptions {
+    return this.#preemptions
+  }
+
   /** Checks the lease as the elector sees it now. */
   look(state: ElectorState, lease: PresentLease | undefined, config: ElectorConfig): void {
     if (config.strategy === undefined) return
-    if (state.kind === 'draining' && this.#state === 'leading') this.#handsOver(state.stepDown.to, lease, config)
-    this.#state = state.kind
-    if (lease === undefined || lease.record === this.#seen) return
+    const { handedOver, unavailable } = this.#preemptions
+    const successor = preemptedBy(state, this.#state, config)
+    if (successor !== undefined) {
+      this.#preemptions = { handedOver: handedOver + 1, unavailable }
+      this.#handsOver(successor, lease, config)
+    } else if (this.#isUnavailable(state, config)) this.#preemptions = { handedOver, unavailable: unavailable + 1 }
+    this.#state = state
+    if (lease === undefined || lease.record === this.#seen || !decidesItself(config)) return
     this.#seen = lease.record
     const { logger, lease: name } = this.#log
     const ranking = rankingOf(lease.record, asStandby(state.memory, config), config.strategy)
@@ -35,17 +57,37 @@ export class StrategyNotices {
     this.#last = problem === undefined ? undefined : ranking.kind
   }
 
-  #handsOver(to: string | undefined, lease: PresentLease | undefined, config: ElectorConfig): void {
+  /** Whether a better candidate has just turned out to be gone. */
+  #isUnavailable(state: ElectorState, { preferred, coordination }: ElectorConfig): boolean {
+    if (state.kind !== 'leading') return false
+    const before = this.#dead
+    this.#dead = coordination === 'server' && preferred?.isAlive === false ? preferred.identity : undefined
+    if (this.#dead !== undefined) return this.#dead !== before
+    const { missed } = state.memory
+    return missed !== undefined && missed !== this.#state?.memory.missed
+  }
+
+  #handsOver(to: string, lease: PresentLease | undefined, config: ElectorConfig): void {
+    const { strategy: own } = config
     const successor = lease && readStandbys(lease.record).find(({ identity }) => identity === to)
-    if (successor === undefined || config.strategy === undefined) return
     const { logger, lease: name } = this.#log
-    const { name: strategy, binaryVersion, emulationVersion } = config.strategy
-    const fields = { strategy, to, binaryVersion, emulationVersion, successor: factsOf(successor) }
+    const { name: strategy, binaryVersion, emulationVersion } = own ?? {}
+    const facts = successor && { successor: factsOf(successor) }
+    const versions = successor === undefined ? '' : comparedVersions(successor, config)
+    const who = decidesItself(config) ? strategy : 'the election controller of the API server'
     logger.info(
-      { lease: name, event: 'handing-over', ...fields },
-      `hands over to ${to}: ${strategy} prefers it${comparedVersions(successor, config)}`,
+      { lease: name, event: 'handing-over', strategy, to, binaryVersion, emulationVersion, ...facts },
+      `hands over to ${to}: ${who} prefers it${versions}`,
     )
   }
+}
+
+/** The better candidate for which a term has just begun to end; undefined if it has not, or for another reason. */
+function preemptedBy(state: ElectorState, before: ElectorState | undefined, config: ElectorConfig): string | undefined {
+  if (state.kind !== 'draining' || before?.kind !== 'leading') return undefined
+  const { reason, to } = state.stepDown
+  if (reason !== 'step-down') return undefined
+  return decidesItself(config) ? before.proposal && to : successorOf(state.hold.lease.record, config)
 }
 
 /** Why a strategy does not decide; undefined if it does. */
@@ -72,6 +114,23 @@ export function explainChoice(record: LeaseRecord, me: Standby, config: ElectorC
   const leader = readLeader(record)
   if (ranking.kind !== 'strategy' || leader === undefined || leader.identity === me.identity) return undefined
   return explainRank(me, leader, ranking.isBetter)
+}
+
+/** Why this replica waits for a coordinator. `known` are the versions of the holder as it published them elsewhere than in the record. */
+export function explainNaming(
+  record: LeaseRecord | undefined,
+  { identity, strategy }: ElectorConfig,
+  known: Versions | undefined,
+): string {
+  const decides = 'The election controller of the API server decides who leads'
+  if (record === undefined || record.holderIdentity === '') return `It waits to be chosen: nobody leads. ${decides}`
+  const { holderIdentity, preferredHolder } = record
+  const leader = readLeader(record)
+  const other = leader?.binaryVersion === undefined ? known : leader
+  const versions = strategy && other && versionsOf(other, strategy, strategy.name)
+  const compared = versions === undefined ? '' : ` with ${versions.other}, this replica has ${versions.own}`
+  const preferred = preferredHolder === identity ? `, and prefers this replica: ${holderIdentity} is to hand over` : ''
+  return `It waits to be chosen: ${holderIdentity} leads${compared}. ${decides}${preferred}`
 }
 
 /** How this replica compares with the leader; undefined if neither is better. */

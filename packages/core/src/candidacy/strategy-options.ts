@@ -97,9 +97,18 @@ function assertAttributes(attributes: unknown): void {
   )
 }
 
-function assertCoordination({ coordination }: LeaseOptions, strategy: string): void {
+function assertCoordination(
+  { coordination, binaryVersion, emulationVersion = binaryVersion }: LeaseOptions,
+  strategy: string,
+): void {
   assertOneOf('lease.coordination', coordination, ['auto', 'peers', 'server'])
-  if (coordination !== 'server' || strategy === 'OldestEmulationVersion') return
+  if (coordination !== 'server') return
+  if (strategy === 'OldestEmulationVersion') {
+    if (emulationVersion === undefined || compareVersions(emulationVersion, '0.0.0') !== 0) return
+    const expected =
+      "`lease.emulationVersion` to be above `0.0.0` beside `lease.coordination: 'server'`, since the API server refuses it"
+    throw OptionsError.expected(expected, emulationVersion)
+  }
   throw new OptionsError(
     `Expected \`lease.strategy: 'OldestEmulationVersion'\` beside \`lease.coordination: 'server'\`, got \`${strategy}\`: ` +
       'the API server knows no other strategy',

@@ -56,10 +56,28 @@ export interface Coordinator {
   readonly state: 'asking' | 'server' | 'peers'
   /** The candidate that is to lead in place of this replica, which holds the lease; undefined while none is known. */
   readonly preferred: PreferredHolder | undefined
+  /** How often it asked whether this replica lives, by how long the answer took. Undefined if it does not ask. */
+  readonly pings?: CandidatePings
+  /** What a candidate has published of itself, as far as it was seen lately. Undefined if candidates publish nothing. */
+  versionsOf?(identity: string): CandidateVersions | undefined
   /** Stands for election from this moment on, in monotonic milliseconds; undefined: no longer. Called often; acts on changes only. */
   stand(from: number | undefined): void
   /** Calls `changed` after each change of `state` or `preferred`, until the handle is closed. */
   watch(changed: () => void): LockWatch
+}
+
+/** How often a coordinator asked whether this replica lives. */
+export interface CandidatePings {
+  /** Answered while the coordinator waited for the answer. */
+  readonly answered: number
+  /** Answered later, so that the coordinator may have passed this replica over. */
+  readonly late: number
+}
+
+/** The versions of a candidate. */
+export interface CandidateVersions {
+  readonly binaryVersion: string | undefined
+  readonly emulationVersion: string | undefined
 }
 
 /** A candidate that a coordinator prefers to the holder. */

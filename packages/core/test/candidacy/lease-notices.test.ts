@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { withRequest } from '../../src/election/rules/step-down-request.ts'
 import { LeaseNotices } from '../../src/candidacy/lease-notices.ts'
 import type { Logger } from '../../src/ports/logger.ts'
 import { lease, ME, PureElector } from '../election/pure-elector.ts'
@@ -53,6 +54,25 @@ test('a lease that finalizers keep is warned of once, to followers and to its le
   const ofLeader = warnings()
   ofLeader.notices.look(leader.state, leader.config)
   expect(ofLeader.lines).toHaveLength(1)
+})
+
+test('a step-down that is requested through the lease is logged once, with its id', () => {
+  const infos: object[] = []
+  const drop = () => {}
+  const logger: Logger = {
+    debug: drop,
+    warn: drop,
+    error: drop,
+    info: (fields) => void infos.push(fields),
+    child: () => logger,
+  }
+  const notices = new LeaseNotices({ logger, lease: 'lease' })
+  const leader = new PureElector().lead()
+  const { lease: held } = leader.as('leading').hold
+  leader.observe({ ...held, version: 9n, record: withRequest(held.record, { id: 'r1', to: 'other' }) })
+  notices.look(leader.state, leader.config)
+  notices.look(leader.state, leader.config)
+  expect(infos).toEqual([{ lease: 'lease', event: 'step-down-requested', request: 'r1', to: 'other' }])
 })
 
 test('a leader is not warned of its own duration, nor a follower of a lease that nobody holds', () => {

@@ -77,6 +77,11 @@ describe('The strategy of a lease', () => {
     ],
     ['attributes that are an array', { ...own, attributes: [] }, '(array)'],
     ['an unknown coordination', { ...built, coordination: 'none' }, 'to be one of auto, peers, server'],
+    [
+      'version zero under a server that refuses it',
+      { ...built, emulationVersion: '0.0.0', coordination: 'server' },
+      'Expected `lease.emulationVersion` to be above `0.0.0`',
+    ],
     ['a server that cannot compare', { ...own, coordination: 'server' }, "beside `lease.coordination: 'server'`"],
   ])('refuses %s', (_, lease, message) => {
     expect(() => resolve(lease)).toThrow(message)

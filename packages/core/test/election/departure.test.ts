@@ -46,7 +46,10 @@ describe.each(['stopping', 'draining'] as const)('A follower whose place is %s',
     expect(purposes(follower.passTo(14_999))).toEqual([])
   })
 
-  test.each([['has room', ['a']], ['is empty', []]])('does not join a list that %s, and is not about to', (_, names) => {
+  test.each([
+    ['has room', ['a']],
+    ['is empty', []],
+  ])('does not join a list that %s, and is not about to', (_, names) => {
     const follower = new ListFollower(kept(...names), { departure })
     expect(isJoining(follower.as('following'))).toBe(false)
     expect(purposes(follower.passTo(14_999))).toEqual([])
@@ -112,7 +115,12 @@ describe('A leader whose place is being stopped', () => {
   test('hands over with every rollout but `off`', () => {
     const leavesEarly = (['prefer-new', 'eager', 'off'] as const).map((rollout) => {
       const lease = { name: 'janitor' }
-      const options = resolveManagerOptions({ identity: ME, lease, rollout, createLock: () => new MemoryLeaseStore().lock('janitor') })
+      const options = resolveManagerOptions({
+        identity: ME,
+        lease,
+        rollout,
+        createLock: () => new MemoryLeaseStore().lock('janitor'),
+      })
       return electorConfig(lease, options).leavesEarly
     })
     expect(leavesEarly).toEqual([true, true, false])

@@ -12,6 +12,11 @@ function stand(): PureElector {
   return new PureElector(forLife({ ...CONFIG, missingLease: undefined }))
 }
 
+function explained(elector: PureElector): string {
+  const context = { config: elector.config, now: elector.now, tasks: [], lastProblem: undefined }
+  return explain(elector.state, context)
+}
+
 describe('A lease that is held for life', () => {
   test('does not expire, however long it does not change', () => {
     const elector = stand()
@@ -19,8 +24,10 @@ describe('A lease that is held for life', () => {
     elector.passTo(24 * HOUR_MS)
     expect(elector.all('write')).toEqual([])
     expect(watchedHolder(elector.state, elector.config)).toMatchObject({ identity: 'other', processRef: '' })
-    const context = { config: elector.config, now: elector.now, tasks: [], lastProblem: undefined }
-    expect(explain(elector.state, context)).toContain('holds the lease for life')
+    expect(explained(elector)).toBe(
+      'It follows other, which holds the lease for life. It can be acquired when that replica releases it, when its container has ended, ' +
+        'or when the lease is deleted. After a deletion, the next leader waits 15.0 s before it acts.',
+    )
   })
 
   test('is acquired at once when its holder is proved dead, and led without a wait', () => {
@@ -42,6 +49,9 @@ describe('A lease that is held for life', () => {
     elector.follow({ kind: 'absent' })
     elector.acknowledge(2n)
     expect(elector.as('reserving').actAt).toBe(leaseDurationMs)
+    expect(explained(elector)).toBe(
+      'It holds the lease but must not act for another 15.0 s, because nothing proves that the container of the previous holder has ended.',
+    )
   })
 
   test('is created and led at once where `missingLease` says so and nobody was seen to hold it', () => {
@@ -61,6 +71,12 @@ describe('A lease that is held for life', () => {
 })
 
 describe('A leader for life', () => {
+  test('explains that it leads for life, and for how long if it cannot read the lease', () => {
+    expect(explained(stand().lead())).toMatch(
+      /^It leads for life with epoch 2 and may act for \d+\.\d s even if no check of the lease succeeds\.$/,
+    )
+  })
+
   test('renews with the record that it holds, and counts from the send of what answers it', () => {
     const elector = stand().lead()
     elector.passTo(CONFIG.timing.retryPeriodMs + 1000)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { withLeastEpoch } from '../../src/lock/lease-record.ts'
 import { epochOf } from '../../src/lock/lock.ts'
+import { withAnswer } from '../../src/election/rules/transfer-notes.ts'
 import { kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
 
 const LATER = '2026-01-01T11:30:00.000000Z'
@@ -92,6 +93,41 @@ describe('A follower of a store that was restored', () => {
     elector.passTo(19_600)
     elector.acknowledge(905n)
     expect(elector.as('leading').epoch).toBe(1001n)
+  })
+
+  const lostTo = (): PureElector => {
+    const elector = new PureElector().lead(1000n)
+    elector.observe(lease({ version: 1001n, acquireTime: LATER, renewTime: LATER }))
+    elector.send({ kind: 'drained' })
+    return elector
+  }
+  const transferredTo = (): PureElector => {
+    const elector = new PureElector().lead(999n)
+    elector.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 0, to: 'other', answerTimeoutMs: 1000 })
+    elector.passTo(0)
+    elector.acknowledge(1000n)
+    const { record } = elector.stored(1000n)
+    elector.observe({ ...elector.stored(1001n), record: withAnswer(record, { identity: 'other', nonce: '1' }) })
+    elector.send({ kind: 'drained' })
+    elector.acknowledge(1002n)
+    return elector
+  }
+
+  test.each([
+    ['to which it lost the lease', lostTo, 1001n],
+    ['to which it transferred the lease', transferredTo, 1002n],
+  ])('leads with an epoch above that of the term %s', (_, ended, epoch) => {
+    const elector = ended()
+    elector.as('following')
+    elector.send({ kind: 'watch-down' })
+    elector.answerRead(lease({ version: 990n, holderIdentity: '' }))
+    elector.send({ kind: 'watch-up' })
+    expect(elector.lastWrite.write.purpose).toBe('announce')
+    elector.acknowledge(991n)
+    elector.passTo(elector.now + 16_000)
+    expect(elector.lastWrite.write.purpose).toBe('acquire')
+    elector.acknowledge(992n)
+    expect(elector.as('leading').epoch).toBeGreaterThan(epoch)
   })
 
   test('leads with an epoch above that of a term of which it saw only the release', () => {

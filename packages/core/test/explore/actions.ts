@@ -4,6 +4,7 @@ import { isDue, type Laboratory, replicaAt, wakeWhatIsDue } from './handle.ts'
 import { leaseFaults, restorations } from './lease-faults.ts'
 import { replicaActions } from './replica-actions.ts'
 import { requestActions } from './request-actions.ts'
+import { stepDownRequests } from './step-down-requests.ts'
 import type { World } from './world.ts'
 
 /** Every possible next event of a world. The order is fixed, so that the numbers of the actions identify a history. */
@@ -12,7 +13,7 @@ export function actionsOf(world: World, lab: Laboratory): readonly Action[] {
   for (const request of world.requests) actions.push(...requestActions(world, request, lab))
   for (let index = 0; index < world.replicas.length; index++) actions.push(...replicaActions(world, index, lab))
   if (world.faultsLeft > 0) actions.push(...leaseFaults(world, lab), ...restorations(world, lab))
-  if (world.ordersLeft > 0) actions.push(...namings(world, lab))
+  if (world.ordersLeft > 0) actions.push(...namings(world, lab), ...stepDownRequests(world, lab))
   if (isSettled(world, lab)) actions.push({ name: 'time passes', apply: () => pass(world, lab) })
   return actions
 }

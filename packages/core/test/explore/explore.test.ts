@@ -23,6 +23,9 @@ const SHORTENED = { faults: 2, orders: 0, canShorten: true } as const
 /** A coordinator names any replica at any time. */
 const COORDINATED: Scope = { ...SCOPE, faults: 0, orders: 2, isCoordinated: true }
 
+/** An operator requests step-downs through the lease. */
+const REQUESTED: Scope = { ...SCOPE, canRequest: true }
+
 /** The store goes back while every replica knows the term in force. */
 const RESTORED = { ...SCOPE, canRestore: 'known' } as const
 
@@ -88,6 +91,14 @@ const hasty: Machine = (state, event, context) => {
   return { state: drained.state, effects: [...step.effects, ...drained.effects] }
 }
 
+/** Treats a term as empty as soon as the lease requests its end. */
+const obliging: Machine = (state, event, context) => {
+  const step = transition(state, event, context)
+  if (event.kind !== 'observed' || state.kind !== 'leading' || step.state.kind !== 'draining') return step
+  const drained = transition(step.state, { kind: 'drained' }, context)
+  return { state: drained.state, effects: [...step.effects, ...drained.effects] }
+}
+
 /** Gives every term the same epoch. */
 const forgetful: Machine = (state, event, context) => {
   const { state: next, effects } = transition(state, event, context)
@@ -108,6 +119,7 @@ describe('An exploration of a machine with a planted defect tells the shortest h
     ['a follower that drops older versions for good', { machine: steadfast, scope: RESTORED, recoveryShare: 1 }, 'L1'],
     ['an epoch that the store alone counts', { machine: counting, scope: RESTORED }, 'S6'],
     ['a release before the tasks have ended', { machine: hasty }, 'S3'],
+    ['a release as soon as one is requested', { machine: obliging, scope: REQUESTED }, 'S3'],
     ['an epoch that is used twice', { machine: forgetful }, 'S6'],
     ['a follower that does not wake up', { machine: deaf, recoveryShare: 1 }, 'L'],
   ])('%s', (_name, options, rule) => {
@@ -131,6 +143,10 @@ test('A lease that is shortened under a leader who is cut off breaks no rule', (
 
 test('A coordinator that names anybody at any time breaks no rule', () => {
   expect(explore({ scope: COORDINATED, states: 30_000, recoveryShare: 64 }).findings).toEqual([])
+})
+
+test('A step-down that is requested through the lease breaks no rule', () => {
+  expect(explore({ scope: { ...REQUESTED, orders: 2 }, states: 40_000, recoveryShare: 64 }).findings).toEqual([])
 })
 
 test.each(['known', 'any'] as const)('A store that goes back breaks no rule: %s', (canRestore) => {

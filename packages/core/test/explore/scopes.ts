@@ -37,7 +37,12 @@ export const SCOPES: readonly ExploredScope[] = [
     canRestore: 'known',
   }),
   scope('two replicas, the store may go back, 2 faults', 0.05, { faults: 2, orders: 0, canRestore: 'any' }),
-  scope('two replicas, 2 faults, 1 order', 0.1, { faults: 2, orders: 1 }),
+  scope('two replicas, 2 faults, 1 order', 0.05, { faults: 2, orders: 1 }),
+  scope('two replicas, an operator requests step-downs, 1 fault, 2 orders', 0.05, {
+    faults: 1,
+    orders: 2,
+    canRequest: true,
+  }),
   scope('two replicas of different revisions that hand over at once, 1 fault, 1 order', 0.05, {
     faults: 1,
     orders: 1,

@@ -45,6 +45,11 @@ export interface Scope {
    * @default false
    */
   readonly isCoordinated?: boolean
+  /**
+   * Whether an order can be a request to step down, in the lease, while a replica holds it.
+   * @default false
+   */
+  readonly canRequest?: boolean
   /** The rate of each replica's clock. */
   readonly rates: readonly number[]
   readonly config: Omit<ElectorConfig, 'identity'>

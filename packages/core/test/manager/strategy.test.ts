@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { LeaseOptions } from '../../src/candidacy/lease-options.ts'
+import type { Standby } from '../../src/election/rules/standby-note.ts'
+import { withStandby } from '../../src/election/rules/standby.ts'
+import type { Strategy } from '../../src/election/rules/strategy.ts'
+import type { Manager } from '../../src/manager/manager.ts'
 import type { Logger } from '../../src/ports/logger.ts'
 import type { ManagerOptions } from '../../src/manager/manager-options.ts'
 import type { Term } from '../../src/term/term.ts'
@@ -76,6 +80,28 @@ describe('Managers that follow OldestEmulationVersion', () => {
     expect(log.lines).toContainEqual(
       'handing-over: hands over to web-2: OldestEmulationVersion prefers it: it has 1.3.0, this replica has 1.4.0',
     )
+  })
+
+  test('tell their rank, and count handovers to better ones and those that were gone', async () => {
+    const fleet = new Fleet()
+    const leader = await fleet.start('web-1', oldest('1.4.0'))
+    const choiceOf = (manager: Manager) => manager.candidacies[0]?.choice
+    expect(choiceOf(leader)).toMatchObject({ decidedBy: 'peers', rank: 1 })
+    // A better candidate wrote itself on the list and crashed.
+    const lock = fleet.store.lock('lease')
+    const { signal } = new AbortController()
+    const lease = await lock.get({ signal })
+    if (lease.kind === 'absent') throw new Error('Expected a lease')
+    const facts = { strategy: 'OldestEmulationVersion', binaryVersion: '1.2.0', emulationVersion: '1.2.0' }
+    const strategy: Strategy = { ...facts, name: facts.strategy, version: 1, compare: undefined }
+    const ghost: Standby = { identity: 'ghost', revision: undefined, since: 1n, ...facts }
+    await lock.update(lease, withStandby(lease.record, ghost, strategy), { signal })
+    await fleet.clock.advance(5000)
+    expect(choiceOf(leader)).toMatchObject({ rank: 1, preemptions: { handedOver: 0, unavailable: 1 } })
+    const better = await fleet.start('web-2', oldest('1.3.0'))
+    expect(choiceOf(leader)).toMatchObject({ rank: 2, preemptions: { handedOver: 1, unavailable: 1 } })
+    expect(choiceOf(better)).toMatchObject({ rank: 1, preemptions: { handedOver: 0, unavailable: 0 } })
+    expect(fleet.leaders).toEqual(['web-1', 'web-2'])
   })
 
   test('leave the lease to others for the cool-down of the best replica that stepped down', async () => {

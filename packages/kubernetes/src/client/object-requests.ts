@@ -73,6 +73,25 @@ export function target(verb: string, { group, resource, namespace, name = '' }: 
   return { verb, group, resource, namespace, name }
 }
 
-function selectorOf({ name }: ObjectSelection): Record<string, string> {
-  return name === undefined ? {} : { fieldSelector: `metadata.name=${name}` }
+function selectorOf({ name, labelSelector }: ObjectSelection): Record<string, string> {
+  return {
+    ...(name !== undefined && { fieldSelector: `metadata.name=${name}` }),
+    ...(labelSelector !== undefined && { labelSelector }),
+  }
+}
+
+/** Conditions of a deletion: the object is still the same, or still at the same version. */
+export interface DeletePreconditions {
+  readonly uid?: string | undefined
+  readonly resourceVersion?: string | undefined
+}
+
+/** Deletes one object if it meets the conditions. */
+export function deleteObject(
+  reference: ObjectReference,
+  preconditions: DeletePreconditions,
+  signal: AbortSignal,
+): ApiRequest {
+  const body = { preconditions }
+  return { method: 'DELETE', path: objectPath(reference), body, target: target('delete', reference), signal }
 }

@@ -21,6 +21,8 @@ export interface ObjectSelection extends Resource {
   readonly namespace: string
   /** @default all */
   readonly name?: string | undefined
+  /** Which objects, by their labels: `app=web`. @default all */
+  readonly labelSelector?: string | undefined
 }
 
 /** The path of all objects of a resource in a namespace. */

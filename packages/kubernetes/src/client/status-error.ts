@@ -60,6 +60,10 @@ function messageOf(target: ApiTarget, statusCode: number, status: JsonObject): s
   )
 }
 
+function roleOf({ namespace }: ApiTarget): string {
+  return namespace === '' ? 'a ClusterRole' : `the Role in namespace ${namespace}`
+}
+
 function explain(target: ApiTarget, statusCode: number, status: JsonObject): string {
   if (isTerminating(status)) {
     return `namespace ${target.namespace} is being deleted (${statusCode}), so no object can be created in it`
@@ -69,7 +73,7 @@ function explain(target: ApiTarget, statusCode: number, status: JsonObject): str
       return 'the server does not accept the credentials (401); is the token or the client certificate still valid?'
     case 403:
       return (
-        `the credentials lack a permission (403); the Role in namespace ${target.namespace} must grant the verb ` +
+        `the credentials lack a permission (403); ${roleOf(target)} must grant the verb ` +
         `"${target.verb}" on the resource "${target.resource}" of API group "${target.group}"`
       )
     case 404:

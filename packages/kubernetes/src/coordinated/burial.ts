@@ -1,8 +1,8 @@
 import type { Clock } from '@tenure/core'
 import { formatMicroTime, type LeaseHolder } from '@tenure/core/internal'
 import { ApiRequestError } from '../client/api-request-error.ts'
-import { getObject, target, updateObject } from '../client/object-requests.ts'
-import { type ObjectReference, objectPath } from '../client/resource.ts'
+import { deleteObject, getObject, updateObject } from '../client/object-requests.ts'
+import type { ObjectReference } from '../client/resource.ts'
 import { isJsonObject, type JsonObject, objectAt, stringAt } from '../json-object.ts'
 import type { LeaseClient } from '../locks/lease/lease-client.ts'
 import { CANDIDATES } from './candidate-object.ts'
@@ -29,10 +29,9 @@ async function deleteCandidate(name: string, { client, lease, signal }: Grave): 
   const reference = { ...CANDIDATES, namespace: lease.namespace, name }
   try {
     const object = await client.transport.send(getObject(reference, signal))
-    const { uid, resourceVersion } = isJsonObject(object) ? objectAt(object, 'metadata') : {}
-    const body = { preconditions: { uid, resourceVersion } }
-    const about = target('delete', reference)
-    await client.transport.send({ method: 'DELETE', path: objectPath(reference), body, target: about, signal })
+    const metadata = isJsonObject(object) ? objectAt(object, 'metadata') : {}
+    const [uid, resourceVersion] = [stringAt(metadata, 'uid'), stringAt(metadata, 'resourceVersion')]
+    await client.transport.send(deleteObject(reference, { uid, resourceVersion }, signal))
   } catch (error) {
     const isOver = error instanceof ApiRequestError && ['not-found', 'conflict'].includes(error.failure)
     if (!isOver) throw error

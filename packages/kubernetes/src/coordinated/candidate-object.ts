@@ -4,6 +4,9 @@ import type { Resource } from '../client/resource.ts'
 /** The resource that candidates are. */
 export const CANDIDATES: Resource = { group: 'coordination.k8s.io', version: 'v1beta1', resource: 'leasecandidates' }
 
+/** How long the controller waits for the answer to a ping. */
+export const ANSWER_MS = 5000
+
 /** The strategy that the election controller of Kubernetes knows. */
 export const OLDEST_EMULATION_VERSION = 'OldestEmulationVersion'
 

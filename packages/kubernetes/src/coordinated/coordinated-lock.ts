@@ -30,6 +30,7 @@ import { bury } from './burial.ts'
 import { serverElects } from './coordination-probe.ts'
 import { OwnCandidate } from './own-candidate.ts'
 import { PreferredCandidate } from './preferred-candidate.ts'
+import { freeStuckLease } from './stuck-lease.ts'
 
 /** Options of {@link CoordinatedLock}. */
 export interface CoordinatedLockOptions extends Omit<LeaseLockOptions, 'clock' | 'random' | 'logger'> {
@@ -186,8 +187,12 @@ export class CoordinatedLock extends ObjectLock {
   }
 
   #coordinator(): Coordinator {
-    const [state, preferred] = [() => this.#state, () => this.#preferred.current]
+    const [state, preferred, candidate] = [() => this.#state, () => this.#preferred.current, this.#candidate]
     return {
+      get pings() {
+        return candidate.pings
+      },
+      versionsOf: (identity) => candidate.versionsOf(identity),
       get state() {
         return state()
       },
@@ -233,15 +238,28 @@ export class CoordinatedLock extends ObjectLock {
     return holderIdentity === identity && !['', identity].includes(preferredHolder) ? preferredHolder : undefined
   }
 
-  /** Asks again who decides if the lease has had no valid holder for long. */
+  /** If the lease has had no valid holder for long, asks again who decides, and frees it. */
   #watchForStandstill(snapshot: LockSnapshot): void {
     this.#stuck?.cancel()
     const { clock } = this.#options
     const heldMs = snapshot.kind === 'present' ? (snapshot.record.leaseDurationSeconds ?? 0) * 1000 : 0
     this.#stuck = clock.setTimer(heldMs + STUCK_MS, () => {
       this.#probe()
+      void this.#free(snapshot)
       this.#watchForStandstill(snapshot)
     })
+  }
+
+  /** Frees a lease that has expired for long, in the name of its holder. */
+  async #free(snapshot: LockSnapshot): Promise<void> {
+    if (this.#state !== 'server' || snapshot.kind === 'absent') return
+    const { identity, clock } = this.#options
+    const { holderIdentity } = snapshot.record
+    if (['', identity].includes(holderIdentity)) return
+    const update = (record: LeaseRecord) => this.#bounded((signal) => super.update(snapshot, record, { signal }))
+    await freeStuckLease(snapshot.record, clock.wallTime(), update).catch((error: unknown) =>
+      this.#warn('lease-stuck', error, `could not release the expired lease of ${holderIdentity}`),
+    )
   }
 
   /** Finds out who decides. */
@@ -275,15 +293,13 @@ export class CoordinatedLock extends ObjectLock {
 
   #decide(state: 'server' | 'peers'): void {
     const isServer = state === 'server'
-    if (state !== this.#state) {
-      const { logger, name: lease } = this.#options
-      const who = isServer ? 'the election controller of the API server decides' : 'the replicas decide'
-      logger.info({ event: 'coordination', lease, coordination: state }, `${who} who leads`)
-    }
     const isChanged = state !== this.#state
     this.#state = state
     this.#candidate.stand(isServer ? this.#standsFrom : undefined)
     if (!isChanged) return
+    const { logger, name: lease } = this.#options
+    const who = isServer ? 'the election controller of the API server decides' : 'the replicas decide'
+    logger.info({ event: 'coordination', lease, coordination: state }, `${who} who leads`)
     this.#changed()
     void this.#bury()
   }

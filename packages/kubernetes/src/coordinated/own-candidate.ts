@@ -1,9 +1,17 @@
 import type { Clock, Logger } from '@tenure/core'
-import { formatMicroTime, jittered, type Random, textOf, type Timer } from '@tenure/core/internal'
+import {
+  type CandidatePings,
+  type CandidateVersions,
+  formatMicroTime,
+  jittered,
+  type Random,
+  textOf,
+  type Timer,
+} from '@tenure/core/internal'
 import { ApiRequestError } from '../client/api-request-error.ts'
 import { isJsonObject } from '../json-object.ts'
 import { parseVersion } from '../client/object-metadata.ts'
-import { createObject, listObjects, target } from '../client/object-requests.ts'
+import { createObject, target } from '../client/object-requests.ts'
 import { objectPath, type ObjectReference } from '../client/resource.ts'
 import { withDeadline } from '../client/deadline.ts'
 import type { LeaseClient } from '../locks/lease/lease-client.ts'
@@ -11,6 +19,7 @@ import type { ApiRequest } from '../client/api-request.ts'
 import type { ObservedObject } from '../reflector/observed-object.ts'
 import type { ObjectSubscription } from '../reflector/namespace-watches.ts'
 import {
+  ANSWER_MS,
   CANDIDATES,
   type CandidateFacts,
   candidateBody,
@@ -19,10 +28,9 @@ import {
   OLDEST_EMULATION_VERSION,
   type OwnerPod,
   readCandidate,
-  readCandidates,
   type StoredCandidate,
 } from './candidate-object.ts'
-import { SilentCandidates } from './silent-candidates.ts'
+import { OtherCandidates } from './other-candidates.ts'
 
 /** How often a candidate renews by itself, as client-go does. */
 const RENEW_MS = 5 * 60 * 1000
@@ -71,7 +79,7 @@ export interface OwnCandidateOptions {
 export class OwnCandidate {
   readonly #options: OwnCandidateOptions
   readonly #reference: ObjectReference
-  readonly #silent: SilentCandidates
+  readonly #others: OtherCandidates
   #wantedFrom: number | undefined
   #isClosed = false
   #stored: StoredCandidate | undefined
@@ -86,13 +94,26 @@ export class OwnCandidate {
   #secondIsOver = 0
   /** When to look for a tie next, and to begin to watch the candidate; undefined: not any more. */
   #tieCheckAt: number | undefined
+  /** When the last ping was seen. */
+  #pingedAt = 0
+  #pings: CandidatePings = { answered: 0, late: 0 }
   #problem: string | undefined
 
   constructor(options: OwnCandidateOptions) {
     const { name, namespace } = options
     this.#options = options
     this.#reference = { ...CANDIDATES, namespace, name }
-    this.#silent = new SilentCandidates(options)
+    this.#others = new OtherCandidates(options)
+  }
+
+  /** How often the controller asked, by how long the answer took. */
+  get pings(): CandidatePings {
+    return this.#pings
+  }
+
+  /** What a candidate of this lease said of itself when the candidates were listed last. */
+  versionsOf(name: string): CandidateVersions | undefined {
+    return this.#others.versionsOf(name)
   }
 
   /** Stands from this moment on, in monotonic milliseconds; undefined: no longer. */
@@ -183,9 +204,13 @@ export class OwnCandidate {
   }
 
   async #answer(): Promise<void> {
+    const seenAt = this.#pingedAt
     await this.#bounded((signal) => this.#patch({}, signal))
+    const isLate = this.#options.clock.now() - seenAt > ANSWER_MS
+    const { answered, late } = this.#pings
+    this.#pings = isLate ? { answered, late: late + 1 } : { answered: answered + 1, late }
     try {
-      await this.#bounded((signal) => this.#silent.look(signal))
+      await this.#bounded((signal) => this.#others.look(signal))
     } catch (error) {
       this.#warn('candidates-unseen', error, 'could not look for candidates that do not answer')
     }
@@ -218,14 +243,13 @@ export class OwnCandidate {
    * be created until the second is over.
    */
   async #breakTie(now: number, signal: AbortSignal): Promise<void> {
-    const { client, namespace, clock } = this.#options
     this.#subscribe()
-    const list = await client.transport.send(listObjects({ ...CANDIDATES, namespace }, signal))
+    const others = await this.#others.list(signal)
     const own = this.#stored
     this.#tieCheckAt = now < this.#secondIsOver ? this.#secondIsOver : undefined
-    if (own === undefined || !readCandidates(list).some((other) => isTiedWith(own, other))) return
+    if (own === undefined || !others.some((other) => isTiedWith(own, other))) return
     await this.#delete(signal)
-    this.#notBefore = clock.now() + NEXT_SECOND_MS
+    this.#notBefore = this.#options.clock.now() + NEXT_SECOND_MS
   }
 
   #subscribe(): void {
@@ -239,7 +263,7 @@ export class OwnCandidate {
   #observed(seen: ObservedObject): void {
     if (this.#isClosed || seen.version <= this.#version) return
     this.#version = seen.version
-    this.#stored = seen.kind === 'absent' ? undefined : readCandidate(seen.object)
+    this.#store(seen.kind === 'absent' ? undefined : readCandidate(seen.object))
     if (this.#running === undefined) this.#plan()
   }
 
@@ -248,9 +272,15 @@ export class OwnCandidate {
     // The watch may have been faster than the answer.
     if (version > this.#version && isJsonObject(object)) {
       this.#version = version
-      this.#stored = readCandidate(object)
+      this.#store(readCandidate(object))
     }
     this.#renewAt = this.#options.clock.now() + RENEW_MS
+  }
+
+  #store(candidate: StoredCandidate | undefined): void {
+    const isAsked = candidate !== undefined && isPinged(candidate)
+    if (isAsked && candidate.pingTime !== this.#stored?.pingTime) this.#pingedAt = this.#options.clock.now()
+    this.#stored = candidate
   }
 
   #isWrong({ leaseName, binaryVersion, emulationVersion, strategy }: StoredCandidate): boolean {
@@ -309,7 +339,6 @@ function isRefusal(error: unknown): boolean {
 /** Whether the controller has no order for two candidates, and this one is to make way. */
 function isTiedWith(own: StoredCandidate, other: StoredCandidate): boolean {
   return (
-    other.leaseName === own.leaseName &&
     other.createdAt === own.createdAt &&
     other.binaryVersion === own.binaryVersion &&
     other.emulationVersion === own.emulationVersion &&

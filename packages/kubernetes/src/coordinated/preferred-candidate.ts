@@ -2,10 +2,7 @@ import type { Clock } from '@tenure/core'
 import type { PreferredHolder, Timer } from '@tenure/core/internal'
 import { ApiRequestError } from '../client/api-request-error.ts'
 import { isJsonObject } from '../json-object.ts'
-import { isPinged, readCandidate, type StoredCandidate } from './candidate-object.ts'
-
-/** How long the controller waits for the answer to a ping. */
-const ANSWER_MS = 5000
+import { ANSWER_MS, isPinged, readCandidate, type StoredCandidate } from './candidate-object.ts'
 
 /** How soon to look again at a candidate that has not answered yet. */
 const LOOK_AGAIN_MS = 250

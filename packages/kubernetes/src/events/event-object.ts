@@ -1,4 +1,5 @@
 import type { PresentLease } from '@tenure/core'
+import { EPOCH_ANNOTATION } from '../gate/epoch-stamp.ts'
 import { isJsonObject, objectAt, stringAt, type JsonObject } from '../json-object.ts'
 
 /** An Event name ends in a dot and up to this many hexadecimal digits of the time. */
@@ -13,6 +14,8 @@ export interface EventContent {
   readonly message: string
   /** The lease object, if it is known: gives the Event its UID and version. */
   readonly lease: PresentLease | undefined
+  /** The epoch of the term that began, if it is known. */
+  readonly epoch?: bigint | undefined
   /** The time of the event, in wall-clock milliseconds since the Unix epoch. */
   readonly wallTime: number
   /** Distinguishes events of the same millisecond. In [0, 1). */
@@ -31,7 +34,7 @@ export function leaseEvent(content: EventContent): LeaseEventObject {
   return {
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { name: eventName(content), namespace },
+    metadata: { name: eventName(content), namespace, ...epochAnnotation(content.epoch).metadata },
     involvedObject: {
       kind: 'Lease',
       apiVersion: 'coordination.k8s.io/v1',
@@ -48,6 +51,13 @@ export function leaseEvent(content: EventContent): LeaseEventObject {
     lastTimestamp: timestamp,
     count: 1,
   }
+}
+
+/** The metadata of an Event about a term with this epoch. */
+export function epochAnnotation(epoch: bigint | undefined): {
+  readonly metadata?: { readonly annotations: Readonly<Record<string, string>> }
+} {
+  return epoch === undefined ? {} : { metadata: { annotations: { [EPOCH_ANNOTATION]: String(epoch) } } }
 }
 
 /** Formats a wall-clock time as Events have it: RFC 3339 in UTC, whole seconds. */

@@ -6,7 +6,7 @@ import { ApiTransport } from '../client/api-transport.ts'
 import type { KubeConfigSource } from '../client/current-settings.ts'
 import { withDeadline } from '../client/deadline.ts'
 import { defaultUserAgent } from '../client/user-agent.ts'
-import { eventTime, leaseEvent } from './event-object.ts'
+import { epochAnnotation, eventTime, leaseEvent } from './event-object.ts'
 
 /** How many events may wait to be written. Further ones are dropped, so that an unreachable API server costs no memory. */
 const MAX_QUEUE = 16
@@ -99,9 +99,9 @@ export class LeaseEvents {
     this.#ownsTransport = transport === undefined
   }
 
-  /** Records `<identity> became leader`, on the given lease object if there is one. */
-  becameLeader(lease?: PresentLease): void {
-    this.#enqueue('became leader', lease)
+  /** Records `<identity> became leader`, on the given lease object if there is one, with the epoch of the term if it is known. */
+  becameLeader(lease?: PresentLease, epoch?: bigint): void {
+    this.#enqueue('became leader', lease, epoch)
   }
 
   /** Records `<identity> stopped leading`, on the given lease object if there is one. */
@@ -124,7 +124,7 @@ export class LeaseEvents {
     if (this.#ownsTransport) await this.#transport.close()
   }
 
-  #enqueue(what: string, lease: PresentLease | undefined): void {
+  #enqueue(what: string, lease: PresentLease | undefined, epoch?: bigint): void {
     if (this.#closing !== undefined || this.#queued >= MAX_QUEUE) return
     const { clock, identity } = this.#options
     const wallTime = clock.wallTime()
@@ -132,7 +132,7 @@ export class LeaseEvents {
     this.#queued++
     this.#queue = this.#queue
       .then(() => this.#handedOver(dueAt))
-      .then(() => this.#record({ message: `${identity} ${what}`, lease, wallTime }))
+      .then(() => this.#record({ message: `${identity} ${what}`, lease, wallTime, epoch }))
   }
 
   async #record(event: RecordedEvent): Promise<void> {
@@ -171,7 +171,7 @@ export class LeaseEvents {
   /** Increments the count of the stored Event. Returns false when the API server no longer has it. */
   async #tryRepeat(known: WrittenEvent, event: RecordedEvent): Promise<boolean> {
     const count = known.count + 1
-    const body = { count, lastTimestamp: eventTime(event.wallTime) }
+    const body = { count, lastTimestamp: eventTime(event.wallTime), ...epochAnnotation(event.epoch) }
     const path = `${this.#path()}/${known.name}`
     const contentType = 'application/merge-patch+json'
     try {
@@ -212,4 +212,5 @@ interface RecordedEvent {
   readonly message: string
   readonly lease: PresentLease | undefined
   readonly wallTime: number
+  readonly epoch: bigint | undefined
 }

@@ -55,7 +55,8 @@ export function labelsOf({ name }: ResolvedManifestsOptions): Record<string, str
   return { 'app.kubernetes.io/name': name }
 }
 
-function container({ name, namespace, image, opsPort, strategy }: ResolvedManifestsOptions): V1Container {
+function container(options: ResolvedManifestsOptions): V1Container {
+  const { name, namespace, image, opsPort, strategy, forLife, members } = options
   return {
     name,
     image,
@@ -68,8 +69,8 @@ function container({ name, namespace, image, opsPort, strategy }: ResolvedManife
       fieldOf('TENURE_ZONE', "metadata.labels['topology.kubernetes.io/zone']"),
       fieldOf('POD_NAME', 'metadata.name'),
       fieldOf('POD_NAMESPACE', 'metadata.namespace'),
-      // The owner of the LeaseCandidate, which is deleted with its Pod.
-      ...(strategy === undefined ? [] : [fieldOf('POD_UID', 'metadata.uid')]),
+      // The owner of the LeaseCandidate, the ConfigMap or the identity Lease, which is deleted with its Pod.
+      ...(strategy === undefined && !forLife && !members ? [] : [fieldOf('POD_UID', 'metadata.uid')]),
       { name: 'CONTAINER_NAME', value: name },
     ],
     ports: [{ name: 'ops', containerPort: opsPort, protocol: 'TCP' }],

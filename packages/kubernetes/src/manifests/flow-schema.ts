@@ -10,7 +10,7 @@ const PRECEDENCE = 250
  *
  * A FlowSchema is cluster-scoped: the user who applies it needs the permission.
  */
-export function flowSchema({ name, namespace }: ResolvedManifestsOptions): V1FlowSchema {
+export function flowSchema({ name, namespace, forLife }: ResolvedManifestsOptions): V1FlowSchema {
   return {
     apiVersion: 'flowcontrol.apiserver.k8s.io/v1',
     kind: 'FlowSchema',
@@ -24,8 +24,9 @@ export function flowSchema({ name, namespace }: ResolvedManifestsOptions): V1Flo
           subjects: [{ kind: 'ServiceAccount', serviceAccount: { name, namespace } }],
           resourceRules: [
             {
-              apiGroups: ['coordination.k8s.io'],
-              resources: ['leases'],
+              ...(forLife
+                ? { apiGroups: [''], resources: ['configmaps'] }
+                : { apiGroups: ['coordination.k8s.io'], resources: ['leases'] }),
               verbs: ['get', 'list', 'watch', 'create', 'update'],
               namespaces: [namespace],
             },

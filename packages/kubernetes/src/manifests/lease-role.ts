@@ -20,8 +20,15 @@ export interface LeaseRoleOptions {
    * @default none
    */
   readonly strategy?: string
-  /** Whether a `lifeLock()` keeps the leases, in ConfigMaps, instead of Leases. Adds the right to read Pods. @default false */
+  /**
+   * Whether a `lifeLock()` keeps the leases, in ConfigMaps, instead of Leases. Adds the right to read Pods, and removes that to record
+   * Events. @default false
+   */
   readonly forLife?: boolean
+  /** Whether the process is in a `membership()`, also that of its `endpoints()`: adds all rights on the Leases of the namespace. @default false */
+  readonly members?: boolean
+  /** The Service of `endpoints()`: adds the right to read it, and to write an EndpointSlice of that name. @default none */
+  readonly endpoints?: string
   /** Namespace of the Leases, the Role and the RoleBinding. */
   readonly namespace: string
   /** The accounts that stand for election. @default the service account of the namespace that has the name of the Lease */
@@ -45,6 +52,8 @@ const OPTION_NAMES = [
   'watchPod',
   'strategy',
   'forLife',
+  'members',
+  'endpoints',
   'namespace',
   'subjects',
   'roleName',
@@ -55,7 +64,8 @@ const OPTION_NAMES = [
  *
  * The API server cannot restrict `create` by name. `list` and `watch` are restricted to a single Lease, because requests for them
  * select it by `metadata.name`; several Leases share a watch of the whole namespace. `proveDeath`, `watchPod` and `forLife` add the right
- * to read Pods, and `strategy: 'OldestEmulationVersion'` those on LeaseCandidates.
+ * to read Pods, and `strategy: 'OldestEmulationVersion'` those on LeaseCandidates. `members` adds rights on all Leases of the namespace,
+ * because the names of identity Leases are not known before.
  */
 export function leaseRole(options: LeaseRoleOptions): LeaseRole {
   assertKnownKeys('`leaseRole()`', options, OPTION_NAMES)
@@ -81,31 +91,54 @@ const CANDIDATE_RULE: V1PolicyRule = {
   verbs: ['create', 'delete', 'get', 'list', 'patch', 'watch'],
 }
 
-function rulesFor({
-  name,
-  others = [],
-  proveDeath = false,
-  watchPod = false,
-  forLife = false,
-  strategy,
-}: LeaseRoleOptions): V1PolicyRule[] {
+/** Every process has an identity Lease of its own, and may delete those of members that are gone. */
+const MEMBER_RULE: V1PolicyRule = {
+  apiGroups: ['coordination.k8s.io'],
+  resources: ['leases'],
+  verbs: ['create', 'delete', 'get', 'list', 'update', 'watch'],
+}
+
+function endpointRules(service: string): V1PolicyRule[] {
+  const slices = { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'] }
+  return [
+    { apiGroups: [''], resources: ['services'], resourceNames: [service], verbs: ['get'] },
+    { ...slices, resourceNames: [service], verbs: ['list', 'update', 'watch'] },
+    { ...slices, verbs: ['create'] },
+  ]
+}
+
+function rulesFor(options: LeaseRoleOptions): V1PolicyRule[] {
+  const { proveDeath = false, watchPod = false, forLife = false, strategy, members = false, endpoints } = options
+  const readsPods = proveDeath || watchPod || forLife
+  return [
+    ...leaseRules(options),
+    ...(strategy === OLDEST_EMULATION_VERSION ? [CANDIDATE_RULE] : []),
+    ...(members ? [MEMBER_RULE] : []),
+    ...(endpoints === undefined ? [] : endpointRules(endpoints)),
+    // With a lock of one's own, Tenure writes no Events.
+    ...(forLife ? [] : [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }]),
+    // Every Pod has a name of its own, which is not known before.
+    ...(readsPods ? [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }] : []),
+  ]
+}
+
+function leaseRules({ name, others = [], forLife = false }: LeaseRoleOptions): V1PolicyRule[] {
   const leases = forLife
     ? { apiGroups: [''], resources: ['configmaps'] }
     : { apiGroups: ['coordination.k8s.io'], resources: ['leases'] }
-  const named = { ...leases, resourceNames: [name, ...others] }
-  const follow = ['list', 'watch']
-  const write = forLife ? ['update', 'delete'] : ['update']
   return [
-    ...(others.length === 0
-      ? [{ ...named, verbs: ['get', ...follow, ...write] }]
-      : [
-          { ...named, verbs: ['get', ...write] },
-          { ...leases, verbs: follow },
-        ]),
+    ...rulesForNamed(leases, [name, ...others], forLife ? ['update', 'delete'] : ['update']),
     { ...leases, verbs: ['create'] },
-    ...(strategy === OLDEST_EMULATION_VERSION ? [CANDIDATE_RULE] : []),
-    { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
-    // Every Pod has a name of its own, which nobody knows before.
-    ...(proveDeath || watchPod || forLife ? [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }] : []),
+  ]
+}
+
+/** The rights on leases of these names. Several share a watch of the namespace, which RBAC cannot restrict by name. */
+function rulesForNamed(leases: Omit<V1PolicyRule, 'verbs'>, names: string[], write: string[]): V1PolicyRule[] {
+  const named = { ...leases, resourceNames: names }
+  const follow = ['list', 'watch']
+  if (names.length === 1) return [{ ...named, verbs: ['get', ...follow, ...write] }]
+  return [
+    { ...named, verbs: ['get', ...write] },
+    { ...leases, verbs: follow },
   ]
 }

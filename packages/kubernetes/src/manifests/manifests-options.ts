@@ -1,5 +1,5 @@
 import { OptionsError } from '@tenure/core'
-import { assertKnownKeys } from '@tenure/core/internal'
+import { assertBoolean, assertKnownKeys } from '@tenure/core/internal'
 import { assertDnsLabel, assertDnsSubdomain } from '../client/dns-name.ts'
 
 /** Options of {@link manifests}. */
@@ -20,8 +20,14 @@ export interface ManifestsOptions {
   readonly watchPod?: boolean
   /** Whether replicas see that their node is drained. Implies `watchPod`, and adds a ClusterRole with the right to read nodes. @default false */
   readonly watchNode?: boolean
+  /** Whether a `lifeLock()` keeps the leases, in ConfigMaps. @default false */
+  readonly forLife?: boolean
   /** The `strategy` of the leases. `OldestEmulationVersion` needs rights on LeaseCandidates. @default none */
   readonly strategy?: string
+  /** Whether the program is in a `membership()`, also that of its `endpoints()`. @default false */
+  readonly members?: boolean
+  /** The Service of `endpoints()`. Not made here: it may belong to somebody else. @default none */
+  readonly endpoints?: string
   /** `ops.port` of the manager, the port of the probes. @default 8080 */
   readonly opsPort?: number
   /** `drainTimeoutMs` of the lease; of several, the longest. @default 20000 */
@@ -33,7 +39,9 @@ export interface ManifestsOptions {
 }
 
 /** {@link ManifestsOptions} with every default filled in. */
-export type ResolvedManifestsOptions = Required<Omit<ManifestsOptions, 'strategy'>> & Pick<ManifestsOptions, 'strategy'>
+export type ResolvedManifestsOptions = Required<Omit<ManifestsOptions, Optional>> & Pick<ManifestsOptions, Optional>
+
+type Optional = 'strategy' | 'endpoints'
 
 const KEYS: readonly (keyof ManifestsOptions)[] = [
   'name',
@@ -44,7 +52,10 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
   'proveDeath',
   'watchPod',
   'watchNode',
+  'forLife',
   'strategy',
+  'members',
+  'endpoints',
   'opsPort',
   'drainTimeoutMs',
   'abortGraceMs',
@@ -54,8 +65,8 @@ const KEYS: readonly (keyof ManifestsOptions)[] = [
 /** Checks all options and fills in the defaults. @throws OptionsError naming the option, its value and what was expected */
 export function resolveManifestsOptions(options: ManifestsOptions): ResolvedManifestsOptions {
   assertKnownKeys('`manifests()`', options, KEYS)
-  const { name, namespace, image, others = [], proveDeath = false, watchNode = false, strategy } = options
-  const { watchPod = watchNode } = options
+  const { name, namespace, image, others = [], proveDeath = false, forLife = false, members = false } = options
+  const { watchNode = false, watchPod = watchNode } = options
   // The name is also that of a container, which is a label.
   assertDnsLabel('name', name)
   assertDnsLabel('namespace', namespace)
@@ -63,9 +74,10 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
   if (typeof image !== 'string' || image.trim() === '') {
     throw OptionsError.expected(`\`image\` to be the name of a container image`, image)
   }
-  if (strategy !== undefined && (typeof strategy !== 'string' || strategy === '')) {
-    throw OptionsError.expected('`strategy` to be the name of a strategy', strategy)
-  }
+  assertBoolean('forLife', forLife)
+  assertBoolean('members', members)
+  assertBoolean('watchPod', watchPod)
+  assertBoolean('watchNode', watchNode)
   return {
     name,
     namespace,
@@ -74,13 +86,29 @@ export function resolveManifestsOptions(options: ManifestsOptions): ResolvedMani
     proveDeath,
     watchPod,
     watchNode,
-    ...(strategy !== undefined && { strategy }),
+    forLife,
+    members,
+    ...strategyIn(options),
+    ...endpointsIn(options),
     replicas: wholeNumber(options, 'replicas'),
     opsPort: wholeNumber(options, 'opsPort'),
     drainTimeoutMs: wholeNumber(options, 'drainTimeoutMs'),
     abortGraceMs: wholeNumber(options, 'abortGraceMs'),
     cleanupTimeoutMs: wholeNumber(options, 'cleanupTimeoutMs'),
   }
+}
+
+function strategyIn({ strategy }: ManifestsOptions): Pick<ManifestsOptions, 'strategy'> {
+  if (strategy === undefined) return {}
+  if (typeof strategy === 'string' && strategy !== '') return { strategy }
+  throw OptionsError.expected('`strategy` to be the name of a strategy', strategy)
+}
+
+/** A Service has the name of a DNS label. */
+function endpointsIn({ endpoints }: ManifestsOptions): Pick<ManifestsOptions, 'endpoints'> {
+  if (endpoints === undefined) return {}
+  assertDnsLabel('endpoints', endpoints)
+  return { endpoints }
 }
 
 const DAY_MS = 86_400_000

@@ -2,12 +2,15 @@ import type { KubernetesObject } from '@kubernetes/client-node'
 import { deployment, disruptionBudget, labelsOf } from './deployment.ts'
 import { flowSchema } from './flow-schema.ts'
 import { leaseRole } from './lease-role.ts'
-import { nodeRole } from './node-role.ts'
+import { nodeReader } from './node-reader.ts'
 import { resolveManifestsOptions, type ManifestsOptions, type ResolvedManifestsOptions } from './manifests-options.ts'
 
 /**
  * Returns what a program needs in a cluster to stand for election: a service account, a Role with the least rights and its
  * binding, a FlowSchema, a PodDisruptionBudget, and a Deployment with the right probes and grace period.
+ *
+ * With `forLife`, also a ClusterRole and its binding, to see whether the node of the leader is ready. Everything works without them, but nobody
+ * notices a node that is not ready before its Pods are marked or deleted.
  *
  * The controllers of the program need permissions of their own. The result is plain objects: change them as you need.
  *
@@ -20,20 +23,23 @@ import { resolveManifestsOptions, type ManifestsOptions, type ResolvedManifestsO
  */
 export function manifests(options: ManifestsOptions): KubernetesObject[] {
   const resolved = resolveManifestsOptions(options)
-  const { name, namespace, others, proveDeath, watchPod, watchNode, strategy } = resolved
+  const { name, namespace, others, proveDeath, watchPod, forLife, members, strategy, endpoints } = resolved
   const { role, roleBinding } = leaseRole({
     name,
     namespace,
     others,
     proveDeath,
     watchPod,
+    forLife,
+    members,
+    ...(endpoints !== undefined && { endpoints }),
     ...(strategy !== undefined && { strategy }),
   })
   return [
     serviceAccount(resolved),
     role,
     roleBinding,
-    ...(watchNode ? nodeRole(resolved) : []),
+    ...(resolved.forLife || resolved.watchNode ? nodeReader(resolved) : []),
     flowSchema(resolved),
     disruptionBudget(resolved),
     deployment(resolved),

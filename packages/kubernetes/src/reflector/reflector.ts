@@ -17,7 +17,7 @@ const GONE = 410
 
 /** What a {@link Reflector} needs. */
 export interface ReflectorOptions {
-  readonly transport: ApiTransport
+  readonly transport: Pick<ApiTransport, 'open'>
   readonly clock: Clock
   readonly random: Random
   readonly feed: ReflectorFeed

@@ -41,6 +41,10 @@ export const INCIDENT_EFFECTS: Readonly<Record<Incident, (target: Target) => voi
   restart: ({ replica }) => replica.restart(),
   'step-down': ({ replica, severity }) => replica.stepDown(severity < 0.5 ? {} : { cooldownMs: severity * 5000 }),
   'hand-over': handOver,
+  'step-down-requested': ({ cluster, lease, others, severity }) => {
+    const to = severity < 0.5 ? undefined : others[Math.floor(severity * others.length)]?.process?.identity
+    cluster.server.requestStepDown(lease, to)
+  },
   'clock-rate': ({ process }) => process.changeRate(),
   'wall-clock-step': ({ process, severity }) => process.stepWallTime((severity - 0.5) * 20_000),
   'lease-edited': ({ cluster, lease }) => void cluster.server.edit(lease),

@@ -1,5 +1,6 @@
 import { type KubeObject, type ObjectRef, Store, StoreConflictError } from '@tenure/api-server/internal'
 import { type LeaseRecord, LockRequestError, type LockSnapshot, type PresentLease } from '@tenure/core'
+import { withRequest } from '@tenure/core/internal'
 import type { Run } from '../run.ts'
 import type { ServerState } from './network.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
@@ -85,6 +86,16 @@ export class SimulatedApiServer implements ServerState {
     const changes = [{ leaseDurationSeconds: 1 }, { leaseDurationSeconds: undefined }, { holderIdentity: '' }]
     const change = changes[Math.floor(this.#run.random() * changes.length)]
     this.#store.update(refOf(name), storedLease(name, { ...record, ...change }, stored))
+    return true
+  }
+
+  /** Requests through the lease that its holder steps down, like an operator. Returns whether the lease exists. */
+  requestStepDown(name: string, to: string | undefined): boolean {
+    const stored = this.#store.get(refOf(name))
+    if (stored === undefined) return false
+    const { record } = presentLease(stored)
+    const id = `request-${this.#store.version}`
+    this.#store.update(refOf(name), storedLease(name, withRequest(record, { id, to }), stored))
     return true
   }
 

@@ -1,12 +1,13 @@
 import { JITTER_FACTOR } from '../../jitter.ts'
 import type { LeaseRecord } from '../../lock/lease-record.ts'
-import { decidesItself, type TransitionContext } from '../machine/config.ts'
+import { decidesItself, type ElectorConfig, type TransitionContext } from '../machine/config.ts'
 import type { StepDown } from '../machine/event.ts'
-import type { Leading, Step } from '../machine/state.ts'
+import type { Hold, Leading, Step } from '../machine/state.ts'
 import { after } from '../rules/after.ts'
 import { isWarm } from '../rules/ranking.ts'
 import { successorOf } from '../rules/records.ts'
 import { readStandbys } from '../rules/standby-note.ts'
+import { requestedStepDown } from '../rules/step-down-request.ts'
 import { asStandby, hasNewerStandby } from '../rules/standby.ts'
 import { abort } from './aborting.ts'
 import { drain } from './draining.ts'
@@ -18,10 +19,9 @@ export function leadingStep(state: Leading, checked: HoldStep, context: Transiti
   if (step.kind === 'lost') return after(step.effects, abort(state, step, context))
   const { at, config } = context
   const { memory, hold } = step
-  if (successorOf(hold.lease.record, config) !== undefined) {
-    const stepDown: StepDown = { reason: 'step-down', cooldownMs: 0 }
-    return after(step.effects, drain({ ...state, memory, hold }, { stepDown, afterwards: 'follow' }, context))
-  }
+  const order = orderOf(hold, config)
+  if (order !== undefined)
+    return after(step.effects, drain({ ...state, memory, hold }, { stepDown: order, afterwards: 'follow' }, context))
   const next = withProposal({ ...state, memory, hold }, at, config)
   const handover = answeredProposal(next, config)
   if (handover !== undefined)
@@ -33,6 +33,12 @@ export function leadingStep(state: Leading, checked: HoldStep, context: Transiti
     cooldownMs: 2 * JITTER_FACTOR * config.timing.retryPeriodMs,
   }
   return after(step.effects, drain(next, { stepDown, afterwards: 'follow' }, context))
+}
+
+/** How the lease itself says that this term must end; undefined if it does not. */
+function orderOf({ lease }: Hold, config: ElectorConfig): StepDown | undefined {
+  if (successorOf(lease.record, config) !== undefined) return { reason: 'step-down', cooldownMs: 0 }
+  return requestedStepDown(lease.record, config)
 }
 
 /** When a leader needs the next `wake` event. */

@@ -4,6 +4,7 @@ import type { LeaseWrite } from '../machine/effect.ts'
 import type { Instant } from '../machine/event.ts'
 import type { AcceptedAnswers, Draining, Hold } from '../machine/state.ts'
 import { renewRecord } from '../rules/records.ts'
+import { withRequestAnswered } from '../rules/step-down-request.ts'
 import {
   type Answer,
   TRANSFER_DURATION_MS,
@@ -44,7 +45,7 @@ export function withOfferFollowed(state: Draining, at: Instant): Draining {
   return { ...next, hold: { ...hold, request: { kind: 'waiting', at: offer.at } } }
 }
 
-/** The renewal of a lease with an offer, made or planned. */
+/** The renewal of a lease with an offer, made or planned, and with the answer to a request that the term ends. */
 export function renewalWithOffer(
   { offer, stepDown, answered }: Draining,
   at: Instant,
@@ -52,7 +53,8 @@ export function renewalWithOffer(
 ): (hold: Hold) => LeaseWrite {
   const isDue = offer.kind === 'made' || (offer.kind === 'planned' && at.now >= offer.at)
   return ({ lease }) => {
-    const record = renewRecord(lease.record, config, at.wallTime)
+    const renewal = renewRecord(lease.record, config, at.wallTime)
+    const record = withRequestAnswered(renewal, lease.record, 'draining')
     const answer = readAnswer(lease.record)
     const kept = answer?.nonce === outdatedNonce(answered, at) ? undefined : answer
     const offered = withAnswer(withOffer(record, { to: stepDown.to }), kept)

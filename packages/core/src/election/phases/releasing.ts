@@ -4,7 +4,7 @@ import type { ElectorConfig } from '../machine/config.ts'
 import type { ElectorEffect, LeaseWrite, TermOutcome } from '../machine/effect.ts'
 import type { Instant } from '../machine/event.ts'
 import type { Hold, Memory, Observation, Releasing, Step } from '../machine/state.ts'
-import { observationOf } from '../rules/observation.ts'
+import { observationOf, withEpochSeen } from '../rules/observation.ts'
 import { releaseRecord, successorOf, transferRecord, withGreaterEpoch } from '../rules/records.ts'
 import { asStandby } from '../rules/standby.ts'
 import type { Answer } from '../rules/transfer-notes.ts'
@@ -78,7 +78,9 @@ export function afterReleaseStep(
   )
   const over = (outcome: TermOutcome, observation: Observation): Step => {
     const cooldownMs = cooldownAfter(outcome, state.cooldownMs, config)
-    const end = endTerm({ ...state, memory: step.memory, cooldownMs }, { outcome, observation, at, config })
+    const seen = observation.kind === 'present' ? observation.lease : undefined
+    const memory = withEpochSeen(step.memory, state.hold.lease.record, seen)
+    const end = endTerm({ ...state, memory, cooldownMs }, { outcome, observation, at, config })
     return { state: end.state, effects: [...effects, ...end.effects] }
   }
   if (step.kind === 'lost') {

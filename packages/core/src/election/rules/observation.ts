@@ -38,7 +38,7 @@ export function observe<S extends Following | Acquiring>(
     observedLeader: leader,
     existed: memory.existed || snapshot.kind === 'present',
     since: memory.since ?? snapshot.version,
-    highestEpoch: highestEpoch(memory, last, snapshot),
+    highestEpoch: highestEpoch(memory, recordOf(last), snapshot),
   }
   const effects: ElectorEffect[] =
     leader === memory.observedLeader ? [] : [{ kind: 'leader-observed', identity: leader }]
@@ -133,12 +133,19 @@ function isEdited(before: LeaseRecord, { acquireTime }: LeaseRecord): boolean {
   return before.acquireTime === acquireTime
 }
 
+function recordOf(view: View | undefined): LeaseRecord | undefined {
+  return view?.kind === 'present' ? view.lease.record : undefined
+}
+
+/** What is known after a view of the lease that ends the hold of this replica: the epoch of the term after its own, if there is one. */
+export function withEpochSeen(memory: Memory, held: LeaseRecord, snapshot: LockSnapshot | undefined): Memory {
+  return snapshot === undefined ? memory : { ...memory, highestEpoch: highestEpoch(memory, held, snapshot) }
+}
+
 /** The greatest known epoch. The term of a new record began with its version at the latest. */
-function highestEpoch({ highestEpoch }: Memory, last: View | undefined, snapshot: LockSnapshot): bigint {
+function highestEpoch({ highestEpoch }: Memory, before: LeaseRecord | undefined, snapshot: LockSnapshot): bigint {
   if (snapshot.kind === 'absent') return highestEpoch
-  const { record } = snapshot
-  const before = last?.kind === 'present' ? last.lease.record : undefined
-  const isKnown = before !== undefined && isOfSeenTerm(before, record)
+  const isKnown = before !== undefined && isOfSeenTerm(before, snapshot.record)
   const epoch = epochOf(snapshot)
   return isKnown || epoch < highestEpoch ? highestEpoch : epoch
 }

@@ -3,6 +3,7 @@ import { type PresentLease, countedEpochOf, epochOf } from '../../lock/lock.ts'
 import type { ElectorConfig } from '../machine/config.ts'
 import { type Bequest, withBequest, withLegacy } from './bequest.ts'
 import { type Standby, readStandbys } from './standby-note.ts'
+import { withRequestAnswerOf, withRequestAnswered } from './step-down-request.ts'
 import { asLeader, leaderNoteOf, remainingStandbys, standbysBehind, withListKept, withStandbys } from './standby.ts'
 import {
   type Answer,
@@ -37,7 +38,7 @@ export function acquireRecord(options: {
     withStandbys(record, others, { zone: config.zone, leader: asLeader(config) }),
     config.processRef,
   )
-  return previous === undefined ? listed : withLegacy(listed, previous)
+  return previous === undefined ? listed : withRequestAnswerOf(withLegacy(listed, previous), previous)
 }
 
 /** Whether an acquisition changes the holder. A coordinator that names a holder removes the acquire time and counts no transition. */
@@ -105,7 +106,8 @@ export function releaseRecord(
   const times = { acquireTime: time, renewTime: time }
   const record = { ...withoutPreference(held), holderIdentity: '', leaseDurationSeconds: 1, ...times }
   const standbys = [...readStandbys(held), ...(returning === undefined ? [] : [returning])]
-  return withBequest(withStandbys(record, standbys, { writeMs }), held, bequest)
+  const answered = withRequestAnswered(record, held, 'released')
+  return withBequest(withStandbys(answered, standbys, { writeMs }), held, bequest)
 }
 
 /** The record that transfers a lease to the replica of this answer. To others it looks like an acquisition. */
@@ -132,7 +134,8 @@ export function transferRecord(
     zone: successor?.zone,
     leader: successor && leaderNoteOf(successor),
   })
-  return withBequest(withTransferNonce(list, nonce), held, bequest)
+  const answered = withRequestAnswered(list, held, 'transferred')
+  return withBequest(withTransferNonce(answered, nonce), held, bequest)
 }
 
 /**

@@ -168,6 +168,15 @@ export function betterStandby(
   return sortByRank(better, ranking, me.zone)[0]
 }
 
+/** The place of this replica among the leader and the standbys of a record, 1 for the best; undefined if it knows no order. */
+export function rankOf(record: LeaseRecord, me: Standby, strategy: Strategy): number | undefined {
+  const self = record.holderIdentity === me.identity ? { ...me, warm: true } : me
+  const ranking = rankingOf(record, self, strategy)
+  if (ranking.kind === 'older-version') return undefined
+  const sorted = sortByRank([self, ...othersIn(record, self)], ranking, readNote(record).zone)
+  return 1 + sorted.findIndex(({ identity }) => identity === me.identity)
+}
+
 /** Whether a standby wrote itself on the list in the present term. */
 export function hasJoinedIn(record: LeaseRecord, { term }: Standby): boolean {
   return term === transitionsOf(record)

@@ -85,9 +85,11 @@ export function withoutNotes(record: LeaseRecord): LeaseRecord {
   return { ...record, annotations: rest }
 }
 
+/** The content of a note. */
 type Note = Readonly<Record<string, unknown>>
 
-function readNote(record: LeaseRecord, key: string): Note | undefined {
+/** The note under this key, if it names the term of the record. */
+export function readNote(record: LeaseRecord, key: string): Note | undefined {
   const text = record.annotations[key]
   if (text === undefined || text.length > MAX_NOTE_LENGTH || record.holderIdentity === '') return undefined
   const note = parseObject(text)
@@ -104,11 +106,13 @@ function parseObject(text: string): Note | undefined {
   }
 }
 
-function withNote(record: LeaseRecord, key: string, note: Note): LeaseRecord {
+/** The record with a note that names its term. */
+export function withNote(record: LeaseRecord, key: string, note: Note): LeaseRecord {
   const bound = { holder: record.holderIdentity, of: record.acquireTime, ...note }
   return { ...record, annotations: { ...record.annotations, [key]: JSON.stringify(bound) } }
 }
 
-function isName(value: unknown): value is string {
+/** Whether a value of a note can name something. */
+export function isName(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }

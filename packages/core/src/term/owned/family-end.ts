@@ -23,6 +23,8 @@ export class FamilyEnd {
   readonly #owner: Owner
   readonly #started: Pick<StartedFamily<unknown>, 'family' | 'forget'>
   #phase: 'lasting' | 'asked' | 'killed' = 'lasting'
+  /** Whether the search of {@link ask} found none. It counts once. */
+  #foundNone = false
 
   constructor(owner: Owner, started: Pick<StartedFamily<unknown>, 'family' | 'forget'>) {
     this.#owner = owner
@@ -34,11 +36,11 @@ export class FamilyEnd {
     this.#started.family.search()
   }
 
-  /** Sends SIGTERM to every process of the family, once. */
+  /** Sends SIGTERM to every process of the family, once. Called when the first process or thread has ended. */
   ask(): void {
     if (this.#phase !== 'lasting') return
     this.#phase = 'asked'
-    this.#started.family.signal('SIGTERM')
+    this.#foundNone = this.#started.family.signal('SIGTERM').length === 0
   }
 
   /** Sends SIGKILL to every process of the family, and later to processes that are found later. */
@@ -73,7 +75,9 @@ export class FamilyEnd {
   }
 
   #isRunning(): boolean {
-    return this.#started.family.running().length > 0
+    const foundNone = this.#foundNone
+    this.#foundNone = false
+    return this.#started.family.running(foundNone).length > 0
   }
 }
 

@@ -23,17 +23,21 @@ export class ProcessFamily {
     this.#marks = marks
   }
 
-  /** The processes that run. Of a group whose members are invisible, the negative number of the group. */
-  running(): readonly number[] {
+  /**
+   * The processes that run. Of a group whose members are invisible, the negative number of the group.
+   *
+   * @param foundNone whether a search has just found none, after the first process or thread had ended
+   */
+  running(foundNone = false): readonly number[] {
     this.#seen = this.#seen.filter(stillRuns)
     if (this.#seen.length > 0) return this.#seen.map(({ pid }) => pid)
-    const found = this.search()
+    const found = foundNone ? [] : this.search()
     // A process that ended during the reading of the table may have started another process that is not in the table.
     return found.length > 0 ? found : this.search()
   }
 
-  /** Sends a signal to every process that runs, to a group in one step, so that a fork cannot evade it. */
-  signal(signal: NodeJS.Signals): void {
+  /** Sends a signal to every process that runs, to a group in one step, so that a fork cannot evade it. Returns what {@link search} found. */
+  signal(signal: NodeJS.Signals): readonly number[] {
     const running = this.search()
     // The number of a group without members may belong to another group by now.
     const groups = this.#marks.leaders.filter(
@@ -41,6 +45,7 @@ export class ProcessFamily {
     )
     for (const leader of groups) send(-leader, signal)
     for (const { pid, group } of this.#seen) if (!groups.includes(group)) send(pid, signal)
+    return running
   }
 
   /** Finds the processes that run now. It keeps a process that it found once, even after that process has lost its parent. */

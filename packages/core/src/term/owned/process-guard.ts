@@ -4,17 +4,19 @@ import { existsSync } from 'node:fs'
 const SHELL = '/bin/sh'
 
 /**
- * Reads from the leader which groups exist (`+7`, `-7`), until its input ends: then the leader is dead, and the guard kills these groups
- * and every process of their sessions or with the token (`$1`) in its environment. `done` ends the guard without that.
+ * Reads from the leader the token of its run (`=TOKEN`) and which groups exist (`+7`, `-7`), until its input ends: then the leader is dead,
+ * and the guard kills these groups and every process of their sessions or with the token in its environment. `done` ends the guard without
+ * that, and a guard without a token kills nothing.
  *
  * It uses only shell built-ins, because a container may have no other program.
  */
 const SCRIPT = `
 trap '' HUP INT QUIT TERM
-groups=' '
+groups=' ' token=
 while IFS= read -r line; do
   case $line in
     done) exit 0 ;;
+    =*) token=\${line#=} ;;
     +*) groups="$groups\${line#+} " ;;
     -*) groups="\${groups%% \${line#-} *} \${groups#* \${line#-} }" ;;
   esac
@@ -35,7 +37,7 @@ has_token() {
   return 1
 }
 
-token=$1
+[ -n "$token" ] || exit 0
 for group in $groups; do kill -s KILL -- "-$group"; done
 rounds=0
 found=yes
@@ -64,7 +66,8 @@ export class ProcessGuard {
 
   /** Starts the guard if one is needed and possible. */
   constructor(token: string) {
-    this.#shell = isNeeded() ? start(token) : undefined
+    this.#shell = takePrepared() ?? (isNeeded() ? start() : undefined)
+    this.#tell(`=${token}`)
     this.#ended = this.#shell === undefined ? Promise.resolve() : ended(this.#shell)
   }
 
@@ -88,6 +91,29 @@ export class ProcessGuard {
   }
 }
 
+/** A guard for the next run of this process. */
+let prepared: ChildProcess | undefined
+
+/**
+ * Starts the guard of the next run in advance, because the first child of a run waits for it. Does nothing if there is one. The returned
+ * function ends it, if no run has taken it.
+ */
+export function prepareProcessGuard(): () => void {
+  const shell = (prepared ??= isNeeded() ? start() : undefined)
+  return () => {
+    if (shell === undefined || prepared !== shell) return
+    prepared = undefined
+    shell.stdin?.end('done\n')
+  }
+}
+
+/** Undefined if there is none, or if it has ended. */
+function takePrepared(): ChildProcess | undefined {
+  const shell = prepared
+  prepared = undefined
+  return shell?.exitCode === null && shell.signalCode === null ? shell : undefined
+}
+
 function isNeeded(): boolean {
   if (process.platform === 'win32' || process.pid === 1) return false
   if (existsSync(SHELL)) return true
@@ -98,9 +124,9 @@ function isNeeded(): boolean {
   return false
 }
 
-function start(token: string): ChildProcess {
+function start(): ChildProcess {
   // In a session of its own, Ctrl-C in a terminal does not reach it.
-  const shell = spawn(SHELL, ['-c', SCRIPT, 'tenure-guard', token], {
+  const shell = spawn(SHELL, ['-c', SCRIPT, 'tenure-guard'], {
     cwd: '/',
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],

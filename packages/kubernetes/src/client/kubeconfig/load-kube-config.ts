@@ -17,11 +17,14 @@ export interface LoadKubeConfigOptions extends ServiceAccountOptions {
   readonly env?: NodeJS.ProcessEnv
   /** The path of a kubeconfig. If given, no other place is searched. */
   readonly kubeConfigPath?: string
+  /** The context to use instead of the current one. @default the current context */
+  readonly context?: string
 }
 
 const OPTION_NAMES = [
   'env',
   'kubeConfigPath',
+  'context',
   'serviceAccountDirectory',
 ] as const satisfies (keyof LoadKubeConfigOptions)[]
 
@@ -49,38 +52,57 @@ export function loadKubeConfig(options: LoadKubeConfigOptions = {}): KubeConfig 
 export function findKubeConfig(options: LoadKubeConfigOptions = {}): FoundKubeConfig {
   assertKnownKeys('`loadKubeConfig()`', options, OPTION_NAMES)
   const env = options.env ?? process.env
-  if (options.kubeConfigPath !== undefined) return loadFiles([options.kubeConfigPath], 'the given path', env)
+  const { context } = options
+  if (options.kubeConfigPath !== undefined)
+    return loadFiles({ paths: [options.kubeConfigPath], origin: 'the given path', context }, env)
   const listed = (env['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '')
-  if (listed.length > 0) return loadFiles(listed, 'KUBECONFIG', env)
+  if (listed.length > 0) return loadFiles({ paths: listed, origin: 'KUBECONFIG', context }, env)
   const directory = options.serviceAccountDirectory ?? SERVICE_ACCOUNT_DIRECTORY
-  const inCluster = inClusterConfig(env, directory)
+  const inCluster = context === undefined ? inClusterConfig(env, directory) : undefined
   if (inCluster !== undefined) return new FoundKubeConfig(withProxies(inCluster, env), () => undefined)
+  return loadHomeFile(directory, context, env)
+}
+
+function loadHomeFile(directory: string, context: string | undefined, env: NodeJS.ProcessEnv): FoundKubeConfig {
   const homeFile = join(env['HOME'] ?? homedir(), '.kube', 'config')
-  if (existsSync(homeFile)) return loadFiles([homeFile], 'the home directory', env)
+  if (existsSync(homeFile)) return loadFiles({ paths: [homeFile], origin: 'the home directory', context }, env)
   throw new KubeConfigError(
     'Found no kubeconfig: KUBECONFIG is not set, this is not a Pod (KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT or ' +
       `${join(directory, 'token')} is missing), and ${homeFile} does not exist`,
   )
 }
 
-function loadFiles(paths: readonly string[], origin: string, env: NodeJS.ProcessEnv): FoundKubeConfig {
+/** Where to read a kubeconfig, and which of its contexts counts. */
+interface KubeConfigFiles {
+  readonly paths: readonly string[]
+  /** Where the paths come from, for messages. */
+  readonly origin: string
+  readonly context: string | undefined
+}
+
+function loadFiles(files: KubeConfigFiles, env: NodeJS.ProcessEnv): FoundKubeConfig {
+  const { paths } = files
   let known = paths.map(readKubeConfigFile)
-  const parts = withProxies(partsOf(paths, known, origin), env)
+  const parts = withProxies(partsOf(files, known), env)
   return new FoundKubeConfig(parts, () => {
     const texts = paths.map(readKubeConfigFile)
     if (texts.every((text, index) => text === known[index])) return undefined
-    const changed = withProxies(partsOf(paths, texts, origin), env)
+    const changed = withProxies(partsOf(files, texts), env)
     known = texts
     return changed
   })
 }
 
-function partsOf(paths: readonly string[], texts: readonly (string | undefined)[], origin: string): KubeConfigParts {
+function partsOf(
+  { paths, origin, context: wanted }: KubeConfigFiles,
+  texts: readonly (string | undefined)[],
+): KubeConfigParts {
   const files = paths.flatMap((path, index) => (texts[index] === undefined ? [] : [{ path, text: texts[index] }]))
   if (files.length === 0) {
     throw new KubeConfigError(`The kubeconfig named by ${origin} does not exist: ${paths.join(delimiter)}`)
   }
-  const parts = files.map(({ path, text }) => parseKubeConfigFile(path, text)).reduce(merge)
+  const merged = files.map(({ path, text }) => parseKubeConfigFile(path, text)).reduce(merge)
+  const parts = wanted === undefined ? merged : { ...merged, currentContext: knownContext(merged, wanted) }
   const context = parts.contexts.find(({ name }) => name === parts.currentContext)
   const cluster = parts.clusters.find(({ name }) => name === context?.cluster)
   if (cluster === undefined) {
@@ -91,6 +113,13 @@ function partsOf(paths: readonly string[], texts: readonly (string | undefined)[
   }
   assertServer(cluster)
   return parts
+}
+
+/** @throws KubeConfigError that lists the contexts if there is none of this name */
+function knownContext({ contexts }: KubeConfigParts, wanted: string): string {
+  if (contexts.some(({ name }) => name === wanted)) return wanted
+  const names = contexts.map(({ name }) => name).join(', ')
+  throw new KubeConfigError(`The kubeconfig has no context \`${wanted}\`. It has: ${names || 'none'}`)
 }
 
 function merge(into: KubeConfigParts, other: KubeConfigParts): KubeConfigParts {

@@ -51,8 +51,17 @@ const KEYS: readonly (keyof LeaseLockOptions)[] = [
 
 /** Checks all options and fills in the defaults. @throws OptionsError naming the option, its value and what was expected */
 export function resolveLeaseLockOptions(options: LeaseLockOptions, title = 'LeaseLock'): ResolvedLeaseLockOptions {
-  const { client, name, namespace, labels = {}, annotations = {}, silenceMs = 4000, deathProof, departure, ...ofClient } =
-    options
+  const {
+    client,
+    name,
+    namespace,
+    labels = {},
+    annotations = {},
+    silenceMs = 4000,
+    deathProof,
+    departure,
+    ...ofClient
+  } = options
   assertKnownKeys(`the options of a ${title}`, options, KEYS)
   assertDnsSubdomain('name', name)
   assertDnsLabel('namespace', namespace)

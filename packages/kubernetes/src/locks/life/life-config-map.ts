@@ -42,15 +42,22 @@ export function lifeCodec(self: () => PodOwner): LockCodec {
 export function ownerOf(object: JsonObject): PodOwner {
   const owners = ownersOf(object)
   const [owner = {}] = owners
-  const [kind, name, uid] = ['kind', 'name', 'uid'].map((key) => stringAt(owner, key))
-  if (owners.length === 1 && kind === 'Pod' && name !== undefined && uid !== undefined) return { name, uid }
-  const found = owners.map((one) => `${stringAt(one, 'kind')} ${stringAt(one, 'name')}`).join(', ') || 'none'
+  const [apiVersion, kind, name, uid] = ['apiVersion', 'kind', 'name', 'uid'].map((key) => stringAt(owner, key))
+  if (owners.length === 1 && apiVersion === 'v1' && kind === 'Pod' && name !== undefined && uid !== undefined)
+    return { name, uid }
+  const found = owners.map(describeOwner).join(', ') || 'none'
   const [namespace, configMap] = ['namespace', 'name'].map((key) => stringAt(objectAt(object, 'metadata'), key))
   throw new LockRequestError(
     'rejected',
     `Expected the configmap ${namespace}/${configMap} to have one ownerReference, to a Pod, got ${found}. It is no ` +
       'lock of a leader for life. Delete it, or choose another name',
   )
+}
+
+/** The kind and the name; of another API group also its version, because a Pod of another group is no Pod. */
+function describeOwner(owner: JsonObject): string {
+  const [apiVersion, kind, name] = ['apiVersion', 'kind', 'name'].map((key) => stringAt(owner, key))
+  return kind === 'Pod' && apiVersion !== 'v1' ? `${apiVersion} ${kind} ${name}` : `${kind} ${name}`
 }
 
 /** Whether a write makes the writer the holder. A release and a transfer do not. */

@@ -11,7 +11,9 @@ export interface LifeLockOptions extends Partial<LeaseClientOptions> {
   readonly name: string
   /** Namespace of the ConfigMap and of the Pod. @default `POD_NAMESPACE`, the namespace of the service account */
   readonly namespace?: string | undefined
-  /** Name of the Pod of this process. @default `POD_NAME` */
+  /**
+   * Name of the Pod of this process. @default `POD_NAME`, together with `POD_UID`, which tells this Pod from a later one of the same name
+   */
   readonly pod?: string
   /** Name of the container of this process, if the Pod has several. @default `CONTAINER_NAME` */
   readonly container?: string
@@ -24,6 +26,8 @@ export interface ResolvedLifeLockOptions {
   readonly name: string
   readonly namespace: string
   readonly pod: string
+  /** The uid of the Pod, if the downward API gave it. */
+  readonly podUid: string | undefined
   readonly container: string | undefined
   readonly silenceMs: number
   readonly client: LeaseClientOptions
@@ -48,7 +52,15 @@ export function resolveLifeLockOptions(options: LifeLockOptions, env: NodeJS.Pro
   }
   const pod = resolvePod(options, env)
   const namespace = resolveNamespace(options, env)
-  return { name, namespace, pod, container: container || undefined, silenceMs, client: resolveClient(options, env) }
+  return {
+    name,
+    namespace,
+    pod,
+    podUid: (pod === env['POD_NAME'] && env['POD_UID']) || undefined,
+    container: container || undefined,
+    silenceMs,
+    client: resolveClient(options, env),
+  }
 }
 
 function resolvePod(options: LifeLockOptions, env: NodeJS.ProcessEnv): string {

@@ -59,11 +59,12 @@ class LifeLock implements Lock {
   readonly #owners: OwnerWatches
   #isStarted = false
 
-  constructor({ name, namespace, pod, container, silenceMs, client: clientOptions }: ResolvedLifeLockOptions) {
+  constructor(options: ResolvedLifeLockOptions) {
+    const { name, namespace, pod, podUid, container, silenceMs, client: clientOptions } = options
     const client = new LeaseClient(clientOptions)
     const { logger, clock } = clientOptions
     this.#client = client
-    this.#pod = new OwnPod({ client, name: pod, namespace })
+    this.#pod = new OwnPod({ client, name: pod, namespace, uid: podUid })
     this.#proof = new PodDeathProof({ client, pod: { name: pod, namespace }, container, ...(logger && { logger }) })
     const codec = lifeCodec(() => this.#pod.known)
     this.#lock = new ObjectLock({

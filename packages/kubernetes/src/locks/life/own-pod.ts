@@ -2,7 +2,7 @@ import { LockRequestError } from '@tenure/core'
 import { ApiRequestError } from '../../client/api-request-error.ts'
 import { getObject } from '../../client/object-requests.ts'
 import type { ObjectReference } from '../../client/resource.ts'
-import { isJsonObject, objectAt, stringAt } from '../../json-object.ts'
+import { isJsonObject, type JsonObject, objectAt, stringAt } from '../../json-object.ts'
 import type { LeaseClient } from '../lease/lease-client.ts'
 import type { PodOwner } from './life-config-map.ts'
 
@@ -11,6 +11,8 @@ export interface OwnPodOptions {
   readonly client: LeaseClient
   readonly name: string
   readonly namespace: string
+  /** The uid that the downward API gave to this process. @default that of the Pod when it is read first */
+  readonly uid: string | undefined
 }
 
 /** The Pod of this process. Its uid tells it from other Pods of its name. */
@@ -19,9 +21,10 @@ export class OwnPod {
   readonly #reference: ObjectReference
   #uid: string | undefined
 
-  constructor({ client, name, namespace }: OwnPodOptions) {
+  constructor({ client, name, namespace, uid }: OwnPodOptions) {
     this.#client = client
     this.#reference = { group: '', version: 'v1', resource: 'pods', name, namespace }
+    this.#uid = uid
   }
 
   /** The name. */
@@ -29,7 +32,7 @@ export class OwnPod {
     return this.#reference.name
   }
 
-  /** The uid; undefined until it was read. */
+  /** The uid; undefined until it is known. */
   get uid(): string | undefined {
     return this.#uid
   }
@@ -43,20 +46,33 @@ export class OwnPod {
 
   /** Reads the Pod if it is not known yet. @throws LockRequestError if that fails, or there is no such Pod */
   async find(signal: AbortSignal): Promise<void> {
-    if (this.#uid === undefined) await this.confirm(signal)
+    if (this.#uid === undefined) await this.read(signal)
+  }
+
+  /**
+   * Reads the Pod before this process acquires the lease. @throws LockRequestError like {@link read}, or if the Pod terminates: others free
+   * what it owns
+   */
+  async confirm(signal: AbortSignal): Promise<void> {
+    const pod = await this.read(signal)
+    if (stringAt(objectAt(pod, 'metadata'), 'deletionTimestamp') === undefined) return
+    const { name, namespace } = this.#reference
+    throw new LockRequestError('rejected', `Pod ${namespace}/${name}, in which this process runs, is being deleted`)
   }
 
   /**
    * Reads the Pod. @throws LockRequestError if that fails, or the Pod is gone: this process may have outlived it, and the garbage collector
    * would delete whatever it owns
    */
-  async confirm(signal: AbortSignal): Promise<void> {
+  async read(signal: AbortSignal): Promise<JsonObject> {
     const pod = await this.#client.transport.send(getObject(this.#reference, signal)).catch((error: unknown) => {
       throw error instanceof ApiRequestError && error.failure === 'not-found' ? this.#missing(error) : error
     })
-    const uid = isJsonObject(pod) ? stringAt(objectAt(pod, 'metadata'), 'uid') : undefined
+    const object = isJsonObject(pod) ? pod : {}
+    const uid = stringAt(objectAt(object, 'metadata'), 'uid')
     if (uid === undefined || uid !== (this.#uid ?? uid)) throw this.#missing(undefined)
     this.#uid = uid
+    return object
   }
 
   #missing(cause: unknown): LockRequestError {

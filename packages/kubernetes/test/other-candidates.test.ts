@@ -1,7 +1,7 @@
 import type { Clock } from '@tenure/core'
 import { systemClock } from '@tenure/core/internal'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { SilentCandidates } from '../src/coordinated/silent-candidates.ts'
+import { OtherCandidates } from '../src/coordinated/other-candidates.ts'
 import { LeaseClient } from '../src/locks/lease/lease-client.ts'
 import { EmbeddedCluster } from './support/embedded-cluster.ts'
 
@@ -13,14 +13,14 @@ const PINGED = '2026-01-01T00:00:01.000000Z'
 let cluster: EmbeddedCluster
 let client: LeaseClient
 let now: number
-let silent: SilentCandidates
+let others: OtherCandidates
 
 beforeEach(async () => {
   cluster = await EmbeddedCluster.start('ops', { runtimeConfig: { 'coordination.k8s.io/v1beta1': true } })
   client = new LeaseClient({ kubeConfig: cluster.kubeConfig() })
   now = 0
   const clock: Clock = { ...systemClock, now: () => now }
-  silent = new SilentCandidates({ client, namespace: 'ops', leaseName: 'job', clock })
+  others = new OtherCandidates({ client, namespace: 'ops', leaseName: 'job', clock })
 })
 
 afterEach(async () => {
@@ -35,7 +35,7 @@ async function create(name: string, spec: object): Promise<void> {
 
 async function lookAt(ms: number): Promise<readonly string[]> {
   now = ms
-  await silent.look(new AbortController().signal)
+  await others.look(new AbortController().signal)
   const { items } = (await cluster.asAdmin('GET', CANDIDATES)) as {
     readonly items: readonly { readonly metadata: { readonly name: string } }[]
   }

@@ -1,4 +1,5 @@
 import type { Clock } from '@tenure/core'
+import type { CandidateVersions } from '@tenure/core/internal'
 import { ApiRequestError } from '../client/api-request-error.ts'
 import { listObjects, target } from '../client/object-requests.ts'
 import { objectPath } from '../client/resource.ts'
@@ -9,7 +10,7 @@ import { CANDIDATES, isPinged, readCandidates, type StoredCandidate } from './ca
 const SILENT_MS = 15_000
 
 /** Which candidates to look at, and how. */
-interface SilentCandidatesOptions {
+interface OtherCandidatesOptions {
   readonly client: LeaseClient
   readonly namespace: string
   readonly leaseName: string
@@ -17,25 +18,39 @@ interface SilentCandidatesOptions {
 }
 
 /**
- * Deletes candidates of the same lease that do not answer their ping. While a dead candidate is the best one, the controller pings all others
+ * The candidates of the same lease, as they were when they were listed last.
+ *
+ * Deletes those that do not answer their ping. While a dead candidate is the best one, the controller pings all others
  * every five seconds, for half an hour. Time is counted from when this replica saw the ping, and no clocks are compared. A candidate
  * of Tenure that was only slow creates itself again.
  */
-export class SilentCandidates {
-  readonly #options: SilentCandidatesOptions
+export class OtherCandidates {
+  readonly #options: OtherCandidatesOptions
   /** When each open ping was seen first. */
   #seen: ReadonlyMap<string, number> = new Map()
+  #listed: readonly StoredCandidate[] = []
 
-  constructor(options: SilentCandidatesOptions) {
+  constructor(options: OtherCandidatesOptions) {
     this.#options = options
   }
 
-  /** Looks once. Call it after each ping that this replica has answered. */
-  async look(signal: AbortSignal): Promise<void> {
-    const { client, namespace, leaseName, clock } = this.#options
+  /** What a candidate said of itself when it was listed last. */
+  versionsOf(name: string): CandidateVersions | undefined {
+    return this.#listed.find((candidate) => candidate.name === name)
+  }
+
+  /** Lists all candidates of the lease, this replica's among them. */
+  async list(signal: AbortSignal): Promise<readonly StoredCandidate[]> {
+    const { client, namespace, leaseName } = this.#options
     const list = await client.transport.send(listObjects({ ...CANDIDATES, namespace }, signal))
-    const now = clock.now()
-    const pinged = readCandidates(list).filter((candidate) => candidate.leaseName === leaseName && isPinged(candidate))
+    this.#listed = readCandidates(list).filter((candidate) => candidate.leaseName === leaseName)
+    return this.#listed
+  }
+
+  /** Lists the candidates and deletes the silent ones. Call it after each ping that this replica has answered. */
+  async look(signal: AbortSignal): Promise<void> {
+    const pinged = (await this.list(signal)).filter(isPinged)
+    const now = this.#options.clock.now()
     this.#seen = new Map(pinged.map((candidate) => [keyOf(candidate), this.#seen.get(keyOf(candidate)) ?? now]))
     for (const candidate of pinged) {
       if (now - (this.#seen.get(keyOf(candidate)) ?? now) >= SILENT_MS) await this.#delete(candidate, signal)

@@ -1,9 +1,9 @@
-import { once } from 'node:events'
 import { readFile, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { OptionsError } from '@tenure/core'
 import { textOf } from '@tenure/core/internal'
 import { startApiServer, type ApiServer } from '@tenure/api-server'
+import { aborted, type Terminal } from '../terminal.ts'
 
 /** Flags of `tenure dev`, as given. */
 export interface DevFlags {
@@ -13,27 +13,25 @@ export interface DevFlags {
 }
 
 /**
- * Runs an embedded API server until SIGINT or SIGTERM. The server creates a namespace when the first object is written into it.
+ * Runs an embedded API server until it is interrupted. The server creates a namespace when the first object is written into it.
  *
  * Writes a kubeconfig that holds the key of the administrator and that only its owner can read. Removes the file at the end.
  *
  * @throws OptionsError for an invalid port.
  * @throws Error if the server cannot start or the kubeconfig cannot be written. The message names the flag to change.
  */
-export async function dev(flags: DevFlags): Promise<void> {
+export async function dev(flags: DevFlags, terminal: Terminal): Promise<void> {
   const kubeConfigPath = resolve(flags.kubeconfig ?? 'tenure-kubeconfig.yaml')
   const server = await startServer(flags)
   let written: string | undefined
   try {
     written = await writeKubeConfig(server, kubeConfigPath)
-    // Listens before it prints: a program that reads the last line may send the signal at once.
-    const end = interrupted()
-    console.log(
+    terminal.out(
       `API server: ${server.url}\n\n  export KUBECONFIG=${kubeConfigPath}\n\n` +
         'The server creates a namespace when you write the first object into it. A cluster answers 404 instead.\n' +
-        'Press Ctrl-C to stop the server.',
+        'Press Ctrl-C to stop the server.\n',
     )
-    await end
+    await aborted(terminal.interrupted)
   } finally {
     if (written !== undefined) await removeOwn(kubeConfigPath, written)
     await server.stop()
@@ -75,12 +73,6 @@ async function writeKubeConfig(server: ApiServer, path: string): Promise<string>
 async function removeOwn(path: string, content: string): Promise<void> {
   const found = await readFile(path, 'utf8').catch(() => undefined)
   if (found === content) await rm(path, { force: true })
-}
-
-async function interrupted(): Promise<void> {
-  const heard = new AbortController()
-  await Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal, { signal: heard.signal })))
-  heard.abort()
 }
 
 function parsePort(text: string | undefined): number | undefined {

@@ -1,0 +1,22 @@
+import { constants } from 'node:os'
+import { EXIT_CODE } from 'tenure'
+import type { ProgramEnd } from './program.ts'
+
+/** A shell adds the number of the signal to this. */
+const SIGNALLED = 128
+
+/** The exit code of a program, as shells report it: 128 plus the number of the signal if one ended it. */
+export function exitCodeOfEnd({ exitCode, signal }: Pick<ProgramEnd, 'exitCode' | 'signal'>): number {
+  if (exitCode !== null) return exitCode
+  return SIGNALLED + (signal === null ? 0 : constants.signals[signal])
+}
+
+/**
+ * The exit code after a requested stop: that of the program if it ran and got SIGTERM. Death by SIGTERM is then a clean stop, and so is
+ * the code with which a JVM or a shell reports it.
+ */
+export function exitCodeOfStop(end: ProgramEnd | undefined): number {
+  if (end === undefined || !end.wasAsked) return EXIT_CODE.clean
+  const code = exitCodeOfEnd(end)
+  return code === SIGNALLED + constants.signals.SIGTERM ? EXIT_CODE.clean : code
+}

@@ -1,0 +1,65 @@
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { CertificateAuthority, formatKubeConfig } from '@tenure/api-server/internal'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { run, TestCluster, until } from './support/command.ts'
+import { Replicas } from './support/replicas.ts'
+
+let cluster: TestCluster
+let other: Server
+let otherPath = ''
+
+beforeAll(async () => {
+  cluster = await TestCluster.start()
+  otherPath = cluster.pathOf('other.yaml')
+  const authority = CertificateAuthority.create('other')
+  other = createServer(authority.issueServerCertificate(['127.0.0.1']), ({ url }, response) => {
+    response.end(JSON.stringify(url === '/version' ? { gitVersion: 'v1.36.3' } : {}))
+  })
+  other.listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const url = `https://127.0.0.1:${(other.address() as AddressInfo).port}`
+  const content = { url, caCert: authority.root.cert, user: 'admin', credential: { token: 'secret' } }
+  await writeFile(otherPath, formatKubeConfig(content))
+})
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]()
+  other.closeAllConnections()
+  await new Promise((resolve) => other.close(resolve))
+})
+
+const FAST = ['--every', '1ms', '-n', 'ops']
+
+describe('tenure chaos', () => {
+  test('ends leaders politely as often as it should, and another replica leads each time', async () => {
+    await using replicas = new Replicas()
+    const kubeConfigPath = cluster.kubeConfigPath()
+    const first = replicas.start({ kubeConfigPath, identity: 'first_1' })
+    await until(() => first.state.kind === 'leading')
+    const second = replicas.start({ kubeConfigPath, identity: 'second_1' })
+    await until(() => second.candidacies[0]?.standing === 'standing')
+    const { out, err, code } = await cluster.tenure(['chaos', 'janitor', '--times', '2', ...FAST])
+    expect([code, err]).toEqual([0, ''])
+    expect(out.match(/The handover took/g)).toHaveLength(2)
+    expect(out).toMatch(/second_1 leads\.[^]*first_1 leads\./)
+  })
+
+  test('reports a lease that nobody holds with code 1', async () => {
+    cluster.putLease('free', { holderIdentity: '' })
+    const { err, code } = await cluster.tenure(['chaos', 'free', '--times', '1', ...FAST])
+    expect([code, err]).toEqual([1, 'Nobody holds ops/free.\n'])
+  })
+
+  test('refuses a cluster that is not the embedded one without --yes', async () => {
+    const { out, err, code } = await run(['chaos', 'janitor', '--kubeconfig', otherPath, ...FAST])
+    expect([code, out]).toEqual([2, ''])
+    expect(err).toMatch(/^Expected `--yes`, because https:\S+ is not the API server of `tenure dev`\n$/)
+  })
+
+  test('refuses a number of times that is none', async () => {
+    const { err, code } = await cluster.tenure(['chaos', 'free', '--times', '0', ...FAST])
+    expect([code, err]).toEqual([2, 'Expected `--times` to be a whole number from 1, got `0`\n'])
+  })
+})

@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest'
+import {
+  readRequest,
+  readRequestAnswer,
+  type StepDownRequest,
+  withRequest,
+} from '../../src/election/rules/step-down-request.ts'
+import { readOffer, withAnswer } from '../../src/election/rules/transfer-notes.ts'
+import type { PresentLease } from '../../src/lock/lock.ts'
+import { lease, purposes, PureElector } from './pure-elector.ts'
+
+/** The lease of this leader as the store has it after an operator wrote a request. */
+function asked(elector: PureElector, version: bigint, request: StepDownRequest = { id: 'r1' }): PresentLease {
+  const { lease: held } = elector.as('leading').hold
+  return { ...held, version, record: withRequest(held.record, request) }
+}
+
+describe('A leader of whose lease somebody requests a step-down', () => {
+  test('drains, answers in a renewal, and releases when the term is empty', () => {
+    const leader = new PureElector().lead()
+    const effects = leader.observe(asked(leader, 3n))
+    expect(effects).toContainEqual({ kind: 'end-term', reason: 'step-down', voluntary: true })
+    expect(purposes(effects)).toEqual([])
+    leader.passTo(25)
+    expect(readRequestAnswer(leader.lastWrite.write.record)).toEqual({ id: 'r1', outcome: 'draining' })
+    leader.acknowledge(4n)
+    expect(purposes(leader.send({ kind: 'drained' }))).toEqual(['release'])
+    const released = leader.lastWrite.write.record
+    expect(released.holderIdentity).toBe('')
+    expect(readRequestAnswer(released)).toEqual({ id: 'r1', outcome: 'released' })
+    expect(Object.keys(released.annotations)).not.toContain('tenure.dev/step-down-request')
+  })
+
+  test('transfers the lease to the replica that the request names', () => {
+    const leader = new PureElector().lead()
+    leader.observe(asked(leader, 3n, { id: 'r1', to: 'other' }))
+    expect(leader.as('draining').stepDown).toMatchObject({ reason: 'transferred', to: 'other' })
+    leader.passTo(1)
+    expect(readOffer(leader.lastWrite.write.record)).toEqual({ to: 'other' })
+    leader.acknowledge(4n)
+    const { lease: held } = leader.as('draining').hold
+    leader.observe({ ...held, version: 5n, record: withAnswer(held.record, { identity: 'other', nonce: 'n' }) })
+    leader.send({ kind: 'drained' })
+    const { purpose, record } = leader.lastWrite.write
+    expect([purpose, record.holderIdentity]).toEqual(['transfer', 'other'])
+    expect(readRequestAnswer(record)).toEqual({ id: 'r1', outcome: 'transferred' })
+  })
+
+  test('obeys a request that it learns of from the conflict of a renewal', () => {
+    const leader = new PureElector().lead()
+    leader.passTo(leader.config.timing.retryPeriodMs)
+    leader.failWrite('conflict')
+    leader.answerRead(asked(leader, 3n))
+    expect(leader.as('draining').stepDown.reason).toBe('step-down')
+  })
+
+  test('does not compete for two of its slowest polls, so that another replica may lead', () => {
+    const leader = new PureElector().lead()
+    leader.observe(asked(leader, 3n))
+    leader.send({ kind: 'drained' })
+    leader.acknowledge(4n)
+    expect(leader.as('following').notBefore).toBe(leader.now + 4800)
+  })
+
+  test.each<readonly [string, (held: PresentLease) => PresentLease]>([
+    ['of another holder', (held) => bound(held, { holder: 'other' })],
+    ['of an earlier term of this holder', (held) => bound(held, { of: '2020-01-01T00:00:00.000000Z' })],
+    ['without an id', (held) => bound(held, { id: undefined })],
+    ['with an id that has a space', (held) => bound(held, { id: 'r 1' })],
+    ['with an id that is no text', (held) => bound(held, { id: 7 })],
+    ['to this holder itself', (held) => bound(held, { to: held.record.holderIdentity })],
+    ['that is not JSON', (held) => noted(held, 'now!')],
+    ['that is JSON, but no object', (held) => noted(held, '7')],
+    ['that is too long', (held) => bound(held, { pad: 'x'.repeat(5000) })],
+  ])('leads on if the request is one %s', (_, change) => {
+    const leader = new PureElector().lead()
+    leader.observe(change(asked(leader, 3n)))
+    leader.passTo(100)
+    expect(leader.state.kind).toBe('leading')
+  })
+
+  test('keeps the answer of the last term in its acquisition, and drops it when it ends its own term', () => {
+    const first = new PureElector().lead()
+    first.observe(asked(first, 3n))
+    first.send({ kind: 'drained' })
+    const released: PresentLease = {
+      ...lease({ version: 9n, holderIdentity: '' }),
+      record: first.lastWrite.write.record,
+    }
+    const next = new PureElector({ identity: 'next' })
+    next.follow(released)
+    next.passTo(10_000)
+    expect(readRequestAnswer(next.lastWrite.write.record)).toEqual({ id: 'r1', outcome: 'released' })
+    next.acknowledge(10n)
+    next.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 0 })
+    next.send({ kind: 'drained' })
+    expect(readRequestAnswer(next.lastWrite.write.record)).toBeUndefined()
+  })
+})
+
+test('A request is read only from a record with the term that it names', () => {
+  const leader = new PureElector().lead()
+  const { record } = asked(leader, 3n, { id: 'r1', to: 'other' })
+  expect(readRequest(record)).toEqual({ id: 'r1', to: 'other' })
+  expect(readRequest({ ...record, holderIdentity: '' })).toBeUndefined()
+})
+
+test.each([undefined, '', 'r1', 'r1 refused', 'r1 released now'])('The answer %j is none', (text) => {
+  const annotations: Record<string, string> = text === undefined ? {} : { 'tenure.dev/step-down-answer': text }
+  const { record } = lease({ version: 1n, holderIdentity: 'me' })
+  expect(readRequestAnswer({ ...record, annotations })).toBeUndefined()
+})
+
+function bound(held: PresentLease, change: Readonly<Record<string, unknown>>): PresentLease {
+  const { holderIdentity: holder, acquireTime: of } = held.record
+  return noted(held, JSON.stringify({ holder, of, id: 'r1', ...change }))
+}
+
+function noted(held: PresentLease, text: string): PresentLease {
+  return { ...held, record: { ...held.record, annotations: { 'tenure.dev/step-down-request': text } } }
+}

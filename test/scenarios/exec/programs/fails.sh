@@ -1,0 +1,3 @@
+# Notes its epoch and the time in the file "runs" and fails.
+echo "$TENURE_EPOCH" >> runs
+exit 5
