@@ -62,6 +62,7 @@ const CALLS: Readonly<Record<string, (module: Exports) => unknown>> = {
   manifests: ({ manifests }) => call(manifests, { ...lease, image: 'i', ...WRONG }),
   membership: ({ membership }) => call(membership, { group: 'a', ...WRONG }),
   ApiTransport: ({ ApiTransport }) => make(ApiTransport, { kubeConfig, ...WRONG }),
+  PodDeparture: ({ PodDeparture }) => make(PodDeparture, { client: undefined, pod: undefined, ...WRONG }),
   PodDeathProof: ({ PodDeathProof }) => make(PodDeathProof, { client: undefined, ...WRONG }),
   resolveFeatureGates: ({ resolveFeatureGates }) => call(resolveFeatureGates, WRONG),
   CacheBarrier: ({ CacheBarrier }) => make(CacheBarrier, WRONG),

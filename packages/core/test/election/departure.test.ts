@@ -26,7 +26,8 @@ describe.each(['stopping', 'draining'] as const)('A follower whose place is %s',
     expect(purposes(follower.become({ departure }))).toEqual([])
     follower.passTo(2000)
     expect(follower.renew(kept(ME))).toEqual([])
-    follower.see({ ...kept(ME), holderIdentity: '', leaseDurationSeconds: 1 })
+    const released = { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: 'at 2000', renewTime: 'at 2000' }
+    follower.see({ ...kept(ME), ...released })
     follower.passTo(2007)
     expect(follower.lastWrite.write.purpose).toBe('acquire')
   })
@@ -63,7 +64,7 @@ describe.each(['stopping', 'draining'] as const)('A follower whose place is %s',
     expect(named(follower.lastWrite.write.record)).toEqual(['a', ME])
   })
 
-  test('acquires the lease when nobody else does, no later than one that is not on the list', () => {
+  test('acquires the lease when nobody else does, no later than a replica off the list', () => {
     const follower = new ListFollower(kept('a'), { departure })
     follower.passTo(15_000)
     expect(follower.state.kind).toBe('following')
@@ -93,7 +94,7 @@ describe('A leader whose place is being stopped', () => {
     return leader.state.kind
   }
 
-  test('begins to drain before it is told to stop, once a standby is there', () => {
+  test('begins to drain before the order to stop, once a standby is there', () => {
     const leader = leaderOver(['a'])
     expect(leader.state.kind).toBe('leading')
     expect(become(leader, { departure: 'stopping' })).toBe('draining')
@@ -128,7 +129,7 @@ describe('A leader whose place is being stopped', () => {
 })
 
 test('Of replicas that are all being stopped, each hands the lease over once at most', () => {
-  // The next leader is being stopped as well. Nobody joins its list, so it leads until it is told to stop.
+  // The next leader is being stopped as well. Nobody joins its list, so it leads until the order to stop.
   const next = new PureElector({ leavesEarly: true, departure: 'stopping' }).lead()
   const former = new ListFollower(kept(), { departure: 'stopping' })
   next.passTo(2000)

@@ -47,7 +47,7 @@ export interface ElectorConfig {
   readonly isUnready?: boolean
   /** Whether this replica is about to be stopped. Then it is no standby, unless it is the only one. */
   readonly departure?: Departure['state']
-  /** Whether a leader whose place is being stopped hands over to a standby before it is told to stop. */
+  /** Whether a leader whose place is being stopped hands over to a standby before the order to stop comes. */
   readonly leavesEarly?: boolean
   /**
    * How long this replica follows one term before it puts itself on the list of standbys; `Infinity`: it never does. The exhaustive

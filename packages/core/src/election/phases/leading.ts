@@ -57,7 +57,7 @@ function isOutdated({ memory, hold }: Leading, { config }: TransitionContext): b
 }
 
 /**
- * Whether this leader is about to be told to stop and a standby could lead. Its time to stop already runs, and what comes before the order
+ * Whether this leader is about to be stopped and a standby could lead. Its grace period already runs. The time before the order to stop
  * would be missing from its drain.
  */
 function isDeparting({ hold }: Leading, { config }: TransitionContext): boolean {

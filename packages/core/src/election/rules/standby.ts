@@ -27,7 +27,8 @@ import type { Strategy } from './strategy.ts'
  * 3. Within a revision, replicas in the zone of the present leader come first, as far as the replicas know their zones.
  * 4. Within a zone the name decides. A StatefulSet stops the replica with the highest ordinal first.
  *
- * A replica that stops or is not ready is not on the list, and one that is about to be stopped only if it is alone there. The list only spreads the attempts. A wrong, stale or missing list costs milliseconds or one more change of leader, never safety.
+ * A replica that stops or is not ready is not on the list. A replica that is about to be stopped is there only if it is alone. The list
+ * only spreads the attempts. A wrong, stale or missing list costs milliseconds or one more change of leader, never safety.
  */
 
 /** How long each standby is given before the next one of its revision tries, in milliseconds: a write, and the news of it. */

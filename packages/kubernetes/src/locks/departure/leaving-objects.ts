@@ -15,7 +15,7 @@ export function isBeingDeleted(object: JsonObject): boolean {
   return stringAt(objectAt(object, 'metadata'), 'deletionTimestamp') !== undefined
 }
 
-/** Whether a node takes no new Pods, as one that is cordoned, drained or about to be removed. */
+/** Whether a node takes no new Pods: it is cordoned, drained or about to be removed. */
 export function isDraining(node: JsonObject): boolean {
   const { unschedulable, taints } = objectAt(node, 'spec')
   return isBeingDeleted(node) || unschedulable === true || (Array.isArray(taints) && taints.some(isDrainTaint))

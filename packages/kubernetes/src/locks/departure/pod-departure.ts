@@ -1,5 +1,5 @@
 import type { LockWatch, Logger } from '@tenure/core'
-import { type Departure, silentLogger } from '@tenure/core/internal'
+import { assertKnownKeys, type Departure, silentLogger } from '@tenure/core/internal'
 import { ApiRequestError } from '../../client/api-request-error.ts'
 import type { ObjectReference } from '../../client/resource.ts'
 import { isJsonObject, objectAt, stringAt, type JsonObject } from '../../json-object.ts'
@@ -20,6 +20,8 @@ export interface PodDepartureOptions {
   readonly logger?: Logger | undefined
 }
 
+const OPTION_NAMES = ['client', 'pod', 'logger'] as const satisfies (keyof PodDepartureOptions)[]
+
 /**
  * Sees that the Pod of this process is being deleted, or that its node is cordoned or drained.
  *
@@ -39,6 +41,7 @@ export class PodDeparture implements Departure {
 
   /** Does no I/O. */
   constructor(options: PodDepartureOptions) {
+    assertKnownKeys('the options of a PodDeparture', options, OPTION_NAMES)
     this.#options = options
     this.#uid = options.pod.uid
   }
