@@ -108,8 +108,7 @@ function endpointRules(service: string): V1PolicyRule[] {
 }
 
 function rulesFor(options: LeaseRoleOptions): V1PolicyRule[] {
-  const { proveDeath = false, watchPod = false, forLife = false, strategy, members = false, endpoints } = options
-  const readsPods = proveDeath || watchPod || forLife
+  const { forLife = false, strategy, members = false, endpoints } = options
   return [
     ...leaseRules(options),
     ...(strategy === OLDEST_EMULATION_VERSION ? [CANDIDATE_RULE] : []),
@@ -117,9 +116,14 @@ function rulesFor(options: LeaseRoleOptions): V1PolicyRule[] {
     ...(endpoints === undefined ? [] : endpointRules(endpoints)),
     // With a lock of one's own, Tenure writes no Events.
     ...(forLife ? [] : [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }]),
-    // Every Pod has a name of its own, which is not known before.
-    ...(readsPods ? [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }] : []),
+    ...podRules(options),
   ]
+}
+
+/** Every Pod has a name of its own, which is not known before. */
+function podRules({ proveDeath = false, watchPod = false, forLife = false }: LeaseRoleOptions): V1PolicyRule[] {
+  if (!proveDeath && !watchPod && !forLife) return []
+  return [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }]
 }
 
 function leaseRules({ name, others = [], forLife = false }: LeaseRoleOptions): V1PolicyRule[] {
