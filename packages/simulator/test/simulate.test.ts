@@ -71,7 +71,7 @@ describe('A simulation', () => {
 
   test('meets every kind of fault within a hundred seeds, but those that must be asked for', async () => {
     const { coverage } = await simulateSeeds({ seeds: 100, controllers: [doing(() => {})], durationMs: 200_000 })
-    const onRequest: readonly string[] = ['lease-shortened', 'foreign-leader', 'store-restored']
+    const onRequest: readonly string[] = ['lease-shortened', 'foreign-leader', 'store-restored', 'step-down-requested']
     expect([...coverage.keys()].toSorted()).toEqual(FAULT_KINDS.filter((kind) => !onRequest.includes(kind)).toSorted())
   })
 
