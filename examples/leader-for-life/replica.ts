@@ -18,7 +18,7 @@ class Janitor extends Controller {
 const manager = createManager({
   // Nobody can have led before this example. In a cluster, leave `missingLease` out.
   lease: { name: 'janitor', leaseDurationMs: 4000, renewDeadlineMs: 3000, retryPeriodMs: 500, missingLease: 'create' },
-  lock: ({ name, namespace }) => lifeLock({ name, namespace }),
+  lock: ({ name, namespace }, { logger }) => lifeLock({ name, namespace, logger }),
   ops: false,
 })
 manager.register(() => new Janitor())

@@ -64,7 +64,9 @@ export const yarnClassic: PackageManager = {
   nodeArgs: none,
   async install(folder, wanted, tarballs) {
     const { base, held } = manifest(wanted, tarballs)
-    await writeManifest(folder, { ...base, resolutions: held })
+    // It resolves what a package of Tenure needs by version alone, also if the project has that package as a tarball.
+    const own = Object.fromEntries([...tarballs].map(([name, file]) => [name, `file:${file}`]))
+    await writeManifest(folder, { ...base, resolutions: { ...own, ...held } })
     // Its cache knows a tarball by name and version: one of an earlier run would be taken for that of today.
     const cache = ['--cache-folder', join(folder, '.yarn-cache')]
     return run('npx', ['-y', 'yarn@1.22.22', 'install', '--no-progress', ...cache], { cwd: folder })

@@ -27,7 +27,7 @@ const options: CreateManagerOptions =
     ? setup.options
     : { ...setup.options, lease: { ...setup.options.lease, compare: COMPARISONS[setup.compare] } }
 
-const lock: CreateManagerOptions['lock'] = ({ name, namespace }) => lifeLock({ name, namespace })
+const lock: CreateManagerOptions['lock'] = ({ name, namespace }, { logger }) => lifeLock({ name, namespace, logger })
 const manager = createManager(forLife ? { ...options, lock } : options)
 for (const controller of controllers) manager.register(() => createController(controller))
 manager.on(report)

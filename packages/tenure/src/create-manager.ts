@@ -96,7 +96,7 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
   const cluster = options.lock === undefined ? kubernetes : undefined
   const makeLock = options.lock ?? ((leaseOptions: LeaseOptions) => kubernetes.lock(leaseOptions))
   const createLock: ManagerOptions['createLock'] = (leaseOptions) => {
-    const lock = makeLock(leaseOptions)
+    const lock = makeLock(leaseOptions, { logger })
     if (standsTwice(manager, `${cluster?.server} ${lock.description}`)) warnOfSecond(logger, leaseOptions.name)
     return lock
   }

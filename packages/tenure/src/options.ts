@@ -8,6 +8,12 @@ import type { OpsOptions } from '@tenure/ops'
 import { mayBeCoordinated } from './cluster.ts'
 import { readEnvironment, readFlags, type TextSettings } from './environment.ts'
 
+/** What `createManager()` gives a lock of your own. */
+export interface LockContext {
+  /** The logger of the manager. Its lines name the identity of this replica. */
+  readonly logger: Logger
+}
+
 /**
  * Options of `createManager()`. An option takes precedence over its flag, the flag over the environment, the environment over the default.
  */
@@ -30,10 +36,11 @@ export interface CreateManagerOptions extends Pick<
    */
   readonly zone?: string
   /**
-   * Makes the lock of a lease, for leases that are not stored in a cluster: `({ name }) => new FileLock({ path })`. Tenure then
-   * reads no kubeconfig and writes no Events. Every call must return a new lock. @default a `LeaseLock` for each
+   * Makes the lock of a lease, for leases that are not stored in a Lease of a cluster: `({ name }) => new FileLock({ path })`. A lock that
+   * logs gets the logger of the manager: `({ name }, { logger }) => lifeLock({ name, logger })`. Tenure then reads no kubeconfig and
+   * writes no Events. Every call must return a new lock. @default a `LeaseLock` for each
    */
-  readonly lock?: ManagerOptions['createLock']
+  readonly lock?: (lease: LeaseOptions, context: LockContext) => ReturnType<ManagerOptions['createLock']>
   /** How to reach the API server. @default `--kubeconfig`, `KUBECONFIG`, the Pod's service account, `~/.kube/config`; read at the start */
   readonly kubeConfig?: KubeConfigLike
   /**

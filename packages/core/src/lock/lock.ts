@@ -76,7 +76,9 @@ export interface CandidatePings {
 
 /** The versions of a candidate. */
 export interface CandidateVersions {
+  /** The version of the binary, as strict semver; undefined if the candidate states none. */
   readonly binaryVersion: string | undefined
+  /** The version whose behaviour it emulates, as strict semver; undefined if the candidate states none. */
   readonly emulationVersion: string | undefined
 }
 

@@ -1,12 +1,14 @@
 /** One request to an API server. */
 export interface ApiRequest {
+  /** The HTTP method. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Absolute path below the server URL, for example `/api/v1/namespaces/ops/events`. */
   readonly path: string
+  /** Parameters of the query string, not encoded. @default none */
   readonly query?: Readonly<Record<string, string>>
   /** Sent as JSON. */
   readonly body?: unknown
-  /** @default 'application/json' */
+  /** The content type of the body. @default 'application/json' */
   readonly contentType?: string
   /** Whether `open()` also passes the body of an answer 500 on, as a health check gives it. @default false */
   readonly readsFailure?: boolean

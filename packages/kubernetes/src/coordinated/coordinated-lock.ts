@@ -99,6 +99,8 @@ export class CoordinatedLock extends ObjectLock {
   #probing: Promise<void> | undefined
   #retry: Timer | undefined
   #stuck: Timer | undefined
+  /** The longest duration that a record of the lease had. */
+  #longestMs = 0
   /** The holder whose death is proved, until its lease is released. */
   #dead: LeaseHolder | undefined
   #burial: Timer | undefined
@@ -243,7 +245,9 @@ export class CoordinatedLock extends ObjectLock {
     this.#stuck?.cancel()
     const { clock } = this.#options
     const heldMs = snapshot.kind === 'present' ? (snapshot.record.leaseDurationSeconds ?? 0) * 1000 : 0
-    this.#stuck = clock.setTimer(heldMs + STUCK_MS, () => {
+    // A holder of before may have had the lease for longer than the one that the controller has named.
+    this.#longestMs = Math.max(this.#longestMs, heldMs)
+    this.#stuck = clock.setTimer(this.#longestMs + STUCK_MS, () => {
       this.#probe()
       void this.#free(snapshot)
       this.#watchForStandstill(snapshot)
@@ -253,11 +257,11 @@ export class CoordinatedLock extends ObjectLock {
   /** Frees a lease that has expired for long, in the name of its holder. */
   async #free(snapshot: LockSnapshot): Promise<void> {
     if (this.#state !== 'server' || snapshot.kind === 'absent') return
-    const { identity, clock } = this.#options
+    const { identity } = this.#options
     const { holderIdentity } = snapshot.record
     if (['', identity].includes(holderIdentity)) return
     const update = (record: LeaseRecord) => this.#bounded((signal) => super.update(snapshot, record, { signal }))
-    await freeStuckLease(snapshot.record, clock.wallTime(), update).catch((error: unknown) =>
+    await freeStuckLease(snapshot.record, update).catch((error: unknown) =>
       this.#warn('lease-stuck', error, `could not release the expired lease of ${holderIdentity}`),
     )
   }

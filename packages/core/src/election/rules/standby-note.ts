@@ -30,6 +30,7 @@ export interface Facts {
 
 /** A follower as it describes itself on the list. */
 export interface Standby extends Facts {
+  /** The identity of the replica. */
   readonly identity: string
   /** What it runs, such as the hash of its Pod's template; undefined if it does not say. */
   readonly revision: string | undefined

@@ -29,7 +29,9 @@ export type RequestOutcome = 'draining' | 'released' | 'transferred'
 
 /** What came of a request. */
 export interface StepDownAnswer {
+  /** That of the request. */
   readonly id: string
+  /** How far the end of the term is. */
   readonly outcome: RequestOutcome
 }
 

@@ -106,21 +106,22 @@ export class OwnerWatch implements LockWatch {
 
   /** Deletes the ConfigMap once there is a reason. Tries again until that succeeds, or the Pod says otherwise. */
   async #freeInTime(signal: AbortSignal): Promise<void> {
-    const { logger, lock } = this.#options
+    const { logger } = this.#options
     for (let failed = false; !signal.aborted;) {
       try {
+        const looked = this.#pod
         const plan = await this.#plan(signal)
-        if (plan === undefined) return
+        // What the Pod said while the plan was made started nothing.
+        if (plan === undefined && this.#pod === looked) return
+        if (plan === undefined) continue
         const { reason, delayMs } = plan
         if (delayMs > 0) {
           await this.#pause(delayMs)
           continue
         }
-        await this.#free(signal)
-        return logger.info(
-          { event: 'holder-ended', holder: this.#holder.identity, pod: this.#owner.name, reason },
-          `${TEXTS[reason]}: ${lock.description} was deleted, and its next leader waits before it acts`,
-        )
+        // Before the deletion: this watch may be closed by the news of it, before the answer comes.
+        if (!failed) this.#logEnd(reason)
+        return await this.#free(signal)
       } catch (cause) {
         const err = errorOf(cause)
         if (signal.aborted) return
@@ -129,6 +130,14 @@ export class OwnerWatch implements LockWatch {
         await this.#pause(RETRY_MS)
       }
     }
+  }
+
+  #logEnd(reason: Plan['reason']): void {
+    const { logger, lock } = this.#options
+    logger.info(
+      { event: 'holder-ended', holder: this.#holder.identity, pod: this.#owner.name, reason },
+      `${TEXTS[reason]}: ${lock.description} is deleted, and its next leader waits before it acts`,
+    )
   }
 
   /** Undefined if only a change of the Pod can give a reason. */
