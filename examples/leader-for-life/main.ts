@@ -16,7 +16,7 @@ import { Pod } from './pod.ts'
 const NAMESPACE = 'demo'
 const QUIET_MS = 2000
 
-await using server = await startApiServer()
+const server = await startApiServer()
 const kubeConfig = new KubeConfig()
 kubeConfig.loadFromString(server.kubeConfig())
 const core = kubeConfig.makeApiClient(CoreV1Api)
@@ -24,34 +24,38 @@ await core.createNamespace({ body: { metadata: { name: NAMESPACE } } })
 await allow(['alpha', 'beta'])
 const folder = await mkdtemp(join(tmpdir(), 'tenure-life-'))
 
-const alpha = await start('alpha')
-await told(alpha.process, 'leads')
-console.log(`alpha leads. The ConfigMap belongs to ${await owner()}.`)
-const beta = await start('beta')
-await told(beta.process, 'follows')
-// By then both have written what they write once: the container of the leader, and the follower among the standbys.
-await sleep(QUIET_MS)
-const before = await version()
-await sleep(QUIET_MS)
-console.log(
-  `alpha still leads. ${before === (await version()) ? 'Nobody has' : 'Somebody has'} written the ConfigMap for 2 s.`,
-)
+try {
+  const alpha = await start('alpha')
+  await told(alpha.process, 'leads')
+  console.log(`alpha leads. The ConfigMap belongs to ${await owner()}.`)
+  const beta = await start('beta')
+  await told(beta.process, 'follows')
+  // By then both have written what they write once: the container of the leader, and the follower among the standbys.
+  await sleep(QUIET_MS)
+  const before = await version()
+  await sleep(QUIET_MS)
+  console.log(
+    `alpha still leads. ${before === (await version()) ? 'Nobody has' : 'Somebody has'} written the ConfigMap for 2 s.`,
+  )
 
-const leads = told(beta.process, 'leads')
-alpha.process.kill('SIGKILL')
-await once(alpha.process, 'exit')
-await alpha.pod.ended()
-const endedAt = performance.now()
-console.log('alpha was killed, and its kubelet reports that the container has terminated.')
-await leads
-console.log(
-  `beta leads ${Math.round(performance.now() - endedAt)} ms later. The ConfigMap belongs to ${await owner()}.`,
-)
-await alpha.pod.delete()
+  const leads = told(beta.process, 'leads')
+  alpha.process.kill('SIGKILL')
+  await once(alpha.process, 'exit')
+  await alpha.pod.ended()
+  const endedAt = performance.now()
+  console.log('alpha was killed, and its kubelet reports that the container has terminated.')
+  await leads
+  console.log(
+    `beta leads ${Math.round(performance.now() - endedAt)} ms later. The ConfigMap belongs to ${await owner()}.`,
+  )
+  await alpha.pod.delete()
 
-beta.process.kill('SIGTERM')
-await once(beta.process, 'exit')
-await rm(folder, { recursive: true, maxRetries: 5 })
+  beta.process.kill('SIGTERM')
+  await once(beta.process, 'exit')
+} finally {
+  await rm(folder, { recursive: true, maxRetries: 5 })
+  await server[Symbol.asyncDispose]()
+}
 
 /** Gives the replicas the rights of a leader for life, and no others. */
 async function allow(users: readonly string[]): Promise<void> {

@@ -53,11 +53,15 @@ async function chaos(lease: string, flags: ChaosFlags, invocation: Invocation): 
     times: timesOf(flags),
     kills: flags.kill === true,
   }
-  await using cluster = Cluster.open(flags, invocation.terminal)
-  if (flags.yes !== true && !(await cluster.isEmbedded()))
-    throw new OptionsError(`Expected \`--yes\`, because ${cluster.server} is not the API server of \`tenure dev\``)
-  await readLease(cluster, lease)
-  await endLeaders(cluster, plan, invocation)
+  const cluster = Cluster.open(flags, invocation.terminal)
+  try {
+    if (flags.yes !== true && !(await cluster.isEmbedded()))
+      throw new OptionsError(`Expected \`--yes\`, because ${cluster.server} is not the API server of \`tenure dev\``)
+    await readLease(cluster, lease)
+    await endLeaders(cluster, plan, invocation)
+  } finally {
+    await cluster[Symbol.asyncDispose]()
+  }
 }
 
 function timesOf({ times }: ChaosFlags): number {

@@ -33,19 +33,23 @@ export function addDoctor(program: Command, invocation: Invocation): void {
 
 async function doctor(name: string | undefined, flags: DoctorFlags, invocation: Invocation): Promise<void> {
   const { terminal } = invocation
-  await using cluster = Cluster.open(flags, terminal)
-  const { namespace } = cluster
-  const leases = name === undefined ? await listLeases(cluster, namespace) : [await readLease(cluster, name)]
-  const rights = { namespace, lease: name ?? leases[0]?.name ?? 'any', serviceAccount: flags.serviceAccount }
-  const findings = [
-    ...(await checkRights(cluster, rights)),
-    ...(await flowFindings(cluster, namespace)),
-    ...(await checkLeases(cluster, leases, terminal)),
-  ]
-  invocation.exitCode = exitCodeOf(findings)
-  terminal.out(
-    flags.output === 'json' ? `${JSON.stringify(inOrder(findings), null, 2)}\n` : report(findings, leases.length),
-  )
+  const cluster = Cluster.open(flags, terminal)
+  try {
+    const { namespace } = cluster
+    const leases = name === undefined ? await listLeases(cluster, namespace) : [await readLease(cluster, name)]
+    const rights = { namespace, lease: name ?? leases[0]?.name ?? 'any', serviceAccount: flags.serviceAccount }
+    const findings = [
+      ...(await checkRights(cluster, rights)),
+      ...(await flowFindings(cluster, namespace)),
+      ...(await checkLeases(cluster, leases, terminal)),
+    ]
+    invocation.exitCode = exitCodeOf(findings)
+    terminal.out(
+      flags.output === 'json' ? `${JSON.stringify(inOrder(findings), null, 2)}\n` : report(findings, leases.length),
+    )
+  } finally {
+    await cluster[Symbol.asyncDispose]()
+  }
 }
 
 async function checkLeases(

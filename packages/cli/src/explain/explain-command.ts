@@ -26,16 +26,20 @@ export function addExplain(program: Command, { terminal }: Invocation): void {
 }
 
 async function explain(name: string, flags: ExplainFlags, terminal: Terminal): Promise<void> {
-  await using cluster = Cluster.open(flags, terminal)
-  const stored = await readLease(cluster, name)
-  const { clock } = terminal
-  const facts = await readFacts(cluster, cluster.namespace, clock.wallTime())
-  const status = leaseStatus(stored, { facts, now: clock.now(), wallTime: clock.wallTime() })
-  for (const sentence of explainLease(stored, status)) terminal.out(`${printable(sentence)}\n`)
-  if (!flags.replicas) return
-  const reports = await Promise.all(
-    replicasOf(stored).map((identity) => explainReplica(cluster, identity, stored.lease)),
-  )
-  for (const { identity, sentences } of reports)
-    for (const sentence of sentences) terminal.out(`${printable(`${identity}: ${sentence}`)}.\n`)
+  const cluster = Cluster.open(flags, terminal)
+  try {
+    const stored = await readLease(cluster, name)
+    const { clock } = terminal
+    const facts = await readFacts(cluster, cluster.namespace, clock.wallTime())
+    const status = leaseStatus(stored, { facts, now: clock.now(), wallTime: clock.wallTime() })
+    for (const sentence of explainLease(stored, status)) terminal.out(`${printable(sentence)}\n`)
+    if (!flags.replicas) return
+    const reports = await Promise.all(
+      replicasOf(stored).map((identity) => explainReplica(cluster, identity, stored.lease)),
+    )
+    for (const { identity, sentences } of reports)
+      for (const sentence of sentences) terminal.out(`${printable(`${identity}: ${sentence}`)}.\n`)
+  } finally {
+    await cluster[Symbol.asyncDispose]()
+  }
 }

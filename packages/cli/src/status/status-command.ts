@@ -28,16 +28,20 @@ async function status(name: string | undefined, flags: StatusFlags, terminal: Te
   if (name !== undefined && flags.allNamespaces === true)
     throw new OptionsError('Expected either the name of a lease or `--all-namespaces`')
   if (flags.watch === true && flags.output === 'yaml') throw new OptionsError('Expected `-o json` beside `--watch`')
-  await using cluster = Cluster.open(flags, terminal)
-  if (flags.watch === true) return await watchStatus(cluster, { name, flags }, terminal)
-  const namespace = flags.allNamespaces === true ? '' : cluster.namespace
-  const leases = name === undefined ? await listLeases(cluster, namespace) : [await readLease(cluster, name)]
-  const { clock } = terminal
-  const facts = await readFacts(cluster, namespace, clock.wallTime())
-  const context = { facts, now: clock.now(), wallTime: clock.wallTime() }
-  const rows = leases.map((lease) => leaseStatus(lease, context))
-  if (rows.length === 0 && isTable(flags)) terminal.err(`There are no leases ${whereOf(namespace)}.\n`)
-  else terminal.out(statusText(rows, flags, terminal))
+  const cluster = Cluster.open(flags, terminal)
+  try {
+    if (flags.watch === true) return await watchStatus(cluster, { name, flags }, terminal)
+    const namespace = flags.allNamespaces === true ? '' : cluster.namespace
+    const leases = name === undefined ? await listLeases(cluster, namespace) : [await readLease(cluster, name)]
+    const { clock } = terminal
+    const facts = await readFacts(cluster, namespace, clock.wallTime())
+    const context = { facts, now: clock.now(), wallTime: clock.wallTime() }
+    const rows = leases.map((lease) => leaseStatus(lease, context))
+    if (rows.length === 0 && isTable(flags)) terminal.err(`There are no leases ${whereOf(namespace)}.\n`)
+    else terminal.out(statusText(rows, flags, terminal))
+  } finally {
+    await cluster[Symbol.asyncDispose]()
+  }
 }
 
 function isTable({ output }: StatusFlags): boolean {

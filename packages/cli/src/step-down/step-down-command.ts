@@ -23,7 +23,11 @@ export function addStepDown(program: Command, invocation: Invocation): void {
     .option('--no-wait', 'return as soon as the request is written')
     .action(async (name: string, flags: StepDownFlags) => {
       const order = { timeoutMs: durationFlag('--timeout', flags.timeout), isDetached: !flags.wait }
-      await using cluster = Cluster.open(flags, invocation.terminal)
-      await handOver(cluster, await readLease(cluster, name), order, invocation)
+      const cluster = Cluster.open(flags, invocation.terminal)
+      try {
+        await handOver(cluster, await readLease(cluster, name), order, invocation)
+      } finally {
+        await cluster[Symbol.asyncDispose]()
+      }
     })
 }

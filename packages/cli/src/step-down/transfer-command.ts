@@ -30,10 +30,14 @@ export function addTransfer(program: Command, invocation: Invocation): void {
     .option('--no-wait', 'return as soon as the request is written')
     .action(async (name: string, flags: TransferFlags) => {
       const timeoutMs = durationFlag('--timeout', flags.timeout)
-      await using cluster = Cluster.open(flags, invocation.terminal)
-      const found = await readLease(cluster, name)
-      const to = successorOf(found, flags.to, invocation.terminal)
-      await handOver(cluster, found, { to, timeoutMs, isDetached: !flags.wait }, invocation)
+      const cluster = Cluster.open(flags, invocation.terminal)
+      try {
+        const found = await readLease(cluster, name)
+        const to = successorOf(found, flags.to, invocation.terminal)
+        await handOver(cluster, found, { to, timeoutMs, isDetached: !flags.wait }, invocation)
+      } finally {
+        await cluster[Symbol.asyncDispose]()
+      }
     })
 }
 

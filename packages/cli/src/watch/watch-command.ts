@@ -33,20 +33,28 @@ export function addWatch(program: Command, { terminal }: Invocation): void {
 async function watch(name: string | undefined, flags: WatchFlags, terminal: Terminal): Promise<void> {
   if (name !== undefined && flags.allNamespaces === true)
     throw new OptionsError('Expected either the name of a lease or `--all-namespaces`')
-  await using cluster = Cluster.open(flags, terminal)
-  if (name !== undefined) await readLease(cluster, name)
-  using recording = new Recording(flags.record)
-  const log = new WatchLog(terminal.out)
-  const take = (sighting: RecordedSighting): void => {
-    recording.write(sighting)
-    log.take(sighting)
-  }
-  const namespace = flags.allNamespaces === true ? '' : cluster.namespace
-  const stop = every(TICK_MS, terminal, () => log.expire(terminal.clock.wallTime()))
+  const cluster = Cluster.open(flags, terminal)
   try {
-    await followLeases({ cluster, namespace, name, ...observer(take, terminal) }, terminal)
+    if (name !== undefined) await readLease(cluster, name)
+    const recording = new Recording(flags.record)
+    try {
+      const log = new WatchLog(terminal.out)
+      const take = (sighting: RecordedSighting): void => {
+        recording.write(sighting)
+        log.take(sighting)
+      }
+      const namespace = flags.allNamespaces === true ? '' : cluster.namespace
+      const stop = every(TICK_MS, terminal, () => log.expire(terminal.clock.wallTime()))
+      try {
+        await followLeases({ cluster, namespace, name, ...observer(take, terminal) }, terminal)
+      } finally {
+        stop()
+      }
+    } finally {
+      recording[Symbol.dispose]()
+    }
   } finally {
-    stop()
+    await cluster[Symbol.asyncDispose]()
   }
 }
 
