@@ -54,7 +54,7 @@ try {
   await once(beta.process, 'exit')
 } finally {
   await rm(folder, { recursive: true, maxRetries: 5 })
-  await server[Symbol.asyncDispose]()
+  await server.stop()
 }
 
 /** Gives the replicas the rights of a leader for life, and no others. */
