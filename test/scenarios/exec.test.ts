@@ -182,19 +182,19 @@ describe.concurrent('tenure exec', () => {
 describe.concurrent('two fleets of `tenure exec`', () => {
   it('hand over again and again, and no program acts after one of a later term', async () => {
     await using scenario = await Scenario.open(server)
-    await using disposal = new AsyncDisposableStack()
     const ledger = join(folder, 'handovers')
     const flags = ['--drain-timeout-ms', '200']
-    const replica = async (name: string) =>
-      disposal.use(await start(scenario, name, { command: ['ledger.sh', ledger], flags }))
-    let leader = await replica('replica-0')
-    let epoch = await newerThan(ledger, 0)
-    for (let round = 1; round <= 4; round++) {
-      const follower = await replica(`replica-${round}`)
+    const replica = (name: string) => start(scenario, name, { command: ['ledger.sh', ledger], flags })
+    /** Leads from the start, and hands over to a replica that starts later, and so on. */
+    const lead = async (name: string, after: number, rounds: number): Promise<void> => {
+      await using leader = await replica(name)
+      const epoch = await newerThan(ledger, after)
+      if (rounds === 0) return
+      const handedOver = lead(`replica-${5 - rounds}`, epoch, rounds - 1)
       expect((await leader.terminate()).code).toBe(0)
-      epoch = await newerThan(ledger, epoch)
-      leader = follower
+      await handedOver
     }
+    await lead('replica-0', 0, 4)
     const epochs = await epochsIn(ledger)
     expect(isInOrder(epochs)).toBe(true)
     expect(new Set(epochs).size).toBe(5)
