@@ -10,7 +10,7 @@ const SLICE = { namespace: 'default', name: 'kubernetes' } as const
 /** How often kube-apiserver renews its entry, so that the phase of a kill can be random. */
 const INTERVAL_MS = 10_000
 
-/** An API server that publishes its own address, beside the one that is observed. */
+/** An API server that publishes its own address. The bench reads the slice from another API server. */
 class Publisher {
   readonly address: string
   readonly #server: ControlPlane

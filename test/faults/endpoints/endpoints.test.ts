@@ -17,7 +17,7 @@ const LEASE_MS = 3000
 /** How many die at once. */
 const TOGETHER = 4
 
-/** They must leave a slice alone that is not theirs, and collect one whose Service is gone. */
+/** The controllers must leave a foreign slice alone, and collect a slice whose Service was deleted. */
 async function startControllers(): Promise<void> {
   const slices = ['endpointslice-controller', 'endpointslice-mirroring-controller']
   const timing = { leaseDurationMs: 6000, renewDeadlineMs: 4000, retryPeriodMs: 1000 }
@@ -218,7 +218,7 @@ describe('the slice of a replicated service', () => {
   })
 
   it('is collected with its Service', async () => {
-    // An outage of etcd ends the one that was there.
+    // The outage of etcd has ended the controller manager that ran before.
     await startControllers()
     const at = monotonicNow()
     await Promise.all(fleet.replicas.map((replica) => fleet.end(replica, 'SIGTERM').gone))
