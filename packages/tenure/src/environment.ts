@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util'
 import { OptionsError } from '@tenure/core'
 import { assertKnownKeys } from '@tenure/core/internal'
-import { TRACE_VARIABLE } from './trace-extension.ts'
 
 /** Settings from flags and the environment, as text. A setting that is not given is absent. */
 export interface TextSettings {
@@ -32,7 +31,7 @@ export const SETTING_NAMES = {
  * Variables that are no settings of the manager: `tenure exec` sets one for its program, which a program of Tenure ignores; another one
  * names the file of the trace.
  */
-const PROGRAM_VARIABLES = ['TENURE_EPOCH', TRACE_VARIABLE]
+const PROGRAM_VARIABLES = ['TENURE_EPOCH', 'TENURE_TRACE']
 
 /** Variables that Kubernetes sets in every Pod of a namespace with a Service whose name begins with `tenure`. */
 const SERVICE_VARIABLE = /_SERVICE_(HOST|PORT(_.*)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$/

@@ -4,9 +4,6 @@ import { hostname } from 'node:os'
 import type { Extension } from '@tenure/core'
 import { TRACE_CHANNEL, type TraceStep, TraceWriter } from '@tenure/core/internal'
 
-/** The variable that names the file of the trace. */
-export const TRACE_VARIABLE = 'TENURE_TRACE'
-
 /** A trace of this process, while managers use it. */
 interface OpenTrace {
   users: number
@@ -71,7 +68,7 @@ function tryOpen(path: string): number | undefined {
     return openSync(path, 'ax', 0o600)
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return undefined
-    throw new Error(`Could not write the trace to ${path}. Choose a writable path with \`${TRACE_VARIABLE}\`.`, {
+    throw new Error(`Could not write the trace to ${path}. Choose a writable path with \`TENURE_TRACE\`.`, {
       cause,
     })
   }

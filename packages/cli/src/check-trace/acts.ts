@@ -14,6 +14,7 @@ export function acts(step: Step, act: TraceAct): void {
   const { replica } = step
   switch (act.u) {
     case 'read':
+      replica.reading = act.q
       replica.reads.set(act.q, replica.view?.record === undefined ? undefined : replica.view.version)
       break
     case 'begin':

@@ -66,6 +66,8 @@ export class Replica {
   readonly reads: Map<number, Version | undefined> = new Map()
   /** The last record that it wrote and that took effect. */
   own: TraceRecord | undefined
+  /** The read whose answer it waits for. The answer to an earlier one shows it nothing. */
+  reading: number | undefined
   /** The write of the holder that waits for its answer. */
   inFlight: number | undefined
   /** When the last write was sent that counts for the validity. */

@@ -40,6 +40,20 @@ export function sees(step: Step, after?: Version): void {
   replica.existed ||= seen.record !== undefined
 }
 
+/** Takes in the answer to a read. */
+export function isRead(step: Step): void {
+  const { replica, line } = step
+  const { reads, reading } = replica
+  if (line.q === undefined || !reads.has(line.q))
+    return step.broken('request', `the read ${line.q} that is answered was not sent`)
+  const after = reads.get(line.q)
+  reads.delete(line.q)
+  if (line.f !== undefined) return
+  if (line.q === reading) return sees(step, after)
+  const { version, record } = sightingOf(line)
+  if (record !== undefined) noteVersion(step, version, record)
+}
+
 /** Takes in the answer to a write. */
 export function isAnswered(step: Step): void {
   const { replica, line } = step
@@ -160,6 +174,7 @@ function acknowledge(step: Step, sent: Sent, seen: Sighting): void {
   const held = replica.view?.record
   sent.isAcknowledged = true
   replica.inFlight = undefined
+  replica.reading = undefined
   if (sent.u === 'acquire') acquires(step, sent, seen)
   else if (HOLDING.has(before)) renews(replica, sent, held)
   replica.own = sent.u === 'transfer' ? undefined : sent.r

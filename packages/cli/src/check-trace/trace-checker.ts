@@ -4,7 +4,7 @@ import type { Finding } from './finding.ts'
 import { LeaseRun, ms, type Place } from './lease-run.ts'
 import { HOLDING, Replica } from './replica.ts'
 import type { Version } from './records.ts'
-import { inherits, isAnswered, sees } from './sightings.ts'
+import { inherits, isAnswered, isRead, sees } from './sightings.ts'
 import { Step } from './step.ts'
 import { isHeader, isLine } from './shape.ts'
 
@@ -84,7 +84,7 @@ export class TraceChecker {
     replica.steps = line.n
     replica.coordination = line.c
     happens(step)
-    if (HOLDING.has(line.s) && !HOLDING.has(step.before) && replica.grant === undefined) inherits(step)
+    changesHands(step)
     if (line.d !== undefined) for (const act of line.d) acts(step, act)
     settles(step)
     replica.state = line.s
@@ -109,6 +109,15 @@ function follows(step: Step): void {
 /** How much later than it was decided a step may seem: the two clocks are not read at once. */
 const CLOCK_EPSILON_MS = 1
 
+/** Takes in that a step begins or ends to hold the lease. */
+function changesHands(step: Step): void {
+  const { replica, line, before } = step
+  const isHolding = HOLDING.has(line.s)
+  if (isHolding === HOLDING.has(before)) return
+  replica.reading = undefined
+  if (isHolding && replica.grant === undefined) inherits(step)
+}
+
 /** Takes in the event of a step. */
 function happens(step: Step): void {
   const { replica, lease, line } = step
@@ -117,7 +126,7 @@ function happens(step: Step): void {
       sees(step)
       break
     case 'read-answer':
-      reads(step)
+      isRead(step)
       break
     case 'write-answer':
       isAnswered(step)
@@ -140,13 +149,4 @@ function happens(step: Step): void {
     }
     default:
   }
-}
-
-function reads(step: Step): void {
-  const { replica, line } = step
-  if (line.q === undefined || !replica.reads.has(line.q))
-    return step.broken('request', `the read ${line.q} that is answered was not sent`)
-  const after = replica.reads.get(line.q)
-  replica.reads.delete(line.q)
-  if (line.f === undefined) sees(step, after)
 }

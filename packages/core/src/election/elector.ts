@@ -10,7 +10,7 @@ import { standingIn } from './candidate-standing.ts'
 import { failureOf, invoke, timeoutError } from './request-failure.ts'
 import { watchedHolder } from './phases/following.ts'
 import type { ElectorState } from './machine/state.ts'
-import { traceChannel, type TracedElector, type TraceStep } from '../trace/trace-channel.ts'
+import { traceChannel, type TracedElector, type TraceStep } from './trace/trace-channel.ts'
 import { INITIAL_STATE, nextWakeAt, transition } from './machine/transition.ts'
 
 /** A timer that fires later than this shows a busy event loop. */

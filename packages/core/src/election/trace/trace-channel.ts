@@ -1,9 +1,9 @@
 import { type Channel, channel } from 'node:diagnostics_channel'
-import type { ElectorConfig } from '../election/machine/config.ts'
-import type { ElectorEffect } from '../election/machine/effect.ts'
-import type { ElectorEvent, Instant } from '../election/machine/event.ts'
-import type { ElectorState } from '../election/machine/state.ts'
-import type { Clock } from '../ports/clock.ts'
+import type { ElectorConfig } from '../machine/config.ts'
+import type { ElectorEffect } from '../machine/effect.ts'
+import type { ElectorEvent, Instant } from '../machine/event.ts'
+import type { ElectorState } from '../machine/state.ts'
+import type { Clock } from '../../ports/clock.ts'
 
 /** The name of the channel. */
 export const TRACE_CHANNEL = 'tenure:trace'

@@ -1,8 +1,8 @@
-import type { ElectorEffect } from '../election/machine/effect.ts'
-import type { ElectorEvent } from '../election/machine/event.ts'
-import { readAnswer, readOffer, readTransferNonce } from '../election/rules/transfer-notes.ts'
-import { type LeaseRecord, leastEpochOf } from '../lock/lease-record.ts'
-import type { LockSnapshot } from '../lock/lock.ts'
+import type { ElectorEffect } from '../machine/effect.ts'
+import type { ElectorEvent } from '../machine/event.ts'
+import { readAnswer, readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
+import { type LeaseRecord, leastEpochOf } from '../../lock/lease-record.ts'
+import type { LockSnapshot } from '../../lock/lock.ts'
 import type { TracedElector, TraceStep } from './trace-channel.ts'
 import {
   TRACE_FORMAT,
