@@ -61,7 +61,7 @@ export function writeIn(
   line: TraceLine | Mutable<TraceLine>,
   ...purposes: TraceWrite['u'][]
 ): Mutable<TraceWrite> | undefined {
-  const acts = (line.d ?? []) as readonly TraceAct[]
+  const acts: readonly TraceAct[] = line.d ?? []
   return acts.find(({ u }) => purposes.some((purpose) => purpose === u)) as Mutable<TraceWrite> | undefined
 }
 
@@ -70,7 +70,7 @@ export function actIn<U extends TraceAct['u']>(
   line: TraceLine | Mutable<TraceLine>,
   u: U,
 ): Mutable<Extract<TraceAct, { u: U }>> | undefined {
-  const acts = (line.d ?? []) as readonly TraceAct[]
+  const acts: readonly TraceAct[] = line.d ?? []
   return acts.find((act) => act.u === u) as Mutable<Extract<TraceAct, { u: U }>> | undefined
 }
 
@@ -82,8 +82,7 @@ export function identityOf(lines: Lines, p: number): string {
 
 /** The record of a version, as any step has seen it. */
 export function recordAt(lines: Lines, version: TraceWrite['b']): TraceRecord | undefined {
-  return stepsOf(lines).find(({ line }) => line.v === version && line.r !== undefined)?.line.r as
-    TraceRecord | undefined
+  return stepsOf(lines).find(({ line }) => line.v === version && line.r !== undefined)?.line.r
 }
 
 /** The answer to a request of the step. */

@@ -164,8 +164,7 @@ const RECORDS: readonly Corruption[] = [
     change: ({ line }, lines) => {
       const sender = stepsOf(lines).find((one) => one.line.p === line.p && writeWith(one.line, line.q) !== undefined)
       const b = sender && writeWith(sender.line, line.q)?.b
-      if (b === undefined) return void (line.v = 0)
-      line.v = b
+      line.v = b ?? 0
     },
   }),
   at('transitions-kept', 'write: another holder counts a transition', {

@@ -115,14 +115,18 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
     },
     { ops, cluster },
   )
-  const trace = env['TENURE_TRACE']
-  if (trace !== undefined && trace !== '') manager.use(traceExtension(trace))
+  traceBy(manager, env)
   if (options.signals !== false) manager.use(signalExtension(logger))
   // `metrics(term)` also works without a port.
   manager.use(ops ?? new TermRegistries())
   if (cluster !== undefined) manager.use(cluster)
   if (cluster !== undefined && options.events !== false) manager.use(leaseEvents({ cluster, identity, logger }))
   return manager
+}
+
+function traceBy(manager: ProcessManager, env: NodeJS.ProcessEnv): void {
+  const path = env['TENURE_TRACE']
+  if (path !== undefined && path !== '') manager.use(traceExtension(path))
 }
 
 /** What the manager tells other replicas about this one. */
