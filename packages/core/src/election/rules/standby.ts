@@ -27,8 +27,8 @@ import type { Strategy } from './strategy.ts'
  * 3. Within a revision, replicas in the zone of the present leader come first, as far as the replicas know their zones.
  * 4. Within a zone the name decides. A StatefulSet stops the replica with the highest ordinal first.
  *
- * A replica that stops or is not ready is not on the list. A replica that is about to be stopped is there only if it is alone. The list
- * only spreads the attempts. A wrong, stale or missing list costs milliseconds or one more change of leader, never safety.
+ * A replica that stops or is not ready is not on the list. A replica that is about to be stopped is there only if it is alone, and says
+ * so: it comes after all that join later, and no leader hands over to it. The list only spreads the attempts. A wrong, stale or missing list costs milliseconds or one more change of leader, never safety.
  */
 
 /** How long each standby is given before the next one of its revision tries, in milliseconds: a write, and the news of it. */
@@ -70,8 +70,15 @@ export function leaderNoteOf({
   return facts.strategy === undefined ? undefined : facts
 }
 
-function factsOf({ strategy, isCold, attributes }: ElectorConfig): Facts {
-  if (strategy === undefined) return {}
+/** Whether this replica is chosen only where no other one stands: its warm-ups are not ready, or it is about to be stopped. */
+export function standsLast({ isCold, departure }: ElectorConfig): boolean {
+  return isCold === true || departure !== undefined
+}
+
+function factsOf(config: ElectorConfig): Facts {
+  const { strategy, attributes } = config
+  const warmth = standsLast(config) ? { warm: false } : {}
+  if (strategy === undefined) return warmth
   const { name, version, binaryVersion, emulationVersion } = strategy
   return {
     strategy: name,
@@ -79,7 +86,7 @@ function factsOf({ strategy, isCold, attributes }: ElectorConfig): Facts {
     binaryVersion,
     emulationVersion,
     attributes,
-    ...(isCold === true && { warm: false }),
+    ...warmth,
   }
 }
 
