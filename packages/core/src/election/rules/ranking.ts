@@ -58,7 +58,7 @@ export function sortByRank(standbys: readonly Standby[], ranking: Ranking, zone?
 }
 
 /** Whether the warm-ups of a replica are ready and it is not about to be stopped, as far as it says. */
-export function isWarm({ warm }: Standby): boolean {
+export function isWarm({ warm }: Pick<Standby, 'warm'>): boolean {
   return warm !== false
 }
 

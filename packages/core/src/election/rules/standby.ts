@@ -34,7 +34,10 @@ import type { Strategy } from './strategy.ts'
 /** How long each standby is given before the next one of its revision tries, in milliseconds: a write, and the news of it. */
 const SLOT_MS = 8
 
-/** How long standbys of other revisions wait in addition: a replica of the newest may be busy, since it has just started. */
+/**
+ * How long standbys of other revisions wait in addition, and those that are not warm: a replica of the newest revision may be busy, since it
+ * has just started.
+ */
 const REVISION_GAP_MS = 32
 
 /** Writes that take longer than this show an API server, or a replica, that is busy. */
@@ -288,8 +291,9 @@ export function waitForStandbysMs(
 ): number {
   const standbys = readStandbys(free)
   const place = standbys.findIndex((standby) => standby.identity === identity)
-  const ofMine = place === -1 ? revision : standbys[place]?.revision
-  const gapMs = standbys.length > 0 && standbys[0]?.revision !== ofMine ? REVISION_GAP_MS : 0
+  const me = standbys[place] ?? { revision }
+  const isBehind = standbys[0]?.revision !== me.revision || (place > 0 && !isWarm(me))
+  const gapMs = standbys.length > 0 && isBehind ? REVISION_GAP_MS : 0
   if (place !== -1) return place * SLOT_MS + gapMs
   const waitMs = standbys.length * SLOT_MS + gapMs + holdBackMs
   return waitMs * Math.max(1, Math.min(slowness(free), retryPeriodMs / MAX_WAIT_MS))
