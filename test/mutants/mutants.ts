@@ -567,7 +567,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E38',
     defect: 'a follower that is not ready stays on the list of standbys',
-    file: 'packages/core/src/election/phases/announcing.ts',
+    file: `${PHASES}/listing.ts`,
     find: 'leaveBy !== undefined || isUnready === true || neverLeads === true',
     replace: 'leaveBy !== undefined || neverLeads === true',
     checks: [`${ELECTION}/withdrawn.test.ts`],
