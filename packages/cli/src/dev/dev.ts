@@ -1,0 +1,177 @@
+import { resolve } from 'node:path'
+import type { ApiServer } from '@tenure/api-server'
+import { onAbort } from '@tenure/core/internal'
+import { Cluster } from '../cluster/cluster.ts'
+import { listLeases, type StoredLease } from '../cluster/leases.ts'
+import { handOver } from '../step-down/hand-over.ts'
+import { aborted, type Invocation, type Terminal } from '../terminal.ts'
+import { type DevFlags, type DevProgram, devProgram } from './dev-flags.ts'
+import { DevKeys, KEYS_HELP } from './dev-keys.ts'
+import { DevLauncher } from './dev-launcher.ts'
+import { AdminKubeConfig, startServer } from './dev-server.ts'
+import { FileWatch } from './file-watch.ts'
+import { Fleet, isReplica, nameOfReplica } from './fleet.ts'
+
+/** How long to wait for the next leader after a key. */
+const HANDOVER_MS = 60_000
+
+/**
+ * Runs an embedded API server until it is interrupted, and replicas of a program, if one is given. The server creates a namespace when
+ * the first object is written into it.
+ *
+ * Writes a kubeconfig that holds the key of the administrator and that only its owner can read. Removes the file at the end, when no
+ * process of the program is left.
+ *
+ * @throws OptionsError for an invalid flag, or a program that cannot be started.
+ * @throws Error if the server cannot start or the kubeconfig cannot be written. The message names the flag to change.
+ */
+export async function dev(command: readonly string[], flags: DevFlags, invocation: Invocation): Promise<void> {
+  const { terminal } = invocation
+  const program = devProgram(command, flags, terminal.env['PATH'])
+  const server = await startServer(flags)
+  try {
+    const kubeConfig = await AdminKubeConfig.write(server, resolve(flags.kubeconfig ?? 'tenure-kubeconfig.yaml'))
+    try {
+      await serve(program, { server, kubeConfig, flags, terminal })
+    } finally {
+      await kubeConfig[Symbol.asyncDispose]()
+    }
+  } finally {
+    await server.stop()
+  }
+}
+
+type Served = Omit<DevContext, 'quit'>
+
+async function serve(program: DevProgram | undefined, served: Served): Promise<void> {
+  const { server, kubeConfig, terminal } = served
+  terminal.out(
+    `API server: ${server.url}\n\n  export KUBECONFIG=${kubeConfig.path}\n\n` +
+      'The server creates a namespace when you write the first object into it. A cluster answers 404 instead.\n' +
+      'Press Ctrl-C to stop the server.\n',
+  )
+  const quit = new AbortController()
+  const forget = onAbort(terminal.interrupted, () => quit.abort(terminal.interrupted.reason))
+  const context = { ...served, quit, terminal: { ...terminal, interrupted: quit.signal } }
+  try {
+    if (program === undefined) await aborted(quit.signal)
+    else await runProgram(program, context)
+  } finally {
+    forget()
+  }
+}
+
+interface DevContext {
+  readonly server: ApiServer
+  readonly kubeConfig: AdminKubeConfig
+  readonly quit: AbortController
+  readonly flags: DevFlags
+  readonly terminal: Terminal
+}
+
+/** Runs the replicas until the end, and ends them. */
+async function runProgram(program: DevProgram, context: DevContext): Promise<void> {
+  const cluster = Cluster.open({ kubeconfig: context.kubeConfig.path }, context.terminal)
+  const launcher = await DevLauncher.create(program, context.server, context.terminal)
+  try {
+    await runFleet(program, launcher, { ...context, cluster })
+  } finally {
+    await launcher[Symbol.asyncDispose]()
+    await cluster[Symbol.asyncDispose]()
+  }
+}
+
+interface FleetContext extends DevContext {
+  readonly cluster: Cluster
+}
+
+async function runFleet(program: DevProgram, launcher: DevLauncher, context: FleetContext): Promise<void> {
+  const { server, terminal, cluster } = context
+  let restart = (): void => {}
+  // The paths are checked before anything is started.
+  const files = watchFiles(program, context, () => restart())
+  const leaders = () => leadersOf(cluster)
+  const fleet = new Fleet({
+    size: program.replicas,
+    faults: server.faults,
+    launch: (name) => launcher.launch(name),
+    isReady: (name) => launcher.isReady(name),
+    leaders,
+    say: (name, text) => launcher.say(name, text),
+    stopTimeoutMs: program.stopTimeoutMs,
+    terminal,
+  })
+  restart = () => void fleet.restart().catch(() => {})
+  try {
+    await obeyKeys(fleet, context)
+  } finally {
+    files[Symbol.dispose]()
+    await fleet.stop()
+  }
+}
+
+function watchFiles(
+  { watch }: DevProgram,
+  { kubeConfig, flags, terminal }: DevContext,
+  restart: () => void,
+): FileWatch {
+  const ignored = [kubeConfig.path, ...(flags.file === undefined ? [] : [resolve(flags.file)])]
+  const onChange = (path: string): void => {
+    terminal.err(`${path} has changed: restarting the replicas, one after the other.\n`)
+    restart()
+  }
+  return new FileWatch({ paths: watch, ignored, onChange }, terminal)
+}
+
+/** Obeys the keys until nothing of the fleet is left. */
+async function obeyKeys(fleet: Fleet, context: FleetContext): Promise<void> {
+  const { terminal, quit, cluster } = context
+  const keys = new DevKeys(
+    {
+      names: fleet.names,
+      leaders: () => leadersOf(cluster),
+      stepDown: () => stepDownEach(context),
+      kill: (name) => fleet.kill(name),
+      togglePause: (name) => fleet.togglePause(name),
+      toggleCut: (name) => fleet.toggleCut(name),
+      quit: () => quit.abort(new Error('Quit')),
+      hurry: () => fleet.hurry(),
+    },
+    terminal,
+  )
+  if (terminal.keys !== undefined) terminal.err(KEYS_HELP)
+  const forget = terminal.keys?.((key) => void keys.press(key))
+  try {
+    await aborted(quit.signal)
+    await fleet.stop()
+  } finally {
+    forget?.()
+  }
+}
+
+/** The leases that a replica of the program holds. */
+async function heldLeases(cluster: Cluster): Promise<readonly StoredLease[]> {
+  const leases = await listLeases(cluster, '')
+  return leases.filter(({ lease }) => isReplica(lease.record.holderIdentity))
+}
+
+async function leadersOf(cluster: Cluster): Promise<ReadonlySet<string>> {
+  const held = await heldLeases(cluster)
+  return new Set(held.map(({ lease }) => nameOfReplica(lease.record.holderIdentity)))
+}
+
+async function stepDownEach({ cluster, kubeConfig, terminal }: FleetContext): Promise<void> {
+  const leases = await heldLeases(cluster)
+  if (leases.length === 0) terminal.err('No replica leads.\n')
+  const order = { timeoutMs: HANDOVER_MS, isDetached: false }
+  await Promise.all(
+    leases.map(async (lease) => {
+      const own = Cluster.open({ kubeconfig: kubeConfig.path, namespace: lease.namespace }, terminal)
+      try {
+        await handOver(own, lease, order, { terminal, exitCode: 0 })
+      } finally {
+        await own[Symbol.asyncDispose]()
+      }
+    }),
+  )
+}
