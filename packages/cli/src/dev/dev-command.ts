@@ -19,6 +19,7 @@ export function addDev(program: Command, invocation: Invocation): void {
       'restart the replicas, one after the other, when a file below this path changes; default: the working directory; repeatable',
       (path: string | true, before?: (string | true)[]) => [...(before ?? []), path],
     )
+    .option('--page-port <port>', 'TCP port of the page on 127.0.0.1; default: any free port')
     .option('--stop-timeout <duration>', 'time between SIGTERM and SIGKILL of a replica', '30s')
     .action(async (file: string | undefined, args: string[], flags: DevFlags) => {
       const { dev } = await import('./dev.ts')

@@ -14,6 +14,7 @@ export interface DevFlags {
   /** `true` for the working directory. */
   readonly watch?: readonly (string | true)[]
   readonly stopTimeout: string
+  readonly pagePort?: string
 }
 
 /** The program of `tenure dev`. */

@@ -1,11 +1,13 @@
 import { resolve } from 'node:path'
 import type { ApiServer } from '@tenure/api-server'
-import { onAbort } from '@tenure/core/internal'
+import { onAbort, textOf } from '@tenure/core/internal'
 import { Cluster } from '../cluster/cluster.ts'
 import { listLeases, type StoredLease } from '../cluster/leases.ts'
+import { explainReplica, sentencesOf } from '../explain/explain-replicas.ts'
+import { ClusterPage } from '../page/page-cluster.ts'
 import { handOver } from '../step-down/hand-over.ts'
 import { aborted, type Invocation, type Terminal } from '../terminal.ts'
-import { type DevFlags, type DevProgram, devProgram } from './dev-flags.ts'
+import { type DevFlags, type DevProgram, devProgram, portFlag } from './dev-flags.ts'
 import { DevKeys, KEYS_HELP } from './dev-keys.ts'
 import { DevLauncher } from './dev-launcher.ts'
 import { AdminKubeConfig, startServer } from './dev-server.ts'
@@ -44,21 +46,49 @@ export async function dev(command: readonly string[], flags: DevFlags, invocatio
 type Served = Omit<DevContext, 'quit'>
 
 async function serve(program: DevProgram | undefined, served: Served): Promise<void> {
-  const { server, kubeConfig, terminal } = served
-  terminal.out(
-    `API server: ${server.url}\n\n  export KUBECONFIG=${kubeConfig.path}\n\n` +
-      'The server creates a namespace when you write the first object into it. A cluster answers 404 instead.\n' +
-      'Press Ctrl-C to stop the server.\n',
-  )
+  const { terminal } = served
   const quit = new AbortController()
   const forget = onAbort(terminal.interrupted, () => quit.abort(terminal.interrupted.reason))
   const context = { ...served, quit, terminal: { ...terminal, interrupted: quit.signal } }
   try {
-    if (program === undefined) await aborted(quit.signal)
-    else await runProgram(program, context)
+    await withPage(program, context)
   } finally {
     forget()
   }
+}
+
+/** The page and the replicas. The page ends last. */
+async function withPage(program: DevProgram | undefined, context: DevContext): Promise<void> {
+  const { server, kubeConfig, terminal, quit, flags } = context
+  const shown: Shown = { fleet: undefined, askReplica: explainReplica }
+  const page = await ClusterPage.open({
+    flags: { kubeconfig: kubeConfig.path },
+    allNamespaces: true,
+    allowsActions: true,
+    port: portFlag('--page-port', flags.pagePort) ?? 0,
+    terminal,
+    askReplica: (...about) => shown.askReplica(...about),
+    fleet: () => shown.fleet,
+  })
+  try {
+    terminal.out(
+      `API server: ${server.url}\nPage: ${page.server.url}\n\n  export KUBECONFIG=${kubeConfig.path}\n\n` +
+        'The server creates a namespace when you write the first object into it. A cluster answers 404 instead.\n' +
+        'Press Ctrl-C to stop the server.\n',
+    )
+    const following = page.follow().catch((error: unknown) => quit.abort(error))
+    if (program === undefined) await aborted(quit.signal)
+    else await runProgram(program, { ...context, shown, onChange: () => page.server.showReplicas() })
+    await following
+  } finally {
+    await page[Symbol.asyncDispose]()
+  }
+}
+
+/** What the page shows of the replicas, when they run. */
+interface Shown {
+  fleet: Fleet | undefined
+  askReplica: typeof explainReplica
 }
 
 interface DevContext {
@@ -70,7 +100,7 @@ interface DevContext {
 }
 
 /** Runs the replicas until the end, and ends them. */
-async function runProgram(program: DevProgram, context: DevContext): Promise<void> {
+async function runProgram(program: DevProgram, context: ProgramContext): Promise<void> {
   const cluster = Cluster.open({ kubeconfig: context.kubeConfig.path }, context.terminal)
   const launcher = await DevLauncher.create(program, context.server, context.terminal)
   try {
@@ -81,12 +111,18 @@ async function runProgram(program: DevProgram, context: DevContext): Promise<voi
   }
 }
 
-interface FleetContext extends DevContext {
+interface ProgramContext extends DevContext {
+  readonly shown: Shown
+  /** Called when the state of a replica has changed. */
+  readonly onChange: () => void
+}
+
+interface FleetContext extends ProgramContext {
   readonly cluster: Cluster
 }
 
 async function runFleet(program: DevProgram, launcher: DevLauncher, context: FleetContext): Promise<void> {
-  const { server, terminal, cluster } = context
+  const { server, terminal, cluster, shown, onChange } = context
   let restart = (): void => {}
   // The paths are checked before anything is started.
   const files = watchFiles(program, context, () => restart())
@@ -100,13 +136,26 @@ async function runFleet(program: DevProgram, launcher: DevLauncher, context: Fle
     say: (name, text) => launcher.say(name, text),
     stopTimeoutMs: program.stopTimeoutMs,
     terminal,
+    onChange,
   })
+  shown.fleet = fleet
+  shown.askReplica = askDirectly(launcher)
   restart = () => void fleet.restart().catch(() => {})
   try {
     await obeyKeys(fleet, context)
   } finally {
     files[Symbol.dispose]()
     await fleet.stop()
+  }
+}
+
+/** A replica of this process runs on this machine: its operations port needs no proxy. */
+function askDirectly(launcher: DevLauncher): typeof explainReplica {
+  return async (cluster, identity, lease) => {
+    if (!isReplica(identity)) return explainReplica(cluster, identity, lease)
+    const ask = async (path: string): Promise<string> => (await launcher.ask(nameOfReplica(identity), path)).text
+    const sentences = await sentencesOf(ask).catch((error: unknown) => [`it cannot be asked: ${textOf(error)}`])
+    return { identity, sentences }
   }
 }
 
