@@ -136,6 +136,16 @@ export default defineConfig({
         },
       },
       {
+        extends: true,
+        ...source,
+        test: {
+          name: 'ui',
+          include: ['test/ui/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
         extends: false,
         ...commonJs,
         test: {
