@@ -142,10 +142,11 @@ test('the page says that the server does not answer, connects again and says tha
   await textOf(page, HOLDER, /_1$/)
   await ui[Symbol.asyncDispose]()
   await textOf(page, '#connection', /^The server does not answer\. Trying again…$/)
-  await using _again = await startUi('--port', ui.port)
+  const again = await startUi('--port', ui.port)
   await textOf(page, '#connection', /The server was restarted/)
   await textOf(page, HOLDER, /_1$/)
   await page.close()
+  await again[Symbol.asyncDispose]()
 })
 
 test('the server refuses other names, other origins and wrong tokens', async () => {

@@ -1,7 +1,7 @@
 /**
  * Where things are on the timeline: pure functions of times and pixels.
  *
- * @typedef {{ holder: string, epoch?: string, from: number, isFromSeen: boolean, to?: number, end?: string, drainFrom?: number }} Band
+ * @typedef {{ holder: string, epoch?: string, from: number, isFromSeen: boolean, to?: number, end?: string, renewedAt?: number, drainFrom?: number }} Band
  * @typedef {{ key: string, holder: string, standbys: string[], renewedAt: number, durationMs: number, isEnding: boolean, bands: Band[], note: string }} Lease
  * @typedef {{ start: number, end: number, width: number, now: number }} Scale Times in milliseconds, width in pixels.
  * @typedef {{ kind: 'term' | 'drain' | 'valid' | 'expired' | 'gap' | 'arrow', x: number, width: number, holder: string, from: number, to: number, isFromSeen?: boolean, epoch?: string }} Part
@@ -74,17 +74,21 @@ function linksBefore(band, before, scale) {
 function partsOfBand(band, lease, scale) {
   const { holder } = band
   const validUntil = lease.renewedAt + lease.durationMs
-  const to = band.to ?? Math.min(scale.now, lease.durationMs > 0 ? validUntil : scale.now)
-  const term = { ...partOf('term', holder, { from: band.from, to }, scale), isFromSeen: band.isFromSeen }
+  const to = band.to ?? (lease.durationMs > 0 ? Math.min(scale.now, validUntil) : scale.now)
+  // Of a term that was lost, the time after the last renewal is no proof that its holder ran.
+  const heldUntil = Math.max(band.from, Math.min(band.renewedAt ?? to, to))
+  const term = { ...partOf('term', holder, { from: band.from, to: heldUntil }, scale), isFromSeen: band.isFromSeen }
   const parts = shown(band.epoch === undefined ? term : { ...term, epoch: band.epoch }, scale)
   if (band.drainFrom !== undefined)
-    parts.push(...shown(partOf('drain', holder, { from: band.drainFrom, to }, scale), scale))
-  if (band.to !== undefined || lease.durationMs === 0) return parts
+    parts.push(...shown(partOf('drain', holder, { from: band.drainFrom, to: heldUntil }, scale), scale))
+  if (band.to !== undefined) return [...parts, ...shown(partOf('valid', holder, { from: heldUntil, to }, scale), scale)]
+  if (lease.durationMs === 0) return parts
   // Until when the others have to respect the term. It runs down between renewals.
-  if (validUntil > scale.now)
-    parts.push(...shown(partOf('valid', holder, { from: scale.now, to: validUntil }, scale), scale))
-  else parts.push(...shown(partOf('expired', holder, { from: validUntil, to: scale.now }, scale), scale))
-  return parts
+  const rest =
+    validUntil > scale.now
+      ? partOf('valid', holder, { from: scale.now, to: validUntil }, scale)
+      : partOf('expired', holder, { from: validUntil, to: scale.now }, scale)
+  return [...parts, ...shown(rest, scale)]
 }
 
 /**

@@ -4,11 +4,12 @@ import { LeaseList } from './lease-list.js'
 import { Model } from './model.js'
 import { showReplicas } from './replicas.js'
 import { connect } from './server.js'
-import './timeline.js'
+import { defineTimelines } from './timeline.js'
 
 /** @param {string} id */
 const find = (id) => /** @type {any} */ (document.getElementById(id))
 
+defineTimelines()
 const model = new Model()
 const timeline = /** @type {import('./timeline.js').TenureTimeline} */ (find('timeline'))
 const { view } = timeline

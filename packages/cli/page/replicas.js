@@ -18,9 +18,7 @@ export function showReplicas(section, replicas) {
  * @param {import('./model.js').Replica} replica
  */
 function showReplica(list, { name, state, isCutOff }) {
-  const item = /** @type {HTMLElement} */ (
-    list.querySelector(`[data-name="${CSS.escape(name)}"]`) ?? itemFor(list, name)
-  )
+  const item = list.querySelector(`[data-name="${CSS.escape(name)}"]`) ?? itemFor(list, name)
   const [text, , pause, cut] = item.children
   if (text) text.textContent = `${name}: ${state}${isCutOff ? ', cut off' : ''}`
   if (pause) pause.textContent = state === 'paused' ? `Continue ${name}` : `Pause ${name}`

@@ -36,8 +36,8 @@ export class TimeView {
 
 /** One row of bands for each lease that is scrolled into view. */
 export class TenureTimeline extends HTMLElement {
-  /** @type {readonly import('./layout.js').Lease[]} In the order of the list. */
-  leases = []
+  /** @type {readonly import('./layout.js').Lease[]} */
+  #leases = []
   view = new TimeView()
   isDirty = true
   #drawnAt = 0
@@ -58,6 +58,17 @@ export class TenureTimeline extends HTMLElement {
       this.#ink = undefined
       this.isDirty = true
     })
+  }
+
+  /** In the order of the list. */
+  get leases() {
+    return this.#leases
+  }
+
+  set leases(leases) {
+    if (leases.length !== this.#leases.length) this.style.height = `${leases.length * ROW_PX + AXIS_PX + 2}px`
+    this.#leases = leases
+    this.isDirty = true
   }
 
   get canvas() {
@@ -156,5 +167,8 @@ export function lanesOf({ bands }) {
   return [...latest].slice(0, MOST_LANES).toReversed()
 }
 
-customElements.define('tenure-timeline', TenureTimeline)
-customElements.define('tenure-terms', TenureTerms)
+/** Makes the elements of the page. */
+export function defineTimelines() {
+  customElements.define('tenure-timeline', TenureTimeline)
+  customElements.define('tenure-terms', TenureTerms)
+}

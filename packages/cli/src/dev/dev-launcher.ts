@@ -9,7 +9,7 @@ import { withDeadline } from '@tenure/kubernetes/internal'
 import type { Terminal } from '../terminal.ts'
 import { coloured } from './colours.ts'
 import type { DevProgram } from './dev-flags.ts'
-import { namesOfReplicas } from './fleet.ts'
+import { nameOfReplica, namesOfReplicas } from './fleet.ts'
 import { type ReplicaProcess, startReplicaProcess } from './replica-process.ts'
 
 const HOST = '127.0.0.1'
@@ -33,6 +33,7 @@ export class DevLauncher implements AsyncDisposable {
   readonly #owned: OwnedProcesses
   readonly #cleanups: (() => unknown)[] = []
   readonly #opsPorts = new Map<string, number>()
+  readonly #identities = new Map<string, string>()
 
   private constructor(
     program: DevProgram,
@@ -71,6 +72,8 @@ export class DevLauncher implements AsyncDisposable {
     await this.#server.writeKubeConfig(kubeConfigPath, { name, groups: ['system:masters'] })
     const opsPort = await freePort()
     this.#opsPorts.set(name, opsPort)
+    const identity = `${name}_${randomUUID().slice(0, 8)}`
+    this.#identities.set(name, identity)
     const prefix = this.#prefix(name)
     const command = {
       file,
@@ -79,12 +82,17 @@ export class DevLauncher implements AsyncDisposable {
         ...env,
         KUBECONFIG: kubeConfigPath,
         TENURE_DEV: '1',
-        TENURE_IDENTITY: `${name}_${randomUUID().slice(0, 8)}`,
+        TENURE_IDENTITY: identity,
         TENURE_OPS_PORT: String(opsPort),
       },
       onLine: (line: string, stream: 'out' | 'err') => (stream === 'out' ? out : err)(`${prefix}${line}\n`),
     }
     return startReplicaProcess(this.#owned, command, this.#terminal)
+  }
+
+  /** Whether a replica was started with this identity last. An earlier one has ended. */
+  isPresent(identity: string): boolean {
+    return this.#identities.get(nameOfReplica(identity)) === identity
   }
 
   /** Whether a replica answers that it is ready. */

@@ -153,6 +153,7 @@ async function runFleet(program: DevProgram, launcher: DevLauncher, context: Fle
 function askDirectly(launcher: DevLauncher): typeof explainReplica {
   return async (cluster, identity, lease) => {
     if (!isReplica(identity)) return explainReplica(cluster, identity, lease)
+    if (!launcher.isPresent(identity)) return { identity, sentences: ['it has ended'] }
     const ask = async (path: string): Promise<string> => (await launcher.ask(nameOfReplica(identity), path)).text
     const sentences = await sentencesOf(ask).catch((error: unknown) => [`it cannot be asked: ${textOf(error)}`])
     return { identity, sentences }

@@ -23,10 +23,11 @@ export async function explanation(
   const stored = await readLease(cluster, name)
   const facts = await readFacts(cluster, cluster.namespace, clock.wallTime())
   const status = leaseStatus(stored, { facts, now: clock.now(), wallTime: clock.wallTime() })
-  const replicas = askReplica === undefined ? [] : replicasOf(stored)
-  const reports = await Promise.all(replicas.map((identity) => askReplica?.(cluster, identity, stored.lease)))
+  const asked =
+    askReplica === undefined ? [] : replicasOf(stored).map((identity) => askReplica(cluster, identity, stored.lease))
+  const reports = await Promise.all(asked)
   return [
     ...explainLease(stored, status),
-    ...reports.flatMap((report) => report?.sentences.map((each) => `${report.identity}: ${each}.`) ?? []),
+    ...reports.flatMap(({ identity, sentences }) => sentences.map((each) => `${identity}: ${each}.`)),
   ]
 }

@@ -11,6 +11,8 @@ export interface TermBand {
   /** Undefined while the term lasts. */
   readonly to?: number
   readonly end?: 'released' | 'transferred' | 'lost' | 'deleted'
+  /** Of a lost term, when its holder renewed the lease for the last time. The term was valid until `to`. */
+  readonly renewedAt?: number
   /** When the holder began to drain. */
   readonly drainFrom?: number
 }
@@ -33,7 +35,10 @@ export function withChange(
     case 'transferred':
       return limited([...ended(bands, at, 'transferred'), begun(change.holder, change.epoch)])
     case 'taken-over':
-      return limited([...ended(bands, validUntil(before, at), 'lost'), begun(change.holder, change.epoch)])
+      return limited([
+        ...changedLast(bands, { end: 'lost', to: validUntil(before, at), renewedAt: before?.changedAt ?? at }),
+        begun(change.holder, change.epoch),
+      ])
     case 'released':
       return ended(bands, at, 'released')
     case 'deleted':
@@ -42,6 +47,8 @@ export function withChange(
       return changedLast(bands, { drainFrom: at })
     case 'requested':
       return bands
+    default:
+      return change satisfies never
   }
 }
 

@@ -20,6 +20,8 @@ export function changeLine(change: LeaseChange): string {
       return `is to be handed over${toText(change.to)}, as somebody requested`
     case 'draining':
       return `${change.holder} drains and offers it${toText(change.to)}`
+    default:
+      return change satisfies never
   }
 }
 
