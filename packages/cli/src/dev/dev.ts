@@ -76,7 +76,10 @@ async function withPage(program: DevProgram | undefined, context: DevContext): P
         'The server creates a namespace when you write the first object into it. A cluster answers 404 instead.\n' +
         'Press Ctrl-C to stop the server.\n',
     )
-    const following = page.follow().catch((error: unknown) => quit.abort(error))
+    const following = page.follow().catch((error: unknown) => {
+      terminal.err(`${textOf(error)}\n`)
+      quit.abort(error)
+    })
     if (program === undefined) await aborted(quit.signal)
     else await runProgram(program, { ...context, shown, onChange: () => page.server.showReplicas() })
     await following
