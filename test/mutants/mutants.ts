@@ -943,4 +943,28 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     replace: 'before.lease.record.renewTime !== undefined ? ownMs :',
     checks: [`${ELECTION}/edited-lease.test.ts`],
   },
+  {
+    id: 'E62',
+    defect: 'names its process while the holder of before may act, so that the proof of its own death frees the lease',
+    file: `${PHASES}/advancing.ts`,
+    find: 'isEarly(state.memory, at) || (namedGuard(state, base, config) ?? 0) > at.now',
+    replace: 'isEarly(state.memory, at)',
+    checks: [`${ELECTION}/coordination.test.ts`],
+  },
+  {
+    id: 'E63',
+    defect: 'frees a lease that nobody writes although a holder that it has not seen may act',
+    file: 'packages/kubernetes/src/coordinated/coordinated-lock.ts',
+    find: 'this.#longestMs = leaseDurationMs',
+    replace: 'this.#longestMs = 0',
+    checks: ['packages/kubernetes/test/coordinated-lock.test.ts'],
+  },
+  {
+    id: 'E64',
+    defect: 'frees a lease that nobody writes without keeping its times, so that nobody protects the holder of before',
+    file: 'packages/kubernetes/src/coordinated/stuck-lease.ts',
+    find: "update({ ...record, holderIdentity: '', leaseDurationSeconds: 1 })",
+    replace: "update({ ...record, acquireTime: record.renewTime, holderIdentity: '', leaseDurationSeconds: 1 })",
+    checks: ['packages/kubernetes/test/coordinated-lock.test.ts'],
+  },
 ]

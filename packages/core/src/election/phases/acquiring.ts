@@ -52,7 +52,7 @@ function memoryAfter(
 ): Memory {
   const { memory } = state
   const replacedUntil = replacesDeleted(state, write, config) ? at.now + config.timing.leaseDurationMs : 0
-  const actNotBefore = Math.max(replacedUntil, namedGuard(state, write, config) ?? 0, memory.actNotBefore ?? 0)
+  const actNotBefore = Math.max(replacedUntil, namedGuard(state, write.base, config) ?? 0, memory.actNotBefore ?? 0)
   return {
     ...memory,
     own: write.record,
@@ -116,10 +116,10 @@ function cautionMs(write: SentWrite, config: ElectorConfig): number {
   return isForeign ? config.timing.acquireDelayMs : 0
 }
 
-/** Until when the holder of before may act, if a coordinator named this replica; undefined otherwise. */
-function namedGuard(
+/** Until when the holder of before may act, if a coordinator named this replica in the lease `base`; undefined otherwise. */
+export function namedGuard(
   { memory, observation }: Acquiring | Following,
-  { base }: SentWrite,
+  base: PresentLease | undefined,
   { identity }: ElectorConfig,
 ): number | undefined {
   const record = base?.record
