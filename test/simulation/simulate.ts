@@ -9,7 +9,7 @@ import { add, emptyTally, simulatedMs, type Tally } from './tally.ts'
 import { fleetOf } from './fleets.ts'
 
 /*
- * Simulates fleets, seed by seed, in several processes. `--seed s3-42` replays one seed. Exits with 1 if a rule is broken.
+ * Simulates fleets, seed by seed, in several processes. `--seed s4-42` replays one seed. Exits with 1 if a rule is broken.
  */
 const { values } = parseArgs({
   options: {

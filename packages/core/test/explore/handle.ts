@@ -54,10 +54,12 @@ export function isDue(world: World, index: number, lab: Laboratory): boolean {
   return wakeAt !== undefined && wakeAt <= clockOf(world, replica)
 }
 
-export function configOf({ identity, decider }: Replica, { scope }: Laboratory): ElectorConfig {
-  const { config, canProveDeath } = scope
+export function configOf({ identity, decider, departure }: Replica, { scope }: Laboratory): ElectorConfig {
+  const { config, canProveDeath, canDepart } = scope
   const ofRevision = config.isEager === true && { revision: identity }
-  return { ...config, identity, coordination: decider, ...ofRevision, ...(canProveDeath && { processRef: identity }) }
+  const leaving = canDepart === true && { departure, leavesEarly: true }
+  const ofProcess = canProveDeath && { processRef: identity }
+  return { ...config, identity, coordination: decider, ...ofRevision, ...leaving, ...ofProcess }
 }
 
 /** Ends a process. Its tasks and its memory are gone. Its writes remain in flight. */

@@ -3,7 +3,7 @@ import type { ElectorEffect, LeaseWrite } from '../../src/election/machine/effec
 import type { ElectorState } from '../../src/election/machine/state.ts'
 import { INITIAL_STATE } from '../../src/election/machine/transition.ts'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
-import type { Coordinator, LockSnapshot } from '../../src/lock/lock.ts'
+import type { Coordinator, Departure, LockSnapshot } from '../../src/lock/lock.ts'
 
 /** The length of a tick in milliseconds. */
 export const TICK_MS = 1000
@@ -50,6 +50,12 @@ export interface Scope {
    * @default false
    */
   readonly canRequest?: boolean
+  /**
+   * Whether an order can be the deletion of a replica's place or the drain of its machine, long before it stops, or the end of that drain.
+   * Leaders then hand over early.
+   * @default false
+   */
+  readonly canDepart?: boolean
   /** The rate of each replica's clock. */
   readonly rates: readonly number[]
   readonly config: Omit<ElectorConfig, 'identity'>
@@ -80,6 +86,8 @@ export interface Replica {
   readonly rate: number
   /** Who decides which replica leads, as this replica knows it. */
   readonly decider: Coordinator['state']
+  /** Whether it is about to be stopped, as it knows. */
+  readonly departure: Departure['state']
   /** `running`: tasks run. `ending`: their signals have aborted. `cleaning`: only cleanups are left. */
   readonly tasks: 'none' | 'running' | 'ending' | 'cleaning'
   /** The number of restores before the lease of its term was acquired. */
@@ -167,6 +175,7 @@ export function newProcess({
     state: INITIAL_STATE,
     rate,
     decider,
+    departure: undefined,
     tasks: 'none',
     era: 0,
     validUntil: 0,
