@@ -137,6 +137,9 @@ function mixReplica(world: World, replica: Replica): void {
   mixFlags(replica)
   const now = clockOf(world, replica)
   if (!replica.isAlive) return
+  mix(rename(nameOf(replica.granted ?? '')))
+  if (replica.preferred !== undefined)
+    mix(rename(nameOf(replica.preferred.identity)) * 2 + (replica.preferred.isAlive ? 1 : 0))
   if (replica.tasks !== 'none') mix(age(replica.validUntil, now) * 4 + replica.era)
   mixParts(partsOf(replica.state), now, requestsOf(replica))
   for (const snapshot of replica.unseen) mixParts(partsOf(snapshot), now)

@@ -1,6 +1,7 @@
 import type { ElectorState } from '../../src/election/machine/state.ts'
 import { watchedHolder } from '../../src/election/phases/following.ts'
 import type { Action } from './action.ts'
+import { lockActions } from './coordinator.ts'
 import { configOf, endProcess, handle, type Laboratory, replicaAt, wakeWhatIsDue, withReplica } from './handle.ts'
 import { newProcess, type Replica, type Scope, type World } from './world.ts'
 
@@ -19,6 +20,7 @@ export function replicaActions(world: World, index: number, lab: Laboratory): re
     ...networkActions(world, index, lab),
     ...workActions(world, index, lab),
     ...newsOfDeath(world, index, lab),
+    ...lockActions(world, index, lab),
     ...orders(world, index, lab),
     ...replicaFaults(world, index, lab),
   ]

@@ -90,8 +90,8 @@ export function decidesItself({ coordination = 'peers' }: ElectorConfig): boolea
 }
 
 /**
- * The settings of a replica that must not act yet because of a deleted lease. It does not publish its process: a proof of its own death
- * would prove nothing about the former leader for which it waits.
+ * The settings of a replica that must not act yet, because the lease was deleted or a coordinator named it. It does not publish its process:
+ * a proof of its own death would prove nothing about the former leader for which it waits.
  */
 export function withoutProcessRef(config: ElectorConfig): ElectorConfig {
   return { ...config, processRef: undefined }

@@ -230,6 +230,8 @@ export interface Memory {
   readonly deadHolder: (TermKey & { readonly since: number }) | undefined
   /** The better standby that did not answer a proposal, until the list no longer names it. */
   readonly missed?: string | undefined
+  /** Where leaders lead for life: the longest duration that any holder stated, in milliseconds. A holder that sees nothing acts that long. */
+  readonly longestHeldMs?: number | undefined
   /** Where replicas follow a strategy: this replica stepped down, and does not join the standbys before this time. */
   readonly restsUntil?: number | undefined
 }
