@@ -280,7 +280,7 @@ Init == IF Features \cap {"led", "offered"} # {} THEN InitLed ELSE InitFree
 Crash(p) ==
   /\ proc[p].inc < MaxRestarts
   /\ \E names \in proc[p].inc..(proc[p].inc + 1) :
-       /\ "death" \notin Features => names = proc[p].inc + 1
+       /\ "death" \notin Features \/ "coordinator" \in Features => names = proc[p].inc + 1
        /\ proc' = [proc EXCEPT ![p] = [Fresh(@.inc + 1, Version, Stored) EXCEPT !.names = names]]
   /\ msg' = [msg EXCEPT ![p] = [s \in Slots |->
        IF @[s] # NoWrite /\ MayLand(@[s], Stored.num) THEN [@[s] EXCEPT !.left = 0] ELSE NoWrite]]

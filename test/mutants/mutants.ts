@@ -967,4 +967,21 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     replace: "update({ ...record, acquireTime: record.renewTime, holderIdentity: '', leaseDurationSeconds: 1 })",
     checks: ['packages/kubernetes/test/coordinated-lock.test.ts'],
   },
+  {
+    id: 'E65',
+    defect:
+      'makes way for a worse candidate that the controller chose while it did not see the candidate of the leader',
+    file: 'packages/kubernetes/src/coordinated/preferred-candidate.ts',
+    find: 'return !isPinged(candidate) && !isBetter(this.#options.facts, candidate)',
+    replace: 'return !isPinged(candidate)',
+    checks: ['packages/kubernetes/test/coordinated-lock.test.ts'],
+  },
+  {
+    id: 'E66',
+    defect: 'deletes the candidate of a dead holder although a new process renews it',
+    file: 'packages/kubernetes/src/coordinated/burial.ts',
+    find: 'uid !== first.uid || renewTime !== first.renewTime',
+    replace: 'uid !== first.uid',
+    checks: ['packages/kubernetes/test/burial.test.ts'],
+  },
 ]

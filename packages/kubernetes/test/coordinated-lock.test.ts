@@ -580,7 +580,7 @@ describe('without an election controller', () => {
       }
       expect(fleet.map(({ terms }) => terms.length)).toEqual([1, 0, 0])
       await best.stop()
-      await until(() => expect(others.map(({ isLeading }) => isLeading)).toEqual([true, false]))
+      await until(() => expect(others.filter(({ isLeading }) => isLeading)).toHaveLength(1))
     } finally {
       await rm(folder, { recursive: true })
     }
