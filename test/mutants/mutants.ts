@@ -972,8 +972,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     defect:
       'makes way for a worse candidate that the controller chose while it did not see the candidate of the leader',
     file: 'packages/kubernetes/src/coordinated/preferred-candidate.ts',
-    find: 'return !isPinged(candidate) && !isBetter(this.#options.facts, candidate)',
-    replace: 'return !isPinged(candidate)',
+    find: '!isPinged(candidate) && !isBetter(facts, candidate) &&',
+    replace: '!isPinged(candidate) &&',
     checks: ['packages/kubernetes/test/coordinated-lock.test.ts'],
   },
   {

@@ -104,6 +104,8 @@ export class CoordinatedLock extends ObjectLock {
   #probing: Promise<void> | undefined
   #retry: Timer | undefined
   #stuck: Timer | undefined
+  /** Who holds the lease; empty if nobody does. */
+  #holder = ''
   /** The longest time for which somebody may have held the lease. */
   #longestMs: number
   /** The holder whose death is proved, until its lease is released. */
@@ -135,6 +137,7 @@ export class CoordinatedLock extends ObjectLock {
       clock,
       random,
       logger,
+      holder: () => this.#holder,
       onMissingApi: () => this.#probe(),
     })
     this.#preferred = this.#createPreferred()
@@ -185,6 +188,7 @@ export class CoordinatedLock extends ObjectLock {
     return new PreferredCandidate({
       clock: this.#options.clock,
       facts: this.#options.facts,
+      own: () => this.#candidate.stored,
       read,
       onChanged: () => this.#changed(),
       onFailed: (name, error) => this.#warn('candidate-unseen', error, `could not read the LeaseCandidate ${name}`),
@@ -222,6 +226,7 @@ export class CoordinatedLock extends ObjectLock {
   #observed(snapshot: LockSnapshot): void {
     this.#watchForStandstill(snapshot)
     const fields = snapshot.kind === 'present' ? snapshot.record : undefined
+    this.#holder = fields?.holderIdentity ?? ''
     if (this.#state === 'peers' && this.#isCoordinated(fields)) this.#doubt()
     this.#preferred.seen(this.#preferredIn(fields))
   }

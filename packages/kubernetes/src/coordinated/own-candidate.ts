@@ -24,6 +24,7 @@ import {
   type CandidateFacts,
   candidateBody,
   isPinged,
+  isTied,
   laterOf,
   OLDEST_EMULATION_VERSION,
   type OwnerPod,
@@ -60,6 +61,8 @@ export interface OwnCandidateOptions {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
+  /** Who holds the lease; empty if nobody does. */
+  readonly holder: () => string
   /** Called when the API server does not serve LeaseCandidates. */
   readonly onMissingApi: () => void
 }
@@ -94,6 +97,8 @@ export class OwnCandidate {
   #secondIsOver = 0
   /** When to look for a tie next, and to begin to watch the candidate; undefined: not any more. */
   #tieCheckAt: number | undefined
+  /** The equal candidates of the same second at the last look. */
+  #tiedBefore: readonly string[] = []
   /** When the last ping was seen. */
   #pingedAt = 0
   #pings: CandidatePings = { answered: 0, late: 0 }
@@ -104,6 +109,11 @@ export class OwnCandidate {
     this.#options = options
     this.#reference = { ...CANDIDATES, namespace, name }
     this.#others = new OtherCandidates(options)
+  }
+
+  /** The candidate as it is stored, as far as this replica knows. */
+  get stored(): StoredCandidate | undefined {
+    return this.#stored
   }
 
   /** How often the controller asked, by how long the answer took. */
@@ -239,17 +249,28 @@ export class OwnCandidate {
   }
 
   /**
-   * Finds an equal candidate that was created in the same second. The candidate with the greater name makes way. It looks twice: others may
-   * be created until the second is over.
+   * Finds an equal candidate that was created in the same second. The candidate with the greater name makes way, and every one for the holder
+   * of the lease. It looks twice: others may be created until the second is over. A candidate of another client may stay; then this one makes
+   * way a second later.
    */
   async #breakTie(now: number, signal: AbortSignal): Promise<void> {
     this.#subscribe()
     const others = await this.#others.list(signal)
     const own = this.#stored
-    this.#tieCheckAt = now < this.#secondIsOver ? this.#secondIsOver : undefined
-    if (own === undefined || !others.some((other) => isTiedWith(own, other))) return
+    const tied = own === undefined ? [] : others.filter((other) => isTied(own, other))
+    const nextAt = tied.length > 0 ? now + NEXT_SECOND_MS : undefined
+    this.#tieCheckAt = now < this.#secondIsOver ? this.#secondIsOver : nextAt
+    const stays = tied.some(({ uid }) => this.#tiedBefore.includes(uid))
+    this.#tiedBefore = tied.map(({ uid }) => uid)
+    if (!stays && !tied.some((other) => this.#isFirst(other))) return
     await this.#delete(signal)
     this.#notBefore = this.#options.clock.now() + NEXT_SECOND_MS
+  }
+
+  /** Whether this replica makes way for an equal candidate. */
+  #isFirst(other: StoredCandidate): boolean {
+    const { name, holder } = this.#options
+    return holder() === other.name || (holder() !== name && other.name < name)
   }
 
   #subscribe(): void {
@@ -334,14 +355,4 @@ export class OwnCandidate {
 /** Whether the API server understood a request and does not accept it. */
 function isRefusal(error: unknown): boolean {
   return error instanceof ApiRequestError && (error.failure === 'forbidden' || error.statusCode === 422)
-}
-
-/** Whether the controller has no order for two candidates, and this one is to make way. */
-function isTiedWith(own: StoredCandidate, other: StoredCandidate): boolean {
-  return (
-    other.createdAt === own.createdAt &&
-    other.binaryVersion === own.binaryVersion &&
-    other.emulationVersion === own.emulationVersion &&
-    other.name < own.name
-  )
 }
