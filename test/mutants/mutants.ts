@@ -954,8 +954,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E63',
     defect: 'frees a lease that nobody writes although a holder that it has not seen may act',
-    file: 'packages/kubernetes/src/coordinated/coordinated-lock.ts',
-    find: 'this.#longestMs = leaseDurationMs',
+    file: 'packages/kubernetes/src/coordinated/standstill.ts',
+    find: 'this.#longestMs = options.leaseDurationMs',
     replace: 'this.#longestMs = 0',
     checks: ['packages/kubernetes/test/coordinated-lock.test.ts'],
   },

@@ -84,16 +84,6 @@ export function isBetter(facts: CandidateFacts, { emulationVersion, binaryVersio
   return (order || compareVersions(facts.binaryVersion, binaryVersion)) < 0
 }
 
-/** Whether the controller has no order for two candidates: they are equal, and were created in the same second. */
-export function isTied(own: StoredCandidate, other: StoredCandidate): boolean {
-  return (
-    other.name !== own.name &&
-    other.createdAt === own.createdAt &&
-    other.binaryVersion === own.binaryVersion &&
-    other.emulationVersion === own.emulationVersion
-  )
-}
-
 /** Whether the candidate has not answered its last ping. Times have six digits after the point and sort as text. */
 export function isPinged({ pingTime, renewTime = '' }: StoredCandidate): boolean {
   return pingTime !== undefined && renewTime < pingTime

@@ -24,7 +24,6 @@ import {
   type CandidateFacts,
   candidateBody,
   isPinged,
-  isTied,
   laterOf,
   OLDEST_EMULATION_VERSION,
   type OwnerPod,
@@ -32,6 +31,7 @@ import {
   type StoredCandidate,
 } from './candidate-object.ts'
 import { OtherCandidates } from './other-candidates.ts'
+import { Ties } from './ties.ts'
 
 /** How often a candidate renews by itself, as client-go does. */
 const RENEW_MS = 5 * 60 * 1000
@@ -97,8 +97,7 @@ export class OwnCandidate {
   #secondIsOver = 0
   /** When to look for a tie next, and to begin to watch the candidate; undefined: not any more. */
   #tieCheckAt: number | undefined
-  /** The equal candidates of the same second at the last look. */
-  #tiedBefore: readonly string[] = []
+  readonly #ties = new Ties()
   /** When the last ping was seen. */
   #pingedAt = 0
   #pings: CandidatePings = { answered: 0, late: 0 }
@@ -249,28 +248,19 @@ export class OwnCandidate {
   }
 
   /**
-   * Finds an equal candidate that was created in the same second. The candidate with the greater name makes way, and every one for the holder
-   * of the lease. It looks twice: others may be created until the second is over. A candidate of another client may stay; then this one makes
-   * way a second later.
+   * Makes way for an equal candidate that was created in the same second, if it is this one that has to. It looks twice: others may be
+   * created until the second is over.
    */
   async #breakTie(now: number, signal: AbortSignal): Promise<void> {
     this.#subscribe()
     const others = await this.#others.list(signal)
     const own = this.#stored
-    const tied = own === undefined ? [] : others.filter((other) => isTied(own, other))
-    const nextAt = tied.length > 0 ? now + NEXT_SECOND_MS : undefined
+    const tie = own === undefined ? 'none' : this.#ties.look(own, others, this.#options.holder())
+    const nextAt = tie === 'none' ? undefined : now + NEXT_SECOND_MS
     this.#tieCheckAt = now < this.#secondIsOver ? this.#secondIsOver : nextAt
-    const stays = tied.some(({ uid }) => this.#tiedBefore.includes(uid))
-    this.#tiedBefore = tied.map(({ uid }) => uid)
-    if (!stays && !tied.some((other) => this.#isFirst(other))) return
+    if (tie !== 'makes-way') return
     await this.#delete(signal)
     this.#notBefore = this.#options.clock.now() + NEXT_SECOND_MS
-  }
-
-  /** Whether this replica makes way for an equal candidate. */
-  #isFirst(other: StoredCandidate): boolean {
-    const { name, holder } = this.#options
-    return holder() === other.name || (holder() !== name && other.name < name)
   }
 
   #subscribe(): void {

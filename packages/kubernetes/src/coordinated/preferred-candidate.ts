@@ -7,10 +7,10 @@ import {
   type CandidateFacts,
   isBetter,
   isPinged,
-  isTied,
   readCandidate,
   type StoredCandidate,
 } from './candidate-object.ts'
+import { isTied } from './ties.ts'
 
 /** How soon to look again at a candidate that has not answered yet. */
 const LOOK_AGAIN_MS = 250
