@@ -563,12 +563,19 @@ describe('with the rights of the documented Role', () => {
 })
 
 describe('without an election controller', () => {
-  it('the replicas decide, and publish no candidates', async () => {
+  it('the replicas decide, and keep no candidates', async () => {
     cluster = await EmbeddedCluster.start('ops', { runtimeConfig: ON.runtimeConfig })
     const only = new Replica('only')
     await untilLeads(only)
-    expect(await candidates()).toEqual([])
+    await until(async () => expect(await candidates()).toEqual([]))
     expect(await specOf(LEASE)).not.toHaveProperty('strategy')
+  })
+
+  it('the replicas decide, and do not complain that there are no candidates', async () => {
+    cluster = await EmbeddedCluster.start('ops')
+    const only = new Replica('only')
+    await untilLeads(only)
+    expect(only.lines.filter(({ level }) => level === 'warn')).toEqual([])
   })
 
   it('a replica that insists on one does not lead, and says why', async () => {

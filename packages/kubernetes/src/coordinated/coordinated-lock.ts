@@ -81,7 +81,8 @@ const CODEC: LockCodec = {
  * replicas decide among themselves, as with a `LeaseLock`.
  *
  * 1. Who decides is asked by a dry run: at the start, when the watch has reconnected, when the API of LeaseCandidates vanishes, when the
- *    lease contradicts the answer, and every five minutes.
+ *    lease contradicts the answer, and every five minutes. The first answer and the candidate cross: a candidate that nobody needs is
+ *    deleted.
  * 2. Replicas that have different answers do not lead at once: every one acquires the lease by compare-and-swap, and no earlier than
  *    the holder of before may act.
  * 3. A replica that leaves deletes its candidate first and then releases the lease. In the other order the controller names it again.
@@ -133,7 +134,11 @@ export class CoordinatedLock extends ObjectLock {
       clock,
       random,
       logger,
+<<<<<<< HEAD
       holder: () => this.#holder,
+=======
+      isElection: () => this.#state === 'server',
+>>>>>>> main
       onMissingApi: () => this.#probe(),
     })
     this.#preferred = this.#createPreferred()
@@ -210,7 +215,8 @@ export class CoordinatedLock extends ObjectLock {
       },
       stand: (from) => {
         this.#standsFrom = from
-        if (this.#state === 'server') this.#candidate.stand(from)
+        // While it is not known who decides, a candidate saves the server's controller a round trip. Without a controller it is deleted.
+        if (this.#state !== 'peers') this.#candidate.stand(from)
       },
       watch: (changed) => {
         this.#listeners.add(changed)
