@@ -102,7 +102,6 @@ export class CoordinatedLock extends ObjectLock {
   #standsFrom: number | undefined
   #probing: Promise<void> | undefined
   #retry: Timer | undefined
-  /** Who holds the lease; empty if nobody does. */
   #holder = ''
   readonly #standstill: Standstill
   /** The holder whose death is proved, until its lease is released. */
@@ -134,11 +133,8 @@ export class CoordinatedLock extends ObjectLock {
       clock,
       random,
       logger,
-<<<<<<< HEAD
       holder: () => this.#holder,
-=======
       isElection: () => this.#state === 'server',
->>>>>>> main
       onMissingApi: () => this.#probe(),
     })
     this.#preferred = this.#createPreferred()
@@ -267,7 +263,6 @@ export class CoordinatedLock extends ObjectLock {
     )
   }
 
-  /** Finds out who decides. */
   #probe(): void {
     if (this.#closing.signal.aborted) return
     this.#retry?.cancel()

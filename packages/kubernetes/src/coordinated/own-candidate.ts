@@ -23,6 +23,7 @@ import {
   CANDIDATES,
   type CandidateFacts,
   candidateBody,
+  isEdited,
   isPinged,
   laterOf,
   OLDEST_EMULATION_VERSION,
@@ -61,13 +62,10 @@ export interface OwnCandidateOptions {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
-<<<<<<< HEAD
   /** Who holds the lease; empty if nobody does. */
   readonly holder: () => string
-=======
   /** Whether a controller is known to elect. Until then a candidate that cannot be written is no problem, and is not tried again. */
   readonly isElection: () => boolean
->>>>>>> main
   /** Called when the API server does not serve LeaseCandidates. */
   readonly onMissingApi: () => void
 }
@@ -176,7 +174,8 @@ export class OwnCandidate {
     }
     if (now < Math.max(this.#wantedFrom, this.#notBefore)) return
     if (this.#stored === undefined) await this.#bounded((signal) => this.#create(signal))
-    else if (this.#isWrong(this.#stored)) await this.#bounded((signal) => this.#repair(this.#stored?.leaseName, signal))
+    else if (isEdited(this.#stored, this.#options))
+      await this.#bounded((signal) => this.#repair(this.#stored?.leaseName, signal))
     else if (isPinged(this.#stored)) await this.#answer()
     else if (now >= this.#renewAt) await this.#bounded((signal) => this.#patch({}, signal))
     else if (this.#tieCheckAt !== undefined && now >= this.#tieCheckAt) {
@@ -198,7 +197,7 @@ export class OwnCandidate {
     const isWanted = this.#wantedFrom !== undefined
     if (!isWanted) return this.#stored === undefined ? undefined : this.#notBefore
     const from = Math.max(this.#wantedFrom ?? 0, this.#notBefore)
-    if (this.#stored === undefined || this.#isWrong(this.#stored) || isPinged(this.#stored)) return from
+    if (this.#stored === undefined || isEdited(this.#stored, this.#options) || isPinged(this.#stored)) return from
     return Math.max(from, Math.min(this.#renewAt, this.#tieCheckAt ?? this.#renewAt))
   }
 
@@ -297,16 +296,6 @@ export class OwnCandidate {
     const isAsked = candidate !== undefined && isPinged(candidate)
     if (isAsked && candidate.pingTime !== this.#stored?.pingTime) this.#pingedAt = this.#options.clock.now()
     this.#stored = candidate
-  }
-
-  #isWrong({ leaseName, binaryVersion, emulationVersion, strategy }: StoredCandidate): boolean {
-    const { facts } = this.#options
-    return (
-      leaseName !== this.#options.leaseName ||
-      binaryVersion !== facts.binaryVersion ||
-      emulationVersion !== facts.emulationVersion ||
-      strategy !== OLDEST_EMULATION_VERSION
-    )
   }
 
   /** The API refuses another `leaseName`: such a candidate is deleted, and created again. */
