@@ -957,8 +957,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E63',
     defect: 'frees a lease that nobody writes although a holder that it has not seen may act',
-    file: 'packages/kubernetes/src/coordinated/coordinated-lock.ts',
-    find: 'this.#longestMs = leaseDurationMs',
+    file: 'packages/kubernetes/src/coordinated/standstill.ts',
+    find: 'this.#longestMs = options.leaseDurationMs',
     replace: 'this.#longestMs = 0',
     checks: ['packages/kubernetes/test/coordinated-lock.test.ts'],
   },
@@ -969,6 +969,23 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     find: "update({ ...record, holderIdentity: '', leaseDurationSeconds: 1 })",
     replace: "update({ ...record, acquireTime: record.renewTime, holderIdentity: '', leaseDurationSeconds: 1 })",
     checks: ['packages/kubernetes/test/coordinated-lock.test.ts'],
+  },
+  {
+    id: 'E65',
+    defect:
+      'makes way for a worse candidate that the controller chose while it did not see the candidate of the leader',
+    file: 'packages/kubernetes/src/coordinated/preferred-candidate.ts',
+    find: '!isPinged(candidate) && !isBetter(facts, candidate) &&',
+    replace: '!isPinged(candidate) &&',
+    checks: ['packages/kubernetes/test/coordinated-lock.test.ts'],
+  },
+  {
+    id: 'E66',
+    defect: 'deletes the candidate of a dead holder although a new process renews it',
+    file: 'packages/kubernetes/src/coordinated/burial.ts',
+    find: 'uid !== first.uid || renewTime !== first.renewTime',
+    replace: 'uid !== first.uid',
+    checks: ['packages/kubernetes/test/burial.test.ts'],
   },
   {
     id: 'E80',
