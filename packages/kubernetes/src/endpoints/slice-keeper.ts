@@ -11,6 +11,7 @@ import { ReconnectBackoff } from '../reflector/reconnect-backoff.ts'
 import { decide, type Decision, type Situation, URGENCIES, type Urgency } from './decide.ts'
 import type { WantedEndpoint } from './endpoint-note.ts'
 import { EndpointsRefusedError } from './endpoints-refused-error.ts'
+import { describeForeign, describeOtherPorts, isOfOtherPorts } from './slice-refusals.ts'
 import { areSameEndpoints, type SliceEndpoint } from './slice-endpoint.ts'
 import { hasPorts, isAttributed, type SliceSource } from './slice-object.ts'
 import { isConflict, SliceStore } from './slice-store.ts'
@@ -228,16 +229,9 @@ export class SliceKeeper {
       gone,
       isCurrent,
     }
-    return this.#hasOtherPorts(situation) ? { ...situation, self: undefined } : situation
-  }
-
-  /** Replicas that listen on other ports are in the slice: this one would make them unreachable. */
-  #hasOtherPorts({ mode, others, slice, selfAddress, self }: Situation): boolean {
-    const stored = this.#store.slice
-    if (mode === 'leader' || self === undefined || stored === undefined) return false
-    if (hasPorts(stored, this.#options.source)) return false
-    const isThere = (address: string) => others.some((other) => other.address === address)
-    return slice.some(({ address }) => address !== selfAddress && isThere(address))
+    const { slice } = this.#store
+    const isRefused = slice !== undefined && isOfOtherPorts(situation, slice, this.#options.source)
+    return isRefused ? { ...situation, self: undefined } : situation
   }
 
   #differs({ entries }: Decision, urgency: Urgency): boolean {
@@ -260,6 +254,7 @@ export class SliceKeeper {
         return this.#postponed(error, 'the group cannot be read')
       }
       this.#refreshedAt = this.#options.clock.now()
+      this.#absences.confirm(this.#refreshedAt)
       const isSame = this.#store.slice === slice && decide(this.#situation(), urgency)
       if (!isSame || !areSameEndpoints(isSame.entries, decision.entries)) return 0
     }
@@ -316,10 +311,7 @@ export class SliceKeeper {
   #isForeign(): boolean {
     const foreign = this.#store.slice?.foreign
     if (foreign === undefined) return false
-    const { namespace, name } = this.#options.source
-    this.#note(
-      `Could not keep the EndpointSlice ${namespace}/${name}: ${foreign}. It is somebody else's. Choose another name with \`slice\`, or delete it`,
-    )
+    this.#note(describeForeign(this.#options.source, foreign))
     return true
   }
 
@@ -333,8 +325,7 @@ export class SliceKeeper {
 
   #whyPorts(): string | undefined {
     if (this.#own === undefined || this.#situation().self !== undefined) return undefined
-    const { namespace, name } = this.#options.source
-    return `The EndpointSlice ${namespace}/${name} has other ports than \`ports\`, and replicas that listen there. All replicas need the same ports`
+    return describeOtherPorts(this.#options.source)
   }
 
   #failed(error: Error, what: string): void {
