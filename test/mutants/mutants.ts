@@ -959,7 +959,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     defect: 'overwrites a slice that another replica has created meanwhile',
     file: `${ENDPOINTS}/slice-store.ts`,
     find: 'const body = sliceBody(source, { stored,',
-    replace: 'if (this.#slice !== stored) return this.write({ entries, keepsPorts })\n    const body = sliceBody(source, { stored,',
+    replace:
+      'if (this.#slice !== stored) return this.write({ entries, keepsPorts })\n    const body = sliceBody(source, { stored,',
     checks: [SLICE_FLEET_TEST],
   },
   {

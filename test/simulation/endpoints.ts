@@ -13,7 +13,10 @@ export async function runEndpoints(seed: number): Promise<CountedRun & Pick<Flee
 }
 
 /** Tells what a run broke. */
-export function describeEndpoints(seed: number, { violations, faults }: Pick<FleetRun, 'faults' | 'violations'>): string {
+export function describeEndpoints(
+  seed: number,
+  { violations, faults }: Pick<FleetRun, 'faults' | 'violations'>,
+): string {
   const what = violations.length === 0 ? 'no violations' : violations.join('\n  ')
   return `endpoints, seed ${seed}: ${what}\nFaults:\n  ${faults.join('\n  ')}\nReproduce it with: npm run simulate -- --endpoints --seed ${seed}`
 }

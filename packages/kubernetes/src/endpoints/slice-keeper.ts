@@ -22,7 +22,7 @@ const DOUBT_MS = 1000
 const REFUSED_RETRY_MS = 5000
 const LEAST_RETRY_MS = 50
 
-/** How long it is enough for the own entry that the group was read. Many replicas may enter at once, and each conflict is another attempt. */
+/** How long the last read of the group is enough for the own entry. Many replicas may enter at once, and each conflict is another attempt. */
 const FRESH_MS = 1000
 
 /** What the keeper knows of the group. */
@@ -52,8 +52,8 @@ export interface SliceKeeperOptions {
  * 1. One write at a time, only on a difference, and only of the version that the decision was made of.
  * 2. A slice of somebody else is never written. It is created only for a Service that may have it.
  * 3. After an error the published entries stay, and the difference is looked at again.
- * 4. A replica enters only with a Lease that is renewed, and changes entries of others only if a read of the group that began after it saw this
- *    version of the slice says so too. So nobody drops a replica that entered, however late its view of the group is.
+ * 4. A replica enters only with a renewed Lease, and changes entries of others only if a read of the group that began after it saw this
+ *    version of the slice agrees. So nobody drops a replica that has entered, however late its view of the group is.
  */
 export class SliceKeeper {
   /** The writes, by outcome. */
@@ -253,10 +253,11 @@ export class SliceKeeper {
       } catch (error) {
         return this.#postponed(error, 'the group cannot be read')
       }
+      this.#problem = undefined
       this.#refreshedAt = this.#options.clock.now()
       this.#absences.confirm(this.#refreshedAt)
-      const isSame = this.#store.slice === slice && decide(this.#situation(), urgency)
-      if (!isSame || !areSameEndpoints(isSame.entries, decision.entries)) return 0
+      const again = decide(this.#situation(), urgency)
+      if (this.#store.slice !== slice || !areSameEndpoints(again.entries, decision.entries)) return 0
     }
     return this.#write(decision)
   }
@@ -264,12 +265,11 @@ export class SliceKeeper {
   /** The own entry is this replica's own business, unless it has none yet. */
   #needsRefresh({ entries }: Decision, urgency: Urgency): boolean {
     if (urgency !== 'own') return true
-    if (this.#situation().self === undefined) return false
     const { address, clock } = this.#options
     const isOthers = (entry: SliceEndpoint): boolean => entry.address !== address
+    if (this.#situation().self === undefined) return false
     if (!areSameEndpoints(entries.filter(isOthers), this.entries.filter(isOthers))) return true
-    const isIn = !this.entries.every(isOthers)
-    return !isIn && clock.now() - this.#refreshedAt > FRESH_MS
+    return this.entries.every(isOthers) && clock.now() - this.#refreshedAt > FRESH_MS
   }
 
   #postponed(error: unknown, what: string): number {
@@ -295,16 +295,9 @@ export class SliceKeeper {
       const hasLost = isConflict(error, isCreation)
       this.writes.inc(hasLost ? 'conflict' : 'failed')
       const pauseMs = hasLost ? 0 : this.#postponed(error, 'the EndpointSlice cannot be written')
-      await this.#readAgain()
+      const unread = (cause: unknown) => this.#failed(errorOf(cause), 'the EndpointSlice cannot be read')
+      await this.#store.readAgain().catch(unread)
       return pauseMs
-    }
-  }
-
-  async #readAgain(): Promise<void> {
-    try {
-      await this.#store.readAgain()
-    } catch (error) {
-      this.#failed(errorOf(error), 'the EndpointSlice cannot be read')
     }
   }
 
@@ -324,8 +317,8 @@ export class SliceKeeper {
   }
 
   #whyPorts(): string | undefined {
-    if (this.#own === undefined || this.#situation().self !== undefined) return undefined
-    return describeOtherPorts(this.#options.source)
+    const isKeptOut = this.#own !== undefined && this.#situation().self === undefined
+    return isKeptOut ? describeOtherPorts(this.#options.source) : undefined
   }
 
   #failed(error: Error, what: string): void {
