@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 
-test('three replicas keep their addresses in the slice: a killed one goes after its lease, one that stops before its process ends', async () => {
+test('three replicas keep their addresses in the slice: a killed replica goes after its lease, a stopped one before its process ends', async () => {
   const program = join(import.meta.dirname, '../main.ts')
   const child = spawn(process.execPath, ['--conditions=@tenure/source', program], { stdio: ['ignore', 'pipe', 'pipe'] })
   const [[code], output, errors] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)])
