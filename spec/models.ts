@@ -51,6 +51,8 @@ type Feature =
   | 'restore'
   | 'standbys'
   | 'coordinator'
+  | 'stuck'
+  | 'led'
 
 type Invariant = 'S1' | 'S3' | 'S4' | 'S5' | 'S6' | 'D1' | 'A1' | 'L1'
 
@@ -68,6 +70,9 @@ export const MODELS: readonly Model[] = [
   { name: 'a duration that somebody shortens', versions: 4, features: ['shortened'] },
   { name: 'a restored store', versions: 4, restores: 1, features: ['restore'] },
   { name: 'a coordinator that names anybody', versions: 4, features: ['coordinator'] },
+  { name: 'a lease that is stuck under a coordinator', versions: 4, features: ['coordinator', 'stuck', 'led'] },
+  { name: 'a coordinator beside proved deaths', versions: 4, restarts: 1, features: ['coordinator', 'death', 'led'] },
+  { name: 'a deleted lease beside proved deaths', versions: 4, restarts: 1, deletions: 1, features: ['death', 'led'] },
   { name: 'edits beside slow clocks', versions: 4, features: ['drift', 'shortened'] },
   { name: 'a leader after a restore', module: 'Progress', versions: 7, restores: 1, features: ['restore'] },
   { name: 'beside client-go', versions: 3, replicas: 1, peers: 1, margin: 0, features: ['seconds'] },
@@ -98,6 +103,12 @@ export const LONG_MODELS: readonly Model[] = [
   { name: 'beside client-go', versions: 4, replicas: 1, peers: 1, margin: 0, features: ['seconds'] },
   { name: 'a leader within the bound', module: 'Progress', versions: 9, replicas: 3, features: ['edits'] },
   { name: 'a coordinator that names anybody', versions: 6, features: ['coordinator'] },
+  {
+    name: 'a lease that is stuck under a coordinator',
+    versions: 4,
+    restarts: 1,
+    features: ['coordinator', 'stuck', 'led'],
+  },
   { name: 'a coordinator beside slow clocks', versions: 4, features: ['coordinator', 'drift'] },
   { name: 'followers that join and leave the standbys', versions: 5, features: ['drift', 'standbys'] },
   ...LONG_STANDBY_MODELS,
@@ -164,6 +175,19 @@ export const WRONG_MODELS: readonly WrongModel[] = [
   wrong('duration of the coordinator waited for', 'S1', { versions: 5, features: ['coordinator'] }),
   wrong('guard forgotten', 'S1', { versions: 6, features: ['coordinator'] }),
   wrong('gap not noticed', 'S1', { versions: 6, features: ['coordinator'] }),
+  wrong('stuck lease freed too early', 'S1', {
+    versions: 4,
+    restarts: 1,
+    features: ['coordinator', 'stuck', 'led'],
+  }),
+  wrong('stuck lease freed with new times', 'S4', { versions: 4, features: ['coordinator', 'stuck', 'led'] }),
+  wrong('process named while it waits', 'S1', { versions: 4, restarts: 1, features: ['coordinator', 'death', 'led'] }),
+  wrong('process named while it waits', 'S1', {
+    versions: 4,
+    restarts: 1,
+    deletions: 1,
+    features: ['death', 'led'],
+  }),
   wrong('announcement without comparing', 'S1', { versions: 5, features: ['standbys'] }),
   wrong('announcement without comparing', 'A1', { versions: 5, features: ['standbys'] }),
   wrong('announcement with a renew time', 'A1', { versions: 4, features: ['standbys'] }),

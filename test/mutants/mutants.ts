@@ -570,7 +570,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E38',
     defect: 'a follower that is not ready stays on the list of standbys',
-    file: 'packages/core/src/election/phases/announcing.ts',
+    file: `${PHASES}/listing.ts`,
     find: 'leaveBy !== undefined || isUnready === true || neverLeads === true',
     replace: 'leaveBy !== undefined || neverLeads === true',
     checks: [`${ELECTION}/withdrawn.test.ts`],
@@ -948,6 +948,30 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   },
   {
     id: 'E62',
+    defect: 'names its process while the holder of before may act, so that the proof of its own death frees the lease',
+    file: `${PHASES}/advancing.ts`,
+    find: 'isEarly(state.memory, at) || (namedGuard(state, base, config) ?? 0) > at.now',
+    replace: 'isEarly(state.memory, at)',
+    checks: [`${ELECTION}/coordination.test.ts`],
+  },
+  {
+    id: 'E63',
+    defect: 'frees a lease that nobody writes although a holder that it has not seen may act',
+    file: 'packages/kubernetes/src/coordinated/coordinated-lock.ts',
+    find: 'this.#longestMs = leaseDurationMs',
+    replace: 'this.#longestMs = 0',
+    checks: ['packages/kubernetes/test/coordinated-lock.test.ts'],
+  },
+  {
+    id: 'E64',
+    defect: 'frees a lease that nobody writes without keeping its times, so that nobody protects the holder of before',
+    file: 'packages/kubernetes/src/coordinated/stuck-lease.ts',
+    find: "update({ ...record, holderIdentity: '', leaseDurationSeconds: 1 })",
+    replace: "update({ ...record, acquireTime: record.renewTime, holderIdentity: '', leaseDurationSeconds: 1 })",
+    checks: ['packages/kubernetes/test/coordinated-lock.test.ts'],
+  },
+  {
+    id: 'E80',
     defect: 'removes a replica that came back, because its view of the group is late',
     file: `${ENDPOINTS}/slice-keeper.ts`,
     find: "if (urgency !== 'own') return true",
@@ -955,7 +979,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     checks: [SLICE_FLEET_TEST],
   },
   {
-    id: 'E63',
+    id: 'E81',
     defect: 'overwrites a slice that another replica has created meanwhile',
     file: `${ENDPOINTS}/slice-store.ts`,
     find: 'const body = sliceBody(source, { stored,',
@@ -964,7 +988,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     checks: [SLICE_FLEET_TEST],
   },
   {
-    id: 'E64',
+    id: 'E82',
     defect: 'takes an outage of the API server for the silence of all members',
     seenIn: 'kube-apiserver',
     file: `${MEMBERSHIP}/roster.ts`,
@@ -973,7 +997,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     checks: [SLICE_FLEET_TEST],
   },
   {
-    id: 'E65',
+    id: 'E83',
     defect: 'keeps the dead in the slice',
     seenIn: 'kube-apiserver with master-count',
     file: `${ENDPOINTS}/decide.ts`,
@@ -982,7 +1006,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     checks: [SLICE_FLEET_TEST],
   },
   {
-    id: 'E66',
+    id: 'E84',
     defect: 'a leader for life begins beside another that may act for longer',
     file: `${PHASES}/acquiring.ts`,
     find: 'Math.max(config.timing.leaseDurationMs, memory.longestHeldMs ?? 0)',

@@ -10,7 +10,7 @@ import { describeEndpoints, runEndpoints } from './endpoints.ts'
 import { fleetOf } from './fleets.ts'
 
 /*
- * Simulates fleets, seed by seed, in several processes. `--seed s3-42` replays one seed. `--endpoints` simulates fleets that keep an
+ * Simulates fleets, seed by seed, in several processes. `--seed s4-42` replays one seed. `--endpoints` simulates fleets that keep an
  * EndpointSlice instead. Exits with 1 if a rule is broken.
  */
 const { values } = parseArgs({

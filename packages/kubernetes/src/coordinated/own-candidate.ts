@@ -60,6 +60,8 @@ export interface OwnCandidateOptions {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
+  /** Whether a controller is known to elect. Until then a candidate that cannot be written is no problem, and is not tried again. */
+  readonly isElection: () => boolean
   /** Called when the API server does not serve LeaseCandidates. */
   readonly onMissingApi: () => void
 }
@@ -303,7 +305,11 @@ export class OwnCandidate {
   }
 
   #failed(error: unknown): void {
-    const { clock, random, onMissingApi } = this.#options
+    const { clock, random, isElection, onMissingApi } = this.#options
+    if (!isElection() && this.#stored === undefined) {
+      this.#wantedFrom = undefined
+      return
+    }
     this.#notBefore = clock.now() + jittered(isRefusal(error) ? REFUSED_RETRY_MS : RETRY_MS, random())
     this.#warn('candidate-failed', error, 'could not write the LeaseCandidate of this replica')
     if (error instanceof ApiRequestError && error.failure === 'not-found' && this.#stored === undefined) onMissingApi()

@@ -126,6 +126,8 @@ export interface Leading {
   readonly proposal?: Proposal | undefined
   /** Where replicas follow a strategy: since when it leads. */
   readonly since?: number
+  /** If this leader is about to be stopped: when it may hand over, and whether that time has come. */
+  readonly departure?: { readonly at: number; readonly isDue: boolean } | undefined
 }
 
 /** A better standby to which the leader offers the lease. */

@@ -53,7 +53,7 @@ function memoryAfter(
   const { memory } = state
   const longestMs = Math.max(config.timing.leaseDurationMs, memory.longestHeldMs ?? 0)
   const replacedUntil = replacesDeleted(state, write, config) ? at.now + longestMs : 0
-  const actNotBefore = Math.max(replacedUntil, namedGuard(state, write, config) ?? 0, memory.actNotBefore ?? 0)
+  const actNotBefore = Math.max(replacedUntil, namedGuard(state, write.base, config) ?? 0, memory.actNotBefore ?? 0)
   return {
     ...memory,
     own: write.record,
@@ -118,10 +118,10 @@ function cautionMs(write: SentWrite, config: ElectorConfig): number {
   return isForeign ? config.timing.acquireDelayMs : 0
 }
 
-/** Until when the holder of before may act, if a coordinator named this replica; undefined otherwise. */
-function namedGuard(
+/** Until when the holder of before may act, if a coordinator named this replica in the lease `base`; undefined otherwise. */
+export function namedGuard(
   { memory, observation }: Acquiring | Following,
-  { base }: SentWrite,
+  base: PresentLease | undefined,
   { identity }: ElectorConfig,
 ): number | undefined {
   const record = base?.record
