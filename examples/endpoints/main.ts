@@ -34,7 +34,9 @@ try {
   two.kill('SIGKILL')
   const killedAt = performance.now()
   await listed([first, third])
-  console.log(`${second} was killed. ${Math.round(performance.now() - killedAt)} ms later, the slice has ${first}, ${third}.`)
+  console.log(
+    `${second} was killed. ${Math.round(performance.now() - killedAt)} ms later, the slice has ${first}, ${third}.`,
+  )
 
   three.kill('SIGTERM')
   await once(three, 'exit')

@@ -14,7 +14,12 @@ const shop = endpoints({
   leaseDurationMs: 3000,
 })
 
-const manager = createManager({ lease: { name: 'shop', namespace: 'demo' }, ops: false, events: false, logLevel: 'error' })
+const manager = createManager({
+  lease: { name: 'shop', namespace: 'demo' },
+  ops: false,
+  events: false,
+  logLevel: 'error',
+})
 manager.use(shop)
 // A replica whose parent is gone must not stay behind.
 if (process.connected) process.once('disconnect', () => process.exit(1))

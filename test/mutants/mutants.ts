@@ -1024,7 +1024,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   },
   {
     id: 'E84',
-    defect: 'a leader for life begins beside one that may act for longer',
+    defect: 'a leader for life begins beside another that may act for longer',
     file: `${PHASES}/acquiring.ts`,
     find: 'Math.max(config.timing.leaseDurationMs, memory.longestHeldMs ?? 0)',
     replace: 'config.timing.leaseDurationMs',

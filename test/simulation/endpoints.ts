@@ -1,4 +1,4 @@
-import { runFleet } from '../../packages/kubernetes/test/endpoints/run-fleet.ts'
+import { type FleetRun, runFleet } from '../../packages/kubernetes/test/endpoints/run-fleet.ts'
 import type { CountedRun } from './tally.ts'
 
 /*
@@ -7,13 +7,16 @@ import type { CountedRun } from './tally.ts'
  */
 
 /** Runs the fleet of a seed. */
-export async function runEndpoints(seed: number): Promise<CountedRun> {
-  const { violations, simulatedMs, writes } = await runFleet(seed)
-  return { violations, simulatedMs, events: writes, terms: 0, coverage: new Map() }
+export async function runEndpoints(seed: number): Promise<CountedRun & Pick<FleetRun, 'faults' | 'violations'>> {
+  const { violations, faults, simulatedMs, writes } = await runFleet(seed)
+  return { violations, faults, simulatedMs, events: writes, terms: 0, coverage: new Map() }
 }
 
 /** Tells what a run broke. */
-export function describeEndpoints(seed: number, { violations }: CountedRun): string {
+export function describeEndpoints(
+  seed: number,
+  { violations, faults }: Pick<FleetRun, 'faults' | 'violations'>,
+): string {
   const what = violations.length === 0 ? 'no violations' : violations.join('\n  ')
-  return `endpoints, seed ${seed}: ${what}\nReproduce it with: npm run simulate -- --endpoints --seed ${seed}`
+  return `endpoints, seed ${seed}: ${what}\nFaults:\n  ${faults.join('\n  ')}\nReproduce it with: npm run simulate -- --endpoints --seed ${seed}`
 }

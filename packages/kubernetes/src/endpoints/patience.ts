@@ -20,7 +20,11 @@ export class Patience {
    * @param what describes the difference; undefined if there is none
    * @param rank how many replicas come before this one
    */
-  dueAt(urgency: Urgency, what: string | undefined, { now, rank }: { readonly now: number; readonly rank: number }): number {
+  dueAt(
+    urgency: Urgency,
+    what: string | undefined,
+    { now, rank }: { readonly now: number; readonly rank: number },
+  ): number {
     if (what === undefined) {
       this.#noticed.delete(urgency)
       return Infinity

@@ -11,6 +11,7 @@ import { ReconnectBackoff } from '../reflector/reconnect-backoff.ts'
 import { decide, type Decision, type Situation, URGENCIES, type Urgency } from './decide.ts'
 import type { WantedEndpoint } from './endpoint-note.ts'
 import { EndpointsRefusedError } from './endpoints-refused-error.ts'
+import { describeForeign, describeOtherPorts, isOfOtherPorts } from './slice-refusals.ts'
 import { areSameEndpoints, type SliceEndpoint } from './slice-endpoint.ts'
 import { hasPorts, isAttributed, type SliceSource } from './slice-object.ts'
 import { isConflict, SliceStore } from './slice-store.ts'
@@ -21,7 +22,7 @@ const DOUBT_MS = 1000
 const REFUSED_RETRY_MS = 5000
 const LEAST_RETRY_MS = 50
 
-/** How long it is enough for the own entry that the group was read. Many replicas may enter at once, and each conflict is another attempt. */
+/** How long the last read of the group is enough for the own entry. Many replicas may enter at once, and each conflict is another attempt. */
 const FRESH_MS = 1000
 
 /** What the keeper knows of the group. */
@@ -51,8 +52,8 @@ export interface SliceKeeperOptions {
  * 1. One write at a time, only on a difference, and only of the version that the decision was made of.
  * 2. A slice of somebody else is never written. It is created only for a Service that may have it.
  * 3. After an error the published entries stay, and the difference is looked at again.
- * 4. A replica enters only with a Lease that is renewed, and changes entries of others only if a read of the group that began after it saw this
- *    version of the slice says so too. So nobody drops a replica that entered, however late its view of the group is.
+ * 4. A replica enters only with a renewed Lease, and changes entries of others only if a read of the group that began after it saw this
+ *    version of the slice agrees. So nobody drops a replica that has entered, however late its view of the group is.
  */
 export class SliceKeeper {
   /** The writes, by outcome. */
@@ -228,16 +229,9 @@ export class SliceKeeper {
       gone,
       isCurrent,
     }
-    return this.#hasOtherPorts(situation) ? { ...situation, self: undefined } : situation
-  }
-
-  /** Replicas that listen on other ports are in the slice: this one would make them unreachable. */
-  #hasOtherPorts({ mode, others, slice, selfAddress, self }: Situation): boolean {
-    const stored = this.#store.slice
-    if (mode === 'leader' || self === undefined || stored === undefined) return false
-    if (hasPorts(stored, this.#options.source)) return false
-    const isThere = (address: string) => others.some((other) => other.address === address)
-    return slice.some(({ address }) => address !== selfAddress && isThere(address))
+    const { slice } = this.#store
+    const isRefused = slice !== undefined && isOfOtherPorts(situation, slice, this.#options.source)
+    return isRefused ? { ...situation, self: undefined } : situation
   }
 
   #differs({ entries }: Decision, urgency: Urgency): boolean {
@@ -259,9 +253,11 @@ export class SliceKeeper {
       } catch (error) {
         return this.#postponed(error, 'the group cannot be read')
       }
+      this.#problem = undefined
       this.#refreshedAt = this.#options.clock.now()
-      const isSame = this.#store.slice === slice && decide(this.#situation(), urgency)
-      if (!isSame || !areSameEndpoints(isSame.entries, decision.entries)) return 0
+      this.#absences.confirm(this.#refreshedAt)
+      const again = decide(this.#situation(), urgency)
+      if (this.#store.slice !== slice || !areSameEndpoints(again.entries, decision.entries)) return 0
     }
     return this.#write(decision)
   }
@@ -269,12 +265,11 @@ export class SliceKeeper {
   /** The own entry is this replica's own business, unless it has none yet. */
   #needsRefresh({ entries }: Decision, urgency: Urgency): boolean {
     if (urgency !== 'own') return true
-    if (this.#situation().self === undefined) return false
     const { address, clock } = this.#options
     const isOthers = (entry: SliceEndpoint): boolean => entry.address !== address
+    if (this.#situation().self === undefined) return false
     if (!areSameEndpoints(entries.filter(isOthers), this.entries.filter(isOthers))) return true
-    const isIn = !this.entries.every(isOthers)
-    return !isIn && clock.now() - this.#refreshedAt > FRESH_MS
+    return this.entries.every(isOthers) && clock.now() - this.#refreshedAt > FRESH_MS
   }
 
   #postponed(error: unknown, what: string): number {
@@ -300,26 +295,16 @@ export class SliceKeeper {
       const hasLost = isConflict(error, isCreation)
       this.writes.inc(hasLost ? 'conflict' : 'failed')
       const pauseMs = hasLost ? 0 : this.#postponed(error, 'the EndpointSlice cannot be written')
-      await this.#readAgain()
+      const unread = (cause: unknown) => this.#failed(errorOf(cause), 'the EndpointSlice cannot be read')
+      await this.#store.readAgain().catch(unread)
       return pauseMs
-    }
-  }
-
-  async #readAgain(): Promise<void> {
-    try {
-      await this.#store.readAgain()
-    } catch (error) {
-      this.#failed(errorOf(error), 'the EndpointSlice cannot be read')
     }
   }
 
   #isForeign(): boolean {
     const foreign = this.#store.slice?.foreign
     if (foreign === undefined) return false
-    const { namespace, name } = this.#options.source
-    this.#note(
-      `Could not keep the EndpointSlice ${namespace}/${name}: ${foreign}. It is somebody else's. Choose another name with \`slice\`, or delete it`,
-    )
+    this.#note(describeForeign(this.#options.source, foreign))
     return true
   }
 
@@ -332,9 +317,8 @@ export class SliceKeeper {
   }
 
   #whyPorts(): string | undefined {
-    if (this.#own === undefined || this.#situation().self !== undefined) return undefined
-    const { namespace, name } = this.#options.source
-    return `The EndpointSlice ${namespace}/${name} has other ports than \`ports\`, and replicas that listen there. All replicas need the same ports`
+    const isKeptOut = this.#own !== undefined && this.#situation().self === undefined
+    return isKeptOut ? describeOtherPorts(this.#options.source) : undefined
   }
 
   #failed(error: Error, what: string): void {

@@ -76,7 +76,7 @@ export class Reflector {
     this.#session?.abort(new ListAgain())
   }
 
-  /** Ends a pause before the next attempt: the server has just answered another request. One that the server asked for stays. */
+  /** Ends a pause before the next attempt: the server has just answered another request. A pause that the server asked for stays. */
   hurry(): void {
     this.#hurry()
   }
@@ -102,7 +102,7 @@ export class Reflector {
   }
 
   async #recover(failure: Error, signal: AbortSignal): Promise<void> {
-    const { clock, feed } = this.#options
+    const { feed } = this.#options
     const refusal = failure instanceof ApiRequestError ? failure : undefined
     if (refusal !== undefined) {
       if (await feed.handles(refusal)) return
@@ -111,12 +111,14 @@ export class Reflector {
     this.#isInDoubt = true
     // An outdated version is routine the first time: the next attempt lists.
     if (refusal?.statusCode !== GONE || !this.#backoff.fresh) feed.failed(failure)
-    const pauseMs = this.#backoff.next()
-    const askedMs = refusal?.retryAfterMs ?? 0
+    await this.#pause(this.#backoff.next(), refusal?.retryAfterMs ?? 0, signal)
+  }
+
+  async #pause(pauseMs: number, askedMs: number, signal: AbortSignal): Promise<void> {
     const pausing = new AbortController()
     const forget = onAbort(signal, () => pausing.abort())
     if (askedMs === 0) this.#hurry = () => pausing.abort()
-    await pause(Math.max(pauseMs, askedMs), clock, pausing.signal)
+    await pause(Math.max(pauseMs, askedMs), this.#options.clock, pausing.signal)
     this.#hurry = () => {}
     forget()
   }

@@ -39,6 +39,8 @@ interface Slot {
 export class Fleet {
   readonly api: VirtualApi
   readonly violations: string[] = []
+  /** What was done to it. */
+  readonly faults: string[] = []
   readonly #clock: VirtualClock
   readonly #random: () => number
   readonly #slots: Slot[]
@@ -66,23 +68,24 @@ export class Fleet {
   }
 
   /** Does one thing to the fleet. */
-  async disturb(): Promise<void> {
+  disturb(): void {
     const slot = this.#slots[Math.floor(this.#random() * this.#slots.length)] as Slot
-    const kinds: readonly ((one: Slot) => void)[] = [
-      (one) => this.#kill(one),
-      (one) => this.#restart(one),
-      (one) => this.#stopCleanly(one),
-      (one) => this.#cut(one),
-      (one) => this.#pause(one),
-      (one) => this.#killServerAfterPause(one),
-      (one) => this.#silence(one),
-      () => this.#killServer(),
-      () => this.#stall(),
-      () => this.#breakStreams(),
-      () => this.#meddle(),
+    const kinds: readonly (readonly [name: string, fault: (one: Slot) => void])[] = [
+      ['kill', (one) => this.#kill(one)],
+      ['restart', (one) => this.#restart(one)],
+      ['stop', (one) => this.#stopCleanly(one)],
+      ['cut off', (one) => this.#cut(one)],
+      ['pause', (one) => this.#pause(one)],
+      ['pause, then kill the server', (one) => this.#killServerAfterPause(one)],
+      ['silence a watch', (one) => this.#silence(one)],
+      ['kill the server', () => this.#killServer()],
+      ['stall the store', () => this.#stall()],
+      ['break all streams', () => this.#breakStreams()],
+      ['meddle', () => this.#meddle()],
     ]
-    const kind = kinds[Math.floor(this.#random() * kinds.length)]
-    kind?.(slot)
+    const [name, fault] = kinds[Math.floor(this.#random() * kinds.length)] ?? ['', () => {}]
+    this.faults.push(`${Math.round(this.#clock.now())} ms: ${name} (${slot.address})`)
+    fault(slot)
   }
 
   /** Lets time pass, and asks the oracles every 100 ms. */
@@ -297,7 +300,7 @@ export class Fleet {
   }
 
   #violated(what: string): void {
-    this.violations.push(`${this.#clock.now()} ms: ${what}`)
+    this.violations.push(`${Math.round(this.#clock.now())} ms: ${what}`)
   }
 }
 

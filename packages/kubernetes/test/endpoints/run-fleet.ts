@@ -4,6 +4,7 @@ import { Fleet } from './fleet.ts'
 /** What became of a fleet. */
 export interface FleetRun {
   readonly violations: readonly string[]
+  readonly faults: readonly string[]
   readonly simulatedMs: number
   /** How many writes the API server took. */
   readonly writes: number
@@ -19,7 +20,7 @@ export async function runFleet(seed: number): Promise<FleetRun> {
   const fleet = new Fleet(clock, random, 2 + (seed % 4))
   await fleet.pass(3000)
   for (let fault = 0; fault < FAULTS; fault++) {
-    await fleet.disturb()
+    fleet.disturb()
     await fleet.pass(500 + random() * 25_000)
   }
   fleet.heal()
@@ -28,7 +29,7 @@ export async function runFleet(seed: number): Promise<FleetRun> {
   // The end of all replicas at once is not judged.
   const violations = [...fleet.violations]
   await fleet.end()
-  return { violations, simulatedMs: clock.now(), writes: fleet.api.writes.length }
+  return { violations, faults: fleet.faults, simulatedMs: clock.now(), writes: fleet.api.writes.length }
 }
 
 /** A generator of random numbers that a seed repeats (mulberry32). */

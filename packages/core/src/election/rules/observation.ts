@@ -38,7 +38,7 @@ export function observe<S extends Following | Acquiring>(
     observedLeader: leader,
     existed: memory.existed || snapshot.kind === 'present',
     since: memory.since ?? snapshot.version,
-    ...(config.heldForLife === true && { longestHeldMs: longestHeldMs(memory, snapshot) }),
+    ...longestHeld(memory, snapshot, config),
     highestEpoch: highestEpoch(memory, recordOf(last), snapshot),
   }
   const effects: ElectorEffect[] =
@@ -47,9 +47,13 @@ export function observe<S extends Following | Acquiring>(
 }
 
 /** A replica with other options, in a rollout, may hold the lease for longer than this one would. */
-function longestHeldMs({ longestHeldMs: known = 0 }: Memory, snapshot: LockSnapshot): number {
-  const isHeld = snapshot.kind === 'present' && snapshot.record.holderIdentity !== ''
-  return isHeld ? Math.max(known, durationMs(snapshot)) : known
+function longestHeld(
+  { longestHeldMs = 0 }: Memory,
+  snapshot: LockSnapshot,
+  { heldForLife }: ElectorConfig,
+): Pick<Memory, 'longestHeldMs'> {
+  if (heldForLife !== true || snapshot.kind === 'absent' || snapshot.record.holderIdentity === '') return {}
+  return { longestHeldMs: Math.max(longestHeldMs, durationMs(snapshot)) }
 }
 
 /** The new view. The last view determines since when the record is unchanged and how long its holder is protected. */
