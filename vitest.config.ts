@@ -12,7 +12,7 @@ const commonJs = { resolve: { conditions: requirable }, ssr: { resolve: { condit
 /** Unit tests that search for a while, or start programs: in a run of their own, so that the others stay quick. */
 const THOROUGH = [
   'packages/cli/test/{main,dev/dev,exec/container-init}.test.ts',
-  'examples/leader-for-life/test/**/*.test.ts',
+  'examples/{endpoints,leader-for-life}/test/**/*.test.ts',
   'packages/core/test/election/fleet.test.ts',
   'packages/core/test/explore/**/*.test.ts',
   'packages/kubernetes/test/multi-lock/migration.test.ts',

@@ -36,6 +36,9 @@ const WRITTEN_TEST = 'packages/kubernetes/test/written-versions.test.ts'
 const CACHE_BARRIER = 'packages/core/src/term/cache-barrier.ts'
 const CACHED_READS_TEST = 'packages/simulator/test/cached-reads.test.ts'
 const CACHE_BARRIER_TEST = 'packages/kubernetes/test/cache-barrier.test.ts'
+const ENDPOINTS = 'packages/kubernetes/src/endpoints'
+const MEMBERSHIP = 'packages/kubernetes/src/membership'
+const SLICE_FLEET_TEST = 'packages/kubernetes/test/endpoints/fleet.test.ts'
 
 /** Defects that others have had, put into the sources of Tenure. */
 export const KNOWN_DEFECTS: readonly Mutant[] = [
@@ -567,7 +570,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E38',
     defect: 'a follower that is not ready stays on the list of standbys',
-    file: 'packages/core/src/election/phases/announcing.ts',
+    file: `${PHASES}/listing.ts`,
     find: 'leaveBy !== undefined || isUnready === true || neverLeads === true',
     replace: 'leaveBy !== undefined || neverLeads === true',
     checks: [`${ELECTION}/withdrawn.test.ts`],
@@ -966,5 +969,48 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     find: "update({ ...record, holderIdentity: '', leaseDurationSeconds: 1 })",
     replace: "update({ ...record, acquireTime: record.renewTime, holderIdentity: '', leaseDurationSeconds: 1 })",
     checks: ['packages/kubernetes/test/coordinated-lock.test.ts'],
+  },
+  {
+    id: 'E80',
+    defect: 'removes a replica that came back, because its view of the group is late',
+    file: `${ENDPOINTS}/slice-keeper.ts`,
+    find: "if (urgency !== 'own') return true",
+    replace: "if (urgency !== 'own') return false",
+    checks: [SLICE_FLEET_TEST],
+  },
+  {
+    id: 'E81',
+    defect: 'overwrites a slice that another replica has created meanwhile',
+    file: `${ENDPOINTS}/slice-store.ts`,
+    find: 'const body = sliceBody(source, { stored,',
+    replace:
+      'if (this.#slice !== stored) return this.write({ entries, keepsPorts })\n    const body = sliceBody(source, { stored,',
+    checks: [SLICE_FLEET_TEST],
+  },
+  {
+    id: 'E82',
+    defect: 'takes an outage of the API server for the silence of all members',
+    seenIn: 'kube-apiserver',
+    file: `${MEMBERSHIP}/roster.ts`,
+    find: 'return Math.max(changedAt, this.#healthySince ?? Infinity)',
+    replace: 'return changedAt',
+    checks: [SLICE_FLEET_TEST],
+  },
+  {
+    id: 'E83',
+    defect: 'keeps the dead in the slice',
+    seenIn: 'kube-apiserver with master-count',
+    file: `${ENDPOINTS}/decide.ts`,
+    find: "else if (gone.has(address) && mode === 'lease') entries.delete(address)",
+    replace: '',
+    checks: [SLICE_FLEET_TEST],
+  },
+  {
+    id: 'E84',
+    defect: 'a leader for life begins beside one that may act for longer',
+    file: `${PHASES}/acquiring.ts`,
+    find: 'Math.max(config.timing.leaseDurationMs, memory.longestHeldMs ?? 0)',
+    replace: 'config.timing.leaseDurationMs',
+    checks: [`${ELECTION}/for-life.test.ts`],
   },
 ]

@@ -1,6 +1,7 @@
 import tab from '@bomb.sh/tab/commander'
 import { Command } from 'commander'
 import { addChaos } from './chaos/chaos-command.ts'
+import { addCheckTrace } from './check-trace/check-trace-command.ts'
 import { addDev } from './dev/dev-command.ts'
 import { addDoctor } from './doctor/doctor-command.ts'
 import { addExec } from './exec/exec-command.ts'
@@ -26,6 +27,7 @@ const COMMANDS: readonly AddCommand[] = [
   addUi,
   addWatch,
   addReplay,
+  addCheckTrace,
   addStepDown,
   addTransfer,
   addDoctor,

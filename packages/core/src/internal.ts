@@ -91,3 +91,14 @@ export type { ExtensionGroup } from './manager/extension.ts'
 export type { AlwaysOnOptions, GroupOptions, StopOptions } from './manager/group-options.ts'
 export { ExtensionOverdueError } from './manager/extensions.ts'
 export { WatchdogDiedError, type WatchdogOptions } from './watchdog/watchdog.ts'
+export { TRACE_CHANNEL, type TracedElector, type TraceStep } from './election/trace/trace-channel.ts'
+export {
+  TRACE_FORMAT,
+  type TraceAct,
+  type TraceHeader,
+  type TraceLine,
+  type TraceRecord,
+  type TraceVersion,
+  type TraceWrite,
+} from './election/trace/trace-line.ts'
+export { TraceWriter, type TraceWriterOptions } from './election/trace/trace-writer.ts'

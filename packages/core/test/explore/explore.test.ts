@@ -42,6 +42,9 @@ const LEADER_NAMED: Scope = {
 /** An operator requests step-downs through the lease. */
 const REQUESTED: Scope = { ...SCOPE, canRequest: true }
 
+/** Replicas hear that they are about to be stopped. */
+const DEPARTING: Scope = { ...SCOPE, faults: 0, canDepart: true }
+
 /** The store goes back while every replica knows the term in force. */
 const RESTORED = { ...SCOPE, canRestore: 'known' } as const
 
@@ -138,6 +141,14 @@ const obliging: Machine = (state, event, context) => {
   return { state: drained.state, effects: [...step.effects, ...drained.effects] }
 }
 
+/** Is done with its work as soon as it hands over because its place is deleted. */
+const hurried: Machine = (state, event, context) => {
+  const step = transition(state, event, context)
+  if (context.config.departure !== 'stopping' || state.kind !== 'leading' || step.state.kind !== 'draining') return step
+  const drained = transition(step.state, { kind: 'drained' }, context)
+  return { state: drained.state, effects: [...step.effects, ...drained.effects] }
+}
+
 /** Gives every term the same epoch. */
 const forgetful: Machine = (state, event, context) => {
   const { state: next, effects } = transition(state, event, context)
@@ -162,6 +173,7 @@ describe('An exploration of a machine with a planted defect tells the shortest h
     ['an epoch that the store alone counts', { machine: counting, scope: RESTORED }, 'S6'],
     ['a release before the tasks have ended', { machine: hasty }, 'S3'],
     ['a release as soon as one is requested', { machine: obliging, scope: REQUESTED }, 'S3'],
+    ['a release as soon as a place is deleted', { machine: hurried, scope: DEPARTING }, 'S3'],
     ['an epoch that is used twice', { machine: forgetful }, 'S6'],
     ['a follower that does not wake up', { machine: deaf, recoveryShare: 1 }, 'L'],
   ])('%s', (_name, options, rule) => {
@@ -195,6 +207,10 @@ test.each<readonly [string, Partial<Scope>]>([
 
 test('A step-down that is requested through the lease breaks no rule', () => {
   expect(explore({ scope: { ...REQUESTED, orders: 2 }, states: 40_000, recoveryShare: 64 }).findings).toEqual([])
+})
+
+test('A fleet that is deleted or drained before it is stopped breaks no rule', () => {
+  expect(explore({ scope: { ...DEPARTING, orders: 3 }, states: 40_000, recoveryShare: 64 }).findings).toEqual([])
 })
 
 test.each(['known', 'any'] as const)('A store that goes back breaks no rule: %s', (canRestore) => {

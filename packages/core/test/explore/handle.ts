@@ -54,11 +54,13 @@ export function isDue(world: World, index: number, lab: Laboratory): boolean {
   return wakeAt !== undefined && wakeAt <= clockOf(world, replica)
 }
 
-export function configOf({ identity, decider, preferred }: Replica, { scope }: Laboratory): ElectorConfig {
-  const { config, canProveDeath } = scope
+export function configOf({ identity, decider, preferred, departure }: Replica, { scope }: Laboratory): ElectorConfig {
+  const { config, canProveDeath, canDepart } = scope
   const ofRevision = config.isEager === true && { revision: identity }
   const ofCoordinator = { coordination: decider, preferred }
-  return { ...config, identity, ...ofCoordinator, ...ofRevision, ...(canProveDeath && { processRef: identity }) }
+  const leaving = canDepart === true && { departure, leavesEarly: true }
+  const ofProcess = canProveDeath && { processRef: identity }
+  return { ...config, identity, ...ofCoordinator, ...ofRevision, ...leaving, ...ofProcess }
 }
 
 /** Ends a process. Its tasks and its memory are gone. Its writes remain in flight. */

@@ -101,7 +101,13 @@ export const SCOPES: readonly ExploredScope[] = [
     rates: [SLOW],
     config: { ...config, missingLease: 'wait' },
   }),
-  scope('two replicas, deaths are proved, 2 orders', 0.1, { faults: 0, orders: 2, canProveDeath: true }),
+  scope('three replicas that are deleted or drained before they stop, 3 orders', 0.05, {
+    replicas: 3,
+    faults: 0,
+    orders: 3,
+    canDepart: true,
+  }),
+  scope('two replicas, deaths are proved, 2 orders', 0.05, { faults: 0, orders: 2, canProveDeath: true }),
   scope('two replicas that do not release, 1 fault, 1 order', 0.05, {
     faults: 1,
     orders: 1,

@@ -4,6 +4,7 @@ import { ApiRequestError } from '../client/api-request-error.ts'
 import type { Connection } from '../client/connection.ts'
 import { LabelledCounter } from '../membership/metrics-view.ts'
 import { isRefusal } from '../membership/own-lease.ts'
+import { Patience } from './patience.ts'
 import { Absences } from './absences.ts'
 import { Wakeup } from '../membership/wakeup.ts'
 import { ReconnectBackoff } from '../reflector/reconnect-backoff.ts'
@@ -14,21 +15,14 @@ import { areSameEndpoints, type SliceEndpoint } from './slice-endpoint.ts'
 import { hasPorts, isAttributed, type SliceSource } from './slice-object.ts'
 import { isConflict, SliceStore } from './slice-store.ts'
 
-/** How long a replica leaves a difference to those that come before it in the slice. */
-const PATIENCE: Readonly<Record<Urgency, { readonly firstMs: number; readonly stepMs: number }>> = {
-  own: { firstMs: 0, stepMs: 0 },
-  gone: { firstMs: 250, stepMs: 50 },
-  repair: { firstMs: 1000, stepMs: 50 },
-}
-
-/** Replicas beyond this rank are as patient as that of this rank. */
-const MAX_RANK = 20
-
 /** How often to look whether the view of the group is current again, and whether a member without an entry has renewed its Lease. */
 const DOUBT_MS = 1000
 
 const REFUSED_RETRY_MS = 5000
 const LEAST_RETRY_MS = 50
+
+/** How long it is enough for the own entry that the group was read. Many replicas may enter at once, and each conflict is another attempt. */
+const FRESH_MS = 1000
 
 /** What the keeper knows of the group. */
 export interface GroupView extends Pick<Situation, 'gone' | 'isCurrent'> {
@@ -47,6 +41,8 @@ export interface SliceKeeperOptions {
   readonly logger: Logger
   /** The group as it is now. */
   readonly group: () => GroupView
+  /** Renews the own Lease if that is overdue, and reads the group with a consistent read. */
+  readonly refresh: (signal: AbortSignal) => Promise<void>
 }
 
 /**
@@ -55,6 +51,8 @@ export interface SliceKeeperOptions {
  * 1. One write at a time, only on a difference, and only of the version that the decision was made of.
  * 2. A slice of somebody else is never written. It is created only for a Service that may have it.
  * 3. After an error the published entries stay, and the difference is looked at again.
+ * 4. A replica enters only with a Lease that is renewed, and changes entries of others only if a read of the group that began after it saw this
+ *    version of the slice says so too. So nobody drops a replica that entered, however late its view of the group is.
  */
 export class SliceKeeper {
   /** The writes, by outcome. */
@@ -64,8 +62,7 @@ export class SliceKeeper {
   readonly #wakeup: Wakeup
   readonly #backoff: ReconnectBackoff
   readonly #waiters = new Set<() => void>()
-  /** Since when each kind of difference is as it is. */
-  readonly #noticed = new Map<Urgency, { readonly at: number; readonly what: string }>()
+  readonly #patience = new Patience()
   readonly #absences = new Absences()
   #own: SliceEndpoint | undefined
   /** Whether the slice could be watched. */
@@ -74,6 +71,7 @@ export class SliceKeeper {
   #problem: Error | undefined
   /** No write before this time, after a failed one. */
   #notBefore = 0
+  #refreshedAt = Number.NEGATIVE_INFINITY
   #work: Promise<unknown> = Promise.resolve()
 
   constructor(options: SliceKeeperOptions) {
@@ -193,7 +191,7 @@ export class SliceKeeper {
     for (const urgency of URGENCIES) {
       const decision = decide(this.#situation(), urgency)
       const dueAt = Math.max(this.#dueAt(decision, urgency, now), this.#notBefore)
-      if (dueAt <= now) return this.#write(decision)
+      if (dueAt <= now) return this.#act(decision, urgency)
       nextAt = Math.min(nextAt, dueAt)
     }
     const { doubtful, isCurrent } = this.#situation()
@@ -201,17 +199,13 @@ export class SliceKeeper {
     return nextAt === Infinity ? undefined : nextAt - now
   }
 
-  /** When to settle the difference. Another difference begins to wait again. */
+  /** When to settle the difference. The replicas in the slice share the work by the order of their addresses; others come last. */
   #dueAt(decision: Decision, urgency: Urgency, now: number): number {
-    if (!this.#differs(decision, urgency)) {
-      this.#noticed.delete(urgency)
-      return Infinity
-    }
-    const what = JSON.stringify([this.entries, decision.entries])
-    const noticed = this.#noticed.get(urgency)
-    const at = noticed?.what === what ? noticed.at : now
-    this.#noticed.set(urgency, { at, what })
-    return at + this.#patienceMs(urgency)
+    const what = this.#differs(decision, urgency) ? JSON.stringify([this.entries, decision.entries]) : undefined
+    const { address } = this.#options
+    const { others, self } = this.#situation()
+    const before = self === undefined ? others : others.filter((other) => other.address < address)
+    return this.#patience.dueAt(urgency, what, { now, rank: before.length })
   }
 
   get #isSettled(): boolean {
@@ -256,9 +250,43 @@ export class SliceKeeper {
     return !isRight || (this.#situation().self !== undefined && !hasPorts(slice, source))
   }
 
+  /** Writes, if the group still says so. Returns how long to wait before looking again. */
+  async #act(decision: Decision, urgency: Urgency): Promise<number> {
+    const { slice, signal } = this.#store
+    if (this.#needsRefresh(decision, urgency)) {
+      try {
+        await this.#options.refresh(signal)
+      } catch (error) {
+        return this.#postponed(error, 'the group cannot be read')
+      }
+      this.#refreshedAt = this.#options.clock.now()
+      const isSame = this.#store.slice === slice && decide(this.#situation(), urgency)
+      if (!isSame || !areSameEndpoints(isSame.entries, decision.entries)) return 0
+    }
+    return this.#write(decision)
+  }
+
+  /** The own entry is this replica's own business, unless it has none yet. */
+  #needsRefresh({ entries }: Decision, urgency: Urgency): boolean {
+    if (urgency !== 'own') return true
+    if (this.#situation().self === undefined) return false
+    const { address, clock } = this.#options
+    const isOthers = (entry: SliceEndpoint): boolean => entry.address !== address
+    if (!areSameEndpoints(entries.filter(isOthers), this.entries.filter(isOthers))) return true
+    const isIn = !this.entries.every(isOthers)
+    return !isIn && clock.now() - this.#refreshedAt > FRESH_MS
+  }
+
+  #postponed(error: unknown, what: string): number {
+    this.#failed(errorOf(error), what)
+    const pauseMs = this.#retryMs(error)
+    this.#notBefore = this.#options.clock.now() + pauseMs
+    return pauseMs
+  }
+
   /** Returns how long to wait before looking again. */
   async #write({ entries }: Decision): Promise<number> {
-    const { clock, logger, source } = this.#options
+    const { logger, source } = this.#options
     const isCreation = this.#store.slice === undefined
     try {
       await this.#store.write({ entries, keepsPorts: this.#situation().self === undefined })
@@ -271,10 +299,8 @@ export class SliceKeeper {
     } catch (error) {
       const hasLost = isConflict(error, isCreation)
       this.writes.inc(hasLost ? 'conflict' : 'failed')
-      if (!hasLost) this.#failed(errorOf(error), 'the EndpointSlice cannot be written')
+      const pauseMs = hasLost ? 0 : this.#postponed(error, 'the EndpointSlice cannot be written')
       await this.#readAgain()
-      const pauseMs = hasLost ? 0 : this.#retryMs(error)
-      this.#notBefore = clock.now() + pauseMs
       return pauseMs
     }
   }
@@ -323,15 +349,6 @@ export class SliceKeeper {
   #retryMs(error: unknown): number {
     const asked = error instanceof ApiRequestError ? (error.retryAfterMs ?? 0) : 0
     return Math.max(asked, isFinal(error) ? REFUSED_RETRY_MS : Math.max(this.#backoff.next(), LEAST_RETRY_MS))
-  }
-
-  /** The replicas in the slice share the work by the order of their addresses. A replica without an entry comes last. */
-  #patienceMs(urgency: Urgency): number {
-    const { address } = this.#options
-    const { others, self } = this.#situation()
-    const before = self === undefined ? others : others.filter((other) => other.address < address)
-    const { firstMs, stepMs } = PATIENCE[urgency]
-    return firstMs + stepMs * Math.min(before.length, MAX_RANK)
   }
 
   #settle(): void {

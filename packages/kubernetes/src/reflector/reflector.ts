@@ -49,6 +49,8 @@ export class Reflector {
   #version: string | undefined
   /** Whether the connection was lost, so that the store may have been restored from a backup meanwhile. */
   #isInDoubt = false
+  /** Ends the present pause. */
+  #hurry: () => void = () => {}
 
   constructor(options: ReflectorOptions) {
     this.#options = options
@@ -72,6 +74,11 @@ export class Reflector {
   listAgain(): void {
     this.#version = undefined
     this.#session?.abort(new ListAgain())
+  }
+
+  /** Ends a pause before the next attempt: the server has just answered another request. One that the server asked for stays. */
+  hurry(): void {
+    this.#hurry()
   }
 
   /** Lists if necessary, then follows until the stream ends. Resolves with the cause, unless the end was routine. */
@@ -104,8 +111,14 @@ export class Reflector {
     this.#isInDoubt = true
     // An outdated version is routine the first time: the next attempt lists.
     if (refusal?.statusCode !== GONE || !this.#backoff.fresh) feed.failed(failure)
-    const pauseMs = Math.max(this.#backoff.next(), refusal?.retryAfterMs ?? 0)
-    await pause(pauseMs, clock, signal)
+    const pauseMs = this.#backoff.next()
+    const askedMs = refusal?.retryAfterMs ?? 0
+    const pausing = new AbortController()
+    const forget = onAbort(signal, () => pausing.abort())
+    if (askedMs === 0) this.#hurry = () => pausing.abort()
+    await pause(Math.max(pauseMs, askedMs), clock, pausing.signal)
+    this.#hurry = () => {}
+    forget()
   }
 
   /** Resolves with the version to watch from. */

@@ -45,7 +45,7 @@ export interface ElectorConfig {
   readonly neverLeads?: boolean
   /** Whether the readiness checks of this replica fail. Then it is no standby. */
   readonly isUnready?: boolean
-  /** Whether this replica is about to be stopped. Then it is no standby, unless it is the only one. */
+  /** Whether this replica is about to be stopped. Then it is no standby, unless it is the only one, which says so. */
   readonly departure?: Departure['state']
   /** Whether a leader whose place is being stopped hands over to a standby before the order to stop comes. */
   readonly leavesEarly?: boolean

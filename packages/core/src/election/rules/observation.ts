@@ -38,11 +38,18 @@ export function observe<S extends Following | Acquiring>(
     observedLeader: leader,
     existed: memory.existed || snapshot.kind === 'present',
     since: memory.since ?? snapshot.version,
+    ...(config.heldForLife === true && { longestHeldMs: longestHeldMs(memory, snapshot) }),
     highestEpoch: highestEpoch(memory, recordOf(last), snapshot),
   }
   const effects: ElectorEffect[] =
     leader === memory.observedLeader ? [] : [{ kind: 'leader-observed', identity: leader }]
   return { state: { ...state, memory: observedMemory, observation: next, outstanding }, effects }
+}
+
+/** A replica with other options, in a rollout, may hold the lease for longer than this one would. */
+function longestHeldMs({ longestHeldMs: known = 0 }: Memory, snapshot: LockSnapshot): number {
+  const isHeld = snapshot.kind === 'present' && snapshot.record.holderIdentity !== ''
+  return isHeld ? Math.max(known, durationMs(snapshot)) : known
 }
 
 /** The new view. The last view determines since when the record is unchanged and how long its holder is protected. */
