@@ -252,7 +252,7 @@ export class OwnCandidate {
   }
 
   /**
-   * Makes way for an equal candidate that was created in the same second, if it is this one that has to. It looks twice: others may be
+   * Makes way for an equal candidate that was created in the same second, if this candidate has to. It looks twice: others may be
    * created until the second is over.
    */
   async #breakTie(now: number, signal: AbortSignal): Promise<void> {

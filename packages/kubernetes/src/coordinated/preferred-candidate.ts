@@ -31,7 +31,7 @@ interface PreferredCandidateOptions {
 /**
  * The candidate that the controller prefers to this replica, which holds the lease, and whether it lives.
  *
- * One that is worse than this replica counts as gone. The controller has chosen it while it did not see the candidate of this replica, for
+ * A worse candidate than this replica counts as gone. The controller has chosen it while it did not see the candidate of this replica, for
  * example just after its feature gate was switched on, and it does not take that back. It would ask the other one to make way at once. The
  * same is true of an equal one of the same second: the controller has no order for the two.
  */
