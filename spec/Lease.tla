@@ -276,11 +276,12 @@ InitLed ==
 Init == IF Features \cap {"led", "offered"} # {} THEN InitLed ELSE InitFree
 
 (* The process crashes and restarts with a new identity. Its writes may take effect later. If the status of its Pod is out of date, it
-   names the container of its predecessor. *)
+   names the container of its predecessor. Only one process crashes if the model begins with a leader. *)
 Crash(p) ==
   /\ proc[p].inc < MaxRestarts
+  /\ "led" \in Features => \A q \in Processes : proc[q].inc = 0
   /\ \E names \in proc[p].inc..(proc[p].inc + 1) :
-       /\ "death" \notin Features => names = proc[p].inc + 1
+       /\ "death" \notin Features \/ "coordinator" \in Features => names = proc[p].inc + 1
        /\ proc' = [proc EXCEPT ![p] = [Fresh(@.inc + 1, Version, Stored) EXCEPT !.names = names]]
   /\ msg' = [msg EXCEPT ![p] = [s \in Slots |->
        IF @[s] # NoWrite /\ MayLand(@[s], Stored.num) THEN [@[s] EXCEPT !.left = 0] ELSE NoWrite]]

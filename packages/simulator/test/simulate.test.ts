@@ -91,7 +91,7 @@ describe('A simulation', () => {
 
 describe('Bad input of a simulation is refused:', () => {
   test.each<readonly [string, Partial<SimulateOptions>, RegExp]>([
-    ['a seed of another version', { seed: 's9-1' }, /Expected `seed` to be of version 3 .* got `s9-1` of version 9/],
+    ['a seed of another version', { seed: 's9-1' }, /Expected `seed` to be of version 4 .* got `s9-1` of version 9/],
     ['something that is no seed', { seed: 'tomorrow' }, /Expected `seed` to look like `s4-42`, got `tomorrow`/],
     ['a seed below zero', { seed: -1 }, /Expected `seed` to be a whole number/],
     ['no replica', { replicas: 0 }, /Expected `replicas` to be a whole number from 1 to 100, got `0`/],

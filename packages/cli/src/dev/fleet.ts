@@ -23,7 +23,7 @@ export interface FleetOptions {
   readonly say: (name: string, text: string) => void
   readonly stopTimeoutMs: number
   readonly terminal: Terminal
-  /** Called when the state of a replica has changed. @default nobody is told */
+  /** Called when the state of a replica has changed. @default none */
   readonly onChange?: () => void
 }
 

@@ -135,7 +135,7 @@ export class Replica {
     this.#process = process
     this.#become('running')
     this.#started()
-    // The program may have been told to stop while it was prepared.
+    // A stop may have come while the program was prepared.
     if (this.#stopping.signal.aborted) void this.#end()
     const how = await process.ended
     await this.#end()

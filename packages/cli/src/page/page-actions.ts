@@ -18,7 +18,7 @@ export interface ActionOutcome {
   readonly text: string
 }
 
-/** What the replicas of `tenure dev` can be told. */
+/** What the page does to the replicas of `tenure dev`. */
 export interface ReplicaActions {
   kill(name: string): void
   togglePause(name: string): void

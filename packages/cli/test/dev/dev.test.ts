@@ -53,7 +53,7 @@ function isLeft(pid: number): boolean {
   }
 }
 
-/** Runs `tenure dev` with keys, until it is told to quit. */
+/** Runs `tenure dev` with keys, until it quits. */
 function startDev(name: string, args: readonly string[]) {
   let listener: (key: string) => void = () => {}
   const keys = (given: (key: string) => void): (() => void) => {

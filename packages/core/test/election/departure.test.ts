@@ -6,7 +6,7 @@ import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import { isJoining } from '../../src/election/phases/announcing.ts'
 import { isWarm } from '../../src/election/rules/ranking.ts'
 import { type Standby, readStandbys } from '../../src/election/rules/standby-note.ts'
-import { withStandby, withStandbys } from '../../src/election/rules/standby.ts'
+import { waitForStandbysMs, withStandby, withStandbys } from '../../src/election/rules/standby.ts'
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
 import { kept, ListFollower, named } from './list-follower.ts'
 import { ME, purposes, PureElector } from './pure-elector.ts'
@@ -56,6 +56,12 @@ describe.each(['stopping', 'draining'] as const)('A follower whose place is %s',
     const follower = new ListFollower(alone(false), { departure })
     expect(purposes(follower.become({ departure: undefined }))).toEqual(['announce'])
     expect(readStandbys(follower.lastWrite.write.record).every(isWarm)).toBe(true)
+  })
+
+  test('tries later than other standbys behind the first: that may have just started', () => {
+    const joined = withStandby(alone(false), { identity: 'zeta', revision: undefined, since: 1n })
+    expect(waitForStandbysMs(joined, ME, { holdBackMs: 75, retryPeriodMs: 2000 })).toBe(8 + 32)
+    expect(waitForStandbysMs(alone(false), ME, { holdBackMs: 75, retryPeriodMs: 2000 })).toBe(0)
   })
 
   test('leaves the list as soon as another standby joins, which tries first', () => {

@@ -84,6 +84,19 @@ export function isBetter(facts: CandidateFacts, { emulationVersion, binaryVersio
   return (order || compareVersions(facts.binaryVersion, binaryVersion)) < 0
 }
 
+/** Whether a candidate says something else than its replica. */
+export function isEdited(
+  { leaseName, binaryVersion, emulationVersion, strategy }: StoredCandidate,
+  wanted: { readonly leaseName: string; readonly facts: CandidateFacts },
+): boolean {
+  return (
+    leaseName !== wanted.leaseName ||
+    binaryVersion !== wanted.facts.binaryVersion ||
+    emulationVersion !== wanted.facts.emulationVersion ||
+    strategy !== OLDEST_EMULATION_VERSION
+  )
+}
+
 /** Whether the candidate has not answered its last ping. Times have six digits after the point and sort as text. */
 export function isPinged({ pingTime, renewTime = '' }: StoredCandidate): boolean {
   return pingTime !== undefined && renewTime < pingTime

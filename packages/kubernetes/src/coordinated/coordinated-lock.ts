@@ -30,6 +30,7 @@ import { bury } from './burial.ts'
 import { serverElects } from './coordination-probe.ts'
 import { OwnCandidate } from './own-candidate.ts'
 import { PreferredCandidate } from './preferred-candidate.ts'
+import { Standstill } from './standstill.ts'
 import { freeStuckLease } from './stuck-lease.ts'
 
 /** Options of {@link CoordinatedLock}. */
@@ -51,9 +52,6 @@ export interface CoordinatedLockOptions extends Omit<LeaseLockOptions, 'clock' |
   /** Hears of changes of who decides, and of candidates that cannot be written. */
   readonly logger: Logger
 }
-
-/** A lease that nobody is named for is looked into after this time. An election takes up to 10 s if it has to wait for a dead candidate. */
-const STUCK_MS = 20_000
 
 /** How often who decides is asked again while the lease contradicts the answer. */
 const DOUBT_MS = 5000
@@ -104,9 +102,8 @@ export class CoordinatedLock extends ObjectLock {
   #standsFrom: number | undefined
   #probing: Promise<void> | undefined
   #retry: Timer | undefined
-  #stuck: Timer | undefined
-  /** The longest time for which somebody may have held the lease. */
-  #longestMs: number
+  #holder = ''
+  readonly #standstill: Standstill
   /** The holder whose death is proved, until its lease is released. */
   #dead: LeaseHolder | undefined
   #burial: Timer | undefined
@@ -123,7 +120,7 @@ export class CoordinatedLock extends ObjectLock {
     this.#options = options
     this.#client = client
     this.#lease = { ...LEASES, namespace, name: leaseName }
-    this.#longestMs = leaseDurationMs
+    this.#standstill = new Standstill({ clock, leaseDurationMs, onStill: (snapshot) => void this.#free(snapshot) })
     this.#state = coordination === 'server' ? 'server' : 'asking'
     this.#candidate = new OwnCandidate({
       client,
@@ -136,6 +133,7 @@ export class CoordinatedLock extends ObjectLock {
       clock,
       random,
       logger,
+      holder: () => this.#holder,
       isElection: () => this.#state === 'server',
       onMissingApi: () => this.#probe(),
     })
@@ -170,7 +168,7 @@ export class CoordinatedLock extends ObjectLock {
   override async close(): Promise<void> {
     this.#closing.abort()
     this.#retry?.cancel()
-    this.#stuck?.cancel()
+    this.#standstill.close()
     this.#burial?.cancel()
     this.#preferred.close()
     await this.#probing
@@ -187,6 +185,7 @@ export class CoordinatedLock extends ObjectLock {
     return new PreferredCandidate({
       clock: this.#options.clock,
       facts: this.#options.facts,
+      own: () => this.#candidate.stored,
       read,
       onChanged: () => this.#changed(),
       onFailed: (name, error) => this.#warn('candidate-unseen', error, `could not read the LeaseCandidate ${name}`),
@@ -223,8 +222,9 @@ export class CoordinatedLock extends ObjectLock {
   }
 
   #observed(snapshot: LockSnapshot): void {
-    this.#watchForStandstill(snapshot)
+    this.#standstill.seen(snapshot)
     const fields = snapshot.kind === 'present' ? snapshot.record : undefined
+    this.#holder = fields?.holderIdentity ?? ''
     if (this.#state === 'peers' && this.#isCoordinated(fields)) this.#doubt()
     this.#preferred.seen(this.#preferredIn(fields))
   }
@@ -250,22 +250,9 @@ export class CoordinatedLock extends ObjectLock {
     return holderIdentity === identity && !['', identity].includes(preferredHolder) ? preferredHolder : undefined
   }
 
-  /** If the lease has had no valid holder for long, asks again who decides, and frees it. */
-  #watchForStandstill(snapshot: LockSnapshot): void {
-    this.#stuck?.cancel()
-    const { clock } = this.#options
-    const heldMs = snapshot.kind === 'present' ? (snapshot.record.leaseDurationSeconds ?? 0) * 1000 : 0
-    // A holder of before may have had the lease for longer than the one that the controller has named, and may still act.
-    this.#longestMs = Math.max(this.#longestMs, heldMs)
-    this.#stuck = clock.setTimer(this.#longestMs + STUCK_MS, () => {
-      this.#probe()
-      void this.#free(snapshot)
-      this.#watchForStandstill(snapshot)
-    })
-  }
-
-  /** Frees a lease that has expired for long, in the name of its holder. */
+  /** Nobody has written the lease for long: asks again who decides, and frees the lease in the name of its holder. */
   async #free(snapshot: LockSnapshot): Promise<void> {
+    this.#probe()
     if (this.#state !== 'server' || snapshot.kind === 'absent') return
     const { identity } = this.#options
     const { holderIdentity } = snapshot.record
@@ -276,7 +263,6 @@ export class CoordinatedLock extends ObjectLock {
     )
   }
 
-  /** Finds out who decides. */
   #probe(): void {
     if (this.#closing.signal.aborted) return
     this.#retry?.cancel()

@@ -10,6 +10,7 @@ import {
   readCandidate,
   type StoredCandidate,
 } from './candidate-object.ts'
+import { isTied } from './ties.ts'
 
 /** How soon to look again at a candidate that has not answered yet. */
 const LOOK_AGAIN_MS = 250
@@ -19,6 +20,8 @@ interface PreferredCandidateOptions {
   readonly clock: Clock
   /** What the candidate of this replica says of itself. */
   readonly facts: CandidateFacts
+  /** The candidate of this replica, if it is stored. */
+  readonly own: () => StoredCandidate | undefined
   /** Reads a candidate. @throws ApiRequestError */
   readonly read: (identity: string) => Promise<unknown>
   readonly onChanged: () => void
@@ -29,7 +32,8 @@ interface PreferredCandidateOptions {
  * The candidate that the controller prefers to this replica, which holds the lease, and whether it lives.
  *
  * One that is worse than this replica counts as gone. The controller has chosen it while it did not see the candidate of this replica, for
- * example just after its feature gate was switched on, and it does not take that back. It would ask the other one to make way at once.
+ * example just after its feature gate was switched on, and it does not take that back. It would ask the other one to make way at once. The
+ * same is true of an equal one of the same second: the controller has no order for the two.
  */
 export class PreferredCandidate {
   readonly #options: PreferredCandidateOptions
@@ -77,7 +81,9 @@ export class PreferredCandidate {
   }
 
   #isToLead(candidate: StoredCandidate): boolean {
-    return !isPinged(candidate) && !isBetter(this.#options.facts, candidate)
+    const { facts, own: ownOf } = this.#options
+    const own = ownOf()
+    return !isPinged(candidate) && !isBetter(facts, candidate) && (own === undefined || !isTied(own, candidate))
   }
 
   /** Whether a candidate has an open ping, and still has time to answer it. */

@@ -291,7 +291,7 @@ export function waitForStandbysMs(
 ): number {
   const standbys = readStandbys(free)
   const place = standbys.findIndex((standby) => standby.identity === identity)
-  const me = standbys[place] ?? { revision }
+  const me: Pick<Standby, 'revision' | 'warm'> = standbys[place] ?? { revision }
   const isBehind = standbys[0]?.revision !== me.revision || (place > 0 && !isWarm(me))
   const gapMs = standbys.length > 0 && isBehind ? REVISION_GAP_MS : 0
   if (place !== -1) return place * SLOT_MS + gapMs
