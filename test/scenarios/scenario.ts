@@ -9,6 +9,7 @@ import { LeaseJournal, type LeaseSpec, leasesPath } from './lease-journal.ts'
 import { ReplicaProcess } from './replica-process.ts'
 import type { ControllerSetup, ReplicaSetup } from './replica-setup.ts'
 import { PATIENT } from './timings.ts'
+import { assertTraces, TRACE_SUFFIX } from './traces.ts'
 
 /** The settings of one replica. */
 export interface ReplicaOptions extends Omit<CreateManagerOptions, 'lease'> {
@@ -86,7 +87,7 @@ export class Scenario implements AsyncDisposable {
     const replica = ReplicaProcess.start({
       name,
       setup: { options: { identity: name, ...NO_PORT, ...rest, lease }, controllers, forLife, compare, clockAheadMs },
-      env: { KUBECONFIG: path, ...env },
+      env: { KUBECONFIG: path, TENURE_TRACE: this.#traceOf(name), ...env },
       argv,
     })
     this.#replicas.push(replica)
@@ -187,6 +188,23 @@ export class Scenario implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.lease.close()
     await Promise.all(this.#replicas.map((replica) => replica[Symbol.asyncDispose]()))
+    try {
+      await assertTraces({ folder: this.#folder, lease: this.#place, seen: this.lease.entries })
+    } finally {
+      await this.#remove()
+    }
+  }
+
+  get #place(): string {
+    return `${this.namespace}/${this.leaseName}`
+  }
+
+  /** Where the replica of this name writes its trace. */
+  #traceOf(name: string): string {
+    return join(this.#folder, `${name}${TRACE_SUFFIX}`)
+  }
+
+  async #remove(): Promise<void> {
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }

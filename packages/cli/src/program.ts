@@ -1,6 +1,7 @@
 import tab from '@bomb.sh/tab/commander'
 import { Command } from 'commander'
 import { addChaos } from './chaos/chaos-command.ts'
+import { addCheckTrace } from './check-trace/check-trace-command.ts'
 import { addDev } from './dev/dev-command.ts'
 import { addDoctor } from './doctor/doctor-command.ts'
 import { addExec } from './exec/exec-command.ts'
@@ -10,6 +11,7 @@ import { addPolicies } from './policies.ts'
 import { addStatus } from './status/status-command.ts'
 import { addStepDown } from './step-down/step-down-command.ts'
 import { addTransfer } from './step-down/transfer-command.ts'
+import { addUi } from './page/ui-command.ts'
 import type { Invocation } from './terminal.ts'
 import { addReplay } from './watch/replay-command.ts'
 import { addWatch } from './watch/watch-command.ts'
@@ -22,8 +24,10 @@ const COMMANDS: readonly AddCommand[] = [
   addDev,
   addStatus,
   addExplain,
+  addUi,
   addWatch,
   addReplay,
+  addCheckTrace,
   addStepDown,
   addTransfer,
   addDoctor,

@@ -73,6 +73,7 @@ export type { ChildOptions } from './term/owned/child-process.ts'
 export type { Listener } from './term/owned/listener.ts'
 export type { WorkerOptions } from './term/owned/worker-thread.ts'
 export { prepareProcessGuard } from './term/owned/process-guard.ts'
+export { OwnedProcesses } from './term/owned/owned-processes.ts'
 export { OwnedExitError } from './term/owned/owned-exit-error.ts'
 export type { TermExtension } from './term/term-extension.ts'
 export { NotHeldError } from './term/leadership.ts'
@@ -91,3 +92,14 @@ export type { ExtensionGroup } from './manager/extension.ts'
 export type { AlwaysOnOptions, GroupOptions, StopOptions } from './manager/group-options.ts'
 export { ExtensionOverdueError } from './manager/extensions.ts'
 export { WatchdogDiedError, type WatchdogOptions } from './watchdog/watchdog.ts'
+export { TRACE_CHANNEL, type TracedElector, type TraceStep } from './election/trace/trace-channel.ts'
+export {
+  TRACE_FORMAT,
+  type TraceAct,
+  type TraceHeader,
+  type TraceLine,
+  type TraceRecord,
+  type TraceVersion,
+  type TraceWrite,
+} from './election/trace/trace-line.ts'
+export { TraceWriter, type TraceWriterOptions } from './election/trace/trace-writer.ts'

@@ -10,6 +10,7 @@ import { leaseEvents } from './lease-event-extension.ts'
 import { assertKubernetesNames, type CreateManagerOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import { standsTwice, watchExit } from './running-managers.ts'
 import { signalExtension } from './signals.ts'
+import { traceExtension } from './trace-extension.ts'
 
 /**
  * Makes the manager of this process, with Kubernetes, the operations port, signals, exit codes and logs.
@@ -114,6 +115,8 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
     },
     { ops, cluster },
   )
+  const trace = env['TENURE_TRACE']
+  if (trace !== undefined && trace !== '') manager.use(traceExtension(trace))
   if (options.signals !== false) manager.use(signalExtension(logger))
   // `metrics(term)` also works without a port.
   manager.use(ops ?? new TermRegistries())

@@ -27,8 +27,11 @@ export const SETTING_NAMES = {
   logLevel: { flag: 'log-level', variable: 'TENURE_LOG_LEVEL' },
 } as const
 
-/** Variables that `tenure exec` sets for its program. They are no settings, so a program of Tenure ignores them. */
-const PROGRAM_VARIABLES = ['TENURE_EPOCH']
+/**
+ * Variables that are no settings of the manager: `tenure exec` and `tenure dev` set the first two for their programs, and the last one names
+ * the file of the trace.
+ */
+const PROGRAM_VARIABLES = ['TENURE_EPOCH', 'TENURE_DEV', 'TENURE_TRACE']
 
 /** Variables that Kubernetes sets in every Pod of a namespace with a Service whose name begins with `tenure`. */
 const SERVICE_VARIABLE = /_SERVICE_(HOST|PORT(_.*)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$/

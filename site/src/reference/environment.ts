@@ -18,6 +18,8 @@ const SETTINGS: Readonly<Record<keyof typeof SETTING_NAMES, string>> = {
 
 /** Variables that are no settings of Tenure. */
 const OTHERS: Readonly<Record<string, string>> = {
+  TENURE_TRACE:
+    'File for the trace of the electors of the process, for `tenure check-trace`. Every start of a process writes a new file: a number is added to a name that exists. Not written by default.',
   POD_NAME:
     "First part of the default identity; the default revision if it is the name of a Deployment's Pod; the Pod of the replica for proved death and the holder check.",
   POD_NAMESPACE: 'Namespace of the lease if nothing else names one; the namespace of the Pod.',
@@ -53,7 +55,7 @@ export function environmentPage(): string {
     [
       '# Environment',
       '## Settings',
-      'A variable that begins with `TENURE_` and is not in this table is an error. `--kubeconfig` is a flag without a variable of its own.',
+      'A variable that begins with `TENURE_` and is not on this page is an error. `--kubeconfig` is a flag without a variable of its own.',
       table(['variable', 'flag', 'meaning'], settings),
       '## Other variables',
       table(
@@ -62,7 +64,8 @@ export function environmentPage(): string {
       ),
       '## Set by Tenure',
       '`_TENURE_TERM` marks the processes that a term starts, so that their descendants can be found. `tenure exec` starts its program with ' +
-        '`TENURE_EPOCH`, the epoch of the term, and with `TENURE_LEASE`, `TENURE_NAMESPACE` and `TENURE_IDENTITY`.',
+        '`TENURE_EPOCH`, the epoch of the term, and with `TENURE_LEASE`, `TENURE_NAMESPACE` and `TENURE_IDENTITY`. ' +
+        '`tenure dev` starts its replicas with `TENURE_DEV=1`, and with `KUBECONFIG`, `TENURE_IDENTITY` and `TENURE_OPS_PORT`.',
     ].join('\n\n') + '\n'
   )
 }

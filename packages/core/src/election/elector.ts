@@ -10,6 +10,7 @@ import { standingIn } from './candidate-standing.ts'
 import { failureOf, invoke, timeoutError } from './request-failure.ts'
 import { watchedHolder } from './phases/following.ts'
 import type { ElectorState } from './machine/state.ts'
+import { traceChannel, type TracedElector, type TraceStep } from './trace/trace-channel.ts'
 import { INITIAL_STATE, nextWakeAt, transition } from './machine/transition.ts'
 
 /** A timer that fires later than this shows a busy event loop. */
@@ -49,6 +50,7 @@ export interface ElectorOptions {
  */
 export class Elector {
   readonly #options: ElectorOptions
+  readonly #traced: TracedElector
   readonly #queue: ElectorEvent[] = []
   readonly #requests = new Set<AbortController>()
   #state: ElectorState = INITIAL_STATE
@@ -66,6 +68,7 @@ export class Elector {
 
   constructor(options: ElectorOptions) {
     this.#options = options
+    this.#traced = { lock: options.lock.description, clock: options.clock }
   }
 
   /** The state of the machine. */
@@ -176,8 +179,11 @@ export class Elector {
   #step(event: ElectorEvent): void {
     const { clock, random, onState } = this.#options
     const at = { now: clock.now(), wallTime: clock.wallTime(), random: random() }
-    const { state, effects } = transition(this.#state, event, { at, config: this.#config() })
+    const config = this.#config()
+    const { state, effects } = transition(this.#state, event, { at, config })
     this.#state = state
+    if (traceChannel.hasSubscribers)
+      traceChannel.publish({ elector: this.#traced, config, at, event, effects, state } satisfies TraceStep)
     for (const effect of effects) this.#carryOut(effect)
     this.#watchHolder(watchedHolder(state, this.#options.config))
     this.#stand()

@@ -393,10 +393,11 @@ export class FleetReplica {
   #request<T>(perform: () => T, answer: (result: T | ReturnType<typeof failed>) => void): void {
     const fleet = this.#fleet
     const isLost = this.#isCutOff
+    const life = this.#life
     const dice = fleet.random()
     let isAnswered = false
     const once = (result: T | ReturnType<typeof failed>) => {
-      if (isAnswered) return
+      if (isAnswered || life !== this.#life) return
       isAnswered = true
       answer(result)
     }

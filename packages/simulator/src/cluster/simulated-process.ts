@@ -101,6 +101,11 @@ export class SimulatedProcess implements Clock, ProcessLife {
     return this.#localAt(this.#run.now)
   }
 
+  /** True time, which no process can read. */
+  get trueTime(): number {
+    return this.#run.now
+  }
+
   wallTime(): number {
     return this.now() + this.#wallOffset
   }

@@ -1,0 +1,150 @@
+import type { TraceAct } from '@tenure/core/internal'
+import { EPSILON_MS, ms } from './lease-run.ts'
+import { versionOf } from './records.ts'
+import { HOLDING } from './replica.ts'
+import type { Step } from './step.ts'
+import { sends } from './writes.ts'
+
+/*
+ * The rules of what a replica does: its terms begin, act and end.
+ */
+
+/** Judges an act. */
+export function acts(step: Step, act: TraceAct): void {
+  const { replica } = step
+  switch (act.u) {
+    case 'read':
+      replica.reading = act.q
+      replica.reads.set(act.q, replica.view?.record === undefined ? undefined : replica.view.version)
+      break
+    case 'begin':
+      begins(step, act)
+      break
+    case 'until':
+      mayActUntil(step, act.until)
+      break
+    case 'end':
+      ends(step, act.voluntary)
+      break
+    case 'wedged':
+      if (replica.term !== undefined) replica.term.isWedged = true
+      break
+    case 'over':
+      isOver(step, act.outcome)
+      break
+    case 'close-gate':
+    case 'hard-abort':
+    case 'exit':
+    case 'stopped':
+    case 'identity-taken':
+      break
+    default:
+      sends(step, act)
+  }
+}
+
+function begins(step: Step, { k, until }: Extract<TraceAct, { u: 'begin' }>): void {
+  const { replica, lease, line, place } = step
+  const { grant, term, identity } = replica
+  const epoch = versionOf(k)
+  if (term !== undefined) step.broken('S5', `a term begins although the term with epoch ${term.epoch} is not over`)
+  if (grant === undefined)
+    step.broken('begin', `${identity} begins a term without a write that is known to have happened`)
+  else {
+    if (grant.epoch !== epoch) step.broken('S6', `the term has epoch ${epoch} instead of ${grant.epoch}`)
+    if (line.t < grant.actFrom - EPSILON_MS)
+      step.broken('begin', `${identity} acts ${ms(grant.actFrom - line.t)} too early`)
+  }
+  if (line.t >= until) step.broken('begin', `a term begins ${ms(line.t - until)} after its end`)
+  replica.grant = undefined
+  replica.nonces.clear()
+  replica.term = { epoch, beganAt: line.m, until: line.t, end: 'none', isEmpty: false, isWedged: false }
+  lease.begins(replica, epoch, place)
+  mayActUntil(step, until)
+}
+
+/** A term gets this time, which must be covered by writes that are known to have happened. */
+function mayActUntil(step: Step, until: number): void {
+  const { replica, lease, line, place } = step
+  const { term, validUntil } = replica
+  if (term === undefined) return
+  const isLonger = until > term.until
+  if (isLonger && until > validUntil + EPSILON_MS)
+    step.broken(
+      'validity',
+      `${replica.identity} may act until ${ms(validUntil)}, and acts ${ms(until - validUntil)} longer`,
+    )
+  term.until = until
+  if (isLonger && !term.isEmpty) lease.acts(replica, term.epoch, line.m, place)
+}
+
+function ends(step: Step, voluntary: boolean): void {
+  const { term } = step.replica
+  if (term === undefined) return step.broken('state', 'a term ends that has not begun')
+  if (voluntary && term.end !== 'none') step.broken('state', 'a term that ends begins to end voluntarily')
+  term.end = voluntary ? 'voluntary' : 'involuntary'
+}
+
+/** Every task of the term has settled. */
+export function isDrained({ replica, lease }: Step): void {
+  const { term } = replica
+  if (term === undefined || term.end === 'none') return
+  term.isEmpty = true
+  lease.ends(replica)
+}
+
+function isOver(step: Step, outcome: string): void {
+  const { replica, lease } = step
+  const { term, view, header } = replica
+  if (term === undefined) return step.broken('state', 'a term is over that has not begun')
+  const isAbandoned = term.isWedged && header.onWedged === 'abandon'
+  if (!term.isEmpty && !isAbandoned)
+    step.broken('S5', `the term with epoch ${term.epoch} is over although it is not empty`)
+  const holder = view?.record?.h
+  if (outcome === 'released' && holder !== '') step.broken('state', 'a release was not acknowledged')
+  if (outcome === 'transferred' && (holder === '' || holder === replica.identity))
+    step.broken('state', 'a transfer was not acknowledged')
+  lease.ends(replica)
+  replica.term = undefined
+  replica.lose()
+}
+
+/** Judges the state after a step. */
+export function settles(step: Step): void {
+  const { replica, line } = step
+  const { s } = line
+  const { term } = replica
+  if (s !== expectedState(step)) step.broken('state', `${replica.identity} is ${s} ${ofTerm(step)}`)
+  const isActing = s === 'leading' || (s === 'draining' && term?.isEmpty === false)
+  if (step.isLost && isActing)
+    step.broken('validity', `${replica.identity} goes on although it sees that the lease is not its own`)
+  if (isActing && term !== undefined) mayGoOn(step, term.until)
+  if (!HOLDING.has(s)) replica.lose()
+}
+
+function mayGoOn(step: Step, until: number): void {
+  const { replica, line } = step
+  if (line.e === 'wake' && line.t >= until)
+    step.broken('validity', `${replica.identity} goes on ${ms(line.t - until)} after its time`)
+  if (until > replica.validUntil + EPSILON_MS)
+    step.broken(
+      'validity',
+      `${replica.identity} may act until ${ms(replica.validUntil)}, and acts ${ms(until - replica.validUntil)} longer`,
+    )
+}
+
+/** The state that the term allows; any other one is the state itself. */
+function expectedState({ replica, line }: Step): string {
+  const { term } = replica
+  if (term === undefined) return TERM_STATES.has(line.s) ? 'without a term' : line.s
+  if (term.end === 'none') return 'leading'
+  if (term.end === 'involuntary') return 'aborting'
+  return term.isEmpty && line.s === 'releasing' ? 'releasing' : 'draining'
+}
+
+const TERM_STATES: ReadonlySet<string> = new Set(['leading', 'draining', 'aborting'])
+
+function ofTerm({ replica: { term } }: Step): string {
+  if (term === undefined) return 'without a term'
+  return `in a term whose end is ${term.end}${term.isEmpty ? ', empty' : ''}`
+}

@@ -1,0 +1,133 @@
+import type { TraceHeader, TraceRecord, TraceWrite } from '@tenure/core/internal'
+import { type Version } from './records.ts'
+import type { View } from './view.ts'
+
+/** A write that was sent. */
+export interface Sent extends TraceWrite {
+  readonly sentAt: number
+  readonly base: Version | undefined
+  /** The record that it replaces. */
+  readonly replaced: TraceRecord | undefined
+  /** Whether it is known to have happened. */
+  isAcknowledged: boolean
+  isAnswered: boolean
+}
+
+/** A term, by the account of its elector. */
+export interface Term {
+  readonly epoch: Version
+  /** On the clock of the machine. */
+  readonly beganAt: number
+  /** Until when it may act, on the clock of the elector. */
+  until: number
+  end: 'none' | 'voluntary' | 'involuntary'
+  isEmpty: boolean
+  isWedged: boolean
+}
+
+/** What entitles a replica to begin a term. */
+export interface Grant {
+  readonly epoch: Version
+  /** Not before this time, on the clock of the elector. */
+  readonly actFrom: number
+}
+
+/** A moment at which another term acted. Whether this one did too is known after its next step. */
+export interface Doubt {
+  readonly at: number
+  readonly other: Replica
+  readonly epoch: Version
+  readonly line: number
+}
+
+/** One elector, as its trace shows it. */
+export class Replica {
+  readonly header: TraceHeader
+  readonly file: string
+  readonly validityMs: number
+  steps = 0
+  /** The time of the last step, on the clock of the machine and on its own. */
+  machineAt = 0
+  at = 0
+  line = 0
+  state = 'idle'
+  isWatching = false
+  coordination: string | undefined
+  view: View | undefined
+  /** Whether the lease was ever seen. */
+  existed = false
+  /** The first version of the lease that it saw. */
+  firstVersion: Version | undefined
+  /** The records of the versions that it has seen lately. */
+  readonly seen: Map<Version, TraceRecord> = new Map()
+  /** Writes without an answer, and writes of unknown outcome. */
+  readonly writes: Map<number, Sent> = new Map()
+  /** Reads without an answer, and the newest version when each was sent. */
+  readonly reads: Map<number, Version | undefined> = new Map()
+  /** The last record that it wrote and that took effect. */
+  own: TraceRecord | undefined
+  /** The read whose answer it waits for. The answer to an earlier one shows it nothing. */
+  reading: number | undefined
+  /** The write of the holder that waits for its answer. */
+  inFlight: number | undefined
+  /** When the last write was sent that counts for the validity. */
+  validFrom = -Infinity
+  /** Until when it may act; `-Infinity` without a lease. */
+  validUntil = -Infinity
+  /** What `validUntil` was before an edit shortened it. */
+  uncut: number | undefined
+  grant: Grant | undefined
+  /** Until when a leader of a deleted lease may act. */
+  actNotBefore = -Infinity
+  /** The nonces of its answers, and when each was sent. */
+  readonly nonces: Map<string, number> = new Map()
+  dead: { readonly h: string; readonly a: string | undefined } | undefined
+  highestEpoch: Version = 0
+  term: Term | undefined
+  doubts: Doubt[] = []
+
+  constructor(header: TraceHeader, file: string) {
+    this.header = header
+    this.file = file
+    this.validityMs = header.leaseMs * (1 - header.tolerance)
+  }
+
+  get identity(): string {
+    return this.header.identity
+  }
+
+  /** Whether it holds the lease, by the state of its last step. */
+  get isHolding(): boolean {
+    return HOLDING.has(this.state)
+  }
+
+  /** Whether its term may act at a time of its own clock. */
+  actsAt(time: number): boolean {
+    return this.term !== undefined && !this.term.isEmpty && time < this.term.until
+  }
+
+  /** Remembers a version. */
+  remember(version: Version, record: TraceRecord): void {
+    this.seen.set(version, record)
+    if (this.seen.size <= MOST_VERSIONS) return
+    for (const oldest of this.seen.keys()) {
+      this.seen.delete(oldest)
+      return
+    }
+  }
+
+  /** Forgets what entitled it to act. */
+  lose(): void {
+    this.inFlight = undefined
+    this.validFrom = -Infinity
+    this.validUntil = -Infinity
+    this.uncut = undefined
+    this.grant = undefined
+  }
+}
+
+/** States in which an elector holds the lease. */
+export const HOLDING: ReadonlySet<string> = new Set(['reserving', 'leading', 'draining', 'releasing'])
+
+/** A replica bases its writes on versions that it saw lately. */
+const MOST_VERSIONS = 16

@@ -1,0 +1,152 @@
+import { TRACE_FORMAT, type TraceHeader, type TraceLine, type TraceRecord } from '@tenure/core/internal'
+import { acts, isDrained, settles } from './acts.ts'
+import type { Finding } from './finding.ts'
+import { LeaseRun, ms, type Place } from './lease-run.ts'
+import { HOLDING, Replica } from './replica.ts'
+import type { Version } from './records.ts'
+import { inherits, isAnswered, isRead, sees } from './sightings.ts'
+import { Step } from './step.ts'
+import { isHeader, isLine } from './shape.ts'
+
+/** Options of a {@link TraceChecker}. */
+export interface TraceCheckerOptions {
+  /** Whether the store of the lease was restored during the run. Then less is checked. @default false */
+  readonly mayRestore?: boolean
+}
+
+/**
+ * Decides whether the traces of a fleet are a behaviour of the specification. Takes the lines in the order of the clock of their machine.
+ *
+ * It knows what each replica was sent, so it computes what that replica may do; it shares no code with the elector.
+ */
+export class TraceChecker {
+  readonly findings: Finding[] = []
+  /** How many steps were taken in. */
+  events = 0
+  readonly #mayRestore: boolean
+  readonly #leases = new Map<string, LeaseRun>()
+  readonly #replicas = new Map<string, Map<number, { readonly replica: Replica; readonly lease: LeaseRun }>>()
+  readonly #report = (finding: Finding): void => void this.findings.push(finding)
+
+  constructor({ mayRestore = false }: TraceCheckerOptions = {}) {
+    this.#mayRestore = mayRestore
+  }
+
+  /** Takes a parsed line of a file. */
+  take(value: unknown, place: Place): void {
+    if (isLine(value)) return this.#step(value, place)
+    if (!isHeader(value)) return this.#report({ rule: 'format', ...place, message: 'this is no line of a trace' })
+    this.#begin(value, place)
+  }
+
+  /** Takes in that somebody else saw this version of the lease. */
+  takeVersion(lock: string, version: Version, record: TraceRecord, place: Place): void {
+    this.#lease(lock).noteVersion(version, record, place)
+  }
+
+  /** Checks what can only be known at the end. */
+  end(): readonly Finding[] {
+    for (const lease of this.#leases.values()) lease.end()
+    return this.findings
+  }
+
+  #begin(header: TraceHeader, place: Place): void {
+    const electors = this.#replicas.get(place.file) ?? new Map()
+    this.#replicas.set(place.file, electors)
+    if (header.format !== TRACE_FORMAT)
+      this.#report({ rule: 'format', ...place, message: `the format is ${header.format} instead of ${TRACE_FORMAT}` })
+    if (electors.has(header.elector))
+      this.#report({ rule: 'order', ...place, message: `elector ${header.elector} has two headers` })
+    electors.set(header.elector, { replica: new Replica(header, place.file), lease: this.#lease(header.lock) })
+  }
+
+  #lease(lock: string): LeaseRun {
+    const known = this.#leases.get(lock)
+    if (known !== undefined) return known
+    const lease = new LeaseRun(this.#mayRestore, this.#report)
+    this.#leases.set(lock, lease)
+    return lease
+  }
+
+  #step(line: TraceLine, place: Place): void {
+    this.events += 1
+    const known = this.#replicas.get(place.file)?.get(line.p)
+    if (known === undefined)
+      return this.#report({ rule: 'format', ...place, message: `elector ${line.p} has no header before this line` })
+    const { replica, lease } = known
+    const step = new Step(replica, lease, line, place.line, this.#report)
+    follows(step)
+    if (replica.doubts.length > 0) lease.settleDoubts(replica, line.m, line.t)
+    lease.assertAlive(replica, line.m, place)
+    replica.machineAt = line.m
+    replica.at = line.t
+    replica.line = place.line
+    replica.steps = line.n
+    replica.coordination = line.c
+    happens(step)
+    changesHands(step)
+    if (line.d !== undefined) for (const act of line.d) acts(step, act)
+    settles(step)
+    replica.state = line.s
+  }
+}
+
+/** Checks the number and the times of a line. */
+function follows(step: Step): void {
+  const { replica, line } = step
+  if (line.n !== replica.steps + 1)
+    step.broken('order', `step ${line.n} of ${replica.identity} follows step ${replica.steps}`)
+  if (replica.steps === 0)
+    return void (line.e !== 'start' && step.broken('order', 'the trace does not begin with a start'))
+  const passedMs = line.t - replica.at
+  const machineMs = line.m - replica.machineAt
+  if (passedMs < 0) return step.broken('order', `the clock of ${replica.identity} goes back by ${ms(-passedMs)}`)
+  const least = machineMs * (1 - replica.header.tolerance) - CLOCK_EPSILON_MS
+  if (passedMs < least)
+    step.broken('clock', `${ms(passedMs)} passed for ${replica.identity}, but ${ms(machineMs)} for its machine`)
+}
+
+/** How much later than it was decided a step may seem: the two clocks are not read at once. */
+const CLOCK_EPSILON_MS = 1
+
+/** Takes in that a step begins or ends to hold the lease. */
+function changesHands(step: Step): void {
+  const { replica, line, before } = step
+  const isHolding = HOLDING.has(line.s)
+  if (isHolding === HOLDING.has(before)) return
+  replica.reading = undefined
+  if (isHolding && replica.grant === undefined) inherits(step)
+}
+
+/** Takes in the event of a step. */
+function happens(step: Step): void {
+  const { replica, lease, line } = step
+  switch (line.e) {
+    case 'observed':
+      sees(step)
+      break
+    case 'read-answer':
+      isRead(step)
+      break
+    case 'write-answer':
+      isAnswered(step)
+      break
+    case 'watch-up':
+      replica.isWatching = true
+      break
+    case 'watch-down':
+      replica.isWatching = false
+      break
+    case 'drained':
+      isDrained(step)
+      break
+    case 'holder-dead': {
+      const { record } = replica.view ?? {}
+      if (line.h === undefined || record?.h !== line.h || record.a !== line.a) break
+      replica.dead = { h: line.h, a: line.a }
+      lease.noteDeath(line.h, line.a, line.m)
+      break
+    }
+    default:
+  }
+}

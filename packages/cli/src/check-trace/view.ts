@@ -1,0 +1,97 @@
+import type { TraceRecord } from '@tenure/core/internal'
+import { durationMs, epochOf, isSameRecord, type Version } from './records.ts'
+
+/** The lease as a replica last saw it. The times are on its own clock. */
+export interface View {
+  /** Undefined if the lease was missing. */
+  readonly record: TraceRecord | undefined
+  readonly version: Version
+  /** What the epoch of a term would be that begins with this version. */
+  readonly counted: Version
+  readonly isDeleting: boolean
+  /** Since when the record is unchanged. */
+  readonly changedAt: number
+  /** Until when the holder may act by what was seen earlier. */
+  readonly guardedUntil: number
+  /** The longest duration that the term has had. */
+  readonly longestMs: number
+}
+
+/** What a line says of the lease. */
+export type Sighting = Pick<View, 'record' | 'version' | 'counted' | 'isDeleting'>
+
+/** How a replica sees. */
+export interface Viewer {
+  readonly leaseMs: number
+  /** Who decides which replica leads, if it may be a coordinator. */
+  readonly coordination: string | undefined
+  readonly isWatching: boolean
+}
+
+/** A sighting of which nothing was known before, or that restarts what is known. */
+export function firstView(seen: Sighting, now: number, guardedUntil: number): View {
+  return { ...seen, changedAt: now, guardedUntil, longestMs: seen.record === undefined ? 0 : durationMs(seen.record) }
+}
+
+/**
+ * The view after a sighting. A record counts from when it was first seen. An edit within a term must not shorten the time of its holder: the longest
+ * duration of the term counts where the holder may have renewed it unseen.
+ */
+export function nextView(last: View | undefined, seen: Sighting, now: number, viewer: Viewer): View {
+  const view = plainView(last, seen, now, viewer)
+  const { record } = seen
+  if (record === undefined || viewer.coordination === undefined || !isNamed(last, record, viewer)) return view
+  const before = last?.record
+  const sawAll = last !== undefined && viewer.isWatching && before !== undefined && before.n === record.n
+  const unseen = now + Math.max(viewer.leaseMs, before === undefined ? 0 : durationMs(before))
+  return { ...view, guardedUntil: sawAll ? endOf(last) : unseen }
+}
+
+function plainView(last: View | undefined, seen: Sighting, now: number, { leaseMs }: Viewer): View {
+  const { record } = seen
+  const before = last?.record
+  if (record === undefined) {
+    const isStill = last !== undefined && before === undefined
+    return { ...firstView(seen, isStill ? last.changedAt : now, last === undefined ? now : endOf(last)) }
+  }
+  if (last === undefined || before === undefined) return firstView(seen, now, now + guardMs(record, leaseMs))
+  if (isSameRecord(before, record)) return { ...last, ...seen }
+  const ownMs = record.h === '' ? 0 : durationMs(record)
+  if (before.a !== record.a) return firstView(seen, now, now + Math.min(ownMs, leaseMs))
+  const grantedMs = before.r === record.r ? ownMs : Math.max(last.longestMs, ownMs)
+  return {
+    ...seen,
+    changedAt: now,
+    guardedUntil: Math.max(last.guardedUntil, now + Math.min(grantedMs, leaseMs)),
+    longestMs: Math.max(last.longestMs, durationMs(record)),
+  }
+}
+
+function guardMs(record: TraceRecord, leaseMs: number): number {
+  return record.h === '' ? 0 : Math.min(durationMs(record), leaseMs)
+}
+
+function isNamed(last: View | undefined, record: TraceRecord, { coordination }: Viewer): boolean {
+  const isWithoutTime = record.h !== '' && record.a === undefined
+  const before = last?.record
+  if (isWithoutTime) return !(before?.h === record.h && before.a === undefined)
+  if (last === undefined || coordination !== 'server') return false
+  return record.h !== '' && record.h !== (before?.h ?? '') && record.x === undefined
+}
+
+/** Until when the holder of a view may act. */
+function endOf({ record, changedAt, guardedUntil }: View): number {
+  if (record === undefined || record.h === '') return guardedUntil
+  return Math.max(guardedUntil, changedAt + durationMs(record))
+}
+
+/** From when a replica may take the lease if only time proves that its holder does not act. */
+export function freeAt({ record, changedAt, guardedUntil }: View): number {
+  if (record === undefined) return changedAt
+  return Math.max(guardedUntil, record.h === '' ? changedAt : changedAt + durationMs(record))
+}
+
+/** The epoch of a term that begins with the lease as seen. */
+export function epochSeen({ counted, record }: Sighting): Version {
+  return record === undefined ? counted : epochOf(counted, record)
+}

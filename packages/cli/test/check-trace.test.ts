@@ -1,0 +1,96 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createManager, MemoryLeaseStore } from 'tenure'
+import { checkLines } from '../../../test/traces/check-lines.ts'
+import type { Lines } from '../../../test/traces/corruption.ts'
+import { CORRUPTIONS } from '../../../test/traces/corruptions.ts'
+import { FLEET_KINDS } from '../../../test/traces/fleet-kinds.ts'
+import { traceFleet } from '../../../test/traces/fleet-trace.ts'
+import { mulberry32 } from '../../core/test/election/fleet.ts'
+import { run } from './support/command.ts'
+
+let folder = ''
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tenure-traces-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const traces = Object.entries(FLEET_KINDS).flatMap(([name, kind]) =>
+  [1, 2, 3].map((seed) => ({
+    name: `${name} ${seed}`,
+    lines: traceFleet({ seed, replicas: 3, ...kind }, 120_000, 60_000).lines,
+  })),
+)
+
+describe('A trace', () => {
+  test.each(traces)('of the sound fleet $name is a behaviour of the specification', ({ name, lines }) => {
+    expect(lines.length).toBeGreaterThan(100)
+    expect(checkLines(name, lines).findings).toEqual([])
+  })
+
+  test.each(CORRUPTIONS)('that is corrupted by $id is refused', ({ id, why, apply }) => {
+    let corrupted = 0
+    for (const { name, lines } of traces) {
+      const parsed = lines.map((line) => JSON.parse(line) as Lines[number])
+      if (!apply(parsed, mulberry32(corrupted))) continue
+      corrupted += 1
+      const { findings } = checkLines(
+        name,
+        parsed.map((line) => JSON.stringify(line)),
+      )
+      expect(findings, `${id} in ${name}: ${why}`).not.toEqual([])
+    }
+    expect(corrupted).toBeGreaterThan(0)
+  })
+
+  test('of a process with TENURE_TRACE is complete, and a second start writes another file', async () => {
+    const path = join(folder, 'replica.trace')
+    const store = new MemoryLeaseStore()
+    for (const identity of ['first', 'second']) {
+      const manager = createManager({
+        lease: { name: 'janitor' },
+        identity,
+        lock: ({ name }) => store.lock(name),
+        ops: false,
+        signals: false,
+        logLevel: 'silent',
+        argv: [],
+        env: { TENURE_TRACE: path },
+      })
+      const leads = Promise.withResolvers<void>()
+      manager.on(({ kind }) => void (kind === 'term-began' && leads.resolve()))
+      const running = manager.start()
+      await leads.promise
+      await manager.stop()
+      await running
+    }
+    expect((await readdir(folder)).filter((name) => name.startsWith('replica.trace')).toSorted()).toEqual([
+      'replica.trace',
+      'replica.trace.1',
+    ])
+    const { out, code } = await run(['check-trace', path, `${path}.1`])
+    expect(out).toMatch(/^2 files, \d+ steps: a behaviour of the specification\n$/)
+    expect(code).toBe(0)
+  })
+})
+
+describe('tenure check-trace', () => {
+  test('names the file, the line and the rule that is broken, and exits with 1', async () => {
+    const path = join(folder, 'cut.trace')
+    const [header, start, ...rest] = traces[0]?.lines ?? []
+    await writeFile(path, `${[header, start, ...rest.slice(1)].join('\n')}\n`)
+    const { out, code } = await run(['check-trace', path])
+    expect(out).toContain(`${path}:`)
+    expect(out).toContain('rule order: The lines of an elector are numbered from 1')
+    expect(code).toBe(1)
+  })
+
+  test('says which file it cannot read', async () => {
+    const { err, code } = await run(['check-trace', join(folder, 'nowhere')])
+    expect(err).toContain('Could not read the trace')
+    expect(code).toBe(1)
+  })
+})

@@ -1,0 +1,182 @@
+import type { ElectorEffect } from '../machine/effect.ts'
+import type { ElectorEvent } from '../machine/event.ts'
+import { readAnswer, readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
+import { type LeaseRecord, leastEpochOf } from '../../lock/lease-record.ts'
+import type { LockSnapshot } from '../../lock/lock.ts'
+import type { TracedElector, TraceStep } from './trace-channel.ts'
+import {
+  TRACE_FORMAT,
+  type TraceAct,
+  type TraceHeader,
+  type TraceLine,
+  type TraceRecord,
+  type TraceVersion,
+} from './trace-line.ts'
+
+/** Options of a {@link TraceWriter}. */
+export interface TraceWriterOptions {
+  /** Names the machine. Times of traces with the same name are compared. */
+  readonly machine: string
+  /** Reads the monotonic clock of the machine in milliseconds. The elector is of the step that is written. */
+  readonly machineTime: (elector: TracedElector) => number
+  /** Receives one or more lines, each with a newline. */
+  readonly write: (lines: string) => void
+}
+
+/** Writes the steps of the electors of one process as lines of a trace. */
+export class TraceWriter {
+  readonly #options: TraceWriterOptions
+  readonly #electors = new WeakMap<TracedElector, { readonly number: number; steps: number }>()
+  #count = 0
+
+  constructor(options: TraceWriterOptions) {
+    this.#options = options
+  }
+
+  /** Writes a step; before the first one of an elector, its header. */
+  take(step: TraceStep): void {
+    const { elector, at } = step
+    // The time of the decision on the clock of the machine. The process may have been suspended since.
+    const machineMs = this.#options.machineTime(elector) - (elector.clock.now() - at.now)
+    const known = this.#electors.get(elector)
+    const place = known ?? { number: (this.#count += 1), steps: 0 }
+    place.steps += 1
+    const line = JSON.stringify(lineOf(step, place.number, place.steps, machineMs))
+    if (known !== undefined) return this.#options.write(`${line}\n`)
+    this.#electors.set(elector, place)
+    const header = JSON.stringify(headerOf(step, place.number, this.#options.machine))
+    this.#options.write(`${header}\n${line}\n`)
+  }
+}
+
+function headerOf({ elector, config }: TraceStep, number: number, machine: string): TraceHeader {
+  const { identity, timing, heldForLife = false, onWedged = 'exit' } = config
+  return {
+    elector: number,
+    format: TRACE_FORMAT,
+    machine,
+    lock: elector.lock,
+    identity,
+    leaseMs: timing.leaseDurationMs,
+    tolerance: timing.clockRateTolerance,
+    requestMs: timing.requestTimeoutMs,
+    acquireDelayMs: timing.acquireDelayMs,
+    wholeSeconds: timing.wholeSecondPeers,
+    missingLease: config.missingLease ?? (heldForLife ? 'wait' : 'create'),
+    heldForLife,
+    onWedged,
+  }
+}
+
+function lineOf({ at, event, effects, state, config }: TraceStep, p: number, n: number, machineMs: number): TraceLine {
+  const { coordination } = config
+  const acts = effects.flatMap((effect) => actOf(effect) ?? [])
+  return {
+    p,
+    n,
+    m: rounded(machineMs),
+    t: rounded(at.now),
+    w: Math.round(at.wallTime),
+    e: event.kind,
+    s: state.kind,
+    ...detailsOf(event),
+    ...(coordination !== undefined && { c: coordination }),
+    ...(acts.length > 0 && { d: acts }),
+  }
+}
+
+function detailsOf(event: ElectorEvent): Partial<TraceLine> {
+  switch (event.kind) {
+    case 'observed':
+      return seen(event.snapshot)
+    case 'write-answer':
+      if (event.result.kind === 'failed') return { q: event.request, f: event.result.failure }
+      return { q: event.request, ...seen(event.result.lease) }
+    case 'read-answer':
+      if (event.result.kind === 'failed') return { q: event.request, f: event.result.failure }
+      return { q: event.request, ...seen(event.result.snapshot) }
+    case 'holder-dead': {
+      const { identity, acquireTime } = event.holder
+      return { h: identity, ...(acquireTime !== undefined && { a: acquireTime }) }
+    }
+    default:
+      return {}
+  }
+}
+
+function seen(snapshot: LockSnapshot): Partial<TraceLine> {
+  if (snapshot.kind === 'absent') return snapshot.version === undefined ? {} : { v: versionOf(snapshot.version) }
+  const { version, epoch, record, deleting } = snapshot
+  return {
+    v: versionOf(version),
+    ...(epoch !== undefined && epoch !== version && { k: versionOf(epoch) }),
+    r: recordOf(record),
+    ...(deleting && { x: true }),
+  }
+}
+
+function actOf(effect: ElectorEffect): TraceAct | undefined {
+  switch (effect.kind) {
+    case 'write': {
+      const { purpose, base, record } = effect.write
+      const replaced = base && { b: versionOf(base.version) }
+      const isCheck = base?.record === record
+      return { u: purpose, q: effect.request, ...replaced, r: recordOf(record), ...(isCheck && { i: true }) }
+    }
+    case 'read':
+      return { u: 'read', q: effect.request }
+    case 'begin-term':
+      return { u: 'begin', k: versionOf(effect.epoch), until: rounded(effect.validUntil) }
+    case 'extend-validity':
+    case 'shorten-validity':
+      return { u: 'until', until: rounded(effect.validUntil) }
+    case 'end-term':
+      return { u: 'end', why: effect.reason, voluntary: effect.voluntary }
+    case 'term-over':
+      return { u: 'over', outcome: effect.outcome }
+    case 'close-gate':
+    case 'hard-abort':
+    case 'wedged':
+    case 'exit':
+    case 'stopped':
+    case 'identity-taken':
+      return { u: effect.kind }
+    default:
+      return undefined
+  }
+}
+
+function recordOf(record: LeaseRecord): TraceRecord {
+  const { holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions, preferredHolder } = record
+  return {
+    h: holderIdentity,
+    ...(leaseDurationSeconds !== undefined && { d: leaseDurationSeconds }),
+    ...(acquireTime !== undefined && { a: acquireTime }),
+    ...(renewTime !== undefined && { r: renewTime }),
+    ...(leaseTransitions !== undefined && { n: leaseTransitions }),
+    ...(preferredHolder !== undefined && { p: preferredHolder }),
+    ...notesOf(record),
+  }
+}
+
+function notesOf(record: LeaseRecord): Partial<TraceRecord> {
+  const least = leastEpochOf(record)
+  const nonce = readTransferNonce(record)
+  const answer = readAnswer(record)
+  return {
+    ...(least !== 0n && { e: versionOf(least) }),
+    ...(nonce !== undefined && { x: nonce }),
+    ...(answer !== undefined && { y: [answer.identity, answer.nonce] as const }),
+    ...(readOffer(record) !== undefined && { o: true as const }),
+  }
+}
+
+function versionOf(version: bigint): TraceVersion {
+  return version <= MAX_SAFE ? Number(version) : String(version)
+}
+
+const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
+
+function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000
+}

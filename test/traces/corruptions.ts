@@ -1,0 +1,296 @@
+import {
+  actIn,
+  answerTo,
+  type Corruption,
+  identityOf,
+  type Lines,
+  type Mutable,
+  neighbour,
+  pick,
+  type Placed,
+  recordAt,
+  renumber,
+  stepsOf,
+  writeIn,
+} from './corruption.ts'
+import type { TraceLine, TraceRecord } from '@tenure/core/internal'
+
+/** A corruption of one step of a kind. */
+function at(
+  id: string,
+  why: string,
+  {
+    where,
+    change,
+  }: {
+    readonly where: (place: Placed, lines: Lines) => boolean
+    readonly change: (place: Placed, lines: Lines) => void
+  },
+): Corruption {
+  return {
+    id,
+    why,
+    apply(lines, random) {
+      const place = pick(
+        stepsOf(lines).filter((one) => where(one, lines)),
+        random,
+      )
+      if (place === undefined) return false
+      change(place, lines)
+      renumber(lines)
+      return true
+    },
+  }
+}
+
+const isAcknowledged = ({ line }: Placed): boolean =>
+  line.e === 'write-answer' && line.f === undefined && line.r !== undefined
+
+/** Takes the given act out of a step. */
+function without(line: Mutable<TraceLine>, act: unknown): void {
+  line.d = (line.d ?? []).filter((one) => one !== act)
+}
+
+/** The corruptions of requests and of the order of lines. */
+const REQUESTS: readonly Corruption[] = [
+  at('write-dropped', 'request: a write is answered that nobody has sent', {
+    where: (place, lines) => {
+      const write = writeIn(place.line, 'acquire', 'renew')
+      return write !== undefined && answerTo(lines, place, write.q) !== undefined
+    },
+    change: ({ line }) => without(line, writeIn(line, 'acquire', 'renew')),
+  }),
+  at('answer-duplicated', 'request: a request has one answer', {
+    where: isAcknowledged,
+    change: ({ index, line }, lines) => void lines.splice(index + 1, 0, structuredClone(line)),
+  }),
+  at('answer-before-request', 'request: an answer comes after its request', {
+    where: (place, lines) => {
+      const next = neighbour(lines, place, 1)
+      const write = writeIn(place.line, 'acquire', 'renew', 'release')
+      return write !== undefined && next?.line.q === write.q
+    },
+    change: (place, lines) => {
+      const next = neighbour(lines, place, 1)
+      if (next === undefined) return
+      const { t, m } = place.line
+      Object.assign(place.line, { t: next.line.t, m: next.line.m })
+      Object.assign(next.line, { t, m })
+      lines[place.index] = next.line
+      lines[next.index] = place.line
+    },
+  }),
+  {
+    id: 'line-dropped',
+    why: 'order: the lines of an elector are numbered',
+    apply(lines, random) {
+      const place = pick(
+        stepsOf(lines).filter((one) => neighbour(lines, one, 1) !== undefined),
+        random,
+      )
+      if (place !== undefined) lines.splice(place.index, 1)
+      return place !== undefined
+    },
+  },
+  {
+    id: 'header-dropped',
+    why: 'format: the settings of an elector are not known without its header',
+    apply(lines) {
+      lines.splice(0, 1)
+      return true
+    },
+  },
+]
+
+/** The corruptions of times. */
+const TIMES: readonly Corruption[] = [
+  at('time-back', 'order: the clock of an elector does not go back', {
+    where: (place, lines) => neighbour(lines, place, -1) !== undefined,
+    change: (place, lines) => (place.line.t = (neighbour(lines, place, -1)?.line.t ?? 0) - 1),
+  }),
+  at('time-slowed', 'clock: the clock of an elector is slower than the tolerance permits', {
+    where: (place, lines) => place.line.m - (neighbour(lines, place, -1)?.line.m ?? place.line.m) > 100,
+    change: (place, lines) => {
+      const before = neighbour(lines, place, -1)?.line.t ?? 0
+      place.line.t = before + (place.line.t - before) * 0.8
+    },
+  }),
+  at('wait-shortened', 'wait: the lease of another holder is unchanged for less than its duration', {
+    where: (place, lines) => {
+      const write = writeIn(place.line, 'acquire')
+      const replaced = write && recordAt(lines, write.b)
+      if (replaced === undefined || replaced.h === '' || replaced.x !== undefined) return false
+      if (replaced.h === identityOf(lines, place.line.p)) return false
+      const before = stepsOf(lines).filter(({ line, index }) => line.p === place.line.p && index < place.index)
+      const isDead = before.some(({ line }) => line.h === replaced.h)
+      const sightings = before.filter(({ line }) => isOf(line, replaced))
+      return !isDead && sightings.length > 0 && sightings.every(({ line }) => line.e === 'observed')
+    },
+    change: ({ index, line }, lines) => {
+      const replaced = recordAt(lines, writeIn(line, 'acquire')?.b)
+      const isSighting = (one: Lines[number], place: number): boolean =>
+        'p' in one && one.p === line.p && place < index && isOf(one, replaced)
+      const last = lines.findLast(isSighting)
+      if (last === undefined) return
+      const seen = { ...last, t: line.t - 0.1, m: line.m - 0.1 }
+      const kept = lines.filter((one, place) => !isSighting(one, place))
+      kept.splice(kept.indexOf(line), 0, seen)
+      lines.splice(0, lines.length, ...kept)
+    },
+  }),
+]
+
+/** Whether a step shows a record of the same renewal. */
+function isOf({ r }: Mutable<TraceLine>, record: TraceRecord | undefined): boolean {
+  return r !== undefined && record !== undefined && r.h === record.h && r.a === record.a && r.r === record.r
+}
+
+/** The corruptions of records. */
+const RECORDS: readonly Corruption[] = [
+  at('holder-swapped', 'store: a version has one holder, and others saw another one', {
+    where: (place, lines) =>
+      place.line.r !== undefined &&
+      place.line.r.h !== '' &&
+      isSeenByOthers(lines, place) &&
+      place.line.e === 'observed',
+    change: ({ line }) => line.r && (line.r.h = `${line.r.h}-other`),
+  }),
+  at('renew-time-swapped', 'store or source: nobody has sent this record', {
+    where: (place, lines) => place.line.r?.r !== undefined && place.line.r.h !== '' && isSeenByOthers(lines, place),
+    change: ({ line }) => line.r && (line.r.r = '2031-01-01T00:00:00.000000Z'),
+  }),
+  at('answer-of-before', 'store: a write makes a new version', {
+    where: (place) => isAcknowledged(place),
+    change: ({ line }, lines) => {
+      const sender = stepsOf(lines).find((one) => one.line.p === line.p && writeWith(one.line, line.q) !== undefined)
+      const b = sender && writeWith(sender.line, line.q)?.b
+      if (b === undefined) return void (line.v = 0)
+      line.v = b
+    },
+  }),
+  at('transitions-kept', 'write: another holder counts a transition', {
+    where: (place, lines) => {
+      const write = writeIn(place.line, 'acquire')
+      return (write?.r.n ?? 0) > 0 && recordAt(lines, write?.b)?.h !== write?.r.h
+    },
+    change: ({ line }) => {
+      const write = writeIn(line, 'acquire')
+      if (write?.r.n !== undefined) write.r.n -= 1
+    },
+  }),
+  at('duration-changed', 'write: a write states the duration of the lease', {
+    where: ({ line }) => writeIn(line, 'acquire', 'renew') !== undefined,
+    change: ({ line }) => {
+      const write = writeIn(line, 'acquire', 'renew')
+      if (write !== undefined) write.r.d = (write.r.d ?? 0) + 1
+    },
+  }),
+  at('renewal-of-another-term', 'write: a renewal keeps the acquire time', {
+    where: ({ line }) => writeIn(line, 'renew') !== undefined,
+    change: ({ line }) => {
+      const write = writeIn(line, 'renew')
+      if (write !== undefined) write.r.a = '2031-01-01T00:00:00.000000Z'
+    },
+  }),
+  at('stale-base', 'base: a newer version was seen', {
+    where: ({ line }) => Number(writeIn(line, 'renew')?.b ?? 0) > 1,
+    change: ({ line }) => {
+      const write = writeIn(line, 'renew')
+      if (write !== undefined) write.b = Number(write.b) - 1
+    },
+  }),
+]
+
+function writeWith(line: Mutable<TraceLine>, q: number | undefined) {
+  const write = writeIn(line, 'acquire', 'renew', 'release', 'transfer', 'answer', 'announce')
+  return write?.q === q ? write : undefined
+}
+
+function isSeenByOthers(lines: Lines, { line }: Placed): boolean {
+  return stepsOf(lines).some(
+    (other) => other.line.p !== line.p && other.line.v === line.v && other.line.r !== undefined,
+  )
+}
+
+/** The corruptions of terms. */
+const TERMS: readonly Corruption[] = [
+  at('act-without-write', 'begin: the write by which the term begins was refused', {
+    where: ({ line }) => line.e === 'write-answer' && line.f === undefined && actIn(line, 'begin') !== undefined,
+    change: ({ line }) => {
+      delete line.v
+      delete line.r
+      line.f = 'conflict'
+    },
+  }),
+  at('epoch-repeated', 'S6: a term has the epoch of the write by which it begins, and no two have the same', {
+    where: ({ line }) => actIn(line, 'begin') !== undefined,
+    change: ({ line }) => {
+      const begin = actIn(line, 'begin')
+      if (begin !== undefined) begin.k = Number(begin.k) - 1
+    },
+  }),
+  at('validity-extended', 'validity: no write that is known to have happened covers the time', {
+    where: ({ line }) => actIn(line, 'until') !== undefined,
+    change: ({ line }) => {
+      const until = actIn(line, 'until')
+      if (until !== undefined) until.until += 1
+    },
+  }),
+  at('release-before-the-end', 'S3: the term is not empty when the release is sent', {
+    where: ({ line }) => line.e === 'drained' && writeIn(line, 'release', 'transfer') !== undefined,
+    change: ({ line }) => (line.e = 'wake'),
+  }),
+  at('released-for-another', 'S4: a release clears the own lease', {
+    where: ({ line }) => writeIn(line, 'release') !== undefined,
+    change: ({ line }, lines) => {
+      const write = writeIn(line, 'release')
+      const foreign = stepsOf(lines).find(
+        (one) => one.line.r !== undefined && one.line.r.h !== identityOf(lines, line.p),
+      )
+      if (write !== undefined) write.b = foreign?.line.v ?? 0
+    },
+  }),
+  at('transfer-to-another', 'write: only a replica that has answered gets the lease', {
+    where: ({ line }) => writeIn(line, 'transfer') !== undefined,
+    change: ({ line }) => {
+      const write = writeIn(line, 'transfer')
+      if (write !== undefined) write.r.h = 'somebody-else'
+    },
+  }),
+  at('end-dropped', 'state: a term ends before it is over', {
+    where: ({ line }) => actIn(line, 'end') !== undefined,
+    change: ({ line }) => without(line, actIn(line, 'end')),
+  }),
+  at('follower-leads', 'state: a follower has no term', {
+    where: ({ line }) => line.s === 'following',
+    change: ({ line }) => (line.s = 'leading'),
+  }),
+  at('dead-goes-on', 'D1: a holder that takes further steps is not dead', {
+    where: (place, lines) => {
+      const { line } = place
+      const isFollower =
+        line.s === 'following' && line.e === 'observed' && line.r?.a !== undefined && line.d === undefined
+      return isFollower && isAlive(lines, place)
+    },
+    change: ({ index, line }, lines) => {
+      const { r } = line
+      const death = { ...line, e: 'holder-dead', h: r?.h ?? '', a: r?.a ?? '' } as Mutable<TraceLine>
+      delete death.v
+      delete death.r
+      lines.splice(index + 1, 0, death)
+    },
+  }),
+]
+
+/** Whether the holder that a step sees leads on, well after it. */
+function isAlive(lines: Lines, { line }: Placed): boolean {
+  return stepsOf(lines).some(
+    (other) =>
+      identityOf(lines, other.line.p) === line.r?.h &&
+      other.line.m > line.m + 10 &&
+      writeIn(other.line, 'renew')?.r.a === line.r.a,
+  )
+}
+
+/** Every way to corrupt a trace. */
+export const CORRUPTIONS: readonly Corruption[] = [...REQUESTS, ...TIMES, ...RECORDS, ...TERMS]

@@ -1,0 +1,27 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { TRACE_CHANNEL, type TraceStep, TraceWriter } from '@tenure/core/internal'
+import { simulate, type SimulationOptions } from '@tenure/simulator'
+import { SimulatedProcess } from '../../packages/simulator/src/cluster/simulated-process.ts'
+
+/** Simulates a fleet of whole replicas and returns the lines of its trace, in the order of true time. */
+export async function traceSimulation(options: SimulationOptions, seed: number): Promise<readonly string[]> {
+  const lines: string[] = []
+  const writer = new TraceWriter({
+    machine: 'simulation',
+    machineTime: ({ clock }) => (clock instanceof SimulatedProcess ? clock.trueTime : 0),
+    write: (text) => lines.push(...text.trimEnd().split('\n')),
+  })
+  const take = (message: unknown): void => {
+    const step = message as TraceStep
+    // The rest of a turn still runs in a process that has just ended.
+    if (step.elector.clock instanceof SimulatedProcess && step.elector.clock.isAlive) writer.take(step)
+  }
+  subscribe(TRACE_CHANNEL, take)
+  try {
+    const { violations } = await simulate({ ...options, seed })
+    if (violations.length > 0) throw new Error(`The simulation of seed ${seed} breaks ${violations[0]?.oracle}`)
+  } finally {
+    unsubscribe(TRACE_CHANNEL, take)
+  }
+  return lines
+}
