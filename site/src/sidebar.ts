@@ -65,7 +65,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
   },
   {
     text: 'Operate',
-    items: [page('Troubleshooting', 'troubleshooting')],
+    items: [page('Troubleshooting', 'troubleshooting'), page('Runbooks', 'runbooks')],
   },
   {
     text: 'Migrate',

@@ -12,6 +12,7 @@ import {
 } from '@kubernetes/client-node'
 import { Manager, type CandidacyEvent, type Term } from '@tenure/core'
 import { gated, LeaseLock } from '@tenure/kubernetes'
+import { createOps } from '@tenure/ops'
 import { RatedClock } from './rated-clock.ts'
 import { SETUP_VARIABLE, type ReplicaCommand, type ReplicaReport, type ReplicaSetup } from './replica-setup.ts'
 
@@ -31,6 +32,8 @@ const clock = new RatedClock()
 let present: Term | undefined
 let adds = 0
 let isDeaf = false
+let slowMs = 0
+let leak = async (): Promise<void> => {}
 
 const manager = new Manager({
   identity,
@@ -38,9 +41,16 @@ const manager = new Manager({
   lease: { name: leaseName, namespace, ...timing },
   createLock: () => new LeaseLock({ kubeConfig, name: leaseName, namespace }),
   watchdog: fences.watchdog,
+  onWedged: setup.onWedged,
   terminate: () => process.exit(11),
 })
 manager.register(() => ({ name: 'adder', run: addUp }))
+if (setup.servesMetrics) {
+  const ops = createOps({ port: 0, host: '127.0.0.1', clock, processMetrics: false })
+  manager.use(ops)
+  const tellPort = () => tell({ kind: 'metrics', port: ops.address?.port ?? 0 })
+  manager.use({ name: 'port', start: tellPort })
+}
 manager.on((event) => {
   if (event.kind === 'leader-observed' || event.kind === 'term-began') tell({ kind: 'standing' })
   tell({ kind: 'event', at: Date.now(), text: describe(event) })
@@ -81,8 +91,12 @@ async function addUp(term: Term): Promise<void> {
       await sleep(REFUSED_REST_MS)
     }
   }
+  leak = async () => {
+    for (;;) await sleep(setup.restMs).then(add)
+  }
   await term.every(setup.restMs, async () => {
     await add()
+    if (term.signal.aborted) await sleep(slowMs)
     if (isDeaf) for (;;) await sleep(setup.restMs).then(add)
   })
 }
@@ -118,6 +132,11 @@ async function obey(command: ReplicaCommand): Promise<void> {
     case 'turn-deaf':
       isDeaf = true
       return
+    case 'turn-slow':
+      slowMs = command.ms
+      return
+    case 'leak':
+      return leak()
     case 'exhaust-memory':
       return exhaustMemory()
     default:

@@ -38,6 +38,7 @@ const CACHED_READS_TEST = 'packages/simulator/test/cached-reads.test.ts'
 const CACHE_BARRIER_TEST = 'packages/kubernetes/test/cache-barrier.test.ts'
 const ENDPOINTS = 'packages/kubernetes/src/endpoints'
 const MEMBERSHIP = 'packages/kubernetes/src/membership'
+const SLICE_TEST = 'packages/kubernetes/test/endpoints/endpoints.test.ts'
 const SLICE_FLEET_TEST = 'packages/kubernetes/test/endpoints/fleet.test.ts'
 
 /** Defects that others have had, put into the sources of Tenure. */
@@ -993,7 +994,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     file: `${ENDPOINTS}/slice-keeper.ts`,
     find: "if (urgency !== 'own') return true",
     replace: "if (urgency !== 'own') return false",
-    checks: [SLICE_FLEET_TEST],
+    checks: [SLICE_TEST],
   },
   {
     id: 'E81',
@@ -1017,8 +1018,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'E83',
     defect: 'keeps the dead in the slice',
     seenIn: 'kube-apiserver with master-count',
-    file: `${ENDPOINTS}/decide.ts`,
-    find: "else if (gone.has(address) && mode === 'lease') entries.delete(address)",
+    file: `${MEMBERSHIP}/group-watch.ts`,
+    find: 'this.#tell(this.roster.drop(expired, this.#options.clock.now()))',
     replace: '',
     checks: [SLICE_FLEET_TEST],
   },

@@ -4,7 +4,7 @@ import { colourIndex, durationText, partsOf, ticksOf, xOf } from './layout.js'
 const COLOURS = ['#2563eb', '#c2410c', '#15803d', '#7e22ce', '#be123c', '#0f766e', '#a16207', '#4338ca']
 
 /** @param {string} holder */
-export function colourOf(holder) {
+function colourOf(holder) {
   return COLOURS[colourIndex(holder) % COLOURS.length] ?? '#2563eb'
 }
 

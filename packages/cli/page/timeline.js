@@ -11,7 +11,7 @@ const AXIS_PX = 22
 const MOST_LANES = 12
 
 /** The view of time that all timelines of the page share. */
-export class TimeView {
+class TimeView {
   spanMs = 60_000
   /** @type {number | undefined} Undefined: the view follows now. */
   endAt
@@ -162,7 +162,7 @@ export class TenureTerms extends HTMLElement {
  * The replicas of a lease that led last, the latest in the lowest lane.
  * @param {import('./layout.js').Lease} lease
  */
-export function lanesOf({ bands }) {
+function lanesOf({ bands }) {
   const latest = new Set(bands.map(({ holder }) => holder).toReversed())
   return [...latest].slice(0, MOST_LANES).toReversed()
 }

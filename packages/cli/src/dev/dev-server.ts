@@ -21,7 +21,7 @@ export async function startServer({ port: portText, file }: DevFlags): Promise<A
 }
 
 /** Whether a server could not listen. */
-export function isListenError(error: unknown): boolean {
+function isListenError(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && error.syscall === 'listen'
 }
 

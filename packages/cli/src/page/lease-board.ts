@@ -24,7 +24,7 @@ export interface LeaseView {
 }
 
 /** A renewal and nothing else. */
-export type Renewal = Pick<LeaseView, 'key' | 'renewedAt'>
+type Renewal = Pick<LeaseView, 'key' | 'renewedAt'>
 
 /** What is new: whole leases, renewals, and leases that do not exist any more. */
 export interface BoardNews {

@@ -29,20 +29,16 @@ export function withChange(
   const begun = (holder: string, epoch: string): TermBand => ({ holder, epoch, from: at, isFromSeen: true })
   switch (change.kind) {
     case 'first-seen':
-      return change.holder ? [{ holder: change.holder, from: at, isFromSeen: false }] : []
+      return firstBands(change.holder, at)
     case 'acquired':
       return limited([...bands, begun(change.holder, change.epoch)])
     case 'transferred':
       return limited([...ended(bands, at, 'transferred'), begun(change.holder, change.epoch)])
     case 'taken-over':
-      return limited([
-        ...changedLast(bands, { end: 'lost', to: validUntil(before, at), renewedAt: before?.changedAt ?? at }),
-        begun(change.holder, change.epoch),
-      ])
+      return limited([...changedLast(bands, lossOf(before, at)), begun(change.holder, change.epoch)])
     case 'released':
-      return ended(bands, at, 'released')
     case 'deleted':
-      return ended(bands, at, 'deleted')
+      return ended(bands, at, change.kind)
     case 'draining':
       return changedLast(bands, { drainFrom: at })
     case 'requested':
@@ -52,11 +48,16 @@ export function withChange(
   }
 }
 
-/** Until when others had to respect a term that was taken over. */
-function validUntil(before: LeaseHistory | undefined, at: number): number {
+function firstBands(holder: string | undefined, at: number): readonly TermBand[] {
+  return holder === undefined || holder === '' ? [] : [{ holder, from: at, isFromSeen: false }]
+}
+
+/** The end of a term that was taken over: when others did not have to respect it any more. */
+function lossOf(before: LeaseHistory | undefined, at: number): Partial<TermBand> {
   const { leaseDurationSeconds } = before?.last.lease?.record ?? {}
-  if (before === undefined || leaseDurationSeconds === undefined) return at
-  return Math.min(at, before.changedAt + leaseDurationSeconds * 1000)
+  const renewedAt = before?.changedAt ?? at
+  const validUntil = leaseDurationSeconds === undefined ? at : renewedAt + leaseDurationSeconds * 1000
+  return { end: 'lost', to: Math.min(at, validUntil), renewedAt }
 }
 
 function ended(bands: readonly TermBand[], to: number, end: NonNullable<TermBand['end']>): readonly TermBand[] {

@@ -61,7 +61,7 @@ export class Workload {
    * Deletes the Pod of a replica. When its `preStop` hook has ended, the replica is stopped as a kubelet does it. Resolves when its process
    * has ended. `preStopMs`: how long the hook takes. @default the same time in the whole run, 0 in half of the runs
    */
-  async stopPod(replica: SimulatedReplica, preStopMs = this.#usualPreStopMs): Promise<void> {
+  async stopPod(replica: SimulatedReplica, preStopMs: number = this.#usualPreStopMs): Promise<void> {
     const { drainTimeoutMs, abortGraceMs } = this.cluster.timing
     this.cluster.say(replica.name, `is stopped by the rollout, in ${Math.round(preStopMs)} ms`)
     this.pods.delete(replica)
