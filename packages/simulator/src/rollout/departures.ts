@@ -35,7 +35,8 @@ function everyPodDeleted(workload: Workload, kind: WorkloadKind, revision: strin
     what: `the deletion of all Pods${isReplaced ? ', which are replaced,' : ''}`,
     maxChanges: isGhostListed(workload) ? Infinity : isReplaced ? 1 : 0,
     async run() {
-      for (const pod of [...workload.pods]) {
+      const leaving = [...workload.pods]
+      for (const pod of leaving) {
         places.push(pod.place)
         ends.push(leaveSoon(workload, pod, preStopMs))
         if (isReplaced) workload.startPod(pod.place, revision)

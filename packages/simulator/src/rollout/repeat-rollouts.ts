@@ -41,7 +41,11 @@ export async function repeatRollouts(workload: Workload, kind: WorkloadKind): Pr
 /**
  * Tells the oracles. `isDraining`: the leader steps down as the rollout begins. That, or a drain that began before, is one more change.
  */
-async function observed(workload: Workload, { what, maxChanges, run, afterwards }: Rollout, isDraining: boolean): Promise<void> {
+async function observed(
+  workload: Workload,
+  { what, maxChanges, run, afterwards }: Rollout,
+  isDraining: boolean,
+): Promise<void> {
   const { cluster, replicas } = workload
   const leader = isDraining ? replicas.find(({ state }) => state === 'leading') : undefined
   const isEnding = leader !== undefined || replicas.some(({ state }) => ['draining', 'releasing'].includes(state))
