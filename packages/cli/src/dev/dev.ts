@@ -80,9 +80,13 @@ async function withPage(program: DevProgram | undefined, context: DevContext): P
       terminal.err(`${textOf(error)}\n`)
       quit.abort(error)
     })
-    if (program === undefined) await aborted(quit.signal)
-    else await runProgram(program, { ...context, shown, onChange: () => page.server.showReplicas() })
-    await following
+    try {
+      if (program === undefined) await aborted(quit.signal)
+      else await runProgram(program, { ...context, shown, onChange: () => page.server.showReplicas() })
+    } finally {
+      quit.abort(new Error('The end'))
+      await following
+    }
   } finally {
     await page[Symbol.asyncDispose]()
   }
