@@ -12,7 +12,6 @@ import {
 } from '@kubernetes/client-node'
 import { Manager, type CandidacyEvent, type Term } from '@tenure/core'
 import { gated, LeaseLock } from '@tenure/kubernetes'
-import { createOps } from '@tenure/ops'
 import { RatedClock } from './rated-clock.ts'
 import { SETUP_VARIABLE, type ReplicaCommand, type ReplicaReport, type ReplicaSetup } from './replica-setup.ts'
 
@@ -46,6 +45,8 @@ const manager = new Manager({
 })
 manager.register(() => ({ name: 'adder', run: addUp }))
 if (setup.servesMetrics) {
+  // The other experiments start hundreds of replicas, and need no server in them.
+  const { createOps } = await import('@tenure/ops')
   const ops = createOps({ port: 0, host: '127.0.0.1', clock, processMetrics: false })
   manager.use(ops)
   const tellPort = () => tell({ kind: 'metrics', port: ops.address?.port ?? 0 })

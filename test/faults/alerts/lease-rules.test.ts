@@ -39,7 +39,7 @@ const calm = (count: number): readonly string[] => Array.from({ length: count },
 describe('of any lease, by the metrics of kube-state-metrics, the rules', () => {
   test.each<readonly [string, readonly InputSeries[]]>([
     ['LeaseNotRenewed', lease(calm(30), { renewed: false })],
-    ['LeaseFlapping', lease([...calm(10), ...'babababa', ...calm(12)])],
+    ['LeaseFlapping', lease([...calm(10), ...'babababa'.split(''), ...calm(12)])],
     ['LeaseHolderExitedWedged', exited(11)],
   ])('fire %s alone in its situation', async (alert, series) => {
     expect(await fired('leases.rules.yaml', series)).toEqual([alert])
@@ -47,7 +47,7 @@ describe('of any lease, by the metrics of kube-state-metrics, the rules', () => 
 
   test.each<readonly [string, readonly InputSeries[]]>([
     ['its holder renews it', lease(calm(30))],
-    ['a rollout replaces five replicas', lease([...calm(10), ...'bcdef', ...'fffffffffffffff'])],
+    ['a rollout replaces five replicas', lease([...calm(10), ...'bcdefffffffffffffffff'.split('')])],
     ['a node stopped renewing its own', lease(calm(30), { namespace: 'kube-node-lease', renewed: false })],
     ['an API server is gone', lease(calm(30), { name: 'apiserver-abc', renewed: false })],
     ['a program ended with code 1', exited(1)],
