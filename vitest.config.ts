@@ -11,8 +11,8 @@ const commonJs = { resolve: { conditions: requirable }, ssr: { resolve: { condit
 
 /** Unit tests that search for a while, or start programs: in a run of their own, so that the others stay quick. */
 const THOROUGH = [
-  'packages/cli/test/{main,exec/container-init}.test.ts',
-  'examples/leader-for-life/test/**/*.test.ts',
+  'packages/cli/test/{main,dev/dev,exec/container-init}.test.ts',
+  'examples/{endpoints,leader-for-life}/test/**/*.test.ts',
   'packages/core/test/election/fleet.test.ts',
   'packages/core/test/explore/**/*.test.ts',
   'packages/kubernetes/test/multi-lock/migration.test.ts',
@@ -131,6 +131,16 @@ export default defineConfig({
           maxWorkers: 1,
           // Every test starts replicas, which takes more CPU than all that follows.
           maxConcurrency: 4,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        extends: true,
+        ...source,
+        test: {
+          name: 'ui',
+          include: ['test/ui/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

@@ -23,7 +23,7 @@ CONSTANTS
   MaxAnswers,   \* number of nonces of each process
   MaxRestores,  \* number of restores of the store
   Features,     \* of {"drift", "seconds", "transfer", "death", "pods", "absent", "offered", "edits", "shortened",
-                \* "restore", "standbys", "coordinator"}
+                \* "restore", "standbys", "coordinator", "stuck", "led"}
   Wrong         \* the broken rules; {} is the protocol
 
 VARIABLES
@@ -51,12 +51,15 @@ NoAnswer == <<>>
 (* `num` is the version that the store counts. A restore sets it back.     *)
 (* `epoch` is the epoch of the term, `least` the least epoch of the next   *)
 (* term. `ref` is the start of the container that the holder names as its  *)
-(* own.                                                                    *)
+(* own; NoRef if it names none.                                            *)
 (***************************************************************************)
 Absent == [here |-> FALSE, holder |-> Nobody, term |-> 0, stamp |-> 0, src |-> <<>>, trans |-> 0,
            dur |-> LeaseTicks, sec |-> 0, offer |-> FALSE, answer |-> NoAnswer, echo |-> 0,
            num |-> 1, epoch |-> 0, least |-> 0, ref |-> 0, list |-> {}]
 Released == [Absent EXCEPT !.here = TRUE]
+
+(* Later than the end of any container. *)
+NoRef == 99
 
 Validity == LeaseTicks - (IF "clocks without a margin" \in Wrong THEN 0 ELSE MarginTicks)
 TransferValidity == TransferTicks - (IF "clocks without a margin" \in Wrong THEN 0 ELSE MarginTicks)
@@ -108,7 +111,7 @@ Tick ==
   /\ proc' = [p \in Processes |->
        IF Advances(p)
        THEN [proc[p] EXCEPT !.wait = Less(@), !.valid = Less(@), !.hold = Less(@), !.nonceLeft = Less(@),
-                            !.poll = Less(@), !.grace = Less(@)]
+                            !.poll = Less(@), !.grace = Less(@), !.stuck = Less(@)]
        ELSE proc[p]]
   /\ msg' = [p \in Processes |-> [s \in Slots |->
        IF msg[p][s] # NoWrite /\ Advances(p) THEN [msg[p][s] EXCEPT !.left = Less(@)] ELSE msg[p][s]]]
@@ -213,6 +216,13 @@ Restore ==
   /\ last' = [last EXCEPT !.restores = @ + 1, !.back = Version + 1, !.old = TRUE]
   /\ UNCHANGED <<time, slow, ordered>>
 
+(* How long a lease must not change before a process that saw this record frees it: the holder of before may have had it for longer than
+   the one that is named. *)
+StuckAfter(rec) ==
+  IF "stuck" \notin Features THEN 0
+  ELSE IF "stuck lease freed too early" \in Wrong THEN rec.dur
+  ELSE Max(LeaseTicks, rec.dur)
+
 (***************************************************************************)
 (* Processes                                                               *)
 (***************************************************************************)
@@ -231,6 +241,7 @@ Fresh(inc, version, rec) ==
    known |-> EpochOf(rec), \* the greatest epoch that it knows
    old |-> FALSE,     \* whether it acquired the lease of its term before the restore
    knew |-> FALSE,    \* whether it had seen the term in force at the restore
+   stuck |-> StuckAfter(rec), \* time until it may free a lease that nobody writes
    grace |-> 0,       \* how long a write from before the restore may entitle it to act
    inc |-> inc]       \* its number of restarts; part of its identity
 
@@ -252,23 +263,25 @@ InitFree ==
        /\ proc = [p \in Processes |-> Fresh(0, 1, rec)]
   /\ last = NoTerm
 
-(* A leader that drains and has offered its lease. *)
-InitOffered ==
+(* A leader. With "offered" it drains and has offered its lease. *)
+InitLed ==
   /\ \E leader \in Replicas :
-       LET rec == [Released EXCEPT !.holder = <<leader, 0>>, !.term = 1, !.epoch = 1, !.stamp = 1, !.src = <<leader, 0, 1>>, !.offer = TRUE]
-           draining == [Fresh(0, 1, rec) EXCEPT !.mode = "drain", !.wait = 0, !.tasks = TRUE, !.valid = Validity]
+       LET offers == "offered" \in Features
+           rec == [Released EXCEPT !.holder = <<leader, 0>>, !.term = 1, !.epoch = 1, !.stamp = 1, !.src = <<leader, 0, 1>>, !.offer = offers]
+           holding == [Fresh(0, 1, rec) EXCEPT !.mode = IF offers THEN "drain" ELSE "lead", !.wait = 0, !.tasks = TRUE, !.valid = Validity]
        IN /\ StartsWith(rec)
-          /\ proc = [p \in Processes |-> IF p = leader THEN draining ELSE Fresh(0, 1, rec)]
+          /\ proc = [p \in Processes |-> IF p = leader THEN holding ELSE Fresh(0, 1, rec)]
   /\ last = [NoTerm EXCEPT !.epoch = 1]
 
-Init == IF "offered" \in Features THEN InitOffered ELSE InitFree
+Init == IF Features \cap {"led", "offered"} # {} THEN InitLed ELSE InitFree
 
 (* The process crashes and restarts with a new identity. Its writes may take effect later. If the status of its Pod is out of date, it
-   names the container of its predecessor. *)
+   names the container of its predecessor. Only one process crashes if the model begins with a leader. *)
 Crash(p) ==
   /\ proc[p].inc < MaxRestarts
+  /\ "led" \in Features => \A q \in Processes : proc[q].inc = 0
   /\ \E names \in proc[p].inc..(proc[p].inc + 1) :
-       /\ "death" \notin Features => names = proc[p].inc + 1
+       /\ "death" \notin Features \/ "coordinator" \in Features => names = proc[p].inc + 1
        /\ proc' = [proc EXCEPT ![p] = [Fresh(@.inc + 1, Version, Stored) EXCEPT !.names = names]]
   /\ msg' = [msg EXCEPT ![p] = [s \in Slots |->
        IF @[s] # NoWrite /\ MayLand(@[s], Stored.num) THEN [@[s] EXCEPT !.left = 0] ELSE NoWrite]]

@@ -143,7 +143,7 @@ IsBy(p, rec) == rec.src # <<>> /\ rec.src[1] = p
 Landed(p, version) == {s \in Slots :
   LET m == msg[p][s]
   IN /\ m # NoWrite /\ m.inc = proc[p].inc
-     /\ IsBy(p, m.rec) /\ WrittenAs(hist[version], m.rec)}
+     /\ IsBy(p, m.rec) /\ WrittenAs(hist[version], m.rec) /\ hist[version].holder = m.rec.holder}
 
 (* The state of p after it sees its own write s in this version, possibly with an annotation edited since. *)
 AfterLanded(p, s, version, left) ==
@@ -178,7 +178,7 @@ See(p, version) ==
           ELSE IF holds /\ isSameTerm THEN [me EXCEPT !.view = version, !.valid = Cut(p, rec)]
           ELSE IF holds THEN Lost(p, version, IF IsNamed(rec) THEN WaitAt(p, version) ELSE WaitOn(rec))
           ELSE [me EXCEPT !.view = version, !.wait = WaitAt(p, version)]
-          EXCEPT !.known = KnownAfter(p, rec)])
+          EXCEPT !.known = KnownAfter(p, rec), !.stuck = StuckAfter(rec)])
 
 (* Only a wrong variant records when it sent a poll. *)
 Poll(p) ==
@@ -201,8 +201,9 @@ IsProvedDead(rec) ==
 (* client-go sees no change if a holder acquires its own lease again within one second. *)
 IsToldApart(rec) == Peers = {} \/ rec.sec # Second \/ "own lease taken again in one second" \in Wrong
 
-(* A restored store may show a free lease although a leader that it has lost still acts. *)
-IsGuarded(p) == "restore" \in Features /\ proc[p].wait > 0
+(* A restored store may show a free lease although a leader that it has lost still acts. So may a lease that nobody wrote for long and that
+   another replica freed. *)
+IsGuarded(p) == Features \cap {"restore", "stuck"} # {} /\ proc[p].wait > 0
 
 (* The least epoch of the next term: above every epoch that p knows. 0 if the version of the store will be above that anyway. *)
 LeastAfter(p, base) ==
@@ -212,9 +213,15 @@ LeastAfter(p, base) ==
 IsFree(p, rec) ==
   IF ~rec.here THEN "deleted lease waited for" \in Wrong => proc[p].wait = 0
   ELSE \/ rec.holder = Nobody /\ ~IsGuarded(p)
-       \/ rec.holder = Id(p) /\ (p \in Peers \/ IsToldApart(rec)) /\ ~IsGuarded(p)
+       \/ rec.holder = Id(p) /\ (p \in Peers \/ IsToldApart(rec)) /\ (IsNamed(rec) \/ ~IsGuarded(p))
        \/ rec.holder # Id(p) /\ proc[p].wait = 0
        \/ p \in Replicas /\ rec.holder # Nobody /\ IsProvedDead(rec)
+
+(* While a leader of before may act, a replica that holds the lease does not name its process: its own death would prove nothing about that
+   leader. *)
+RefOf(p, waits) == IF waits /\ "process named while it waits" \notin Wrong THEN NoRef ELSE proc[p].names
+
+MayWait(p, old) == ~old.here \/ proc[p].hold > 0 \/ (IsNamed(old) /\ proc[p].wait > 0)
 
 Acquire(p) ==
   LET base == IF "written on a fresher version" \in Wrong THEN Version ELSE proc[p].view
@@ -228,7 +235,7 @@ Acquire(p) ==
      /\ Send(p, base,
           [here |-> TRUE, holder |-> Id(p), term |-> base + 1, stamp |-> base + 1, src |-> Source(p),
            trans |-> transitions, dur |-> LeaseTicks, sec |-> Second, offer |-> FALSE, answer |-> kept, echo |-> 0,
-           num |-> 0, epoch |-> Max(old.num + 1, least), least |-> least, ref |-> proc[p].names,
+           num |-> 0, epoch |-> Max(old.num + 1, least), least |-> least, ref |-> RefOf(p, MayWait(p, old)),
            list |-> old.list \ {Id(p)}],
           Validity)
      /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
@@ -251,7 +258,7 @@ Renew(p) ==
      /\ \E answer \in {Seen(p).answer} \cup IF Seen(p).offer THEN {NoAnswer} ELSE {}:
           Send(p, base,
             [Seen(p) EXCEPT !.stamp = base + 1, !.src = Source(p), !.dur = LeaseTicks, !.sec = Second, !.echo = 0,
-                            !.answer = answer, !.ref = proc[p].names],
+                            !.answer = answer, !.ref = RefOf(p, proc[p].hold > 0)],
             Validity)
      /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
 
@@ -389,6 +396,21 @@ Remind(p) ==
      /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
 
 (***************************************************************************)
+(* A lease that nobody writes, although its holder was named and lives. A  *)
+(* replica clears the holder and keeps the times, so that replicas that    *)
+(* protect a holder of before go on doing so. Others see a free lease.     *)
+(***************************************************************************)
+Free(p) ==
+  LET base == proc[p].view
+      freed == [Seen(p) EXCEPT !.holder = Nobody, !.dur = 1]
+  IN /\ "stuck" \in Features
+     /\ Seen(p).here /\ Seen(p).holder \notin {Nobody, Id(p)} /\ proc[p].stuck = 0 /\ MaySend(p)
+     /\ Send(p, base,
+          IF "stuck lease freed with new times" \in Wrong
+          THEN [freed EXCEPT !.stamp = base + 1, !.src = Source(p), !.sec = Second] ELSE freed, 0)
+     /\ UNCHANGED <<hist, proc, time, slow, last, ordered>>
+
+(***************************************************************************)
 (* Standbys. A follower joins the list under another holder, and leaves it *)
 (* when it stops. The write changes the annotation and nothing else.       *)
 (***************************************************************************)
@@ -417,7 +439,7 @@ Next ==
   \/ \E p \in Replicas :
        \/ Act(p) \/ Restart(p) \/ Poll(p) \/ ForceDelete(p) \/ Name(p) \/ Remind(p)
        \/ Offer(p) \/ Answer(p) \/ Transfer(p) \/ ActOnTransfer(p)
-       \/ Join(p) \/ Unlist(p)
+       \/ Join(p) \/ Unlist(p) \/ Free(p)
 
 Spec == Init /\ [][Next]_vars
 

@@ -18,6 +18,8 @@ export interface LeaseModel {
   readonly replicas?: number
   readonly peers?: number
   readonly slots?: number
+  /** The ticks of a lease. 2 make the model smaller. @default 3 */
+  readonly lease?: number
   /** The ticks by which validity is shorter than the lease. 0 if all clocks run at the same rate. @default 1 */
   readonly margin?: number
   readonly versions: number
@@ -51,10 +53,15 @@ type Feature =
   | 'restore'
   | 'standbys'
   | 'coordinator'
+  | 'stuck'
+  | 'led'
 
 type Invariant = 'S1' | 'S3' | 'S4' | 'S5' | 'S6' | 'D1' | 'A1' | 'L1'
 
 const SAFETY: readonly Invariant[] = ['S1', 'S3', 'S4', 'S5', 'S6', 'D1', 'A1']
+
+/** Four versions: those of a leader, a coordinator or a deletion, and two more. */
+const named = { versions: 4, restarts: 1, lease: 2, margin: 0 } as const
 
 /** The protocol in parts, each with the faults that its rules protect against. */
 export const MODELS: readonly Model[] = [
@@ -68,6 +75,7 @@ export const MODELS: readonly Model[] = [
   { name: 'a duration that somebody shortens', versions: 4, features: ['shortened'] },
   { name: 'a restored store', versions: 4, restores: 1, features: ['restore'] },
   { name: 'a coordinator that names anybody', versions: 4, features: ['coordinator'] },
+  { name: 'a lease that is stuck under a coordinator', ...named, features: ['coordinator', 'stuck', 'led'] },
   { name: 'edits beside slow clocks', versions: 4, features: ['drift', 'shortened'] },
   { name: 'a leader after a restore', module: 'Progress', versions: 7, restores: 1, features: ['restore'] },
   { name: 'beside client-go', versions: 3, replicas: 1, peers: 1, margin: 0, features: ['seconds'] },
@@ -98,6 +106,9 @@ export const LONG_MODELS: readonly Model[] = [
   { name: 'beside client-go', versions: 4, replicas: 1, peers: 1, margin: 0, features: ['seconds'] },
   { name: 'a leader within the bound', module: 'Progress', versions: 9, replicas: 3, features: ['edits'] },
   { name: 'a coordinator that names anybody', versions: 6, features: ['coordinator'] },
+  { name: 'a lease that is stuck under a coordinator', versions: 4, features: ['coordinator', 'stuck', 'led'] },
+  { name: 'a coordinator beside proved deaths', ...named, features: ['coordinator', 'death', 'led'] },
+  { name: 'a deleted lease beside proved deaths', ...named, deletions: 1, features: ['death', 'led'] },
   { name: 'a coordinator beside slow clocks', versions: 4, features: ['coordinator', 'drift'] },
   { name: 'followers that join and leave the standbys', versions: 5, features: ['drift', 'standbys'] },
   ...LONG_STANDBY_MODELS,
@@ -164,6 +175,10 @@ export const WRONG_MODELS: readonly WrongModel[] = [
   wrong('duration of the coordinator waited for', 'S1', { versions: 5, features: ['coordinator'] }),
   wrong('guard forgotten', 'S1', { versions: 6, features: ['coordinator'] }),
   wrong('gap not noticed', 'S1', { versions: 6, features: ['coordinator'] }),
+  wrong('stuck lease freed too early', 'S1', { ...named, features: ['coordinator', 'stuck', 'led'] }),
+  wrong('stuck lease freed with new times', 'S4', { ...named, features: ['coordinator', 'stuck', 'led'] }),
+  wrong('process named while it waits', 'S1', { ...named, features: ['coordinator', 'death', 'led'] }),
+  wrong('process named while it waits', 'S1', { ...named, deletions: 1, features: ['death', 'led'] }),
   wrong('announcement without comparing', 'S1', { versions: 5, features: ['standbys'] }),
   wrong('announcement without comparing', 'A1', { versions: 5, features: ['standbys'] }),
   wrong('announcement with a renew time', 'A1', { versions: 4, features: ['standbys'] }),
@@ -199,6 +214,7 @@ const DEFAULTS = {
   replicas: 2,
   peers: 0,
   slots: 1,
+  lease: 3,
   margin: 1,
   restarts: 0,
   deletions: 0,
@@ -216,7 +232,7 @@ function constantsOf(model: Required<LeaseModel> & Pick<Broken, 'wrong'>): reado
     ...[...replicas, ...peers].map((name) => `  ${name} = ${name}`),
     `  Replicas = ${set(replicas)}`,
     `  Peers = ${set(peers)}`,
-    '  LeaseTicks = 3',
+    `  LeaseTicks = ${model.lease}`,
     `  MarginTicks = ${model.margin}`,
     `  TransferTicks = ${model.transfer}`,
     `  Slots = ${set(Array.from({ length: model.slots }, (_, index) => index + 1))}`,

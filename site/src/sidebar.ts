@@ -40,6 +40,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
       page('Use a metrics registry', 'how-to/use-your-registry'),
       page('Probe health', 'how-to/probe-health'),
       page('Use the command', 'how-to/use-the-command'),
+      page('See terms live', 'how-to/see-terms-live'),
       page('Explain a replica', 'how-to/explain-a-replica'),
       page('Debug a stuck drain', 'how-to/debug-a-stuck-drain'),
       page('Test for leaks', 'how-to/test-for-leaks'),
@@ -64,7 +65,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
   },
   {
     text: 'Operate',
-    items: [page('Troubleshooting', 'troubleshooting')],
+    items: [page('Troubleshooting', 'troubleshooting'), page('Runbooks', 'runbooks')],
   },
   {
     text: 'Migrate',

@@ -10,7 +10,7 @@ import { type KubernetesVersion, wantedVersions } from './kubernetes-version.ts'
 /**
  * A program of the Go module in this folder: the parts of a real control plane, the leader election peers that a
  * replica has to get along with, the decisions of one of them, kubectl, what prints the shapes of the
- * kinds that the embedded API server serves, and a proxy that injects TCP faults.
+ * kinds that the embedded API server serves, a proxy that injects TCP faults, and the tool that tests rules of Prometheus.
  */
 export type Program =
   | 'etcd'
@@ -24,6 +24,7 @@ export type Program =
   | 'client-go-1.33-elector'
   | 'controller-runtime-manager'
   | 'operator-lib-leader'
+  | 'promtool'
   | 'toxiproxy'
 
 /** Every program, quickest to build first. */
@@ -35,6 +36,7 @@ export const programs: readonly Program[] = [
   'toxiproxy',
   'kubectl',
   'kind-shapes',
+  'promtool',
   'etcd',
   'controller-runtime-manager',
   'operator-lib-leader',
@@ -45,17 +47,24 @@ export const programs: readonly Program[] = [
 /** The programs of which each version of Kubernetes has its own. */
 const servers: readonly Program[] = ['etcd', 'kube-apiserver', 'kube-controller-manager']
 
+const PROMTOOL = 'github.com/prometheus/prometheus/cmd/promtool'
+
 const moduleFolder = import.meta.dirname
 
-/** What a program is built from: its folder in `cmd`, and the file with its dependencies. */
+/** What a program is built from: its folder in `cmd` or the package of a dependency, and the file with its dependencies. */
 interface Source {
   readonly command: string
   readonly modFile: string
+  readonly tags?: string
 }
 
 function sourceOf(program: Program, version: KubernetesVersion): Source {
   // The last client-go that cannot release a lease which somebody else has written since its last renewal.
   if (program === 'client-go-1.33-elector') return { command: 'client-go-elector', modFile: 'client-go-1.33.mod' }
+  // The tags leave out the clients of all clouds, which only service discovery needs.
+  if (program === 'promtool') {
+    return { command: PROMTOOL, modFile: 'prometheus.mod', tags: 'remove_all_sd' }
+  }
   // operator-lib is no part of what the servers are built from.
   if (program === 'operator-lib-leader') return { command: program, modFile: 'operator-lib.mod' }
   const isNewer = version === '1.37.2' && servers.includes(program)
@@ -105,7 +114,10 @@ async function build(options: { program: Program; source: Source; linkerFlags: s
   const unfinished = `${file}.${process.pid}`
   try {
     const flags = ['-trimpath', '-buildvcs=false', `-ldflags=${linkerFlags}`, `-modfile=${source.modFile}`]
-    await runGo(['build', ...flags, '-o', unfinished, `./cmd/${source.command}`], moduleFolder)
+    if (source.tags !== undefined) flags.push(`-tags=${source.tags}`)
+    const isDependency = source.command.includes('/')
+    const target = isDependency ? source.command : `./cmd/${source.command}`
+    await runGo(['build', ...flags, '-o', unfinished, target], moduleFolder)
     await rename(unfinished, file)
   } finally {
     await rm(unfinished, { force: true })
@@ -125,8 +137,8 @@ async function resolveLinkerFlags({ modFile }: Source): Promise<string> {
   return ['-s', '-w', ...definitions].join(' ')
 }
 
-async function fingerprint({ command, modFile }: Source, linkerFlags: string): Promise<string> {
-  const hash = createHash('sha256').update(linkerFlags)
+async function fingerprint({ command, modFile, tags = '' }: Source, linkerFlags: string): Promise<string> {
+  const hash = createHash('sha256').update(linkerFlags).update(tags)
   for (const source of [modFile, modFile.replace(/mod$/, 'sum'), ...(await sourcesOf(command))]) {
     hash.update(`\0${source}\0`).update(await readFile(join(moduleFolder, source)))
   }
@@ -134,6 +146,7 @@ async function fingerprint({ command, modFile }: Source, linkerFlags: string): P
 }
 
 async function sourcesOf(command: string): Promise<string[]> {
+  if (command.includes('/')) return []
   const folders = [join('cmd', command), 'internal']
   const found = folders.map(async (folder) => {
     const names = await readdir(join(moduleFolder, folder), { recursive: true })

@@ -10,10 +10,12 @@ import type { Way } from './way.ts'
  * - `lost-answers`: passes writes on and, when they are done, cuts the connection instead of answering them
  * - `silent-watch`: answers, but what watches would tell is dropped
  * - `unauthenticated`: takes the token off, as if it had expired
+ * - `most-renewals-lost`: 503 to two of three writes of leases
  * - `no-lease`: 503 to everything about leases, whose watches fall silent, while all else passes
  * - a number: answers with this status
  */
-export type ProxyMode = 'pass' | 'lost-answers' | 'silent-watch' | 'unauthenticated' | 'no-lease' | 429 | 500 | 503
+export type ProxyMode =
+  'pass' | 'lost-answers' | 'silent-watch' | 'unauthenticated' | 'most-renewals-lost' | 'no-lease' | 429 | 500 | 503
 
 /** A plain HTTP proxy in front of an API server, for one replica, that can be made to misbehave while connections are open. */
 export class FaultProxy implements Way, AsyncDisposable {
@@ -22,6 +24,7 @@ export class FaultProxy implements Way, AsyncDisposable {
   readonly #agent: Agent
   readonly #sockets = new Set<Socket>()
   #mode: ProxyMode = 'pass'
+  #renewals = 0
 
   private constructor(server: Server, target: string, caCert: string) {
     this.#server = server
@@ -71,8 +74,12 @@ export class FaultProxy implements Way, AsyncDisposable {
     response.writeHead(refusal, { 'content-type': 'application/json' }).end(JSON.stringify(status))
   }
 
-  #refusalOf({ url = '' }: IncomingMessage): number | undefined {
+  #refusalOf({ url = '', method }: IncomingMessage): number | undefined {
     if (typeof this.#mode === 'number') return this.#mode
+    if (this.#mode === 'most-renewals-lost') {
+      const isRenewal = method !== 'GET' && url.includes('/leases')
+      return isRenewal && ++this.#renewals % 3 !== 0 ? 503 : undefined
+    }
     return this.#mode === 'no-lease' && url.includes('/leases') ? 503 : undefined
   }
 

@@ -5,6 +5,7 @@ import { until, type Writer } from './fenced-cluster.ts'
 import { Observer } from './observer.ts'
 import { ReplicaProcess, type ReplicaEvent } from './replica-process.ts'
 import type { Fences, ReplicaSetup } from './replica-setup.ts'
+import type { TimingOptions } from '@tenure/core/internal'
 import type { Way } from './way.ts'
 
 /** The timing of a fleet with this lease duration: as tight as a busy machine allows. */
@@ -35,6 +36,12 @@ export interface FleetOptions {
   readonly makesWay?: boolean
   /** How the replicas reach the API server. @default 'direct' */
   readonly way?: WayKind
+  /** @default that of {@link timingOf} */
+  readonly timing?: TimingOptions
+  /** Whether its replicas serve `/metrics`. @default false */
+  readonly servesMetrics?: boolean
+  /** @default 'exit' */
+  readonly onWedged?: ReplicaSetup['onWedged']
 }
 
 /** The place of a replica. Another process takes it when the process has ended. */
@@ -168,14 +175,16 @@ export class Fleet implements AsyncDisposable {
 
   #startReplica(way: Way): ReplicaProcess {
     const identity = `replica-${++this.#started}`
-    const { fences, workMs, restMs = 1, leaseMs } = this.options
+    const { fences, workMs, restMs = 1, leaseMs, timing = timingOf(leaseMs) } = this.options
     const { namespace } = this
     const setup: ReplicaSetup = {
       identity,
       namespace,
       leaseName: 'janitor',
       kubeConfig: this.#arena.cluster.kubeConfigOf(this.#writer, way.url),
-      timing: timingOf(leaseMs),
+      timing,
+      servesMetrics: this.options.servesMetrics === true,
+      onWedged: this.options.onWedged ?? 'exit',
       fences,
       workMs,
       restMs,

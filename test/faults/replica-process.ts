@@ -28,6 +28,7 @@ export class ReplicaProcess {
   readonly #heard = new EventEmitter()
   #hasStood = false
   #deadline: bigint | undefined
+  #metricsPort: number | undefined
   readonly #onEvent: (event: ReplicaEvent) => void
 
   constructor(program: ReplicaProgram, setup: ReplicaSetup, onEvent: (event: ReplicaEvent) => void) {
@@ -65,6 +66,11 @@ export class ReplicaProcess {
   /** Whether it failed before it competed for the lease. */
   get couldNotStart(): boolean {
     return this.#child.exitCode === 1 && !this.#hasStood
+  }
+
+  /** Where it serves its metrics; undefined before it does. */
+  get metricsUrl(): string | undefined {
+    return this.#metricsPort === undefined ? undefined : `http://127.0.0.1:${this.#metricsPort}/metrics`
   }
 
   /** Whether it competes for the lease or leads. */
@@ -106,7 +112,8 @@ export class ReplicaProcess {
 
   #record(report: ReplicaReport): void {
     if (report.kind === 'event') return this.#note(report.at, report.text)
-    if (report.kind === 'standing') this.#hasStood = true
+    if (report.kind === 'metrics') this.#metricsPort = report.port
+    else if (report.kind === 'standing') this.#hasStood = true
     else this.#deadline = BigInt(report.deadline)
     this.#heard.emit('report')
   }

@@ -1,4 +1,4 @@
-import type { TimingOptions } from '@tenure/core/internal'
+import type { TimingOptions, WedgedPolicy } from '@tenure/core/internal'
 
 /** The fences against writes of a former leader. */
 export interface Fences {
@@ -27,6 +27,9 @@ export interface ReplicaSetup {
   readonly restMs: number
   /** The file in which a blocked replica records when it last ran, in nanoseconds of `process.hrtime`. */
   readonly lifeFile: string
+  /** Whether it serves `/metrics`, and reports on which port. */
+  readonly servesMetrics: boolean
+  readonly onWedged: WedgedPolicy
 }
 
 /** The variable that holds a {@link ReplicaSetup}. */
@@ -40,6 +43,10 @@ export type ReplicaCommand =
   | { readonly kind: 'rate-clock'; readonly rate: number }
   /** From now on, the adding task ignores signals. */
   | { readonly kind: 'turn-deaf' }
+  /** From now on, a task takes this much longer to end when its term ends. */
+  | { readonly kind: 'turn-slow'; readonly ms: number }
+  /** Starts to add outside of every task, with the client of the present term, and never stops. */
+  | { readonly kind: 'leak' }
   | { readonly kind: 'exhaust-memory' }
 
 /** The messages from a replica. They do not decide whether two replicas led at the same time. */
@@ -47,5 +54,6 @@ export type ReplicaReport =
   /** It has seen the lease and competes for it. */
   | { readonly kind: 'standing' }
   | { readonly kind: 'blocking'; readonly deadline: string }
+  | { readonly kind: 'metrics'; readonly port: number }
   /** An event, to explain a late recovery. `at` is a wall-clock time. */
   | { readonly kind: 'event'; readonly at: number; readonly text: string }

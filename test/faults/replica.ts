@@ -31,6 +31,8 @@ const clock = new RatedClock()
 let present: Term | undefined
 let adds = 0
 let isDeaf = false
+let slowMs = 0
+let leak = async (): Promise<void> => {}
 
 const manager = new Manager({
   identity,
@@ -38,9 +40,18 @@ const manager = new Manager({
   lease: { name: leaseName, namespace, ...timing },
   createLock: () => new LeaseLock({ kubeConfig, name: leaseName, namespace }),
   watchdog: fences.watchdog,
+  onWedged: setup.onWedged,
   terminate: () => process.exit(11),
 })
 manager.register(() => ({ name: 'adder', run: addUp }))
+if (setup.servesMetrics) {
+  // The other experiments start hundreds of replicas, and need no server in them.
+  const { createOps } = await import('@tenure/ops')
+  const ops = createOps({ port: 0, host: '127.0.0.1', clock, processMetrics: false })
+  manager.use(ops)
+  const tellPort = () => tell({ kind: 'metrics', port: ops.address?.port ?? 0 })
+  manager.use({ name: 'port', start: tellPort })
+}
 manager.on((event) => {
   if (event.kind === 'leader-observed' || event.kind === 'term-began') tell({ kind: 'standing' })
   tell({ kind: 'event', at: Date.now(), text: describe(event) })
@@ -81,8 +92,12 @@ async function addUp(term: Term): Promise<void> {
       await sleep(REFUSED_REST_MS)
     }
   }
+  leak = async () => {
+    for (;;) await sleep(setup.restMs).then(add)
+  }
   await term.every(setup.restMs, async () => {
     await add()
+    if (term.signal.aborted) await sleep(slowMs)
     if (isDeaf) for (;;) await sleep(setup.restMs).then(add)
   })
 }
@@ -118,6 +133,11 @@ async function obey(command: ReplicaCommand): Promise<void> {
     case 'turn-deaf':
       isDeaf = true
       return
+    case 'turn-slow':
+      slowMs = command.ms
+      return
+    case 'leak':
+      return leak()
     case 'exhaust-memory':
       return exhaustMemory()
     default:

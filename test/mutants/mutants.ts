@@ -36,6 +36,10 @@ const WRITTEN_TEST = 'packages/kubernetes/test/written-versions.test.ts'
 const CACHE_BARRIER = 'packages/core/src/term/cache-barrier.ts'
 const CACHED_READS_TEST = 'packages/simulator/test/cached-reads.test.ts'
 const CACHE_BARRIER_TEST = 'packages/kubernetes/test/cache-barrier.test.ts'
+const ENDPOINTS = 'packages/kubernetes/src/endpoints'
+const MEMBERSHIP = 'packages/kubernetes/src/membership'
+const SLICE_TEST = 'packages/kubernetes/test/endpoints/endpoints.test.ts'
+const SLICE_FLEET_TEST = 'packages/kubernetes/test/endpoints/fleet.test.ts'
 
 /** Defects that others have had, put into the sources of Tenure. */
 export const KNOWN_DEFECTS: readonly Mutant[] = [
@@ -567,7 +571,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E38',
     defect: 'a follower that is not ready stays on the list of standbys',
-    file: 'packages/core/src/election/phases/announcing.ts',
+    file: `${PHASES}/listing.ts`,
     find: 'leaveBy !== undefined || isUnready === true || neverLeads === true',
     replace: 'leaveBy !== undefined || neverLeads === true',
     checks: [`${ELECTION}/withdrawn.test.ts`],
@@ -942,5 +946,129 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     find: 'before.lease.record.renewTime === record.renewTime ? ownMs :',
     replace: 'before.lease.record.renewTime !== undefined ? ownMs :',
     checks: [`${ELECTION}/edited-lease.test.ts`],
+  },
+  {
+    id: 'E62',
+    defect: 'names its process while the holder of before may act, so that the proof of its own death frees the lease',
+    file: `${PHASES}/advancing.ts`,
+    find: 'isEarly(state.memory, at) || (namedGuard(state, base, config) ?? 0) > at.now',
+    replace: 'isEarly(state.memory, at)',
+    checks: [`${ELECTION}/coordination.test.ts`],
+  },
+  {
+    id: 'E63',
+    defect: 'frees a lease that nobody writes although a holder that it has not seen may act',
+    file: 'packages/kubernetes/src/coordinated/standstill.ts',
+    find: 'this.#longestMs = options.leaseDurationMs',
+    replace: 'this.#longestMs = 0',
+    checks: ['packages/kubernetes/test/coordinated-lock.test.ts'],
+  },
+  {
+    id: 'E64',
+    defect: 'frees a lease that nobody writes without keeping its times, so that nobody protects the holder of before',
+    file: 'packages/kubernetes/src/coordinated/stuck-lease.ts',
+    find: "update({ ...record, holderIdentity: '', leaseDurationSeconds: 1 })",
+    replace: "update({ ...record, acquireTime: record.renewTime, holderIdentity: '', leaseDurationSeconds: 1 })",
+    checks: ['packages/kubernetes/test/coordinated-lock.test.ts'],
+  },
+  {
+    id: 'E65',
+    defect:
+      'makes way for a worse candidate that the controller chose while it did not see the candidate of the leader',
+    file: 'packages/kubernetes/src/coordinated/preferred-candidate.ts',
+    find: '!isPinged(candidate) && !isBetter(facts, candidate) &&',
+    replace: '!isPinged(candidate) &&',
+    checks: ['packages/kubernetes/test/coordinated-lock.test.ts'],
+  },
+  {
+    id: 'E66',
+    defect: 'deletes the candidate of a dead holder although a new process renews it',
+    file: 'packages/kubernetes/src/coordinated/burial.ts',
+    find: 'uid !== first.uid || renewTime !== first.renewTime',
+    replace: 'uid !== first.uid',
+    checks: ['packages/kubernetes/test/burial.test.ts'],
+  },
+  {
+    id: 'E80',
+    defect: 'removes a replica that came back, because its view of the group is late',
+    file: `${ENDPOINTS}/slice-keeper.ts`,
+    find: "if (urgency !== 'own') return true",
+    replace: "if (urgency !== 'own') return false",
+    checks: [SLICE_TEST],
+  },
+  {
+    id: 'E81',
+    defect: 'overwrites a slice that another replica has created meanwhile',
+    file: `${ENDPOINTS}/slice-store.ts`,
+    find: 'const body = sliceBody(source, { stored,',
+    replace:
+      'if (this.#slice !== stored) return this.write({ entries, keepsPorts })\n    const body = sliceBody(source, { stored,',
+    checks: [SLICE_FLEET_TEST],
+  },
+  {
+    id: 'E82',
+    defect: 'takes an outage of the API server for the silence of all members',
+    seenIn: 'kube-apiserver',
+    file: `${MEMBERSHIP}/roster.ts`,
+    find: 'return Math.max(changedAt, this.#healthySince ?? Infinity)',
+    replace: 'return changedAt',
+    checks: [SLICE_FLEET_TEST],
+  },
+  {
+    id: 'E83',
+    defect: 'keeps the dead in the slice',
+    seenIn: 'kube-apiserver with master-count',
+    file: `${MEMBERSHIP}/group-watch.ts`,
+    find: 'this.#tell(this.roster.drop(expired, this.#options.clock.now()))',
+    replace: '',
+    checks: [SLICE_FLEET_TEST],
+  },
+  {
+    id: 'E84',
+    defect: 'a leader for life begins beside another that may act for longer',
+    file: `${PHASES}/acquiring.ts`,
+    find: 'Math.max(config.timing.leaseDurationMs, memory.longestHeldMs ?? 0)',
+    replace: 'config.timing.leaseDurationMs',
+    checks: [`${ELECTION}/for-life.test.ts`],
+  },
+  {
+    id: 'E67',
+    defect: 'a leader hands over to a standby that is about to be stopped as well',
+    file: `${PHASES}/leading.ts`,
+    find: 'readStandbys(record).some(isWarm)',
+    replace: 'readStandbys(record).length > 0',
+    checks: [`${ELECTION}/departure.test.ts`],
+  },
+  {
+    id: 'E68',
+    defect: 'a leader that is about to be stopped does not wait until its standbys know whether they are',
+    file: `${PHASES}/leading.ts`,
+    find: 'now + OTHERS_LEAVE_MS',
+    replace: 'now',
+    checks: [`${ELECTION}/departure.test.ts`],
+  },
+  {
+    id: 'E69',
+    defect: 'a replica that is about to be stopped stays on the list of standbys',
+    file: `${PHASES}/listing.ts`,
+    find: 'return departure !== undefined && !isOnlyStandby(state, config)',
+    replace: 'return false',
+    checks: [`${ELECTION}/departure.test.ts`],
+  },
+  {
+    id: 'E65',
+    defect: 'the only standby leaves the list when it is about to be stopped',
+    file: `${PHASES}/listing.ts`,
+    find: 'return departure !== undefined && !isOnlyStandby(state, config)',
+    replace: 'return departure !== undefined',
+    checks: [`${ELECTION}/departure.test.ts`],
+  },
+  {
+    id: 'E66',
+    defect: 'a standby that is about to be stopped tries as soon after the first as any other',
+    file: `${RULES}/standby.ts`,
+    find: ' || (place > 0 && !isWarm(me))',
+    replace: '',
+    checks: [`${ELECTION}/departure.test.ts`],
   },
 ]

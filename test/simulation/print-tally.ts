@@ -23,7 +23,7 @@ export function printTally(tally: Tally, realMs: number, processes: number): voi
       `${Math.round((tally.seeds / realMs) * 60_000)} seeds per minute, ${years.toFixed(2)} cluster-years, ` +
       `${Math.round(simulatedMs(tally) / realMs)} × as fast as real time`,
   )
-  printCoverage(tally)
+  if (Object.keys(tally.coverage).length > 0) printCoverage(tally)
   console.log(`\n${tally.violations} violations`)
 }
 

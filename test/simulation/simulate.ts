@@ -6,10 +6,12 @@ import { describeReport, simulate } from '@tenure/simulator'
 import { writeFigures } from '../../bench/figures.ts'
 import { printTally } from './print-tally.ts'
 import { add, emptyTally, simulatedMs, type Tally } from './tally.ts'
+import { describeEndpoints, runEndpoints } from './endpoints.ts'
 import { fleetOf } from './fleets.ts'
 
 /*
- * Simulates fleets, seed by seed, in several processes. `--seed s3-42` replays one seed. Exits with 1 if a rule is broken.
+ * Simulates fleets, seed by seed, in several processes. `--seed s4-42` replays one seed. `--endpoints` simulates fleets that keep an
+ * EndpointSlice instead. Exits with 1 if a rule is broken.
  */
 const { values } = parseArgs({
   options: {
@@ -17,6 +19,7 @@ const { values } = parseArgs({
     long: { type: 'boolean', default: false },
     'first-seed': { type: 'string', default: '0' },
     seed: { type: 'string' },
+    endpoints: { type: 'boolean', default: false },
     processes: { type: 'string', default: String(availableParallelism()) },
     json: { type: 'string' },
   },
@@ -29,13 +32,20 @@ else await replay(values.seed)
 
 async function replay(seed: string): Promise<void> {
   const number = Number(/\d+$/.exec(seed)?.[0])
+  if (values.endpoints) {
+    const run = await runEndpoints(number)
+    console.log(describeEndpoints(number, run))
+    if (run.violations.length > 0) process.exitCode = 1
+    return
+  }
   const report = await simulate({ ...fleetOf(number).options, seed })
   console.log(`${fleetOf(number).name}: ${describeReport(report)}`)
   if (report.violations.length > 0) process.exitCode = 1
 }
 
 async function simulateMany(): Promise<void> {
-  const seeds = values.long ? 1_000_000 : Number(values.seeds)
+  const long = values.endpoints ? 100_000 : 1_000_000
+  const seeds = values.long ? long : Number(values.seeds)
   const processes = Math.max(1, Math.min(Number(values.processes), seeds))
   const began = performance.now()
   const tally = emptyTally()
@@ -44,6 +54,7 @@ async function simulateMany(): Promise<void> {
     first: firstSeed + index,
     step: processes,
     end: firstSeed + seeds,
+    endpoints: values.endpoints,
   }))
   await Promise.all(ranges.map(async (range) => add(tally, await inProcess(range))))
   const realMs = performance.now() - began
@@ -63,6 +74,8 @@ export interface SeedRange {
   readonly first: number
   readonly step: number
   readonly end: number
+  /** Whether the fleets keep an EndpointSlice, and elect nobody. */
+  readonly endpoints: boolean
 }
 
 function inProcess(range: SeedRange): Promise<Tally> {

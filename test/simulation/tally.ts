@@ -16,8 +16,13 @@ export function emptyTally(): Tally {
   return { seeds: 0, violations: 0, terms: 0, events: 0, fleets: {}, coverage: {} }
 }
 
+/** What is counted of a run. */
+export type CountedRun = Pick<SimulationReport, 'terms' | 'events' | 'simulatedMs' | 'coverage'> & {
+  readonly violations: readonly unknown[]
+}
+
 /** Adds one run. */
-export function count(tally: Tally, fleet: string, report: SimulationReport, realMs: number): void {
+export function count(tally: Tally, fleet: string, report: CountedRun, realMs: number): void {
   tally.seeds += 1
   tally.violations += report.violations.length > 0 ? 1 : 0
   tally.terms += report.terms

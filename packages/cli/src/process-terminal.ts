@@ -1,4 +1,4 @@
-import { env, stderr, stdout } from 'node:process'
+import { env, stderr, stdin, stdout } from 'node:process'
 import { systemClock, systemRandom } from '@tenure/core/internal'
 import type { Terminal } from './terminal.ts'
 
@@ -12,11 +12,21 @@ export function processTerminal(): Terminal {
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
     columns: stdout.isTTY ? stdout.columns : undefined,
+    keys: stdin.isTTY && stdout.isTTY ? readKeys : undefined,
     env,
     clock: systemClock,
     random: systemRandom,
     interrupted: interrupt.signal,
   }
+}
+
+/** Reads single keys from the terminal. */
+function readKeys(listener: (key: string) => void): () => void {
+  const onData = (data: Buffer): void => {
+    for (const key of data.toString('utf8')) listener(key)
+  }
+  stdin.setRawMode(true).on('data', onData).resume()
+  return () => void stdin.off('data', onData).pause().setRawMode(false)
 }
 
 /** A reader such as `head` may close the pipe. Then the command ends quietly. */

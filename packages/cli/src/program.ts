@@ -11,6 +11,7 @@ import { addPolicies } from './policies.ts'
 import { addStatus } from './status/status-command.ts'
 import { addStepDown } from './step-down/step-down-command.ts'
 import { addTransfer } from './step-down/transfer-command.ts'
+import { addUi } from './page/ui-command.ts'
 import type { Invocation } from './terminal.ts'
 import { addReplay } from './watch/replay-command.ts'
 import { addWatch } from './watch/watch-command.ts'
@@ -23,6 +24,7 @@ const COMMANDS: readonly AddCommand[] = [
   addDev,
   addStatus,
   addExplain,
+  addUi,
   addWatch,
   addReplay,
   addCheckTrace,

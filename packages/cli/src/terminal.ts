@@ -9,6 +9,11 @@ export interface Terminal {
   readonly err: (text: string) => void
   /** The width of the terminal in columns; undefined if the standard output is no terminal. */
   readonly columns: number | undefined
+  /**
+   * Calls a listener with every key that is pressed, Ctrl-C included, until the returned function is called. Undefined if the standard
+   * input or output is no terminal.
+   */
+  readonly keys: ((listener: (key: string) => void) => () => void) | undefined
   readonly env: NodeJS.ProcessEnv
   readonly clock: Clock
   readonly random: Random

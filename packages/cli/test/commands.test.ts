@@ -5,6 +5,7 @@ const NAMES = [
   'dev',
   'status',
   'explain',
+  'ui',
   'watch',
   'replay',
   'step-down',

@@ -13,7 +13,8 @@ beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), 'tenure-cli-')
 afterAll(() => rm(folder, { recursive: true, maxRetries: 5 }))
 
 function tenure(...args: string[]) {
-  const child = spawn(process.execPath, ['--conditions=@tenure/source', MAIN, ...args], { cwd: folder })
+  const env = { ...process.env, XDG_STATE_HOME: folder }
+  const child = spawn(process.execPath, ['--conditions=@tenure/source', MAIN, ...args], { cwd: folder, env })
   const output = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output.stdout += chunk))
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (output.stderr += chunk))

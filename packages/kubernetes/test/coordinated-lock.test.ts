@@ -5,6 +5,7 @@ import { type Clock, Controller, Manager, type Term } from '@tenure/core'
 import { formatMicroTime, systemClock, systemRandom } from '@tenure/core/internal'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { CoordinatedLock, type CoordinatedLockOptions } from '../src/coordinated/coordinated-lock.ts'
+import { LeaseClient } from '../src/locks/lease/lease-client.ts'
 import type { DeathProof } from '../src/locks/death-proof.ts'
 import { leaseRole } from '../src/manifests/lease-role.ts'
 import { EmbeddedCluster } from './support/embedded-cluster.ts'
@@ -74,11 +75,12 @@ class Replica {
       lease: { name: 'job', strategy: 'OldestEmulationVersion', binaryVersion: '1.36.0', emulationVersion: version },
       createLock: () =>
         new CoordinatedLock({
-          kubeConfig: cluster.kubeConfig(),
+          ...(options.client === undefined && { kubeConfig: cluster.kubeConfig() }),
           name: 'job',
           namespace: 'ops',
           identity,
           facts: { binaryVersion: '1.36.0', emulationVersion: version },
+          leaseDurationMs: 15_000,
           coordination: 'auto',
           clock: systemClock,
           random: systemRandom,
@@ -311,7 +313,28 @@ describe('under an election controller', () => {
     const second = new Replica('a')
     await until(async () => expect(await candidates()).toEqual(['a', 'b']))
     await until(async () => expect(await createdAt('a')).not.toBe(await createdAt('b')))
-    await until(() => expect([first, second].filter(({ isLeading }) => isLeading)).toHaveLength(1))
+    expect([first.terms.length, second.terms.length]).toEqual([1, 0])
+  })
+
+  it('a leader is not moved by an equal candidate of the same second, and is created again if that one stays', async () => {
+    const leader = new Replica('leader')
+    await untilLeads(leader)
+    const { store } = cluster.server
+    const ref = { collection: 'coordination.k8s.io/leasecandidates', namespace: 'ops', name: 'leader' }
+    const own = await until(() => {
+      const stored = store.get(ref)
+      if (stored === undefined) throw new Error('there is no candidate yet')
+      return stored
+    })
+    // A candidate of another client, which does not make way.
+    store.create(
+      { ...ref, name: 'foreign' },
+      { ...own, metadata: { ...own.metadata, name: 'foreign', uid: 'foreign' } },
+    )
+    await cluster.asAdmin('PATCH', LEASE, { spec: { preferredHolder: 'foreign' } })
+    await until(async () => expect((await specOf(LEASE))['preferredHolder'] ?? '').toBe(''))
+    expect(leader.terms).toHaveLength(1)
+    await until(async () => expect((await createdAt('leader')) > (await createdAt('foreign'))).toBe(true))
   })
 
   it('a candidate of its name that stands for another lease is created again for this one', async () => {
@@ -348,19 +371,26 @@ describe('under an election controller', () => {
 
   it('a lease whose holder was named, answers and does not come is freed long after it has expired', async () => {
     const holders: string[] = []
+    const times: unknown[] = []
     cluster.server.store.onCommit(({ ref, object }) => {
-      const { holderIdentity } = object['spec'] as Spec
-      if (ref.name === 'job' && holderIdentity !== holders.at(-1)) holders.push(String(holderIdentity))
+      const { holderIdentity, acquireTime, renewTime } = object['spec'] as Spec
+      if (ref.name !== 'job' || holderIdentity === holders.at(-1)) return
+      holders.push(String(holderIdentity))
+      times.push([acquireTime, renewTime])
     })
     await addCandidate('electee', { leaseName: 'job', binaryVersion: '1.36.0', emulationVersion: '1.34.0' })
     await until(() => expect(holders).toEqual(['electee']))
-    // The 5 s of a named holder, and 20 s.
+    // A holder that this replica has not seen may act for a lease duration, which is longer than the 5 s of the named one; and 20 s.
     const timers: (() => void)[] = []
     const setTimer: Clock['setTimer'] = (delayMs, callback) => {
-      if (delayMs === 25_000) timers.push(callback)
+      if (delayMs === 80_000) timers.push(callback)
       return systemClock.setTimer(delayMs, callback)
     }
-    const replica = new Replica('web-1', { version: '1.35.0', clock: { ...systemClock, setTimer } })
+    const replica = new Replica('web-1', {
+      version: '1.35.0',
+      leaseDurationMs: 60_000,
+      clock: { ...systemClock, setTimer },
+    })
     await until(async () => expect(await candidates()).toEqual(['electee', 'web-1']))
     const [stuckTwice] = timers
     await cluster.asAdmin('PATCH', LEASE, { metadata: { labels: { touched: 'yes' } } })
@@ -369,7 +399,18 @@ describe('under an election controller', () => {
     stuckTwice?.()
     timers.at(1)?.()
     await until(() => expect(holders.slice(0, 3)).toEqual(['electee', '', 'electee']))
+    expect(times[1]).toEqual(times[0])
     expect(replica.isLeading).toBe(false)
+  })
+
+  it('a leader does not make way for a worse candidate, whatever the controller prefers', async () => {
+    const leader = new Replica('leader', { version: '1.35.0' })
+    await untilLeads(leader)
+    const worse = new Replica('worse')
+    await until(async () => expect(await candidates()).toContain('worse'))
+    await cluster.asAdmin('PATCH', LEASE, { spec: { preferredHolder: 'worse' } })
+    await until(async () => expect((await specOf(LEASE))['preferredHolder'] ?? '').toBe(''))
+    expect([leader.terms.length, worse.terms.length]).toEqual([1, 0])
   })
 
   it('a better candidate that goes while the leader drains is not named', async () => {
@@ -425,6 +466,63 @@ describe('under an election controller', () => {
   })
 })
 
+describe('where a leader takes the replicas for those who decide, although there is a controller', () => {
+  let client: LeaseClient
+  /** Whether the leader hears the truth. */
+  let isTrue: boolean
+
+  beforeEach(async () => {
+    cluster = await EmbeddedCluster.start('ops', ON)
+    client = new LeaseClient({ kubeConfig: cluster.kubeConfig() })
+    isTrue = false
+    const { transport } = client
+    const send = transport.send.bind(transport)
+    vi.spyOn(transport, 'send').mockImplementation(async (request) => {
+      const answer = await send(request)
+      const isProbe = request.query?.['dryRun'] !== undefined
+      return isProbe && !isTrue ? {} : answer
+    })
+  })
+  afterEach(async () => {
+    await Promise.all(replicas.map((replica) => replica.stop()))
+    await client.close()
+  })
+
+  const decider = ({ lines }: Replica) =>
+    lines.findLast(({ fields }) => fields['event'] === 'coordination')?.fields['coordination']
+
+  it('it hears the truth when it is preferred to less, and does not make way for a worse candidate', async () => {
+    let aheadMs = 0
+    const clock: Clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
+    const leader = new Replica('leader', { version: '1.35.0', client, clock })
+    await untilLeads(leader)
+    expect(decider(leader)).toBe('peers')
+    // It asks again no sooner than 5 s after it has asked.
+    aheadMs = 5000
+    isTrue = true
+    const worse = new Replica('worse')
+    await until(async () => expect(await candidates()).toEqual(['leader', 'worse']))
+    expect(decider(leader)).toBe('server')
+    await until(async () => expect((await specOf(LEASE))['preferredHolder'] ?? '').toBe(''))
+    expect([leader.terms.length, worse.terms.length]).toEqual([1, 0])
+  })
+
+  it('it hears the truth within five minutes also if nothing contradicts it', async () => {
+    const timers: (() => void)[] = []
+    const setTimer: Clock['setTimer'] = (delayMs, callback) => {
+      if (delayMs === 300_000) timers.push(callback)
+      return systemClock.setTimer(delayMs, callback)
+    }
+    const leader = new Replica('leader', { client, clock: { ...systemClock, setTimer }, random: () => 0 })
+    await untilLeads(leader)
+    isTrue = true
+    expect(await candidates()).toEqual([])
+    timers.at(-1)?.()
+    await until(async () => expect(await candidates()).toEqual(['leader']))
+    expect(leader.terms).toHaveLength(1)
+  })
+})
+
 describe('with the rights of the documented Role', () => {
   beforeEach(async () => {
     cluster = await EmbeddedCluster.start('ops', ON)
@@ -465,12 +563,19 @@ describe('with the rights of the documented Role', () => {
 })
 
 describe('without an election controller', () => {
-  it('the replicas decide, and publish no candidates', async () => {
+  it('the replicas decide, and keep no candidates', async () => {
     cluster = await EmbeddedCluster.start('ops', { runtimeConfig: ON.runtimeConfig })
     const only = new Replica('only')
     await untilLeads(only)
-    expect(await candidates()).toEqual([])
+    await until(async () => expect(await candidates()).toEqual([]))
     expect(await specOf(LEASE)).not.toHaveProperty('strategy')
+  })
+
+  it('the replicas decide, and do not complain that there are no candidates', async () => {
+    cluster = await EmbeddedCluster.start('ops')
+    const only = new Replica('only')
+    await untilLeads(only)
+    expect(only.lines.filter(({ level }) => level === 'warn')).toEqual([])
   })
 
   it('a replica that insists on one does not lead, and says why', async () => {
@@ -478,6 +583,35 @@ describe('without an election controller', () => {
     const only = new Replica('only', { coordination: 'server' })
     await until(() => expect(JSON.stringify(only.lines)).toContain('coordination-missing'))
     expect(only.isLeading).toBe(false)
+  })
+
+  it('the best one leads on, and nobody else, while the controller is switched off and on under way', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tenure-coordination-'))
+    try {
+      const file = join(folder, 'state.json')
+      cluster = await EmbeddedCluster.start('ops', { ...ON, file })
+      const best = new Replica('best', { version: '1.34.0' })
+      await untilLeads(best)
+      const others = [new Replica('second', { version: '1.35.0' }), new Replica('third')]
+      const fleet = [best, ...others]
+      await until(async () => expect(await candidates()).toHaveLength(3))
+      const port = Number(new URL(cluster.server.url).port)
+      const lastly = ({ lines }: Replica) =>
+        lines.findLast(({ fields }) => fields['event'] === 'coordination')?.fields['coordination']
+      // Not on at the end: a controller waits for the lease of the one before it.
+      for (const gates of [{}, ON, { runtimeConfig: ON.runtimeConfig }, ON, {}]) {
+        await cluster.stop()
+        cluster = await EmbeddedCluster.start('ops', { ...gates, file, port })
+        const decider = gates === ON ? 'server' : 'peers'
+        await until(() => expect(fleet.map(lastly)).toEqual(fleet.map(() => decider)))
+        await until(async () => expect((await specOf(LEASE))['preferredHolder'] ?? '').toBe(''))
+      }
+      expect(fleet.map(({ terms }) => terms.length)).toEqual([1, 0, 0])
+      await best.stop()
+      await until(() => expect(others.filter(({ isLeading }) => isLeading)).toHaveLength(1))
+    } finally {
+      await rm(folder, { recursive: true })
+    }
   })
 
   it('a leader whose server was started again without the controller leads on, and its replicas decide from then', async () => {

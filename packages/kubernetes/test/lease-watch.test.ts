@@ -1,4 +1,6 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { LockRequestError } from '@tenure/core'
+import { STORE_RESTORED_CHANNEL } from '@tenure/core/internal'
 import { describe, expect, test } from 'vitest'
 import { LeaseLock } from '../src/locks/lease/lease-lock.ts'
 import { WatchInterruptedError } from '../src/reflector/watch-interrupted-error.ts'
@@ -265,6 +267,25 @@ describe('a watch', () => {
     run.server.put('b')
     run.server.send({ type: 'MODIFIED', object: leaseObject(4, 'b') })
     expect(await run.log.until(4)).toEqual(['present@11 a', 'up', 'present@3 restored', 'present@4 b'])
+  })
+
+  test('publishes that the store went back, once', async () => {
+    const restores: unknown[] = []
+    const listener = (message: unknown) => void restores.push(message)
+    subscribe(STORE_RESTORED_CHANNEL, listener)
+    try {
+      await using run = await watching((server) => server.put('a'))
+      await run.log.until(2)
+      expect(restores).toEqual([])
+      run.server.version = 3
+      run.server.lease = leaseObject(3, 'restored')
+      run.server.send({ type: 'ERROR', object: { code: 410 } })
+      await run.log.until(3)
+      await advanceUntil(run.clock, () => run.server.watches.length === 2)
+      expect(restores).toEqual([{ namespace: 'ops', name: 'janitor' }])
+    } finally {
+      unsubscribe(STORE_RESTORED_CHANNEL, listener)
+    }
   })
 
   test('finds out about such a store when its watch goes on in silence', async () => {

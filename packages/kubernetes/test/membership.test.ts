@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { memberLeaseName } from '../src/membership/member-lease.ts'
 import { membership } from '../src/membership/create-membership.ts'
 import { after, memberOf } from './support/replicas.ts'
-import { VirtualApi } from './support/virtual-api.ts'
+import { VirtualApi, type Wire } from './support/virtual-api.ts'
 
 let clock: VirtualClock
 let api: VirtualApi
@@ -16,7 +16,7 @@ beforeEach(() => {
 const leaseOf = (identity: string) => api.get('leases', memberLeaseName('shop', identity))
 
 async function joined(identity: string, options: Parameters<typeof memberOf>[1] = {}) {
-  const wire = { isCut: false, isPaused: false }
+  const wire: Wire = { isCut: false, isPaused: false }
   const one = memberOf({ api, clock, identity, wire }, options)
   await after(clock, one.member.start(one.host))
   return { ...one, wire, stop: () => after(clock, one.member.stop()) }
@@ -185,6 +185,58 @@ describe('an outage', () => {
     }
     expect(names(a)).toEqual(['a', 'b'])
     expect(a.seen).toEqual(['joined a', 'joined b'])
+    await a.stop()
+    await b.stop()
+  })
+})
+
+describe('refresh', () => {
+  test('shows who has joined although the watch is silent, and renews an overdue Lease first', async () => {
+    const a = await joined('a')
+    a.wire.silent = 'leases'
+    const b = await joined('b')
+    expect(names(a)).toEqual(['a'])
+    await after(clock, a.member.refresh())
+    expect(names(a)).toEqual(['a', 'b'])
+    a.wire.isPaused = true
+    await clock.advance(12_000)
+    a.wire.isPaused = false
+    api.writes.length = 0
+    await after(clock, a.member.refresh(), 2000)
+    expect(api.writes.filter(({ by }) => by === 'a')).toHaveLength(1)
+    await a.stop()
+    await b.stop()
+  })
+
+  test('rejects when the server does not answer, and when its signal aborts', async () => {
+    const a = await joined('a')
+    api.isStalled = true
+    await expect(after(clock, a.member.refresh(), 6000)).rejects.toThrow('did not answer')
+    const stopping = new AbortController()
+    const refreshing = after(clock, a.member.refresh(stopping.signal), 10)
+    stopping.abort()
+    await expect(refreshing).rejects.toThrow()
+    api.isStalled = false
+    await a.stop()
+  })
+
+  test('ignores an answer that a later one has overtaken', async () => {
+    const slow = { ms: 1 }
+    api = new VirtualApi(clock, () => slow.ms)
+    const a = await joined('a')
+    a.wire.silent = 'leases'
+    // The first list reads the store now, and its answer is late.
+    const first = a.member.refresh()
+    await clock.advance(0)
+    slow.ms = 900
+    await clock.advance(1)
+    slow.ms = 1
+    const b = await joined('b')
+    await after(clock, a.member.refresh(), 10)
+    expect(names(a)).toEqual(['a', 'b'])
+    const seen = a.seen.length
+    await after(clock, first, 1000)
+    expect(a.seen.slice(seen)).toEqual([])
     await a.stop()
     await b.stop()
   })

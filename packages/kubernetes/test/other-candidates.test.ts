@@ -1,6 +1,6 @@
 import type { Clock } from '@tenure/core'
 import { systemClock } from '@tenure/core/internal'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { OtherCandidates } from '../src/coordinated/other-candidates.ts'
 import { LeaseClient } from '../src/locks/lease/lease-client.ts'
 import { EmbeddedCluster } from './support/embedded-cluster.ts'
@@ -49,6 +49,19 @@ describe('a candidate of the same lease that does not answer its ping', () => {
     expect(await lookAt(14_999)).toEqual(['dead'])
     expect(await lookAt(15_000)).toEqual([])
     expect(await lookAt(20_000)).toEqual([])
+  })
+
+  it('is left alone if it answers just before it would be deleted', async () => {
+    await create('slow', { pingTime: PINGED })
+    await lookAt(0)
+    const { transport } = client
+    const send = transport.send.bind(transport)
+    vi.spyOn(transport, 'send').mockImplementation(async (request) => {
+      const answer = { spec: { renewTime: PINGED } }
+      if (request.method === 'DELETE') await cluster.asAdmin('PATCH', `${CANDIDATES}/slow`, answer)
+      return await send(request)
+    })
+    expect(await lookAt(15_000)).toEqual(['slow'])
   })
 
   it('is left alone while it answers, was never pinged, or stands for another lease', async () => {

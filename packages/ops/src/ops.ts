@@ -3,6 +3,7 @@ import type { FeatureGates } from '@tenure/core/internal'
 import { register, type Registry } from 'prom-client'
 import { TermLeaks } from './leaks/term-leaks.ts'
 import { defineChoiceMetrics } from './metrics/choice-metrics.ts'
+import { defineClockMetrics } from './metrics/clock-metrics.ts'
 import { defineFeatureGateMetrics } from './metrics/feature-gate-metrics.ts'
 import { GateMetrics } from './metrics/gate-metrics.ts'
 import { LeaseMetrics } from './metrics/lease-metrics.ts'
@@ -11,6 +12,7 @@ import { collectFrom, hasProcessMetrics } from './metrics/metrics-source.ts'
 import { processMetrics } from './metrics/process-metrics.ts'
 import { type CollectedMetric, ServedRegistry } from './metrics/served-registry.ts'
 import { StallMonitor } from './metrics/stall-monitor.ts'
+import { StoreMetrics } from './metrics/store-metrics.ts'
 import { TermMetrics } from './metrics/term-metrics.ts'
 import { TermRegistries } from './metrics/term-registries.ts'
 import { type OpsOptions, type ResolvedOpsOptions, resolveOpsOptions } from './ops-options.ts'
@@ -60,6 +62,7 @@ class OpsPort implements Ops {
   readonly #leaseMetrics: LeaseMetrics
   readonly #termMetrics: TermMetrics
   readonly #gateMetrics: GateMetrics
+  readonly #storeMetrics: StoreMetrics
   readonly #leaks: TermLeaks
   readonly #showFeatureGates: (gates: FeatureGates) => void
   readonly #stalls: StallMonitor
@@ -71,11 +74,14 @@ class OpsPort implements Ops {
     const candidacies = () => this.#host?.candidacies ?? []
     this.#leaseMetrics = new LeaseMetrics(registry, candidacies)
     defineChoiceMetrics(registry, candidacies)
+    defineClockMetrics(registry, { candidacies, clock: options.clock })
     this.#termMetrics = new TermMetrics({
       registry,
       candidacies,
       terms: () => this.#runs.terms,
+      clock: options.clock,
     })
+    this.#storeMetrics = new StoreMetrics(registry)
     this.#gateMetrics = new GateMetrics({ registry, termOf: (term) => this.#runs.termOf(term) })
     this.#leaks = new TermLeaks({
       ...options,
@@ -113,6 +119,7 @@ class OpsPort implements Ops {
     this.#leaseMetrics.initialise()
     this.#termMetrics.initialise()
     this.#gateMetrics.start()
+    this.#storeMetrics.start()
     this.#stalls.start()
   }
 
@@ -120,6 +127,7 @@ class OpsPort implements Ops {
     this.#stalls.stop()
     this.#leaks.stop()
     this.#gateMetrics.stop()
+    this.#storeMetrics.stop()
     await this.#server?.stop()
   }
 

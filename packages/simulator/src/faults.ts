@@ -40,6 +40,9 @@ export const REQUEST_FAULTS = [
  * | `suspend` | the machine of a replica is suspended for up to 40 s: its clock continues, its timers stop |
  * | `crash` | a replica crashes and restarts with a new identity; the cluster may report the crash, immediately or late |
  * | `restart` | a replica stops in order and restarts |
+ * | `eviction` | the Pod of a replica is evicted: its replica hears so, stops up to 10 s later and restarts |
+ * | `fleet-eviction` | the Pods of all replicas are evicted at once |
+ * | `cordon` | the node of a replica takes no new Pods for up to 60 s, and the replica hears so |
  * | `step-down` | a replica steps down |
  * | `hand-over` | a replica steps down to another replica by name |
  * | `step-down-requested` | an operator requests through the lease that the holder steps down, to another replica by name or to any; off by default: the machine treats it like `step-down` and `hand-over` |
@@ -64,6 +67,9 @@ export const INCIDENTS = [
   'suspend',
   'crash',
   'restart',
+  'eviction',
+  'fleet-eviction',
+  'cordon',
   'step-down',
   'hand-over',
   'step-down-requested',
@@ -111,6 +117,9 @@ const DEFAULT_FAULTS: FaultRates = {
   stall: 30,
   crash: 30,
   restart: 20,
+  eviction: 15,
+  'fleet-eviction': 6,
+  cordon: 15,
   'step-down': 25,
   'hand-over': 25,
   'clock-rate': 15,

@@ -5,7 +5,7 @@ import { type Random } from '@tenure/core/internal'
  * The version of the simulator's behaviour. Increase it with every change that makes a seed give another run. The simulator refuses a
  * seed of another version, because it would replay something else.
  */
-const SEED_VERSION = 3
+const SEED_VERSION = 4
 
 /** The number of a seed, from a number or a text. @throws OptionsError for a seed of another version, or an invalid seed. */
 export function parseSeed(seed: string | number): number {

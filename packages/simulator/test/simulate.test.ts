@@ -83,16 +83,16 @@ describe('A simulation', () => {
   })
 
   test('runs the seed that the environment names', async () => {
-    vi.stubEnv(SEED_VARIABLE, 's3-7')
-    expect((await simulate({ controllers: [ledger], durationMs: 60_000 })).seed).toBe('s3-7')
+    vi.stubEnv(SEED_VARIABLE, 's4-7')
+    expect((await simulate({ controllers: [ledger], durationMs: 60_000 })).seed).toBe('s4-7')
     expect((await simulateSeeds({ controllers: [ledger], durationMs: 60_000, seeds: 50 })).seeds).toBe(1)
   })
 })
 
 describe('Bad input of a simulation is refused:', () => {
   test.each<readonly [string, Partial<SimulateOptions>, RegExp]>([
-    ['a seed of another version', { seed: 's9-1' }, /Expected `seed` to be of version 3 .* got `s9-1` of version 9/],
-    ['something that is no seed', { seed: 'tomorrow' }, /Expected `seed` to look like `s3-42`, got `tomorrow`/],
+    ['a seed of another version', { seed: 's9-1' }, /Expected `seed` to be of version 4 .* got `s9-1` of version 9/],
+    ['something that is no seed', { seed: 'tomorrow' }, /Expected `seed` to look like `s4-42`, got `tomorrow`/],
     ['a seed below zero', { seed: -1 }, /Expected `seed` to be a whole number/],
     ['no replica', { replicas: 0 }, /Expected `replicas` to be a whole number from 1 to 100, got `0`/],
     ['no time', { durationMs: 0 }, /Expected `durationMs` to be a number of milliseconds above 0, got `0`/],

@@ -1,6 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { Extension, LeaseOptions, Lock, Logger } from '@tenure/core'
-import { systemClock, systemRandom } from '@tenure/core/internal'
+import { resolveTimingOptions, systemClock, systemRandom } from '@tenure/core/internal'
 import { KubeConfigError, type KubeConfigLike, LeaseLock, type LeaseLockOptions } from '@tenure/kubernetes'
 import {
   CoordinatedLock,
@@ -100,16 +100,15 @@ export class Cluster implements Extension {
     return mayBeCoordinated(lease) ? this.#coordinatedLock(lease, options) : new LeaseLock(options)
   }
 
-  #coordinatedLock(
-    { coordination, binaryVersion = '', emulationVersion = binaryVersion }: LeaseOptions,
-    options: LeaseLockOptions,
-  ): CoordinatedLock {
+  #coordinatedLock(lease: LeaseOptions, options: LeaseLockOptions): CoordinatedLock {
+    const { coordination, binaryVersion = '', emulationVersion = binaryVersion } = lease
     const { identity, logger } = this.#options
     const { name, uid } = this.#pod
     return new CoordinatedLock({
       ...options,
       identity,
       facts: { binaryVersion, emulationVersion },
+      leaseDurationMs: resolveTimingOptions(lease).leaseDurationMs,
       coordination: coordination === 'server' ? 'server' : 'auto',
       pod: name && uid ? { name, uid } : undefined,
       clock: systemClock,

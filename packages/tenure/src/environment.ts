@@ -28,10 +28,10 @@ export const SETTING_NAMES = {
 } as const
 
 /**
- * Variables that are no settings of the manager: `tenure exec` sets one for its program, which a program of Tenure ignores; another one
- * names the file of the trace.
+ * Variables that are no settings of the manager: `tenure exec` and `tenure dev` set the first two for their programs, and the last one names
+ * the file of the trace.
  */
-const PROGRAM_VARIABLES = ['TENURE_EPOCH', 'TENURE_TRACE']
+const PROGRAM_VARIABLES = ['TENURE_EPOCH', 'TENURE_DEV', 'TENURE_TRACE']
 
 /** Variables that Kubernetes sets in every Pod of a namespace with a Service whose name begins with `tenure`. */
 const SERVICE_VARIABLE = /_SERVICE_(HOST|PORT(_.*)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$/

@@ -64,7 +64,8 @@ export function environmentPage(): string {
       ),
       '## Set by Tenure',
       '`_TENURE_TERM` marks the processes that a term starts, so that their descendants can be found. `tenure exec` starts its program with ' +
-        '`TENURE_EPOCH`, the epoch of the term, and with `TENURE_LEASE`, `TENURE_NAMESPACE` and `TENURE_IDENTITY`.',
+        '`TENURE_EPOCH`, the epoch of the term, and with `TENURE_LEASE`, `TENURE_NAMESPACE` and `TENURE_IDENTITY`. ' +
+        '`tenure dev` starts its replicas with `TENURE_DEV=1`, and with `KUBECONFIG`, `TENURE_IDENTITY` and `TENURE_OPS_PORT`.',
     ].join('\n\n') + '\n'
   )
 }

@@ -4,6 +4,7 @@ import { rm, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ControlPlane } from '@tenure/test-control-plane'
 import type { Life } from './judge.ts'
 import { monotonicNow, SliceWatch } from './slice-watch.ts'
@@ -82,15 +83,18 @@ export class ServiceFleet implements AsyncDisposable {
   readonly namespace: string
   readonly #options: Required<ServiceFleetOptions>
   readonly #folder: string
+  readonly #server: ControlPlane
   readonly #replicas: ServiceReplica[] = []
   readonly #lives: Life[] = []
   #count = 0
 
   private constructor(parts: {
+    readonly server: ControlPlane
     readonly watch: SliceWatch
     readonly folder: string
     readonly options: Required<ServiceFleetOptions>
   }) {
+    this.#server = parts.server
     this.watch = parts.watch
     this.#folder = parts.folder
     this.#options = parts.options
@@ -108,7 +112,7 @@ export class ServiceFleet implements AsyncDisposable {
     const folder = await mkdtemp(join(tmpdir(), 'tenure-endpoints-'))
     await server.writeKubeConfig(join(folder, 'kubeconfig'))
     const watch = await SliceWatch.open(server, { namespace: service, name: service })
-    return new ServiceFleet({ watch, folder, options })
+    return new ServiceFleet({ server, watch, folder, options })
   }
 
   /** The replicas that run. */
@@ -172,11 +176,26 @@ export class ServiceFleet implements AsyncDisposable {
     return { at, gone: replica.gone }
   }
 
+  /** Waits until every replica that runs has renewed its Lease with a request that it made after this wall-clock time. */
+  async renewed(since: number): Promise<void> {
+    while ((await this.#renewedSince(since)) < this.replicas.length) await sleep(20)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const replica of this.replicas) replica.signal('SIGKILL')
     await Promise.all(this.#replicas.map(({ gone }) => gone))
     await this.watch[Symbol.asyncDispose]()
     await rm(this.#folder, { recursive: true, maxRetries: 5 })
+  }
+
+  /** How many Leases of the group were renewed since; 0 while the API server does not answer. */
+  async #renewedSince(since: number): Promise<number> {
+    const selector = encodeURIComponent(`tenure.dev/member-of=${this.#options.service}`)
+    const path = `/apis/coordination.k8s.io/v1/namespaces/${this.namespace}/leases?labelSelector=${selector}`
+    const answer = await this.#server.request(path).catch(() => undefined)
+    if (answer?.status !== 200) return 0
+    const { items } = JSON.parse(answer.text) as { items: readonly { spec: { renewTime: string } }[] }
+    return items.filter(({ spec }) => Date.parse(spec.renewTime) > since).length
   }
 
   /** An address for benchmarks between networks, which reaches nobody. */

@@ -48,7 +48,7 @@ export class SliceLedger {
   /**
    * Compares the versions of the slice since this began with the lives and deaths.
    *
-   * @param outages when nobody could write the slice: the dead may stay for a lease after it
+   * @param outages when nobody could write the slice, until every replica has renewed its Lease: the dead may stay for a lease after that
    */
   judge(outages: readonly { readonly from: number; readonly to: number }[] = []): Verdict {
     const { watch } = this.#fleet

@@ -71,14 +71,14 @@ export class Replica {
   /** The write of the holder that waits for its answer. */
   inFlight: number | undefined
   /** When the last write was sent that counts for the validity. */
-  validFrom = -Infinity
+  validFrom: number = -Infinity
   /** Until when it may act; `-Infinity` without a lease. */
-  validUntil = -Infinity
+  validUntil: number = -Infinity
   /** What `validUntil` was before an edit shortened it. */
   uncut: number | undefined
   grant: Grant | undefined
   /** Until when a leader of a deleted lease may act. */
-  actNotBefore = -Infinity
+  actNotBefore: number = -Infinity
   /** The nonces of its answers, and when each was sent. */
   readonly nonces: Map<string, number> = new Map()
   dead: { readonly h: string; readonly a: string | undefined } | undefined

@@ -38,7 +38,7 @@ export class TraceFile {
   /** The present line; undefined at the end, and for a line that is no JSON. */
   value: unknown
   /** The machine's time of the present line, or of the last one that has a time. */
-  machineAt = -Infinity
+  machineAt: number = -Infinity
   isOver = false
   readonly #parts: Iterator<readonly string[], void, undefined>
   #part: readonly string[] = []

@@ -1,12 +1,9 @@
 import type { Command } from 'commander'
 import { addClusterCommand, type ClusterFlags } from '../add-command.ts'
 import { Cluster } from '../cluster/cluster.ts'
-import { readLease } from '../cluster/leases.ts'
-import { readFacts } from '../status/lease-facts.ts'
-import { leaseStatus } from '../status/lease-status.ts'
 import { printable } from '../status/table.ts'
 import type { Invocation, Terminal } from '../terminal.ts'
-import { explainLease, replicasOf } from './explain-lease.ts'
+import { explanation } from './explanation.ts'
 import { explainReplica } from './explain-replicas.ts'
 
 /** The flags of `tenure explain`. */
@@ -28,17 +25,8 @@ export function addExplain(program: Command, { terminal }: Invocation): void {
 async function explain(name: string, flags: ExplainFlags, terminal: Terminal): Promise<void> {
   const cluster = Cluster.open(flags, terminal)
   try {
-    const stored = await readLease(cluster, name)
-    const { clock } = terminal
-    const facts = await readFacts(cluster, cluster.namespace, clock.wallTime())
-    const status = leaseStatus(stored, { facts, now: clock.now(), wallTime: clock.wallTime() })
-    for (const sentence of explainLease(stored, status)) terminal.out(`${printable(sentence)}\n`)
-    if (!flags.replicas) return
-    const reports = await Promise.all(
-      replicasOf(stored).map((identity) => explainReplica(cluster, identity, stored.lease)),
-    )
-    for (const { identity, sentences } of reports)
-      for (const sentence of sentences) terminal.out(`${printable(`${identity}: ${sentence}`)}.\n`)
+    const options = { cluster, name, askReplica: flags.replicas ? explainReplica : undefined }
+    for (const sentence of await explanation(options, terminal)) terminal.out(`${printable(sentence)}\n`)
   } finally {
     await cluster[Symbol.asyncDispose]()
   }

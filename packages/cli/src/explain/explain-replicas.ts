@@ -22,7 +22,7 @@ export async function explainReplica(cluster: Cluster, identity: string, lease: 
   try {
     const path = await opsPath(cluster, pod)
     if (path === undefined) return { identity, sentences: [`its Pod ${pod} has no port with the name ${OPS_PORT}`] }
-    return { identity, sentences: [...(await checksOf(cluster, path)), ...(await tasksOf(cluster, path))] }
+    return { identity, sentences: await sentencesOf((suffix) => cluster.text(path, suffix)) }
   } catch (error) {
     return { identity, sentences: [reasonOf(error, pod)] }
   }
@@ -48,16 +48,24 @@ async function opsPath(cluster: Cluster, name: string): Promise<ResourcePath | u
   return port === undefined ? undefined : { ...path, name: `${name}:${port}`, subresource: 'proxy' }
 }
 
+/** Asks an operations port for a path. */
+export type AskOps = (path: string) => Promise<string>
+
+/** What a replica reports: its health checks, and the tasks of its term. */
+export async function sentencesOf(ask: AskOps): Promise<readonly string[]> {
+  return [...(await checksOf(ask)), ...(await tasksOf(ask))]
+}
+
 /** The checks that fail, with their reasons. */
-async function checksOf(cluster: Cluster, path: ResourcePath): Promise<readonly string[]> {
-  const texts = await Promise.all(['/livez?verbose', '/readyz?verbose'].map((check) => cluster.text(path, check)))
+async function checksOf(ask: AskOps): Promise<readonly string[]> {
+  const texts = await Promise.all(['/livez?verbose', '/readyz?verbose'].map((check) => ask(check)))
   const failed = texts.flatMap((text) => [...text.matchAll(/^\[-\](?<check>.+)$/gm)].map(([line]) => line.slice(3)))
   return failed.length === 0 ? ['its health checks pass'] : failed.map((line) => `its check ${line}`)
 }
 
 /** The tasks of its term, by controller, from its metrics. */
-async function tasksOf(cluster: Cluster, path: ResourcePath): Promise<readonly string[]> {
-  const page = await cluster.text(path, '/metrics')
+async function tasksOf(ask: AskOps): Promise<readonly string[]> {
+  const page = await ask('/metrics')
   const tasks = [...page.matchAll(/^tenure_tasks\{(?<labels>[^}]*)\} (?<count>\d+)$/gm)]
   return tasks
     .filter(({ groups }) => groups?.['count'] !== '0')

@@ -19,24 +19,50 @@ export interface LeaseHistory {
   readonly changedAt: number
 }
 
-/** What happened to a lease, as sentences, and what to remember. */
+/** What happened to a lease between two sightings. */
+export type LeaseChange =
+  /** The first sighting. `holder` is empty if nobody holds the lease, and undefined if it does not exist. */
+  | { readonly kind: 'first-seen'; readonly holder: string | undefined }
+  /** Nobody held the lease before. `gapMs` is undefined if its beginning was not seen. */
+  | { readonly kind: 'acquired'; readonly holder: string; readonly epoch: string; readonly gapMs: number | undefined }
+  | (Succession & { readonly kind: 'transferred' })
+  /** `unrenewedMs`: how long the former holder had not renewed the lease. */
+  | (Succession & { readonly kind: 'taken-over'; readonly unrenewedMs: number })
+  | { readonly kind: 'released'; readonly from: string; readonly lastedMs: number | undefined }
+  /** `from` is empty if nobody held the lease. */
+  | { readonly kind: 'deleted'; readonly from: string }
+  /** Somebody requested that the lease is handed over. */
+  | { readonly kind: 'requested'; readonly to: string | undefined }
+  | { readonly kind: 'draining'; readonly holder: string; readonly to: string | undefined }
+
+/** A holder that follows another one at once. */
+interface Succession {
+  readonly from: string
+  readonly holder: string
+  readonly epoch: string
+  /** Undefined if the beginning of the former term was not seen. */
+  readonly lastedMs: number | undefined
+}
+
+/** What happened to a lease, and what to remember. */
 export interface LeaseChanges {
-  readonly lines: readonly string[]
+  readonly changes: readonly LeaseChange[]
   readonly history: LeaseHistory
 }
 
 /** Compares a sighting with what was seen before. */
 export function changesOf(history: LeaseHistory | undefined, sighting: LeaseSighting): LeaseChanges {
   if (history === undefined) {
-    return { lines: [firstLine(sighting)], history: { last: sighting, since: undefined, changedAt: sighting.at } }
+    const first = { kind: 'first-seen', holder: sighting.lease?.record.holderIdentity } as const
+    return { changes: [first], history: { last: sighting, since: undefined, changedAt: sighting.at } }
   }
   const { at } = sighting
   const before = history.last.lease?.record
   const now = sighting.lease?.record
   if (!isSameTerm(before, now))
-    return { lines: termLines(history, sighting), history: { last: sighting, since: at, changedAt: at } }
+    return { changes: changesOfTerm(history, sighting), history: { last: sighting, since: at, changedAt: at } }
   const changedAt = before?.renewTime === now?.renewTime ? history.changedAt : at
-  return { lines: notesWithin(before, now), history: { last: sighting, since: history.since, changedAt } }
+  return { changes: changesWithin(before, now), history: { last: sighting, since: history.since, changedAt } }
 }
 
 function isSameTerm(a: LeaseRecord | undefined, b: LeaseRecord | undefined): boolean {
@@ -52,42 +78,27 @@ export function expiryLine({ last, changedAt }: LeaseHistory, at: number): strin
   return `expired: ${holderIdentity} has not renewed it for ${durationText(unchangedMs)}`
 }
 
-function firstLine({ lease }: LeaseSighting): string {
-  if (lease === undefined) return 'does not exist'
-  const { holderIdentity } = lease.record
-  return holderIdentity === '' ? 'has no holder' : `is held by ${holderIdentity}`
-}
-
 /** What the holder and its operators say within one term. */
-function notesWithin(before: LeaseRecord | undefined, now: LeaseRecord | undefined): readonly string[] {
+function changesWithin(before: LeaseRecord | undefined, now: LeaseRecord | undefined): readonly LeaseChange[] {
   if (before === undefined || now === undefined) return []
-  const lines: string[] = []
+  const changes: LeaseChange[] = []
   const [asked, wasAsked] = [readRequest(now), readRequest(before)]
-  if (asked !== undefined && asked.id !== wasAsked?.id)
-    lines.push(`is to be handed over${asked.to === undefined ? '' : ` to ${asked.to}`}, as somebody requested`)
+  if (asked !== undefined && asked.id !== wasAsked?.id) changes.push({ kind: 'requested', to: asked.to })
   const [offer, wasOffered] = [readOffer(now), readOffer(before)]
   if (offer !== undefined && wasOffered === undefined)
-    lines.push(`${now.holderIdentity} drains and offers it${offer.to === undefined ? '' : ` to ${offer.to}`}`)
-  return lines
+    changes.push({ kind: 'draining', holder: now.holderIdentity, to: offer.to })
+  return changes
 }
 
-function termLines(history: LeaseHistory, { at, lease }: LeaseSighting): readonly string[] {
-  const before = history.last.lease?.record.holderIdentity ?? ''
-  const lasted = history.since === undefined ? '' : ` after ${durationText(at - history.since)}`
-  if (lease === undefined) return [`was deleted${before === '' ? '' : ` while ${before} held it`}`]
+function changesOfTerm(history: LeaseHistory, { at, lease }: LeaseSighting): readonly LeaseChange[] {
+  const from = history.last.lease?.record.holderIdentity ?? ''
+  if (lease === undefined) return [{ kind: 'deleted', from }]
   const { holderIdentity: holder } = lease.record
-  if (holder === '') return before === '' ? [] : [`${before} released it${lasted}`]
-  return [acquisitionLine(history, at, lease)]
-}
-
-function acquisitionLine({ since, last, changedAt }: LeaseHistory, at: number, lease: PresentLease): string {
-  const before = last.lease?.record.holderIdentity ?? ''
-  const { holderIdentity: holder } = lease.record
-  const epoch = `epoch ${epochOf(lease)}`
-  const passed = since === undefined ? undefined : durationText(at - since)
-  if (before === '') return `${holder} acquired it (${epoch})${passed === undefined ? '' : `, gap ${passed}`}`
-  const lasted = passed === undefined ? '' : ` after ${passed}`
-  if (readTransferNonce(lease.record) !== undefined)
-    return `${before} transferred it to ${holder}${lasted} (${epoch}), no gap`
-  return `${holder} took it over from ${before}${lasted} (${epoch}), ${durationText(at - changedAt)} after the last renewal`
+  const lastedMs = history.since === undefined ? undefined : at - history.since
+  if (holder === '') return from === '' ? [] : [{ kind: 'released', from, lastedMs }]
+  const epoch = String(epochOf(lease))
+  if (from === '') return [{ kind: 'acquired', holder, epoch, gapMs: lastedMs }]
+  const succession = { from, holder, epoch, lastedMs }
+  if (readTransferNonce(lease.record) !== undefined) return [{ kind: 'transferred', ...succession }]
+  return [{ kind: 'taken-over', ...succession, unrenewedMs: at - history.changedAt }]
 }

@@ -4,10 +4,11 @@ import type { Command } from 'commander'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { addClusterCommand, type ClusterFlags } from '../add-command.ts'
 import { Cluster } from '../cluster/cluster.ts'
-import { readLease, type StoredLease } from '../cluster/leases.ts'
+import { readLease } from '../cluster/leases.ts'
 import { followLeases } from '../status/lease-stream.ts'
 import type { Invocation, Terminal } from '../terminal.ts'
-import { type RecordedSighting, sightingOf, WatchLog } from './watch-log.ts'
+import { sightings } from './sightings.ts'
+import { type RecordedSighting, WatchLog } from './watch-log.ts'
 
 /** How often expiries are looked for. */
 const TICK_MS = 250
@@ -46,7 +47,7 @@ async function watch(name: string | undefined, flags: WatchFlags, terminal: Term
       const namespace = flags.allNamespaces === true ? '' : cluster.namespace
       const stop = every(TICK_MS, terminal, () => log.expire(terminal.clock.wallTime()))
       try {
-        await followLeases({ cluster, namespace, name, ...observer(take, terminal) }, terminal)
+        await followLeases({ cluster, namespace, name, ...sightings(take, terminal) }, terminal)
       } finally {
         stop()
       }
@@ -55,17 +56,6 @@ async function watch(name: string | undefined, flags: WatchFlags, terminal: Term
     }
   } finally {
     await cluster[Symbol.asyncDispose]()
-  }
-}
-
-function observer(take: (sighting: RecordedSighting) => void, { clock }: Terminal) {
-  return {
-    onLease: ({ namespace, name, object }: StoredLease) =>
-      take(sightingOf(namespace, name, { wallTime: clock.wallTime(), object })),
-    onDeleted: (key: string) => {
-      const [namespace = '', name = ''] = key.split('/')
-      take(sightingOf(namespace, name, { wallTime: clock.wallTime() }))
-    },
   }
 }
 

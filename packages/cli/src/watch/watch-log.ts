@@ -2,6 +2,7 @@ import type { PresentLease } from '@tenure/core'
 import { isJsonObject, type JsonObject } from '@tenure/kubernetes/internal'
 import { leaseKey, storedLease } from '../cluster/leases.ts'
 import { printable } from '../status/table.ts'
+import { changeLine } from './change-line.ts'
 import { changesOf, expiryLine, type LeaseHistory } from './lease-changes.ts'
 
 /** One sighting as it is recorded: a line of JSON. */
@@ -27,10 +28,10 @@ export class WatchLog {
   take({ at, lease: key, object }: RecordedSighting): void {
     const time = Date.parse(at)
     this.expire(time)
-    const { lines, history } = changesOf(this.#histories.get(key), { at: time, lease: leaseOf(object) })
+    const { changes, history } = changesOf(this.#histories.get(key), { at: time, lease: leaseOf(object) })
     if (history.changedAt === time) this.#expired.delete(key)
     this.#histories.set(key, history)
-    for (const line of lines) this.#say(time, key, line)
+    for (const change of changes) this.#say(time, key, changeLine(change))
   }
 
   /** Tells once of each lease that has expired by now. */
@@ -48,7 +49,8 @@ export class WatchLog {
   }
 }
 
-function leaseOf(object: JsonObject | undefined): PresentLease | undefined {
+/** The lease of a sighting; undefined if it does not exist. */
+export function leaseOf(object: JsonObject | undefined): PresentLease | undefined {
   return object === undefined ? undefined : storedLease(object)?.lease
 }
 

@@ -31,6 +31,7 @@ export function startCommand(args: readonly string[], given: Partial<Terminal> =
     out: (text) => void (printed.out += text),
     err: (text) => void (printed.err += text),
     columns: undefined,
+    keys: undefined,
     env: { PATH: process.env['PATH'] },
     clock: systemClock,
     random: systemRandom,

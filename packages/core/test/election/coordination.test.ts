@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
 import type { LockSnapshot } from '../../src/lock/lock.ts'
-import { readTransferNonce, withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
+import { readProcessRef, readTransferNonce, withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
 import { kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
 
 /*
@@ -163,6 +163,30 @@ describe('A follower under a coordinator', () => {
     elector.acknowledge(3n)
     elector.send({ kind: 'stop' })
     expect(elector.all('write').map(({ write }) => write.purpose)).not.toContain('release')
+  })
+
+  test('does not publish its process while the holder of before may act: a proof of its own death would prove nothing about that holder', () => {
+    const elector = follower(heldBy('deposed'))
+    elector.config = { ...elector.config, processRef: 'pod/container' }
+    elector.passTo(1000)
+    elector.observe(named(2n, ME))
+    const published = () => readProcessRef(elector.lastWrite.write.record)
+    expect(published()).toBeUndefined()
+    for (let version = 3n; elector.state.kind !== 'leading'; version += 1n) {
+      expect(published()).toBeUndefined()
+      elector.acknowledge(version)
+      elector.passTo(elector.now + 2000)
+    }
+    expect(elector.now).toBeGreaterThanOrEqual(15_000)
+    elector.passTo(elector.now + 2000)
+    expect(published()).toBe('pod/container')
+  })
+
+  test('publishes its process with the acquisition when nobody can act any more', () => {
+    const elector = follower(lease({ version: 1n, holderIdentity: '' }))
+    elector.config = { ...elector.config, processRef: 'pod/container' }
+    elector.observe(named(2n, ME))
+    expect(readProcessRef(elector.lastWrite.write.record)).toBe('pod/container')
   })
 
   test('counts the transition that the coordinator does not count', () => {

@@ -4,7 +4,9 @@ import { electorConfig } from '../../src/manager/elector-config.ts'
 import { resolveManagerOptions } from '../../src/manager/manager-options.ts'
 import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import { isJoining } from '../../src/election/phases/announcing.ts'
-import { withStandbys } from '../../src/election/rules/standby.ts'
+import { isWarm } from '../../src/election/rules/ranking.ts'
+import { type Standby, readStandbys } from '../../src/election/rules/standby-note.ts'
+import { waitForStandbysMs, withStandby, withStandbys } from '../../src/election/rules/standby.ts'
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
 import { kept, ListFollower, named } from './list-follower.ts'
 import { ME, purposes, PureElector } from './pure-elector.ts'
@@ -23,27 +25,61 @@ describe.each(['stopping', 'draining'] as const)('A follower whose place is %s',
 
   test('stays on the list while it is the only standby, and leads at once when the lease is free', () => {
     const follower = new ListFollower(kept(ME))
-    expect(purposes(follower.become({ departure }))).toEqual([])
+    follower.become({ departure })
+    follower.store()
     follower.passTo(2000)
-    expect(follower.renew(kept(ME))).toEqual([])
+    expect(follower.renew(alone(false))).toEqual([])
     const released = { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: 'at 2000', renewTime: 'at 2000' }
-    follower.see({ ...kept(ME), ...released })
+    follower.see({ ...alone(false), ...released })
     follower.passTo(2007)
     expect(follower.lastWrite.write.purpose).toBe('acquire')
   })
 
-  test('leaves the list as soon as another standby joins', () => {
+  test('says on the list that it is about to be stopped while it is the only standby, in one write at once', () => {
+    const follower = new ListFollower(kept(ME))
+    expect(purposes(follower.become({ departure }))).toEqual(['announce'])
+    expect(readStandbys(follower.lastWrite.write.record)).toMatchObject([{ identity: ME, warm: false }])
+    follower.store()
+    expect(purposes(follower.passTo(14_999))).toEqual([])
+  })
+
+  test('says so when the news of a write has come, if that was faster', () => {
     const follower = new ListFollower(kept(ME))
     follower.become({ departure })
-    expect(follower.see(kept(ME, 'b'))).toEqual(['announce'])
-    expect(named(follower.lastWrite.write.record)).toEqual(['b'])
+    follower.failWrite('conflict')
+    follower.renew(kept(ME))
+    expect(purposes(follower.passTo(50))).toEqual(['announce'])
+    expect(readStandbys(follower.lastWrite.write.record)).toMatchObject([{ identity: ME, warm: false }])
+  })
+
+  test('takes that back when its place stays after all', () => {
+    const follower = new ListFollower(alone(false), { departure })
+    expect(purposes(follower.become({ departure: undefined }))).toEqual(['announce'])
+    expect(readStandbys(follower.lastWrite.write.record).every(isWarm)).toBe(true)
+  })
+
+  test('tries later than other standbys behind the first: that may have just started', () => {
+    const joined = withStandby(alone(false), { identity: 'zeta', revision: undefined, since: 1n })
+    expect(waitForStandbysMs(joined, ME, { holdBackMs: 75, retryPeriodMs: 2000 })).toBe(8 + 32)
+    expect(waitForStandbysMs(alone(false), ME, { holdBackMs: 75, retryPeriodMs: 2000 })).toBe(0)
+  })
+
+  test('leaves the list as soon as another standby joins, which tries first', () => {
+    const newcomer: Standby = { identity: 'zeta', revision: undefined, since: 1n }
+    const joined = withStandby(alone(false), newcomer)
+    expect(named(joined)).toEqual(['zeta', ME])
+    const follower = new ListFollower(alone(false), { departure })
+    expect(follower.see(joined)).toEqual(['announce'])
+    expect(named(follower.lastWrite.write.record)).toEqual(['zeta'])
   })
 
   test('stays when the other one has left first', () => {
     const follower = new ListFollower(kept(ME, 'b'))
     expect(purposes(follower.become({ departure }))).toEqual(['announce'])
     follower.failWrite('conflict')
-    expect(follower.see(kept(ME))).toEqual([])
+    expect(follower.see(kept(ME))).toEqual(['announce'])
+    expect(named(follower.lastWrite.write.record)).toEqual([ME])
+    follower.store()
     expect(purposes(follower.passTo(14_999))).toEqual([])
   })
 
@@ -81,16 +117,18 @@ describe.each(['stopping', 'draining'] as const)('A follower whose place is %s',
 
 describe('A leader whose place is being stopped', () => {
   /** A leader that has renewed once, with these standbys. */
-  const leaderOver = (names: readonly string[]) => {
+  const leaderOver = (names: readonly string[], facts: Partial<Standby> = {}) => {
     const leader = new PureElector({ leavesEarly: true }).lead()
     leader.passTo(2000)
     leader.acknowledge(3n)
-    leader.observe({ ...leader.stored(4n), record: standing(leader.stored(4n).record, names) })
+    leader.observe({ ...leader.stored(4n), record: standing(leader.stored(4n).record, names, facts) })
     return leader
   }
+  /** The settings change, and the leader hears of it. Returns its state after a second. */
   const become = (leader: PureElector, config: Partial<ElectorConfig>) => {
     leader.config = { ...leader.config, ...config }
     leader.send({ kind: 'wake' })
+    leader.passTo(leader.now + 1000)
     return leader.state.kind
   }
 
@@ -98,6 +136,41 @@ describe('A leader whose place is being stopped', () => {
     const leader = leaderOver(['a'])
     expect(leader.state.kind).toBe('leading')
     expect(become(leader, { departure: 'stopping' })).toBe('draining')
+  })
+
+  test('waits for a second, in which its standbys hear whether they are stopped as well', () => {
+    const leader = leaderOver(['a'])
+    leader.config = { ...leader.config, departure: 'stopping' }
+    leader.send({ kind: 'wake' })
+    leader.passTo(2999)
+    expect(leader.state.kind).toBe('leading')
+    leader.passTo(3000)
+    expect(leader.state.kind).toBe('draining')
+  })
+
+  test('leads on if the standbys leave within that second, and hands over to a replica that joins later', () => {
+    const leader = leaderOver(['a'])
+    const { record } = leader.stored(4n)
+    leader.config = { ...leader.config, departure: 'stopping' }
+    leader.send({ kind: 'wake' })
+    leader.observe({ ...leader.stored(5n), record: standing(record, ['a'], { warm: false }) })
+    leader.passTo(3999)
+    expect(leader.state.kind).toBe('leading')
+    leader.observe({ ...leader.stored(6n), record: standing(record, ['b']) })
+    expect(leader.state.kind).toBe('draining')
+  })
+
+  test('leads on when its place stays after all, and waits again the next time', () => {
+    const leader = leaderOver([])
+    become(leader, { departure: 'stopping' })
+    become(leader, { departure: undefined })
+    leader.config = { ...leader.config, departure: 'stopping' }
+    leader.observe({ ...leader.stored(5n), record: standing(leader.stored(5n).record, ['a']) })
+    expect(leader.state.kind).toBe('leading')
+  })
+
+  test('leads on while its only standby is about to be stopped as well', () => {
+    expect(become(leaderOver(['a'], { warm: false }), { departure: 'stopping' })).toBe('leading')
   })
 
   test.each<[string, readonly string[], Partial<ElectorConfig>]>([
@@ -138,9 +211,14 @@ test('Of replicas that are all being stopped, each hands the lease over once at 
   expect(next.state.kind).toBe('leading')
 })
 
-function standing(record: LeaseRecord, names: readonly string[]): LeaseRecord {
+/** A lease whose only standby is this replica, as it describes itself. */
+function alone(warm: boolean): LeaseRecord {
+  return standing(kept(), [ME], { warm })
+}
+
+function standing(record: LeaseRecord, names: readonly string[], facts: Partial<Standby> = {}): LeaseRecord {
   return withStandbys(
     record,
-    names.map((identity) => ({ identity, revision: undefined, since: 1n })),
+    names.map((identity) => ({ identity, revision: undefined, since: 1n, ...facts })),
   )
 }

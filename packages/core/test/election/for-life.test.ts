@@ -54,6 +54,16 @@ describe('A lease that is held for life', () => {
     )
   })
 
+  test('is held for the duration of the longest holder that was seen, if that is longer, before the replica that creates it acts', () => {
+    const elector = stand()
+    elector.follow(lease({ version: 1n, leaseDurationSeconds: 60 }))
+    elector.observe(lease({ version: 2n, holderIdentity: 'another', leaseDurationSeconds: 4 }))
+    elector.passTo(HOUR_MS)
+    elector.observe({ kind: 'absent', version: 3n })
+    elector.acknowledge(4n)
+    expect(elector.as('reserving').actAt).toBe(HOUR_MS + 60_000)
+  })
+
   test('is created and led at once where `missingLease` says so and nobody was seen to hold it', () => {
     const elector = new PureElector(forLife({ ...CONFIG, missingLease: 'create' }))
     elector.follow({ kind: 'absent' })

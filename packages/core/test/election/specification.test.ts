@@ -52,7 +52,7 @@ describe('The specification', () => {
   test('names for every invariant something that enforces it', () => {
     const invariants = rows('Invariants', 'id').map(([id]) => id)
     const enforced = new Set(rows('Evidence', 'id').map(([id]) => id))
-    expect(invariants).toEqual(['S1', 'S2', 'S3', 'S4', 'S5', 'S6', 'S7', 'L1', 'L2'])
+    expect(invariants).toEqual(['S1', 'S2', 'S3', 'S4', 'S5', 'S6', 'S7', 'S8', 'S9', 'L1', 'L2', 'L3'])
     expect(enforced).toEqual(new Set(invariants))
   })
 

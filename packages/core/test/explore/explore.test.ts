@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { transition } from '../../src/election/machine/transition.ts'
 import { lastView } from '../../src/election/rules/observation.ts'
+import { withProcessRef } from '../../src/election/rules/transfer-notes.ts'
 import { withLeastEpoch } from '../../src/lock/lease-record.ts'
 import { coverageOf } from './cells.ts'
 import { explore, type ExploreOptions } from './explore.ts'
 import type { Machine } from './handle.ts'
-import { SCOPES } from './scopes.ts'
+import { CUT_OFF, SCOPES } from './scopes.ts'
 import { type Scope, TIMING } from './world.ts'
 
 const SCOPE: Scope = {
@@ -23,8 +24,26 @@ const SHORTENED = { faults: 2, orders: 0, canShorten: true } as const
 /** A coordinator names any replica at any time. */
 const COORDINATED: Scope = { ...SCOPE, faults: 0, orders: 2, isCoordinated: true }
 
+/** The coordinator names a follower while the leader is cut off. The follower must not act yet. */
+const FOLLOWER_NAMED: Scope = {
+  ...SCOPE,
+  ...CUT_OFF,
+  canProveDeath: true,
+  opening: [...CUT_OFF.opening, 'the coordinator names r1.1', 'acquire of r1.1 takes effect and is answered'],
+}
+
+/** The coordinator names the leader, which is cut off and does not hear of it. */
+const LEADER_NAMED: Scope = {
+  ...SCOPE,
+  ...CUT_OFF,
+  opening: [...CUT_OFF.opening, 'the coordinator names r0.1', 'time passes'],
+}
+
 /** An operator requests step-downs through the lease. */
 const REQUESTED: Scope = { ...SCOPE, canRequest: true }
+
+/** Replicas hear that they are about to be stopped. */
+const DEPARTING: Scope = { ...SCOPE, faults: 0, canDepart: true }
 
 /** The store goes back while every replica knows the term in force. */
 const RESTORED = { ...SCOPE, canRestore: 'known' } as const
@@ -51,6 +70,29 @@ const rash: Machine = (state, event, context) => {
   if (step.state.kind !== 'reserving') return step
   const acting = transition({ ...step.state, actAt: context.at.now }, { kind: 'wake' }, context)
   return { state: acting.state, effects: [...step.effects, ...acting.effects] }
+}
+
+/** Believes that the lease is its own as soon as it is named in it. */
+const believing: Machine = (state, event, context) => {
+  const { identity } = context.config
+  if (state.kind !== 'following' || event.kind !== 'observed' || event.snapshot.kind === 'absent')
+    return transition(state, event, context)
+  const { record } = event.snapshot
+  if (record.holderIdentity !== identity) return transition(state, event, context)
+  const write = { purpose: 'acquire', record, request: 0, sentAt: context.at.now } as const
+  return transition({ ...state, outstanding: [write] }, event, context)
+}
+
+/** Names its process in every record, also while the holder of before may act. */
+const outspoken: Machine = (state, event, context) => {
+  const step = transition(state, event, context)
+  const { processRef } = context.config
+  const effects = step.effects.map((effect) =>
+    effect.kind === 'write' && effect.write.record.holderIdentity === context.config.identity
+      ? { ...effect, write: { ...effect.write, record: withProcessRef(effect.write.record, processRef) } }
+      : effect,
+  )
+  return { ...step, effects }
 }
 
 /** Trusts a restored store, although a leader may be missing from it. */
@@ -99,6 +141,14 @@ const obliging: Machine = (state, event, context) => {
   return { state: drained.state, effects: [...step.effects, ...drained.effects] }
 }
 
+/** Is done with its work as soon as it hands over because its place is deleted. */
+const hurried: Machine = (state, event, context) => {
+  const step = transition(state, event, context)
+  if (context.config.departure !== 'stopping' || state.kind !== 'leading' || step.state.kind !== 'draining') return step
+  const drained = transition(step.state, { kind: 'drained' }, context)
+  return { state: drained.state, effects: [...step.effects, ...drained.effects] }
+}
+
 /** Gives every term the same epoch. */
 const forgetful: Machine = (state, event, context) => {
   const { state: next, effects } = transition(state, event, context)
@@ -115,11 +165,15 @@ describe('An exploration of a machine with a planted defect tells the shortest h
     ['a clock that is slower than the tolerance', { scope: { ...SCOPE, orders: 0, rates: [0.6] } }, 'S1'],
     ['a follower that obeys every edit', { machine: obedient, scope: { ...SCOPE, ...SHORTENED } }, 'S1'],
     ['a named replica that does not wait', { machine: rash, scope: COORDINATED }, 'S1'],
+    ['a named replica that does not acquire', { machine: believing, scope: COORDINATED }, 'N1'],
+    ['a named replica that proves its own death', { machine: outspoken, scope: FOLLOWER_NAMED }, 'S1'],
+    ['a lease that is freed too early', { scope: { ...LEADER_NAMED, freesEarly: true } }, 'S1'],
     ['a follower that trusts a backup', { machine: trusting, scope: RESTORED }, 'S1'],
     ['a follower that drops older versions for good', { machine: steadfast, scope: RESTORED, recoveryShare: 1 }, 'L1'],
     ['an epoch that the store alone counts', { machine: counting, scope: RESTORED }, 'S6'],
     ['a release before the tasks have ended', { machine: hasty }, 'S3'],
     ['a release as soon as one is requested', { machine: obliging, scope: REQUESTED }, 'S3'],
+    ['a release as soon as a place is deleted', { machine: hurried, scope: DEPARTING }, 'S3'],
     ['an epoch that is used twice', { machine: forgetful }, 'S6'],
     ['a follower that does not wake up', { machine: deaf, recoveryShare: 1 }, 'L'],
   ])('%s', (_name, options, rule) => {
@@ -141,12 +195,22 @@ test('A lease that is shortened under a leader who is cut off breaks no rule', (
   expect(explore({ scope: { ...SCOPE, ...SHORTENED }, states: 20_000 }).findings).toEqual([])
 })
 
-test('A coordinator that names anybody at any time breaks no rule', () => {
-  expect(explore({ scope: COORDINATED, states: 30_000, recoveryShare: 64 }).findings).toEqual([])
+test.each<readonly [string, Partial<Scope>]>([
+  ['two replicas', {}],
+  ['three replicas, of which one fails', { replicas: 3, faults: 1, orders: 1 }],
+  ['deaths are proved', { faults: 1, orders: 1, canProveDeath: true }],
+  ['a follower is named beside a leader that is cut off', FOLLOWER_NAMED],
+  ['a leader that is cut off is named again', LEADER_NAMED],
+])('A coordinator that names and prefers anybody at any time breaks no rule: %s', (_name, more) => {
+  expect(explore({ scope: { ...COORDINATED, ...more }, states: 30_000, recoveryShare: 64 }).findings).toEqual([])
 })
 
 test('A step-down that is requested through the lease breaks no rule', () => {
   expect(explore({ scope: { ...REQUESTED, orders: 2 }, states: 40_000, recoveryShare: 64 }).findings).toEqual([])
+})
+
+test('A fleet that is deleted or drained before it is stopped breaks no rule', () => {
+  expect(explore({ scope: { ...DEPARTING, orders: 3 }, states: 40_000, recoveryShare: 64 }).findings).toEqual([])
 })
 
 test.each(['known', 'any'] as const)('A store that goes back breaks no rule: %s', (canRestore) => {

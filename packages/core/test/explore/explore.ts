@@ -46,7 +46,7 @@ export interface ExploreOptions {
  */
 export function explore({ scope, states, machine = transition, recoveryShare = 256 }: ExploreOptions): Exploration {
   const search = new Search({ scope, machine }, states, recoveryShare)
-  let frontier: readonly Found[] = [search.begin(initialWorld(scope))]
+  let frontier: readonly Found[] = [search.begin()]
   for (let depth = 0; ; depth++) {
     frontier = search.expand(frontier)
     if (search.isOver || frontier.length === 0) return search.result(depth)
@@ -80,7 +80,8 @@ class Search {
     return this.#findings.length > 0 || this.#history.isFull
   }
 
-  begin(first: World): Found {
+  begin(): Found {
+    const first = opened(this.#unobserved, () => {})
     this.#history.enter(fingerprintOf(first), 0, 0)
     return { world: first, number: 0 }
   }
@@ -125,19 +126,33 @@ class Search {
   #report(error: unknown, from: Found, action: number): void {
     if (!(error instanceof BrokenRule)) throw error
     const path = [...this.#history.pathTo(from.number), action]
-    const history = tell(this.#lab.scope, path, this.#unobserved)
+    const history = tell(path, this.#unobserved)
     this.#findings.push({ rule: error.rule, message: error.message, history })
   }
 }
 
+/** The world after the opening of the scope. */
+function opened(lab: Laboratory, told: (world: World, action: string) => void): World {
+  return (lab.scope.opening ?? []).reduce((world, name) => {
+    const actions = actionsOf(world, lab)
+    const action = actions.find((possible) => possible.name === name)
+    if (action === undefined) {
+      throw new Error(`Expected the opening to name one of ${actions.map((one) => one.name).join('; ')}, got ${name}`)
+    }
+    told(world, name)
+    return action.apply()
+  }, initialWorld(lab.scope))
+}
+
 /** Describes each step of a history. */
-function tell(scope: Scope, path: readonly number[], lab: Laboratory): readonly string[] {
+function tell(path: readonly number[], lab: Laboratory): readonly string[] {
   const lines: string[] = []
-  let world = initialWorld(scope)
+  const told = ({ tick }: World, action: string) => lines.push(`${String(tick * 1000).padStart(6)} ms  ${action}`)
+  let world = opened(lab, told)
   for (const number of path) {
     const action = actionsOf(world, lab)[number]
     if (action === undefined) throw new Error('The history names an action that does not exist')
-    lines.push(`${String(world.tick * 1000).padStart(6)} ms  ${action.name}`)
+    told(world, action.name)
     try {
       world = action.apply()
     } catch (error) {

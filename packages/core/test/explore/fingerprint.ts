@@ -104,9 +104,11 @@ function localKey(world: World, replica: Replica): number {
   return hash.low >>> 0
 }
 
+const DEPARTURES: readonly Replica['departure'][] = [undefined, 'draining', 'stopping']
+
 function mixFlags(replica: Replica): void {
   mix(Math.round(replica.rate * 1000))
-  mix((replica.isAlive ? 1 : 0) + (replica.decider === 'server' ? 2 : 0))
+  mix((replica.isAlive ? 1 : 0) + (replica.decider === 'server' ? 2 : 0) + 4 * DEPARTURES.indexOf(replica.departure))
   mix(['none', 'running', 'ending', 'cleaning'].indexOf(replica.tasks))
   mix((replica.isPaused ? 1 : 0) + (replica.isBehind ? 2 : 0) + (replica.isCutOff ? 4 : 0))
   mix(replica.watch === 'up' ? 0 : replica.watch === 'late' ? 1 : 2)
@@ -135,6 +137,9 @@ function mixReplica(world: World, replica: Replica): void {
   mixFlags(replica)
   const now = clockOf(world, replica)
   if (!replica.isAlive) return
+  mix(rename(nameOf(replica.granted ?? '')))
+  if (replica.preferred !== undefined)
+    mix(rename(nameOf(replica.preferred.identity)) * 2 + (replica.preferred.isAlive ? 1 : 0))
   if (replica.tasks !== 'none') mix(age(replica.validUntil, now) * 4 + replica.era)
   mixParts(partsOf(replica.state), now, requestsOf(replica))
   for (const snapshot of replica.unseen) mixParts(partsOf(snapshot), now)

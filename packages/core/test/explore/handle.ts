@@ -54,10 +54,13 @@ export function isDue(world: World, index: number, lab: Laboratory): boolean {
   return wakeAt !== undefined && wakeAt <= clockOf(world, replica)
 }
 
-export function configOf({ identity, decider }: Replica, { scope }: Laboratory): ElectorConfig {
-  const { config, canProveDeath } = scope
+export function configOf({ identity, decider, preferred, departure }: Replica, { scope }: Laboratory): ElectorConfig {
+  const { config, canProveDeath, canDepart } = scope
   const ofRevision = config.isEager === true && { revision: identity }
-  return { ...config, identity, coordination: decider, ...ofRevision, ...(canProveDeath && { processRef: identity }) }
+  const ofCoordinator = { coordination: decider, preferred }
+  const leaving = canDepart === true && { departure, leavesEarly: true }
+  const ofProcess = canProveDeath && { processRef: identity }
+  return { ...config, identity, ...ofCoordinator, ...ofRevision, ...leaving, ...ofProcess }
 }
 
 /** Ends a process. Its tasks and its memory are gone. Its writes remain in flight. */
@@ -77,6 +80,8 @@ export function endProcess(world: World, index: number): World {
     isCutOff: false,
     watch: 'broken',
     unseen: [],
+    preferred: undefined,
+    granted: undefined,
   })
 }
 
@@ -126,7 +131,7 @@ function abortTasks(world: World, index: number): World {
 function endTerm(world: World, index: number): World {
   const { identity, tasks } = replicaAt(world, index)
   if (tasks !== 'none') throw new BrokenRule('S5', `${identity} reports the end of a term while its tasks run`)
-  return world
+  return withReplica(world, index, { granted: undefined })
 }
 
 function send(world: World, index: number, effect: Extract<Effect, { kind: 'read' | 'write' }>): World {
@@ -156,6 +161,7 @@ function beginTerm(
   const replica = replicaAt(world, index)
   if (replica.tasks !== 'none')
     throw new BrokenRule('S5', `${replica.identity} begins a term while tasks of the last term run`)
+  assertGranted(replica)
   const era = eraOf(replica.state)
   if (epoch <= world.lastEpoch && !excusesEpoch(world, era, lab.scope)) {
     throw new BrokenRule('S6', `${replica.identity} begins a term with epoch ${epoch} after ${world.lastEpoch}`)
@@ -165,6 +171,16 @@ function beginTerm(
   const next = withReplica({ ...world, ...known }, index, { tasks: 'running', era, validUntil })
   assertAlone(next, lab)
   return next
+}
+
+/** To be named by a coordinator is not enough. */
+function assertGranted({ identity, state, granted }: Replica): void {
+  const acquireTime = 'hold' in state ? state.hold.lease.record.acquireTime : undefined
+  if (granted !== undefined && granted === acquireTime) return
+  throw new BrokenRule(
+    'N1',
+    `${identity} begins a term, and neither a write of its own nor a transfer makes it the holder`,
+  )
 }
 
 function extendValidity(world: World, index: number, validUntil: number, lab: Laboratory): World {

@@ -1,6 +1,7 @@
 import type { ElectorState } from '../../src/election/machine/state.ts'
 import { watchedHolder } from '../../src/election/phases/following.ts'
 import type { Action } from './action.ts'
+import { lockActions } from './coordinator.ts'
 import { configOf, endProcess, handle, type Laboratory, replicaAt, wakeWhatIsDue, withReplica } from './handle.ts'
 import { newProcess, type Replica, type Scope, type World } from './world.ts'
 
@@ -19,6 +20,7 @@ export function replicaActions(world: World, index: number, lab: Laboratory): re
     ...networkActions(world, index, lab),
     ...workActions(world, index, lab),
     ...newsOfDeath(world, index, lab),
+    ...lockActions(world, index, lab),
     ...orders(world, index, lab),
     ...replicaFaults(world, index, lab),
   ]
@@ -88,6 +90,24 @@ function secondThoughts(ordered: World, index: number, lab: Laboratory): Action 
   return { name: `${identity} hears that ${name}`, apply }
 }
 
+/** The replica hears that it is about to be stopped, that its machine is drained, or that the drain was called off. */
+function departures(ordered: World, index: number, lab: Laboratory): readonly Action[] {
+  const { identity, departure } = replicaAt(ordered, index)
+  if (lab.scope.canDepart !== true) return []
+  const hears = (what: string, next: Replica['departure']): Action => ({
+    name: `${identity} hears that ${what}`,
+    apply: () => handle(withReplica(ordered, index, { departure: next }), index, { kind: 'wake' }, lab),
+  })
+  switch (departure) {
+    case 'stopping':
+      return []
+    case 'draining':
+      return [hears('its place is deleted', 'stopping'), hears('its machine stays', undefined)]
+    default:
+      return [hears('its place is deleted', 'stopping'), hears('its machine is drained', 'draining')]
+  }
+}
+
 /** The states in which a candidacy has a term that can end voluntarily. */
 const HAVE_TERM: ReadonlySet<ElectorState['kind']> = new Set(['leading', 'draining', 'aborting', 'releasing'])
 
@@ -99,7 +119,8 @@ function orders(world: World, index: number, lab: Laboratory): readonly Action[]
     name: `${identity} stops`,
     apply: () => handle(ordered, index, { kind: 'stop' }, lab),
   }
-  const actions = lab.scope.isCoordinated === true ? [stop, secondThoughts(ordered, index, lab)] : [stop]
+  const actions = [stop, ...departures(ordered, index, lab)]
+  if (lab.scope.isCoordinated === true) actions.push(secondThoughts(ordered, index, lab))
   if (!HAVE_TERM.has(state.kind)) return actions
   actions.push({
     name: `${identity} steps down`,

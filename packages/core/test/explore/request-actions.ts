@@ -1,7 +1,8 @@
+import type { LeaseWrite } from '../../src/election/machine/effect.ts'
 import type { LockSnapshot } from '../../src/lock/lock.ts'
 import { failed } from '../election/pure-elector.ts'
 import type { Action } from './action.ts'
-import { handle, type Laboratory, replicaAt, store } from './handle.ts'
+import { handle, type Laboratory, replicaAt, store, withReplica } from './handle.ts'
 import { withMixNoted } from './restoring.ts'
 import { BrokenRule, type Request, type World } from './world.ts'
 
@@ -101,9 +102,16 @@ function perform(
     native: era,
   } as const
   return {
-    world: store(noted, lease, lab),
+    world: store(withGrant(noted, write), lease, lab),
     answer: (done) => answerWith(done, request, { kind: 'written', lease }, lab),
   }
+}
+
+/** The write makes a replica the holder: its sender, or the successor of a transfer. */
+function withGrant(world: World, { purpose, record }: LeaseWrite): World {
+  const index = world.replicas.findIndex(({ identity }) => identity === record.holderIdentity)
+  if (index < 0 || (purpose !== 'acquire' && purpose !== 'transfer')) return world
+  return withReplica(world, index, { granted: record.acquireTime })
 }
 
 function refusalOf(world: World, base: bigint | undefined): 'conflict' | 'not-found' | undefined {

@@ -28,6 +28,20 @@ const SECOND_FIRST: Strategy = {
   emulationVersion: undefined,
 }
 
+/** A coordinator has named a leader that is then cut off. One fault and two orders are left. */
+export const CUT_OFF = {
+  faults: 2,
+  orders: 3,
+  isCoordinated: true,
+  opening: [
+    'r0.1 starts',
+    'r1.1 starts',
+    'the coordinator names r0.1',
+    'acquire of r0.1 takes effect and is answered',
+    'r0.1 is cut off',
+  ],
+} as const
+
 /** The explored scopes. The shares sum up to 1. */
 export const SCOPES: readonly ExploredScope[] = [
   scope('two replicas, the lease may be shortened, 2 faults', 0.05, { faults: 2, orders: 0, canShorten: true }),
@@ -53,10 +67,25 @@ export const SCOPES: readonly ExploredScope[] = [
     orders: 1,
     config: { ...config, strategy: SECOND_FIRST },
   }),
-  scope('two replicas under a coordinator that names anybody, 1 fault, 3 orders', 0.05, {
+  scope('two replicas under a coordinator that names and prefers anybody, 1 fault, 3 orders', 0.05, {
     faults: 1,
     orders: 3,
     isCoordinated: true,
+  }),
+  scope('three replicas under a coordinator that names and prefers anybody, 1 fault, 2 orders', 0.05, {
+    replicas: 3,
+    faults: 1,
+    orders: 2,
+    isCoordinated: true,
+  }),
+  scope('a follower is named beside a leader that is cut off, deaths are proved, 1 more fault, 1 order', 0.025, {
+    ...CUT_OFF,
+    canProveDeath: true,
+    opening: [...CUT_OFF.opening, 'the coordinator names r1.1', 'acquire of r1.1 takes effect and is answered'],
+  }),
+  scope('a leader that is cut off is named again and does not come, 1 more fault, 1 order', 0.025, {
+    ...CUT_OFF,
+    opening: [...CUT_OFF.opening, 'the coordinator names r0.1', 'time passes'],
   }),
   scope('three replicas, 1 fault, 1 order', 0.1, { replicas: 3, faults: 1, orders: 1 }),
   scope('two replicas, one clock slow, lease may be deleted, 2 faults', 0.15, {
@@ -72,14 +101,20 @@ export const SCOPES: readonly ExploredScope[] = [
     rates: [SLOW],
     config: { ...config, missingLease: 'wait' },
   }),
-  scope('two replicas, deaths are proved, 2 orders', 0.1, { faults: 0, orders: 2, canProveDeath: true }),
-  scope('two replicas that do not release, 1 fault, 1 order', 0.1, {
+  scope('three replicas that are deleted or drained before they stop, 3 orders', 0.05, {
+    replicas: 3,
+    faults: 0,
+    orders: 3,
+    canDepart: true,
+  }),
+  scope('two replicas, deaths are proved, 2 orders', 0.05, { faults: 0, orders: 2, canProveDeath: true }),
+  scope('two replicas that do not release, 1 fault, 1 order', 0.05, {
     faults: 1,
     orders: 1,
     canProveDeath: true,
     config: { ...config, releaseOnExit: false },
   }),
-  scope('two replicas that wait before they act, 1 fault, 1 order', 0.1, {
+  scope('two replicas that wait before they act, 1 fault, 1 order', 0.05, {
     faults: 1,
     orders: 1,
     config: { ...config, timing: { ...TIMING, acquireDelayMs: 1000 } },

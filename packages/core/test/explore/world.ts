@@ -3,7 +3,7 @@ import type { ElectorEffect, LeaseWrite } from '../../src/election/machine/effec
 import type { ElectorState } from '../../src/election/machine/state.ts'
 import { INITIAL_STATE } from '../../src/election/machine/transition.ts'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
-import type { Coordinator, LockSnapshot } from '../../src/lock/lock.ts'
+import type { Coordinator, Departure, LockSnapshot, PreferredHolder } from '../../src/lock/lock.ts'
 
 /** The length of a tick in milliseconds. */
 export const TICK_MS = 1000
@@ -46,10 +46,23 @@ export interface Scope {
    */
   readonly isCoordinated?: boolean
   /**
+   * Whether a lock frees a lease of its coordinator as soon as that lease looks expired. That is a defect.
+   * @default false
+   */
+  readonly freesEarly?: boolean
+  /**
    * Whether an order can be a request to step down, in the lease, while a replica holds it.
    * @default false
    */
   readonly canRequest?: boolean
+  /** The names of the actions that come before the exploration. They count as faults and orders. @default none */
+  readonly opening?: readonly string[]
+  /**
+   * Whether an order can be the deletion of a replica's place or the drain of its machine, long before it stops, or the end of that drain.
+   * Leaders then hand over early.
+   * @default false
+   */
+  readonly canDepart?: boolean
   /** The rate of each replica's clock. */
   readonly rates: readonly number[]
   readonly config: Omit<ElectorConfig, 'identity'>
@@ -80,6 +93,12 @@ export interface Replica {
   readonly rate: number
   /** Who decides which replica leads, as this replica knows it. */
   readonly decider: Coordinator['state']
+  /** The candidate that the lease preferred to this replica, and what it heard of it. */
+  readonly preferred: PreferredHolder | undefined
+  /** The acquire time of the last record that makes this replica the holder by its own write, or by a transfer; undefined after its term. */
+  readonly granted: string | undefined
+  /** Whether it is about to be stopped, as it knows. */
+  readonly departure: Departure['state']
   /** `running`: tasks run. `ending`: their signals have aborted. `cleaning`: only cleanups are left. */
   readonly tasks: 'none' | 'running' | 'ending' | 'cleaning'
   /** The number of restores before the lease of its term was acquired. */
@@ -167,6 +186,9 @@ export function newProcess({
     state: INITIAL_STATE,
     rate,
     decider,
+    preferred: undefined,
+    granted: undefined,
+    departure: undefined,
     tasks: 'none',
     era: 0,
     validUntil: 0,

@@ -1,6 +1,7 @@
 import http from 'node:http'
 import https from 'node:https'
 import type { Socket } from 'node:net'
+import { createSecureContext } from 'node:tls'
 import { sameConnection, type ConnectionSettings } from './connection-settings.ts'
 
 /** How long a connection is idle before the kernel probes it. Ten unanswered probes, one per second, close it. */
@@ -97,10 +98,13 @@ function createAgent(settings: ConnectionSettings): http.Agent {
   }
   return settings.server.protocol === 'http:'
     ? new http.Agent(options)
-    : new SingleServerAgent({ ...options, ...settings.tls })
+    : new SingleServerAgent({ ...options, ...settings.tls, secureContext: createSecureContext(settings.tls) })
 }
 
-/** Node computes the name of a connection pool several times per request, from all TLS options. Here, one name is enough. */
+/**
+ * Node computes the name of a connection pool several times per request, from all TLS options. Here, one name is enough. Without
+ * `secureContext` it also reads the certificates again for every connection.
+ */
 class SingleServerAgent extends https.Agent {
   override getName(): string {
     return 'one server, one set of credentials'

@@ -5,7 +5,7 @@ import { deleteObject, getObject, updateObject } from '../client/object-requests
 import type { ObjectReference } from '../client/resource.ts'
 import { isJsonObject, type JsonObject, objectAt, stringAt } from '../json-object.ts'
 import type { LeaseClient } from '../locks/lease/lease-client.ts'
-import { CANDIDATES } from './candidate-object.ts'
+import { CANDIDATES, readCandidate, type StoredCandidate } from './candidate-object.ts'
 
 /** Where a holder has died, and how to reach it. */
 interface Grave {
@@ -24,17 +24,26 @@ export async function bury(holder: LeaseHolder, grave: Grave): Promise<void> {
   while (!(await isReleased(holder, grave)));
 }
 
-/** A candidate that is written meanwhile lives: it belongs to a new process with the same name. */
+/**
+ * Deletes the candidate as it was seen first, apart from pings of the controller. A candidate that renews meanwhile, or another one of its
+ * name, lives: it belongs to a new process with the same name.
+ */
 async function deleteCandidate(name: string, { client, lease, signal }: Grave): Promise<void> {
   const reference = { ...CANDIDATES, namespace: lease.namespace, name }
-  try {
-    const object = await client.transport.send(getObject(reference, signal))
-    const metadata = isJsonObject(object) ? objectAt(object, 'metadata') : {}
-    const [uid, resourceVersion] = [stringAt(metadata, 'uid'), stringAt(metadata, 'resourceVersion')]
-    await client.transport.send(deleteObject(reference, { uid, resourceVersion }, signal))
-  } catch (error) {
-    const isOver = error instanceof ApiRequestError && ['not-found', 'conflict'].includes(error.failure)
-    if (!isOver) throw error
+  let first: Pick<StoredCandidate, 'uid' | 'renewTime'> | undefined
+  for (;;) {
+    try {
+      const object = await client.transport.send(getObject(reference, signal))
+      const { uid, resourceVersion, renewTime } = readCandidate(isJsonObject(object) ? object : {})
+      first ??= { uid, renewTime }
+      if (uid !== first.uid || renewTime !== first.renewTime) return
+      await client.transport.send(deleteObject(reference, { uid, resourceVersion }, signal))
+      return
+    } catch (error) {
+      if (!(error instanceof ApiRequestError)) throw error
+      if (error.failure === 'not-found') return
+      if (error.failure !== 'conflict') throw error
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+import { compareVersions, isVersion } from '@tenure/core/internal'
 import { isJsonObject, objectAt, stringAt, type JsonObject } from '../json-object.ts'
 import type { Resource } from '../client/resource.ts'
 
@@ -26,6 +27,7 @@ export interface OwnerPod {
 export interface StoredCandidate {
   readonly name: string
   readonly uid: string
+  readonly resourceVersion: string
   /** Whole seconds. */
   readonly createdAt: string
   readonly leaseName: string | undefined
@@ -43,6 +45,7 @@ export function readCandidate(object: JsonObject): StoredCandidate {
   return {
     name: stringAt(metadata, 'name') ?? '',
     uid: stringAt(metadata, 'uid') ?? '',
+    resourceVersion: stringAt(metadata, 'resourceVersion') ?? '',
     createdAt: stringAt(metadata, 'creationTimestamp') ?? '',
     leaseName: stringAt(spec, 'leaseName'),
     binaryVersion: stringAt(spec, 'binaryVersion'),
@@ -72,6 +75,26 @@ export function candidateBody(
     metadata: { name, ...(owner && { ownerReferences: owner }) },
     spec: { leaseName, ...facts, strategy: OLDEST_EMULATION_VERSION, renewTime },
   }
+}
+
+/** Whether the controller prefers these facts to a candidate, whatever their ages are. False if it says no versions that compare. */
+export function isBetter(facts: CandidateFacts, { emulationVersion, binaryVersion }: StoredCandidate): boolean {
+  if (!isVersion(emulationVersion) || !isVersion(binaryVersion)) return false
+  const order = compareVersions(facts.emulationVersion, emulationVersion)
+  return (order || compareVersions(facts.binaryVersion, binaryVersion)) < 0
+}
+
+/** Whether a candidate says something else than its replica. */
+export function isEdited(
+  { leaseName, binaryVersion, emulationVersion, strategy }: StoredCandidate,
+  wanted: { readonly leaseName: string; readonly facts: CandidateFacts },
+): boolean {
+  return (
+    leaseName !== wanted.leaseName ||
+    binaryVersion !== wanted.facts.binaryVersion ||
+    emulationVersion !== wanted.facts.emulationVersion ||
+    strategy !== OLDEST_EMULATION_VERSION
+  )
 }
 
 /** Whether the candidate has not answered its last ping. Times have six digits after the point and sort as text. */

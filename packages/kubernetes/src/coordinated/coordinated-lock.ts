@@ -30,6 +30,7 @@ import { bury } from './burial.ts'
 import { serverElects } from './coordination-probe.ts'
 import { OwnCandidate } from './own-candidate.ts'
 import { PreferredCandidate } from './preferred-candidate.ts'
+import { Standstill } from './standstill.ts'
 import { freeStuckLease } from './stuck-lease.ts'
 
 /** Options of {@link CoordinatedLock}. */
@@ -38,6 +39,8 @@ export interface CoordinatedLockOptions extends Omit<LeaseLockOptions, 'clock' |
   readonly identity: string
   /** What the candidate says of itself. */
   readonly facts: CandidateFacts
+  /** The lease duration of the replicas in milliseconds: how long a holder may act that this one has not seen. */
+  readonly leaseDurationMs: number
   /** Whether to ask who decides, or to take it for granted that the API server does. */
   readonly coordination: 'auto' | 'server'
   /** The Pod of this replica; undefined if it is not known. */
@@ -50,11 +53,11 @@ export interface CoordinatedLockOptions extends Omit<LeaseLockOptions, 'clock' |
   readonly logger: Logger
 }
 
-/** A lease that nobody is named for is looked into after this time. An election takes up to 10 s if it has to wait for a dead candidate. */
-const STUCK_MS = 20_000
-
 /** How often who decides is asked again while the lease contradicts the answer. */
 const DOUBT_MS = 5000
+
+/** How often who decides is asked again while nothing gives a reason to. Answers of different API servers may differ during an update. */
+const ASK_AGAIN_MS = 5 * 60 * 1000
 
 const REQUEST_TIMEOUT_MS = 2500
 const RETRY_MS = 1000
@@ -77,8 +80,9 @@ const CODEC: LockCodec = {
  * A Lease whose holder the election controller of the API server chooses among LeaseCandidates, if the server has one. Otherwise the
  * replicas decide among themselves, as with a `LeaseLock`.
  *
- * 1. Who decides is asked by a dry run: at the start, when the watch has reconnected, when the API of LeaseCandidates vanishes, and when the
- *    lease contradicts the answer.
+ * 1. Who decides is asked by a dry run: at the start, when the watch has reconnected, when the API of LeaseCandidates vanishes, when the
+ *    lease contradicts the answer, and every five minutes. The first answer and the candidate cross: a candidate that nobody needs is
+ *    deleted.
  * 2. Replicas that have different answers do not lead at once: every one acquires the lease by compare-and-swap, and no earlier than
  *    the holder of before may act.
  * 3. A replica that leaves deletes its candidate first and then releases the lease. In the other order the controller names it again.
@@ -98,9 +102,8 @@ export class CoordinatedLock extends ObjectLock {
   #standsFrom: number | undefined
   #probing: Promise<void> | undefined
   #retry: Timer | undefined
-  #stuck: Timer | undefined
-  /** The longest duration that a record of the lease had. */
-  #longestMs = 0
+  #holder = ''
+  readonly #standstill: Standstill
   /** The holder whose death is proved, until its lease is released. */
   #dead: LeaseHolder | undefined
   #burial: Timer | undefined
@@ -110,13 +113,14 @@ export class CoordinatedLock extends ObjectLock {
 
   /** Does no I/O. @throws OptionsError when an option is malformed */
   constructor(options: CoordinatedLockOptions) {
-    const { identity, facts, coordination, pod, clock, random, logger, ...ofLease } = options
+    const { identity, facts, leaseDurationMs, coordination, pod, clock, random, logger, ...ofLease } = options
     const resolved = resolveLeaseLockOptions(ofLease, 'CoordinatedLock')
     super({ ...resolved, codec: CODEC })
     const { client, namespace, name: leaseName, silenceMs } = resolved
     this.#options = options
     this.#client = client
     this.#lease = { ...LEASES, namespace, name: leaseName }
+    this.#standstill = new Standstill({ clock, leaseDurationMs, onStill: (snapshot) => void this.#free(snapshot) })
     this.#state = coordination === 'server' ? 'server' : 'asking'
     this.#candidate = new OwnCandidate({
       client,
@@ -129,6 +133,8 @@ export class CoordinatedLock extends ObjectLock {
       clock,
       random,
       logger,
+      holder: () => this.#holder,
+      isElection: () => this.#state === 'server',
       onMissingApi: () => this.#probe(),
     })
     this.#preferred = this.#createPreferred()
@@ -162,7 +168,7 @@ export class CoordinatedLock extends ObjectLock {
   override async close(): Promise<void> {
     this.#closing.abort()
     this.#retry?.cancel()
-    this.#stuck?.cancel()
+    this.#standstill.close()
     this.#burial?.cancel()
     this.#preferred.close()
     await this.#probing
@@ -178,6 +184,8 @@ export class CoordinatedLock extends ObjectLock {
     }
     return new PreferredCandidate({
       clock: this.#options.clock,
+      facts: this.#options.facts,
+      own: () => this.#candidate.stored,
       read,
       onChanged: () => this.#changed(),
       onFailed: (name, error) => this.#warn('candidate-unseen', error, `could not read the LeaseCandidate ${name}`),
@@ -203,7 +211,8 @@ export class CoordinatedLock extends ObjectLock {
       },
       stand: (from) => {
         this.#standsFrom = from
-        if (this.#state === 'server') this.#candidate.stand(from)
+        // While it is not known who decides, a candidate saves the server's controller a round trip. Without a controller it is deleted.
+        if (this.#state !== 'peers') this.#candidate.stand(from)
       },
       watch: (changed) => {
         this.#listeners.add(changed)
@@ -213,8 +222,9 @@ export class CoordinatedLock extends ObjectLock {
   }
 
   #observed(snapshot: LockSnapshot): void {
-    this.#watchForStandstill(snapshot)
+    this.#standstill.seen(snapshot)
     const fields = snapshot.kind === 'present' ? snapshot.record : undefined
+    this.#holder = fields?.holderIdentity ?? ''
     if (this.#state === 'peers' && this.#isCoordinated(fields)) this.#doubt()
     this.#preferred.seen(this.#preferredIn(fields))
   }
@@ -240,22 +250,9 @@ export class CoordinatedLock extends ObjectLock {
     return holderIdentity === identity && !['', identity].includes(preferredHolder) ? preferredHolder : undefined
   }
 
-  /** If the lease has had no valid holder for long, asks again who decides, and frees it. */
-  #watchForStandstill(snapshot: LockSnapshot): void {
-    this.#stuck?.cancel()
-    const { clock } = this.#options
-    const heldMs = snapshot.kind === 'present' ? (snapshot.record.leaseDurationSeconds ?? 0) * 1000 : 0
-    // A holder of before may have had the lease for longer than the one that the controller has named.
-    this.#longestMs = Math.max(this.#longestMs, heldMs)
-    this.#stuck = clock.setTimer(this.#longestMs + STUCK_MS, () => {
-      this.#probe()
-      void this.#free(snapshot)
-      this.#watchForStandstill(snapshot)
-    })
-  }
-
-  /** Frees a lease that has expired for long, in the name of its holder. */
+  /** Nobody has written the lease for long: asks again who decides, and frees the lease in the name of its holder. */
   async #free(snapshot: LockSnapshot): Promise<void> {
+    this.#probe()
     if (this.#state !== 'server' || snapshot.kind === 'absent') return
     const { identity } = this.#options
     const { holderIdentity } = snapshot.record
@@ -266,7 +263,6 @@ export class CoordinatedLock extends ObjectLock {
     )
   }
 
-  /** Finds out who decides. */
   #probe(): void {
     if (this.#closing.signal.aborted) return
     this.#retry?.cancel()
@@ -274,7 +270,7 @@ export class CoordinatedLock extends ObjectLock {
       .catch((error: unknown) => {
         if (this.#closing.signal.aborted) return
         this.#warn('coordination-unknown', error, 'could not find out whether the API server elects')
-        this.#probeLater()
+        this.#probeIn(RETRY_MS)
       })
       .finally(() => (this.#probing = undefined))
   }
@@ -284,15 +280,20 @@ export class CoordinatedLock extends ObjectLock {
     this.#askedAt = clock.now()
     const elects = await this.#bounded((signal) => serverElects(this.#client, this.#lease.namespace, signal))
     this.#problem = undefined
-    if (elects || coordination === 'auto') return this.#decide(elects ? 'server' : 'peers')
+    if (elects || coordination === 'auto') {
+      this.#decide(elects ? 'server' : 'peers')
+      return this.#probeIn(ASK_AGAIN_MS)
+    }
     const message = "`coordination: 'server'` needs an API server with the feature gate CoordinatedLeaderElection"
     this.#warn('coordination-missing', new Error(message), 'nobody is elected')
-    this.#probeLater()
+    this.#probeIn(RETRY_MS)
   }
 
-  #probeLater(): void {
+  #probeIn(delayMs: number): void {
+    if (this.#closing.signal.aborted) return
     const { clock, random } = this.#options
-    this.#retry = clock.setTimer(jittered(RETRY_MS, random()), () => this.#probe())
+    this.#retry?.cancel()
+    this.#retry = clock.setTimer(jittered(delayMs, random()), () => this.#probe())
   }
 
   #decide(state: 'server' | 'peers'): void {

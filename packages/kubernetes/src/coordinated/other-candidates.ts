@@ -1,8 +1,7 @@
 import type { Clock } from '@tenure/core'
 import type { CandidateVersions } from '@tenure/core/internal'
 import { ApiRequestError } from '../client/api-request-error.ts'
-import { listObjects, target } from '../client/object-requests.ts'
-import { objectPath } from '../client/resource.ts'
+import { deleteObject, listObjects } from '../client/object-requests.ts'
 import type { LeaseClient } from '../locks/lease/lease-client.ts'
 import { CANDIDATES, isPinged, readCandidates, type StoredCandidate } from './candidate-object.ts'
 
@@ -57,14 +56,14 @@ export class OtherCandidates {
     }
   }
 
-  async #delete({ name, uid }: StoredCandidate, signal: AbortSignal): Promise<void> {
+  /** Deletes a candidate as it was seen. */
+  async #delete({ name, uid, resourceVersion }: StoredCandidate, signal: AbortSignal): Promise<void> {
     const { client, namespace } = this.#options
     const reference = { ...CANDIDATES, namespace, name }
-    const request = { method: 'DELETE', path: objectPath(reference), target: target('delete', reference) } as const
     try {
-      await client.transport.send({ ...request, body: { preconditions: { uid } }, signal })
+      await client.transport.send(deleteObject(reference, { uid, resourceVersion }, signal))
     } catch (error) {
-      // Another replica was faster.
+      // Another replica was faster, or the candidate has answered.
       const isGone = error instanceof ApiRequestError && (error.failure === 'not-found' || error.failure === 'conflict')
       if (!isGone) throw error
     }

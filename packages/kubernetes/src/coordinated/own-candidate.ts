@@ -23,6 +23,7 @@ import {
   CANDIDATES,
   type CandidateFacts,
   candidateBody,
+  isEdited,
   isPinged,
   laterOf,
   OLDEST_EMULATION_VERSION,
@@ -31,6 +32,7 @@ import {
   type StoredCandidate,
 } from './candidate-object.ts'
 import { OtherCandidates } from './other-candidates.ts'
+import { Ties } from './ties.ts'
 
 /** How often a candidate renews by itself, as client-go does. */
 const RENEW_MS = 5 * 60 * 1000
@@ -60,6 +62,10 @@ export interface OwnCandidateOptions {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
+  /** Who holds the lease; empty if nobody does. */
+  readonly holder: () => string
+  /** Whether a controller is known to elect. Until then a candidate that cannot be written is no problem, and is not tried again. */
+  readonly isElection: () => boolean
   /** Called when the API server does not serve LeaseCandidates. */
   readonly onMissingApi: () => void
 }
@@ -94,6 +100,7 @@ export class OwnCandidate {
   #secondIsOver = 0
   /** When to look for a tie next, and to begin to watch the candidate; undefined: not any more. */
   #tieCheckAt: number | undefined
+  readonly #ties = new Ties()
   /** When the last ping was seen. */
   #pingedAt = 0
   #pings: CandidatePings = { answered: 0, late: 0 }
@@ -104,6 +111,11 @@ export class OwnCandidate {
     this.#options = options
     this.#reference = { ...CANDIDATES, namespace, name }
     this.#others = new OtherCandidates(options)
+  }
+
+  /** The candidate as it is stored, as far as this replica knows. */
+  get stored(): StoredCandidate | undefined {
+    return this.#stored
   }
 
   /** How often the controller asked, by how long the answer took. */
@@ -162,7 +174,8 @@ export class OwnCandidate {
     }
     if (now < Math.max(this.#wantedFrom, this.#notBefore)) return
     if (this.#stored === undefined) await this.#bounded((signal) => this.#create(signal))
-    else if (this.#isWrong(this.#stored)) await this.#bounded((signal) => this.#repair(this.#stored?.leaseName, signal))
+    else if (isEdited(this.#stored, this.#options))
+      await this.#bounded((signal) => this.#repair(this.#stored?.leaseName, signal))
     else if (isPinged(this.#stored)) await this.#answer()
     else if (now >= this.#renewAt) await this.#bounded((signal) => this.#patch({}, signal))
     else if (this.#tieCheckAt !== undefined && now >= this.#tieCheckAt) {
@@ -184,7 +197,7 @@ export class OwnCandidate {
     const isWanted = this.#wantedFrom !== undefined
     if (!isWanted) return this.#stored === undefined ? undefined : this.#notBefore
     const from = Math.max(this.#wantedFrom ?? 0, this.#notBefore)
-    if (this.#stored === undefined || this.#isWrong(this.#stored) || isPinged(this.#stored)) return from
+    if (this.#stored === undefined || isEdited(this.#stored, this.#options) || isPinged(this.#stored)) return from
     return Math.max(from, Math.min(this.#renewAt, this.#tieCheckAt ?? this.#renewAt))
   }
 
@@ -239,15 +252,17 @@ export class OwnCandidate {
   }
 
   /**
-   * Finds an equal candidate that was created in the same second. The candidate with the greater name makes way. It looks twice: others may
-   * be created until the second is over.
+   * Makes way for an equal candidate that was created in the same second, if this candidate has to. It looks twice: others may be
+   * created until the second is over.
    */
   async #breakTie(now: number, signal: AbortSignal): Promise<void> {
     this.#subscribe()
     const others = await this.#others.list(signal)
     const own = this.#stored
-    this.#tieCheckAt = now < this.#secondIsOver ? this.#secondIsOver : undefined
-    if (own === undefined || !others.some((other) => isTiedWith(own, other))) return
+    const tie = own === undefined ? 'none' : this.#ties.look(own, others, this.#options.holder())
+    const nextAt = tie === 'none' ? undefined : now + NEXT_SECOND_MS
+    this.#tieCheckAt = now < this.#secondIsOver ? this.#secondIsOver : nextAt
+    if (tie !== 'makes-way') return
     await this.#delete(signal)
     this.#notBefore = this.#options.clock.now() + NEXT_SECOND_MS
   }
@@ -283,16 +298,6 @@ export class OwnCandidate {
     this.#stored = candidate
   }
 
-  #isWrong({ leaseName, binaryVersion, emulationVersion, strategy }: StoredCandidate): boolean {
-    const { facts } = this.#options
-    return (
-      leaseName !== this.#options.leaseName ||
-      binaryVersion !== facts.binaryVersion ||
-      emulationVersion !== facts.emulationVersion ||
-      strategy !== OLDEST_EMULATION_VERSION
-    )
-  }
-
   /** The API refuses another `leaseName`: such a candidate is deleted, and created again. */
   async #repair(storedLease: string | undefined, signal: AbortSignal): Promise<void> {
     const { facts, leaseName: lease, logger } = this.#options
@@ -303,7 +308,11 @@ export class OwnCandidate {
   }
 
   #failed(error: unknown): void {
-    const { clock, random, onMissingApi } = this.#options
+    const { clock, random, isElection, onMissingApi } = this.#options
+    if (!isElection() && this.#stored === undefined) {
+      this.#wantedFrom = undefined
+      return
+    }
     this.#notBefore = clock.now() + jittered(isRefusal(error) ? REFUSED_RETRY_MS : RETRY_MS, random())
     this.#warn('candidate-failed', error, 'could not write the LeaseCandidate of this replica')
     if (error instanceof ApiRequestError && error.failure === 'not-found' && this.#stored === undefined) onMissingApi()
@@ -334,14 +343,4 @@ export class OwnCandidate {
 /** Whether the API server understood a request and does not accept it. */
 function isRefusal(error: unknown): boolean {
   return error instanceof ApiRequestError && (error.failure === 'forbidden' || error.statusCode === 422)
-}
-
-/** Whether the controller has no order for two candidates, and this one is to make way. */
-function isTiedWith(own: StoredCandidate, other: StoredCandidate): boolean {
-  return (
-    other.createdAt === own.createdAt &&
-    other.binaryVersion === own.binaryVersion &&
-    other.emulationVersion === own.emulationVersion &&
-    other.name < own.name
-  )
 }

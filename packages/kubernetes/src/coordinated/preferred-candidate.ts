@@ -2,7 +2,15 @@ import type { Clock } from '@tenure/core'
 import type { PreferredHolder, Timer } from '@tenure/core/internal'
 import { ApiRequestError } from '../client/api-request-error.ts'
 import { isJsonObject } from '../json-object.ts'
-import { ANSWER_MS, isPinged, readCandidate, type StoredCandidate } from './candidate-object.ts'
+import {
+  ANSWER_MS,
+  type CandidateFacts,
+  isBetter,
+  isPinged,
+  readCandidate,
+  type StoredCandidate,
+} from './candidate-object.ts'
+import { isTied } from './ties.ts'
 
 /** How soon to look again at a candidate that has not answered yet. */
 const LOOK_AGAIN_MS = 250
@@ -10,13 +18,23 @@ const LOOK_AGAIN_MS = 250
 /** Options of {@link PreferredCandidate}. */
 interface PreferredCandidateOptions {
   readonly clock: Clock
+  /** What the candidate of this replica says of itself. */
+  readonly facts: CandidateFacts
+  /** The candidate of this replica, if it is stored. */
+  readonly own: () => StoredCandidate | undefined
   /** Reads a candidate. @throws ApiRequestError */
   readonly read: (identity: string) => Promise<unknown>
   readonly onChanged: () => void
   readonly onFailed: (identity: string, error: unknown) => void
 }
 
-/** The candidate that the controller prefers to this replica, which holds the lease, and whether it lives. */
+/**
+ * The candidate that the controller prefers to this replica, which holds the lease, and whether it lives.
+ *
+ * A worse candidate than this replica counts as gone. The controller has chosen it while it did not see the candidate of this replica, for
+ * example just after its feature gate was switched on, and it does not take that back. It would ask the other one to make way at once. The
+ * same is true of an equal one of the same second: the controller has no order for the two.
+ */
 export class PreferredCandidate {
   readonly #options: PreferredCandidateOptions
   #named: string | undefined
@@ -54,12 +72,18 @@ export class PreferredCandidate {
       const candidate = isJsonObject(object) ? readCandidate(object) : undefined
       if (this.#named !== identity) return
       if (candidate !== undefined && this.#mayAnswer(candidate)) this.#lookAgain(identity)
-      else this.#set({ identity, isAlive: candidate !== undefined && !isPinged(candidate) })
+      else this.#set({ identity, isAlive: candidate !== undefined && this.#isToLead(candidate) })
     } catch (error) {
       if (this.#named !== identity) return
       if (error instanceof ApiRequestError && error.failure === 'not-found') this.#set({ identity, isAlive: false })
       else onFailed(identity, error)
     }
+  }
+
+  #isToLead(candidate: StoredCandidate): boolean {
+    const { facts, own: ownOf } = this.#options
+    const own = ownOf()
+    return !isPinged(candidate) && !isBetter(facts, candidate) && (own === undefined || !isTied(own, candidate))
   }
 
   /** Whether a candidate has an open ping, and still has time to answer it. */

@@ -46,6 +46,8 @@ export class ReplicaEndpoints implements Endpoints {
   #removeListeners: readonly (() => void)[] = []
   /** The lease whose leader is in the slice. */
   #leaderOf: string | undefined
+  /** What this replica published last. */
+  #latest: SliceEndpoint | undefined
   #isStarted = false
   #isDraining = false
   #drainTimer: Timer | undefined
@@ -156,6 +158,7 @@ export class ReplicaEndpoints implements Endpoints {
       count,
       source: { name, namespace, service, addressType, ports },
       group: () => this.#view(),
+      refresh: async (signal) => this.membership?.refresh(signal),
     })
   }
 
@@ -218,11 +221,13 @@ export class ReplicaEndpoints implements Endpoints {
     return this.#options.isReady ?? (async () => (await readyz.run(own)).every(({ failure }) => failure === undefined))
   }
 
-  /** The others hear of it before they see it in the slice. */
+  /** The others hear of an entry for clients before they see it in the slice: they would put back what they know. */
   async #publish(endpoint: SliceEndpoint): Promise<void> {
-    if (this.#keeper?.own === undefined) await this.membership?.note(noteKey(this.#options.name), formatNote(endpoint))
-    else void this.membership?.note(noteKey(this.#options.name), formatNote(endpoint))
-    if (!this.#leaving.signal.aborted && (!this.#isDraining || endpoint.terminating)) this.#keeper?.want(endpoint)
+    this.#latest = endpoint
+    const noted = this.membership?.note(noteKey(this.#options.name), formatNote(endpoint))
+    if (endpoint.ready || this.#keeper?.own === undefined) await noted
+    if (this.#leaving.signal.aborted || this.#latest !== endpoint) return
+    if (!this.#isDraining || endpoint.terminating) this.#keeper?.want(endpoint)
   }
 
   #drain(): void {

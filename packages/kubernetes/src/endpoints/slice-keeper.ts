@@ -4,31 +4,26 @@ import { ApiRequestError } from '../client/api-request-error.ts'
 import type { Connection } from '../client/connection.ts'
 import { LabelledCounter } from '../membership/metrics-view.ts'
 import { isRefusal } from '../membership/own-lease.ts'
+import { Patience } from './patience.ts'
 import { Absences } from './absences.ts'
 import { Wakeup } from '../membership/wakeup.ts'
 import { ReconnectBackoff } from '../reflector/reconnect-backoff.ts'
 import { decide, type Decision, type Situation, URGENCIES, type Urgency } from './decide.ts'
 import type { WantedEndpoint } from './endpoint-note.ts'
 import { EndpointsRefusedError } from './endpoints-refused-error.ts'
+import { describeForeign, describeOtherPorts, isOfOtherPorts } from './slice-refusals.ts'
 import { areSameEndpoints, type SliceEndpoint } from './slice-endpoint.ts'
 import { hasPorts, isAttributed, type SliceSource } from './slice-object.ts'
 import { isConflict, SliceStore } from './slice-store.ts'
-
-/** How long a replica leaves a difference to those that come before it in the slice. */
-const PATIENCE: Readonly<Record<Urgency, { readonly firstMs: number; readonly stepMs: number }>> = {
-  own: { firstMs: 0, stepMs: 0 },
-  gone: { firstMs: 250, stepMs: 50 },
-  repair: { firstMs: 1000, stepMs: 50 },
-}
-
-/** Replicas beyond this rank are as patient as that of this rank. */
-const MAX_RANK = 20
 
 /** How often to look whether the view of the group is current again, and whether a member without an entry has renewed its Lease. */
 const DOUBT_MS = 1000
 
 const REFUSED_RETRY_MS = 5000
 const LEAST_RETRY_MS = 50
+
+/** How long the last read of the group is enough for the own entry. Many replicas may enter at once, and each conflict is another attempt. */
+const FRESH_MS = 1000
 
 /** What the keeper knows of the group. */
 export interface GroupView extends Pick<Situation, 'gone' | 'isCurrent'> {
@@ -47,6 +42,8 @@ export interface SliceKeeperOptions {
   readonly logger: Logger
   /** The group as it is now. */
   readonly group: () => GroupView
+  /** Renews the own Lease if that is overdue, and reads the group with a consistent read. */
+  readonly refresh: (signal: AbortSignal) => Promise<void>
 }
 
 /**
@@ -55,6 +52,8 @@ export interface SliceKeeperOptions {
  * 1. One write at a time, only on a difference, and only of the version that the decision was made of.
  * 2. A slice of somebody else is never written. It is created only for a Service that may have it.
  * 3. After an error the published entries stay, and the difference is looked at again.
+ * 4. A replica enters only with a renewed Lease, and changes entries of others only if a read of the group that began after it saw this
+ *    version of the slice agrees. So nobody drops a replica that has entered, however late its view of the group is.
  */
 export class SliceKeeper {
   /** The writes, by outcome. */
@@ -64,8 +63,7 @@ export class SliceKeeper {
   readonly #wakeup: Wakeup
   readonly #backoff: ReconnectBackoff
   readonly #waiters = new Set<() => void>()
-  /** Since when each kind of difference is as it is. */
-  readonly #noticed = new Map<Urgency, { readonly at: number; readonly what: string }>()
+  readonly #patience = new Patience()
   readonly #absences = new Absences()
   #own: SliceEndpoint | undefined
   /** Whether the slice could be watched. */
@@ -74,6 +72,7 @@ export class SliceKeeper {
   #problem: Error | undefined
   /** No write before this time, after a failed one. */
   #notBefore = 0
+  #refreshedAt = Number.NEGATIVE_INFINITY
   #work: Promise<unknown> = Promise.resolve()
 
   constructor(options: SliceKeeperOptions) {
@@ -193,7 +192,7 @@ export class SliceKeeper {
     for (const urgency of URGENCIES) {
       const decision = decide(this.#situation(), urgency)
       const dueAt = Math.max(this.#dueAt(decision, urgency, now), this.#notBefore)
-      if (dueAt <= now) return this.#write(decision)
+      if (dueAt <= now) return this.#act(decision, urgency)
       nextAt = Math.min(nextAt, dueAt)
     }
     const { doubtful, isCurrent } = this.#situation()
@@ -201,17 +200,13 @@ export class SliceKeeper {
     return nextAt === Infinity ? undefined : nextAt - now
   }
 
-  /** When to settle the difference. Another difference begins to wait again. */
+  /** When to settle the difference. The replicas in the slice share the work by the order of their addresses; others come last. */
   #dueAt(decision: Decision, urgency: Urgency, now: number): number {
-    if (!this.#differs(decision, urgency)) {
-      this.#noticed.delete(urgency)
-      return Infinity
-    }
-    const what = JSON.stringify([this.entries, decision.entries])
-    const noticed = this.#noticed.get(urgency)
-    const at = noticed?.what === what ? noticed.at : now
-    this.#noticed.set(urgency, { at, what })
-    return at + this.#patienceMs(urgency)
+    const what = this.#differs(decision, urgency) ? JSON.stringify([this.entries, decision.entries]) : undefined
+    const { address } = this.#options
+    const { others, self } = this.#situation()
+    const before = self === undefined ? others : others.filter((other) => other.address < address)
+    return this.#patience.dueAt(urgency, what, { now, rank: before.length })
   }
 
   get #isSettled(): boolean {
@@ -234,16 +229,9 @@ export class SliceKeeper {
       gone,
       isCurrent,
     }
-    return this.#hasOtherPorts(situation) ? { ...situation, self: undefined } : situation
-  }
-
-  /** Replicas that listen on other ports are in the slice: this one would make them unreachable. */
-  #hasOtherPorts({ mode, others, slice, selfAddress, self }: Situation): boolean {
-    const stored = this.#store.slice
-    if (mode === 'leader' || self === undefined || stored === undefined) return false
-    if (hasPorts(stored, this.#options.source)) return false
-    const isThere = (address: string) => others.some((other) => other.address === address)
-    return slice.some(({ address }) => address !== selfAddress && isThere(address))
+    const { slice } = this.#store
+    const isRefused = slice !== undefined && isOfOtherPorts(situation, slice, this.#options.source)
+    return isRefused ? { ...situation, self: undefined } : situation
   }
 
   #differs({ entries }: Decision, urgency: Urgency): boolean {
@@ -256,9 +244,44 @@ export class SliceKeeper {
     return !isRight || (this.#situation().self !== undefined && !hasPorts(slice, source))
   }
 
+  /** Writes, if the group still says so. Returns how long to wait before looking again. */
+  async #act(decision: Decision, urgency: Urgency): Promise<number> {
+    const { slice, signal } = this.#store
+    if (this.#needsRefresh(decision, urgency)) {
+      try {
+        await this.#options.refresh(signal)
+      } catch (error) {
+        return this.#postponed(error, 'the group cannot be read')
+      }
+      this.#problem = undefined
+      this.#refreshedAt = this.#options.clock.now()
+      this.#absences.confirm(this.#refreshedAt)
+      const again = decide(this.#situation(), urgency)
+      if (this.#store.slice !== slice || !areSameEndpoints(again.entries, decision.entries)) return 0
+    }
+    return this.#write(decision)
+  }
+
+  /** The own entry is this replica's own business, unless it has none yet. */
+  #needsRefresh({ entries }: Decision, urgency: Urgency): boolean {
+    if (urgency !== 'own') return true
+    const { address, clock } = this.#options
+    const isOthers = (entry: SliceEndpoint): boolean => entry.address !== address
+    if (this.#situation().self === undefined) return false
+    if (!areSameEndpoints(entries.filter(isOthers), this.entries.filter(isOthers))) return true
+    return this.entries.every(isOthers) && clock.now() - this.#refreshedAt > FRESH_MS
+  }
+
+  #postponed(error: unknown, what: string): number {
+    this.#failed(errorOf(error), what)
+    const pauseMs = this.#retryMs(error)
+    this.#notBefore = this.#options.clock.now() + pauseMs
+    return pauseMs
+  }
+
   /** Returns how long to wait before looking again. */
   async #write({ entries }: Decision): Promise<number> {
-    const { clock, logger, source } = this.#options
+    const { logger, source } = this.#options
     const isCreation = this.#store.slice === undefined
     try {
       await this.#store.write({ entries, keepsPorts: this.#situation().self === undefined })
@@ -271,29 +294,17 @@ export class SliceKeeper {
     } catch (error) {
       const hasLost = isConflict(error, isCreation)
       this.writes.inc(hasLost ? 'conflict' : 'failed')
-      if (!hasLost) this.#failed(errorOf(error), 'the EndpointSlice cannot be written')
-      await this.#readAgain()
-      const pauseMs = hasLost ? 0 : this.#retryMs(error)
-      this.#notBefore = clock.now() + pauseMs
+      const pauseMs = hasLost ? 0 : this.#postponed(error, 'the EndpointSlice cannot be written')
+      const unread = (cause: unknown) => this.#failed(errorOf(cause), 'the EndpointSlice cannot be read')
+      await this.#store.readAgain().catch(unread)
       return pauseMs
-    }
-  }
-
-  async #readAgain(): Promise<void> {
-    try {
-      await this.#store.readAgain()
-    } catch (error) {
-      this.#failed(errorOf(error), 'the EndpointSlice cannot be read')
     }
   }
 
   #isForeign(): boolean {
     const foreign = this.#store.slice?.foreign
     if (foreign === undefined) return false
-    const { namespace, name } = this.#options.source
-    this.#note(
-      `Could not keep the EndpointSlice ${namespace}/${name}: ${foreign}. It is somebody else's. Choose another name with \`slice\`, or delete it`,
-    )
+    this.#note(describeForeign(this.#options.source, foreign))
     return true
   }
 
@@ -306,9 +317,8 @@ export class SliceKeeper {
   }
 
   #whyPorts(): string | undefined {
-    if (this.#own === undefined || this.#situation().self !== undefined) return undefined
-    const { namespace, name } = this.#options.source
-    return `The EndpointSlice ${namespace}/${name} has other ports than \`ports\`, and replicas that listen there. All replicas need the same ports`
+    const isKeptOut = this.#own !== undefined && this.#situation().self === undefined
+    return isKeptOut ? describeOtherPorts(this.#options.source) : undefined
   }
 
   #failed(error: Error, what: string): void {
@@ -323,15 +333,6 @@ export class SliceKeeper {
   #retryMs(error: unknown): number {
     const asked = error instanceof ApiRequestError ? (error.retryAfterMs ?? 0) : 0
     return Math.max(asked, isFinal(error) ? REFUSED_RETRY_MS : Math.max(this.#backoff.next(), LEAST_RETRY_MS))
-  }
-
-  /** The replicas in the slice share the work by the order of their addresses. A replica without an entry comes last. */
-  #patienceMs(urgency: Urgency): number {
-    const { address } = this.#options
-    const { others, self } = this.#situation()
-    const before = self === undefined ? others : others.filter((other) => other.address < address)
-    const { firstMs, stepMs } = PATIENCE[urgency]
-    return firstMs + stepMs * Math.min(before.length, MAX_RANK)
   }
 
   #settle(): void {

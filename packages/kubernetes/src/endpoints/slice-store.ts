@@ -100,11 +100,12 @@ export class SliceStore {
   /** Writes the version that was seen last. @throws ApiRequestError */
   async write({ entries, keepsPorts }: SliceWrite): Promise<void> {
     const { connection, source } = this.#options
+    // Another replica may create it meanwhile: the entries are not for that one.
+    const stored = this.#slice
     // A Service that was deleted and created again has another uid, and took the slice with it.
-    if (this.#slice === undefined) await this.checkService()
-    const change = { stored: this.#slice, entries, serviceUid: this.#serviceUid ?? '', keepsPorts }
-    const body = sliceBody(source, change)
-    const request = this.#slice === undefined ? createObject : updateObject
+    if (stored === undefined) await this.checkService()
+    const body = sliceBody(source, { stored, entries, serviceUid: this.#serviceUid ?? '', keepsPorts })
+    const request = stored === undefined ? createObject : updateObject
     const answer = await this.#bounded((signal) => connection.send(request(this.#reference, body, signal)))
     const version = parseVersion(answer)
     if (version === undefined || !isJsonObject(answer)) return

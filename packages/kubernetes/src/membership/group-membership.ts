@@ -114,6 +114,13 @@ export class GroupMembership implements Membership {
     await this.#running?.lease.update()
   }
 
+  async refresh(signal: AbortSignal = this.#stopping.signal): Promise<void> {
+    if (this.#running === undefined || this.#stopping.signal.aborted) return
+    const { lease, watch } = this.#running
+    await lease.renew(signal)
+    await watch.refresh(signal)
+  }
+
   bury(identity: string): void {
     const { graves, lease, watch } = this.#running ?? {}
     const dead = watch?.roster.leases.find((one) => one.identity === identity && one.name !== lease?.name)

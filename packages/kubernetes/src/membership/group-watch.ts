@@ -91,6 +91,21 @@ export class GroupWatch {
     this.roster.failed()
   }
 
+  /** Reads the group with a consistent read. @throws ApiRequestError */
+  async refresh(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options
+    const sentAt = clock.now()
+    try {
+      await this.#watch.refresh(signal)
+    } catch (error) {
+      // The time of all members starts again with the next success.
+      if (!signal.aborted) this.roster.failed()
+      throw error
+    }
+    this.roster.confirmed(sentAt, clock.now())
+    this.#schedule()
+  }
+
   /** The process of this member has ended. */
   died({ name, uid }: MemberLease): void {
     this.#tell(this.roster.died(name, uid))
@@ -100,7 +115,6 @@ export class GroupWatch {
     const { clock, onOwnLease, self } = this.#options
     return {
       listed: (objects, version) => {
-        this.#problem = undefined
         this.#tell(this.roster.listed(objects, version, clock.now()))
         onOwnLease(objects.get(self) ?? { kind: 'absent', version })
       },
@@ -109,6 +123,7 @@ export class GroupWatch {
         if (name === self) onOwnLease(seen)
       },
       up: () => {
+        this.#problem = undefined
         this.roster.connected(clock.now())
         this.#opened.resolve()
         this.#schedule()
@@ -154,18 +169,11 @@ export class GroupWatch {
   async #confirm(expired: readonly MemberLease[]): Promise<void> {
     if (this.#isConfirming) return
     this.#isConfirming = true
-    const { clock } = this.#options
-    const sentAt = clock.now()
     try {
-      const listing = await this.#watch.read(this.#closing.signal)
-      if (this.#closing.signal.aborted) return
-      const objects = listing.only(() => true)
-      this.roster.confirmed(sentAt, clock.now())
-      this.#tell(this.roster.listed(objects, listing.version, clock.now()))
-      this.#tell(this.roster.drop(expired, clock.now()))
+      await this.refresh(this.#closing.signal)
+      this.#tell(this.roster.drop(expired, this.#options.clock.now()))
     } catch {
-      // The time of all members starts again with the next success.
-      this.roster.failed()
+      // Later.
     } finally {
       this.#isConfirming = false
       this.#schedule()

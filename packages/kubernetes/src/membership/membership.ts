@@ -18,6 +18,12 @@ export interface Membership extends Required<Pick<Extension, 'name' | 'group' | 
    */
   note(key: string, value: string | undefined): Promise<void>
   /**
+   * Reads the group again with a consistent read, and renews the Lease of this replica before if that is overdue. Resolves when `members` is
+   * at least as new as the call. For decisions that must not come from a late view.
+   * @throws ApiRequestError if the API server cannot be reached, or refuses
+   */
+  refresh(signal?: AbortSignal): Promise<void>
+  /**
    * Declares a member gone because this program knows that its process has ended, and deletes its Lease. A member that lives all the same
    * writes its Lease again and joins. Does nothing for an unknown identity, and for this replica.
    */

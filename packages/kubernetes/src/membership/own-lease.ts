@@ -1,5 +1,5 @@
 import type { Clock, Logger } from '@tenure/core'
-import { jittered, type Random, textOf } from '@tenure/core/internal'
+import { jittered, onAbort, type Random, textOf } from '@tenure/core/internal'
 import { ApiRequestError } from '../client/api-request-error.ts'
 import type { ApiRequest } from '../client/api-request.ts'
 import type { Connection } from '../client/connection.ts'
@@ -15,6 +15,9 @@ import { Wakeup } from './wakeup.ts'
 
 /** The pause after a failed write. Short, because the other members count from the last good one. */
 const RETRY_MS = 1000
+
+/** A renewal that is later than so many intervals is overdue. */
+const OVERDUE = 1.5
 
 /** The share of the renew interval that a request may take, and the most that one may take while the process stops. */
 const REQUEST_SHARE = 0.6
@@ -49,9 +52,13 @@ export class OwnLease {
   #stored: JsonObject | undefined
   #isStopping = false
   #writing: Promise<unknown> | undefined
+  /** Called after each attempt. */
+  readonly #waiters = new Set<() => void>()
   /** Counts what the Lease must say, and what it says. */
   #wanted = 1
   #written = 0
+  /** When the last write was sent that has succeeded. */
+  #renewedAt = Number.NEGATIVE_INFINITY
   #problem: Error | undefined
   #published = Promise.withResolvers<void>()
 
@@ -104,6 +111,21 @@ export class OwnLease {
     while (this.#written < wanted && !this.#isStopping) await this.#published.promise
   }
 
+  /** Renews the Lease if that is overdue, while it {@link run}s. @throws ApiRequestError if that fails */
+  async renew(signal: AbortSignal): Promise<void> {
+    const { clock, renewIntervalMs } = this.#options
+    if (this.#isStopping || clock.now() - this.#renewedAt <= OVERDUE * renewIntervalMs) return
+    if (this.#writing === undefined) this.#wakeup.wake()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#waiters.add(resolve)
+    const forget = onAbort(signal, resolve)
+    await promise
+    forget()
+    this.#waiters.delete(resolve)
+    signal.throwIfAborted()
+    if (this.#problem !== undefined) throw this.#problem
+  }
+
   /** The Lease was seen. If it is not as this replica left it, it is written again at once. */
   seen({ kind, version }: Sighting): void {
     const isOwn = this.#stored !== undefined && version <= (parseVersion(this.#stored) ?? 0n)
@@ -116,6 +138,7 @@ export class OwnLease {
   async withdraw(): Promise<void> {
     this.#isStopping = true
     this.#published.resolve()
+    for (const resolve of this.#waiters) resolve()
     this.#wakeup.wake()
     // An update after the deletion fails; a creation would leave the Lease behind.
     if (this.#stored === undefined) await this.#writing
@@ -149,6 +172,7 @@ export class OwnLease {
     try {
       const version = await writing
       this.#problem = undefined
+      this.#renewedAt = sentAt
       this.#written = Math.max(this.#written, wanted)
       onWritten(sentAt, version)
       this.#published.resolve()
@@ -163,6 +187,7 @@ export class OwnLease {
       onFailed(problem)
     } finally {
       this.#writing = undefined
+      for (const resolve of this.#waiters) resolve()
     }
   }
 

@@ -48,6 +48,9 @@ export class CollectionWatch {
   readonly #options: CollectionWatchOptions
   readonly #reflector: Reflector
   #newest = 0n
+  /** How many lists were requested, and the last of them that was reported. */
+  #requested = 0
+  #reported = 0
   /** The version that the stream must show. */
   #expected = 0n
   #timer: Timer | undefined
@@ -64,9 +67,13 @@ export class CollectionWatch {
     return this.#reflector.run(signal)
   }
 
-  /** A write of this process to an object of the selection got this version. If the stream does not show it in time, it is dead. */
+  /**
+   * A write of this process to an object of the selection got this version. If the stream does not show it in time, it is dead. If there is
+   * none, the next attempt to connect begins now.
+   */
   expect(version: bigint): void {
     if (version > this.#expected) this.#expected = version
+    if (this.#stream === undefined) this.#reflector.hurry()
     if (this.#stream === undefined || this.#newest >= this.#expected || this.#timer !== undefined) return
     const { clock, silenceMs } = this.#options
     const wanted = this.#expected
@@ -87,6 +94,13 @@ export class CollectionWatch {
     return Listing.parse(answer)
   }
 
+  /** Reads the selection again, and reports the list unless a later one was reported meanwhile. @throws ApiRequestError */
+  async refresh(signal: AbortSignal): Promise<void> {
+    const { report } = await this.#request(signal)
+    signal.throwIfAborted()
+    report()
+  }
+
   #feed(): ReflectorFeed {
     const { observer, random, selection, silenceMs } = this.#options
     return {
@@ -104,13 +118,27 @@ export class CollectionWatch {
   }
 
   async #list(signal: AbortSignal): Promise<ReflectedList> {
-    const listing = await this.read(signal)
-    const objects = listing.only(() => true)
+    const { version, report } = await this.#request(signal)
     const accept = () => {
-      this.#newest = listing.version
-      this.#options.observer.listed(objects, listing.version)
+      this.#newest = version
+      report()
     }
-    return { version: String(listing.version), accept }
+    return { version: String(version), accept }
+  }
+
+  /** An answer that is overtaken by a later one must not look like a store that went back. */
+  async #request(signal: AbortSignal): Promise<{ readonly version: bigint; readonly report: () => void }> {
+    const order = ++this.#requested
+    const listing = await this.read(signal)
+    const report = () => {
+      if (order < this.#reported) return
+      this.#reported = order
+      this.#options.observer.listed(
+        listing.only(() => true),
+        listing.version,
+      )
+    }
+    return { version: listing.version, report }
   }
 
   #opened(context: StreamContext): StreamGuard {

@@ -1,5 +1,6 @@
+import { channel } from 'node:diagnostics_channel'
 import type { Clock, LockFailure, Logger } from '@tenure/core'
-import type { Random } from '@tenure/core/internal'
+import { type Random, STORE_RESTORED_CHANNEL } from '@tenure/core/internal'
 import type { ApiRequestError } from '../client/api-request-error.ts'
 import type { ApiRequest } from '../client/api-request.ts'
 import { ApiTransport } from '../client/api-transport.ts'
@@ -16,6 +17,8 @@ import { SilenceGuard } from './silence-guard.ts'
 import { decimalVersionOf, type WatchEvent } from './watch-event.ts'
 import { WatchInterruptedError } from './watch-interrupted-error.ts'
 import type { WatchSubscription } from './watch-subscription.ts'
+
+const restores = channel(STORE_RESTORED_CHANNEL)
 
 /** Refusals that another attempt does not change. */
 const LASTING: readonly LockFailure[] = ['forbidden', 'not-found']
@@ -200,6 +203,7 @@ export class ObjectWatch {
       { event: 'store-restored', namespace, lease: name },
       `the store is at version ${version}, below the known version ${this.#newest}, as after a restore from a backup`,
     )
+    restores.publish({ namespace, name })
     for (const subscription of this.subscriptions) subscription.restored()
   }
 

@@ -49,6 +49,8 @@ export class Reflector {
   #version: string | undefined
   /** Whether the connection was lost, so that the store may have been restored from a backup meanwhile. */
   #isInDoubt = false
+  /** Ends the present pause. */
+  #hurry: () => void = () => {}
 
   constructor(options: ReflectorOptions) {
     this.#options = options
@@ -74,6 +76,11 @@ export class Reflector {
     this.#session?.abort(new ListAgain())
   }
 
+  /** Ends a pause before the next attempt: the server has just answered another request. A pause that the server asked for stays. */
+  hurry(): void {
+    this.#hurry()
+  }
+
   /** Lists if necessary, then follows until the stream ends. Resolves with the cause, unless the end was routine. */
   async #attempt(signal: AbortSignal): Promise<Error | undefined> {
     const session = new AbortController()
@@ -95,7 +102,7 @@ export class Reflector {
   }
 
   async #recover(failure: Error, signal: AbortSignal): Promise<void> {
-    const { clock, feed } = this.#options
+    const { feed } = this.#options
     const refusal = failure instanceof ApiRequestError ? failure : undefined
     if (refusal !== undefined) {
       if (await feed.handles(refusal)) return
@@ -104,8 +111,16 @@ export class Reflector {
     this.#isInDoubt = true
     // An outdated version is routine the first time: the next attempt lists.
     if (refusal?.statusCode !== GONE || !this.#backoff.fresh) feed.failed(failure)
-    const pauseMs = Math.max(this.#backoff.next(), refusal?.retryAfterMs ?? 0)
-    await pause(pauseMs, clock, signal)
+    await this.#pause(this.#backoff.next(), refusal?.retryAfterMs ?? 0, signal)
+  }
+
+  async #pause(pauseMs: number, askedMs: number, signal: AbortSignal): Promise<void> {
+    const pausing = new AbortController()
+    const forget = onAbort(signal, () => pausing.abort())
+    if (askedMs === 0) this.#hurry = () => pausing.abort()
+    await pause(Math.max(pauseMs, askedMs), this.#options.clock, pausing.signal)
+    this.#hurry = () => {}
+    forget()
   }
 
   /** Resolves with the version to watch from. */

@@ -5,7 +5,7 @@ import { endpoints } from '../../src/endpoints/create-endpoints.ts'
 import type { EndpointsOptions } from '../../src/endpoints/endpoints-options.ts'
 import { MANAGED_BY } from '../../src/endpoints/slice-object.ts'
 import { after, endpointsOf, memberOf, STOPPED } from '../support/replicas.ts'
-import { VirtualApi } from '../support/virtual-api.ts'
+import { VirtualApi, type Wire } from '../support/virtual-api.ts'
 
 let clock: VirtualClock
 let api: VirtualApi
@@ -48,7 +48,7 @@ function putSlice(
 }
 
 async function replica(number: number, options: Partial<EndpointsOptions> = {}, identity = `shop-${number}`) {
-  const wire = { isCut: false, isPaused: false }
+  const wire: Wire = { isCut: false, isPaused: false }
   const one = endpointsOf({ api, clock, identity, wire }, { address: `10.0.0.${number}`, ...options })
   await after(clock, one.endpoints.start(one.host))
   return { ...one, wire, stop: () => after(clock, one.endpoints.stop()) }
@@ -247,6 +247,39 @@ test('a lone replica removes a stranger that came during an outage, when the out
   await clock.advance(15_000)
   expect(addresses()).toEqual(['10.0.0.1'])
   await one.stop()
+})
+
+describe('a replica that came back after the others had dropped it', () => {
+  test('is not removed by one whose view of the group is late', async () => {
+    const [one, two] = [await replica(1), await replica(2)]
+    await clock.advance(5000)
+    one.wire.isCut = true
+    await clock.advance(25_000)
+    expect(addresses()).toEqual(['10.0.0.2'])
+    two.wire.silent = 'leases'
+    one.wire.isCut = false
+    while (addresses()?.length !== 2) await clock.advance(10)
+    api.writes.length = 0
+    await clock.advance(3000)
+    expect(api.writes.filter(({ what }) => what.includes('endpointslices'))).toEqual([])
+    two.wire.silent = undefined
+    await one.stop()
+    await two.stop()
+  })
+
+  test('renews its Lease before it enters', async () => {
+    const [one, two] = [await replica(1), await replica(2)]
+    await clock.advance(5000)
+    one.wire.isPaused = true
+    await clock.advance(25_000)
+    api.writes.length = 0
+    one.wire.isPaused = false
+    while (addresses()?.length !== 2) await clock.advance(10)
+    const own = api.writes.filter(({ by }) => by === 'shop-1').map(({ what }) => what.split(' ')[1])
+    expect(own).toEqual(['leases.coordination.k8s.io', 'endpointslices.discovery.k8s.io'])
+    await one.stop()
+    await two.stop()
+  })
 })
 
 describe('mode master-count', () => {

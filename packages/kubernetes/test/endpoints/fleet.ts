@@ -19,6 +19,7 @@ const SUCCESS_MS = 7000
 const SLACK_MS = 1000
 
 interface Process {
+  readonly identity: string
   readonly wire: Wire
   readonly endpoints: ReturnType<typeof endpointsOf>['endpoints']
   state: 'living' | 'killed' | 'stopping'
@@ -30,12 +31,16 @@ interface Slot {
   /** Since when the replica lives, is reached, and the server works; undefined if that is not so. */
   wellSince: number | undefined
   deadSince: number | undefined
+  /** Since when the slice has its entry, if it was neither paused nor cut off since, and nobody has touched its Lease. */
+  enteredAt: number | undefined
 }
 
 /** Replicas on one virtual API server, faults from a seed, and the oracles. */
 export class Fleet {
   readonly api: VirtualApi
   readonly violations: string[] = []
+  /** What was done to it. */
+  readonly faults: string[] = []
   readonly #clock: VirtualClock
   readonly #random: () => number
   readonly #slots: Slot[]
@@ -54,6 +59,7 @@ export class Fleet {
       process: undefined,
       wellSince: undefined,
       deadSince: undefined,
+      enteredAt: undefined,
     }))
     this.api.store.watch('endpointslices', ({ object, previous }) =>
       this.#onWrite(listedIn(previous), listedIn(object)),
@@ -62,20 +68,24 @@ export class Fleet {
   }
 
   /** Does one thing to the fleet. */
-  async disturb(): Promise<void> {
+  disturb(): void {
     const slot = this.#slots[Math.floor(this.#random() * this.#slots.length)] as Slot
-    const kinds: readonly ((one: Slot) => void)[] = [
-      (one) => this.#kill(one),
-      (one) => this.#restart(one),
-      (one) => this.#stopCleanly(one),
-      (one) => this.#cut(one),
-      (one) => this.#pause(one),
-      () => this.#stall(),
-      () => this.#breakStreams(),
-      () => this.#meddle(),
+    const kinds: readonly (readonly [name: string, fault: (one: Slot) => void])[] = [
+      ['kill', (one) => this.#kill(one)],
+      ['restart', (one) => this.#restart(one)],
+      ['stop', (one) => this.#stopCleanly(one)],
+      ['cut off', (one) => this.#cut(one)],
+      ['pause', (one) => this.#pause(one)],
+      ['pause, then kill the server', (one) => this.#killServerAfterPause(one)],
+      ['silence a watch', (one) => this.#silence(one)],
+      ['kill the server', () => this.#killServer()],
+      ['stall the store', () => this.#stall()],
+      ['break all streams', () => this.#breakStreams()],
+      ['meddle', () => this.#meddle()],
     ]
-    const kind = kinds[Math.floor(this.#random() * kinds.length)]
-    kind?.(slot)
+    const [name, fault] = kinds[Math.floor(this.#random() * kinds.length)] ?? ['', () => {}]
+    this.faults.push(`${Math.round(this.#clock.now())} ms: ${name} (${slot.address})`)
+    fault(slot)
   }
 
   /** Lets time pass, and asks the oracles every 100 ms. */
@@ -89,14 +99,17 @@ export class Fleet {
   /** Heals everything. */
   heal(): void {
     this.api.isStalled = false
+    this.api.up()
     for (const { process } of this.#slots)
-      if (process?.state === 'living') Object.assign(process.wire, { isCut: false, isPaused: false })
+      if (process?.state === 'living') Object.assign(process.wire, { isCut: false, isPaused: false, silent: undefined })
   }
 
-  /** The addresses in the slice, and those that should be. */
-  get outcome(): { readonly listed: readonly string[]; readonly living: readonly string[] } {
+  /** Asks whether the slice has exactly the living now. Nobody is left to remove the last ones that were killed together. */
+  judge(): void {
     const living = this.#slots.filter(({ process }) => process?.state === 'living').map(({ address }) => address)
-    return { listed: this.#listed, living }
+    const listed = this.#listed
+    if (living.length > 0 && listed.join() !== living.join())
+      this.#violated(`${living.join()} live, but the slice has ${listed.join()}`)
   }
 
   /** Ends all replicas, so that no timer is left that does something. */
@@ -114,8 +127,10 @@ export class Fleet {
       { api: this.api, clock, identity, random: this.#random, wire },
       { address: slot.address },
     )
-    slot.process = { wire, endpoints, state: 'living' }
+    slot.process = { identity, wire, endpoints, state: 'living' }
     slot.deadSince = undefined
+    slot.wellSince = undefined
+    slot.enteredAt = undefined
     endpoints.start(host).catch((error: unknown) => this.violations.push(`start of ${identity}: ${String(error)}`))
   }
 
@@ -144,16 +159,44 @@ export class Fleet {
     })
   }
 
-  #cut({ process }: Slot): void {
+  #cut(slot: Slot): void {
+    const { process } = slot
     if (process?.state !== 'living') return
     process.wire.isCut = true
+    slot.enteredAt = undefined
     this.#clock.setTimer(this.#random() * 30_000, () => (process.wire.isCut = process.state === 'killed'))
   }
 
-  #pause({ process }: Slot): void {
+  #pause(slot: Slot, ms = this.#random() * 30_000, then: () => void = () => {}): void {
+    const { process } = slot
     if (process?.state !== 'living') return
     process.wire.isPaused = true
-    this.#clock.setTimer(this.#random() * 30_000, () => (process.wire.isPaused = process.state === 'killed'))
+    slot.enteredAt = undefined
+    this.#clock.setTimer(ms, () => {
+      process.wire.isPaused = process.state === 'killed'
+      then()
+    })
+  }
+
+  /** The others have dropped it, and hear that it is back when the server is. */
+  #killServerAfterPause(slot: Slot): void {
+    this.#pause(slot, LEASE_MS + this.#random() * 5000, () => {
+      this.#clock.setTimer(this.#random() * 200, () => this.#killServer())
+    })
+  }
+
+  /** One replica sees no changes of the group, or of the slice, for a while. */
+  #silence({ process }: Slot): void {
+    if (process?.state !== 'living') return
+    process.wire.silent = this.#random() < 0.7 ? 'leases' : 'endpointslices'
+    this.#clock.setTimer(this.#random() * 10_000, () => (process.wire.silent = undefined))
+  }
+
+  #killServer(): void {
+    const ms = this.#random() * 3000
+    this.api.kill()
+    this.#faultUntil = Math.max(this.#faultUntil, this.#clock.now() + ms)
+    this.#clock.setTimer(ms, () => this.api.up())
   }
 
   #stall(): void {
@@ -176,7 +219,10 @@ export class Fleet {
     const slice = this.api.get('endpointslices', 'shop') as { readonly endpoints?: readonly object[] } | undefined
     const pick = Math.floor(this.#random() * 3)
     const lease = leases[Math.floor(this.#random() * leases.length)]
-    if (pick === 0 && lease !== undefined) this.api.remove('leases', lease.metadata.name ?? '')
+    if (pick === 0 && lease !== undefined) {
+      for (const slot of this.#slots) slot.enteredAt = undefined
+      this.api.remove('leases', lease.metadata.name ?? '')
+    }
     if (pick === 1 && slice !== undefined) this.api.remove('endpointslices', 'shop')
     if (pick === 2 && slice !== undefined) {
       const labels = { 'endpointslice.kubernetes.io/managed-by': MANAGED_BY, 'kubernetes.io/service-name': 'shop' }
@@ -200,7 +246,16 @@ export class Fleet {
     this.#update()
     for (const address of before.filter((one) => !after.includes(one))) {
       const slot = this.#slots.find((one) => one.address === address)
-      if (slot !== undefined && this.#isWell(slot, ESTABLISHED_MS)) this.#violated(`${address} lives and was dropped`)
+      if (slot === undefined) continue
+      if (this.#isWell(slot, ESTABLISHED_MS)) this.#violated(`${address} lives and was dropped`)
+      const { enteredAt, process } = slot
+      if (process?.state !== 'living' || this.api.writer === process.identity || enteredAt === undefined) continue
+      this.#violated(`${address} entered at ${enteredAt} ms, lives since, and was dropped by ${this.api.writer}`)
+    }
+    for (const slot of this.#slots) {
+      const isListed = after.includes(slot.address)
+      if (!isListed) slot.enteredAt = undefined
+      else if (!before.includes(slot.address) && this.#isUntroubled(slot)) slot.enteredAt = this.#clock.now()
     }
     const isSomebodyThere = this.#slots.some((slot) => this.#isWell(slot, JOIN_MS))
     if (after.length === 0 && before.length > 0 && isSomebodyThere)
@@ -229,9 +284,14 @@ export class Fleet {
     const now = this.#clock.now()
     for (const slot of this.#slots) {
       const { process } = slot
-      const isWell = process?.state === 'living' && !process.wire.isCut && !process.wire.isPaused && !this.api.isStalled
+      const isSeen = process?.wire.silent === undefined && !this.api.isStalled && !this.api.isDown
+      const isWell = this.#isUntroubled(slot) && isSeen
       slot.wellSince = isWell ? (slot.wellSince ?? now) : undefined
     }
+  }
+
+  #isUntroubled({ process }: Slot): boolean {
+    return process?.state === 'living' && !process.wire.isCut && !process.wire.isPaused
   }
 
   #isWell({ wellSince }: Slot, forMs: number): boolean {
@@ -240,7 +300,7 @@ export class Fleet {
   }
 
   #violated(what: string): void {
-    this.violations.push(`${this.#clock.now()} ms: ${what}`)
+    this.violations.push(`${Math.round(this.#clock.now())} ms: ${what}`)
   }
 }
 

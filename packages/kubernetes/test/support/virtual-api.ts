@@ -22,6 +22,8 @@ export interface Wire {
   isPaused: boolean
   /** The process was killed: nothing of it happens any more. */
   isDead?: boolean
+  /** The streams of this resource are silent, as from a cache of the server that is behind. */
+  silent?: string | undefined
 }
 
 /** One write that the server took. */
@@ -40,11 +42,15 @@ export class VirtualApi {
   readonly writes: LoggedWrite[] = []
   /** Reads and writes hang, as without etcd; streams stay open. */
   isStalled = false
+  /** Whose write the store takes at this moment; undefined for one of the test. */
+  writer: string | undefined
   /** Which requests are forbidden. */
   forbids: (target: ApiTarget) => boolean = () => false
   readonly #clock: Clock
   readonly #latencyMs: () => number
   readonly #streams = new Set<{ readonly fail: (error: Error) => void }>()
+  readonly #underWay = new Set<() => void>()
+  #isDown = false
   #uid = 0
 
   constructor(clock: Clock, latencyMs: () => number = () => 1) {
@@ -77,6 +83,22 @@ export class VirtualApi {
       stream.fail(lost({ verb: 'watch', group: '', resource: '', namespace: '', name: '' }))
   }
 
+  /** Kills the server: answers that are under way are lost, also those to what it has done, and it refuses connections until {@link up}. */
+  kill(): void {
+    this.#isDown = true
+    this.breakStreams()
+    for (const lose of this.#underWay) lose()
+  }
+
+  /** Starts a killed server. */
+  up(): void {
+    this.#isDown = false
+  }
+
+  get isDown(): boolean {
+    return this.#isDown
+  }
+
   /** The connection of one client. */
   connect(name: string, wire: Wire = { isCut: false, isPaused: false }): Connection {
     return {
@@ -88,7 +110,9 @@ export class VirtualApi {
 
   async #send(request: ApiRequest, by: string, wire: Wire): Promise<unknown> {
     await this.#travel(request, wire)
+    this.writer = by
     const answer = this.#answer(request, by)
+    this.writer = undefined
     await this.#travel(request, wire)
     if (answer instanceof Error) throw answer
     return structuredClone(answer)
@@ -97,17 +121,21 @@ export class VirtualApi {
   /** Waits for the time of one way. A request that is lost waits for its signal. */
   async #travel({ signal, target }: ApiRequest, wire: Wire): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const lose = (): void => (wire.isCut || wire.isPaused ? undefined : reject(lost(target)))
     const forget = onAbort(signal, () => reject(lost(target)))
     const look = (): void => {
       if (wire.isDead === true) return
-      if (this.isStalled || wire.isCut || wire.isPaused) this.#clock.setTimer(50, look)
+      if (this.#isDown && !wire.isCut && !wire.isPaused) reject(lost(target))
+      else if (this.isStalled || wire.isCut || wire.isPaused) this.#clock.setTimer(50, look)
       else resolve()
       if (signal.aborted) reject(lost(target))
     }
     const timer = this.#clock.setTimer(this.#latencyMs(), look)
+    this.#underWay.add(lose)
     try {
       await promise
     } finally {
+      this.#underWay.delete(lose)
       forget()
       timer.cancel()
     }
@@ -161,7 +189,7 @@ export class VirtualApi {
     let take: ((chunk: Buffer) => void) | undefined
     const flush = (): void => {
       if (take === undefined || signal.aborted || wire.isDead === true) return
-      if (wire.isCut || wire.isPaused) return void this.#clock.setTimer(50, flush)
+      if (wire.isCut || wire.isPaused || wire.silent === target.resource) return void this.#clock.setTimer(50, flush)
       try {
         for (const line of pending.splice(0)) take(Buffer.from(line))
       } catch (error) {

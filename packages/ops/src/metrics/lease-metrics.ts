@@ -1,8 +1,9 @@
 import { type Candidacy, type CandidacyEvent, type LockFailure, LockRequestError } from '@tenure/core'
+import { resolveTimingOptions } from '@tenure/core/internal'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 /** What {@link LeaseMetrics} read from a candidacy. */
-export type ObservedCandidacy = Pick<Candidacy, 'lease' | 'remainingMs'>
+export type ObservedCandidacy = Pick<Candidacy, 'lease' | 'leaseOptions' | 'remainingMs' | 'lastProblem'>
 
 const FAILURES: Readonly<Record<LockFailure, true>> = {
   conflict: true,
@@ -104,7 +105,39 @@ export class LeaseMetrics {
         },
       }),
     )
+    registry.registerMetric(durationGauge(leases))
+    registry.registerMetric(failingGauge(leases))
   }
+}
+
+function durationGauge(leases: () => readonly ObservedCandidacy[]): Gauge<'name'> {
+  return new Gauge({
+    name: 'tenure_lease_duration_seconds',
+    help: 'The option `leaseDurationMs`: how long other replicas wait after the last renewal of a leader before they acquire the lease.',
+    labelNames: ['name'],
+    registers: [],
+    collect() {
+      for (const { lease, leaseOptions } of leases()) {
+        this.set({ name: lease }, resolveTimingOptions(leaseOptions).leaseDurationMs / 1000)
+      }
+    },
+  })
+}
+
+/** A follower whose requests fail looks healthy in every other metric, and cannot take over. */
+function failingGauge(leases: () => readonly ObservedCandidacy[]): Gauge<'name' | 'reason'> {
+  return new Gauge({
+    name: 'tenure_lease_requests_failing',
+    help: 'Whether the last request of this replica for the lease failed, by reason: 1 until a request succeeds.',
+    labelNames: ['name', 'reason'],
+    registers: [],
+    collect() {
+      for (const { lease, lastProblem } of leases()) {
+        const failure = lastProblem && failureOf(lastProblem)
+        for (const reason of Object.keys(FAILURES)) this.set({ name: lease, reason }, Number(reason === failure))
+      }
+    },
+  })
 }
 
 function failureOf(error: Error): LockFailure {

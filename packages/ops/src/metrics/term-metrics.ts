@@ -1,4 +1,4 @@
-import type { Candidacy, CandidacyEvent, EndReason, Term } from '@tenure/core'
+import type { Candidacy, CandidacyEvent, Clock, EndReason, Term } from '@tenure/core'
 import type { DrainOutcome, TermOverEvent, WarmUpOutcome } from '@tenure/core/internal'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
@@ -9,6 +9,8 @@ export interface TermMetricsOptions {
   readonly candidacies: () => readonly Pick<Candidacy, 'lease' | 'stuckTasks'>[]
   /** The runs of controllers that have not ended. */
   readonly terms: () => readonly Term[]
+  /** Measures the drains in progress. */
+  readonly clock: Clock
 }
 
 const END_REASONS: Readonly<Record<EndReason, true>> = {
@@ -35,6 +37,8 @@ export class TermMetrics {
   readonly #drain: Histogram<'outcome'>
   readonly #handover: Histogram
   readonly #warmUps: Counter<'name' | 'outcome'>
+  /** When the drains in progress began, by lease. */
+  readonly #drainingSince = new Map<string, number>()
 
   constructor(options: TermMetricsOptions) {
     const registers = [options.registry]
@@ -73,6 +77,7 @@ export class TermMetrics {
     for (const outcome of Object.keys(DRAIN_OUTCOMES)) this.#drain.zero({ outcome })
     defineTasks(options)
     defineStuckTasks(options)
+    this.#defineDraining()
   }
 
   /** Adds a series for every lease and label value, also for leases that are never held. */
@@ -87,10 +92,31 @@ export class TermMetrics {
   observe(event: CandidacyEvent): void {
     if (event.kind === 'term-began') this.#handover.observe(event.handoverMs / 1000)
     if (event.kind === 'warm-up') this.#warmUps.inc({ name: event.lease, outcome: event.outcome })
+    if (event.kind === 'term-ending' && !this.#drainingSince.has(event.lease)) {
+      this.#drainingSince.set(event.lease, this.#options.clock.now())
+    }
     if (event.kind !== 'term-over') return
+    this.#drainingSince.delete(event.lease)
     this.#terms.inc({ name: event.lease, end: endOf(event) })
     this.#duration.observe(event.durationMs / 1000)
     this.#drain.observe({ outcome: event.drain }, event.drainMs / 1000)
+  }
+
+  /** The histogram shows a drain after its end, and not at all if the process ends with it. */
+  #defineDraining(): void {
+    const { registry, candidacies, clock } = this.#options
+    const since = (lease: string) => this.#drainingSince.get(lease) ?? clock.now()
+    registry.registerMetric(
+      new Gauge({
+        name: 'tenure_draining_seconds',
+        help: 'Duration of the drain in progress; 0 without one.',
+        labelNames: ['name'],
+        registers: [],
+        collect() {
+          for (const { lease } of candidacies()) this.set({ name: lease }, (clock.now() - since(lease)) / 1000)
+        },
+      }),
+    )
   }
 }
 

@@ -39,6 +39,14 @@ export const INCIDENT_EFFECTS: Readonly<Record<Incident, (target: Target) => voi
   suspend: ({ process, severity }) => process.suspend(severity * 40_000, 'machine'),
   crash: ({ replica }) => replica.crash('crashes'),
   restart: ({ replica }) => replica.restart(),
+  eviction: ({ replica, severity }) => replica.evict(severity * 10_000),
+  'fleet-eviction': ({ replica, others, severity }) => {
+    for (const one of [replica, ...others]) one.evict(severity * 10_000)
+  },
+  cordon: ({ cluster, replica, severity }) => {
+    replica.cordon(true)
+    cluster.agenda.add(cluster.now + severity * 60_000, () => replica.cordon(false))
+  },
   'step-down': ({ replica, severity }) => replica.stepDown(severity < 0.5 ? {} : { cooldownMs: severity * 5000 }),
   'hand-over': handOver,
   'step-down-requested': ({ cluster, lease, others, severity }) => {

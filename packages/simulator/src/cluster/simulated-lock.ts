@@ -7,7 +7,7 @@ import type {
   LockWatch,
   PresentLease,
 } from '@tenure/core'
-import type { HolderObserver, LeaseHolder } from '@tenure/core/internal'
+import type { Departure, HolderObserver, LeaseHolder } from '@tenure/core/internal'
 import type { Cluster } from './cluster.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 import { SimulatedCandidate } from './simulated-candidate.ts'
@@ -19,11 +19,13 @@ export class SimulatedLock implements Lock {
   /** The identity, which is unique to each process. */
   readonly processRef: string
   readonly coordinator: SimulatedCandidate | undefined
+  readonly departure: Departure | undefined
   readonly #cluster: Cluster
   readonly #process: SimulatedProcess
   readonly #name: string
 
-  constructor(cluster: Cluster, process: SimulatedProcess, name: string) {
+  constructor(cluster: Cluster, process: SimulatedProcess, name: string, departure: Departure | undefined) {
+    this.departure = departure
     this.#cluster = cluster
     this.#process = process
     this.#name = name

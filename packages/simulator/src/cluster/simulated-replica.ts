@@ -4,6 +4,7 @@ import type { Cluster } from './cluster.ts'
 import type { ResolvedSimulationOptions } from '../simulation-options.ts'
 import { TermLife } from '../term-life.ts'
 import { observeTerms } from '../observe-terms.ts'
+import { SimulatedDeparture } from './simulated-departure.ts'
 import { SimulatedLock } from './simulated-lock.ts'
 import { SimulatedProcess } from './simulated-process.ts'
 import { gradeOf, minorOf, strategyOptions } from './simulated-strategy.ts'
@@ -35,6 +36,10 @@ export class SimulatedReplica {
   #manager: Manager | undefined
   #starts = 0
   #isReturning = false
+  /** Whether its Pod is being deleted, and whether its node takes no new Pods. */
+  #isLeaving = false
+  #isCordoned = false
+  #departure: SimulatedDeparture | undefined
   /** Called when the replica has stopped for good; undefined while it is to run. */
   #stopped: (() => void) | undefined
 
@@ -72,6 +77,8 @@ export class SimulatedReplica {
       grade: this.#neverLeads ? undefined : gradeOf(this.#options.strategy, this.#minor),
     })
     this.process = process
+    this.#departure = new SimulatedDeparture(cluster, process)
+    this.#place()
     cluster.tell({ kind: 'process-started', process })
     cluster.say(process.identity, 'starts')
     process.post(cluster.now, () => this.#startManager(process), 'network')
@@ -95,6 +102,30 @@ export class SimulatedReplica {
     const manager = this.#manager
     if (this.process !== undefined) this.process.isStopping = true
     this.#post(() => void manager?.stop())
+  }
+
+  /** Its Pod is being deleted. Nothing else changes before it is stopped. */
+  leave(): void {
+    this.#isLeaving = true
+    this.#place()
+  }
+
+  /** Its node takes no new Pods, or takes them again. */
+  cordon(isCordoned: boolean): void {
+    this.#isCordoned = isCordoned
+    this.#place()
+  }
+
+  /** Evicts its Pod: after a while it stops in order, and another Pod takes its place. */
+  evict(preStopMs: number): void {
+    if (this.#isLeaving) return
+    this.leave()
+    const { agenda, now } = this.#cluster
+    agenda.add(now + preStopMs, () => {
+      if (this.#stopped !== undefined) return
+      this.#isLeaving = false
+      this.restart()
+    })
   }
 
   /** Stops the replica for good, in order if it stops within `graceMs`. Resolves when its process has ended. */
@@ -123,10 +154,15 @@ export class SimulatedReplica {
   /** Ends all faults of the process. */
   heal(): void {
     const { process } = this
+    this.cordon(false)
     if (process === undefined) return
     process.cutOffUntil = 0
     process.resume()
     for (const watch of process.watches) watch.heal()
+  }
+
+  #place(): void {
+    this.#departure?.become(this.#isLeaving ? 'stopping' : this.#isCordoned ? 'draining' : undefined)
   }
 
   /** The minor version that it runs. */
@@ -155,13 +191,14 @@ export class SimulatedReplica {
     const cluster = this.#cluster
     const options = this.#options
     const lives = new Map<string, TermLife>()
+    const departure = this.#departure
     const manager = new Manager({
       ...options.manager,
       identity: process.identity,
       ...(this.revision === undefined ? {} : { revision: this.revision }),
       ...(this.#neverLeads && { rollout: 'never-lead' }),
       lease: { ...options.lease, ...this.#strategy },
-      createLock: ({ name }) => new SimulatedLock(cluster, process, name),
+      createLock: ({ name }) => new SimulatedLock(cluster, process, name, departure),
       terminate: (error) => this.#ended(process, `is terminated: ${error.message}`),
       clock: process,
       random: cluster.random,

@@ -1,25 +1,30 @@
 import type { WorkloadKind } from '../simulation-options.ts'
+import { departures } from './departures.ts'
+import type { Rollout } from './rollout.ts'
 import { DEPLOYMENT, STATEFUL_SET, type RollingUpdate } from './rolling-updates.ts'
 import { FIRST_REVISION, type Workload } from './workload.ts'
 
 const UPDATES: Readonly<Record<WorkloadKind, RollingUpdate>> = { Deployment: DEPLOYMENT, StatefulSet: STATEFUL_SET }
 
-/** One rollout: what it does, and how often it may change the leader without faults. */
-interface Rollout {
-  readonly what: string
-  readonly maxChanges: number
-  readonly run: () => Promise<void>
-}
-
 /** A stopped leader is succeeded within this long. */
 const SETTLE_MS = 5000
 
-/** Rolls out again and again. Some rollouts are undone half way, are stuck, or keep a canary; some find the leader in a drain. */
+/** How much of what happens is no rollout. */
+const SHARE_OF_DEPARTURES = 0.25
+
+/**
+ * Rolls out again and again. Some rollouts are undone half way, are stuck, or keep a canary; some find the leader in a drain. In between,
+ * Pods are deleted and nodes are drained.
+ */
 export async function repeatRollouts(workload: Workload, kind: WorkloadKind): Promise<never> {
   const { random } = workload.cluster
   const update = UPDATES[kind]
   for (let revision = FIRST_REVISION; ;) {
     await workload.wait(20_000 + random() * 40_000)
+    if (random() < SHARE_OF_DEPARTURES) {
+      await observed(workload, departures(workload, kind, revision), false)
+      continue
+    }
     const next = workload.nextRevision()
     const dice = random()
     if (dice < 0.5) await observed(workload, complete(workload, update, next), random() < 0.25)
@@ -36,7 +41,11 @@ export async function repeatRollouts(workload: Workload, kind: WorkloadKind): Pr
 /**
  * Tells the oracles. `isDraining`: the leader steps down as the rollout begins. That, or a drain that began before, is one more change.
  */
-async function observed(workload: Workload, { what, maxChanges, run }: Rollout, isDraining: boolean): Promise<void> {
+async function observed(
+  workload: Workload,
+  { what, maxChanges, run, afterwards }: Rollout,
+  isDraining: boolean,
+): Promise<void> {
   const { cluster, replicas } = workload
   const leader = isDraining ? replicas.find(({ state }) => state === 'leading') : undefined
   const isEnding = leader !== undefined || replicas.some(({ state }) => ['draining', 'releasing'].includes(state))
@@ -47,6 +56,7 @@ async function observed(workload: Workload, { what, maxChanges, run }: Rollout, 
   await workload.wait(SETTLE_MS)
   cluster.say('rollout', 'ends')
   cluster.tell({ kind: 'rollout-ended' })
+  await afterwards?.()
 }
 
 function complete(workload: Workload, update: RollingUpdate, next: string): Rollout {

@@ -8,6 +8,9 @@ export const FIRST_REVISION = 'r0'
 /** A Pod starts its process after this long at most. */
 const MAX_START_MS = 3000
 
+/** A `preStop` hook takes this long at most. */
+const MAX_PRE_STOP_MS = 10_000
+
 /** How much longer than a drain may take a stopped Pod is left alone before it is killed. */
 const SPARE_GRACE_MS = 20_000
 
@@ -22,6 +25,7 @@ export class Workload {
   #indexes = 0
   #revisions = 1
   #probeMs: number | undefined
+  #preStopMs: number | undefined
 
   constructor(cluster: Cluster, options: ResolvedSimulationOptions) {
     this.cluster = cluster
@@ -53,11 +57,16 @@ export class Workload {
     return replica
   }
 
-  /** Stops a replica as a kubelet does. Resolves when its process has ended. */
-  async stopPod(replica: SimulatedReplica): Promise<void> {
+  /**
+   * Deletes the Pod of a replica. When its `preStop` hook has ended, the replica is stopped as a kubelet does it. Resolves when its process
+   * has ended. `preStopMs`: how long the hook takes. @default the same time in the whole run, 0 in half of the runs
+   */
+  async stopPod(replica: SimulatedReplica, preStopMs: number = this.#usualPreStopMs): Promise<void> {
     const { drainTimeoutMs, abortGraceMs } = this.cluster.timing
-    this.cluster.say(replica.name, 'is stopped by the rollout')
+    this.cluster.say(replica.name, `is stopped by the rollout, in ${Math.round(preStopMs)} ms`)
     this.pods.delete(replica)
+    replica.leave()
+    if (preStopMs > 0) await this.wait(preStopMs)
     await replica.stop(drainTimeoutMs + abortGraceMs + SPARE_GRACE_MS)
     this.replicas.splice(this.replicas.indexOf(replica), 1)
   }
@@ -74,6 +83,11 @@ export class Workload {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.cluster.agenda.add(this.cluster.now + ms, resolve)
     return promise
+  }
+
+  get #usualPreStopMs(): number {
+    const { random } = this.cluster
+    return (this.#preStopMs ??= random() < 0.5 ? 0 : random() * MAX_PRE_STOP_MS)
   }
 
   #add(place: number, revision: string | undefined, neverLeads = false): SimulatedReplica {

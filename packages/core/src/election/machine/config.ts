@@ -45,7 +45,7 @@ export interface ElectorConfig {
   readonly neverLeads?: boolean
   /** Whether the readiness checks of this replica fail. Then it is no standby. */
   readonly isUnready?: boolean
-  /** Whether this replica is about to be stopped. Then it is no standby, unless it is the only one. */
+  /** Whether this replica is about to be stopped. Then it is no standby, unless it is the only one, which says so. */
   readonly departure?: Departure['state']
   /** Whether a leader whose place is being stopped hands over to a standby before the order to stop comes. */
   readonly leavesEarly?: boolean
@@ -90,8 +90,8 @@ export function decidesItself({ coordination = 'peers' }: ElectorConfig): boolea
 }
 
 /**
- * The settings of a replica that must not act yet because of a deleted lease. It does not publish its process: a proof of its own death
- * would prove nothing about the former leader for which it waits.
+ * The settings of a replica that must not act yet, because the lease was deleted or a coordinator named it. It does not publish its process:
+ * a proof of its own death would prove nothing about the former leader for which it waits.
  */
 export function withoutProcessRef(config: ElectorConfig): ElectorConfig {
   return { ...config, processRef: undefined }

@@ -126,6 +126,8 @@ export interface Leading {
   readonly proposal?: Proposal | undefined
   /** Where replicas follow a strategy: since when it leads. */
   readonly since?: number
+  /** If this leader is about to be stopped: when it may hand over, and whether that time has come. */
+  readonly departure?: { readonly at: number; readonly isDue: boolean } | undefined
 }
 
 /** A better standby to which the leader offers the lease. */
@@ -228,6 +230,8 @@ export interface Memory {
   readonly deadHolder: (TermKey & { readonly since: number }) | undefined
   /** The better standby that did not answer a proposal, until the list no longer names it. */
   readonly missed?: string | undefined
+  /** Where leaders lead for life: the longest duration that any holder stated, in milliseconds. A holder that sees nothing acts that long. */
+  readonly longestHeldMs?: number | undefined
   /** Where replicas follow a strategy: this replica stepped down, and does not join the standbys before this time. */
   readonly restsUntil?: number | undefined
 }

@@ -51,8 +51,9 @@ function memoryAfter(
   { epoch, at, config }: { readonly epoch: bigint; readonly at: Instant; readonly config: ElectorConfig },
 ): Memory {
   const { memory } = state
-  const replacedUntil = replacesDeleted(state, write, config) ? at.now + config.timing.leaseDurationMs : 0
-  const actNotBefore = Math.max(replacedUntil, namedGuard(state, write, config) ?? 0, memory.actNotBefore ?? 0)
+  const longestMs = Math.max(config.timing.leaseDurationMs, memory.longestHeldMs ?? 0)
+  const replacedUntil = replacesDeleted(state, write, config) ? at.now + longestMs : 0
+  const actNotBefore = Math.max(replacedUntil, namedGuard(state, write.base, config) ?? 0, memory.actNotBefore ?? 0)
   return {
     ...memory,
     own: write.record,
@@ -91,7 +92,8 @@ export function giveBack(
 }
 
 /**
- * A leader may not have seen that its lease was deleted. Only holding the new lease for one lease duration excludes that. The time counts
+ * A leader may not have seen that its lease was deleted. Only holding the new lease for one lease duration excludes that, the longest one of
+ * those that lead for life. The time counts
  * from when the creation is known, because the old lease may have been renewed after the creation was sent. The same is true of a lease
  * that its holder keeps for life, and that this replica takes because it names its own identity.
  */
@@ -116,10 +118,10 @@ function cautionMs(write: SentWrite, config: ElectorConfig): number {
   return isForeign ? config.timing.acquireDelayMs : 0
 }
 
-/** Until when the holder of before may act, if a coordinator named this replica; undefined otherwise. */
-function namedGuard(
+/** Until when the holder of before may act, if a coordinator named this replica in the lease `base`; undefined otherwise. */
+export function namedGuard(
   { memory, observation }: Acquiring | Following,
-  { base }: SentWrite,
+  base: PresentLease | undefined,
   { identity }: ElectorConfig,
 ): number | undefined {
   const record = base?.record

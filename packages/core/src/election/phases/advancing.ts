@@ -7,6 +7,7 @@ import { earliest } from '../rules/earliest.ts'
 import { isEarly, nextRequest } from '../rules/memory.ts'
 import { newestVersion } from '../rules/observation.ts'
 import { acquireRecord, withGreaterEpoch } from '../rules/records.ts'
+import { namedGuard } from './acquiring.ts'
 import {
   LEAVE_LIST_MS,
   announceIfDue,
@@ -79,9 +80,9 @@ function acquire(
   { at, config, freeSince }: { readonly at: Instant; readonly config: ElectorConfig; readonly freeSince: number },
 ): Step {
   const base = state.observation.kind === 'present' ? state.observation.lease : undefined
-  const isHidden = base === undefined || isEarly(state.memory, at)
+  const mayWait = base === undefined || isEarly(state.memory, at) || (namedGuard(state, base, config) ?? 0) > at.now
   const acquired = acquireRecord({
-    config: isHidden ? withoutProcessRef(config) : config,
+    config: mayWait ? withoutProcessRef(config) : config,
     previous: base?.record,
     wallTime: at.wallTime,
   })

@@ -1,19 +1,18 @@
 import { jittered } from '../../jitter.ts'
-import { type LeaseRecord, withLeastEpoch } from '../../lock/lease-record.ts'
 import type { LockFailure } from '../../lock/lock-request-error.ts'
-import { type PresentLease, epochOf } from '../../lock/lock.ts'
-import { decidesItself, type ElectorConfig, type TransitionContext } from '../machine/config.ts'
+import type { PresentLease } from '../../lock/lock.ts'
+import type { ElectorConfig, TransitionContext } from '../machine/config.ts'
 import type { LeaseWrite } from '../machine/effect.ts'
 import type { Instant, RequestFailure, WriteResult } from '../machine/event.ts'
-import type { Announcement, AnnouncementReason, Following, Memory, Step } from '../machine/state.ts'
+import type { Announcement, AnnouncementReason, Following, Step } from '../machine/state.ts'
 import { beforeRenewal } from '../rules/before-renewal.ts'
 import { nextRequest } from '../rules/memory.ts'
 import { pauseAfterFailureMs } from '../rules/retry-after.ts'
 import { isWarm } from '../rules/ranking.ts'
 import { isKeptByHolder, readStandbys } from '../rules/standby-note.ts'
-import { asStandby, hasRoomFor, isStandbyOf, urgency, withStandby, withoutStandby } from '../rules/standby.ts'
+import { asStandby, standsLast, urgency } from '../rules/standby.ts'
 import { isTermOf, termOf } from '../rules/term-key.ts'
-import { readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
+import { announcedRecord, isForgetful, isWithdrawn, listedLease } from './listing.ts'
 
 /*
  * Announcing: a follower puts itself on the list of standbys, and takes itself off when it stops or is not ready.
@@ -32,8 +31,9 @@ import { readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
  * 6. A replica that never leads stays off the list, and leaves it if an earlier process of the same name is on it.
  * 7. A standby whose attributes change writes itself again, once a minute at most, and at once when its warm-ups become ready. A replica
  *    that stepped down by itself does not join before its cool-down is over: a leader that sees a better standby hands over to it.
- * 8. A replica that is about to be stopped does not join, and leaves unless it is the only standby. So where all are about to be stopped,
- *    one of them still leads at once, and none of them gets the lease back from the next leader.
+ * 8. A replica that is about to be stopped does not join, and leaves unless it is the only standby. Then it says so on the list. So where
+ *    all are about to be stopped, one of them still leads at once, but no leader ends its term for it, and none of them gets the lease
+ *    back from the next leader.
  * 9. If a restored lease has a lower epoch, the replica writes the known epoch in the same way, without waiting, under any holder.
  */
 
@@ -80,10 +80,15 @@ function withReason(announcement: Announcement, reason: AnnouncementReason): Ann
 }
 
 /** Why this replica is to write itself on the list. */
-function reasonOf({ memory }: Following, { record }: PresentLease, config: ElectorConfig): AnnouncementReason {
-  if (config.strategy === undefined) return 'join'
-  if (isStandbyOf(record, config.identity)) return 'refresh'
-  return urgency(record, asStandby(memory, config), config.strategy) === 'best' ? 'best' : 'join'
+function reasonOf(state: Following, { record }: PresentLease, config: ElectorConfig): AnnouncementReason {
+  const { identity, revision, strategy } = config
+  const listed = readStandbys(record).find((standby) => standby.identity === identity)
+  if (strategy === undefined) {
+    const isRestated = listed !== undefined && listed.revision === revision && !isWithdrawn(state, config)
+    return isRestated ? 'refresh' : 'join'
+  }
+  if (listed !== undefined) return 'refresh'
+  return urgency(record, asStandby(state.memory, config), strategy) === 'best' ? 'best' : 'join'
 }
 
 /** Once others have joined, what is left of the wait grows, so that the next write is seen before the one after it. */
@@ -112,7 +117,7 @@ function isOver(
   { record }: PresentLease,
   config: ElectorConfig,
 ): boolean {
-  const isOther = isLeaving !== isWithdrawn(state, config) || isCold !== (config.isCold === true)
+  const isOther = isLeaving !== isWithdrawn(state, config) || isCold !== standsLast(config)
   return !isTermOf(record, term) || isOther
 }
 
@@ -122,7 +127,7 @@ function freshAnnouncement(state: Following, lease: PresentLease, config: Electo
   // A write of this term that is in flight still counts.
   const request = isTermOf(record, announcement?.term) ? announcement?.request : undefined
   const isLeaving = isWithdrawn(state, config)
-  const about = { isLeaving, isCold: config.isCold === true, reason: reasonOf(state, lease, config) }
+  const about = { isLeaving, isCold: standsLast(config), reason: reasonOf(state, lease, config) }
   return {
     term: termOf(record),
     ...about,
@@ -181,13 +186,21 @@ export function announcementWritten(
   const { announcement, observation } = state
   if (announcement === undefined || observation.kind !== 'present') return state
   if (announcement.reason === 'refresh') {
-    const retryAt = result.kind === 'failed' ? at.now + REFRESH_MS : undefined
-    return { ...state, announcement: { ...announcement, attempts: 0, dueAt: retryAt, request: undefined } }
+    return { ...state, announcement: restated(announcement, result, at) }
   }
   const isRefused = result.kind === 'failed' && !isWorthRetry(state, result)
   const attempts = isRefused ? MAX_ATTEMPTS : announcement.attempts
   const due = nextTry(state, observation.lease, result, { at, config })
   return { ...state, announcement: { ...announcement, attempts, dueAt: due, request: undefined, pace: undefined } }
+}
+
+/** After this replica has written itself on the list again, or was refused. */
+function restated(announcement: Announcement, result: WriteResult, { now }: Instant): Announcement {
+  const { attempts } = announcement
+  const isOutrun = result.kind === 'failed' && result.failure === 'conflict' && attempts < MAX_ATTEMPTS
+  if (isOutrun) return { ...announcement, dueAt: now + NEWS_MS, request: undefined }
+  const retryAt = result.kind === 'failed' ? now + REFRESH_MS : undefined
+  return { ...announcement, attempts: 0, dueAt: retryAt, request: undefined }
 }
 
 /** Whether a failed write may succeed soon. A replica that stops does not wait for an API server that fails. */
@@ -273,7 +286,7 @@ function promptlyAt(state: Following, lease: PresentLease, at: Instant, config: 
   if (reason === 'join') return undefined
   if (reason === 'best') return at.now + BEST_SPREAD_MS * at.random
   const listed = readStandbys(lease.record).find(({ identity }) => identity === config.identity)
-  const isNews = (listed === undefined || isWarm(listed)) === (config.isCold === true)
+  const isNews = (listed === undefined || isWarm(listed)) === standsLast(config)
   return isNews ? at.now : Math.max(at.now, (state.announcement?.sentAt ?? -Infinity) + REFRESH_MS)
 }
 
@@ -284,63 +297,4 @@ function followsRenewals(state: Following, lease: PresentLease, { announceAfterM
 
 function changedAt({ observation }: Following): number | undefined {
   return observation.kind === 'present' ? observation.changedAt : undefined
-}
-
-function announcedRecord(state: Following, base: PresentLease, config: ElectorConfig): LeaseRecord {
-  const { record } = base
-  const listed = isWithdrawn(state, config) ? withoutMe(base, config) : withMe(state, record, config)
-  return isForgetful(state, base) ? withLeastEpoch(listed, state.memory.highestEpoch) : listed
-}
-
-function withMe({ memory }: Following, record: LeaseRecord, config: ElectorConfig): LeaseRecord {
-  const me = asStandby(memory, config)
-  return isListable(record, memory, config) ? withStandby(record, me, config.strategy) : record
-}
-
-function withoutMe(base: PresentLease, config: ElectorConfig): LeaseRecord {
-  return isOnList(base, config) ? withoutStandby(base.record, config.identity) : base.record
-}
-
-/** Whether this replica is to be off the list: it stops, is not ready, never leads, or is about to be stopped. */
-function isWithdrawn(state: Following, config: ElectorConfig): boolean {
-  const { isUnready, neverLeads, departure } = config
-  if (state.leaveBy !== undefined || isUnready === true || neverLeads === true) return true
-  return departure !== undefined && !isOnlyStandby(state, config)
-}
-
-function isOnlyStandby({ observation }: Following, { identity }: ElectorConfig): boolean {
-  if (observation.kind !== 'present') return false
-  const standbys = readStandbys(observation.lease.record)
-  return standbys.length === 1 && standbys[0]?.identity === identity
-}
-
-/** The lease as it is, where this replica may write its list. */
-function listedLease(state: Following, config: ElectorConfig): PresentLease | undefined {
-  const { observation } = state
-  if (observation.kind !== 'present' || observation.lease.deleting || !decidesItself(config)) return undefined
-  const { lease } = observation
-  const isDifferent = isWithdrawn(state, config)
-    ? isOnList(lease, config)
-    : isListable(lease.record, state.memory, config)
-  return isDifferent || (state.leaveBy === undefined && isForgetful(state, lease)) ? lease : undefined
-}
-
-/**
- * Whether this replica is on the list of a leader that keeps it. Nothing is written to a free lease: that would delay those that acquire
- * it. Nothing is written under another client either: there is seldom a renewal soon enough, and the list costs its successor one slot.
- */
-function isOnList({ record }: PresentLease, { identity }: ElectorConfig): boolean {
-  return record.holderIdentity !== '' && isKeptByHolder(record) && isStandbyOf(record, identity)
-}
-
-function isListable(record: LeaseRecord, memory: Memory, config: ElectorConfig): boolean {
-  const me = asStandby(memory, config)
-  if (record.holderIdentity === '' || record.holderIdentity === me.identity) return false
-  const isPassedOn = readOffer(record) !== undefined || readTransferNonce(record) !== undefined
-  return !isPassedOn && hasRoomFor(record, me, config.strategy)
-}
-
-/** Whether the lease has forgotten an epoch that this replica knows of, as after a restore of its store: its terms would go back. */
-function isForgetful({ memory }: Following, lease: PresentLease): boolean {
-  return memory.highestEpoch > epochOf(lease)
 }

@@ -1,7 +1,7 @@
 import { JITTER_FACTOR } from '../../jitter.ts'
 import type { LeaseRecord } from '../../lock/lease-record.ts'
 import { decidesItself, type ElectorConfig, type TransitionContext } from '../machine/config.ts'
-import type { StepDown } from '../machine/event.ts'
+import type { Instant, StepDown } from '../machine/event.ts'
 import type { Hold, Leading, Step } from '../machine/state.ts'
 import { after } from '../rules/after.ts'
 import { isWarm } from '../rules/ranking.ts'
@@ -14,6 +14,12 @@ import { drain } from './draining.ts'
 import { type HoldStep, holdWakesAt, withEpochChecked } from './hold.ts'
 import { answeredProposal, withProposal } from './proposing.ts'
 
+/**
+ * How long a leader that is about to be stopped leads on in any case. If its whole fleet is stopped at once, by then the standbys have left
+ * the list or say there that they are about to be stopped as well. Otherwise the lease would change once for each of them.
+ */
+const OTHERS_LEAVE_MS = 1000
+
 export function leadingStep(state: Leading, checked: HoldStep, context: TransitionContext): Step {
   const step = withEpochChecked(state.epoch, checked)
   if (step.kind === 'lost') return after(step.effects, abort(state, step, context))
@@ -22,7 +28,7 @@ export function leadingStep(state: Leading, checked: HoldStep, context: Transiti
   const order = orderOf(hold, config)
   if (order !== undefined)
     return after(step.effects, drain({ ...state, memory, hold }, { stepDown: order, afterwards: 'follow' }, context))
-  const next = withProposal({ ...state, memory, hold }, at, config)
+  const next = withDepartureSeen(withProposal({ ...state, memory, hold }, at, config), at, config)
   const handover = answeredProposal(next, config)
   if (handover !== undefined)
     return after(step.effects, drain(next, { stepDown: handover, afterwards: 'follow' }, context))
@@ -42,8 +48,18 @@ function orderOf({ lease }: Hold, config: ElectorConfig): StepDown | undefined {
 }
 
 /** When a leader needs the next `wake` event. */
-export function leadingWakesAt({ hold, proposal }: Leading): number {
-  return Math.min(holdWakesAt(hold), proposal?.until ?? Infinity)
+export function leadingWakesAt({ hold, proposal, departure }: Leading): number {
+  const departsAt = departure?.isDue === false ? departure.at : Infinity
+  return Math.min(holdWakesAt(hold), proposal?.until ?? Infinity, departsAt)
+}
+
+/** Plans the end of the term if this leader is about to be stopped. */
+function withDepartureSeen(state: Leading, { now }: Instant, config: ElectorConfig): Leading {
+  const { departure } = state
+  if (config.departure !== 'stopping') return departure === undefined ? state : { ...state, departure: undefined }
+  if (departure?.isDue === true) return state
+  const { at } = departure ?? { at: now + OTHERS_LEAVE_MS }
+  return { ...state, departure: { at, isDue: now >= at } }
 }
 
 /**
@@ -57,13 +73,13 @@ function isOutdated({ memory, hold }: Leading, { config }: TransitionContext): b
 }
 
 /**
- * Whether this leader is about to be stopped and a standby could lead. Its grace period already runs. The time before the order to stop
- * would be missing from its drain.
+ * Whether this leader is about to be stopped and a standby could lead that is not. Its grace period already runs. The time before the
+ * order to stop would be missing from its drain.
  */
-function isDeparting({ hold }: Leading, { config }: TransitionContext): boolean {
+function isDeparting({ hold, departure }: Leading, { config }: TransitionContext): boolean {
   const { record } = hold.lease
-  const { departure, leavesEarly, releaseOnExit } = config
-  if (departure !== 'stopping' || leavesEarly !== true || !releaseOnExit || !decidesItself(config)) return false
+  const { leavesEarly, releaseOnExit } = config
+  if (departure?.isDue !== true || leavesEarly !== true || !releaseOnExit || !decidesItself(config)) return false
   return isRenewed(record) && readStandbys(record).some(isWarm)
 }
 

@@ -9,7 +9,7 @@ export function nextRequest(memory: Memory): Memory {
   return { ...memory, requests: memory.requests + 1 }
 }
 
-/** Whether a leader that has not seen the deletion of the lease may still act. */
+/** Whether a leader may still act that has not seen that its lease was deleted, or that a coordinator named this replica. */
 export function isEarly({ actNotBefore }: Memory, at: Instant): boolean {
   return actNotBefore !== undefined && at.now < actNotBefore
 }

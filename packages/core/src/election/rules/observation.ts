@@ -38,11 +38,22 @@ export function observe<S extends Following | Acquiring>(
     observedLeader: leader,
     existed: memory.existed || snapshot.kind === 'present',
     since: memory.since ?? snapshot.version,
+    ...longestHeld(memory, snapshot, config),
     highestEpoch: highestEpoch(memory, recordOf(last), snapshot),
   }
   const effects: ElectorEffect[] =
     leader === memory.observedLeader ? [] : [{ kind: 'leader-observed', identity: leader }]
   return { state: { ...state, memory: observedMemory, observation: next, outstanding }, effects }
+}
+
+/** A replica with other options, in a rollout, may hold the lease for longer than this one would. */
+function longestHeld(
+  { longestHeldMs = 0 }: Memory,
+  snapshot: LockSnapshot,
+  { heldForLife }: ElectorConfig,
+): Pick<Memory, 'longestHeldMs'> {
+  if (heldForLife !== true || snapshot.kind === 'absent' || snapshot.record.holderIdentity === '') return {}
+  return { longestHeldMs: Math.max(longestHeldMs, durationMs(snapshot)) }
 }
 
 /** The new view. The last view determines since when the record is unchanged and how long its holder is protected. */

@@ -43,7 +43,10 @@ export function rank(candidates: readonly Standby[], strategy: Strategy | undefi
 /** The list in the order of its ranking: repeatedly the first by the revision of those than which none is better. */
 export function sortByRank(standbys: readonly Standby[], ranking: Ranking, zone?: unknown): readonly Standby[] {
   if (ranking.kind === 'older-version') return standbys
-  if (ranking.kind !== 'strategy') return standbys.toSorted(byRevision(standbys, zone))
+  if (ranking.kind !== 'strategy') {
+    const inOrder = byRevision(standbys, zone)
+    return standbys.toSorted((a, b) => Number(isWarm(b)) - Number(isWarm(a)) || inOrder(a, b))
+  }
   const { isBetter } = ranking
   const rest = standbys.toSorted(byRevision(standbys, zone, byAge))
   const sorted: Standby[] = []
@@ -54,8 +57,8 @@ export function sortByRank(standbys: readonly Standby[], ranking: Ranking, zone?
   }
 }
 
-/** Whether the warm-ups of a replica are ready. */
-export function isWarm({ warm }: Standby): boolean {
+/** Whether the warm-ups of a replica are ready and it is not about to be stopped, as far as it says. */
+export function isWarm({ warm }: Pick<Standby, 'warm'>): boolean {
   return warm !== false
 }
 

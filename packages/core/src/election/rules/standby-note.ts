@@ -16,7 +16,7 @@ const MAX_NOTE_LENGTH = 4096
 /** More would only delay those that are not on the list. */
 export const MAX_STANDBYS = 3
 
-/** What a replica says of itself where replicas choose by a strategy. */
+/** What a replica says of itself where replicas choose by a strategy. `warm` counts everywhere. */
 export interface Facts {
   readonly strategy?: string | undefined
   /** The version of the comparison of a strategy of its own. @default 1 */
@@ -24,7 +24,7 @@ export interface Facts {
   readonly binaryVersion?: string | undefined
   readonly emulationVersion?: string | undefined
   readonly attributes?: CandidateAttributes | undefined
-  /** Whether its warm-ups are ready. @default true */
+  /** `false`: its warm-ups are not ready, or it is about to be stopped. Then any other standby comes first. @default true */
   readonly warm?: boolean | undefined
 }
 
@@ -145,10 +145,12 @@ function withoutAttributes(leader: unknown): unknown {
   return hasAttributes(leader) ? { ...leader, attributes: undefined } : leader
 }
 
+const NO_FACTS: Facts = {}
+
 function readFacts(value: object): Facts {
   const { strategy, strategyVersion, binaryVersion, emulationVersion, attributes, warm } = value as Unknown
   // Most lists state no facts, and every follower reads them at every event.
-  if (typeof strategy !== 'string') return {}
+  if (typeof strategy !== 'string') return warm === false ? { warm } : NO_FACTS
   const facts: Facts = {
     strategy,
     strategyVersion: Number.isSafeInteger(strategyVersion) ? (strategyVersion as number) : undefined,

@@ -27,14 +27,17 @@ import type { Strategy } from './strategy.ts'
  * 3. Within a revision, replicas in the zone of the present leader come first, as far as the replicas know their zones.
  * 4. Within a zone the name decides. A StatefulSet stops the replica with the highest ordinal first.
  *
- * A replica that stops or is not ready is not on the list. A replica that is about to be stopped is there only if it is alone. The list
- * only spreads the attempts. A wrong, stale or missing list costs milliseconds or one more change of leader, never safety.
+ * A replica that stops or is not ready is not on the list. A replica that is about to be stopped is there only if it is alone, and says
+ * so: it comes after all that join later, and no leader hands over to it. The list only spreads the attempts. A wrong, stale or missing list costs milliseconds or one more change of leader, never safety.
  */
 
 /** How long each standby is given before the next one of its revision tries, in milliseconds: a write, and the news of it. */
 const SLOT_MS = 8
 
-/** How long standbys of other revisions wait in addition: a replica of the newest may be busy, since it has just started. */
+/**
+ * How long standbys of other revisions wait in addition, and those that are not warm: a replica of the newest revision may be busy, since it
+ * has just started.
+ */
 const REVISION_GAP_MS = 32
 
 /** Writes that take longer than this show an API server, or a replica, that is busy. */
@@ -70,8 +73,15 @@ export function leaderNoteOf({
   return facts.strategy === undefined ? undefined : facts
 }
 
-function factsOf({ strategy, isCold, attributes }: ElectorConfig): Facts {
-  if (strategy === undefined) return {}
+/** Whether this replica is chosen only where no other one stands: its warm-ups are not ready, or it is about to be stopped. */
+export function standsLast({ isCold, departure }: ElectorConfig): boolean {
+  return isCold === true || departure !== undefined
+}
+
+function factsOf(config: ElectorConfig): Facts {
+  const { strategy, attributes } = config
+  const warmth = standsLast(config) ? { warm: false } : {}
+  if (strategy === undefined) return warmth
   const { name, version, binaryVersion, emulationVersion } = strategy
   return {
     strategy: name,
@@ -79,7 +89,7 @@ function factsOf({ strategy, isCold, attributes }: ElectorConfig): Facts {
     binaryVersion,
     emulationVersion,
     attributes,
-    ...(isCold === true && { warm: false }),
+    ...warmth,
   }
 }
 
@@ -281,8 +291,9 @@ export function waitForStandbysMs(
 ): number {
   const standbys = readStandbys(free)
   const place = standbys.findIndex((standby) => standby.identity === identity)
-  const ofMine = place === -1 ? revision : standbys[place]?.revision
-  const gapMs = standbys.length > 0 && standbys[0]?.revision !== ofMine ? REVISION_GAP_MS : 0
+  const me: Pick<Standby, 'revision' | 'warm'> = standbys[place] ?? { revision }
+  const isBehind = standbys[0]?.revision !== me.revision || (place > 0 && !isWarm(me))
+  const gapMs = standbys.length > 0 && isBehind ? REVISION_GAP_MS : 0
   if (place !== -1) return place * SLOT_MS + gapMs
   const waitMs = standbys.length * SLOT_MS + gapMs + holdBackMs
   return waitMs * Math.max(1, Math.min(slowness(free), retryPeriodMs / MAX_WAIT_MS))

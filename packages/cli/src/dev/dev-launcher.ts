@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ApiServer } from '@tenure/api-server'
+import { OwnedProcesses } from '@tenure/core/internal'
+import { withDeadline } from '@tenure/kubernetes/internal'
+import type { Terminal } from '../terminal.ts'
+import { coloured } from './colours.ts'
+import type { DevProgram } from './dev-flags.ts'
+import { nameOfReplica, namesOfReplicas } from './fleet.ts'
+import { type ReplicaProcess, startReplicaProcess } from './replica-process.ts'
+
+const HOST = '127.0.0.1'
+
+/** How long a replica may take to answer. */
+const ANSWER_MS = 1000
+
+/** The answer of an operations port. */
+export interface OpsAnswer {
+  readonly isOk: boolean
+  readonly text: string
+}
+
+/** Starts the processes of replicas: each with a kubeconfig of its own user, an identity and an operations port. */
+export class DevLauncher implements AsyncDisposable {
+  readonly #program: DevProgram
+  readonly #server: ApiServer
+  readonly #terminal: Terminal
+  readonly #folder: string
+  readonly #names: readonly string[]
+  readonly #owned: OwnedProcesses
+  readonly #cleanups: (() => unknown)[] = []
+  readonly #opsPorts = new Map<string, number>()
+  readonly #identities = new Map<string, string>()
+
+  private constructor(
+    program: DevProgram,
+    server: ApiServer,
+    { folder, terminal }: { readonly folder: string; readonly terminal: Terminal },
+  ) {
+    this.#program = program
+    this.#server = server
+    this.#folder = folder
+    this.#terminal = terminal
+    this.#names = namesOfReplicas(program.replicas)
+    this.#owned = new OwnedProcesses({ defer: (cleanup) => void this.#cleanups.push(cleanup) })
+  }
+
+  /** Makes a temporary folder for the kubeconfigs, which only its owner can read. */
+  static async create(program: DevProgram, server: ApiServer, terminal: Terminal): Promise<DevLauncher> {
+    return new DevLauncher(program, server, { folder: await mkdtemp(join(tmpdir(), 'tenure-dev-')), terminal })
+  }
+
+  /** Call this when no process is left. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const cleanup of this.#cleanups) await cleanup()
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+
+  /** Says something about a replica. */
+  say(name: string, text: string): void {
+    this.#terminal.err(`${this.#prefix(name)}* ${text}\n`)
+  }
+
+  /** Starts the program as this replica. */
+  async launch(name: string): Promise<ReplicaProcess> {
+    const { file, args } = this.#program
+    const { out, err, env } = this.#terminal
+    const kubeConfigPath = join(this.#folder, `${name}.yaml`)
+    await this.#server.writeKubeConfig(kubeConfigPath, { name, groups: ['system:masters'] })
+    const opsPort = await freePort()
+    this.#opsPorts.set(name, opsPort)
+    const identity = `${name}_${randomUUID().slice(0, 8)}`
+    this.#identities.set(name, identity)
+    const prefix = this.#prefix(name)
+    const command = {
+      file,
+      args,
+      env: {
+        ...env,
+        KUBECONFIG: kubeConfigPath,
+        TENURE_DEV: '1',
+        TENURE_IDENTITY: identity,
+        TENURE_OPS_PORT: String(opsPort),
+      },
+      onLine: (line: string, stream: 'out' | 'err') => (stream === 'out' ? out : err)(`${prefix}${line}\n`),
+    }
+    return startReplicaProcess(this.#owned, command, this.#terminal)
+  }
+
+  /** Whether a replica was started with this identity last. An earlier one has ended. */
+  isPresent(identity: string): boolean {
+    return this.#identities.get(nameOfReplica(identity)) === identity
+  }
+
+  /** Whether a replica answers that it is ready. */
+  async isReady(name: string): Promise<boolean> {
+    const answer = await this.ask(name, '/readyz').catch(() => undefined)
+    return answer?.isOk ?? false
+  }
+
+  /** Asks the operations port of a replica. Rejects if it does not answer. */
+  ask(name: string, path: string): Promise<OpsAnswer> {
+    const { clock, interrupted } = this.#terminal
+    const url = `http://${HOST}:${this.#opsPorts.get(name) ?? 0}${path}`
+    return withDeadline({ clock, timeoutMs: ANSWER_MS, signal: interrupted }, async (signal) => {
+      const answer = await fetch(url, { signal })
+      return { isOk: answer.ok, text: await answer.text() }
+    })
+  }
+
+  #prefix(name: string): string {
+    const width = Math.max(...this.#names.map((each) => each.length))
+    return coloured(`${name.padEnd(width)} | `, this.#names.indexOf(name), this.#terminal)
+  }
+}
+
+/** A port that was free a moment ago. Another process can take it: then the replica says so, ends and starts again with another one. */
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, HOST, resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

@@ -1,0 +1,87 @@
+/*
+ * Strikes fleets of real replicas on a real control plane with one fault for each alert, scrapes their metrics over HTTP, and lets the
+ * rule engine of Prometheus decide which alerts fire: the own one of the fault, and no other.
+ *
+ * The rules are those that users get, with their times. They are made for leases of 15 s. These fleets have leases of 3 s, so every sample
+ * counts as taken five times later than it was. `--only TEXT` runs the faults whose name or alert has the text.
+ */
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { writeFigures } from '../../../bench/figures.ts'
+import { allOf } from '../all-of.ts'
+import { Arena } from '../arena.ts'
+import { Fleet } from '../fleet.ts'
+import { ALERT_FAULTS, type AlertFault, fleetOptions, LEASE_MS, STORE_FAULT } from './alert-faults.ts'
+import { firedAlerts } from './fired-alerts.ts'
+import { Scraper } from './scraper.ts'
+
+const RULES = join(import.meta.dirname, '../../../packages/ops/monitoring/tenure.rules.yaml')
+const SCRAPE_MS = 500
+const SCALE = 15_000 / LEASE_MS
+
+/** How long a fleet is scraped before the fault strikes, in lease durations. */
+const CALM = 2
+
+const { values } = parseArgs({ options: { json: { type: 'string' }, only: { type: 'string', default: '' } } })
+const selected = (fault: AlertFault): boolean => `${fault.name} ${fault.alert}`.includes(values.only)
+
+/** A fault, and the alerts that fired. */
+interface Outcome {
+  readonly fault: AlertFault
+  readonly fired: readonly string[]
+}
+
+const begun = performance.now()
+await using arena = await Arena.start()
+console.log(`two API servers are ready after ${seconds()} s`)
+const outcomes = [...(await allOf(ALERT_FAULTS.filter(selected).map(tryFault)))]
+if (selected(STORE_FAULT)) outcomes.push(await tryFault(STORE_FAULT))
+
+const others = ({ fault, fired }: Outcome) => fired.filter((alert) => alert !== fault.alert)
+const figures = {
+  rules: new Set(outcomes.flatMap(({ fault }) => fault.alert ?? [])).size,
+  fired_by_own_fault: outcomes.filter(({ fault, fired }) => fired.some((alert) => alert === fault.alert)).length,
+  fired_by_others: outcomes.flatMap(others).length,
+  faults: outcomes.length,
+}
+for (const outcome of outcomes) {
+  const { fault, fired } = outcome
+  const isRight = fired.length === (fault.alert === undefined ? 0 : 1) && others(outcome).length === 0
+  console.log(
+    `${isRight ? 'ok    ' : 'FAILED'} ${fault.name}: expected ${fault.alert ?? 'nothing'}, got ${fired.join(', ') || 'nothing'}`,
+  )
+  if (!isRight) process.exitCode = 1
+}
+await writeFigures(values.json, figures)
+console.log(figures, `after ${seconds()} s`)
+
+async function tryFault(fault: AlertFault): Promise<Outcome> {
+  const fleets: Fleet[] = []
+  try {
+    for (let count = 0; count <= (fault.strays ?? 0); count++)
+      fleets.push(await Fleet.start(arena, fleetOptions(fault)))
+    const [fleet] = fleets
+    if (fleet === undefined) throw new Error('Expected a fleet')
+    const targets = () =>
+      fleets.flatMap(({ namespace, replicas }) =>
+        replicas.map((replica) => ({ pod: `${namespace}-${replica.identity}`, replica })),
+      )
+    const scraper = Scraper.start(targets, SCRAPE_MS)
+    try {
+      await sleep(CALM * LEASE_MS)
+      await fault.strike({ cluster: arena.cluster, fleet })
+      await sleep((fault.lasts ?? 10) * LEASE_MS)
+    } finally {
+      await scraper.stop()
+    }
+    const { series, length } = await scraper.stop()
+    return { fault, fired: await firedAlerts({ rules: RULES, series, length, intervalMs: SCRAPE_MS * SCALE }) }
+  } finally {
+    await Promise.all(fleets.map((fleet) => fleet[Symbol.asyncDispose]()))
+  }
+}
+
+function seconds(): string {
+  return ((performance.now() - begun) / 1000).toFixed(1)
+}
