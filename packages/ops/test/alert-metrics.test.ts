@@ -1,7 +1,7 @@
 import { channel } from 'node:diagnostics_channel'
 import { type Lock, LockRequestError, MemoryLeaseStore } from '@tenure/core'
 import { STORE_RESTORED_CHANNEL } from '@tenure/core/internal'
-import { VirtualClock } from '@tenure/testing/virtual-clock'
+import { VirtualClock } from '../../testing/src/virtual-clock/virtual-clock.ts'
 import { expect, test } from 'vitest'
 import { controller, manage, type ManagedOps, samples, untilAborted } from './managed-ops.ts'
 

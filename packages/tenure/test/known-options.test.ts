@@ -133,7 +133,9 @@ const WITHOUT_OPTIONS: ReadonlySet<string> = new Set([
   'supportedKubeConfig',
   'systemRandom',
   // Made for a term, out of options that hold more.
+  'OwnedProcesses',
   'TaskScope',
+  'TraceWriter',
   'TermRegistries',
   'textOf',
   'toYaml',

@@ -17,7 +17,7 @@ const TIMING = {
 }
 
 /** The fleets of a trial. Most have one; two that do not know each other claim to be one. */
-export interface AlertSite {
+interface AlertSite {
   readonly cluster: FencedCluster
   readonly fleet: Fleet
 }

@@ -106,38 +106,38 @@ export interface TraceWrite {
 }
 
 /** A read is sent. */
-export interface TraceRead {
+interface TraceRead {
   readonly u: 'read'
   readonly q: number
 }
 
 /** A term begins. */
-export interface TraceBegin {
+interface TraceBegin {
   readonly u: 'begin'
   readonly k: TraceVersion
   readonly until: number
 }
 
 /** The term may act until then. */
-export interface TraceUntil {
+interface TraceUntil {
   readonly u: 'until'
   readonly until: number
 }
 
 /** The term begins to end. */
-export interface TraceEnd {
+interface TraceEnd {
   readonly u: 'end'
   readonly why: string
   readonly voluntary: boolean
 }
 
 /** The term is over. */
-export interface TraceOver {
+interface TraceOver {
   readonly u: 'over'
   readonly outcome: string
 }
 
 /** Anything else that the checker reads. */
-export interface TraceOther {
+interface TraceOther {
   readonly u: 'close-gate' | 'hard-abort' | 'wedged' | 'exit' | 'stopped' | 'identity-taken'
 }
