@@ -206,15 +206,34 @@ function acquires(step: Step, sent: Sent, seen: Sighting): void {
   replica.grant = { epoch, actFrom: Math.max(caution, replica.actNotBefore) }
 }
 
-/** Until when another leader may act that this replica could not see. */
-function guardOf({ header, existed, dead, own, identity, view }: Replica, sent: Sent, line: TraceLine): number {
-  const { replaced } = sent
-  if (replaced === undefined) return existed || header.missingLease === 'wait' ? line.t + header.leaseMs : -Infinity
-  const isOwnTerm = own !== undefined && own.h === replaced.h && own.a === replaced.a
-  const isDead = dead !== undefined && dead.h === replaced.h && dead.a === replaced.a
-  const isForLife = header.heldForLife && replaced.h !== '' && replaced.x === undefined && !isDead
-  if (isForLife && !isOwnTerm) return line.t + header.leaseMs
-  const isNamed = replaced.h === identity && replaced.x === undefined && !(own && isWrittenAs(replaced, own))
+/** Until when another leader may act that this replica could not see, or that a coordinator did not wait for. */
+function guardOf(replica: Replica, sent: Sent, line: TraceLine): number {
+  const unseen = replacesUnseen(replica, sent) ? line.t + replica.header.leaseMs : -Infinity
+  return Math.max(unseen, namedGuard(replica, sent))
+}
+
+/** Whether a leader may act that has not seen that its lease was deleted, or that keeps it for life under this name. */
+function replacesUnseen(replica: Replica, { replaced }: Sent): boolean {
+  const { header, existed } = replica
+  if (replaced === undefined) return existed || header.missingLease === 'wait'
+  return header.heldForLife && isHeldForLife(replica, replaced) && !isOfTermOf(replica.own, replaced)
+}
+
+/** Whether a holder keeps the lease for life: it is not proved dead, and nobody transferred the lease to it. */
+function isHeldForLife({ dead }: Replica, record: TraceRecord): boolean {
+  return record.h !== '' && record.x === undefined && !isOfTermOf(dead, record)
+}
+
+function isOfTermOf(
+  term: (Pick<TraceRecord, 'h'> & { readonly a?: string | undefined }) | undefined,
+  record: TraceRecord,
+): boolean {
+  return term !== undefined && term.h === record.h && term.a === record.a
+}
+
+/** Until when the holder of before may act, where a coordinator has named this replica. */
+function namedGuard({ identity, own, view }: Replica, { replaced }: Sent): number {
+  const isNamed = replaced?.h === identity && replaced.x === undefined && !(own && isWrittenAs(replaced, own))
   return isNamed ? (view?.guardedUntil ?? -Infinity) : -Infinity
 }
 

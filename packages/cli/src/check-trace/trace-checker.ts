@@ -96,18 +96,23 @@ function follows(step: Step): void {
   const { replica, line } = step
   if (line.n !== replica.steps + 1)
     step.broken('order', `step ${line.n} of ${replica.identity} follows step ${replica.steps}`)
+  const behindMs = replica.fallsBehind(line.m, line.t)
   if (replica.steps === 0)
     return void (line.e !== 'start' && step.broken('order', 'the trace does not begin with a start'))
   const passedMs = line.t - replica.at
-  const machineMs = line.m - replica.machineAt
   if (passedMs < 0) return step.broken('order', `the clock of ${replica.identity} goes back by ${ms(-passedMs)}`)
-  const least = machineMs * (1 - replica.header.tolerance) - CLOCK_EPSILON_MS
-  if (passedMs < least)
-    step.broken('clock', `${ms(passedMs)} passed for ${replica.identity}, but ${ms(machineMs)} for its machine`)
+  if (behindMs > CLOCK_JITTER_MS)
+    step.broken(
+      'clock',
+      `the clock of ${replica.identity} falls ${ms(behindMs)} further behind its machine than it may`,
+    )
 }
 
-/** How much later than it was decided a step may seem: the two clocks are not read at once. */
-const CLOCK_EPSILON_MS = 1
+/**
+ * How much slower than allowed a clock may seem. A process that was interrupted between its reads of the two clocks dates a step too early by the
+ * time for which others ran.
+ */
+const CLOCK_JITTER_MS = 30
 
 /** Takes in that a step begins or ends to hold the lease. */
 function changesHands(step: Step): void {

@@ -42,7 +42,8 @@ export function nextView(last: View | undefined, seen: Sighting, now: number, vi
   const { record } = seen
   if (record === undefined || viewer.coordination === undefined || !isNamed(last, record, viewer)) return view
   const before = last?.record
-  const sawAll = last !== undefined && viewer.isWatching && before !== undefined && before.n === record.n
+  // Every acquisition counts as a transition: the same count shows that no holder was missed, also where there was no lease before.
+  const sawAll = last !== undefined && viewer.isWatching && before?.n === record.n
   const unseen = now + Math.max(viewer.leaseMs, before === undefined ? 0 : durationMs(before))
   return { ...view, guardedUntil: sawAll ? endOf(last) : unseen }
 }

@@ -35,19 +35,41 @@ export class TraceWriter {
 
   /** Writes a step; before the first one of an elector, its header. */
   take(step: TraceStep): void {
-    const { elector, at } = step
-    // The time of the decision on the clock of the machine. The process may have been suspended since.
-    const machineMs = this.#options.machineTime(elector) - (elector.clock.now() - at.now)
+    const { elector } = step
     const known = this.#electors.get(elector)
     const place = known ?? { number: (this.#count += 1), steps: 0 }
     place.steps += 1
-    const line = JSON.stringify(lineOf(step, place.number, place.steps, machineMs))
+    const line = JSON.stringify(lineOf(step, place.number, place.steps, this.#decidedAt(step)))
     if (known !== undefined) return this.#options.write(`${line}\n`)
     this.#electors.set(elector, place)
     const header = JSON.stringify(headerOf(step, place.number, this.#options.machine))
     this.#options.write(`${header}\n${line}\n`)
   }
+
+  /**
+   * The time of the decision on the clock of the machine. The process may have been suspended since. The two clocks are not read at once: if
+   * something came between, they are read again.
+   */
+  #decidedAt({ elector, at }: TraceStep): number {
+    const { clock } = elector
+    let machineMs = 0
+    let before = clock.now()
+    for (let left = MOST_READS; left > 0; left -= 1) {
+      const machineNow = this.#options.machineTime(elector)
+      const now = clock.now()
+      machineMs = machineNow - (now - at.now)
+      if (now - before < AT_ONCE_MS) break
+      before = now
+    }
+    return machineMs
+  }
 }
+
+/** How often the two clocks are read at most for one step. */
+const MOST_READS = 4
+
+/** Two clocks that are read within this time show the same moment. */
+const AT_ONCE_MS = 0.2
 
 function headerOf({ elector, config }: TraceStep, number: number, machine: string): TraceHeader {
   const { identity, timing, heldForLife = false, onWedged = 'exit' } = config
