@@ -123,35 +123,25 @@ function changesHands(step: Step): void {
   if (isHolding && replica.grant === undefined) inherits(step)
 }
 
-/** Takes in the event of a step. */
+/** Takes in the event of a step. Every other event only lets the elector act. */
 function happens(step: Step): void {
-  const { replica, lease, line } = step
-  switch (line.e) {
-    case 'observed':
-      sees(step)
-      break
-    case 'read-answer':
-      isRead(step)
-      break
-    case 'write-answer':
-      isAnswered(step)
-      break
-    case 'watch-up':
-      replica.isWatching = true
-      break
-    case 'watch-down':
-      replica.isWatching = false
-      break
-    case 'drained':
-      isDrained(step)
-      break
-    case 'holder-dead': {
-      const { record } = replica.view ?? {}
-      if (line.h === undefined || record?.h !== line.h || record.a !== line.a) break
-      replica.dead = { h: line.h, a: line.a }
-      lease.noteDeath(line.h, line.a, line.m)
-      break
-    }
-    default:
-  }
+  EVENTS.get(step.line.e)?.(step)
+}
+
+const EVENTS: ReadonlyMap<string, (step: Step) => void> = new Map([
+  ['observed', (step) => sees(step)],
+  ['read-answer', isRead],
+  ['write-answer', isAnswered],
+  ['watch-up', ({ replica }) => void (replica.isWatching = true)],
+  ['watch-down', ({ replica }) => void (replica.isWatching = false)],
+  ['drained', isDrained],
+  ['holder-dead', isDead],
+] satisfies readonly (readonly [string, (step: Step) => void])[])
+
+/** The holder is proved dead, if it still holds the lease. */
+function isDead({ replica, lease, line }: Step): void {
+  const { record } = replica.view ?? {}
+  if (line.h === undefined || record?.h !== line.h || record.a !== line.a) return
+  replica.dead = { h: line.h, a: line.a }
+  lease.noteDeath(line.h, line.a, line.m)
 }

@@ -9,6 +9,7 @@ import {
   type TraceAct,
   type TraceHeader,
   type TraceLine,
+  type TraceOther,
   type TraceRecord,
   type TraceVersion,
 } from './trace-line.ts'
@@ -139,12 +140,8 @@ function seen(snapshot: LockSnapshot): Partial<TraceLine> {
 
 function actOf(effect: ElectorEffect): TraceAct | undefined {
   switch (effect.kind) {
-    case 'write': {
-      const { purpose, base, record } = effect.write
-      const replaced = base && { b: versionOf(base.version) }
-      const isCheck = base?.record === record
-      return { u: purpose, q: effect.request, ...replaced, r: recordOf(record), ...(isCheck && { i: true }) }
-    }
+    case 'write':
+      return writeOf(effect)
     case 'read':
       return { u: 'read', q: effect.request }
     case 'begin-term':
@@ -156,16 +153,30 @@ function actOf(effect: ElectorEffect): TraceAct | undefined {
       return { u: 'end', why: effect.reason, voluntary: effect.voluntary }
     case 'term-over':
       return { u: 'over', outcome: effect.outcome }
-    case 'close-gate':
-    case 'hard-abort':
-    case 'wedged':
-    case 'exit':
-    case 'stopped':
-    case 'identity-taken':
-      return { u: effect.kind }
     default:
-      return undefined
+      return isOther(effect.kind) ? { u: effect.kind } : undefined
   }
+}
+
+function writeOf({ request, write }: Extract<ElectorEffect, { kind: 'write' }>): TraceAct {
+  const { purpose, base, record } = write
+  const replaced = base && { b: versionOf(base.version) }
+  const isCheck = base?.record === record
+  return { u: purpose, q: request, ...replaced, r: recordOf(record), ...(isCheck && { i: true }) }
+}
+
+/** The effects of which only the kind is written. */
+const OTHERS: ReadonlySet<string> = new Set<TraceOther['u']>([
+  'close-gate',
+  'hard-abort',
+  'wedged',
+  'exit',
+  'stopped',
+  'identity-taken',
+])
+
+function isOther(kind: string): kind is TraceOther['u'] {
+  return OTHERS.has(kind)
 }
 
 function recordOf(record: LeaseRecord): TraceRecord {
