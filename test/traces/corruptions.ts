@@ -109,7 +109,8 @@ const TIMES: readonly Corruption[] = [
     change: (place, lines) => (place.line.t = (neighbour(lines, place, -1)?.line.t ?? 0) - 1),
   }),
   at('time-slowed', 'clock: the clock of an elector is slower than the tolerance permits', {
-    where: (place, lines) => place.line.m - (neighbour(lines, place, -1)?.line.m ?? place.line.m) > 100,
+    // So long that the loss is more than the jitter of two clocks.
+    where: (place, lines) => place.line.m - (neighbour(lines, place, -1)?.line.m ?? place.line.m) > 500,
     change: (place, lines) => {
       const before = neighbour(lines, place, -1)?.line.t ?? 0
       place.line.t = before + (place.line.t - before) * 0.8

@@ -3,19 +3,18 @@ import { EPSILON_MS, ms } from './lease-run.ts'
 import { versionOf } from './records.ts'
 import { HOLDING } from './replica.ts'
 import type { Step } from './step.ts'
-import { sends } from './writes.ts'
+import { isWrite, sends } from './writes.ts'
 
 /*
  * The rules of what a replica does: its terms begin, act and end.
  */
 
-/** Judges an act. */
+/** Judges an act. Acts of other kinds only show what an elector asks its process for. */
 export function acts(step: Step, act: TraceAct): void {
-  const { replica } = step
+  if (isWrite(act)) return sends(step, act)
   switch (act.u) {
     case 'read':
-      replica.reading = act.q
-      replica.reads.set(act.q, replica.view?.record === undefined ? undefined : replica.view.version)
+      reads(step, act.q)
       break
     case 'begin':
       begins(step, act)
@@ -27,20 +26,22 @@ export function acts(step: Step, act: TraceAct): void {
       ends(step, act.voluntary)
       break
     case 'wedged':
-      if (replica.term !== undefined) replica.term.isWedged = true
+      isWedged(step)
       break
     case 'over':
       isOver(step, act.outcome)
       break
-    case 'close-gate':
-    case 'hard-abort':
-    case 'exit':
-    case 'stopped':
-    case 'identity-taken':
-      break
     default:
-      sends(step, act)
   }
+}
+
+function reads({ replica }: Step, q: number): void {
+  replica.reading = q
+  replica.reads.set(q, replica.view?.record === undefined ? undefined : replica.view.version)
+}
+
+function isWedged({ replica: { term } }: Step): void {
+  if (term !== undefined) term.isWedged = true
 }
 
 function begins(step: Step, { k, until }: Extract<TraceAct, { u: 'begin' }>): void {
@@ -95,18 +96,24 @@ export function isDrained({ replica, lease }: Step): void {
 
 function isOver(step: Step, outcome: string): void {
   const { replica, lease } = step
-  const { term, view, header } = replica
+  const { term, header } = replica
   if (term === undefined) return step.broken('state', 'a term is over that has not begun')
   const isAbandoned = term.isWedged && header.onWedged === 'abandon'
   if (!term.isEmpty && !isAbandoned)
     step.broken('S5', `the term with epoch ${term.epoch} is over although it is not empty`)
-  const holder = view?.record?.h
-  if (outcome === 'released' && holder !== '') step.broken('state', 'a release was not acknowledged')
-  if (outcome === 'transferred' && (holder === '' || holder === replica.identity))
-    step.broken('state', 'a transfer was not acknowledged')
+  judgeOutcome(step, outcome)
   lease.ends(replica)
   replica.term = undefined
   replica.lose()
+}
+
+/** A term has this outcome only if the write that makes it is known to have happened. */
+function judgeOutcome(step: Step, outcome: string): void {
+  const { view, identity } = step.replica
+  const holder = view?.record?.h
+  if (outcome === 'released' && holder !== '') step.broken('state', 'a release was not acknowledged')
+  if (outcome === 'transferred' && (holder === '' || holder === identity))
+    step.broken('state', 'a transfer was not acknowledged')
 }
 
 /** Judges the state after a step. */

@@ -63,16 +63,20 @@ function sightingOf(value: unknown): Recorded | undefined {
   const stored = isJsonObject(object) ? parseLease(object) : undefined
   if (stored === undefined) return { lock: lease, version: 0, record: undefined }
   const { version, record } = stored
-  const { holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions } = record
   return {
     lock: `lease ${lease}`,
     version: version <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(version) : version,
-    record: {
-      h: holderIdentity,
-      ...(leaseDurationSeconds !== undefined && { d: leaseDurationSeconds }),
-      ...(acquireTime !== undefined && { a: acquireTime }),
-      ...(renewTime !== undefined && { r: renewTime }),
-      ...(leaseTransitions !== undefined && { n: leaseTransitions }),
-    },
+    record: recordOf(record),
+  }
+}
+
+function recordOf(record: NonNullable<ReturnType<typeof parseLease>>['record']): TraceRecord {
+  const { holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions } = record
+  return {
+    h: holderIdentity,
+    ...(leaseDurationSeconds !== undefined && { d: leaseDurationSeconds }),
+    ...(acquireTime !== undefined && { a: acquireTime }),
+    ...(renewTime !== undefined && { r: renewTime }),
+    ...(leaseTransitions !== undefined && { n: leaseTransitions }),
   }
 }

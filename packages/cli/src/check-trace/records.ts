@@ -23,6 +23,17 @@ export function isWrittenAs(record: TraceRecord, written: TraceRecord): boolean 
   return record.r === written.r && record.h === written.h && record.a === written.a
 }
 
+/** A term, as its record names it. */
+export interface TermKey {
+  readonly h: string
+  readonly a?: string | undefined
+}
+
+/** Whether a record is of this term, which is undefined if none is known. */
+export function isOfTerm(term: TermKey | undefined, record: TermKey): boolean {
+  return term !== undefined && term.h === record.h && term.a === record.a
+}
+
 /** The stated duration in milliseconds; 0 if there is none that others can use. */
 export function statedMs({ d = 0 }: TraceRecord): number {
   return d > 0 ? d * 1000 : 0

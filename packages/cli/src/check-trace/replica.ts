@@ -85,6 +85,8 @@ export class Replica {
   highestEpoch: Version = 0
   term: Term | undefined
   doubts: Doubt[] = []
+  /** The most by which its clock was ever ahead of the slowest clock that the tolerance allows. */
+  #mostAhead: number = -Infinity
 
   constructor(header: TraceHeader, file: string) {
     this.header = header
@@ -104,6 +106,16 @@ export class Replica {
   /** Whether its term may act at a time of its own clock. */
   actsAt(time: number): boolean {
     return this.term !== undefined && !this.term.isEmpty && time < this.term.until
+  }
+
+  /**
+   * By how much its clock has fallen behind the slowest one that the tolerance allows, over any time before this step. The steps add up: a clock
+   * that loses a little in every step is noticed.
+   */
+  fallsBehind(machineAt: number, at: number): number {
+    const ahead = at - machineAt * (1 - this.header.tolerance)
+    this.#mostAhead = Math.max(this.#mostAhead, ahead)
+    return this.#mostAhead - ahead
   }
 
   /** Remembers a version. */

@@ -1,43 +1,38 @@
 import type { TraceLine, TraceRecord } from '@tenure/core/internal'
-import { ms } from './lease-run.ts'
-import {
-  epochOf,
-  greatest,
-  isRenewalInWholeSeconds,
-  isSameRecord,
-  isWrittenAs,
-  statedMs,
-  type Version,
-  versionOf,
-} from './records.ts'
+import { acquires, cut, renews } from './holding.ts'
+import { greatest, isSameRecord, isWrittenAs, type Version, versionOf } from './records.ts'
 import { HOLDING, type Replica, type Sent } from './replica.ts'
 import type { Step } from './step.ts'
 import { epochSeen, firstView, nextView, type Sighting, type View } from './view.ts'
 
 /*
- * What a replica sees of the lease, and what that entitles it to.
+ * What a replica sees of the lease.
  */
 
 /** Takes in the lease that the watch or a read shows. `after` is the newest version that was known when the read was sent. */
 export function sees(step: Step, after?: Version): void {
   const { replica, line } = step
   const seen = sightingOf(line)
-  const last = replica.view
   if (seen.record !== undefined) noteVersion(step, seen.version, seen.record)
-  if (last?.record !== undefined && line.v !== undefined) {
-    if (after !== undefined && seen.version < after)
-      return isRestored(step, seen, `a read finds version ${seen.version} after ${after}`)
-    if (seen.version < last.version) return
-    if (seen.version === last.version) {
-      const isSame = seen.record !== undefined && isSameRecord(seen.record, last.record)
-      if (!isSame) isReused(step, seen)
-      return
-    }
-  }
+  if (line.v !== undefined && !isNews(step, seen, after)) return
   const landed = seen.record && landedWrite(step, seen.record)
   if (landed !== undefined) acknowledge(step, landed, seen)
   else observe(step, seen)
   replica.existed ||= seen.record !== undefined
+}
+
+/** Whether a sighting is newer than the last one. One that cannot be older, but is, shows that the store was restored. */
+function isNews(step: Step, seen: Sighting, after: Version | undefined): boolean {
+  const last = step.replica.view
+  if (last?.record === undefined) return true
+  if (after !== undefined && seen.version < after) {
+    isRestored(step, seen, `a read finds version ${seen.version} after ${after}`)
+    return false
+  }
+  if (seen.version !== last.version) return seen.version > last.version
+  const isSame = seen.record !== undefined && isSameRecord(seen.record, last.record)
+  if (!isSame) isReused(step, seen)
+  return false
 }
 
 /** Takes in the answer to a read. */
@@ -61,26 +56,35 @@ export function isAnswered(step: Step): void {
   if (sent === undefined || sent.isAnswered)
     return step.broken('request', `the write ${line.q} that is answered was not sent`)
   sent.isAnswered = true
-  const heeded = isHeeded(step, sent)
+  const isHeeded = heeds(step, sent)
   if (replica.inFlight === sent.q) replica.inFlight = undefined
-  if (line.f !== undefined) {
-    if (line.f !== 'unknown-outcome') replica.writes.delete(sent.q)
-    if (line.f === 'not-found' && heeded && sent.u !== 'acquire') isMissing(step)
-    return
-  }
-  replica.writes.delete(sent.q)
+  if (line.f !== 'unknown-outcome') replica.writes.delete(sent.q)
+  if (line.f === undefined) hasHappened(step, sent, isHeeded)
+  else if (line.f === 'not-found' && isHeeded && sent.u !== 'acquire') isMissing(step)
+}
+
+/** The answer shows the lease as the write has left it. */
+function hasHappened(step: Step, sent: Sent, isHeeded: boolean): void {
+  const { replica, line } = step
   const seen = sightingOf(line)
   if (seen.record === undefined) return step.broken('format', 'the answer to a write has no record')
   noteVersion(step, seen.version, seen.record)
-  const isCheck = sent.i === true
-  if (!isWrittenAs(seen.record, sent.r))
-    step.broken('store', `the answer shows another record than the write ${sent.q}`)
-  else if (sent.base !== undefined && !isCheck && seen.version <= sent.base && !step.lease.mayRestore)
-    step.broken('store', `the write ${sent.q} on version ${sent.base} became version ${seen.version}`)
-  if (sent.isAcknowledged || !heeded) return
+  judgeStored(step, sent, { version: seen.version, record: seen.record })
+  if (sent.isAcknowledged || !isHeeded) return
   const { view } = replica
-  const isOlder = isCheck && view?.record !== undefined && seen.version < view.version
+  const isOlder = sent.i === true && view?.record !== undefined && seen.version < view.version
   acknowledge(step, sent, isOlder ? view : seen)
+}
+
+/** A write makes a newer version with its record. One that only checks a lease for life makes none. */
+function judgeStored(
+  step: Step,
+  { q, r, base, i: isCheck }: Sent,
+  { version, record }: { readonly version: Version; readonly record: TraceRecord },
+): void {
+  if (!isWrittenAs(record, r)) return step.broken('store', `the answer shows another record than the write ${q}`)
+  if (base === undefined || isCheck === true || version > base || step.lease.mayRestore) return
+  step.broken('store', `the write ${q} on version ${base} became version ${version}`)
 }
 
 /** The answer to a write of the holder shows that the lease was deleted. */
@@ -91,7 +95,7 @@ function isMissing(step: Step): void {
 }
 
 /** Whether the elector waits for this answer. Otherwise the watch tells. */
-function isHeeded({ before, replica }: Step, { u, q }: Sent): boolean {
+function heeds({ before, replica }: Step, { u, q }: Sent): boolean {
   return u === 'acquire' ? before === 'acquiring' : HOLDING.has(before) && q === replica.inFlight
 }
 
@@ -183,89 +187,6 @@ function acknowledge(step: Step, sent: Sent, seen: Sighting): void {
   const { record } = seen
   if (record !== undefined && record.h === replica.identity && !isSameRecord(record, sent.r))
     cut(replica, record, line.t)
-}
-
-function acquires(step: Step, sent: Sent, seen: Sighting): void {
-  const { replica, line } = step
-  const { header, actNotBefore } = replica
-  const epoch = epochOf(seen.counted, seen.record ?? sent.r)
-  if (epoch <= replica.highestEpoch)
-    step.broken(
-      'S6',
-      `the acquired epoch is ${epoch}, although ${replica.identity} knows epoch ${replica.highestEpoch}`,
-    )
-  const guard = guardOf(replica, sent, line)
-  replica.actNotBefore = Math.max(actNotBefore, guard)
-  replica.highestEpoch = greatest(replica.highestEpoch, epoch)
-  if (header.wholeSeconds && sent.replaced !== undefined && !isRenewalInWholeSeconds(sent.replaced, sent.r)) return
-  replica.validFrom = sent.sentAt
-  replica.validUntil = sent.sentAt + replica.validityMs
-  replica.uncut = undefined
-  const isForeign = sent.replaced !== undefined && sent.replaced.h !== replica.identity
-  const caution = isForeign ? sent.sentAt + header.acquireDelayMs : -Infinity
-  replica.grant = { epoch, actFrom: Math.max(caution, replica.actNotBefore) }
-}
-
-/** Until when another leader may act that this replica could not see. */
-function guardOf({ header, existed, dead, own, identity, view }: Replica, sent: Sent, line: TraceLine): number {
-  const { replaced } = sent
-  if (replaced === undefined) return existed || header.missingLease === 'wait' ? line.t + header.leaseMs : -Infinity
-  const isOwnTerm = own !== undefined && own.h === replaced.h && own.a === replaced.a
-  const isDead = dead !== undefined && dead.h === replaced.h && dead.a === replaced.a
-  const isForLife = header.heldForLife && replaced.h !== '' && replaced.x === undefined && !isDead
-  if (isForLife && !isOwnTerm) return line.t + header.leaseMs
-  const isNamed = replaced.h === identity && replaced.x === undefined && !(own && isWrittenAs(replaced, own))
-  return isNamed ? (view?.guardedUntil ?? -Infinity) : -Infinity
-}
-
-function renews(replica: Replica, sent: Sent, held: TraceRecord | undefined): void {
-  const isSeen = !replica.header.wholeSeconds || (held !== undefined && isRenewalInWholeSeconds(held, sent.r))
-  if (isSeen && sent.sentAt > replica.validFrom) {
-    replica.validFrom = sent.sentAt
-    replica.validUntil = sent.sentAt + replica.validityMs
-  } else if (replica.uncut !== undefined) replica.validUntil = replica.uncut
-  replica.uncut = undefined
-}
-
-/** Another client edited the record: the replica acts no longer than others respect that. */
-function cut(replica: Replica, record: TraceRecord, now: number): void {
-  const { header } = replica
-  const grantedMs = statedMs(record) * (1 - header.tolerance)
-  const limit = Math.max(replica.validFrom + grantedMs, now + Math.min(grantedMs, header.requestMs))
-  if (limit >= replica.validUntil) return
-  replica.uncut ??= replica.validUntil
-  replica.validUntil = limit
-}
-
-/** How long a transfer protects its new holder. */
-const TRANSFER_MS = 5000
-
-/** Begins to hold a lease that was transferred to an answer of this replica. */
-export function inherits(step: Step): void {
-  const { replica, line } = step
-  const { view, header } = replica
-  const { record } = view ?? {}
-  const sentAt = record?.x === undefined ? undefined : replica.nonces.get(record.x)
-  if (view === undefined || record?.h !== replica.identity || sentAt === undefined)
-    return step.broken(
-      'begin',
-      `${replica.identity} is ${line.s} without a write that is known to have happened, or a transfer to its answer`,
-    )
-  const grantedMs = Math.min(statedMs(record), TRANSFER_MS) * (1 - header.tolerance)
-  const epoch = epochSeen(view)
-  if (epoch < replica.highestEpoch)
-    step.broken(
-      'S6',
-      `the transferred epoch is ${epoch}, although ${replica.identity} knows epoch ${replica.highestEpoch}`,
-    )
-  replica.validFrom = sentAt
-  replica.validUntil = Math.min(sentAt + grantedMs, line.t + replica.validityMs)
-  if (replica.validUntil <= line.t) step.broken('validity', `the answer is ${ms(line.t - sentAt)} old`)
-  replica.uncut = undefined
-  replica.own = record
-  replica.highestEpoch = greatest(replica.highestEpoch, epoch)
-  replica.grant = { epoch, actFrom: replica.actNotBefore }
-  replica.nonces.clear()
 }
 
 function sightingOf({ v, k, r, x }: TraceLine): Sighting {

@@ -40,43 +40,53 @@ export function firstView(seen: Sighting, now: number, guardedUntil: number): Vi
 export function nextView(last: View | undefined, seen: Sighting, now: number, viewer: Viewer): View {
   const view = plainView(last, seen, now, viewer)
   const { record } = seen
-  if (record === undefined || viewer.coordination === undefined || !isNamed(last, record, viewer)) return view
+  if (record === undefined || !isNamed(last, record, viewer)) return view
   const before = last?.record
-  const sawAll = last !== undefined && viewer.isWatching && before !== undefined && before.n === record.n
+  // Every acquisition counts as a transition: the same count shows that no holder was missed, also where there was no lease before.
+  const sawAll = last !== undefined && viewer.isWatching && before?.n === record.n
   const unseen = now + Math.max(viewer.leaseMs, before === undefined ? 0 : durationMs(before))
   return { ...view, guardedUntil: sawAll ? endOf(last) : unseen }
 }
 
 function plainView(last: View | undefined, seen: Sighting, now: number, { leaseMs }: Viewer): View {
   const { record } = seen
-  const before = last?.record
-  if (record === undefined) {
-    const isStill = last !== undefined && before === undefined
-    return { ...firstView(seen, isStill ? last.changedAt : now, last === undefined ? now : endOf(last)) }
-  }
-  if (last === undefined || before === undefined) return firstView(seen, now, now + guardMs(record, leaseMs))
-  if (isSameRecord(before, record)) return { ...last, ...seen }
-  const ownMs = record.h === '' ? 0 : durationMs(record)
-  if (before.a !== record.a) return firstView(seen, now, now + Math.min(ownMs, leaseMs))
-  const grantedMs = before.r === record.r ? ownMs : Math.max(last.longestMs, ownMs)
+  if (record === undefined) return missingView(last, seen, now)
+  const guardedUntil = now + guardMs(record, leaseMs)
+  if (last?.record === undefined) return firstView(seen, now, guardedUntil)
+  if (isSameRecord(last.record, record)) return { ...last, ...seen }
+  if (last.record.a !== record.a) return firstView(seen, now, guardedUntil)
+  const isRenewed = last.record.r !== record.r
   return {
     ...seen,
     changedAt: now,
-    guardedUntil: Math.max(last.guardedUntil, now + Math.min(grantedMs, leaseMs)),
+    guardedUntil: Math.max(
+      last.guardedUntil,
+      isRenewed ? now + Math.min(Math.max(last.longestMs, ownMs(record)), leaseMs) : guardedUntil,
+    ),
     longestMs: Math.max(last.longestMs, durationMs(record)),
   }
 }
 
-function guardMs(record: TraceRecord, leaseMs: number): number {
-  return record.h === '' ? 0 : Math.min(durationMs(record), leaseMs)
+function missingView(last: View | undefined, seen: Sighting, now: number): View {
+  if (last === undefined) return firstView(seen, now, now)
+  return firstView(seen, last.record === undefined ? last.changedAt : now, endOf(last))
 }
 
+function guardMs(record: TraceRecord, leaseMs: number): number {
+  return Math.min(ownMs(record), leaseMs)
+}
+
+/** How long the record itself protects its holder. */
+function ownMs(record: TraceRecord): number {
+  return record.h === '' ? 0 : durationMs(record)
+}
+
+/** Whether a coordinator may have named the holder of a record, who may be the holder of before. It states no acquire time. */
 function isNamed(last: View | undefined, record: TraceRecord, { coordination }: Viewer): boolean {
-  const isWithoutTime = record.h !== '' && record.a === undefined
-  const before = last?.record
-  if (isWithoutTime) return !(before?.h === record.h && before.a === undefined)
-  if (last === undefined || coordination !== 'server') return false
-  return record.h !== '' && record.h !== (before?.h ?? '') && record.x === undefined
+  if (coordination === undefined || record.h === '') return false
+  const isSameHolder = last?.record?.h === record.h
+  if (record.a === undefined) return !isSameHolder || last.record.a !== undefined
+  return last !== undefined && coordination === 'server' && !isSameHolder && record.x === undefined
 }
 
 /** Until when the holder of a view may act. */

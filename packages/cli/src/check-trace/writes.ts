@@ -1,7 +1,8 @@
-import type { TraceRecord, TraceWrite } from '@tenure/core/internal'
+import type { TraceAct, TraceRecord, TraceWrite } from '@tenure/core/internal'
+import { isHeldForLife } from './holding.ts'
 import { EPSILON_MS, ms } from './lease-run.ts'
-import { greatest, isSameRecord, isWrittenAs, versionOf } from './records.ts'
-import { HOLDING, type Sent } from './replica.ts'
+import { greatest, isOfTerm, isSameRecord, isWrittenAs, versionOf } from './records.ts'
+import { HOLDING, type Replica, type Sent } from './replica.ts'
 import type { Step } from './step.ts'
 import { epochSeen, freeAt, type View } from './view.ts'
 
@@ -62,22 +63,41 @@ const JUDGES: Readonly<Record<TraceWrite['u'], Judge>> = {
   announce: judgeAnnouncement,
 }
 
+/** Whether an act is a write. */
+export function isWrite(act: TraceAct): act is TraceWrite {
+  return Object.hasOwn(JUDGES, act.u)
+}
+
 function judgeAcquire(step: Step, sent: Sent): void {
   const { r, replaced } = sent
   const { replica, line } = step
-  const { view, identity, header, term } = replica
+  const { view, identity, term } = replica
   if (line.s !== 'acquiring') step.broken('write', `an acquisition is sent while ${line.s}`)
   if (term !== undefined) step.broken('write', `an acquisition is sent although a term is not over`)
-  const isNew = replaced !== undefined && (replaced.h !== identity || replaced.a === undefined)
-  const transitions = Math.min(Math.max(replaced?.n ?? 0, 0) + (isNew ? 1 : 0), 2 ** 31 - 1)
-  const isRight =
-    r.h === identity && r.a !== undefined && r.a === r.r && r.n === transitions && r.d === header.leaseMs / 1000
-  if (!isRight) step.broken('write', `an acquisition by ${identity} says ${text(r)}`)
+  if (!isOfNewTerm(replica, sent)) step.broken('write', `an acquisition by ${identity} says ${text(r)}`)
   if (replaced !== undefined && r.r === replaced.r && r.h === replaced.h)
     step.broken('write', 'an acquisition does not change the renew time')
   if (view === undefined) return
   judgeEpoch(step, sent)
   judgeWait(step, view)
+}
+
+/** Whether the record is one with which this replica begins a term. */
+function isOfNewTerm({ identity, header }: Replica, { r, replaced }: Sent): boolean {
+  const isNew = replaced !== undefined && (replaced.h !== identity || replaced.a === undefined)
+  const transitions = isNew ? nextTransitions(replaced) : Math.min(transitionsOf(replaced), MOST_TRANSITIONS)
+  return r.h === identity && r.a !== undefined && r.a === r.r && r.n === transitions && r.d === header.leaseMs / 1000
+}
+
+/** The number has 32 bits. */
+const MOST_TRANSITIONS = 2 ** 31 - 1
+
+function transitionsOf(record: TraceRecord | undefined): number {
+  return Math.max(record?.n ?? 0, 0)
+}
+
+function nextTransitions(record: TraceRecord): number {
+  return Math.min(transitionsOf(record) + 1, MOST_TRANSITIONS)
 }
 
 /** The record of a new term states an epoch above all that its sender knows, unless the version ensures that. */
@@ -95,36 +115,53 @@ function judgeWait(step: Step, view: View): void {
   const { record } = view
   if (record === undefined) return
   if (view.isDeleting) return step.broken('wait', 'the lease is being deleted')
-  const { identity, own, dead, coordination, header } = replica
-  const decidesItself = coordination === undefined || coordination === 'peers'
-  if (record.h === identity && (record.x !== undefined || !decidesItself)) return
-  if (own !== undefined && isWrittenAs(record, own) && record.h === identity) return
-  if (!decidesItself) return step.broken('wait', `a coordinator has not named ${identity}`)
-  if (dead !== undefined && record.h !== '' && dead.h === record.h && dead.a === record.a) return
-  if (header.heldForLife && record.h !== '' && record.x === undefined) {
-    if (own !== undefined && own.h === record.h && own.a === record.a) return
-    if (record.h !== identity) return step.broken('wait', `${record.h} holds the lease for life`)
-  }
+  if (isForReplica(replica, record)) return
+  if (!decidesItself(replica)) return step.broken('wait', `a coordinator has not named ${replica.identity}`)
+  if (isFreeAtOnce(replica, record)) return
+  if (isHeldForLife(replica, record) && record.h !== replica.identity)
+    return step.broken('wait', `${record.h} holds the lease for life`)
   const from = freeAt(view)
   if (line.t >= from - EPSILON_MS) return
   const whose = record.h === '' ? 'a released lease' : `the lease of ${record.h}`
-  step.broken('wait', `${identity} takes ${whose} ${ms(from - line.t)} too early`)
+  step.broken('wait', `${replica.identity} takes ${whose} ${ms(from - line.t)} too early`)
+}
+
+/** Whether no coordinator decides which replica leads. */
+function decidesItself({ coordination }: Replica): boolean {
+  return coordination === undefined || coordination === 'peers'
+}
+
+/** Whether the lease is for this replica: transferred to it, given to it by a coordinator, or as it wrote it. */
+function isForReplica(replica: Replica, record: TraceRecord): boolean {
+  if (record.h !== replica.identity) return false
+  if (record.x !== undefined || !decidesItself(replica)) return true
+  return replica.own !== undefined && isWrittenAs(record, replica.own)
+}
+
+/** Whether no time must pass: the holder is proved dead, or it is this replica, which keeps the lease for life. */
+function isFreeAtOnce(replica: Replica, record: TraceRecord): boolean {
+  if (record.h === '') return false
+  return isOfTerm(replica.dead, record) || (isHeldForLife(replica, record) && isOfTerm(replica.own, record))
 }
 
 function judgeRenewal(step: Step, { r, replaced }: Sent): void {
   const { replica, line } = step
   if (!HOLDING.has(line.s) || line.s === 'releasing') step.broken('write', `a renewal is sent while ${line.s}`)
   if (!isOfOwnTerm(step, replaced)) return step.broken('write', `a renewal replaces ${text(replaced)}`)
-  const isRight = r.h === replaced?.h && r.a === replaced.a && r.n === replaced.n
-  if (!isRight || r.d !== replica.header.leaseMs / 1000) step.broken('write', `a renewal says ${text(r)}`)
-  if (r.r === replaced?.r && !replica.header.heldForLife)
+  if (!isOfSameTerm(r, replaced) || r.d !== replica.header.leaseMs / 1000)
+    step.broken('write', `a renewal says ${text(r)}`)
+  if (r.r === replaced.r && !replica.header.heldForLife)
     step.broken('write', 'a renewal does not change the renew time')
+}
+
+function isOfSameTerm(a: TraceRecord, b: TraceRecord): boolean {
+  return a.h === b.h && a.a === b.a && a.n === b.n
 }
 
 function judgeRelease(step: Step, { r, replaced }: Sent): void {
   mayFree(step, 'release')
   if (!isOfOwnTerm(step, replaced)) return step.broken('S4', `a release replaces ${text(replaced)}`)
-  if (r.h !== '' || r.n !== replaced?.n || r.r === replaced?.r) step.broken('write', `a release says ${text(r)}`)
+  if (r.h !== '' || r.n !== replaced.n || r.r === replaced.r) step.broken('write', `a release says ${text(r)}`)
 }
 
 function judgeTransfer(step: Step, sent: Sent): void {
@@ -132,12 +169,25 @@ function judgeTransfer(step: Step, sent: Sent): void {
   mayFree(step, 'transfer')
   judgeEpoch(step, sent)
   if (!isOfOwnTerm(step, replaced)) return step.broken('S4', `a transfer replaces ${text(replaced)}`)
-  const isAnswer = replaced?.y !== undefined && replaced.y[0] === r.h && replaced.y[1] === r.x
-  const isPreferred = step.replica.coordination === 'server' && replaced?.p !== undefined && replaced.p === r.h
-  if (!isAnswer && !isPreferred) step.broken('write', `the lease is transferred to ${r.h}, which has not answered`)
-  const isRight = r.h !== '' && r.h !== step.replica.identity && r.x !== undefined && r.a === r.r && r.a !== replaced?.a
-  if (!isRight || r.n !== Math.min((replaced?.n ?? 0) + 1, 2 ** 31 - 1))
-    step.broken('write', `a transfer says ${text(r)}`)
+  if (!isAnswered(r, replaced) && !isPreferred(step.replica, r, replaced))
+    step.broken('write', `the lease is transferred to ${r.h}, which has not answered`)
+  if (!isOfTransfer(step.replica, r, replaced)) step.broken('write', `a transfer says ${text(r)}`)
+}
+
+/** Whether the record that is transferred has an answer of the one that gets it. */
+function isAnswered({ h, x }: TraceRecord, { y }: TraceRecord): boolean {
+  return y !== undefined && y[0] === h && y[1] === x
+}
+
+/** Whether a coordinator prefers the one that gets it. */
+function isPreferred({ coordination }: Replica, { h }: TraceRecord, { p }: TraceRecord): boolean {
+  return coordination === 'server' && p !== undefined && p === h
+}
+
+function isOfTransfer({ identity }: Replica, r: TraceRecord, replaced: TraceRecord): boolean {
+  const isToAnother = r.h !== '' && r.h !== identity && r.x !== undefined
+  const isNew = r.a === r.r && r.a !== replaced.a
+  return isToAnother && isNew && r.n === Math.min((replaced.n ?? 0) + 1, MOST_TRANSITIONS)
 }
 
 /** Nothing of the term may be left. A lease in whose place another one was deleted is not given back early. */
@@ -167,9 +217,8 @@ function judgeAnnouncement(step: Step, { r, replaced }: Sent): void {
 }
 
 /** Whether the record is of a term of this replica. */
-function isOfOwnTerm({ replica }: Step, record: TraceRecord | undefined): boolean {
-  const { own, identity } = replica
-  return record !== undefined && own !== undefined && record.h === identity && record.h === own.h && record.a === own.a
+function isOfOwnTerm({ replica }: Step, record: TraceRecord | undefined): record is TraceRecord {
+  return record !== undefined && record.h === replica.identity && isOfTerm(replica.own, record)
 }
 
 function a(purpose: TraceWrite['u']): string {

@@ -9,6 +9,7 @@ import {
   type TraceAct,
   type TraceHeader,
   type TraceLine,
+  type TraceOther,
   type TraceRecord,
   type TraceVersion,
 } from './trace-line.ts'
@@ -35,19 +36,41 @@ export class TraceWriter {
 
   /** Writes a step; before the first one of an elector, its header. */
   take(step: TraceStep): void {
-    const { elector, at } = step
-    // The time of the decision on the clock of the machine. The process may have been suspended since.
-    const machineMs = this.#options.machineTime(elector) - (elector.clock.now() - at.now)
+    const { elector } = step
     const known = this.#electors.get(elector)
     const place = known ?? { number: (this.#count += 1), steps: 0 }
     place.steps += 1
-    const line = JSON.stringify(lineOf(step, place.number, place.steps, machineMs))
+    const line = JSON.stringify(lineOf(step, place.number, place.steps, this.#decidedAt(step)))
     if (known !== undefined) return this.#options.write(`${line}\n`)
     this.#electors.set(elector, place)
     const header = JSON.stringify(headerOf(step, place.number, this.#options.machine))
     this.#options.write(`${header}\n${line}\n`)
   }
+
+  /**
+   * The time of the decision on the clock of the machine. The process may have been suspended since. The two clocks are not read at once: if
+   * something came between, they are read again.
+   */
+  #decidedAt({ elector, at }: TraceStep): number {
+    const { clock } = elector
+    let machineMs = 0
+    let before = clock.now()
+    for (let left = MOST_READS; left > 0; left -= 1) {
+      const machineNow = this.#options.machineTime(elector)
+      const now = clock.now()
+      machineMs = machineNow - (now - at.now)
+      if (now - before < AT_ONCE_MS) break
+      before = now
+    }
+    return machineMs
+  }
 }
+
+/** How often the two clocks are read at most for one step. */
+const MOST_READS = 4
+
+/** Two clocks that are read within this time show the same moment. */
+const AT_ONCE_MS = 0.2
 
 function headerOf({ elector, config }: TraceStep, number: number, machine: string): TraceHeader {
   const { identity, timing, heldForLife = false, onWedged = 'exit' } = config
@@ -117,12 +140,8 @@ function seen(snapshot: LockSnapshot): Partial<TraceLine> {
 
 function actOf(effect: ElectorEffect): TraceAct | undefined {
   switch (effect.kind) {
-    case 'write': {
-      const { purpose, base, record } = effect.write
-      const replaced = base && { b: versionOf(base.version) }
-      const isCheck = base?.record === record
-      return { u: purpose, q: effect.request, ...replaced, r: recordOf(record), ...(isCheck && { i: true }) }
-    }
+    case 'write':
+      return writeOf(effect)
     case 'read':
       return { u: 'read', q: effect.request }
     case 'begin-term':
@@ -134,16 +153,30 @@ function actOf(effect: ElectorEffect): TraceAct | undefined {
       return { u: 'end', why: effect.reason, voluntary: effect.voluntary }
     case 'term-over':
       return { u: 'over', outcome: effect.outcome }
-    case 'close-gate':
-    case 'hard-abort':
-    case 'wedged':
-    case 'exit':
-    case 'stopped':
-    case 'identity-taken':
-      return { u: effect.kind }
     default:
-      return undefined
+      return isOther(effect.kind) ? { u: effect.kind } : undefined
   }
+}
+
+function writeOf({ request, write }: Extract<ElectorEffect, { kind: 'write' }>): TraceAct {
+  const { purpose, base, record } = write
+  const replaced = base && { b: versionOf(base.version) }
+  const isCheck = base?.record === record
+  return { u: purpose, q: request, ...replaced, r: recordOf(record), ...(isCheck && { i: true }) }
+}
+
+/** The effects of which only the kind is written. */
+const OTHERS: ReadonlySet<string> = new Set<TraceOther['u']>([
+  'close-gate',
+  'hard-abort',
+  'wedged',
+  'exit',
+  'stopped',
+  'identity-taken',
+])
+
+function isOther(kind: string): kind is TraceOther['u'] {
+  return OTHERS.has(kind)
 }
 
 function recordOf(record: LeaseRecord): TraceRecord {
