@@ -162,7 +162,7 @@ export class LeaseRun {
 }
 
 /** A record in a message. */
-export function describe({ h, d, r, n }: TraceRecord): string {
+function describe({ h, d, r, n }: TraceRecord): string {
   return `${h === '' ? 'released' : `of ${h}`} (${d} s, renewed ${r}, ${n} transitions)`
 }
 

@@ -6,7 +6,7 @@ import { StringDecoder } from 'node:string_decoder'
 const CHUNK_BYTES = 1 << 20
 
 /** The lines of a file, a part at a time. A last line without its end is left out: its process was killed while it wrote. */
-export function* linesOf(path: string): Generator<readonly string[], void, undefined> {
+function* linesOf(path: string): Generator<readonly string[], void, undefined> {
   const file = open(path)
   try {
     const decoder = new StringDecoder('utf8')

@@ -138,6 +138,6 @@ interface TraceOver {
 }
 
 /** Anything else that the checker reads. */
-interface TraceOther {
+export interface TraceOther {
   readonly u: 'close-gate' | 'hard-abort' | 'wedged' | 'exit' | 'stopped' | 'identity-taken'
 }
