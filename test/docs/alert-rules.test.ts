@@ -108,17 +108,17 @@ describe('the alert rules', () => {
     expect(new Set(ALERTS.map(({ alert }) => alert)).size).toBe(ALERTS.length)
     for (const { labels, annotations } of ALERTS) {
       expect(labels?.['severity']).toMatch(/^(critical|warning)$/)
-      expect(Object.keys(annotations ?? {})).toEqual(['summary', 'description', 'runbook_url'])
+      expect(Object.keys(annotations ?? {})).toEqual(['summary', 'description', 'runbook'])
     }
   })
 
-  test.each(ALERTS.map(({ alert = '', annotations }) => [alert, annotations?.['runbook_url'] ?? ''] as const))(
-    'link %s to a section of the runbooks',
-    (alert, url) => {
-      const { pathname, hash } = new URL(url)
-      const page = readFileSync(join(ROOT, 'docs', `${pathname}.md`), 'utf8')
-      expect(hash).toBe(`#${alert.toLowerCase()}`)
-      expect(page.split('\n')).toContain(`## ${alert}`)
+  test.each(ALERTS.map(({ alert = '', annotations }) => [alert, annotations?.['runbook'] ?? ''] as const))(
+    'lead from %s to a section of the runbooks',
+    (alert, runbook) => {
+      const [page = '', section] = runbook.split('#')
+      const text = readFileSync(join(ROOT, page), 'utf8')
+      expect(section).toBe(alert.toLowerCase())
+      expect(text.split('\n')).toContain(`## ${alert}`)
     },
   )
 })
