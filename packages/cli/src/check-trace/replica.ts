@@ -109,7 +109,7 @@ export class Replica {
   }
 
   /**
-   * By how much its clock has fallen behind the slowest one that the tolerance allows, over any time before this step. The steps add up: a clock
+   * By how much its clock has fallen behind the slowest clock that the tolerance allows, over any time before this step. The steps add up: a clock
    * that loses a little in every step is noticed.
    */
   fallsBehind(machineAt: number, at: number): number {

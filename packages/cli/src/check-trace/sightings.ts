@@ -21,7 +21,7 @@ export function sees(step: Step, after?: Version): void {
   replica.existed ||= seen.record !== undefined
 }
 
-/** Whether a sighting is newer than the last one. One that cannot be older, but is, shows that the store was restored. */
+/** Whether a sighting is newer than the last one. A sighting that cannot be older, but is, shows that the store was restored. */
 function isNews(step: Step, seen: Sighting, after: Version | undefined): boolean {
   const last = step.replica.view
   if (last?.record === undefined) return true
@@ -76,7 +76,7 @@ function hasHappened(step: Step, sent: Sent, isHeeded: boolean): void {
   acknowledge(step, sent, isOlder ? view : seen)
 }
 
-/** A write makes a newer version with its record. One that only checks a lease for life makes none. */
+/** A write makes a newer version with its record. A write that only checks a lease for life makes none. */
 function judgeStored(
   step: Step,
   { q, r, base, i: isCheck }: Sent,
