@@ -11,6 +11,9 @@ test.each([...pictures])('%s is what its source draws; `npm run docs:write` draw
   expect(readFileSync(join(FOLDER, name), 'utf8')).toBe(svg)
 })
 
+/** Taken in a browser: `npm run test:ui -- --screenshot docs/pictures/page.png` takes it again. */
+const SCREENSHOTS = ['page.png']
+
 test('Every picture has a source', () => {
-  expect(readdirSync(FOLDER).toSorted()).toEqual([...pictures.keys()].toSorted())
+  expect(readdirSync(FOLDER).toSorted()).toEqual([...pictures.keys(), ...SCREENSHOTS].toSorted())
 })

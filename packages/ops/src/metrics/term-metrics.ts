@@ -105,7 +105,10 @@ export class TermMetrics {
   /** The histogram shows a drain after its end, and not at all if the process ends with it. */
   #defineDraining(): void {
     const { registry, candidacies, clock } = this.#options
-    const since = (lease: string) => this.#drainingSince.get(lease) ?? clock.now()
+    const drainingMs = (lease: string) => {
+      const since = this.#drainingSince.get(lease)
+      return since === undefined ? 0 : clock.now() - since
+    }
     registry.registerMetric(
       new Gauge({
         name: 'tenure_draining_seconds',
@@ -113,7 +116,7 @@ export class TermMetrics {
         labelNames: ['name'],
         registers: [],
         collect() {
-          for (const { lease } of candidacies()) this.set({ name: lease }, (clock.now() - since(lease)) / 1000)
+          for (const { lease } of candidacies()) this.set({ name: lease }, drainingMs(lease) / 1000)
         },
       }),
     )

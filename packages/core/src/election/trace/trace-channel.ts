@@ -18,16 +18,21 @@ export const traceChannel: Channel = channel(TRACE_CHANNEL)
 export interface TracedElector {
   /** The lock, as in `Lock.description`. */
   readonly lock: string
+  /** The clock by which it decides. */
   readonly clock: Clock
 }
 
 /** One step of an elector: what happened, and what it does about it. */
 export interface TraceStep {
+  /** Who took the step. */
   readonly elector: TracedElector
   /** The settings at this step. */
   readonly config: ElectorConfig
+  /** When, by the clock of the elector. */
   readonly at: Instant
+  /** What happened. */
   readonly event: ElectorEvent
+  /** What the elector does about it. */
   readonly effects: readonly ElectorEffect[]
   /** The state after the step. */
   readonly state: ElectorState

@@ -13,19 +13,29 @@ export type TraceVersion = number | string
 export interface TraceHeader {
   /** The number of the elector in its file. */
   readonly elector: number
+  /** The version of the format. */
   readonly format: number
   /** Where the process runs. Times of one machine can be compared. */
   readonly machine: string
+  /** The lock, as in `Lock.description`. */
   readonly lock: string
+  /** The identity of the replica. */
   readonly identity: string
+  /** `leaseDurationMs`. */
   readonly leaseMs: number
+  /** `clockRateTolerance`, as a share. */
   readonly tolerance: number
+  /** How long a request may take. */
   readonly requestMs: number
+  /** `acquireDelayMs`. */
   readonly acquireDelayMs: number
+  /** Whether peers compare times in whole seconds. */
   readonly wholeSeconds: boolean
   /** Whether the replica waits before it acts where there was no lease. */
   readonly missingLease: 'create' | 'wait'
+  /** Whether the holder keeps the lease for life, without renewals. */
   readonly heldForLife: boolean
+  /** What happens to a replica whose drain does not end. */
   readonly onWedged: string
 }
 
@@ -96,10 +106,13 @@ export type TraceAct = TraceWrite | TraceRead | TraceBegin | TraceUntil | TraceE
 
 /** A write is sent. */
 export interface TraceWrite {
+  /** What the write is for. */
   readonly u: 'acquire' | 'renew' | 'release' | 'transfer' | 'answer' | 'announce'
+  /** The number of the request. */
   readonly q: number
   /** The version that it replaces; absent if it creates the lease. */
   readonly b?: TraceVersion
+  /** The record that it writes. */
   readonly r: TraceRecord
   /** Whether it only checks that the lease is still held, because its holder keeps it for life. */
   readonly i?: true
