@@ -10,7 +10,7 @@ import type { Way } from './way.ts'
  * - `lost-answers`: passes writes on and, when they are done, cuts the connection instead of answering them
  * - `silent-watch`: answers, but what watches would tell is dropped
  * - `unauthenticated`: takes the token off, as if it had expired
- * - `most-renewals-lost`: 503 to two of three writes of leases
+ * - `most-renewals-lost`: 503 to three of four writes of leases
  * - `no-lease`: 503 to everything about leases, whose watches fall silent, while all else passes
  * - a number: answers with this status
  */
@@ -78,7 +78,7 @@ export class FaultProxy implements Way, AsyncDisposable {
     if (typeof this.#mode === 'number') return this.#mode
     if (this.#mode === 'most-renewals-lost') {
       const isRenewal = method !== 'GET' && url.includes('/leases')
-      return isRenewal && ++this.#renewals % 3 !== 0 ? 503 : undefined
+      return isRenewal && ++this.#renewals % 4 !== 0 ? 503 : undefined
     }
     return this.#mode === 'no-lease' && url.includes('/leases') ? 503 : undefined
   }

@@ -97,7 +97,7 @@ export const ALERT_FAULTS: readonly AlertFault[] = [
     },
   },
   {
-    name: 'two of three renewals of the leader fail',
+    name: 'three of four renewals of the leader fail',
     alert: 'TenureRenewMargin',
     lasts: 20,
     strike: async ({ fleet }) => setMode(fleet, await fleet.untilWhole(), 'most-renewals-lost'),
