@@ -5,6 +5,11 @@ import { MUTANTS } from '../mutants/find-mutant.ts'
 
 const root = new URL('../../', import.meta.url)
 
+test('every mutant has an id of its own', () => {
+  const ids = MUTANTS.map(({ id }) => id)
+  expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
+})
+
 test('every mutant changes a text that its file has once', async () => {
   const outdated: string[] = []
   for (const mutant of MUTANTS) {

@@ -1056,7 +1056,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     checks: [`${ELECTION}/departure.test.ts`],
   },
   {
-    id: 'E65',
+    id: 'E70',
     defect: 'the only standby leaves the list when it is about to be stopped',
     file: `${PHASES}/listing.ts`,
     find: 'return departure !== undefined && !isOnlyStandby(state, config)',
@@ -1064,7 +1064,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     checks: [`${ELECTION}/departure.test.ts`],
   },
   {
-    id: 'E66',
+    id: 'E71',
     defect: 'a standby that is about to be stopped tries as soon after the first as any other',
     file: `${RULES}/standby.ts`,
     find: ' || (place > 0 && !isWarm(me))',
