@@ -81,8 +81,7 @@ const CODEC: LockCodec = {
  * replicas decide among themselves, as with a `LeaseLock`.
  *
  * 1. Who decides is asked by a dry run: at the start, when the watch has reconnected, when the API of LeaseCandidates vanishes, when the
- *    lease contradicts the answer, and every five minutes. The first answer and the candidate cross: a candidate that nobody needs is
- *    deleted.
+ *    lease contradicts the answer, and every five minutes.
  * 2. Replicas that have different answers do not lead at once: every one acquires the lease by compare-and-swap, and no earlier than
  *    the holder of before may act.
  * 3. A replica that leaves deletes its candidate first and then releases the lease. In the other order the controller names it again.
@@ -134,7 +133,6 @@ export class CoordinatedLock extends ObjectLock {
       random,
       logger,
       holder: () => this.#holder,
-      isElection: () => this.#state === 'server',
       onMissingApi: () => this.#probe(),
     })
     this.#preferred = this.#createPreferred()
@@ -211,8 +209,7 @@ export class CoordinatedLock extends ObjectLock {
       },
       stand: (from) => {
         this.#standsFrom = from
-        // While it is not known who decides, a candidate saves the server's controller a round trip. Without a controller it is deleted.
-        if (this.#state !== 'peers') this.#candidate.stand(from)
+        if (this.#state === 'server') this.#candidate.stand(from)
       },
       watch: (changed) => {
         this.#listeners.add(changed)

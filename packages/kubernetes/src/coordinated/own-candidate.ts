@@ -64,8 +64,6 @@ export interface OwnCandidateOptions {
   readonly logger: Logger
   /** Who holds the lease; empty if nobody does. */
   readonly holder: () => string
-  /** Whether a controller is known to elect. Until then a candidate that cannot be written is no problem, and is not tried again. */
-  readonly isElection: () => boolean
   /** Called when the API server does not serve LeaseCandidates. */
   readonly onMissingApi: () => void
 }
@@ -308,11 +306,7 @@ export class OwnCandidate {
   }
 
   #failed(error: unknown): void {
-    const { clock, random, isElection, onMissingApi } = this.#options
-    if (!isElection() && this.#stored === undefined) {
-      this.#wantedFrom = undefined
-      return
-    }
+    const { clock, random, onMissingApi } = this.#options
     this.#notBefore = clock.now() + jittered(isRefusal(error) ? REFUSED_RETRY_MS : RETRY_MS, random())
     this.#warn('candidate-failed', error, 'could not write the LeaseCandidate of this replica')
     if (error instanceof ApiRequestError && error.failure === 'not-found' && this.#stored === undefined) onMissingApi()
