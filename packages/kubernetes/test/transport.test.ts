@@ -92,6 +92,20 @@ function kubeConfigThrough(proxyPort: number, server: LoopbackServer): KubeConfi
   return kubeConfig
 }
 
+test('a client certificate that cannot be read fails every request with a clear error', async () => {
+  const garbage = Buffer.from('no certificate').toString('base64')
+  const kubeConfig = new KubeConfig()
+  const cluster = { name: 'c', server: 'https://127.0.0.1:1', skipTLSVerify: true }
+  kubeConfig.loadFromClusterAndUser(cluster, { name: 'u', certData: garbage, keyData: garbage })
+  const transport = new ApiTransport({ kubeConfig })
+  onTestFinished(() => transport.close())
+  for (const _ of [1, 2]) {
+    const { failure, message } = await failureOf(transport.send(put()))
+    expect(failure).toBe('unreachable')
+    expect(message).toContain('these credentials cannot be sent')
+  }
+})
+
 describe('a request', () => {
   test('carries the method, the path below the server URL, the query, the body and the user agent', async () => {
     await using server = await LoopbackServer.start((_, response) => answer(response, 200, { ok: true }))

@@ -115,7 +115,7 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
     },
     { ops, cluster },
   )
-  traceBy(manager, env)
+  traceBy(manager, env, logger)
   if (options.signals !== false) manager.use(signalExtension(logger))
   // `metrics(term)` also works without a port.
   manager.use(ops ?? new TermRegistries())
@@ -124,9 +124,9 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
   return manager
 }
 
-function traceBy(manager: ProcessManager, env: NodeJS.ProcessEnv): void {
+function traceBy(manager: ProcessManager, env: NodeJS.ProcessEnv, logger: Logger): void {
   const path = env['TENURE_TRACE']
-  if (path !== undefined && path !== '') manager.use(traceExtension(path))
+  if (path !== undefined && path !== '') manager.use(traceExtension(path, logger))
 }
 
 /** What the manager tells other replicas about this one. */

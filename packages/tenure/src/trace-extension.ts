@@ -1,8 +1,8 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { hostname } from 'node:os'
-import type { Extension } from '@tenure/core'
-import { TRACE_CHANNEL, type TraceStep, TraceWriter } from '@tenure/core/internal'
+import { type Extension, type Logger, OptionsError } from '@tenure/core'
+import { textOf, TRACE_CHANNEL, type TraceStep, TraceWriter } from '@tenure/core/internal'
 
 /** A trace of this process, while managers use it. */
 interface OpenTrace {
@@ -15,13 +15,14 @@ const traces = new Map<string, OpenTrace>()
 
 /**
  * Writes what every elector of this process sees, sends and does to a file, as lines of JSON for `tenure check-trace`. Every start of a
- * process makes a new file: `FILE`, or `FILE.1`, `FILE.2` and so on if it exists. A line is in the file before its write is sent.
+ * process makes a new file: `FILE`, or `FILE.1`, `FILE.2` and so on if it exists. A line is in the file before its write is sent. If the file
+ * cannot be written any more, the trace ends with a warning, and the process goes on.
  */
-export function traceExtension(path: string): Extension {
+export function traceExtension(path: string, logger: Logger): Extension {
   return {
     name: 'trace',
     start() {
-      const trace = traces.get(path) ?? { users: 0, close: openTrace(path) }
+      const trace = traces.get(path) ?? { users: 0, close: openTrace(path, logger) }
       trace.users += 1
       traces.set(path, trace)
     },
@@ -36,15 +37,23 @@ export function traceExtension(path: string): Extension {
   }
 }
 
-/** Begins a trace. The returned function ends it. */
-function openTrace(path: string): () => void {
+/** Begins a trace. The returned function ends it. @throws OptionsError if the file cannot be made */
+function openTrace(path: string, logger: Logger): () => void {
   const file = openNew(path)
   const writer = new TraceWriter({
     machine: machineName(),
     machineTime: () => Number(process.hrtime.bigint()) / 1e6,
     write: (lines) => void writeSync(file, lines),
   })
-  const take = (step: unknown): void => writer.take(step as TraceStep)
+  const take = (step: unknown): void => {
+    // Node ends the process for an error of a subscriber.
+    try {
+      writer.take(step as TraceStep)
+    } catch (err) {
+      unsubscribe(TRACE_CHANNEL, take)
+      logger.warn({ event: 'trace-ended', path, err }, `the trace in ${path} ends here: ${textOf(err)}`)
+    }
+  }
   subscribe(TRACE_CHANNEL, take)
   return () => {
     unsubscribe(TRACE_CHANNEL, take)
@@ -60,7 +69,9 @@ function openNew(path: string): number {
     const file = tryOpen(number === 0 ? path : `${path}.${number}`)
     if (file !== undefined) return file
   }
-  throw new Error(`Could not write the trace: ${path} and ${MOST_FILES} further names exist. Remove old traces.`)
+  throw new OptionsError(
+    `Expected \`TENURE_TRACE\` to name a new file, got \`${path}\`, which exists with ${MOST_FILES} numbers. Remove old traces`,
+  )
 }
 
 function tryOpen(path: string): number | undefined {
@@ -68,9 +79,12 @@ function tryOpen(path: string): number | undefined {
     return openSync(path, 'ax', 0o600)
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return undefined
-    throw new Error(`Could not write the trace to ${path}. Choose a writable path with \`TENURE_TRACE\`.`, {
-      cause,
-    })
+    throw new OptionsError(
+      `Expected \`TENURE_TRACE\` to name a file that can be written, got \`${path}\`: ${textOf(cause)}`,
+      {
+        cause,
+      },
+    )
   }
 }
 

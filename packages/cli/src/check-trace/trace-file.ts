@@ -37,7 +37,7 @@ export class TraceFile {
   line = 0
   /** The present line; undefined at the end, and for a line that is no JSON. */
   value: unknown
-  /** The machine's time of the present line, or of the last one that has a time. */
+  /** The time of the machine at the present line. A line without a time has that of the line before it. */
   machineAt: number = -Infinity
   isOver = false
   readonly #parts: Iterator<readonly string[], void, undefined>

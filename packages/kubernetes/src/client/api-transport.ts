@@ -4,7 +4,7 @@ import { assertKnownKeys, systemClock, textOf } from '@tenure/core/internal'
 import { abortable } from './abortable.ts'
 import { ApiRequestError } from './api-request-error.ts'
 import { describeTarget, isWrite, type ApiRequest } from './api-request.ts'
-import { ConnectionPool } from './connection-pool.ts'
+import { ConnectionPool, type PooledAgent } from './connection-pool.ts'
 import type { ConnectionSettings } from './connection-settings.ts'
 import { CurrentSettings, type KubeConfigSource } from './current-settings.ts'
 import { Exchange } from './exchange.ts'
@@ -121,12 +121,13 @@ export class ApiTransport {
 
   #start(request: ApiRequest, settings: ConnectionSettings): Exchange {
     if (this.#closed) throw notSent(request, 'the transport is closed')
-    const pooled = this.#pool.acquire(settings)
+    let pooled: PooledAgent | undefined
     try {
+      pooled = this.#pool.acquire(settings)
       return Exchange.start(request, { settings, pooled, userAgent: this.#userAgent })
     } catch (cause) {
       // Node throws for an invalid certificate, and for a token with characters that a header cannot hold.
-      pooled.release('sound')
+      pooled?.release('sound')
       throw notSent(request, `these credentials cannot be sent: ${textOf(cause)}`, cause)
     }
   }

@@ -39,6 +39,7 @@ export class ConnectionPool {
   readonly #retired = new Set<Generation>()
   readonly #sockets = new Set<Socket>()
 
+  /** The connections for these settings. @throws TypeError, Error of OpenSSL if a certificate cannot be read */
   acquire(settings: ConnectionSettings): PooledAgent {
     const generation = this.#generationFor(settings)
     generation.users++
@@ -65,8 +66,9 @@ export class ConnectionPool {
 
   #generationFor(settings: ConnectionSettings): Generation {
     if (this.#current !== undefined && sameConnection(this.#current.settings, settings)) return this.#current
+    const next = { settings, agent: createAgent(settings), users: 0 }
     if (this.#current !== undefined) this.#retired.add(this.#current)
-    this.#current = { settings, agent: createAgent(settings), users: 0 }
+    this.#current = next
     this.#sweep()
     return this.#current
   }

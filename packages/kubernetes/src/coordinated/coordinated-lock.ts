@@ -260,6 +260,7 @@ export class CoordinatedLock extends ObjectLock {
     )
   }
 
+  /** Finds out who decides. */
   #probe(): void {
     if (this.#closing.signal.aborted) return
     this.#retry?.cancel()

@@ -92,10 +92,10 @@ export function giveBack(
 }
 
 /**
- * A leader may not have seen that its lease was deleted. Only holding the new lease for one lease duration excludes that, the longest one of
- * those that lead for life. The time counts
- * from when the creation is known, because the old lease may have been renewed after the creation was sent. The same is true of a lease
- * that its holder keeps for life, and that this replica takes because it names its own identity.
+ * A leader may not have seen that its lease was deleted. Only holding the new lease for one lease duration excludes that. Where leaders lead
+ * for life, that is the longest duration that any of them stated. The time counts from when the creation is known, because the old lease may
+ * have been renewed after the creation was sent. The same is true of a lease that its holder keeps for life, and that this replica takes
+ * because it names its own identity.
  */
 function replacesDeleted({ memory }: Acquiring | Following, { base }: SentWrite, config: ElectorConfig): boolean {
   const { heldForLife = false, missingLease = heldForLife ? 'wait' : 'create' } = config
