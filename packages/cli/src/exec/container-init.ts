@@ -7,6 +7,9 @@ const SHELL = '/bin/sh'
  * standard input, which a shell takes away from commands in the background. Ends with the exit code of the command, or 128 plus the number
  * of the signal.
  *
+ * A signal that is passed on interrupts `wait`, which then ends with more than 128. If the command has ended in the meantime, a second `wait`
+ * has its exit code, or ends with 127 if the first one had it already.
+ *
  * It uses only shell built-ins, because a container may have no other program.
  */
 export const INIT_SCRIPT = `
@@ -22,7 +25,12 @@ exec 3<&- < /dev/null
 while :; do
   wait "$child"
   code=$?
-  kill -s 0 "$child" 2> /dev/null || exit "$code"
+  [ "$code" -gt 128 ] || exit "$code"
+  kill -s 0 "$child" 2> /dev/null && continue
+  wait "$child"
+  again=$?
+  [ "$again" -eq 127 ] || code=$again
+  exit "$code"
 done
 `
 
