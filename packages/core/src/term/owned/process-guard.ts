@@ -8,6 +8,11 @@ const SHELL = '/bin/sh'
  * and the guard kills these groups and every process of their sessions or with the token in its environment. `done` ends the guard without
  * that, and a guard without a token kills nothing.
  *
+ * While a process starts another program, its environment is empty for a moment. If the place of the environment in memory changes while the
+ * guard reads it, the guard looks again. It does not do so for kernel threads, whose session is 0, nor for processes older than itself, which
+ * no leader of this run has started. It ends after three searches without a result: a process that ended during one of them may have started
+ * another process that the search did not see.
+ *
  * It uses only shell built-ins, because a container may have no other program.
  */
 const SCRIPT = `
@@ -22,11 +27,15 @@ while IFS= read -r line; do
   esac
 done
 
-in_session() {
+read_stat() {
   IFS= read -r stat < "/proc/$1/stat" || return 1
   set -- \${stat##*) }
+  session=$4 began=\${20} environ="\${48} \${49}"
   case $1 in [ZX]) return 1 ;; esac
-  case $groups in *" $4 "*) return 0 ;; esac
+}
+
+in_session() {
+  case $groups in *" $session "*) return 0 ;; esac
   return 1
 }
 
@@ -37,17 +46,30 @@ has_token() {
   return 1
 }
 
+has_changed() {
+  [ "$session" -ne 0 ] && [ "$began" -ge "$own" ] || return 1
+  case $before in *' 0') return 0 ;; esac
+  read_stat "$1" || return 0
+  [ "$environ" != "$before" ]
+}
+
 [ -n "$token" ] || exit 0
+read_stat $$
+own=$began
 for group in $groups; do kill -s KILL -- "-$group"; done
 rounds=0
-found=yes
-while [ "$rounds" -lt 100 ] && [ -n "$found" ]; do
-  found=
+quiet=0
+while [ "$rounds" -lt 100 ] && [ "$quiet" -lt 3 ]; do
+  quiet=$((quiet + 1))
   for entry in /proc/[0-9]*; do
     pid=\${entry#/proc/}
     [ -r "$entry/environ" ] || continue
-    if in_session "$pid" || has_token "$pid"; then
-      kill -s KILL "$pid" && found=yes
+    read_stat "$pid" || continue
+    before=$environ
+    if in_session || has_token "$pid"; then
+      kill -s KILL "$pid" && quiet=0
+    elif has_changed "$pid"; then
+      quiet=0
     fi
   done
   rounds=$((rounds + 1))
