@@ -8,6 +8,9 @@ export interface FamilyMarks {
   readonly leaders: readonly number[]
 }
 
+/** How often a search looks at a process that starts one program after the other. */
+const LOOKS = 20
+
 /**
  * A process and everything that it has started, including processes that left its group or outlived it.
  *
@@ -48,13 +51,23 @@ export class ProcessFamily {
     return running
   }
 
-  /** Finds the processes that run now. It keeps a process that it found once, even after that process has lost its parent. */
+  /**
+   * Finds the processes that run now. It keeps a process that it found once, even after that process has lost its parent. A process that
+   * starts one program after the other, so that its environment cannot be read, counts as one of them until it can be read.
+   */
   search(): readonly number[] {
-    const { leaders, token } = this.#marks
+    const { leaders } = this.#marks
     const all = processTable() ?? []
     const self = all.find(({ pid }) => pid === process.pid)
-    const isMarked = ({ pid, group, session }: ProcessEntry): boolean =>
-      leaders.includes(group) || leaders.includes(session) || environmentIncludes(pid, token)
+    // Some kernels, such as gVisor's, do not tell how long an environment is.
+    const looks = self?.environmentBytes === undefined ? 0 : LOOKS
+    const unclear: number[] = []
+    const isMarked = (entry: ProcessEntry): boolean => {
+      if (leaders.includes(entry.group) || leaders.includes(entry.session)) return true
+      const hasToken = this.#hasToken(entry, looks)
+      if (hasToken === undefined) unclear.push(entry.pid)
+      return hasToken === true
+    }
     // Reading an environment is the slowest step. No descendant is older than this process.
     const candidates = all.filter(
       (entry) => entry !== self && !(self !== undefined && entry.startedAt < self.startedAt),
@@ -67,7 +80,19 @@ export class ProcessFamily {
     )
     this.#seen = members.filter(({ runs }) => runs)
     const hidden = leaders.filter((leader) => !all.some(({ group }) => group === leader) && exists(-leader))
-    return [...hidden.map((leader) => -leader), ...this.#seen.map(({ pid }) => pid)]
+    const found = [...hidden.map((leader) => -leader), ...this.#seen.map(({ pid }) => pid)]
+    return [...found, ...unclear.filter((pid) => !found.includes(pid))]
+  }
+
+  /** Undefined if no look could tell. With `looks` of 0, one look decides. */
+  #hasToken(entry: ProcessEntry, looks: number): boolean | undefined {
+    const { token } = this.#marks
+    let has = environmentIncludes(entry, token)
+    for (let look = 1; look < looks && has === undefined; look++) {
+      const now = processEntry(entry.pid)
+      has = now?.startedAt === entry.startedAt && environmentIncludes(now, token)
+    }
+    return has ?? (looks === 0 ? false : undefined)
   }
 }
 

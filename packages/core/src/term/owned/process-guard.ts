@@ -30,7 +30,7 @@ done
 read_stat() {
   IFS= read -r stat < "/proc/$1/stat" || return 1
   set -- \${stat##*) }
-  session=$4 began=\${20} environ="\${48} \${49}"
+  session=$4 began=\${20} environ="\${25} \${48} \${49}"
   case $1 in [ZX]) return 1 ;; esac
 }
 
@@ -48,7 +48,7 @@ has_token() {
 
 has_changed() {
   [ "$session" -ne 0 ] && [ "$began" -ge "$own" ] || return 1
-  case $before in *' 0') return 0 ;; esac
+  case $before in '0 '* | *' 0') return 0 ;; esac
   read_stat "$1" || return 0
   [ "$environ" != "$before" ]
 }

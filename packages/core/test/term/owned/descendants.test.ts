@@ -162,13 +162,44 @@ describe.runIf(process.platform === 'linux')('the descendants of a child', () =>
     await once(bystander, 'exit')
   })
 
+  test('are found while they start one program after the other, in sessions of their own and without their parents', async () => {
+    const count = 12
+    const token = `token-${process.pid}`
+    await writeFile(file('again.sh'), `[ -n "$AGAIN" ] || echo $$ >> pids\nexport AGAIN=1\nexec sh "$0"\n`)
+    const env = { PATH: process.env['PATH'], TOKEN: token }
+    const script = `for each in ${'x '.repeat(count)}; do (setsid sh again.sh &); done`
+    await once(spawn('sh', ['-c', script], { cwd: folder, env, stdio: 'ignore' }), 'exit')
+    const begun = await vi.waitFor(async () => {
+      const lines = (await readFile(file('pids'), 'utf8')).split('\n')
+      expect(lines).toHaveLength(count + 1)
+      return lines.slice(0, -1).map(Number)
+    })
+    const searches = Array.from({ length: 150 }, () => new ProcessFamily({ token, leaders: [] }).search())
+    const missed = searches.flatMap((found) => begun.filter((pid) => !found.includes(pid)))
+    for (const pid of begun) process.kill(pid, 'SIGKILL')
+    expect(missed).toEqual([])
+  })
+
+  test('do not include a process whose environment is empty, or is no UTF-8', async () => {
+    const others = [
+      shell(`exec env -i ${sleeper('a')}`),
+      shell(`export ODD=$(printf '\\377\\376'); exec ${sleeper('b')}`),
+    ].map((start) => start())
+    const pids = await Promise.all([pidIn('a'), pidIn('b')])
+    const found = new ProcessFamily({ token: 'none', leaders: [] }).search()
+    expect(pids.filter((pid) => found.includes(pid))).toEqual([])
+    for (const other of others) other.kill('SIGKILL')
+    await Promise.all(others.map((other) => once(other, 'exit')))
+  })
+
   test('are not counted when they are zombies that nobody reaps', async () => {
     // A parent that is stopped reaps nothing, as PID 1 of many containers.
     const parent = bash(`set -m; sh -c 'echo $$ > a; sleep 0.1' & kill -STOP $$`)()
     const zombie = await pidIn('a')
     await vi.waitFor(() => expect(processEntry(zombie)).toMatchObject({ group: zombie, runs: false }))
     expect(process.kill(-zombie, 0)).toBe(true)
-    expect(new ProcessFamily({ token: 'none', leaders: [zombie] }).running()).toEqual([])
+    // Another process of this machine that is just starting a program counts until it can be read.
+    await vi.waitFor(() => expect(new ProcessFamily({ token: 'none', leaders: [zombie] }).running()).toEqual([]))
     parent.kill('SIGKILL')
     await once(parent, 'exit')
   })
