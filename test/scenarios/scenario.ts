@@ -67,6 +67,11 @@ export class Scenario implements AsyncDisposable {
     return `${this.namespace}-${name}`
   }
 
+  /** Where the replica of this name writes its trace. */
+  traceOf(name: string): string {
+    return join(this.#folder, `${name}${TRACE_SUFFIX}`)
+  }
+
   /** Starts a replica whose identity is its name, as a user who may do what {@link leaseRole} says and nothing else. */
   async start(name: string, options: ReplicaOptions = {}): Promise<ReplicaProcess> {
     const {
@@ -87,7 +92,7 @@ export class Scenario implements AsyncDisposable {
     const replica = ReplicaProcess.start({
       name,
       setup: { options: { identity: name, ...NO_PORT, ...rest, lease }, controllers, forLife, compare, clockAheadMs },
-      env: { KUBECONFIG: path, TENURE_TRACE: this.#traceOf(name), ...env },
+      env: { KUBECONFIG: path, TENURE_TRACE: this.traceOf(name), ...env },
       argv,
     })
     this.#replicas.push(replica)
@@ -197,11 +202,6 @@ export class Scenario implements AsyncDisposable {
 
   get #place(): string {
     return `${this.namespace}/${this.leaseName}`
-  }
-
-  /** Where the replica of this name writes its trace. */
-  #traceOf(name: string): string {
-    return join(this.#folder, `${name}${TRACE_SUFFIX}`)
   }
 
   async #remove(): Promise<void> {

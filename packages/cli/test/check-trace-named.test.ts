@@ -1,33 +1,9 @@
-import type { Clock } from '@tenure/core'
-import { type TraceLine, TraceWriter } from '@tenure/core/internal'
+import type { TraceLine } from '@tenure/core/internal'
 import { describe, expect, test } from 'vitest'
 import { checkLines } from '../../../test/traces/check-lines.ts'
 import { isStep, type Lines, renumber, stepsOf } from '../../../test/traces/corruption.ts'
-import { ABSENT, lease, ME, PureElector } from '../../core/test/election/pure-elector.ts'
-
-/** An elector under a coordinator, with its trace. */
-class TracedElector extends PureElector {
-  readonly lines: string[] = []
-  readonly #writer = new TraceWriter({
-    machine: 'test',
-    machineTime: () => this.now,
-    write: (text) => this.lines.push(...text.trimEnd().split('\n')),
-  })
-  readonly #clock: Clock = { now: () => this.now, wallTime: () => this.now, setTimer: () => ({ cancel: () => {} }) }
-  readonly #traced = { lock: 'lease ops/janitor', clock: this.#clock }
-
-  constructor() {
-    super({ coordination: 'server' })
-  }
-
-  override send(event: Parameters<PureElector['send']>[0]): ReturnType<PureElector['send']> {
-    const { now, wallOffset, random, config } = this
-    const effects = super.send(event)
-    const at = { now, wallTime: wallOffset + now, random }
-    this.#writer.take({ elector: this.#traced, config, at, event, effects, state: this.state })
-    return effects
-  }
-}
+import { ABSENT, lease, ME, type PureElector } from '../../core/test/election/pure-elector.ts'
+import { TracedElector } from './support/traced-elector.ts'
 
 /** The lease as the controller of the API server names a holder. */
 const named = (leaseTransitions: number | undefined) =>
@@ -35,7 +11,7 @@ const named = (leaseTransitions: number | undefined) =>
 
 /** A replica that sees `first`, is named a second later, and acts as soon as it may. */
 function namedAfter(first: Parameters<PureElector['observe']>[0]): { readonly lines: Lines; readonly actedAt: number } {
-  const elector = new TracedElector()
+  const elector = new TracedElector({ coordination: 'server' })
   elector.follow(first)
   elector.passTo(1000)
   elector.observe(named(first.kind === 'present' ? first.record.leaseTransitions : undefined))

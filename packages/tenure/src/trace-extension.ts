@@ -1,8 +1,9 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { type Extension, type Logger, OptionsError } from '@tenure/core'
+import type { Extension, Logger } from '@tenure/core'
 import { textOf, TRACE_CHANNEL, type TraceStep, TraceWriter } from '@tenure/core/internal'
+import { TraceLog } from './trace-log.ts'
 
 /** A trace of this process, while managers use it. */
 interface OpenTrace {
@@ -15,8 +16,9 @@ const traces = new Map<string, OpenTrace>()
 
 /**
  * Writes what every elector of this process sees, sends and does to a file, as lines of JSON for `tenure check-trace`. Every start of a
- * process makes a new file: `FILE`, or `FILE.1`, `FILE.2` and so on if it exists. A line is in the file before its write is sent. If the file
- * cannot be written any more, the trace ends with a warning, and the process goes on.
+ * process makes a new file: `FILE`, or `FILE.1`, `FILE.2` and so on if it exists. A line is in the file before the elector acts: before it sends a
+ * request, and before a term begins, goes on or ends. Other lines may wait for 100 ms. If the file cannot be written any more, the trace ends with
+ * a warning, and the process goes on.
  */
 export function traceExtension(path: string, logger: Logger): Extension {
   return {
@@ -39,60 +41,48 @@ export function traceExtension(path: string, logger: Logger): Extension {
 
 /** Begins a trace. The returned function ends it. @throws OptionsError if the file cannot be made */
 function openTrace(path: string, logger: Logger): () => void {
-  const file = openNew(path)
+  const ends = (err: unknown): void => {
+    unsubscribe(TRACE_CHANNEL, take)
+    logger.warn({ event: 'trace-ended', path, err }, `the trace in ${path} ends here: ${textOf(err)}`)
+  }
+  const log = new TraceLog(path, ends)
   const writer = new TraceWriter({
     machine: machineName(),
     machineTime: () => Number(process.hrtime.bigint()) / 1e6,
-    write: (lines) => void writeSync(file, lines),
+    write: (lines, isActing) => log.add(lines, isActing),
   })
   const take = (step: unknown): void => {
     // Node ends the process for an error of a subscriber.
     try {
       writer.take(step as TraceStep)
     } catch (err) {
-      unsubscribe(TRACE_CHANNEL, take)
-      logger.warn({ event: 'trace-ended', path, err }, `the trace in ${path} ends here: ${textOf(err)}`)
+      ends(err)
     }
   }
-  subscribe(TRACE_CHANNEL, take)
-  return () => {
+  const close = (): void => {
     unsubscribe(TRACE_CHANNEL, take)
-    closeSync(file)
+    process.removeListener('exit', close)
+    log.close()
   }
+  process.on('exit', close)
+  subscribe(TRACE_CHANNEL, take)
+  return close
 }
 
-/** A path that is tried no further: something else is wrong. */
-const MOST_FILES = 10_000
-
-function openNew(path: string): number {
-  for (let number = 0; number < MOST_FILES; number += 1) {
-    const file = tryOpen(number === 0 ? path : `${path}.${number}`)
-    if (file !== undefined) return file
-  }
-  throw new OptionsError(
-    `Expected \`TENURE_TRACE\` to name a new file, got \`${path}\`, which exists with ${MOST_FILES} numbers. Remove old traces`,
-  )
-}
-
-function tryOpen(path: string): number | undefined {
-  try {
-    return openSync(path, 'ax', 0o600)
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return undefined
-    throw new OptionsError(
-      `Expected \`TENURE_TRACE\` to name a file that can be written, got \`${path}\`: ${textOf(cause)}`,
-      {
-        cause,
-      },
-    )
-  }
-}
-
-/** The start of this machine, or its name. The containers of one machine share its clock. */
+/** Names the clock of the machine: its start and the time namespace of the process, or the name of the machine where the system has neither. */
 function machineName(): string {
   try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}${timeNamespace()}`
   } catch {
     return hostname()
+  }
+}
+
+/** Empty where the system has none: all containers of the machine share one clock. */
+function timeNamespace(): string {
+  try {
+    return ` ${readlinkSync('/proc/self/ns/time')}`
+  } catch {
+    return ''
   }
 }

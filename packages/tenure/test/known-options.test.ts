@@ -139,6 +139,8 @@ const WITHOUT_OPTIONS: ReadonlySet<string> = new Set([
   'TermRegistries',
   'textOf',
   'toYaml',
+  'traceRecordOf',
+  'traceVersionOf',
   'withLeastEpoch',
   'withoutHints',
   'WriteGate',

@@ -45,7 +45,7 @@ function isWedged({ replica: { term } }: Step): void {
 }
 
 function begins(step: Step, { k, until }: Extract<TraceAct, { u: 'begin' }>): void {
-  const { replica, lease, line, place } = step
+  const { replica, lease, line } = step
   const { grant, term, identity } = replica
   const epoch = versionOf(k)
   if (term !== undefined) step.broken('S5', `a term begins although the term with epoch ${term.epoch} is not over`)
@@ -59,14 +59,14 @@ function begins(step: Step, { k, until }: Extract<TraceAct, { u: 'begin' }>): vo
   if (line.t >= until) step.broken('begin', `a term begins ${ms(line.t - until)} after its end`)
   replica.grant = undefined
   replica.nonces.clear()
-  replica.term = { epoch, beganAt: line.m, until: line.t, end: 'none', isEmpty: false, isWedged: false }
-  lease.begins(replica, epoch, place)
+  replica.term = { epoch, until: line.t, end: 'none', isEmpty: false, isWedged: false }
+  lease.begins(replica, epoch, step)
   mayActUntil(step, until)
 }
 
 /** A term gets this time, which must be covered by writes that are known to have happened. */
 function mayActUntil(step: Step, until: number): void {
-  const { replica, lease, line, place } = step
+  const { replica, lease } = step
   const { term, validUntil } = replica
   if (term === undefined) return
   const isLonger = until > term.until
@@ -76,7 +76,7 @@ function mayActUntil(step: Step, until: number): void {
       `${replica.identity} may act until ${ms(validUntil)}, and acts ${ms(until - validUntil)} longer`,
     )
   term.until = until
-  if (isLonger && !term.isEmpty) lease.acts(replica, term.epoch, line.m, place)
+  if (isLonger && !term.isEmpty) lease.acts(replica, term, step)
 }
 
 function ends(step: Step, voluntary: boolean): void {

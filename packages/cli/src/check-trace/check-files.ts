@@ -1,7 +1,7 @@
 import { isJsonObject, parseLease } from '@tenure/kubernetes/internal'
-import type { TraceRecord } from '@tenure/core/internal'
+import { type TraceRecord, traceRecordOf, traceVersionOf } from '@tenure/core/internal'
 import type { Finding } from './finding.ts'
-import type { Version } from './records.ts'
+import { type Version, versionOf } from './records.ts'
 import { TraceChecker, type TraceCheckerOptions } from './trace-checker.ts'
 import { TraceFile } from './trace-file.ts'
 
@@ -65,18 +65,7 @@ function sightingOf(value: unknown): Recorded | undefined {
   const { version, record } = stored
   return {
     lock: `lease ${lease}`,
-    version: version <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(version) : version,
-    record: recordOf(record),
-  }
-}
-
-function recordOf(record: NonNullable<ReturnType<typeof parseLease>>['record']): TraceRecord {
-  const { holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions } = record
-  return {
-    h: holderIdentity,
-    ...(leaseDurationSeconds !== undefined && { d: leaseDurationSeconds }),
-    ...(acquireTime !== undefined && { a: acquireTime }),
-    ...(renewTime !== undefined && { r: renewTime }),
-    ...(leaseTransitions !== undefined && { n: leaseTransitions }),
+    version: versionOf(traceVersionOf(version)),
+    record: traceRecordOf(record),
   }
 }

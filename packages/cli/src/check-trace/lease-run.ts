@@ -1,12 +1,18 @@
-import type { TraceRecord } from '@tenure/core/internal'
+import type { TraceLine, TraceRecord } from '@tenure/core/internal'
 import type { Finding, Rule } from './finding.ts'
-import type { Replica } from './replica.ts'
-import { isSameRecord, type Version } from './records.ts'
+import type { Doubt, Replica, Term } from './replica.ts'
+import { isSameRecord, type TermKey, type Version } from './records.ts'
 
 /** Where something stands in the traces. */
 export interface Place {
   readonly file: string
   readonly line: number
+}
+
+/** A line, and where it stands. */
+interface PlacedLine {
+  readonly line: TraceLine
+  readonly place: Place
 }
 
 /** A record that names a holder, until its sender is found. */
@@ -31,7 +37,8 @@ export class LeaseRun {
   readonly #unsent = new Map<string, Unsent>()
   readonly #firstVersions = new Map<string, Version | undefined>()
   readonly #acting = new Set<Replica>()
-  readonly #lastEpochs = new Map<string, Version>()
+  /** The term with the greatest epoch, by the machine whose clock dates it. */
+  readonly #lastBegins = new Map<string, { readonly epoch: Version; readonly machineAt: number }>()
   readonly #epochs = new Map<Version, string>()
   readonly #deaths = new Map<string, number>()
 
@@ -74,38 +81,39 @@ export class LeaseRun {
     this.#unsent.delete(key)
   }
 
-  /** A holder was proved dead. */
-  noteDeath(holder: string, acquired: string | undefined, machineAt: number): void {
-    const key = `${holder} ${acquired}`
+  /** A holder was proved dead, at the latest at this time of the clock of a machine. */
+  noteDeath(machine: string, { h, a }: TermKey, machineAt: number): void {
+    const key = deathOf(machine, h, a)
     this.#deaths.set(key, Math.min(machineAt, this.#deaths.get(key) ?? Infinity))
   }
 
-  /** Checks that a replica that takes a step was not proved dead before. */
-  assertAlive(replica: Replica, machineAt: number, place: Place): void {
-    if (this.#deaths.size === 0 || replica.own === undefined || replica.own.h !== replica.identity) return
-    const diedAt = this.#deaths.get(`${replica.identity} ${replica.own.a}`)
-    if (diedAt === undefined || machineAt <= diedAt + 1) return
-    this.#found(
-      'D1',
-      place,
-      `${replica.identity} takes a step although it was proved dead ${ms(machineAt - diedAt)} ago`,
-    )
+  /** Checks that a replica that takes a step, at the earliest at this time, was not proved dead before by the clock of the same machine. */
+  assertAlive({ header, identity, own }: Replica, earliest: number, place: Place): void {
+    if (this.#deaths.size === 0 || own === undefined || own.h !== identity) return
+    const diedAt = this.#deaths.get(deathOf(header.machine, identity, own.a))
+    if (diedAt === undefined || earliest <= diedAt + EPSILON_MS) return
+    this.#found('D1', place, `${identity} takes a step although it was proved dead ${ms(earliest - diedAt)} ago`)
   }
 
   /** A term begins. */
-  begins(replica: Replica, epoch: Version, place: Place): void {
+  begins(replica: Replica, epoch: Version, { line, place }: PlacedLine): void {
     const { machine } = replica.header
-    const last = this.#lastEpochs.get(machine)
+    const last = this.#lastBegins.get(machine)
     const twin = this.#epochs.get(epoch)
     if (!this.#mayRestore) {
-      if (last !== undefined && epoch <= last)
-        this.#found('S6', place, `the term of ${replica.identity} has epoch ${epoch}, after a term with epoch ${last}`)
+      // Two electors that decide at the same moment may be read in either order.
+      if (last !== undefined && epoch <= last.epoch && replica.earliest(line) >= last.machineAt)
+        this.#found(
+          'S6',
+          place,
+          `the term of ${replica.identity} has epoch ${epoch}, after a term with epoch ${last.epoch}`,
+        )
       else if (twin !== undefined)
         this.#found('S6', place, `the terms of ${replica.identity} and of ${twin} have the same epoch ${epoch}`)
     }
     this.#epochs.set(epoch, replica.identity)
     dropOldest(this.#epochs)
-    if (last === undefined || epoch > last) this.#lastEpochs.set(machine, epoch)
+    if (last === undefined || epoch > last.epoch) this.#lastBegins.set(machine, { epoch, machineAt: line.m })
     this.#acting.add(replica)
   }
 
@@ -114,27 +122,40 @@ export class LeaseRun {
     this.#acting.delete(replica)
   }
 
-  /** A replica may act from now on, on the clock of the machine. No other one may. */
-  acts(replica: Replica, epoch: Version, machineAt: number, place: Place): void {
-    if (this.#acting.size < 2 || this.#mayRestore) return
+  /**
+   * A replica may act from now on, on the clock of the machine. No other one may. A replica that was paused after it decided acts only if its time
+   * is not over by then.
+   */
+  acts(replica: Replica, { epoch, until }: Term, { line, place }: PlacedLine): void {
+    if (this.#acting.size < 2 || this.#mayRestore || line.t + (line.j ?? 0) >= until) return
     for (const other of this.#acting) {
-      if (other === replica || other.term === undefined) continue
-      if (other.header.machine !== replica.header.machine) continue
-      const slowest = other.at + (machineAt - other.machineAt) * (1 - other.header.tolerance)
-      if (slowest >= other.term.until) continue
-      if (machineAt === other.machineAt) this.#together(other, { other: replica, epoch, at: machineAt, ...place })
-      else other.doubts.push({ at: machineAt, other: replica, epoch, line: place.line })
+      if (other === replica || other.header.machine !== replica.header.machine) continue
+      this.#mayActBeside(other, { at: line.m, other: replica, epoch, ...place })
     }
   }
 
-  /** Decides whether a replica acted beside others since its last step, now that its times after that are known. */
-  settleDoubts(replica: Replica, machineAt: number, at: number): void {
-    const { doubts } = replica
+  /** Another replica acts at a time, after the last step of this one, whose term may be over by then. */
+  #mayActBeside(replica: Replica, act: Place & Pick<Doubt, 'at' | 'other' | 'epoch'>): void {
+    const { term, header } = replica
+    if (term === undefined) return
+    const passed = act.at - replica.machineAt
+    if (replica.at + passed * (1 - header.tolerance) >= term.until) return
+    if (passed <= 0 && replica.at + replica.apartMs + EPSILON_MS < term.until) this.#together(replica, act)
+    else replica.doubts.push({ ...act, term, until: term.until })
+  }
+
+  /**
+   * Decides whether a replica acted beside others since its last step, now that it has decided again, at the earliest at this time of the clock of
+   * its machine.
+   */
+  settleDoubts(replica: Replica, earliest: number, decidedAt: number): void {
+    const { doubts, term, header } = replica
     replica.doubts = []
     for (const doubt of doubts) {
-      const latest = at - (machineAt - doubt.at) * (1 - replica.header.tolerance)
-      if (!replica.actsAt(latest + EPSILON_MS)) continue
-      this.#together(replica, { ...doubt, file: doubt.other.file })
+      if (term !== doubt.term || term.isEmpty) continue
+      const latest = decidedAt - (earliest - doubt.at) * (1 - header.tolerance)
+      if (earliest < doubt.at) replica.doubts.push({ ...doubt, until: Math.min(doubt.until, term.until) })
+      else if (latest + EPSILON_MS < Math.min(doubt.until, term.until)) this.#together(replica, doubt)
     }
   }
 
@@ -147,13 +168,10 @@ export class LeaseRun {
     }
   }
 
-  #together(
-    replica: Replica,
-    { other, epoch, ...place }: Place & { readonly other: Replica; readonly epoch: Version; readonly at: number },
-  ): void {
+  #together(replica: Replica, { other, epoch, line }: Pick<Doubt, 'other' | 'epoch' | 'line'>): void {
     const { identity, term } = replica
     const both = `${other.identity} acts with epoch ${epoch} while ${identity} acts with epoch ${term?.epoch}`
-    this.#found('S1', place, `${both}, in line ${replica.line} of ${replica.file}`)
+    this.#found('S1', { file: other.file, line }, `${both}, in line ${replica.line} of ${replica.file}`)
   }
 
   #found(rule: Rule, { file, line }: Place, message: string): void {
@@ -164,6 +182,10 @@ export class LeaseRun {
 /** A record in a message. */
 function describe({ h, d, r, n }: TraceRecord): string {
   return `${h === '' ? 'released' : `of ${h}`} (${d} s, renewed ${r}, ${n} transitions)`
+}
+
+function deathOf(machine: string, holder: string, acquired: string | undefined): string {
+  return `${machine} ${holder} ${acquired}`
 }
 
 function keyOf({ h, a, r }: TraceRecord): string {

@@ -1,4 +1,4 @@
-import type { TraceHeader, TraceRecord, TraceWrite } from '@tenure/core/internal'
+import type { TraceHeader, TraceLine, TraceRecord, TraceWrite } from '@tenure/core/internal'
 import { type Version } from './records.ts'
 import type { View } from './view.ts'
 
@@ -16,8 +16,6 @@ export interface Sent extends TraceWrite {
 /** A term, by the account of its elector. */
 export interface Term {
   readonly epoch: Version
-  /** On the clock of the machine. */
-  readonly beganAt: number
   /** Until when it may act, on the clock of the elector. */
   until: number
   end: 'none' | 'voluntary' | 'involuntary'
@@ -32,9 +30,13 @@ export interface Grant {
   readonly actFrom: number
 }
 
-/** A moment at which another term acted. Whether this one did too is known after its next step. */
+/** A moment at which another term acted. Whether this one did too is known after a later step. */
 export interface Doubt {
+  /** On the clock of the machine. */
   readonly at: number
+  readonly term: Term
+  /** Until when the term could act then, on the clock of the elector. */
+  readonly until: number
   readonly other: Replica
   readonly epoch: Version
   readonly line: number
@@ -46,9 +48,10 @@ export class Replica {
   readonly file: string
   readonly validityMs: number
   steps = 0
-  /** The time of the last step, on the clock of the machine and on its own. */
+  /** The last step: the clock of the machine, when the elector decided by its own clock, and how long before `machineAt` that was at most. */
   machineAt = 0
   at = 0
+  apartMs = 0
   line = 0
   state = 'idle'
   isWatching = false
@@ -85,7 +88,7 @@ export class Replica {
   highestEpoch: Version = 0
   term: Term | undefined
   doubts: Doubt[] = []
-  /** The most by which its clock was ever ahead of the slowest clock that the tolerance allows. */
+  /** The most by which its clock was certainly ever ahead of the slowest clock that the tolerance allows. */
   #mostAhead: number = -Infinity
 
   constructor(header: TraceHeader, file: string) {
@@ -103,19 +106,19 @@ export class Replica {
     return HOLDING.has(this.state)
   }
 
-  /** Whether its term may act at a time of its own clock. */
-  actsAt(time: number): boolean {
-    return this.term !== undefined && !this.term.isEmpty && time < this.term.until
+  /** When it decided at the earliest, on the clock of the machine. Its own clock may be as slow as the tolerance allows. */
+  earliest({ m, j = 0 }: TraceLine): number {
+    return j === 0 ? m : m - j / (1 - this.header.tolerance)
   }
 
   /**
-   * By how much its clock has fallen behind the slowest clock that the tolerance allows, over any time before this step. The steps add up: a clock
-   * that loses a little in every step is noticed.
+   * By how much its clock has certainly fallen behind the slowest clock that the tolerance allows, over any time before this step. The steps add
+   * up: a clock that loses a little in every step is noticed.
    */
-  fallsBehind(machineAt: number, at: number): number {
-    const ahead = at - machineAt * (1 - this.header.tolerance)
-    this.#mostAhead = Math.max(this.#mostAhead, ahead)
-    return this.#mostAhead - ahead
+  fallsBehind(line: TraceLine): number {
+    const rate = 1 - this.header.tolerance
+    this.#mostAhead = Math.max(this.#mostAhead, line.t - line.m * rate)
+    return this.#mostAhead - (line.t - this.earliest(line) * rate)
   }
 
   /** Remembers a version. */

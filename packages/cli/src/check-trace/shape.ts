@@ -76,6 +76,7 @@ const LINE: Shape = [
   ['p', isNumber],
   ['n', isNumber],
   ['m', isNumber],
+  ['j', optional(isNumber)],
   ['t', isNumber],
   ['e', isText],
   ['s', isText],

@@ -1,7 +1,7 @@
 import { TRACE_FORMAT, type TraceHeader, type TraceLine, type TraceRecord } from '@tenure/core/internal'
 import { acts, isDrained, settles } from './acts.ts'
 import type { Finding } from './finding.ts'
-import { LeaseRun, ms, type Place } from './lease-run.ts'
+import { EPSILON_MS, LeaseRun, ms, type Place } from './lease-run.ts'
 import { HOLDING, Replica } from './replica.ts'
 import type { Version } from './records.ts'
 import { inherits } from './holding.ts'
@@ -77,10 +77,12 @@ export class TraceChecker {
     const { replica, lease } = known
     const step = new Step(replica, lease, line, place.line, this.#report)
     follows(step)
-    if (replica.doubts.length > 0) lease.settleDoubts(replica, line.m, line.t)
-    lease.assertAlive(replica, line.m, place)
+    const earliest = replica.earliest(line)
+    if (replica.doubts.length > 0) lease.settleDoubts(replica, earliest, line.t)
+    lease.assertAlive(replica, earliest, place)
     replica.machineAt = line.m
     replica.at = line.t
+    replica.apartMs = line.j ?? 0
     replica.line = place.line
     replica.steps = line.n
     replica.coordination = line.c
@@ -97,23 +99,17 @@ function follows(step: Step): void {
   const { replica, line } = step
   if (line.n !== replica.steps + 1)
     step.broken('order', `step ${line.n} of ${replica.identity} follows step ${replica.steps}`)
-  const behindMs = replica.fallsBehind(line.m, line.t)
+  const behindMs = replica.fallsBehind(line)
   if (replica.steps === 0)
     return void (line.e !== 'start' && step.broken('order', 'the trace does not begin with a start'))
   const passedMs = line.t - replica.at
   if (passedMs < 0) return step.broken('order', `the clock of ${replica.identity} goes back by ${ms(-passedMs)}`)
-  if (behindMs > CLOCK_JITTER_MS)
+  if (behindMs > EPSILON_MS)
     step.broken(
       'clock',
       `the clock of ${replica.identity} falls ${ms(behindMs)} further behind its machine than it may`,
     )
 }
-
-/**
- * How much slower than allowed a clock may seem. A process that was interrupted between its reads of the two clocks dates a step too early by the
- * time for which others ran.
- */
-const CLOCK_JITTER_MS = 30
 
 /** Takes in that a step begins or ends to hold the lease. */
 function changesHands(step: Step): void {
@@ -144,5 +140,5 @@ function isDead({ replica, lease, line }: Step): void {
   const { record } = replica.view ?? {}
   if (line.h === undefined || record?.h !== line.h || record.a !== line.a) return
   replica.dead = { h: line.h, a: line.a }
-  lease.noteDeath(line.h, line.a, line.m)
+  lease.noteDeath(replica.header.machine, replica.dead, line.m)
 }

@@ -45,8 +45,10 @@ export interface TraceLine {
   readonly p: number
   /** The number of the step, from 1. */
   readonly n: number
-  /** The clock of the machine. */
+  /** The clock of the machine, read after the decision and before the elector acts. */
   readonly m: number
+  /** At most so long before `m` the elector decided, by its own clock. Absent if it is 0. */
+  readonly j?: number
   /** The clock of the elector: what it decided by. It includes suspensions of the machine. */
   readonly t: number
   /** The wall clock. */

@@ -1,18 +1,9 @@
 import type { ElectorEffect } from '../machine/effect.ts'
 import type { ElectorEvent } from '../machine/event.ts'
-import { readAnswer, readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
-import { type LeaseRecord, leastEpochOf } from '../../lock/lease-record.ts'
 import type { LockSnapshot } from '../../lock/lock.ts'
 import type { TracedElector, TraceStep } from './trace-channel.ts'
-import {
-  TRACE_FORMAT,
-  type TraceAct,
-  type TraceHeader,
-  type TraceLine,
-  type TraceOther,
-  type TraceRecord,
-  type TraceVersion,
-} from './trace-line.ts'
+import { TRACE_FORMAT, type TraceAct, type TraceHeader, type TraceLine, type TraceOther } from './trace-line.ts'
+import { traceRecordOf, traceVersionOf } from './trace-record.ts'
 
 /** Options of a {@link TraceWriter}. */
 export interface TraceWriterOptions {
@@ -20,8 +11,8 @@ export interface TraceWriterOptions {
   readonly machine: string
   /** Reads the monotonic clock of the machine in milliseconds. The elector is of the step that is written. */
   readonly machineTime: (elector: TracedElector) => number
-  /** Receives one or more lines, each with a newline. */
-  readonly write: (lines: string) => void
+  /** Receives one or more lines, each with a newline, and whether they say that the elector acts. */
+  readonly write: (lines: string, isActing: boolean) => void
 }
 
 /** Writes the steps of the electors of one process as lines of a trace. */
@@ -36,41 +27,32 @@ export class TraceWriter {
 
   /** Writes a step; before the first one of an elector, its header. */
   take(step: TraceStep): void {
+    const { machine, write } = this.#options
     const { elector } = step
     const known = this.#electors.get(elector)
     const place = known ?? { number: (this.#count += 1), steps: 0 }
     place.steps += 1
-    const line = JSON.stringify(lineOf(step, place.number, place.steps, this.#decidedAt(step)))
-    if (known !== undefined) return this.#options.write(`${line}\n`)
+    const line = lineOf(step, place.number, place.steps, this.#readClocks(step))
+    const text = `${JSON.stringify(line)}\n`
+    const isActing = line.d !== undefined
+    if (known !== undefined) return write(text, isActing)
     this.#electors.set(elector, place)
-    const header = JSON.stringify(headerOf(step, place.number, this.#options.machine))
-    this.#options.write(`${header}\n${line}\n`)
+    write(`${JSON.stringify(headerOf(step, place.number, machine))}\n${text}`, isActing)
   }
 
   /**
-   * The time of the decision on the clock of the machine. The process may have been suspended since. The two clocks are not read at once: if
-   * something came between, they are read again.
+   * Reads the clock of the machine, then that of the elector again. The decision and the reading both lie between its two readings: the
+   * process may have been interrupted or paused there.
    */
-  #decidedAt({ elector, at }: TraceStep): number {
-    const { clock } = elector
-    let machineMs = 0
-    let before = clock.now()
-    for (let left = MOST_READS; left > 0; left -= 1) {
-      const machineNow = this.#options.machineTime(elector)
-      const now = clock.now()
-      machineMs = machineNow - (now - at.now)
-      if (now - before < AT_ONCE_MS) break
-      before = now
-    }
-    return machineMs
+  #readClocks({ elector, at }: TraceStep): Pick<TraceLine, 'm' | 'j'> {
+    const machineMs = this.#options.machineTime(elector)
+    const apartMs = elector.clock.now() - at.now
+    return { m: rounded(machineMs), ...(apartMs > 0 && { j: Math.ceil(apartMs * 1000 + ROUNDING) / 1000 }) }
   }
 }
 
-/** How often the two clocks are read at most for one step. */
-const MOST_READS = 4
-
-/** Two clocks that are read within this time show the same moment. */
-const AT_ONCE_MS = 0.2
+/** Two rounded times are nearer to each other than the times by at most this, in microseconds. */
+const ROUNDING = 1
 
 function headerOf({ elector, config }: TraceStep, number: number, machine: string): TraceHeader {
   const { identity, timing, heldForLife = false, onWedged = 'exit' } = config
@@ -91,13 +73,18 @@ function headerOf({ elector, config }: TraceStep, number: number, machine: strin
   }
 }
 
-function lineOf({ at, event, effects, state, config }: TraceStep, p: number, n: number, machineMs: number): TraceLine {
+function lineOf(
+  { at, event, effects, state, config }: TraceStep,
+  p: number,
+  n: number,
+  clocks: Pick<TraceLine, 'm' | 'j'>,
+): TraceLine {
   const { coordination } = config
   const acts = effects.flatMap((effect) => actOf(effect) ?? [])
   return {
     p,
     n,
-    m: rounded(machineMs),
+    ...clocks,
     t: rounded(at.now),
     w: Math.round(at.wallTime),
     e: event.kind,
@@ -128,12 +115,12 @@ function detailsOf(event: ElectorEvent): Partial<TraceLine> {
 }
 
 function seen(snapshot: LockSnapshot): Partial<TraceLine> {
-  if (snapshot.kind === 'absent') return snapshot.version === undefined ? {} : { v: versionOf(snapshot.version) }
+  if (snapshot.kind === 'absent') return snapshot.version === undefined ? {} : { v: traceVersionOf(snapshot.version) }
   const { version, epoch, record, deleting } = snapshot
   return {
-    v: versionOf(version),
-    ...(epoch !== undefined && epoch !== version && { k: versionOf(epoch) }),
-    r: recordOf(record),
+    v: traceVersionOf(version),
+    ...(epoch !== undefined && epoch !== version && { k: traceVersionOf(epoch) }),
+    r: traceRecordOf(record),
     ...(deleting && { x: true }),
   }
 }
@@ -145,7 +132,7 @@ function actOf(effect: ElectorEffect): TraceAct | undefined {
     case 'read':
       return { u: 'read', q: effect.request }
     case 'begin-term':
-      return { u: 'begin', k: versionOf(effect.epoch), until: rounded(effect.validUntil) }
+      return { u: 'begin', k: traceVersionOf(effect.epoch), until: rounded(effect.validUntil) }
     case 'extend-validity':
     case 'shorten-validity':
       return { u: 'until', until: rounded(effect.validUntil) }
@@ -160,9 +147,9 @@ function actOf(effect: ElectorEffect): TraceAct | undefined {
 
 function writeOf({ request, write }: Extract<ElectorEffect, { kind: 'write' }>): TraceAct {
   const { purpose, base, record } = write
-  const replaced = base && { b: versionOf(base.version) }
+  const replaced = base && { b: traceVersionOf(base.version) }
   const isCheck = base?.record === record
-  return { u: purpose, q: request, ...replaced, r: recordOf(record), ...(isCheck && { i: true }) }
+  return { u: purpose, q: request, ...replaced, r: traceRecordOf(record), ...(isCheck && { i: true }) }
 }
 
 /** The effects of which only the kind is written. */
@@ -178,37 +165,6 @@ const OTHERS: ReadonlySet<string> = new Set<TraceOther['u']>([
 function isOther(kind: string): kind is TraceOther['u'] {
   return OTHERS.has(kind)
 }
-
-function recordOf(record: LeaseRecord): TraceRecord {
-  const { holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions, preferredHolder } = record
-  return {
-    h: holderIdentity,
-    ...(leaseDurationSeconds !== undefined && { d: leaseDurationSeconds }),
-    ...(acquireTime !== undefined && { a: acquireTime }),
-    ...(renewTime !== undefined && { r: renewTime }),
-    ...(leaseTransitions !== undefined && { n: leaseTransitions }),
-    ...(preferredHolder !== undefined && { p: preferredHolder }),
-    ...notesOf(record),
-  }
-}
-
-function notesOf(record: LeaseRecord): Partial<TraceRecord> {
-  const least = leastEpochOf(record)
-  const nonce = readTransferNonce(record)
-  const answer = readAnswer(record)
-  return {
-    ...(least !== 0n && { e: versionOf(least) }),
-    ...(nonce !== undefined && { x: nonce }),
-    ...(answer !== undefined && { y: [answer.identity, answer.nonce] as const }),
-    ...(readOffer(record) !== undefined && { o: true as const }),
-  }
-}
-
-function versionOf(version: bigint): TraceVersion {
-  return version <= MAX_SAFE ? Number(version) : String(version)
-}
-
-const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
 
 function rounded(ms: number): number {
   return Math.round(ms * 1000) / 1000
