@@ -6,6 +6,7 @@ import { BUNDLERS, BUNDLES, makeBundle, writeBundled } from './bundles.ts'
 import { Cluster } from './cluster.ts'
 import { succeed } from './command.ts'
 import { npm, type PackageManager, pnpm, yarnClassic, yarnPnp } from './package-manager.ts'
+import { checkRunbooks } from './monitoring.ts'
 import { Project } from './project.ts'
 import { checkOwnCopies, OWN_COPIES } from './own-copies.ts'
 import { readmeInstall } from './readme-example.ts'
@@ -129,6 +130,7 @@ try {
     const project = await works({ manager: npm, clientNode: NEWEST }, context)
     for (const major of others) await project.lead(await nodeOf(major), cluster)
     await refusesOldNode(project)
+    checkRunbooks(project.folder)
   })
   await check(
     'npm, the oldest of all dependencies',
