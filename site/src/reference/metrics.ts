@@ -1,44 +1,14 @@
-import { membership } from '@tenure/kubernetes'
-import { endpoints } from '@tenure/kubernetes/endpoints'
-import { createManager, MemoryLeaseStore } from 'tenure'
 import { table } from './declarations.ts'
-
-/** What prom-client knows of a metric. */
-interface Definition {
-  readonly name: string
-  readonly help: string
-  readonly type: string
-  readonly labelNames?: readonly string[]
-}
+import { metricDefinitions } from './metric-definitions.ts'
 
 /** The page of all metrics, as a manager registers them. */
 export async function metricsPage(): Promise<string> {
-  const store = new MemoryLeaseStore()
-  const manager = createManager({
-    lease: { name: 'reference' },
-    lock: ({ name }) => store.lock(name),
-    ops: { port: false },
-    signals: false,
-    logLevel: 'silent',
-    env: {},
-    argv: [],
-  })
-  const views = [
-    manager.ops.registry,
-    membership({ group: 'reference' }).metrics,
-    endpoints({ service: 'reference', mode: 'none' }).metrics,
-  ]
-  const definitions = views.flatMap((view) => view.getMetricsAsArray() as unknown as readonly Definition[])
-  const isOwn = ({ name }: Definition) => /^(tenure|leader_election|kubernetes)_/.test(name)
-  const rows = definitions
-    .filter(isOwn)
-    .toSorted((a, b) => a.name.localeCompare(b.name))
-    .map(({ name, type, help, labelNames = [] }) => [
-      `\`${name}\``,
-      type,
-      labelNames.map((label) => `\`${label}\``).join(', '),
-      help,
-    ])
+  const rows = metricDefinitions().map(({ name, type, help, labelNames = [] }) => [
+    `\`${name}\``,
+    type,
+    labelNames.map((label) => `\`${label}\``).join(', '),
+    help,
+  ])
   return (
     [
       '# Metrics',

@@ -28,28 +28,53 @@ export interface Scrapes {
  * Names every alert that fires at any time, in order of the alphabet. The rule engine of Prometheus decides, in `promtool test rules`: it
  * gets an expectation that no alert fires, and reports those that do.
  */
-export async function firedAlerts({ rules, series, intervalMs, length }: Scrapes): Promise<readonly string[]> {
-  const duration = `${length * intervalMs}ms`
-  const expr = `count by (alertname) (count_over_time(ALERTS{alertstate="firing"}[${duration}]))`
+export async function firedAlerts(scrapes: Scrapes): Promise<readonly string[]> {
+  const expr = `count by (alertname) (count_over_time(ALERTS{alertstate="firing"}[${durationOf(scrapes)}]))`
+  return firedIn(await expectNothingOf([expr], scrapes))
+}
+
+/**
+ * Returns the expressions that have a value at any time. In them, `NaN` is none. The engine of Prometheus decides, as for alerts: it reports
+ * the expectation of each that has one.
+ */
+export async function expressionsWithData(exprs: readonly string[], scrapes: Scrapes): Promise<readonly string[]> {
+  const everOf = (expr: string) => `count_over_time(((${expr}) >= 0)[${durationOf(scrapes)}:${scrapes.intervalMs}ms])`
+  const output = await expectNothingOf(exprs.map(everOf), scrapes)
+  const found = reportedIn(output)
+  return exprs.filter((expr) => found.has(everOf(expr)))
+}
+
+function durationOf({ length, intervalMs }: Scrapes): string {
+  return `${length * intervalMs}ms`
+}
+
+/** What promtool says if it expects no value of any of the expressions at the end. */
+async function expectNothingOf(exprs: readonly string[], scrapes: Scrapes): Promise<Output> {
+  const { rules, series, intervalMs } = scrapes
+  const interval = `${intervalMs}ms`
+  const tests = exprs.map((expr) => ({ expr, eval_time: durationOf(scrapes), exp_samples: [] }))
   const test = {
     rule_files: [rules],
-    evaluation_interval: `${intervalMs}ms`,
-    tests: [
-      {
-        interval: `${intervalMs}ms`,
-        input_series: series,
-        promql_expr_test: [{ expr, eval_time: duration, exp_samples: [] }],
-      },
-    ],
+    evaluation_interval: interval,
+    tests: [{ interval, input_series: series, promql_expr_test: tests }],
   }
   const folder = await mkdtemp(join(tmpdir(), 'tenure-alerts-'))
   try {
     const file = join(folder, 'test.json')
     await writeFile(file, JSON.stringify(test))
-    return firedIn(await outputOf(['test', 'rules', file]))
+    return await outputOf(['test', 'rules', file])
   } finally {
     await rm(folder, { recursive: true })
   }
+}
+
+/** The expressions whose expectation was not met. */
+function reportedIn({ code, text }: Output): ReadonlySet<string> {
+  const reported = [...text.matchAll(/^\s*expr: ("(?:[^"\\]|\\.)*"), time: /gm)].map(([, quoted = '""']) =>
+    JSON.parse(quoted),
+  )
+  if (code !== 0 && reported.length === 0) throw new Error(`promtool failed:\n${text}`)
+  return new Set(reported)
 }
 
 /** @throws Error with the problems that promtool finds in the rules. */
