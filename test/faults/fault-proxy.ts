@@ -10,12 +10,15 @@ import type { Way } from './way.ts'
  * - `lost-answers`: passes writes on and, when they are done, cuts the connection instead of answering them
  * - `silent-watch`: answers, but what watches would tell is dropped
  * - `unauthenticated`: takes the token off, as if it had expired
- * - `most-renewals-lost`: 503 to three of four writes of leases
+ * - `late-renewals`: 503 to writes of leases, until 1.8 s after the last one that passed
  * - `no-lease`: 503 to everything about leases, whose watches fall silent, while all else passes
  * - a number: answers with this status
  */
 export type ProxyMode =
-  'pass' | 'lost-answers' | 'silent-watch' | 'unauthenticated' | 'most-renewals-lost' | 'no-lease' | 429 | 500 | 503
+  'pass' | 'lost-answers' | 'silent-watch' | 'unauthenticated' | 'late-renewals' | 'no-lease' | 429 | 500 | 503
+
+/** The least time between two renewals that are late. */
+const LATE_MS = 1800
 
 /** A plain HTTP proxy in front of an API server, for one replica, that can be made to misbehave while connections are open. */
 export class FaultProxy implements Way, AsyncDisposable {
@@ -24,7 +27,8 @@ export class FaultProxy implements Way, AsyncDisposable {
   readonly #agent: Agent
   readonly #sockets = new Set<Socket>()
   #mode: ProxyMode = 'pass'
-  #renewals = 0
+  /** When the last write of a lease passed that had to wait. */
+  #renewedAt = -Infinity
 
   private constructor(server: Server, target: string, caCert: string) {
     this.#server = server
@@ -76,9 +80,11 @@ export class FaultProxy implements Way, AsyncDisposable {
 
   #refusalOf({ url = '', method }: IncomingMessage): number | undefined {
     if (typeof this.#mode === 'number') return this.#mode
-    if (this.#mode === 'most-renewals-lost') {
-      const isRenewal = method !== 'GET' && url.includes('/leases')
-      return isRenewal && ++this.#renewals % 4 !== 0 ? 503 : undefined
+    if (this.#mode === 'late-renewals') {
+      if (method === 'GET' || !url.includes('/leases')) return undefined
+      if (performance.now() < this.#renewedAt + LATE_MS) return 503
+      this.#renewedAt = performance.now()
+      return undefined
     }
     return this.#mode === 'no-lease' && url.includes('/leases') ? 503 : undefined
   }

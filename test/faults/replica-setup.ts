@@ -45,7 +45,7 @@ export type ReplicaCommand =
   | { readonly kind: 'turn-deaf' }
   /** From now on, a task takes this much longer to end when its term ends. */
   | { readonly kind: 'turn-slow'; readonly ms: number }
-  /** Starts to add outside of every task, with the client of the present term, and never stops. */
+  /** Starts to add outside of every task, with the client of the present term, and never stops: it ignores signals. */
   | { readonly kind: 'leak' }
   | { readonly kind: 'exhaust-memory' }
 

@@ -31,6 +31,7 @@ const clock = new RatedClock()
 let present: Term | undefined
 let adds = 0
 let isDeaf = false
+let hasLeaked = false
 let slowMs = 0
 let leak = async (): Promise<void> => {}
 
@@ -110,11 +111,11 @@ function clientOf(term: Term): KubeConfig {
   return gated({ epoch, lease, isHeld: () => true, gateSignal: new AbortController().signal }, kubeConfig)
 }
 
-/** Aborts requests with the signal, unless the replica has no write gate or its task ignores signals. */
+/** Aborts requests with the signal, unless the replica has no write gate, or its code ignores signals. */
 function endingWith(signal: AbortSignal): ObservableMiddleware {
   return {
     pre: (request) => {
-      if (fences.gate && !isDeaf) request.setSignal(signal)
+      if (fences.gate && !isDeaf && !hasLeaked) request.setSignal(signal)
       return new Observable(Promise.resolve(request))
     },
     post: (response) => new Observable(Promise.resolve(response)),
@@ -137,6 +138,7 @@ async function obey(command: ReplicaCommand): Promise<void> {
       slowMs = command.ms
       return
     case 'leak':
+      hasLeaked = true
       return leak()
     case 'exhaust-memory':
       return exhaustMemory()
