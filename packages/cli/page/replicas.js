@@ -2,13 +2,15 @@ import { withText } from './detail.js'
 import { ask } from './server.js'
 
 /**
- * Shows the replicas that `tenure dev` runs, with their buttons.
+ * Shows the replicas that `tenure dev` runs, and programs that have joined it, with their buttons.
  * @param {HTMLElement} section
  * @param {readonly import('./model.js').Replica[]} replicas
  */
 export function showReplicas(section, replicas) {
   section.hidden = replicas.length === 0
   const list = /** @type {HTMLElement} */ (section.querySelector('ul'))
+  const names = new Set(replicas.map(({ name }) => name))
+  for (const item of list.querySelectorAll('li')) if (!names.has(item.dataset['name'] ?? '')) item.remove()
   for (const replica of replicas) showReplica(list, replica)
 }
 

@@ -1,3 +1,4 @@
+import { pid } from 'node:process'
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { Extension, LeaseOptions, Lock, Logger } from '@tenure/core'
 import { resolveTimingOptions, systemClock, systemRandom } from '@tenure/core/internal'
@@ -12,11 +13,24 @@ import {
   PodDeparture,
   supportedKubeConfig,
 } from '@tenure/kubernetes/internal'
+import type { JoinedDev } from './join-dev.ts'
 
 /** Whether the election controller of an API server may decide about a lease: it knows one strategy. */
 export function mayBeCoordinated({ strategy, coordination }: Partial<LeaseOptions>): boolean {
   return strategy === 'OldestEmulationVersion' && coordination !== 'peers'
 }
+
+/** Whether `KUBECONFIG` names an embedded API server, as for the replicas that `tenure dev` starts. */
+function isEmbedded(env: NodeJS.ProcessEnv): boolean {
+  try {
+    return Boolean(env['KUBECONFIG']) && findKubeConfig({ env }).getCurrentContext() === EMBEDDED_CONTEXT
+  } catch {
+    return false
+  }
+}
+
+/** The context in the kubeconfigs of the embedded API server. */
+const EMBEDDED_CONTEXT = 'embedded'
 
 /** How to find a {@link Cluster}. */
 export interface ClusterOptions {
@@ -27,6 +41,8 @@ export interface ClusterOptions {
   /** The identity of the replica, which also names its LeaseCandidate. */
   readonly identity: string
   readonly logger: Logger
+  /** The operations port when this starts; undefined if there is none. */
+  readonly opsPort: () => number | undefined
 }
 
 /**
@@ -41,6 +57,7 @@ export class Cluster implements Extension {
   #client: LeaseClient | undefined
   #deathProof: PodDeathProof | undefined
   #departure: PodDeparture | undefined
+  #dev: JoinedDev | undefined
 
   constructor(options: ClusterOptions) {
     this.#options = options
@@ -49,14 +66,28 @@ export class Cluster implements Extension {
 
   /** @throws KubeConfigError (as a rejection) when there is no usable kubeconfig. */
   async start(): Promise<void> {
-    const { env, kubeConfigPath, logger } = this.#options
-    this.#kubeConfig ??= findKubeConfig({ env, ...(kubeConfigPath !== undefined && { kubeConfigPath }) })
+    const { env, logger } = this.#options
+    if (this.#kubeConfig === undefined) {
+      const kubeConfigPath = this.#options.kubeConfigPath ?? (await this.#joinDev())
+      this.#kubeConfig = findKubeConfig({ env, ...(kubeConfigPath !== undefined && { kubeConfigPath }) })
+    }
     logger.info({ event: 'cluster', server: this.server }, 'cluster found')
   }
 
   async stop(): Promise<void> {
     await Promise.all([this.#deathProof?.close(), this.#departure?.close()])
     await this.#client?.close()
+    this.#dev?.leave()
+  }
+
+  /** The kubeconfig that a running `tenure dev` gave this process; undefined if it is to look for another cluster. */
+  async #joinDev(): Promise<string | undefined> {
+    const { env, identity, opsPort } = this.#options
+    if (env['TENURE_DEV'] !== '1' || isEmbedded(env)) return undefined
+    const { joinDev } = await import('./join-dev.ts')
+    const port = opsPort()
+    this.#dev = await joinDev(env, { identity, pid, ...(port !== undefined && { opsPort: port }) })
+    return this.#dev.kubeConfigPath
   }
 
   /** The kubeconfig for clients of client-node, which this loads if the kubeconfig was found. @throws KubeConfigError before the start. */

@@ -93,7 +93,9 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
   const { identity, lease, featureGates, kubeConfigPath, env } = resolved
   const bareLogger = createLogger(options.logger, resolved)
   const logger = bareLogger.child({ identity })
-  const kubernetes = new Cluster({ kubeConfig: options.kubeConfig, kubeConfigPath, env, identity, logger })
+  const ops = resolved.ops && createOps({ logger, ...resolved.ops })
+  const opsPort = (): number | undefined => ops?.address?.port
+  const kubernetes = new Cluster({ kubeConfig: options.kubeConfig, kubeConfigPath, env, identity, logger, opsPort })
   const cluster = options.lock === undefined ? kubernetes : undefined
   const makeLock = options.lock ?? ((leaseOptions: LeaseOptions) => kubernetes.lock(leaseOptions))
   const createLock: ManagerOptions['createLock'] = (leaseOptions) => {
@@ -101,7 +103,6 @@ function wire(options: CreateManagerOptions, resolved: ResolvedOptions): Process
     if (standsTwice(manager, `${cluster?.server} ${lock.description}`)) warnOfSecond(logger, leaseOptions.name)
     return lock
   }
-  const ops = resolved.ops && createOps({ logger, ...resolved.ops })
   const manager: ProcessManager = new ProcessManager(
     {
       ...describeReplica(resolved),

@@ -28,8 +28,8 @@ export const SETTING_NAMES = {
 } as const
 
 /**
- * Variables that are no settings of the manager: `tenure exec` and `tenure dev` set the first two for their programs, and the last one names
- * the file of the trace.
+ * Variables that are no settings of the manager: `tenure exec` sets the first one for its program, the second one lets a process join
+ * `tenure dev`, and the last one names the file of the trace.
  */
 const PROGRAM_VARIABLES = ['TENURE_EPOCH', 'TENURE_DEV', 'TENURE_TRACE']
 

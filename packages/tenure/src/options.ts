@@ -120,6 +120,7 @@ export function resolveOptions(options: CreateManagerOptions): ResolvedOptions {
   const environment = readEnvironment(env)
   const flags = readFlags(options.argv ?? process.argv.slice(2))
   const text = { ...environment, ...flags }
+  const joinsDev = isDev(env)
   if (options.kubeConfig !== undefined) supportedKubeConfig(options.kubeConfig)
   if (options.lock !== undefined) assertFitsLock(options, flags.kubeconfig)
   return {
@@ -129,7 +130,8 @@ export function resolveOptions(options: CreateManagerOptions): ResolvedOptions {
     zone: options.zone === undefined ? text.zone : options.zone,
     kubeConfigPath: flags.kubeconfig,
     featureGates: resolveFeatureGates(environment, flags, options),
-    ops: options.ops === false ? undefined : resolveOps(options.ops ?? {}, text.opsPort),
+    ops:
+      options.ops === false ? undefined : resolveOps(options.ops ?? {}, text.opsPort ?? (joinsDev ? '0' : undefined)),
     logLevel: resolveLogLevel(options, text),
     env,
   }
@@ -248,6 +250,14 @@ const GENERATED = '[bcdfghjklmnpqrstvwxz2456789]'
 /** The label `pod-template-hash` of a Deployment's Pod, which is part of its name. */
 function templateHash(name: string): string | undefined {
   return new RegExp(`-(${GENERATED}{8,10})-${GENERATED}{5}$`).exec(name)?.[1]
+}
+
+/** Whether the process is to join a running `tenure dev`: then several run on one machine, and each takes a free port. @throws OptionsError */
+function isDev(env: NodeJS.ProcessEnv): boolean {
+  const value = env['TENURE_DEV']
+  if (value === undefined || value === '') return false
+  if (value === '1') return true
+  throw OptionsError.expected('`TENURE_DEV` to be `1`, or not set', value)
 }
 
 /** The operations port checks all other options itself. */

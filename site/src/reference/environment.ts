@@ -28,7 +28,10 @@ const OTHERS: Readonly<Record<string, string>> = {
   NODE_NAME: 'Node of the replica in an EndpointSlice of `endpoints()`.',
   CONTAINER_NAME: 'Container of the replica in a Pod with several, for proved death.',
   KUBECONFIG: 'Kubeconfig files, separated as in kubectl.',
-  HOME: 'Folder of `.kube/config`.',
+  TENURE_DEV:
+    '`1`: the process joins the running `tenure dev` of this user, unless `KUBECONFIG` names an embedded API server or `--kubeconfig` is given. Its operations port is any free one.',
+  HOME: 'Folder of `.kube/config`, and of `.local/state/tenure/dev`, where a process finds `tenure dev`.',
+  XDG_STATE_HOME: 'Folder of `tenure/dev`, in place of `.local/state` in the home directory.',
   KUBERNETES_SERVICE_HOST: 'Address of the API server, which Kubernetes sets in a Pod.',
   KUBERNETES_SERVICE_PORT: 'Port of the API server, which Kubernetes sets in a Pod.',
   HTTPS_PROXY: 'Proxy for the API server. A `proxy-url` in the kubeconfig takes precedence. Lower case works as well.',

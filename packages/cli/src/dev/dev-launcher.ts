@@ -5,23 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ApiServer } from '@tenure/api-server'
 import { OwnedProcesses } from '@tenure/core/internal'
-import { withDeadline } from '@tenure/kubernetes/internal'
 import type { Terminal } from '../terminal.ts'
+import { askOpsPort, type OpsAnswer } from './ask-ops-port.ts'
 import { coloured } from './colours.ts'
 import type { DevProgram } from './dev-flags.ts'
 import { nameOfReplica, namesOfReplicas } from './fleet.ts'
 import { type ReplicaProcess, startReplicaProcess } from './replica-process.ts'
 
 const HOST = '127.0.0.1'
-
-/** How long a replica may take to answer. */
-const ANSWER_MS = 1000
-
-/** The answer of an operations port. */
-export interface OpsAnswer {
-  readonly isOk: boolean
-  readonly text: string
-}
 
 /** Starts the processes of replicas: each with a kubeconfig of its own user, an identity and an operations port. */
 export class DevLauncher implements AsyncDisposable {
@@ -103,12 +94,7 @@ export class DevLauncher implements AsyncDisposable {
 
   /** Asks the operations port of a replica. Rejects if it does not answer. */
   ask(name: string, path: string): Promise<OpsAnswer> {
-    const { clock, interrupted } = this.#terminal
-    const url = `http://${HOST}:${this.#opsPorts.get(name) ?? 0}${path}`
-    return withDeadline({ clock, timeoutMs: ANSWER_MS, signal: interrupted }, async (signal) => {
-      const answer = await fetch(url, { signal })
-      return { isOk: answer.ok, text: await answer.text() }
-    })
+    return askOpsPort(this.#opsPorts.get(name) ?? 0, path, this.#terminal)
   }
 
   #prefix(name: string): string {

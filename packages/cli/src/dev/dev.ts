@@ -3,7 +3,6 @@ import type { ApiServer } from '@tenure/api-server'
 import { onAbort, textOf } from '@tenure/core/internal'
 import { Cluster } from '../cluster/cluster.ts'
 import { listLeases, type StoredLease } from '../cluster/leases.ts'
-import { explainReplica, sentencesOf } from '../explain/explain-replicas.ts'
 import { ClusterPage } from '../page/page-cluster.ts'
 import { handOver } from '../step-down/hand-over.ts'
 import { aborted, type Invocation, type Terminal } from '../terminal.ts'
@@ -13,6 +12,8 @@ import { DevLauncher } from './dev-launcher.ts'
 import { AdminKubeConfig, startServer } from './dev-server.ts'
 import { FileWatch } from './file-watch.ts'
 import { Fleet, isReplica, nameOfReplica } from './fleet.ts'
+import { JoinedPrograms } from './joined-programs.ts'
+import { ShownReplicas } from './shown-replicas.ts'
 
 /** How long to wait for the next leader after a key. */
 const HANDOVER_MS = 60_000
@@ -60,20 +61,24 @@ async function serve(program: DevProgram | undefined, served: Served): Promise<v
 /** The page and the replicas. The page ends last. */
 async function withPage(program: DevProgram | undefined, context: DevContext): Promise<void> {
   const { server, kubeConfig, terminal, quit, flags } = context
-  const shown: Shown = { fleet: undefined, askReplica: explainReplica }
+  const shown = new ShownReplicas()
   const page = await ClusterPage.open({
     flags: { kubeconfig: kubeConfig.path },
     allNamespaces: true,
     allowsActions: true,
     port: portFlag('--page-port', flags.pagePort) ?? 0,
     terminal,
-    askReplica: (...about) => shown.askReplica(...about),
-    fleet: () => shown.fleet,
+    askReplica: shown.explain,
+    fleet: () => shown,
   })
   try {
+    const onChange = (): void => page.server.showReplicas()
+    await using joined = await JoinedPrograms.open({ server, terminal, onChange })
+    shown.joined = joined
     terminal.out(
       `API server: ${server.url}\nPage: ${page.server.url}\n\n  export KUBECONFIG=${kubeConfig.path}\n\n` +
         'The server creates a namespace when you write the first object into it. A cluster answers 404 instead.\n' +
+        (joined.isOpen ? 'A program of Tenure that you start with TENURE_DEV=1 finds the server by itself.\n' : '') +
         'Press Ctrl-C to stop the server.\n',
     )
     const following = page.follow().catch((error: unknown) => {
@@ -82,7 +87,7 @@ async function withPage(program: DevProgram | undefined, context: DevContext): P
     })
     try {
       if (program === undefined) await aborted(quit.signal)
-      else await runProgram(program, { ...context, shown, onChange: () => page.server.showReplicas() })
+      else await runProgram(program, { ...context, shown, onChange })
     } finally {
       quit.abort(new Error('The end'))
       await following
@@ -90,12 +95,6 @@ async function withPage(program: DevProgram | undefined, context: DevContext): P
   } finally {
     await page[Symbol.asyncDispose]()
   }
-}
-
-/** What the page shows of the replicas, when they run. */
-interface Shown {
-  fleet: Fleet | undefined
-  askReplica: typeof explainReplica
 }
 
 interface DevContext {
@@ -119,7 +118,7 @@ async function runProgram(program: DevProgram, context: ProgramContext): Promise
 }
 
 interface ProgramContext extends DevContext {
-  readonly shown: Shown
+  readonly shown: ShownReplicas
   /** Called when the state of a replica has changed. */
   readonly onChange: () => void
 }
@@ -145,25 +144,13 @@ async function runFleet(program: DevProgram, launcher: DevLauncher, context: Fle
     terminal,
     onChange,
   })
-  shown.fleet = fleet
-  shown.askReplica = askDirectly(launcher)
+  shown.own = { fleet, launcher }
   restart = () => void fleet.restart().catch(() => {})
   try {
     await obeyKeys(fleet, context)
   } finally {
     files[Symbol.dispose]()
     await fleet.stop()
-  }
-}
-
-/** A replica of this process runs on this machine: its operations port needs no proxy. */
-function askDirectly(launcher: DevLauncher): typeof explainReplica {
-  return async (cluster, identity, lease) => {
-    if (!isReplica(identity)) return explainReplica(cluster, identity, lease)
-    if (!launcher.isPresent(identity)) return { identity, sentences: ['it has ended'] }
-    const ask = async (path: string): Promise<string> => (await launcher.ask(nameOfReplica(identity), path)).text
-    const sentences = await sentencesOf(ask).catch((error: unknown) => [`it cannot be asked: ${textOf(error)}`])
-    return { identity, sentences }
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ApiServer } from '@tenure/api-server'
 import { pause, type Terminal } from '../terminal.ts'
+import { Cuts } from './cuts.ts'
 import { Replica } from './replica.ts'
 import type { ReplicaProcess } from './replica-process.ts'
 
@@ -38,12 +39,12 @@ export interface ReplicaFacts {
 export class Fleet {
   readonly #options: FleetOptions
   readonly #replicas: ReadonlyMap<string, Replica>
-  /** Ends the cut of each replica that is cut off. */
-  readonly #cuts = new Map<string, () => void>()
+  readonly #cuts: Cuts
   #rollout: 'none' | 'running' | 'again' = 'none'
 
   constructor(options: FleetOptions) {
     this.#options = options
+    this.#cuts = new Cuts(options.faults)
     const names = namesOfReplicas(options.size)
     this.#replicas = new Map(names.map((name) => [name, this.#start(name)]))
   }
@@ -68,19 +69,11 @@ export class Fleet {
 
   /** Cuts a replica off from the API server, or connects it again. */
   toggleCut(name: string): void {
-    const { faults, say, onChange } = this.#options
+    const { say, onChange } = this.#options
     if (!this.#replicas.has(name)) return
-    const connect = this.#cuts.get(name)
-    if (connect === undefined) {
-      // Every replica is a user of its own.
-      const fault = faults.add({ match: { user: name }, effect: { kind: 'drop-before' } })
-      faults.closeWatches({ match: { user: name }, abruptly: true })
-      this.#cuts.set(name, () => fault.remove())
-    } else {
-      connect()
-      this.#cuts.delete(name)
-    }
-    say(name, connect === undefined ? 'is cut off from the API server' : 'reaches the API server again')
+    // Every replica is a user of its own.
+    const isCut = this.#cuts.toggle(name)
+    say(name, isCut ? 'is cut off from the API server' : 'reaches the API server again')
     onChange?.()
   }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { stateFolder } from '@tenure/kubernetes/internal'
 import type { Terminal } from '../terminal.ts'
 
 /** The name of the file with the token, in the folder for state. */
@@ -13,10 +14,10 @@ const TOKEN = /^[\w-]{43}$/
  * a restart. If there is no home directory to write into, the secret changes with each start.
  */
 export function pageToken({ env }: Pick<Terminal, 'env'>): string {
-  const state = env['XDG_STATE_HOME'] || (env['HOME'] ? join(env['HOME'], '.local/state') : undefined)
+  const state = stateFolder(env)
   const fresh = randomBytes(32).toString('base64url')
   if (state === undefined) return fresh
-  const path = join(state, 'tenure', FILE)
+  const path = join(state, FILE)
   return readToken(path) ?? (writeToken(path, fresh) ? fresh : (readToken(path) ?? fresh))
 }
 

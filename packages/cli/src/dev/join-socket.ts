@@ -1,0 +1,117 @@
+import { once } from 'node:events'
+import { chmod, mkdir, readdir, rm } from 'node:fs/promises'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { pid } from 'node:process'
+import { createInterface } from 'node:readline'
+import { textOf } from '@tenure/core/internal'
+import {
+  type DevAnswer,
+  type DevGreeting,
+  integerAt,
+  isJsonObject,
+  isPrivateFolder,
+  pidOfSocket,
+  stringAt,
+} from '@tenure/kubernetes/internal'
+
+/** A program that has joined. */
+export interface JoinedProgram {
+  readonly kubeConfigPath: string
+  /** Called when its connection has ended. */
+  leave(): void
+}
+
+/** Decides about a program. Rejects with what to tell it if it may not join. */
+export type Admit = (greeting: DevGreeting) => Promise<JoinedProgram>
+
+/** The socket through which programs with `TENURE_DEV=1` join. A connection lasts as long as its program. */
+export class JoinSocket implements AsyncDisposable {
+  readonly #server: Server
+  readonly #path: string
+  readonly #open: Set<Socket>
+
+  private constructor(server: Server, path: string, open: Set<Socket>) {
+    this.#server = server
+    this.#path = path
+    this.#open = open
+  }
+
+  /**
+   * Opens the socket in a folder, which is made if it does not exist, and removes what earlier processes left there.
+   * @throws Error if the folder is not private, or the socket cannot be opened
+   */
+  static async open(folder: string, admit: Admit): Promise<JoinSocket> {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    if (!isPrivateFolder(folder)) throw new Error(`other users can enter ${folder}`)
+    await removeStale(folder)
+    const open = new Set<Socket>()
+    const server = createServer((socket) => {
+      open.add(socket)
+      socket.once('close', () => void open.delete(socket)).on('error', () => {})
+      void receive(socket, admit)
+    })
+    const path = join(folder, `${pid}.sock`)
+    await rm(path, { force: true })
+    await once(server.listen(path), 'listening')
+    await chmod(path, 0o600)
+    return new JoinSocket(server, path, open)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    for (const socket of this.#open) socket.destroy()
+    await closed
+    await rm(this.#path, { force: true })
+  }
+}
+
+async function removeStale(folder: string): Promise<void> {
+  const files = (await readdir(folder)).filter((file) => pidOfSocket(file) !== undefined)
+  await Promise.all(
+    files.map(async (file) => {
+      const path = join(folder, file)
+      if (!(await isListening(path))) await rm(path, { force: true })
+    }),
+  )
+}
+
+async function isListening(path: string): Promise<boolean> {
+  const socket = connect(path)
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+async function receive(socket: Socket, admit: Admit): Promise<void> {
+  let answer: DevAnswer
+  try {
+    const { promise: line, resolve, reject } = Promise.withResolvers<string>()
+    createInterface({ input: socket })
+      .once('line', resolve)
+      .once('close', () => reject(new Error('it said nothing')))
+    const program = await admit(greetingIn(await line))
+    if (socket.destroyed) return program.leave()
+    socket.once('close', () => program.leave())
+    answer = { kubeConfigPath: program.kubeConfigPath }
+  } catch (error) {
+    answer = { error: textOf(error) }
+  }
+  if (!socket.destroyed) socket.write(`${JSON.stringify(answer)}\n`)
+}
+
+function greetingIn(line: string): DevGreeting {
+  const value: unknown = JSON.parse(line)
+  const said = isJsonObject(value) ? value : {}
+  const [identity, own, opsPort] = [stringAt(said, 'identity'), integerAt(said, 'pid'), integerAt(said, 'opsPort')]
+  // Signals to 0 and to negative numbers would reach a whole group of processes.
+  if (identity === undefined || own === undefined || own <= 1)
+    throw new Error('it did not say its identity and its PID: its version of Tenure is another one')
+  return { identity, pid: own, ...(opsPort !== undefined && { opsPort }) }
+}

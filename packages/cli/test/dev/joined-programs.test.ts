@@ -1,0 +1,194 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pid } from 'node:process'
+import { silentLogger } from '@tenure/core/internal'
+import { createManager, type ProcessManager } from 'tenure'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { startCommand, until } from '../support/command.ts'
+
+let home = ''
+let sockets = ''
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'tenure-cli-'))
+  sockets = join(home, '.local/state/tenure/dev')
+})
+afterEach(() => rm(home, { recursive: true, maxRetries: 5 }))
+
+/** Runs `tenure dev` of the user whose home this is. */
+async function startDev() {
+  const env = { PATH: process.env['PATH'], HOME: home }
+  const dev = startCommand(['dev', '--kubeconfig', join(home, 'admin.yaml')], { env })
+  await until(() => dev.printed.out.includes('Press Ctrl-C'))
+  const [, page = '', token = ''] = /Page: (\S+)\/#(\S+)/.exec(dev.printed.out) ?? []
+  const ask = async (path: string, body?: object): Promise<unknown> => {
+    const headers = { 'x-tenure-token': token, 'content-type': 'application/json' }
+    const answer = await fetch(`${page}/${path}`, {
+      headers,
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    })
+    return answer.json()
+  }
+  const stop = async (): Promise<void> => {
+    dev.interrupt()
+    expect((await dev.done).code).toBe(0)
+  }
+  return {
+    ...dev,
+    ask,
+    act: (action: string, replica: string) => ask('actions', { action, replica }),
+    stop,
+    page,
+    token,
+  }
+}
+
+/** A program that stands for the lease `ops/janitor`. It is not told where the server is. */
+function program(identity: string, env: NodeJS.ProcessEnv = {}): ProcessManager {
+  return createManager({
+    env: { HOME: home, TENURE_DEV: '1', ...env },
+    argv: [],
+    identity,
+    lease: { name: 'janitor', namespace: 'ops' },
+    logger: silentLogger,
+    signals: false,
+  })
+}
+
+/** The replicas that the page shows to somebody who opens it. */
+async function replicasOf({ page, token }: { readonly page: string; readonly token: string }): Promise<unknown> {
+  const answer = await fetch(`${page}/events?token=${token}`)
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  let data: string | undefined
+  while (data === undefined) {
+    text += (await reader?.read())?.value ?? ''
+    data = /^event: snapshot\ndata: (.*)$/m.exec(text)?.[1]
+  }
+  await reader?.cancel()
+  return (JSON.parse(data) as { readonly replicas: unknown }).replicas
+}
+
+test('a program with TENURE_DEV=1 finds the running dev, and is shown, explained and cut off by its page', async () => {
+  const dev = await startDev()
+  const manager = program('one')
+  const running = manager.start()
+  await until(() => manager.candidacies[0]?.state.kind === 'leading')
+  expect(await replicasOf(dev)).toEqual([{ name: 'one', state: 'running', isCutOff: false }])
+  expect(await dev.ask('explain?lease=ops/janitor')).toMatchObject({
+    sentences: expect.arrayContaining(['one: its health checks pass.']),
+  })
+  await dev.act('cut', 'one')
+  expect(await replicasOf(dev)).toMatchObject([{ name: 'one', isCutOff: true }])
+  await dev.act('cut', 'one')
+  await manager.stop()
+  await running
+  await until(() => dev.printed.err.includes('one | * has left'))
+  expect(await replicasOf(dev)).toEqual([])
+  expect(dev.printed.err.replaceAll(/PID \d+/g, 'PID …')).toBe(
+    'one | * has joined with PID …\none | * is cut off from the API server\n' +
+      'one | * reaches the API server again\none | * has left\n',
+  )
+  await dev.stop()
+  expect(await readdir(sockets)).toEqual([])
+})
+
+test('only its owner can use the socket', async () => {
+  const dev = await startDev()
+  const modes = [sockets, join(sockets, `${pid}.sock`)].map(async (path) => (await stat(path)).mode & 0o777)
+  expect(await Promise.all(modes)).toEqual([0o700, 0o600])
+  await dev.stop()
+})
+
+test('the page kills and pauses the process of a program that has joined', async () => {
+  const dev = await startDev()
+  const child = spawn('sleep', ['1000'], { stdio: 'ignore' })
+  const ended = once(child, 'exit')
+  const socket = connect(join(sockets, `${pid}.sock`))
+  socket.write(`${JSON.stringify({ identity: 'sleeper', pid: child.pid })}\n`)
+  await once(socket, 'data')
+  const stateOf = async () => / ([A-Z]) /.exec(await readFile(`/proc/${child.pid}/stat`, 'utf8'))?.[1]
+  await dev.act('pause', 'sleeper')
+  await until(async () => (await stateOf()) === 'T')
+  expect(await replicasOf(dev)).toMatchObject([{ name: 'sleeper', state: 'paused' }])
+  await dev.act('pause', 'sleeper')
+  await until(async () => (await stateOf()) === 'S')
+  await dev.act('kill', 'sleeper')
+  expect(await ended).toEqual([null, 'SIGKILL'])
+  socket.destroy()
+  await dev.stop()
+})
+
+test('a program that sends nonsense gets an error, and does not end dev', async () => {
+  const dev = await startDev()
+  for (const line of ['nonsense', '{}', '{"identity":"all","pid":-1}']) {
+    const socket = connect(join(sockets, `${pid}.sock`))
+    socket.write(`${line}\n`)
+    expect(JSON.parse(String(await once(socket, 'data')))).toEqual({ error: expect.any(String) })
+    socket.destroy()
+  }
+  expect(await replicasOf(dev)).toEqual([])
+  await dev.stop()
+})
+
+test('a program names the socket that a killed dev has left, and the next dev removes it', async () => {
+  await mkdir(sockets, { recursive: true, mode: 0o700 })
+  const stale = join(sockets, '4194305.sock')
+  const child = spawn(process.execPath, [
+    '-e',
+    `require('node:net').createServer().listen(${JSON.stringify(stale)}, () => console.log())`,
+  ])
+  await once(child.stdout, 'data')
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  await expect(program('one').start()).rejects.toThrow(
+    `TENURE_DEV=1 found no running \`tenure dev\`: PID 4194305 has ended, and left a socket in ${sockets}. ` +
+      'Start `npx tenure dev` first, or unset TENURE_DEV',
+  )
+  const dev = await startDev()
+  expect(await readdir(sockets)).toEqual([`${pid}.sock`])
+  await dev.stop()
+})
+
+test('without a running dev, a program with TENURE_DEV=1 says so and does not look for another cluster', async () => {
+  const message = `TENURE_DEV=1 found no running \`tenure dev\`: ${sockets} has no socket. Start`
+  await expect(program('one').start()).rejects.toThrow(message)
+  await expect(program('one', { KUBECONFIG: '/no/such/file' }).start()).rejects.toThrow(message)
+  await expect(program('one', { HOME: '' }).start()).rejects.toThrow('but HOME is not set')
+})
+
+test('a program does not enter a folder that others can write, and dev does not use it', async () => {
+  await mkdir(sockets, { recursive: true })
+  await chmod(sockets, 0o777)
+  await expect(program('one').start()).rejects.toThrow(`TENURE_DEV=1 does not use ${sockets}: it must be a folder that`)
+  const dev = await startDev()
+  expect(dev.printed.err).toBe(
+    `Programs with TENURE_DEV=1 cannot find this server, only those with KUBECONFIG: other users can enter ${sockets}.\n`,
+  )
+  expect(dev.printed.out).not.toContain('TENURE_DEV=1')
+  await dev.stop()
+})
+
+test('of several running ones, KUBECONFIG chooses', async () => {
+  const dev = await startDev()
+  const other = createServer()
+  await once(other.listen(join(sockets, '1234567890.sock')), 'listening')
+  await expect(program('one').start()).rejects.toThrow(
+    /found 2 running `tenure dev`: PID \d+, PID \d+\. Set KUBECONFIG to the file that one of them printed/,
+  )
+  const manager = program('one', { KUBECONFIG: join(home, 'admin.yaml') })
+  const running = manager.start()
+  await until(() => manager.candidacies[0]?.state.kind === 'leading')
+  await manager.stop()
+  await running
+  other.close()
+  await dev.stop()
+})
+
+test('TENURE_DEV has one value', () => {
+  expect(() => program('one', { TENURE_DEV: 'yes' })).toThrow('Expected `TENURE_DEV` to be `1`, or not set, got `yes`')
+})
