@@ -1032,6 +1032,22 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     checks: [`${ELECTION}/for-life.test.ts`],
   },
   {
+    id: 'E85',
+    defect: 'a leader for life begins at once after a lease of which somebody has cleared the holder',
+    file: `${PHASES}/acquiring.ts`,
+    find: "(replaced.holderIdentity === '' && !isGuarded)",
+    replace: "replaced.holderIdentity === ''",
+    checks: [`${ELECTION}/for-life.test.ts`],
+  },
+  {
+    id: 'E86',
+    defect: 'a creation counts as the next event after a deletion, although another ConfigMap came in between',
+    file: 'packages/kubernetes/src/locks/life/life-lock.ts',
+    find: 'decimalVersionOf(next) === version',
+    replace: 'decimalVersionOf(next) <= version',
+    checks: ['packages/kubernetes/test/life-lock.test.ts'],
+  },
+  {
     id: 'E67',
     defect: 'a leader hands over to a standby that is about to be stopped as well',
     file: `${PHASES}/leading.ts`,

@@ -1,4 +1,4 @@
-import type { LeaseRecord, Lock, PresentLease } from '@tenure/core'
+import type { LeaseRecord, Lock, LockSnapshot, PresentLease } from '@tenure/core'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type HeldBy, isOnLostNode, podEnd } from '../src/locks/life/ended-pod.ts'
 import { resolveLifeLockOptions } from '../src/locks/life/life-lock-options.ts'
@@ -97,6 +97,30 @@ describe('a lock for life', () => {
     expect((await stored()).metadata.resourceVersion).toBe(resourceVersion)
     const verbs = cluster.server.requests.find({ user }).map(({ verb, resource }) => `${verb} ${resource}`)
     expect(verbs).toEqual(['get pods', 'create configmaps', 'get configmaps'])
+  })
+
+  test('tells which record was deleted directly before a creation, unless there was another ConfigMap in between', async () => {
+    const alpha = await replica()
+    const beta = await replica({ name: alpha.name, pod: `${alpha.name}-b` })
+    const path = `${CONFIG_MAPS}/${alpha.name}`
+    const seen: LockSnapshot[] = []
+    const watch = beta.lock.watch({ changed: (snapshot) => seen.push(snapshot), up: () => {}, down: () => {} })
+    const { record: held } = await alpha.lock.create(record, unaborted)
+    await vi.waitFor(() => expect(seen.at(-1)).toMatchObject({ kind: 'present' }))
+    await cluster.asAdmin('DELETE', path)
+    await vi.waitFor(() => expect(seen.at(-1)).toMatchObject({ kind: 'absent', deleted: held }))
+    // The answer comes before the news, which say less.
+    const told = seen.length
+    const created = await beta.lock.create(acquiredBy('b', record), unaborted)
+    expect([created.replaced, seen.length]).toEqual([held, told])
+    await vi.waitFor(() => expect(seen.at(-1)).toMatchObject({ kind: 'present', version: created.version }))
+
+    await cluster.asAdmin('DELETE', path)
+    await vi.waitFor(() => expect(seen.at(-1)).toMatchObject({ kind: 'absent', deleted: { holderIdentity: 'b' } }))
+    await watch.close()
+    await put(alpha.name, [alpha.owner])
+    await cluster.asAdmin('DELETE', path)
+    expect((await beta.lock.create(acquiredBy('b', record), unaborted)).replaced).toBeUndefined()
   })
 
   test('does not answer for a ConfigMap that is gone, or of another holder', async () => {

@@ -33,14 +33,15 @@ export function acquires(step: Step, sent: Sent, seen: Sighting): void {
 
 /** Until when another leader may act that this replica could not see, or that a coordinator did not wait for. */
 function guardOf(replica: Replica, sent: Sent, line: TraceLine): number {
-  const unseen = replacesUnseen(replica, sent) ? line.t + replica.header.leaseMs : -Infinity
+  const unseen = replacesUnseen(replica, sent, line) ? line.t + replica.header.leaseMs : -Infinity
   return Math.max(unseen, namedGuard(replica, sent))
 }
 
 /** Whether a leader may act that has not seen that its lease was deleted, or that keeps it for life under this name. */
-function replacesUnseen(replica: Replica, { replaced }: Sent): boolean {
-  const { header, existed } = replica
-  if (replaced === undefined) return existed || header.missingLease === 'wait'
+function replacesUnseen(replica: Replica, { replaced }: Sent, { g: deleted }: TraceLine): boolean {
+  const { header, existed, dead } = replica
+  const hasEnded = deleted !== undefined && (deleted.h === '' || isOfTerm(dead, deleted))
+  if (replaced === undefined) return !hasEnded && (existed || header.missingLease === 'wait')
   return isHeldForLife(replica, replaced) && !isOfTerm(replica.own, replaced)
 }
 

@@ -83,6 +83,7 @@ const LINE: Shape = [
   ['v', optional(isVersion)],
   ['k', optional(isVersion)],
   ['r', optional(isRecord)],
+  ['g', optional(isRecord)],
   ['d', optional((value) => Array.isArray(value) && value.every(isAct))],
 ]
 

@@ -124,6 +124,12 @@ export interface PresentLease {
   readonly record: LeaseRecord
   /** Whether the lease is being deleted but still exists (Kubernetes: `metadata.deletionTimestamp` is set). */
   readonly deleting: boolean
+  /**
+   * In the answer to `create`: the last record of the lease that was deleted before, if the store shows that no other lease existed in
+   * between. Then this replica need not wait for a leader that may not have seen the deletion, provided that the record has no holder, or
+   * a holder whose process has provably ended.
+   */
+  readonly replaced?: LeaseRecord
   /** The data that the lock needs to write the lease again without losing foreign fields. Opaque to all other code. */
   readonly native?: unknown
 }
@@ -148,6 +154,8 @@ export interface AbsentLease {
   readonly kind: 'absent'
   /** The version of the store at which the lease was absent, if the store reports it. */
   readonly version?: bigint
+  /** In the news of a deletion: the record that was deleted, if the store tells. */
+  readonly deleted?: LeaseRecord
 }
 
 /**

@@ -63,18 +63,21 @@ describe.each(settings)('A disturbed fleet %s', (_name, setting) => {
     let terms = 0
     let inheritances = 0
     let succeededDead = 0
+    let createdAfterHeld = 0
     for (let seed = 1; seed <= RUNS; seed++) {
       const fleet = new Fleet({ seed, replicas: 3, ...setting })
       fleet.run(200_000, 90_000)
       terms += fleet.terms
       inheritances += fleet.inheritances
       succeededDead += fleet.succeededDead
+      createdAfterHeld += fleet.createdAfterHeld
       const leaders = fleet.replicas.filter(({ state }) => state.kind === 'leading')
       expect(leaders.length, `leaders after the rest in the run with seed ${seed}`).toBe(1)
     }
     expect(terms).toBeGreaterThan(RUNS * 3)
     expect(inheritances).toBeGreaterThan(setting.config.releaseOnExit ? RUNS : -1)
     expect(succeededDead).toBeGreaterThan(RUNS / 4)
+    expect(createdAfterHeld).toBeGreaterThan(setting.config === FOR_LIFE ? RUNS : -1)
   })
 })
 
@@ -85,10 +88,25 @@ const actsInPlaceOfDeleted: FleetMachine = (_replica, ...input) => {
   return { state: { ...state, memory: { ...state.memory, actNotBefore: undefined }, actAt: 0 }, effects }
 }
 
+/** Takes every deletion for that of the holder that was proved dead. */
+const trustsAnyDeletion: FleetMachine = (_replica, state, event, context) => {
+  const { deadHolder } = state.memory
+  const { result } = event.kind === 'write-answer' ? event : {}
+  if (event.kind !== 'write-answer' || result?.kind !== 'written' || deadHolder === undefined) {
+    return transition(state, event, context)
+  }
+  const { lease } = result
+  if (lease.replaced === undefined) return transition(state, event, context)
+  const { identity: holderIdentity, acquireTime } = deadHolder
+  const replaced = { ...lease.replaced, holderIdentity, acquireTime }
+  return transition(state, { ...event, result: { ...result, lease: { ...lease, replaced } } }, context)
+}
+
 type PlantedOptions = Pick<FleetOptions, 'machine' | 'reusesIdentities'> & Partial<Pick<FleetOptions, 'config'>>
 
 const PLANTED: readonly (readonly [string, () => PlantedOptions])[] = [
   ['acts at once after a leader for life', () => ({ machine: actsInPlaceOfDeleted, config: FOR_LIFE })],
+  ['takes any deletion for that of a dead holder', () => ({ machine: trustsAnyDeletion, config: FOR_LIFE })],
   ['acts on a transfer without a nonce', () => ({ machine: actsWithoutNonce })],
   ['acts on a nonce that it has used', () => ({ machine: createReusingNonces() })],
   ['counts the time of a transfer from when it sees it', () => ({ machine: countsFromTheEvent })],

@@ -48,6 +48,8 @@ export class Fleet {
   inheritances = 0
   /** How many leases were taken from a holder that was proved dead. */
   succeededDead = 0
+  /** How many leases were created directly after the deletion of one that had a holder, where that counts. */
+  createdAfterHeld = 0
   /** Once set, every request gets through, and soon. */
   isCalm = false
   #lastEpoch = 0n
@@ -56,6 +58,8 @@ export class Fleet {
   /** Who became the holder at which version. */
   readonly #grants = new Map<bigint, string>()
   #record: LeaseRecord | undefined
+  /** The record that was deleted last. */
+  #deleted: LeaseRecord | undefined
   readonly #pending: { readonly at: number; readonly order: number; readonly run: () => void }[] = []
 
   constructor(options: FleetOptions) {
@@ -99,7 +103,12 @@ export class Fleet {
     if (record.holderIdentity !== replaced?.holderIdentity || record.acquireTime !== replaced.acquireTime) {
       this.#grants.set(this.#version, record.holderIdentity)
     }
-    return { kind: 'written', lease: { kind: 'present', version: this.#version, record, deleting: false } }
+    const lease = { kind: 'present', version: this.#version, record, deleting: false } as const
+    if (replaced !== undefined || this.#deleted === undefined || this.options.config.heldForLife !== true) {
+      return { kind: 'written', lease }
+    }
+    if (this.#deleted.holderIdentity !== '') this.createdAfterHeld += 1
+    return { kind: 'written', lease: { ...lease, replaced: this.#deleted } }
   }
 
   /** Answers a renewal of a lease that is held for life: by a read, with no write. */
@@ -187,6 +196,7 @@ export class Fleet {
   #store(record: LeaseRecord | undefined): void {
     if (record === undefined && this.#record === undefined) return
     this.#version += 1n
+    if (record === undefined) this.#deleted = this.#record
     this.#record = record
     for (const replica of this.replicas) replica.notify()
   }

@@ -64,6 +64,28 @@ describe('A lease that is held for life', () => {
     expect(elector.as('reserving').actAt).toBe(HOUR_MS + 60_000)
   })
 
+  test.each([
+    ['whose last holder is proved dead', {}, true, 'leading'],
+    ['that was released', { holderIdentity: '', acquireTime: '2026-01-01T12:00:01.000000Z' }, false, 'leading'],
+    ['of which somebody has cleared the holder', { holderIdentity: '' }, false, 'reserving'],
+    ['whose last holder may still run', {}, false, 'reserving'],
+    ['whose last holder is another one than the dead', { holderIdentity: 'another' }, true, 'reserving'],
+  ] as const)('is created directly after the deletion of one %s', (_which, change, isDead, then) => {
+    const elector = stand()
+    const held = lease({ version: 1n })
+    elector.follow(held)
+    const replaced = { ...held.record, ...change }
+    if (isDead) {
+      // It acquires the lease, but the garbage collector is faster.
+      elector.send({ kind: 'holder-dead', holder: { identity: 'other', acquireTime: held.record.acquireTime } })
+    } else elector.observe({ ...held, version: 2n, record: replaced })
+    elector.observe({ kind: 'absent', version: 3n })
+    if (elector.lastWrite.write.base !== undefined) elector.failWrite('not-found')
+    expect(elector.lastWrite.write.base).toBeUndefined()
+    elector.answerWrite({ kind: 'written', lease: { ...elector.stored(4n), replaced } })
+    elector.as(then)
+  })
+
   test('is created and led at once where `missingLease` says so and nobody was seen to hold it', () => {
     const elector = new PureElector(forLife({ ...CONFIG, missingLease: 'create' }))
     elector.follow({ kind: 'absent' })

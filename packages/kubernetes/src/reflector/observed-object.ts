@@ -16,11 +16,13 @@ interface AbsentObject {
   readonly kind: 'absent'
   /** The version of the store at which the object was absent. */
   readonly version: bigint
+  /** In the news of a deletion: the object as it was last. */
+  readonly deleted?: JsonObject
 }
 
 /** The state of the object that an event shows. */
 export function observedIn({ kind, object }: ObjectEvent, version: bigint): ObservedObject {
-  return kind === 'gone' ? { kind: 'absent', version } : { kind: 'present', version, object }
+  return kind === 'gone' ? { kind: 'absent', version, deleted: object } : { kind: 'present', version, object }
 }
 
 /**

@@ -11,6 +11,7 @@ import { isOwn, isOwnTerm } from '../rules/memory.ts'
 import { landedWrite, lastView, observationOf, observe } from '../rules/observation.ts'
 import { isRenewalInWholeSeconds } from '../rules/records.ts'
 import { pauseAfterFailureMs } from '../rules/retry-after.ts'
+import { isTermOf } from '../rules/term-key.ts'
 import { readTransferNonce } from '../rules/transfer-notes.ts'
 import { follow } from './follow.ts'
 import { holdFrom } from './hold.ts'
@@ -30,7 +31,7 @@ export function acquired(
 ): Step {
   const hold = holdFrom(write, lease, { at, timing: config.timing })
   const epoch = epochOf(lease)
-  const memory = memoryAfter(state, write, { epoch, at, config })
+  const memory = memoryAfter(state, write, { lease, at, config })
   if (isLeaving(state)) return giveBack({ memory, hold }, at, config)
   if (at.now >= hold.deadlineAt || looksUnchanged(write, config)) {
     const notBefore = at.now >= hold.deadlineAt ? at.now : at.now + ONE_SECOND_MS
@@ -48,11 +49,13 @@ export function acquired(
 function memoryAfter(
   state: Acquiring | Following,
   write: SentWrite,
-  { epoch, at, config }: { readonly epoch: bigint; readonly at: Instant; readonly config: ElectorConfig },
+  { lease, at, config }: { readonly lease: PresentLease; readonly at: Instant; readonly config: ElectorConfig },
 ): Memory {
   const { memory } = state
+  const epoch = epochOf(lease)
   const longestMs = Math.max(config.timing.leaseDurationMs, memory.longestHeldMs ?? 0)
-  const replacedUntil = replacesDeleted(state, write, config) ? at.now + longestMs : 0
+  const mustWait = replacesDeleted(state, write, config) && !followsEnded(state, lease, at)
+  const replacedUntil = mustWait ? at.now + longestMs : 0
   const actNotBefore = Math.max(replacedUntil, namedGuard(state, write.base, config) ?? 0, memory.actNotBefore ?? 0)
   return {
     ...memory,
@@ -101,6 +104,20 @@ function replacesDeleted({ memory }: Acquiring | Following, { base }: SentWrite,
   const { heldForLife = false, missingLease = heldForLife ? 'wait' : 'create' } = config
   if (base === undefined) return memory.existed || missingLease === 'wait'
   return heldForLife && isHeldForLife(memory, base.record) && !isOwnTerm(memory, base.record)
+}
+
+/**
+ * Whether the deleted lease that this lease follows on had no leader any more: its holder is dead, or it was released. An edit that only
+ * clears the holder is no release.
+ */
+function followsEnded(
+  { memory, observation }: Acquiring | Following,
+  { replaced }: PresentLease,
+  at: Instant,
+): boolean {
+  if (replaced === undefined) return false
+  const isGuarded = (lastView(observation)?.guardedUntil ?? at.now) > at.now
+  return isTermOf(replaced, memory.deadHolder) || (replaced.holderIdentity === '' && !isGuarded)
 }
 
 const ONE_SECOND_MS = 1000

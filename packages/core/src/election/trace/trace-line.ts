@@ -69,6 +69,8 @@ export interface TraceLine {
   readonly r?: TraceRecord
   /** Whether the lease that was seen is being deleted. */
   readonly x?: true
+  /** The record that was deleted directly before this lease was created, if the store shows that. */
+  readonly g?: TraceRecord
   /** The holder that is proved dead. */
   readonly h?: string
   /** When that holder acquired the lease. */

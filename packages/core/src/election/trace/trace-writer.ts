@@ -116,12 +116,13 @@ function detailsOf(event: ElectorEvent): Partial<TraceLine> {
 
 function seen(snapshot: LockSnapshot): Partial<TraceLine> {
   if (snapshot.kind === 'absent') return snapshot.version === undefined ? {} : { v: traceVersionOf(snapshot.version) }
-  const { version, epoch, record, deleting } = snapshot
+  const { version, epoch, record, deleting, replaced } = snapshot
   return {
     v: traceVersionOf(version),
     ...(epoch !== undefined && epoch !== version && { k: traceVersionOf(epoch) }),
     r: traceRecordOf(record),
     ...(deleting && { x: true }),
+    ...(replaced && { g: traceRecordOf(replaced) }),
   }
 }
 

@@ -143,7 +143,10 @@ export class ObjectLock implements Lock {
   }
 
   #snapshot(seen: ObservedObject): LockSnapshot {
-    return seen.kind === 'absent' ? seen : presentLease(this.#options.codec.parse, seen.version, seen.object)
+    const { parse } = this.#options.codec
+    if (seen.kind === 'present') return presentLease(parse, seen.version, seen.object)
+    const deleted = seen.deleted && readable(parse, seen.deleted)
+    return { kind: 'absent', version: seen.version, ...(deleted && { deleted }) }
   }
 
   /** An answer without a version does not mean that the server refused the write. */
@@ -165,6 +168,15 @@ export class ObjectLock implements Lock {
 
   #closedError(verb: string): LockRequestError {
     return new LockRequestError('unreachable', `Could not ${verb} ${this.description}: the lock is closed`)
+  }
+}
+
+/** Undefined for an object that cannot be read. */
+function readable(parse: LockCodec['parse'], object: JsonObject): LeaseRecord | undefined {
+  try {
+    return parse(object)
+  } catch {
+    return undefined
   }
 }
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
+  type Clock,
   type LeaseRecord,
   type Lock,
   type LockObserver,
@@ -9,7 +10,12 @@ import {
   type LockWatch,
   type PresentLease,
 } from '@tenure/core'
-import type { HolderObserver, LeaseHolder } from '@tenure/core/internal'
+import { type HolderObserver, type LeaseHolder, systemClock } from '@tenure/core/internal'
+import { withDeadline } from '../../client/deadline.ts'
+import { watchObjects } from '../../client/object-requests.ts'
+import type { ObjectReference } from '../../client/resource.ts'
+import { firstEvent } from '../../reflector/first-event.ts'
+import { decimalVersionOf } from '../../reflector/watch-event.ts'
 import { PodDeathProof } from '../death/pod-death-proof.ts'
 import { LeaseClient } from '../lease/lease-client.ts'
 import { ObjectLock } from '../lease/object-lock.ts'
@@ -17,6 +23,9 @@ import { isAcquisition, lifeCodec } from './life-config-map.ts'
 import { type LifeLockOptions, type ResolvedLifeLockOptions, resolveLifeLockOptions } from './life-lock-options.ts'
 import { OwnPod } from './own-pod.ts'
 import { OwnerWatches } from './owner-watches.ts'
+
+/** How long a creation may wait for the events of the store. */
+const HISTORY_MS = 1000
 
 /**
  * Makes the lock of a leader for life: a ConfigMap whose owner is the Pod of the leader, as `leader.Become()` of operator-lib makes it.
@@ -57,6 +66,12 @@ class LifeLock implements Lock {
   readonly #proof: PodDeathProof
   readonly #pod: OwnPod
   readonly #owners: OwnerWatches
+  readonly #reference: ObjectReference
+  readonly #clock: Clock
+  /** Undefined unless the last event of the ConfigMap was its deletion. */
+  #deletion: { readonly version: bigint; readonly record: LeaseRecord } | undefined
+  /** Resolves when a creation has been answered; undefined if there is none. */
+  #creation: Promise<void> | undefined
   #isStarted = false
 
   constructor(options: ResolvedLifeLockOptions) {
@@ -80,6 +95,8 @@ class LifeLock implements Lock {
     })
     this.description = this.#lock.description
     const reference = { ...codec.resource, name, namespace }
+    this.#reference = reference
+    this.#clock = clock ?? systemClock
     const shared = { client, reference, lock: this.#lock, pod: this.#pod, proof: this.#proof }
     this.#owners = new OwnerWatches({ ...shared, clock, logger })
   }
@@ -94,7 +111,21 @@ class LifeLock implements Lock {
 
   async create(record: LeaseRecord, options: LockRequestOptions): Promise<PresentLease> {
     await this.#pod.confirm(options.signal)
-    return this.#seen(await this.#lock.create(record, options))
+    const deletion = this.#deletion
+    if (deletion === undefined) return this.#seen(await this.#lock.create(record, options))
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#creation = promise
+    try {
+      const lease = this.#seen(await this.#lock.create(record, options))
+      const isNext = await this.#isNext(lease, deletion.version, options.signal)
+      return isNext ? { ...lease, replaced: deletion.record } : lease
+    } finally {
+      // After the answer has been taken in.
+      setImmediate(() => {
+        this.#creation = undefined
+        resolve()
+      })
+    }
   }
 
   async update(base: PresentLease, record: LeaseRecord, options: LockRequestOptions): Promise<PresentLease> {
@@ -107,10 +138,23 @@ class LifeLock implements Lock {
   watch(observer: LockObserver): LockWatch {
     if (!this.#isStarted) this.#proof.start()
     this.#isStarted = true
-    return this.#lock.watch({
+    let isClosed = false
+    const watch = this.#lock.watch({
       ...observer,
-      changed: (snapshot) => observer.changed(this.#seen(snapshot)),
+      changed: (snapshot) => {
+        const { deleted: record, version } = snapshot.kind === 'absent' ? snapshot : {}
+        this.#deletion = record && version !== undefined ? { record, version } : undefined
+        const tell = () => observer.changed(this.#seen(snapshot))
+        if (this.#creation === undefined) return tell()
+        // The answer says more of a creation than its news.
+        void this.#creation.then(() => !isClosed && tell())
+      },
     })
+    const close = () => {
+      isClosed = true
+      return watch.close()
+    }
+    return { close }
   }
 
   watchHolder(holder: LeaseHolder, observer: HolderObserver): LockWatch {
@@ -125,6 +169,21 @@ class LifeLock implements Lock {
   #seen<S extends LockSnapshot>(snapshot: S): S {
     if (snapshot.kind === 'present') this.#owners.see(snapshot)
     return snapshot
+  }
+
+  /** Whether no other ConfigMap of this name existed between a deletion and a creation, as the events of the store show. */
+  async #isNext({ version }: PresentLease, deletedAt: bigint, signal: AbortSignal): Promise<boolean> {
+    const deadline = { clock: this.#clock, timeoutMs: HISTORY_MS, signal }
+    const from = { version: String(deletedAt), spread: 0 }
+    try {
+      const next = await withDeadline(deadline, (bounded) =>
+        firstEvent(this.#client.transport, watchObjects(this.#reference, from, bounded)),
+      )
+      return next?.kind === 'present' && decimalVersionOf(next) === version
+    } catch {
+      // The store may have forgotten that version. Without a proof, this replica waits.
+      return false
+    }
   }
 
   /** Reads the ConfigMap in place of a renewal. */
