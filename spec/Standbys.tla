@@ -104,7 +104,7 @@ IsFirstOfNewest(rec, me) ==
 
 IsKept(rec) == rec.bound /\ rec.keeper = rec.holder
 
-(* An eager leader hands over to the first standby. *)
+(* An eager leader prefers the first standby. *)
 HasNewer(rec, p) ==
   LET list == Read(rec)
   IN /\ list # <<>>
@@ -249,7 +249,7 @@ Leave(p) ==
 (* What the invariants count. `idle`: ticks without a leader, of `allowed`.*)
 (* `paid`: crashed standbys that a successor waited for. `credit`: ends of *)
 (* terms without a new leader yet. `eager`: how often eager leaders may    *)
-(* still hand over.                                                        *)
+(* still hand over. `vain`: one ended its term for a crashed standby.      *)
 (***************************************************************************)
 (* How long a free lease may stay free, from the stored list and the replicas that run. *)
 Bound(rec, procs) ==
@@ -340,11 +340,26 @@ TakesEffect(p) ==
 (***************************************************************************)
 (* Leaders that hand over, and events                                      *)
 (***************************************************************************)
+(* The leader offers the lease to the standby that it prefers. *)
+Proposes(p) ==
+  Eager /\ proc[p].mode = "lead" /\ (lease.renewed \/ "eager before a renewal" \in Wrong) /\ HasNewer(lease, p)
+
+(* A standby that runs answers at once. *)
 EagerEnd(p) ==
-  /\ Eager /\ proc[p].mode = "lead" /\ (lease.renewed \/ "eager before a renewal" \in Wrong) /\ HasNewer(lease, p)
-  /\ proc' = [proc EXCEPT ![p].mode = "end", ![p].stops = FALSE]
-  /\ seen' = [seen EXCEPT !.credit = @ + 1, !.eager = @ - 1]
-  /\ UNCHANGED <<lease, msg, foreign, world>>
+  LET isAnswered == Runs(Read(lease)[1].id)
+  IN /\ Proposes(p)
+     /\ isAnswered \/ "crashed standby not asked" \in Wrong
+     /\ proc' = [proc EXCEPT ![p].mode = "end", ![p].stops = FALSE]
+     /\ seen' = [seen EXCEPT !.credit = @ + 1, !.eager = @ - 1, !.vain = @ \/ ~isAnswered]
+     /\ UNCHANGED <<lease, msg, foreign, world>>
+
+(* A standby that does not answer leaves the list with the next renewal. *)
+PassOver(p) ==
+  LET rec == lease
+      list == Read(rec)
+  IN /\ Proposes(p) /\ ~Runs(list[1].id)
+     /\ Send(p, "renew", Kept([rec EXCEPT !.stamp = Stamp(rec)], After(list, 1)))
+     /\ UNCHANGED <<lease, proc, foreign, world, seen>>
 
 (* An event may be the reason for one more eager end. *)
 IsMixed == Old # {} /\ New # {}
@@ -426,6 +441,7 @@ Urgent ==
   \/ OtherRenews
   \/ \E p \in Replicas :
        TakesEffect(p) \/ Acquire(p) \/ Renew(p) \/ Release(p) \/ Transfer(p) \/ Join(p) \/ Leave(p) \/ EagerEnd(p)
+       \/ PassOver(p)
 
 Tick ==
   /\ ~ENABLED Urgent
@@ -453,7 +469,7 @@ Init ==
        /\ msg = [p \in Replicas |-> NoWrite]
        /\ foreign = [terms |-> MaxForeign, renew |-> 0, touched |-> FALSE, refused |-> FALSE]
        /\ world = [events |-> MaxEvents, starts |-> 1]
-       /\ seen = [idle |-> 0, allowed |-> 0, refused |-> 0, credit |-> 0, eager |-> IF IsMixed THEN 1 ELSE 0, paid |-> {}, twice |-> FALSE,
+       /\ seen = [idle |-> 0, allowed |-> 0, refused |-> 0, credit |-> 0, eager |-> IF IsMixed THEN 1 ELSE 0, paid |-> {}, twice |-> FALSE, vain |-> FALSE,
                   passed |-> FALSE, lands |-> [p \in Replicas |-> 0]]
 
 Next ==
@@ -488,4 +504,7 @@ B7 == seen.eager >= 0
 
 (* Announcements do not refuse the release of a client whose last renewal is over. *)
 B8 == ~foreign.refused
+
+(* No eager leader ends its term for a crashed standby. *)
+B9 == ~seen.vain
 =============================================================================

@@ -18,9 +18,9 @@ export interface StandbyModel {
   readonly foreign?: number
 }
 
-export type StandbyInvariant = 'B1' | 'B2' | 'B3' | 'B4' | 'B5' | 'B6' | 'B7' | 'B8'
+export type StandbyInvariant = 'B1' | 'B2' | 'B3' | 'B4' | 'B5' | 'B6' | 'B7' | 'B8' | 'B9'
 
-const INVARIANTS: readonly StandbyInvariant[] = ['B1', 'B2', 'B3', 'B4', 'B5', 'B6', 'B7', 'B8']
+const INVARIANTS: readonly StandbyInvariant[] = ['B1', 'B2', 'B3', 'B4', 'B5', 'B6', 'B7', 'B8', 'B9']
 
 const one = (name: string, model: Omit<StandbyModel, 'name' | 'module'>): StandbyModel => ({
   name,
@@ -61,6 +61,7 @@ export const WRONG_STANDBY_MODELS: readonly (readonly [string, StandbyInvariant,
   ['eager within a revision', 'B7', { ...pair, eager: true }],
   ['eager for an older revision', 'B7', canary],
   ['eager without a cool-down', 'B7', canary],
+  ['crashed standby not asked', 'B9', rollout],
   ['announcement under another client at once', 'B8', beside],
   ['leave under another client', 'B8', beside],
 ]

@@ -868,7 +868,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E52',
     defect: 'replicas that disagree pass the lease to and fro without a pause',
-    file: `${PHASES}/proposing.ts`,
+    file: `${PHASES}/choosing.ts`,
     find: 'hasJoinedIn(record, standby) || at.now - since >= SETTLED_MS',
     replace: 'hasJoinedIn(record, standby) || at.now >= since',
     checks: ['packages/core/test/manager/strategy.test.ts'],
@@ -1050,15 +1050,15 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   {
     id: 'E67',
     defect: 'a leader hands over to a standby that is about to be stopped as well',
-    file: `${PHASES}/leading.ts`,
-    find: 'readStandbys(record).some(isWarm)',
-    replace: 'readStandbys(record).length > 0',
+    file: `${PHASES}/choosing.ts`,
+    find: 'readStandbys(record).find(isWarm)',
+    replace: 'readStandbys(record)[0]',
     checks: [`${ELECTION}/departure.test.ts`],
   },
   {
     id: 'E68',
     defect: 'a leader that is about to be stopped does not wait until its standbys know whether they are',
-    file: `${PHASES}/leading.ts`,
+    file: `${PHASES}/choosing.ts`,
     find: 'now + OTHERS_LEAVE_MS',
     replace: 'now',
     checks: [`${ELECTION}/departure.test.ts`],
@@ -1086,5 +1086,13 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     find: ' || (place > 0 && !isWarm(me))',
     replace: '',
     checks: [`${ELECTION}/departure.test.ts`],
+  },
+  {
+    id: 'E72',
+    defect: 'a leader offers the lease to the same crashed standby again, and never to the next one',
+    file: `${PHASES}/proposing.ts`,
+    find: '{ ...state.memory, missed: to }',
+    replace: 'state.memory',
+    checks: [`${ELECTION}/proposing.test.ts`],
   },
 ]

@@ -1,4 +1,5 @@
 import type { ProcessLife } from './process-life.ts'
+import type { Rollout } from './rollout/rollout.ts'
 import type { StoreWrite } from './store/store-write.ts'
 import type { TermLife } from './term-life.ts'
 
@@ -23,7 +24,7 @@ export type Fact =
   /** Code of the term read its cache, after that was synced. */
   | { readonly kind: 'cache-read'; readonly term: TermLife; readonly key: string; readonly version: number }
   /** A rollout began. It may change the leader this often if no fault happens. */
-  | { readonly kind: 'rollout-began'; readonly what: string; readonly maxChanges: number }
+  | ({ readonly kind: 'rollout-began' } & Pick<Rollout, 'what' | 'maxChanges' | 'isCrashing'>)
   /** Everything that the rollout stopped has ended. */
   | { readonly kind: 'rollout-ended' }
   /** No fault happens from now on, until `disturbed`. */

@@ -42,8 +42,8 @@ export interface ManagerOptions {
   readonly zone?: string
   /**
    * How a rollout moves the leader. `prefer-new`: when the leader stops, a replica of the newest revision leads next. `eager`: the
-   * leader hands over as soon as such a replica has joined the standbys. `off`: revisions decide nothing. `never-lead`: this replica follows
-   * and is ready, as a canary, and never leads. If no other replica runs, nobody leads. @default 'prefer-new'
+   * leader hands over as soon as such a replica has joined the standbys and answers. `off`: revisions decide nothing. `never-lead`: this
+   * replica follows and is ready, as a canary, and never leads. If no other replica runs, nobody leads. @default 'prefer-new'
    */
   readonly rollout?: RolloutPolicy
   /** Which behaviours are on. @default every gate at its default */

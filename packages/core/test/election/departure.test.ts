@@ -7,6 +7,7 @@ import { isJoining } from '../../src/election/phases/announcing.ts'
 import { isWarm } from '../../src/election/rules/ranking.ts'
 import { type Standby, readStandbys } from '../../src/election/rules/standby-note.ts'
 import { waitForStandbysMs, withStandby, withStandbys } from '../../src/election/rules/standby.ts'
+import { readOffer } from '../../src/election/rules/transfer-notes.ts'
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
 import { kept, ListFollower, named } from './list-follower.ts'
 import { ME, purposes, PureElector } from './pure-elector.ts'
@@ -124,28 +125,29 @@ describe('A leader whose place is being stopped', () => {
     leader.observe({ ...leader.stored(4n), record: standing(leader.stored(4n).record, names, facts) })
     return leader
   }
-  /** The settings change, and the leader hears of it. Returns its state after a second. */
+  /** The settings change, and the leader hears of it. Returns its state after a second, and to whom it offers the lease then. */
   const become = (leader: PureElector, config: Partial<ElectorConfig>) => {
     leader.config = { ...leader.config, ...config }
     leader.send({ kind: 'wake' })
     leader.passTo(leader.now + 1000)
-    return leader.state.kind
+    return [leader.state.kind, readOffer(leader.lastWrite.write.record)?.to]
   }
 
-  test('begins to drain before the order to stop, once a standby is there', () => {
+  test('offers the lease to a standby before the order to stop, and drains once that answers', () => {
     const leader = leaderOver(['a'])
     expect(leader.state.kind).toBe('leading')
-    expect(become(leader, { departure: 'stopping' })).toBe('draining')
+    expect(become(leader, { departure: 'stopping' })).toEqual(['leading', 'a'])
+    leader.takeOffer(5n)
+    expect(leader.as('draining').stepDown).toMatchObject({ reason: 'step-down', to: 'a' })
   })
 
   test('waits for a second, in which its standbys hear whether they are stopped as well', () => {
     const leader = leaderOver(['a'])
     leader.config = { ...leader.config, departure: 'stopping' }
     leader.send({ kind: 'wake' })
-    leader.passTo(2999)
-    expect(leader.state.kind).toBe('leading')
-    leader.passTo(3000)
-    expect(leader.state.kind).toBe('draining')
+    expect(purposes(leader.passTo(2999))).toEqual([])
+    expect(purposes(leader.passTo(3000))).toEqual(['renew'])
+    expect(readOffer(leader.lastWrite.write.record)).toEqual({ to: 'a' })
   })
 
   test('leads on if the standbys leave within that second, and hands over to a replica that joins later', () => {
@@ -154,10 +156,21 @@ describe('A leader whose place is being stopped', () => {
     leader.config = { ...leader.config, departure: 'stopping' }
     leader.send({ kind: 'wake' })
     leader.observe({ ...leader.stored(5n), record: standing(record, ['a'], { warm: false }) })
-    leader.passTo(3999)
-    expect(leader.state.kind).toBe('leading')
+    expect(purposes(leader.passTo(3999))).toEqual([])
     leader.observe({ ...leader.stored(6n), record: standing(record, ['b']) })
-    expect(leader.state.kind).toBe('draining')
+    leader.passTo(3999)
+    leader.takeOffer(7n)
+    expect(leader.as('draining').stepDown).toMatchObject({ reason: 'step-down', to: 'b' })
+  })
+
+  test('withdraws the offer if that standby says that it is about to be stopped as well', () => {
+    const leader = leaderOver(['a'])
+    expect(become(leader, { departure: 'stopping' })).toEqual(['leading', 'a'])
+    leader.acknowledge(5n)
+    leader.observe({ ...leader.stored(6n), record: standing(leader.stored(6n).record, ['a'], { warm: false }) })
+    leader.passTo(3000)
+    expect(readOffer(leader.lastWrite.write.record)).toBeUndefined()
+    expect(leader.as('leading').proposal).toBeUndefined()
   })
 
   test('leads on when its place stays after all, and waits again the next time', () => {
@@ -166,11 +179,11 @@ describe('A leader whose place is being stopped', () => {
     become(leader, { departure: undefined })
     leader.config = { ...leader.config, departure: 'stopping' }
     leader.observe({ ...leader.stored(5n), record: standing(leader.stored(5n).record, ['a']) })
-    expect(leader.state.kind).toBe('leading')
+    expect(leader.as('leading').proposal).toBeUndefined()
   })
 
   test('leads on while its only standby is about to be stopped as well', () => {
-    expect(become(leaderOver(['a'], { warm: false }), { departure: 'stopping' })).toBe('leading')
+    expect(become(leaderOver(['a'], { warm: false }), { departure: 'stopping' })).toEqual(['leading', undefined])
   })
 
   test.each<[string, readonly string[], Partial<ElectorConfig>]>([
@@ -179,11 +192,11 @@ describe('A leader whose place is being stopped', () => {
     ['it does not release its lease', ['a'], { releaseOnExit: false }],
     ['a coordinator decides', ['a'], { coordination: 'server' }],
   ])('leads on while %s', (_, names, config) => {
-    expect(become(leaderOver(names), { ...config, departure: 'stopping' })).toBe('leading')
+    expect(become(leaderOver(names), { ...config, departure: 'stopping' })).toEqual(['leading', undefined])
   })
 
   test('leads on while its machine is only drained: that may take days', () => {
-    expect(become(leaderOver(['a']), { departure: 'draining' })).toBe('leading')
+    expect(become(leaderOver(['a']), { departure: 'draining' })).toEqual(['leading', undefined])
   })
 
   test('hands over with every rollout but `off`', () => {

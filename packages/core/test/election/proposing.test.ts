@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import { readLeader, readStandbys, type Standby } from '../../src/election/rules/standby-note.ts'
 import { hasRoomFor, withStandby } from '../../src/election/rules/standby.ts'
 import type { Strategy } from '../../src/election/rules/strategy.ts'
@@ -128,6 +129,60 @@ describe('A leader that follows a strategy', () => {
     const leader = new PureElector({ strategy: mine }).lead()
     leader.observe(joined(leader, 3n, standby('old', '1.0.0', { strategy: 'example.com/mine' })))
     expect(leader.passTo(100)).toEqual([])
+  })
+})
+
+describe.each<[string, Partial<ElectorConfig>]>([
+  ['follows a strategy', { strategy }],
+  ['is eager', { isEager: true, revision: '1' }],
+  ['is about to be stopped', { leavesEarly: true, departure: 'stopping' }],
+])('A leader that %s, over standbys that have crashed,', (_, config) => {
+  const leaderOver = (...names: readonly string[]) => {
+    const leader = new PureElector(config).lead()
+    leader.send({ kind: 'wake' })
+    leader.passTo(2000)
+    leader.acknowledge(3n)
+    const facts = config.strategy === undefined ? { strategy: undefined } : {}
+    const record = names.reduce(
+      (list, name) =>
+        withStandby(list, standby(name, '1.35.0', { revision: '2', since: 9n, ...facts }), config.strategy),
+      leader.stored(3n).record,
+    )
+    leader.observe({ ...leader.stored(4n), record })
+    leader.passTo(2000)
+    return leader
+  }
+  const offer = (leader: PureElector) => ({
+    ...readOffer(leader.lastWrite.write.record),
+    list: named(leader.stored(0n)),
+  })
+
+  test('passes them over and hands over to the next one that lives', () => {
+    const leader = leaderOver('a', 'b', 'c')
+    expect(offer(leader)).toEqual({ to: 'a', list: ['a', 'b', 'c'] })
+    leader.acknowledge(5n)
+    leader.passTo(3000)
+    expect(offer(leader)).toEqual({ to: 'b', list: ['b', 'c'] })
+    leader.acknowledge(6n)
+    leader.passTo(4000)
+    expect(offer(leader)).toEqual({ to: 'c', list: ['c'] })
+    expect(leader.all('end-term')).toEqual([])
+    leader.takeOffer(7n)
+    expect(leader.as('draining').stepDown).toMatchObject({ reason: 'step-down', to: 'c' })
+    leader.send({ kind: 'drained' })
+    expect(leader.lastWrite.write).toMatchObject({ purpose: 'transfer', record: { holderIdentity: 'c' } })
+  })
+
+  test('leads on where no other one stands', () => {
+    const leader = leaderOver('a')
+    leader.acknowledge(5n)
+    leader.passTo(3000)
+    expect(offer(leader)).toEqual({ list: [] })
+    leader.acknowledge(6n)
+    leader.passTo(4999)
+    expect(leader.as('leading').proposal).toBeUndefined()
+    expect(leader.all('end-term')).toEqual([])
+    expect(leader.all('write')).toHaveLength(4)
   })
 })
 

@@ -3,6 +3,7 @@ import type { ElectorEffect } from '../../src/election/machine/effect.ts'
 import type { ElectorEvent, ReadResult, WriteResult } from '../../src/election/machine/event.ts'
 import type { ElectorState, StateOf } from '../../src/election/machine/state.ts'
 import { INITIAL_STATE, nextWakeAt, transition } from '../../src/election/machine/transition.ts'
+import { readOffer, withAnswer } from '../../src/election/rules/transfer-notes.ts'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
 import { LockRequestError, type LockFailure } from '../../src/lock/lock-request-error.ts'
 import type { LockSnapshot, PresentLease } from '../../src/lock/lock.ts'
@@ -104,6 +105,16 @@ export class PureElector {
   /** The lease as the last write leaves it, at `version`. */
   stored(version: bigint): PresentLease {
     return { kind: 'present', version, record: this.lastWrite.write.record, deleting: false }
+  }
+
+  /** Stores the last write at `version`. The replica that it offers the lease to answers with the version after it. */
+  takeOffer(version: bigint): readonly ElectorEffect[] {
+    const { record } = this.stored(version)
+    const identity = readOffer(record)?.to
+    if (identity === undefined) throw new Error('Expected the last write to offer the lease to a replica')
+    const effects = this.acknowledge(version)
+    const answered = withAnswer(record, { identity, nonce: 'n' })
+    return [...effects, ...this.observe({ ...this.stored(version + 1n), record: answered })]
   }
 
   /** Follows, takes the free lease at `version`, and leads. */

@@ -13,7 +13,7 @@ import {
   withStandbys,
   withoutStandby,
 } from '../../src/election/rules/standby.ts'
-import { withOffer, withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
+import { readOffer, withOffer, withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
 import type { LeaseRecord } from '../../src/lock/lease-record.ts'
 import { failed, lease, ME, purposes, PureElector } from './pure-elector.ts'
 
@@ -656,49 +656,63 @@ describe('A leader', () => {
       elector.passTo(2000)
       elector.acknowledge(3n)
     }
-    const standby = (revision: string | undefined, since: bigint) => {
+    const standby = (revision: string | undefined, since: bigint, facts: Partial<Standby> = {}) => {
       const { record } = elector.as('leading').hold.lease
-      const list = withStandby(record, { identity: 'next', revision, since })
+      const list = withStandby(record, { identity: 'next', revision, since, ...facts })
       return elector.observe({ kind: 'present', version: 10n + since, record: list, deleting: false })
     }
-    return { elector, standby }
+    /** What this leader, which leads on, has offered by now. */
+    const offered = () => {
+      elector.passTo(elector.now)
+      elector.as('leading')
+      return readOffer(elector.lastWrite.write.record)
+    }
+    return { elector, standby, offered }
   }
 
   test('that is eager hands over to a standby of a newer revision, and to no other', () => {
-    const { elector, standby } = leading({ isEager: true })
+    const { elector, standby, offered } = leading({ isEager: true })
     standby('1', 9n)
     standby(undefined, 10n)
-    expect(elector.state.kind).toBe('leading')
+    expect(offered()).toBeUndefined()
     standby('2', 11n)
-    expect(elector.as('draining').stepDown).toMatchObject({ reason: 'step-down' })
+    expect(offered()).toEqual({ to: 'next' })
+    elector.takeOffer(30n)
+    expect(elector.as('draining').stepDown).toMatchObject({ reason: 'step-down', to: 'next' })
   })
 
   test('that is eager leads until its first renewal, since replicas of its own revision that missed their turn join again', () => {
-    const { elector, standby } = leading({ isEager: true }, { isRenewed: false })
+    const { elector, standby, offered } = leading({ isEager: true }, { isRenewed: false })
     standby('2', 11n)
-    expect(elector.state.kind).toBe('leading')
+    expect(offered()).toBeUndefined()
     elector.passTo(2000)
     elector.acknowledge(30n)
-    expect(elector.as('draining').stepDown).toMatchObject({ reason: 'step-down' })
+    expect(offered()).toEqual({ to: 'next' })
   })
 
-  test('that is eager does not wait for that standby, which may have crashed', () => {
-    const { elector, standby } = leading({ isEager: true })
+  test('that is eager leads until that standby answers, which may have crashed, and is its standby', () => {
+    const { elector, standby, offered } = leading({ isEager: true })
     standby('2', 11n)
-    expect(purposes(elector.send({ kind: 'drained' }))).toEqual(['release'])
-    expect(named(elector.lastWrite.write.record)).toEqual(['next', ME])
+    expect(offered()).toEqual({ to: 'next' })
+    elector.passTo(2999)
+    expect(elector.all('end-term')).toEqual([])
+    elector.takeOffer(30n)
+    expect(purposes(elector.send({ kind: 'drained' }))).toEqual(['transfer'])
+    expect(elector.lastWrite.write.record.holderIdentity).toBe('next')
+    expect(named(elector.lastWrite.write.record)).toEqual([ME])
   })
 
-  test('that is eager stays when the other revision is older than its own', () => {
-    const { elector, standby } = leading({ isEager: true })
+  test('that is eager stays when the other revision is older than its own, or that standby is not warm', () => {
+    const { standby, offered } = leading({ isEager: true })
     standby('2', 0n)
-    expect(elector.state.kind).toBe('leading')
+    standby('2', 11n, { warm: false })
+    expect(offered()).toBeUndefined()
   })
 
   test('that is not eager stays', () => {
-    const { elector, standby } = leading({})
+    const { standby, offered } = leading({})
     standby('2', 11n)
-    expect(elector.state.kind).toBe('leading')
+    expect(offered()).toBeUndefined()
   })
 })
 

@@ -346,3 +346,21 @@ test('A replica that crashed as a standby and restarts under its name with anoth
   expect(fleet.listed('c')).toMatchObject({ revision: '2' })
   expect(fleet.standbys).toEqual(['c', 'b'])
 })
+
+test('A replica of a newer revision that has crashed and is still on the list costs an eager leader nothing', async () => {
+  const fleet = new Fleet()
+  const eager = (of: string) => ({ revision: of, rollout: 'eager' }) as const
+  await fleet.start('a', eager('1'))
+  await fleet.start('b', eager('1'))
+  const lease = fleet.store.read('lease')
+  if (lease.kind === 'absent') throw new Error('Expected a lease')
+  fleet.store.write('lease', withStandby(lease.record, { identity: 'x', revision: '2', since: 100n }), lease.version)
+  expect(fleet.standbys).toEqual(['x', 'b'])
+  await fleet.clock.advance(HOUR_MS)
+  expect(fleet.leaders).toEqual(['a'])
+  expect(fleet.standbys).toEqual(['b'])
+  await fleet.start('y', eager('2'))
+  await fleet.clock.advance(HOUR_MS)
+  expect(fleet.leaders).toEqual(['a', 'y'])
+  expect(fleet.hasOverlap).toBe(false)
+})

@@ -12,7 +12,8 @@ export const fewChanges: Oracle = {
       'term-began': ({ term }) => {
         const { present, leader } = rollouts
         rollouts.leader = term
-        if (present === undefined || leader?.process === term.process) return
+        if (present === undefined || leader === undefined || leader.process === term.process) return
+        if (present.isCrashing(leader.process) || present.isCrashing(term.process)) return
         present.changes += 1
         if (present.changes <= present.maxChanges) return
         violated(`${present.what} has changed the leader ${present.changes} times, to ${term.process.identity} at last`)

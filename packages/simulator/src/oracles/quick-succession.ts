@@ -36,7 +36,7 @@ export const quickSuccession: Oracle = {
         if (term === rollouts.leader) vacant()
       },
       'process-ended': ({ process }) => {
-        if (process === rollouts.leader?.process) vacant()
+        if (process === rollouts.leader?.process && rollouts.present?.isCrashing(process) !== true) vacant()
       },
     }
   },

@@ -1,3 +1,4 @@
+import type { Rollout } from '../rollout/rollout.ts'
 import type { Run } from '../run.ts'
 import type { TermLife } from '../term-life.ts'
 import type { Judge } from './oracle.ts'
@@ -6,9 +7,7 @@ import type { Judge } from './oracle.ts'
 const SETTLED_LEASES = 3
 
 /** A rollout without faults, so far. */
-interface QuietRollout {
-  readonly what: string
-  readonly maxChanges: number
+interface QuietRollout extends Required<Pick<Rollout, 'what' | 'maxChanges' | 'isCrashing'>> {
   changes: number
 }
 
@@ -33,11 +32,11 @@ export class QuietRollouts {
     disturbed: () => {
       this.present = undefined
     },
-    'rollout-began': ({ what, maxChanges }) => {
+    'rollout-began': ({ what, maxChanges, isCrashing = () => false }) => {
       const { isCalm, now, timing } = this.#run
-      const isSettled =
-        isCalm && maxChanges < Infinity && now - this.#calmSince > SETTLED_LEASES * timing.leaseDurationMs
-      this.present = isSettled && this.leader?.isOver === false ? { what, maxChanges, changes: 0 } : undefined
+      const isSettled = isCalm && now - this.#calmSince > SETTLED_LEASES * timing.leaseDurationMs
+      const isCounted = isSettled && this.leader?.isOver === false
+      this.present = isCounted ? { what, maxChanges, isCrashing, changes: 0 } : undefined
     },
     'rollout-ended': () => {
       this.present = undefined

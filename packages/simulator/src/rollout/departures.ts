@@ -9,8 +9,6 @@ const SPREAD_MS = 300
 /** Between the deletion of Pods and the order to stop them, a replacement starts and joins the standbys. */
 const LEAST_PRE_STOP_MS = 12_000
 
-const STANDBY = 'tenure.dev/standby'
-
 /** Nodes take Pods again after this long at most. */
 const MAX_DRAIN_MS = 30_000
 
@@ -33,7 +31,7 @@ function everyPodDeleted(workload: Workload, kind: WorkloadKind, revision: strin
   const places: number[] = []
   return {
     what: `the deletion of all Pods${isReplaced ? ', which are replaced,' : ''}`,
-    maxChanges: isGhostListed(workload) ? Infinity : isReplaced ? 1 : 0,
+    maxChanges: isReplaced ? 1 : 0,
     async run() {
       const leaving = [...workload.pods]
       for (const pod of leaving) {
@@ -48,17 +46,6 @@ function everyPodDeleted(workload: Workload, kind: WorkloadKind, revision: strin
       if (!isReplaced) for (const place of places) workload.startPod(place, revision)
     },
   }
-}
-
-/**
- * Whether the list names a standby that has crashed. A leader that is about to be stopped does not know that, and hands over to it: then any
- * other replica may lead.
- */
-function isGhostListed({ cluster, options }: Workload): boolean {
-  const lease = cluster.server.read(options.lease.name)
-  const text = lease.kind === 'present' ? (lease.record.annotations[STANDBY] ?? '{}') : '{}'
-  const { standbys = [] } = JSON.parse(text) as { readonly standbys?: readonly { readonly identity: string }[] }
-  return standbys.some(({ identity }) => cluster.processOf(identity) === undefined)
 }
 
 async function leaveSoon(workload: Workload, pod: SimulatedReplica, preStopMs: number): Promise<void> {

@@ -1,3 +1,4 @@
+import type { SimulatedReplica } from '../cluster/simulated-replica.ts'
 import type { WorkloadKind } from '../simulation-options.ts'
 import { departures } from './departures.ts'
 import type { Rollout } from './rollout.ts'
@@ -8,6 +9,11 @@ const UPDATES: Readonly<Record<WorkloadKind, RollingUpdate>> = { Deployment: DEP
 
 /** A stopped leader is succeeded within this long. */
 const SETTLE_MS = 5000
+
+const OFFER = 'tenure.dev/transfer-offer'
+
+/** How often to ask whether a handover has ended. */
+const HANDOVER_MS = 50
 
 /** How much of what happens is no rollout. */
 const SHARE_OF_DEPARTURES = 0.25
@@ -43,14 +49,14 @@ export async function repeatRollouts(workload: Workload, kind: WorkloadKind): Pr
  */
 async function observed(
   workload: Workload,
-  { what, maxChanges, run, afterwards }: Rollout,
+  { maxChanges, run, afterwards, ...rollout }: Rollout,
   isDraining: boolean,
 ): Promise<void> {
   const { cluster, replicas } = workload
   const leader = isDraining ? replicas.find(({ state }) => state === 'leading') : undefined
   const isEnding = leader !== undefined || replicas.some(({ state }) => ['draining', 'releasing'].includes(state))
-  cluster.say('rollout', what)
-  cluster.tell({ kind: 'rollout-began', what, maxChanges: maxChanges + (isEnding ? 1 : 0) })
+  cluster.say('rollout', rollout.what)
+  cluster.tell({ kind: 'rollout-began', ...rollout, maxChanges: maxChanges + (isEnding ? 1 : 0) })
   leader?.stepDown({})
   await run()
   await workload.wait(SETTLE_MS)
@@ -80,21 +86,36 @@ function undone(workload: Workload, update: RollingUpdate, revision: string, nex
   }
 }
 
-/** The first replica of the new revision crashes until the rollout is undone. An eager leader hands over to it each time. */
+/**
+ * The first replica of the new revision crashes until the rollout is undone. An eager leader hands over to it whenever it lives. Once it has
+ * crashed, no leader makes way for it, although it is still on the list.
+ */
 function stuck(workload: Workload, update: RollingUpdate, revision: string, next: string): Rollout {
   const { cluster } = workload
+  let pod: SimulatedReplica | undefined
   return {
     what: `a rollout of ${next} that is stuck`,
-    maxChanges: workload.isEager ? Infinity : update.maxChanges - 1,
+    maxChanges: update.maxChanges - 1,
+    ...(workload.isEager && { isCrashing: ({ identity }) => identity.startsWith(`${pod?.name}-`) }),
     async run() {
-      const pod = await update.begin(workload, next)
+      pod = await update.begin(workload, next)
       for (let crashes = 1 + Math.floor(cluster.random() * 6); crashes > 0; crashes--) {
         await workload.wait(200 + cluster.random() * 10_000)
+        while (isSuccessor(workload, pod)) await workload.wait(HANDOVER_MS)
         pod.crash('crashes as the rollout is stuck')
       }
       await update.rollOut(workload, revision)
     },
   }
+}
+
+/** Whether the lease is being handed over to this replica. A crash in between costs one more change. */
+function isSuccessor({ cluster, options }: Workload, { process, state }: SimulatedReplica): boolean {
+  const lease = cluster.server.read(options.lease.name)
+  if (process === undefined || lease.kind === 'absent') return false
+  const { holderIdentity, annotations } = lease.record
+  const offer = JSON.parse(annotations[OFFER] ?? '{}') as { readonly to?: string }
+  return offer.to === process.identity || (holderIdentity === process.identity && state !== 'leading')
 }
 
 /**

@@ -39,7 +39,7 @@ export interface ElectorConfig {
   readonly attributes?: CandidateAttributes | undefined
   /** Whether the warm-ups of this replica are not ready. Then it is not chosen while a warm one lives. */
   readonly isCold?: boolean
-  /** Whether a leader hands over as soon as a standby of a newer revision is there, instead of when it is stopped. */
+  /** Whether a leader hands over as soon as a standby of a newer revision answers, instead of when it is stopped. */
   readonly isEager?: boolean
   /** Whether this replica only follows: it never acquires the lease, and no leader hands over to it. */
   readonly neverLeads?: boolean
@@ -47,7 +47,7 @@ export interface ElectorConfig {
   readonly isUnready?: boolean
   /** Whether this replica is about to be stopped. Then it is no standby, unless it is the only one, which says so. */
   readonly departure?: Departure['state']
-  /** Whether a leader whose place is being stopped hands over to a standby before the order to stop comes. */
+  /** Whether a leader whose place is being stopped hands over to a standby that answers before the order to stop comes. */
   readonly leavesEarly?: boolean
   /**
    * How long this replica follows one term before it puts itself on the list of standbys; `Infinity`: it never does. The exhaustive

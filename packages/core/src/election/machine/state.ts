@@ -130,7 +130,7 @@ export interface Leading {
   readonly departure?: { readonly at: number; readonly isDue: boolean } | undefined
 }
 
-/** A better standby to which the leader offers the lease. */
+/** A chosen standby to which the leader offers the lease. */
 interface Proposal {
   readonly to: string
   /** Until when it may answer; undefined until the offer was sent. */
@@ -228,7 +228,7 @@ export interface Memory {
   readonly highestEpoch: bigint
   /** A holder whose process has provably ended, and since when that is known. */
   readonly deadHolder: (TermKey & { readonly since: number }) | undefined
-  /** The better standby that did not answer a proposal, until the list no longer names it. */
+  /** The standby that did not answer a proposal, until the list no longer names it. */
   readonly missed?: string | undefined
   /** Where leaders lead for life: the longest duration that any holder stated, in milliseconds. A holder that sees nothing acts that long. */
   readonly longestHeldMs?: number | undefined

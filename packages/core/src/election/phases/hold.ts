@@ -195,7 +195,7 @@ function acknowledged(context: HoldContext, write: SentWrite, written: PresentLe
   const lease = newestOf(hold, write, written)
   const { timing } = context.config
   const isSeenByAll = !timing.wholeSecondPeers || isRenewalInWholeSeconds(hold.lease.record, write.record)
-  const extendsValidity = write.sentAt > hold.sentAt && isSeenByAll
+  const extendsValidity = write.sentAt >= hold.sentAt && isSeenByAll
   const validity = extendsValidity ? validityFrom(write.sentAt, timing) : hold.uncut
   const next: Hold = {
     ...hold,

@@ -1,38 +1,32 @@
+import { JITTER_FACTOR } from '../../jitter.ts'
 import { decidesItself, type ElectorConfig } from '../machine/config.ts'
 import type { LeaseWrite } from '../machine/effect.ts'
 import type { Instant, StepDown } from '../machine/event.ts'
 import type { Hold, Leading } from '../machine/state.ts'
 import { renewRecord } from '../rules/records.ts'
-import type { Standby } from '../rules/standby-note.ts'
-import { asStandby, betterStandby, hasJoinedIn, isStandbyOf, withoutStandby } from '../rules/standby.ts'
+import { isStandbyOf, withoutStandby } from '../rules/standby.ts'
 import { readAnswer, readOffer, withAnswer, withOffer } from '../rules/transfer-notes.ts'
+import { chosenSuccessor } from './choosing.ts'
 import { acceptedAnswer } from './offering.ts'
 
 /*
- * Proposing: where replicas follow a strategy, a leader that sees a better standby offers it the lease.
+ * Proposing: a leader that has chosen a standby to lead instead of it offers that standby the lease.
  *
  * 1. The term goes on until the standby answers, so a standby that has crashed ends no term. Then the term drains, and the lease is
  *    transferred to that standby.
- * 2. A standby that does not answer in time is taken off the list, and the offer is withdrawn. The leader asks it again only after it has
- *    put itself on the list again, which it does if it lives.
- * 3. A standby that was on the list when the term began was not better then. It counts only when the leader has led for a minute, or when
- *    it writes itself on the list again. So replicas that disagree about the order change the leader once a minute at most.
- * 4. Equal replicas are never better, so they do not change the leader.
+ * 2. A standby that does not answer in time is taken off the list, and the offer is withdrawn or goes to the next choice. The leader asks
+ *    that standby again only after it has put itself on the list again, which it does if it lives.
  */
 
 /** How long a standby has to answer. The leader leads meanwhile, so this only delays others that are as good. */
 const ANSWER_TIMEOUT_MS = 1000
 
-/** How long a leader leads before it compares itself with the standbys that it began with. */
-const SETTLED_MS = 60_000
-
-/** Proposes the lease to a better standby, or withdraws a proposal that ended. */
+/** Proposes the lease to the chosen standby, or ends a proposal that was not answered or is no longer the choice. */
 export function withProposal(leading: Leading, at: Instant, config: ElectorConfig): Leading {
-  if (config.strategy === undefined || !config.releaseOnExit) return leading
+  if (!config.releaseOnExit) return leading
   // A coordinator began to decide under way.
   if (!decidesItself(config)) return leading.proposal === undefined ? leading : { ...leading, proposal: undefined }
-  const state = leading.since === undefined ? { ...leading, since: at.now } : leading
-  return state.proposal === undefined ? proposed(withoutReturned(state), at, config) : continued(state, at, config)
+  return leading.proposal === undefined ? proposed(leading, at, config) : continued(leading, at, config)
 }
 
 function continued(state: Leading, at: Instant, config: ElectorConfig): Leading {
@@ -40,8 +34,8 @@ function continued(state: Leading, at: Instant, config: ElectorConfig): Leading 
   if (proposal === undefined || answeredProposal(state, config) !== undefined) return state
   const next = withOfferSent(state, at)
   const { until } = next.proposal ?? {}
-  if (until !== undefined && at.now >= until) return missed(next, proposal.to, at)
-  return betterThan(state, at, config)?.identity === proposal.to ? next : withdrawn(next, at)
+  if (until !== undefined && at.now >= until) return proposed(missed(next, proposal.to, at), at, config)
+  return chosenSuccessor(state, at, config)?.identity === proposal.to ? next : proposed(withdrawn(next, at), at, config)
 }
 
 /** How this term ends if the proposed successor has answered; undefined otherwise. */
@@ -51,7 +45,9 @@ export function answeredProposal({ proposal, hold }: Leading, config: ElectorCon
   const { to } = proposal
   if (readOffer(record)?.to !== to) return undefined
   if (acceptedAnswer(record, { to, except: undefined }, config) === undefined) return undefined
-  return { reason: 'step-down', to, cooldownMs: 0, answerTimeoutMs: ANSWER_TIMEOUT_MS }
+  // If the lease is released after all, others try first. A strategy decides by itself who does.
+  const cooldownMs = config.strategy === undefined ? 2 * JITTER_FACTOR * config.timing.retryPeriodMs : 0
+  return { reason: 'step-down', to, cooldownMs, answerTimeoutMs: ANSWER_TIMEOUT_MS }
 }
 
 /** The renewal of a leader with its proposal, and without a standby that did not answer. */
@@ -71,16 +67,11 @@ export function renewalWithProposal(
   }
 }
 
-function proposed(state: Leading, at: Instant, config: ElectorConfig): Leading {
-  const better = betterThan(state, at, config)
-  if (better === undefined || better.identity === state.memory.missed) return state
-  return withOfferSent({ ...state, proposal: { to: better.identity, until: undefined } }, at)
-}
-
-function betterThan({ memory, hold, since = 0 }: Leading, at: Instant, config: ElectorConfig): Standby | undefined {
-  const { record } = hold.lease
-  const counts = (standby: Standby): boolean => hasJoinedIn(record, standby) || at.now - since >= SETTLED_MS
-  return betterStandby(record, asStandby(memory, config), config.strategy, counts)
+function proposed(leading: Leading, at: Instant, config: ElectorConfig): Leading {
+  const state = withoutReturned(leading)
+  const successor = chosenSuccessor(state, at, config)
+  if (successor === undefined) return state
+  return withOfferSent({ ...state, proposal: { to: successor.identity, until: undefined } }, at)
 }
 
 /** Sends the offer as soon as no other request is in flight. The time to answer counts from then. */

@@ -156,13 +156,14 @@ function isFirstOfNewest(record: LeaseRecord, me: Standby): boolean {
   return newestRevision([...standbys, me]) === me.revision
 }
 
-/** Whether the first standby runs a newer revision than this replica, and is not worse. */
-export function hasNewerStandby(record: LeaseRecord, me: Standby, strategy?: Strategy): boolean {
+/** The first standby, if it is warm, runs a newer revision than this replica, which leads, and is not worse. */
+export function newerStandby(record: LeaseRecord, me: Standby, strategy?: Strategy): Standby | undefined {
   const [first] = readStandbys(record)
-  if (first?.revision === undefined || me.revision === undefined || first.revision === me.revision) return false
+  if (first?.revision === undefined || me.revision === undefined || first.revision === me.revision) return undefined
   const leader: Standby = { ...me, warm: true }
   const ranking = rankingOf(record, leader, strategy)
-  return first.since > me.since && !(ranking.kind === 'strategy' && ranking.isBetter(leader, first))
+  const isWorse = ranking.kind === 'strategy' && ranking.isBetter(leader, first)
+  return first.since > me.since && isWarm(first) && !isWorse ? first : undefined
 }
 
 /** The first warm standby that is better than this replica, which leads, and that is `among` those that count. */
