@@ -280,6 +280,12 @@ WaitedFor(p) ==
       before == IF IsOwn(lease, p) THEN 0 ELSE IF place > 0 THEN place - 1 ELSE Len(list)
   IN {list[i].id : i \in {j \in 1..before : ~Runs(list[j].id)}}
 
+(* The crashed standbys before the successor to which the lease is transferred: it waited for their answers. *)
+PassedBy(rec) ==
+  LET list == Read(lease)
+      place == Place(list, rec.holder)
+  IN {list[i].id : i \in {j \in 1..(place - 1) : ~Runs(list[j].id)}}
+
 (* Whether p lets a standby before it wait. A replica of the newest revision may precede standbys of others. *)
 Passed(p) ==
   LET list == Read(lease)
@@ -299,6 +305,8 @@ Landed(p, kind, procs) ==
                       !.passed = @ \/ (lease.holder = Nobody /\ Passed(p))]
     [] kind = "release" ->
          [seen EXCEPT !.idle = 0, !.refused = 0,
+                      !.paid = @ \cup PassedBy(msg[p].rec),
+                      !.twice = @ \/ PassedBy(msg[p].rec) \cap seen.paid # {},
                       !.allowed = IF HasSuccessor(msg[p].rec, procs) THEN 0 ELSE Allowed(msg[p].rec, procs),
                       !.credit = IF HasSuccessor(msg[p].rec, procs) THEN @ - 1 ELSE @,
                       !.lands = IF msg[p].rec.holder = Nobody THEN @ ELSE [q \in Replicas |-> 0]]
