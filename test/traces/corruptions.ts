@@ -123,7 +123,7 @@ const TIMES: readonly Corruption[] = [
       if (replaced === undefined || replaced.h === '' || replaced.x !== undefined) return false
       if (replaced.h === identityOf(lines, place.line.p)) return false
       const before = stepsOf(lines).filter(({ line, index }) => line.p === place.line.p && index < place.index)
-      const isDead = before.some(({ line }) => line.h === replaced.h)
+      const isDead = [...before, place].some(({ line }) => line.h === replaced.h)
       const sightings = before.filter(({ line }) => isOf(line, replaced))
       return !isDead && sightings.length > 0 && sightings.every(({ line }) => line.e === 'observed')
     },

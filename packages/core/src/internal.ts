@@ -102,5 +102,5 @@ export {
   type TraceVersion,
   type TraceWrite,
 } from './election/trace/trace-line.ts'
-export { traceRecordOf, traceVersionOf } from './election/trace/trace-record.ts'
+export { traceRecordOf } from './election/trace/trace-record.ts'
 export { TraceWriter, type TraceWriterOptions } from './election/trace/trace-writer.ts'

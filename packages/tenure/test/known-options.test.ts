@@ -144,7 +144,6 @@ const WITHOUT_OPTIONS: ReadonlySet<string> = new Set([
   'textOf',
   'toYaml',
   'traceRecordOf',
-  'traceVersionOf',
   'withLeastEpoch',
   'withoutHints',
   'WriteGate',

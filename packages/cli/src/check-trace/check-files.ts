@@ -1,7 +1,7 @@
 import { isJsonObject, parseLease } from '@tenure/kubernetes/internal'
-import { type TraceRecord, traceRecordOf, traceVersionOf } from '@tenure/core/internal'
+import { type TraceRecord, traceRecordOf } from '@tenure/core/internal'
 import type { Finding } from './finding.ts'
-import { type Version, versionOf } from './records.ts'
+import type { Version } from './records.ts'
 import { TraceChecker, type TraceCheckerOptions } from './trace-checker.ts'
 import { TraceFile } from './trace-file.ts'
 
@@ -28,10 +28,11 @@ export function checkFiles(files: readonly TraceFile[], options: TraceCheckerOpt
 
 /** The file with the earliest line, and the time of the earliest line of the others. */
 function earliest(files: readonly TraceFile[]): readonly [TraceFile, number] {
-  let [first] = files
+  let first: TraceFile | undefined
   let until = Infinity
-  for (const file of files.slice(1)) {
-    if (first === undefined || file.machineAt >= first.machineAt) until = Math.min(until, file.machineAt)
+  for (const file of files) {
+    if (first === undefined) first = file
+    else if (file.machineAt >= first.machineAt) until = Math.min(until, file.machineAt)
     else {
       until = Math.min(until, first.machineAt)
       first = file
@@ -41,8 +42,7 @@ function earliest(files: readonly TraceFile[]): readonly [TraceFile, number] {
   return [first, until]
 }
 
-function take(checker: TraceChecker, { value, path, line }: TraceFile): void {
-  const place = { file: path, line }
+function take(checker: TraceChecker, { value, place }: TraceFile): void {
   const sighting = sightingOf(value)
   if (sighting === undefined) checker.take(value, place)
   else if (sighting.record !== undefined) checker.takeVersion(sighting.lock, sighting.version, sighting.record, place)
@@ -65,7 +65,7 @@ function sightingOf(value: unknown): Recorded | undefined {
   const { version, record } = stored
   return {
     lock: `lease ${lease}`,
-    version: versionOf(traceVersionOf(version)),
+    version: version <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(version) : version,
     record: traceRecordOf(record),
   }
 }

@@ -1,7 +1,8 @@
-import type { TraceLine, TraceRecord } from '@tenure/core/internal'
+import type { TraceRecord } from '@tenure/core/internal'
 import { ms } from './lease-run.ts'
 import { epochOf, greatest, isOfTerm, isRenewalInWholeSeconds, isWrittenAs, statedMs } from './records.ts'
 import type { Replica, Sent } from './replica.ts'
+import type { Line } from './shape.ts'
 import type { Step } from './step.ts'
 import { epochSeen, type Sighting } from './view.ts'
 
@@ -32,13 +33,13 @@ export function acquires(step: Step, sent: Sent, seen: Sighting): void {
 }
 
 /** Until when another leader may act that this replica could not see, or that a coordinator did not wait for. */
-function guardOf(replica: Replica, sent: Sent, line: TraceLine): number {
+function guardOf(replica: Replica, sent: Sent, line: Line): number {
   const unseen = replacesUnseen(replica, sent, line) ? line.t + replica.header.leaseMs : -Infinity
   return Math.max(unseen, namedGuard(replica, sent))
 }
 
 /** Whether a leader may act that has not seen that its lease was deleted, or that keeps it for life under this name. */
-function replacesUnseen(replica: Replica, { replaced }: Sent, { g: deleted }: TraceLine): boolean {
+function replacesUnseen(replica: Replica, { replaced }: Sent, { g: deleted }: Line): boolean {
   const { header, existed, dead } = replica
   const hasEnded = deleted !== undefined && (deleted.h === '' || isOfTerm(dead, deleted))
   if (replaced === undefined) return !hasEnded && (existed || header.missingLease === 'wait')

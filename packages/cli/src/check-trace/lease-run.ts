@@ -1,7 +1,8 @@
-import type { TraceLine, TraceRecord } from '@tenure/core/internal'
+import type { TraceRecord } from '@tenure/core/internal'
 import type { Finding, Rule } from './finding.ts'
 import type { Doubt, Replica, Term } from './replica.ts'
 import { isSameRecord, type TermKey, type Version } from './records.ts'
+import type { Line } from './shape.ts'
 
 /** Where something stands in the traces. */
 export interface Place {
@@ -11,7 +12,7 @@ export interface Place {
 
 /** A line, and where it stands. */
 interface PlacedLine {
-  readonly line: TraceLine
+  readonly line: Line
   readonly place: Place
 }
 

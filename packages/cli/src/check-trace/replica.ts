@@ -1,5 +1,7 @@
-import type { TraceHeader, TraceLine, TraceRecord, TraceWrite } from '@tenure/core/internal'
-import { type Version } from './records.ts'
+import type { TraceHeader, TraceRecord, TraceWrite } from '@tenure/core/internal'
+import type { Version } from './records.ts'
+import { SeenVersions } from './seen-versions.ts'
+import type { Line } from './shape.ts'
 import type { View } from './view.ts'
 
 /** A write that was sent. */
@@ -62,7 +64,7 @@ export class Replica {
   /** The first version of the lease that it saw. */
   firstVersion: Version | undefined
   /** The records of the versions that it has seen lately. */
-  readonly seen: Map<Version, TraceRecord> = new Map()
+  readonly seen: SeenVersions = new SeenVersions()
   /** Writes without an answer, and writes of unknown outcome. */
   readonly writes: Map<number, Sent> = new Map()
   /** Reads without an answer, and the newest version when each was sent. */
@@ -107,7 +109,7 @@ export class Replica {
   }
 
   /** When it decided at the earliest, on the clock of the machine. Its own clock may be as slow as the tolerance allows. */
-  earliest({ m, j = 0 }: TraceLine): number {
+  earliest({ m, j = 0 }: Line): number {
     return j === 0 ? m : m - j / (1 - this.header.tolerance)
   }
 
@@ -115,20 +117,10 @@ export class Replica {
    * By how much its clock has certainly fallen behind the slowest clock that the tolerance allows, over any time before this step. The steps add
    * up: a clock that loses a little in every step is noticed.
    */
-  fallsBehind(line: TraceLine): number {
+  fallsBehind(line: Line): number {
     const rate = 1 - this.header.tolerance
     this.#mostAhead = Math.max(this.#mostAhead, line.t - line.m * rate)
     return this.#mostAhead - (line.t - this.earliest(line) * rate)
-  }
-
-  /** Remembers a version. */
-  remember(version: Version, record: TraceRecord): void {
-    this.seen.set(version, record)
-    if (this.seen.size <= MOST_VERSIONS) return
-    for (const oldest of this.seen.keys()) {
-      this.seen.delete(oldest)
-      return
-    }
   }
 
   /** Forgets what entitled it to act. */
@@ -143,6 +135,3 @@ export class Replica {
 
 /** States in which an elector holds the lease. */
 export const HOLDING: ReadonlySet<string> = new Set(['reserving', 'leading', 'draining', 'releasing'])
-
-/** A replica bases its writes on versions that it saw lately. */
-const MOST_VERSIONS = 16

@@ -1,114 +1,176 @@
 import type { TraceHeader, TraceLine } from '@tenure/core/internal'
 
 /*
- * Whether a parsed value is a line of a trace. Only what the checker relies on is tested, because it tests every line.
+ * Whether a parsed value is a line of a trace. Only what the checker relies on is tested, and without tables of tests, because it tests every line.
  */
 
-type Test = (value: unknown) => boolean
+/** An object of which nothing is known but the names of its fields. */
+type Unknown<K extends string> = { readonly [Key in K]?: unknown }
 
-/** The keys of an object that are tested, and how. */
-type Shape = readonly (readonly [key: string, test: Test])[]
-
-const isNumber: Test = (value) => typeof value === 'number'
-const isText: Test = (value) => typeof value === 'string'
-const isFlag: Test = (value) => typeof value === 'boolean'
-const isVersion: Test = (value) => isNumber(value) || (typeof value === 'string' && /^\d{1,20}$/.test(value))
-
-const optional =
-  (test: Test): Test =>
-  (value) =>
-    value === undefined || test(value)
-
-function fits(value: unknown, shape: Shape): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  const object = value as Readonly<Record<string, unknown>>
-  return shape.every(([key, test]) => test(object[key]))
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
-const RECORD: Shape = [
-  ['h', isText],
-  ['d', optional(isNumber)],
-  ['a', optional(isText)],
-  ['r', optional(isText)],
-  ['n', optional(isNumber)],
-  ['e', optional(isVersion)],
-  ['x', optional(isText)],
-  ['y', optional((value) => Array.isArray(value) && value.length === 2)],
-]
+function isOptionalNumber(value: unknown): boolean {
+  return value === undefined || typeof value === 'number'
+}
 
-const isRecord: Test = (value) => fits(value, RECORD)
+function isOptionalText(value: unknown): boolean {
+  return value === undefined || typeof value === 'string'
+}
 
-const WRITE: Shape = [
-  ['q', isNumber],
-  ['b', optional(isVersion)],
-  ['r', isRecord],
-]
+function isVersion(value: unknown): boolean {
+  return typeof value === 'number' || (typeof value === 'string' && /^\d{1,20}$/.test(value))
+}
 
-/** What every kind of act says. */
-const ACTS: ReadonlyMap<unknown, Shape> = new Map<unknown, Shape>([
-  ...['acquire', 'renew', 'release', 'transfer', 'answer', 'announce'].map((purpose) => [purpose, WRITE] as const),
-  ...['close-gate', 'hard-abort', 'wedged', 'exit', 'stopped', 'identity-taken'].map((kind) => [kind, []] as const),
-  ['read', [['q', isNumber]]],
-  [
-    'begin',
-    [
-      ['k', isVersion],
-      ['until', isNumber],
-    ],
-  ],
-  ['until', [['until', isNumber]]],
-  [
-    'end',
-    [
-      ['why', isText],
-      ['voluntary', isFlag],
-    ],
-  ],
-  ['over', [['outcome', isText]]],
+function isOptionalVersion(value: unknown): boolean {
+  return value === undefined || isVersion(value)
+}
+
+function isRecord(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { h, d, a, r, n, e, x, y }: Unknown<'h' | 'd' | 'a' | 'r' | 'n' | 'e' | 'x' | 'y'> = value
+  const hasTexts = typeof h === 'string' && isOptionalText(a) && isOptionalText(r) && isOptionalText(x)
+  return hasTexts && isOptionalNumber(d) && isOptionalNumber(n) && isOptionalVersion(e) && isOptionalPair(y)
+}
+
+function isOptionalRecord(value: unknown): boolean {
+  return value === undefined || isRecord(value)
+}
+
+function isOptionalPair(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.length === 2)
+}
+
+/** What an act says beside its kind. */
+type Act = Unknown<'u' | 'q' | 'b' | 'r' | 'k' | 'until' | 'why' | 'voluntary' | 'outcome'>
+
+function isWrite({ q, b, r }: Act): boolean {
+  return typeof q === 'number' && isOptionalVersion(b) && isRecord(r)
+}
+
+function saysNothing(): boolean {
+  return true
+}
+
+/** What every kind of act must say. */
+const ACTS: ReadonlyMap<unknown, (act: Act) => boolean> = new Map([
+  ...['acquire', 'renew', 'release', 'transfer', 'answer', 'announce'].map((purpose) => [purpose, isWrite] as const),
+  ...['close-gate', 'hard-abort', 'wedged', 'exit', 'stopped', 'identity-taken'].map(
+    (kind) => [kind, saysNothing] as const,
+  ),
+  ['read', ({ q }) => typeof q === 'number'],
+  ['begin', ({ k, until }) => isVersion(k) && typeof until === 'number'],
+  ['until', ({ until }) => typeof until === 'number'],
+  ['end', ({ why, voluntary }) => typeof why === 'string' && typeof voluntary === 'boolean'],
+  ['over', ({ outcome }) => typeof outcome === 'string'],
 ])
 
-const isAct: Test = (value) => {
-  const shape = ACTS.get((value as { readonly u?: unknown } | null | undefined)?.u)
-  return shape !== undefined && fits(value, shape)
+function isAct(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const act: Act = value
+  return ACTS.get(act.u)?.(act) ?? false
 }
 
-const LINE: Shape = [
-  ['p', isNumber],
-  ['n', isNumber],
-  ['m', isNumber],
-  ['j', optional(isNumber)],
-  ['t', isNumber],
-  ['e', isText],
-  ['s', isText],
-  ['v', optional(isVersion)],
-  ['k', optional(isVersion)],
-  ['r', optional(isRecord)],
-  ['g', optional(isRecord)],
-  ['d', optional((value) => Array.isArray(value) && value.every(isAct))],
-]
-
-/** Whether a value is a step of an elector. */
-export function isLine(value: unknown): value is TraceLine {
-  return fits(value, LINE)
+function areActs(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.every(isAct))
 }
 
-const HEADER: Shape = [
-  ['elector', isNumber],
-  ['format', isNumber],
-  ['leaseMs', isNumber],
-  ['tolerance', isNumber],
-  ['requestMs', isNumber],
-  ['acquireDelayMs', isNumber],
-  ['machine', isText],
-  ['lock', isText],
-  ['identity', isText],
-  ['missingLease', isText],
-  ['onWedged', isText],
-  ['wholeSeconds', isFlag],
-  ['heldForLife', isFlag],
-]
+function isLine(value: Unknown<keyof TraceLine>): value is Line {
+  return hasPlace(value) && hasSighting(value)
+}
+
+function hasPlace({ p, n, m, j, t, e, s }: Unknown<'p' | 'n' | 'm' | 'j' | 't' | 'e' | 's'>): boolean {
+  const isCounted = typeof p === 'number' && typeof n === 'number'
+  const isTimed = typeof m === 'number' && typeof t === 'number' && isOptionalNumber(j)
+  return isCounted && isTimed && typeof e === 'string' && typeof s === 'string'
+}
+
+function hasSighting({ v, k, r, g, d }: Unknown<'v' | 'k' | 'r' | 'g' | 'd'>): boolean {
+  return isOptionalVersion(v) && isOptionalVersion(k) && isOptionalRecord(r) && isOptionalRecord(g) && areActs(d)
+}
+
+/** What every line of an elector says. */
+type Said = 'p' | 'n' | 'm' | 't' | 'e' | 's'
+
+/** A step of an elector. Fields that the line does not have are undefined. */
+export type Line = Pick<TraceLine, Said> & {
+  readonly [Key in Exclude<keyof TraceLine, Said | 'w'>]: TraceLine[Key] | undefined
+}
+
+/**
+ * Reads one line after the other into the same object. The objects that JSON makes have many shapes, one for each set of fields, and a field of an
+ * object that may have many shapes is slow to read.
+ */
+export class LineReader {
+  readonly #line: { -readonly [Key in keyof Line]: unknown } = {
+    p: 0,
+    n: 0,
+    m: 0,
+    j: undefined,
+    t: 0,
+    e: '',
+    s: '',
+    q: undefined,
+    f: undefined,
+    v: undefined,
+    k: undefined,
+    r: undefined,
+    x: undefined,
+    g: undefined,
+    h: undefined,
+    a: undefined,
+    c: undefined,
+    d: undefined,
+  }
+
+  /** The step of an elector that a parsed value is, until the next one is read. Undefined if it is none. */
+  read(value: unknown): Line | undefined {
+    if (!isObject(value)) return undefined
+    const { p, n, m, j, t, e, s, q, f, v, k, r, x, g, h, a, c, d }: Unknown<keyof Line> = value
+    const line = this.#line
+    line.p = p
+    line.n = n
+    line.m = m
+    line.j = j
+    line.t = t
+    line.e = e
+    line.s = s
+    line.q = q
+    line.f = f
+    line.v = v
+    line.k = k
+    line.r = r
+    line.x = x
+    line.g = g
+    line.h = h
+    line.a = a
+    line.c = c
+    line.d = d
+    return isLine(line) ? line : undefined
+  }
+}
+
+/** What every header says. */
+const HEADER: Readonly<Partial<Record<keyof TraceHeader, string>>> = {
+  elector: 'number',
+  format: 'number',
+  leaseMs: 'number',
+  tolerance: 'number',
+  requestMs: 'number',
+  acquireDelayMs: 'number',
+  machine: 'string',
+  lock: 'string',
+  identity: 'string',
+  missingLease: 'string',
+  onWedged: 'string',
+  wholeSeconds: 'boolean',
+  heldForLife: 'boolean',
+}
 
 /** Whether a value is the header of an elector. */
 export function isHeader(value: unknown): value is TraceHeader {
-  return fits(value, HEADER)
+  if (!isObject(value)) return false
+  const header: Unknown<keyof TraceHeader> = value
+  return Object.entries(HEADER).every(([key, type]) => typeof header[key as keyof TraceHeader] === type)
 }

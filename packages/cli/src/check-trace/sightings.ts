@@ -1,7 +1,8 @@
-import type { TraceLine, TraceRecord } from '@tenure/core/internal'
+import type { TraceRecord } from '@tenure/core/internal'
 import { acquires, cut, renews } from './holding.ts'
 import { greatest, isSameRecord, isWrittenAs, type Version, versionOf } from './records.ts'
 import { HOLDING, type Replica, type Sent } from './replica.ts'
+import type { Line } from './shape.ts'
 import type { Step } from './step.ts'
 import { epochSeen, firstView, nextView, type Sighting, type View } from './view.ts'
 
@@ -101,7 +102,7 @@ function heeds({ before, replica }: Step, { u, q }: Sent): boolean {
 
 function noteVersion({ replica, lease, place }: Step, version: Version, record: TraceRecord): void {
   lease.noteVersion(version, record, place)
-  replica.remember(version, record)
+  replica.seen.add(version, record)
   if (replica.firstVersion !== undefined) return
   replica.firstVersion = version
   lease.noteFirst(replica.identity, version)
@@ -189,7 +190,7 @@ function acknowledge(step: Step, sent: Sent, seen: Sighting): void {
     cut(replica, record, line.t)
 }
 
-function sightingOf({ v, k, r, x }: TraceLine): Sighting {
+function sightingOf({ v, k, r, x }: Line): Sighting {
   const version = v === undefined ? 0 : versionOf(v)
   return { version, counted: k === undefined ? version : versionOf(k), record: r, isDeleting: x === true }
 }

@@ -1,4 +1,4 @@
-import { TRACE_FORMAT, type TraceHeader, type TraceLine, type TraceRecord } from '@tenure/core/internal'
+import { TRACE_FORMAT, type TraceHeader, type TraceRecord } from '@tenure/core/internal'
 import { acts, isDrained, settles } from './acts.ts'
 import type { Finding } from './finding.ts'
 import { EPSILON_MS, LeaseRun, ms, type Place } from './lease-run.ts'
@@ -7,7 +7,7 @@ import type { Version } from './records.ts'
 import { inherits } from './holding.ts'
 import { isAnswered, isRead, sees } from './sightings.ts'
 import { Step } from './step.ts'
-import { isHeader, isLine } from './shape.ts'
+import { isHeader, type Line, LineReader } from './shape.ts'
 
 /** Options of a {@link TraceChecker}. */
 export interface TraceCheckerOptions {
@@ -25,8 +25,9 @@ export class TraceChecker {
   /** How many steps were taken in. */
   events = 0
   readonly #mayRestore: boolean
+  readonly #reader = new LineReader()
   readonly #leases = new Map<string, LeaseRun>()
-  readonly #replicas = new Map<string, Map<number, { readonly replica: Replica; readonly lease: LeaseRun }>>()
+  readonly #replicas = new Map<string, Map<number, Step>>()
   readonly #report = (finding: Finding): void => void this.findings.push(finding)
 
   constructor({ mayRestore = false }: TraceCheckerOptions = {}) {
@@ -35,7 +36,8 @@ export class TraceChecker {
 
   /** Takes a parsed line of a file. */
   take(value: unknown, place: Place): void {
-    if (isLine(value)) return this.#step(value, place)
+    const line = this.#reader.read(value)
+    if (line !== undefined) return this.#step(line, place)
     if (!isHeader(value)) return this.#report({ rule: 'format', ...place, message: 'this is no line of a trace' })
     this.#begin(value, place)
   }
@@ -58,7 +60,10 @@ export class TraceChecker {
       this.#report({ rule: 'format', ...place, message: `the format is ${header.format} instead of ${TRACE_FORMAT}` })
     if (electors.has(header.elector))
       this.#report({ rule: 'order', ...place, message: `elector ${header.elector} has two headers` })
-    electors.set(header.elector, { replica: new Replica(header, place.file), lease: this.#lease(header.lock) })
+    electors.set(
+      header.elector,
+      new Step(new Replica(header, place.file), this.#lease(header.lock), place, this.#report),
+    )
   }
 
   #lease(lock: string): LeaseRun {
@@ -69,13 +74,13 @@ export class TraceChecker {
     return lease
   }
 
-  #step(line: TraceLine, place: Place): void {
+  #step(line: Line, place: Place): void {
     this.events += 1
-    const known = this.#replicas.get(place.file)?.get(line.p)
-    if (known === undefined)
+    const step = this.#replicas.get(place.file)?.get(line.p)
+    if (step === undefined)
       return this.#report({ rule: 'format', ...place, message: `elector ${line.p} has no header before this line` })
-    const { replica, lease } = known
-    const step = new Step(replica, lease, line, place.line, this.#report)
+    const { replica, lease } = step
+    step.next(line, place)
     follows(step)
     const earliest = replica.earliest(line)
     if (replica.doubts.length > 0) lease.settleDoubts(replica, earliest, line.t)

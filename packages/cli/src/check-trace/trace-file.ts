@@ -32,9 +32,8 @@ function open(path: string): number {
 
 /** The lines of one file, parsed one after the other. */
 export class TraceFile {
-  readonly path: string
-  /** The number of the present line, from 1. */
-  line = 0
+  /** The path, and the number of the present line, from 1. The same object for all lines. */
+  readonly place: { readonly file: string; line: number }
   /** The present line; undefined at the end, and for a line that is no JSON. */
   value: unknown
   /** The time of the machine at the present line. A line without a time has that of the line before it. */
@@ -45,7 +44,7 @@ export class TraceFile {
   #next = 0
 
   constructor(path: string, parts: Iterable<readonly string[]> = linesOf(path)) {
-    this.path = path
+    this.place = { file: path, line: 0 }
     this.#parts = parts[Symbol.iterator]() as Iterator<readonly string[], void, undefined>
   }
 
@@ -57,7 +56,7 @@ export class TraceFile {
       this.value = undefined
       return
     }
-    this.line += 1
+    this.place.line += 1
     this.value = parse(text)
     const machineAt = timeOf(this.value)
     if (machineAt !== undefined && machineAt > this.machineAt) this.machineAt = machineAt

@@ -1,36 +1,26 @@
 import { type LeaseRecord, leastEpochOf } from '../../lock/lease-record.ts'
 import { readAnswer, readOffer, readTransferNonce } from '../rules/transfer-notes.ts'
-import type { TraceRecord, TraceVersion } from './trace-line.ts'
+import { numberField, quoted, textField, versionText } from './json-text.ts'
+import type { TraceRecord } from './trace-line.ts'
 
 /** The record as a trace shows it. */
 export function traceRecordOf(record: LeaseRecord): TraceRecord {
+  return JSON.parse(recordText(record)) as TraceRecord
+}
+
+/** The {@link TraceRecord} of a record, as JSON. */
+export function recordText(record: LeaseRecord): string {
   const { holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions, preferredHolder } = record
-  return {
-    h: holderIdentity,
-    ...(leaseDurationSeconds !== undefined && { d: leaseDurationSeconds }),
-    ...(acquireTime !== undefined && { a: acquireTime }),
-    ...(renewTime !== undefined && { r: renewTime }),
-    ...(leaseTransitions !== undefined && { n: leaseTransitions }),
-    ...(preferredHolder !== undefined && { p: preferredHolder }),
-    ...notesOf(record),
-  }
+  const times = `${textField('a', acquireTime)}${textField('r', renewTime)}`
+  const numbers = `${numberField('d', leaseDurationSeconds)}${times}${numberField('n', leaseTransitions)}`
+  return `{"h":${quoted(holderIdentity)}${numbers}${textField('p', preferredHolder)}${notesText(record)}}`
 }
 
-function notesOf(record: LeaseRecord): Partial<TraceRecord> {
+function notesText(record: LeaseRecord): string {
   const least = leastEpochOf(record)
-  const nonce = readTransferNonce(record)
   const answer = readAnswer(record)
-  return {
-    ...(least !== 0n && { e: traceVersionOf(least) }),
-    ...(nonce !== undefined && { x: nonce }),
-    ...(answer !== undefined && { y: [answer.identity, answer.nonce] as const }),
-    ...(readOffer(record) !== undefined && { o: true as const }),
-  }
+  const epoch = least === 0n ? '' : `,"e":${versionText(least)}`
+  const answered = answer === undefined ? '' : `,"y":[${quoted(answer.identity)},${quoted(answer.nonce)}]`
+  const offer = readOffer(record) === undefined ? '' : ',"o":true'
+  return `${epoch}${textField('x', readTransferNonce(record))}${answered}${offer}`
 }
-
-/** The version or epoch as a trace shows it. */
-export function traceVersionOf(version: bigint): TraceVersion {
-  return version <= MAX_SAFE ? Number(version) : String(version)
-}
-
-const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
