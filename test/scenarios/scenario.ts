@@ -9,7 +9,8 @@ import { LeaseJournal, type LeaseSpec, leasesPath } from './lease-journal.ts'
 import { ReplicaProcess } from './replica-process.ts'
 import type { ControllerSetup, ReplicaSetup } from './replica-setup.ts'
 import { PATIENT } from './timings.ts'
-import { assertTraces, TRACE_SUFFIX } from './traces.ts'
+import { recordingOf } from './traces.ts'
+import { assertTraces, traceInto } from '../traces/assert-traces.ts'
 
 /** The settings of one replica. */
 export interface ReplicaOptions extends Omit<CreateManagerOptions, 'lease'> {
@@ -69,7 +70,7 @@ export class Scenario implements AsyncDisposable {
 
   /** Where the replica of this name writes its trace. */
   traceOf(name: string): string {
-    return join(this.#folder, `${name}${TRACE_SUFFIX}`)
+    return traceInto(this.#folder, name).TENURE_TRACE
   }
 
   /** Starts a replica whose identity is its name, as a user who may do what {@link leaseRole} says and nothing else. */
@@ -92,7 +93,7 @@ export class Scenario implements AsyncDisposable {
     const replica = ReplicaProcess.start({
       name,
       setup: { options: { identity: name, ...NO_PORT, ...rest, lease }, controllers, forLife, compare, clockAheadMs },
-      env: { KUBECONFIG: path, TENURE_TRACE: this.traceOf(name), ...env },
+      env: { KUBECONFIG: path, ...traceInto(this.#folder, name), ...env },
       argv,
     })
     this.#replicas.push(replica)
@@ -194,7 +195,7 @@ export class Scenario implements AsyncDisposable {
     this.lease.close()
     await Promise.all(this.#replicas.map((replica) => replica[Symbol.asyncDispose]()))
     try {
-      await assertTraces({ folder: this.#folder, lease: this.#place, seen: this.lease.entries })
+      await assertTraces(this.#folder, [recordingOf(this.#place, this.lease.entries)])
     } finally {
       await this.#remove()
     }

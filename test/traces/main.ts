@@ -17,7 +17,7 @@ import { traceSimulation } from './simulated-trace.ts'
  * with 1 if a sound trace is refused or a corrupted one is not. Most are fleets of pure machines, because they are cheap and rich in faults; the
  * others run the whole replica. The suites with processes check the traces of those.
  *
- * The steps a second are those of a second of processor time, garbage collection included. They count everything that the command does with a line
+ * The steps a second are those of a second of processor time of the thread. They count everything that the command does with a line
  * after it was read: parsing and judging it. The share of parsing is printed.
  *
  * `--day` checks the files of a simulated day of a fleet of ten instead.
@@ -86,9 +86,9 @@ function checkWaiting(): void {
   waiting = []
 }
 
-/** The time that this process has used, of all its threads. */
+/** The processor time that this thread has used: the time on a machine that does nothing else. */
 function cpuMs(): number {
-  const { user, system } = process.cpuUsage()
+  const { user, system } = process.threadCpuUsage()
   return (user + system) / 1000
 }
 

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { assertTraces, traceInto } from '../../traces/assert-traces.ts'
 
 interface Report {
   readonly kind: 'began' | 'ended'
@@ -25,7 +26,11 @@ afterEach(async () => {
     child.kill('SIGKILL')
     await once(child, 'exit')
   }
-  await rm(folder, { recursive: true, maxRetries: 5 })
+  try {
+    await assertTraces(folder)
+  } finally {
+    await rm(folder, { recursive: true, maxRetries: 5 })
+  }
 })
 
 function startReplica(): ChildProcess {
@@ -33,6 +38,7 @@ function startReplica(): ChildProcess {
     execArgv: ['--conditions=@tenure/source'],
     serialization: 'advanced',
     stdio: 'inherit',
+    env: { ...process.env, ...traceInto(folder, `replica-${children.length}`) },
   })
   children.push(child)
   return child

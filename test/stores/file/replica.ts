@@ -17,7 +17,7 @@ const manager = createManager({
   ops: false,
   logLevel: 'silent',
   argv: [],
-  env: {},
+  env: { TENURE_TRACE: process.env['TENURE_TRACE'] },
 })
 
 manager.register(() => ({

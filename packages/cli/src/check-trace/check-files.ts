@@ -43,8 +43,9 @@ function earliest(files: readonly TraceFile[]): readonly [TraceFile, number] {
 }
 
 function take(checker: TraceChecker, { value, place }: TraceFile): void {
+  if (checker.take(value, place)) return
   const sighting = sightingOf(value)
-  if (sighting === undefined) checker.take(value, place)
+  if (sighting === undefined) checker.refuse(place)
   else if (sighting.record !== undefined) checker.takeVersion(sighting.lock, sighting.version, sighting.record, place)
 }
 

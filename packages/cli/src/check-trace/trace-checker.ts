@@ -34,12 +34,18 @@ export class TraceChecker {
     this.#mayRestore = mayRestore
   }
 
-  /** Takes a parsed line of a file. */
-  take(value: unknown, place: Place): void {
+  /** Takes a parsed line of a file. Returns whether it is one of a trace. */
+  take(value: unknown, place: Place): boolean {
     const line = this.#reader.read(value)
-    if (line !== undefined) return this.#step(line, place)
-    if (!isHeader(value)) return this.#report({ rule: 'format', ...place, message: 'this is no line of a trace' })
-    this.#begin(value, place)
+    if (line !== undefined) this.#step(line, place)
+    else if (isHeader(value)) this.#begin(value, place)
+    else return false
+    return true
+  }
+
+  /** Takes in that a line of a file is nothing that is known. */
+  refuse(place: Place): void {
+    this.#report({ rule: 'format', ...place, message: 'this is no line of a trace' })
   }
 
   /** Takes in that somebody else saw this version of the lease. */
