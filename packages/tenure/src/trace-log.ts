@@ -3,7 +3,7 @@ import { textOf } from '@tenure/core/internal'
 import { OptionsError } from '@tenure/core'
 
 /** How long a line may wait before it is in the file, in milliseconds. */
-export const MOST_WAIT_MS = 100
+const MOST_WAIT_MS = 100
 
 /** How many bytes may wait. A longer text is written at once. */
 const BUFFER_BYTES = 1 << 16

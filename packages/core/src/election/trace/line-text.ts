@@ -16,13 +16,15 @@ export interface LinePlace {
   readonly machineMs: number
   /** How long before that the elector decided at most. */
   readonly apartMs: number
+  /** Whether the line has the time of the wall clock. */
+  readonly hasWall: boolean
 }
 
 /** The {@link TraceLine} of a step, as JSON. `acts` are those of the step. */
 export function lineText({ at, event, state, config }: TraceStep, place: LinePlace, acts: string): string {
-  const { p, n, machineMs, apartMs } = place
+  const { p, n, machineMs, apartMs, hasWall } = place
   const apart = apartMs > 0 ? `,"j":${timeText(apartMs + ROUNDING_MS)}` : ''
-  const times = `"m":${timeText(machineMs)}${apart},"t":${timeText(at.now)},"w":${Math.round(at.wallTime)}`
+  const times = `"m":${timeText(machineMs)}${apart},"t":${timeText(at.now)}${hasWall ? numberField('w', Math.round(at.wallTime)) : ''}`
   const what = `"e":"${event.kind}","s":"${state.kind}"${eventText(event)}${textField('c', config.coordination)}`
   return `{"p":${p},"n":${n},${times},${what}${acts === '' ? '' : `,"d":[${acts}]`}}`
 }

@@ -51,8 +51,8 @@ export interface TraceLine {
   readonly j?: number
   /** The clock of the elector: what it decided by. It includes suspensions of the machine. */
   readonly t: number
-  /** The wall clock. */
-  readonly w: number
+  /** The wall clock, to the millisecond. Absent if it has gone on with `t`, give or take 2 ms, since the last line that has it. */
+  readonly w?: number
   /** The event. */
   readonly e: string
   /** The state after the step. */
