@@ -38,6 +38,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
       page('Use NestJS', 'how-to/use-nestjs'),
       page('Define metrics', 'how-to/define-metrics'),
       page('Use a metrics registry', 'how-to/use-your-registry'),
+      page('Trace terms', 'how-to/trace-terms'),
       page('Probe health', 'how-to/probe-health'),
       page('Use the command', 'how-to/use-the-command'),
       page('See terms live', 'how-to/see-terms-live'),
