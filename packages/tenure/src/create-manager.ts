@@ -10,6 +10,7 @@ import { leaseEvents } from './lease-event-extension.ts'
 import { assertKubernetesNames, type CreateManagerOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import { standsTwice, watchExit } from './running-managers.ts'
 import { signalExtension } from './signals.ts'
+import { terminalLogger } from './terminal-log.ts'
 import { traceExtension } from './trace-extension.ts'
 
 /**
@@ -164,6 +165,12 @@ function supervision({
 }
 
 /** Writes synchronously, because the last lines before an exit matter most. */
-function createLogger(given: Logger | undefined, { logLevel }: ResolvedOptions): Logger {
-  return safeLogger(given ?? pino({ level: logLevel }, pino.destination({ sync: true })))
+function createLogger(given: Logger | undefined, { logLevel, env }: ResolvedOptions): Logger {
+  return safeLogger(given ?? defaultLogger(logLevel, env))
+}
+
+/** For people in a terminal, otherwise for programs. */
+function defaultLogger(level: ResolvedOptions['logLevel'], env: NodeJS.ProcessEnv): Logger {
+  if (process.stdout.isTTY) return terminalLogger({ level, env, terminal: process.stdout })
+  return pino({ level }, pino.destination({ sync: true }))
 }

@@ -54,7 +54,7 @@ export interface CreateManagerOptions extends Pick<
   readonly events?: boolean
   /** Whether SIGTERM and SIGINT stop the manager while it runs. @default true */
   readonly signals?: boolean
-  /** Receives all log lines. @default pino, JSON on the standard output */
+  /** Receives all log lines. @default pino, JSON on the standard output; in a terminal, text for people */
   readonly logger?: Logger
   /** The level of the default logger. @default `--log-level`, `TENURE_LOG_LEVEL`, 'info' */
   readonly logLevel?: string

@@ -1,4 +1,4 @@
-/** What to do about each error, by its code. `errors.ts` refuses to write its page when a code is missing or unknown. */
+/** What to do about each error, by its code: a line of the terminal, and a column of the reference, which has all codes. */
 export const REMEDIES: Readonly<Record<string, string>> = {
   ALREADY_STARTED: 'Create a new manager. A manager starts once and cannot start again after its stop.',
   BAD_KUBECONFIG: 'Correct the kubeconfig at the place that the message names, or set `KUBECONFIG`.',
@@ -28,7 +28,6 @@ export const REMEDIES: Readonly<Record<string, string>> = {
   WARM_UP_OVER: 'Nothing: this is the reason of `warm.signal`. End the warm-up.',
   WATCHDOG_DIED: 'Look at `cause`. The process ends, because nothing guards the term.',
   WATCH_INTERRUPTED: 'Nothing: the watch reconnects. Look for a proxy that cuts idle connections if it repeats.',
-  WEDGED:
-    'Find the task that the message names and make it react to `term.hardSignal`. See [a stuck drain](../how-to/debug-a-stuck-drain.md).',
+  WEDGED: 'Find the task that the message names and make it react to `term.hardSignal`.',
   WRITE_GATE_CLOSED: 'Nothing: the gate has refused a write of a term that has ended.',
 }

@@ -27,6 +27,7 @@ const OTHERS: Readonly<Record<string, string>> = {
     'With `POD_NAME`, the owner of the LeaseCandidate in a coordinated election, and of the identity Lease of a member. Tells the Pod of a `lifeLock()` from an earlier one of its name.',
   NODE_NAME: 'Node of the replica in an EndpointSlice of `endpoints()`.',
   CONTAINER_NAME: 'Container of the replica in a Pod with several, for proved death.',
+  NO_COLOR: 'If it is not empty, the lines of the default logger have no colours in a terminal.',
   KUBECONFIG: 'Kubeconfig files, separated as in kubectl.',
   TENURE_DEV:
     '`1`: the process joins the running `tenure dev` of this user, unless `KUBECONFIG` names an embedded API server or `--kubeconfig` is given. Its operations port is any free one.',

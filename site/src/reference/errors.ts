@@ -1,7 +1,7 @@
 import ts from 'typescript-api'
 import { exitCodeOf } from 'tenure'
+import { REMEDIES } from '../../../packages/tenure/src/remedies.ts'
 import { type Declarations, docOf, type EntryPoint, type Exported, table } from './declarations.ts'
-import { REMEDIES } from './remedies.ts'
 
 /** An error class that users can meet. */
 interface ErrorClass {
@@ -9,6 +9,11 @@ interface ErrorClass {
   readonly code: string
   readonly specifier: string
   readonly doc: string
+}
+
+/** Where a remedy is explained. */
+const MORE: Readonly<Record<string, string>> = {
+  WEDGED: ' See [a stuck drain](../how-to/debug-a-stuck-drain.md).',
 }
 
 /** Every exported subclass of `TenureError`, with the entry point that users import it from. */
@@ -58,7 +63,7 @@ export async function errorsPage(declarations: Declarations): Promise<string> {
       `\`${one.specifier}\``,
       String(await exitCodeFor(one)),
       one.doc,
-      REMEDIES[one.code] ?? '',
+      `${REMEDIES[one.code] ?? ''}${MORE[one.code] ?? ''}`,
     ]),
   )
   const intro =

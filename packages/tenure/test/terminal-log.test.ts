@@ -1,0 +1,162 @@
+import { stripVTControlCharacters } from 'node:util'
+import { LockRequestError, type Logger, MemoryLeaseStore, OptionsError, WedgedError } from '@tenure/core'
+import { createManager } from 'tenure'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { terminalLogger, type TerminalLoggerOptions } from '../src/terminal-log.ts'
+
+/** A logger on a terminal with colours, and what it has written. */
+function terminal(options: Partial<TerminalLoggerOptions> = {}) {
+  let written = ''
+  const logger = terminalLogger({
+    level: 'debug',
+    env: {},
+    now: () => new Date(2026, 0, 2, 3, 4, 5, 6),
+    terminal: { write: (text) => (written += text), hasColors: () => true },
+    ...options,
+  })
+  return { logger, written: () => written, lines: () => stripVTControlCharacters(written).trimEnd().split('\n') }
+}
+
+/** What the terminal shows, without colours. */
+function shown(write: (logger: Logger) => void): readonly string[] {
+  const { logger, lines } = terminal()
+  write(logger)
+  return lines()
+}
+
+const FORBIDDEN = new LockRequestError(
+  'forbidden',
+  'Could not update leases.coordination.k8s.io ops/janitor: 403 Forbidden. Add "update" on leases to the Role of ops/janitor.',
+)
+
+describe('In a terminal', () => {
+  test('a line has the time, the level, the lease with its epoch, and the message', () => {
+    expect(shown((logger) => logger.info({ lease: 'janitor', epoch: 7n, event: 'term-began' }, 'term began'))).toEqual([
+      '03:04:05.006 INFO  janitor#7 term began',
+    ])
+  })
+
+  test('a line of a controller names it', () => {
+    const write = (logger: Logger) => logger.child({ lease: 'janitor', controller: 'sweeper' }).warn({}, 'late')
+    expect(shown(write)).toEqual(['03:04:05.006 WARN  janitor sweeper late'])
+  })
+
+  test('an error of Tenure has one line for its cause and one for its remedy', () => {
+    const fields = { lease: 'janitor', event: 'request-failed', err: FORBIDDEN }
+    expect(shown((logger) => logger.warn(fields, FORBIDDEN.message))).toEqual([
+      '03:04:05.006 WARN  janitor request failed',
+      '                   cause  Could not update leases.coordination.k8s.io ops/janitor: 403 Forbidden',
+      '                   remedy Add "update" on leases to the Role of ops/janitor.',
+    ])
+  })
+
+  test('an error whose message has no remedy gets that of its code', () => {
+    const err = new OptionsError('Expected `lease.name` to be a text, got `7`')
+    expect(shown((logger) => logger.error({ err }, `could not start: ${err.message}`))).toEqual([
+      '03:04:05.006 ERROR could not start',
+      '                   cause  Expected `lease.name` to be a text, got `7`',
+      '                   remedy Correct the option, flag or variable that the message names.',
+    ])
+  })
+
+  test('a failed request gets the remedy of its failure, and the cause of its cause', () => {
+    const err = new LockRequestError('unreachable', 'Could not reach it', { cause: new Error('connect ECONNREFUSED') })
+    expect(shown((logger) => logger.warn({ err }, 'away')).slice(1)).toEqual([
+      '                   cause  Could not reach it: connect ECONNREFUSED',
+      '                   remedy Check whether the server of the lease runs, and its address.',
+    ])
+  })
+
+  test('an error that resolves itself has no line for a remedy', () => {
+    const err = new LockRequestError('conflict', 'Could not update it: 409 Conflict')
+    expect(shown((logger) => logger.warn({ err }, 'again')).slice(1)).toEqual([
+      '                   cause  Could not update it: 409 Conflict',
+    ])
+  })
+
+  test('an error of the program has its cause and its place in one line', () => {
+    const err = new Error('boom')
+    const [headline, cause, ...more] = shown((logger) =>
+      logger.error({ lease: 'janitor', event: 'controller-failed', err }, 'controller sweeper failed, giving up: boom'),
+    )
+    expect(headline).toBe('03:04:05.006 ERROR janitor controller sweeper failed, giving up')
+    expect(cause).toMatch(/^ {19}cause {2}boom, at \S+terminal-log\.test\.ts:\d+:\d+$/)
+    expect(more).toEqual([])
+  })
+
+  test('a wedged drain has the remedy of its error', () => {
+    const lines = shown((logger) => logger.error({ event: 'wedged' }, 'drain did not end in time, still running: a'))
+    expect(lines[1]).toMatch(/^ {19}remedy Find the task that the message names/)
+    expect(shown((logger) => logger.error({ err: new WedgedError('janitor', []) }, 'over')).at(-1)).toBe(lines[1])
+  })
+
+  test('a text of others stays on its line, and the terminal obeys none of it', () => {
+    const err = new LockRequestError('rejected', 'one\ntwo \u001b[2Jthree')
+    const { logger, written } = terminal({ env: { NO_COLOR: '1' } })
+    logger.warn({ lease: 'a\u0007', err }, 'bad\r\nline')
+    expect(written()).toContain('cause  one two  [2Jthree\n')
+    expect(written().replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
+  })
+
+  test.each([
+    ['debug', 4],
+    ['warn', 2],
+    ['silent', 0],
+  ] as const)('the level %s lets %d of four lines pass', (level, count) => {
+    const { logger, written } = terminal({ level })
+    for (const one of ['debug', 'info', 'warn', 'error'] as const) logger[one]({}, 'a line')
+    expect(written().split('\n').length - 1).toBe(count)
+  })
+})
+
+describe('Colours', () => {
+  const hasColours = (options: Partial<TerminalLoggerOptions>) => {
+    const { logger, written } = terminal(options)
+    logger.warn({ lease: 'janitor' }, 'late')
+    return written() !== stripVTControlCharacters(written())
+  }
+
+  test('are there in a terminal that has some', () => {
+    expect(hasColours({})).toBe(true)
+  })
+
+  test('are not there with `NO_COLOR`, unless it is empty', () => {
+    expect(hasColours({ env: { NO_COLOR: '1' } })).toBe(false)
+    expect(hasColours({ env: { NO_COLOR: '1', FORCE_COLOR: '1' } })).toBe(false)
+    expect(hasColours({ env: { NO_COLOR: '' } })).toBe(true)
+  })
+
+  test('are not there in a terminal that has none', () => {
+    expect(hasColours({ terminal: { write: () => {}, hasColors: () => false } })).toBe(false)
+  })
+})
+
+describe('The default logger', () => {
+  const isTTY = Object.getOwnPropertyDescriptor(process.stdout, 'isTTY')
+  afterEach(() => {
+    vi.restoreAllMocks()
+    if (isTTY === undefined) Reflect.deleteProperty(process.stdout, 'isTTY')
+    else Object.defineProperty(process.stdout, 'isTTY', isTTY)
+  })
+
+  test('writes for people if the standard output is a terminal', async () => {
+    Object.defineProperty(process.stdout, 'isTTY', { configurable: true, value: true })
+    const written: string[] = []
+    vi.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0)
+    const store = new MemoryLeaseStore()
+    const manager = createManager({
+      lease: { name: 'janitor' },
+      lock: ({ name }) => store.lock(name),
+      ops: false,
+      signals: false,
+      env: { NO_COLOR: '1' },
+      argv: [],
+    })
+    const began = new Promise<void>((resolve) => manager.on(({ kind }) => kind === 'term-began' && resolve()))
+    const running = manager.start()
+    await began
+    await manager.stop()
+    await running
+    expect(written.join('')).toMatch(/^\d\d:\d\d:\d\d\.\d{3} INFO {2}janitor#1 term began$/m)
+  })
+})
