@@ -171,6 +171,9 @@ function createLogger(given: Logger | undefined, { logLevel, env }: ResolvedOpti
 
 /** For people in a terminal, otherwise for programs. */
 function defaultLogger(level: ResolvedOptions['logLevel'], env: NodeJS.ProcessEnv): Logger {
-  if (process.stdout.isTTY) return terminalLogger({ level, env, terminal: process.stdout })
-  return pino({ level }, pino.destination({ sync: true }))
+  const destination = pino.destination({ sync: true })
+  if (!process.stdout.isTTY) return pino({ level }, destination)
+  // Not by the stream of the process: if the terminal is gone, that ends the process.
+  const write = (text: string) => destination.write(text)
+  return terminalLogger({ level, env, terminal: { write, hasColors: (given) => process.stdout.hasColors(given) } })
 }

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { LockRequestError, type Logger, MemoryLeaseStore, OptionsError, WedgedError } from '@tenure/core'
+import pino from 'pino'
 import { createManager } from 'tenure'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { terminalLogger, type TerminalLoggerOptions } from '../src/terminal-log.ts'
@@ -139,10 +140,14 @@ describe('The default logger', () => {
     else Object.defineProperty(process.stdout, 'isTTY', isTTY)
   })
 
-  test('writes for people if the standard output is a terminal', async () => {
-    Object.defineProperty(process.stdout, 'isTTY', { configurable: true, value: true })
+  test.each([
+    [true, 'for people', /^\d\d:\d\d:\d\d\.\d{3} INFO {2}janitor#1 term began$/m],
+    [false, 'JSON', /^\{"level":30,.*"lease":"janitor",.*"msg":"term began"\}$/m],
+  ])('with a terminal: %s, writes %s', async (value, _form, line) => {
+    Object.defineProperty(process.stdout, 'isTTY', { configurable: true, value })
     const written: string[] = []
-    vi.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0)
+    const destination = { write: (text: string) => written.push(text) > 0 }
+    vi.spyOn(pino, 'destination').mockReturnValue(destination as unknown as ReturnType<typeof pino.destination>)
     const store = new MemoryLeaseStore()
     const manager = createManager({
       lease: { name: 'janitor' },
@@ -157,6 +162,6 @@ describe('The default logger', () => {
     await began
     await manager.stop()
     await running
-    expect(written.join('')).toMatch(/^\d\d:\d\d:\d\d\.\d{3} INFO {2}janitor#1 term began$/m)
+    expect(written.join('')).toMatch(line)
   })
 })
