@@ -96,11 +96,10 @@ async function addUp(term: Term): Promise<void> {
   leak = async () => {
     for (;;) await sleep(setup.restMs).then(add)
   }
-  await term.every(setup.restMs, async () => {
-    await add()
-    if (term.signal.aborted) await sleep(slowMs)
-    if (isDeaf) for (;;) await sleep(setup.restMs).then(add)
-  })
+  await term.every(setup.restMs, add)
+  // The term ends, also in a rest.
+  await sleep(slowMs)
+  if (isDeaf) for (;;) await sleep(setup.restMs).then(add)
 }
 
 /** Without the gate, the client sends every write. */

@@ -3,6 +3,8 @@ import { MERGE_PATCH } from '../api.ts'
 import type { FencedCluster } from '../fenced-cluster.ts'
 import { FaultProxy, type ProxyMode } from '../fault-proxy.ts'
 import type { Fleet, FleetOptions } from '../fleet.ts'
+import type { ReplicaProcess } from '../replica-process.ts'
+import type { ReplicaCommand } from '../replica-setup.ts'
 
 /** The lease of every fleet. Its times are the defaults, scaled down. */
 export const LEASE_MS = 3000
@@ -30,8 +32,8 @@ export interface AlertFault {
   readonly fleet?: Partial<FleetOptions>
   /** Fleets of other namespaces whose Pods run beside it, as if they were its own. @default 0 */
   readonly strays?: number
-  /** How long replicas are scraped after the fault has struck, in lease durations. @default 10 */
-  readonly lasts?: number
+  /** Its bound: how long replicas are scraped after the fault has struck, in lease durations. */
+  readonly lasts: number
   readonly strike: (site: AlertSite) => unknown
 }
 
@@ -55,6 +57,7 @@ export const ALERT_FAULTS: readonly AlertFault[] = [
   {
     name: 'no replica gets an answer about leases',
     alert: 'TenureNoLeader',
+    lasts: 6,
     strike: ({ fleet }) => fleet.replicas.map((replica) => setMode(fleet, replica, 'no-lease')),
   },
   {
@@ -62,6 +65,7 @@ export const ALERT_FAULTS: readonly AlertFault[] = [
     alert: 'TenureTwoLeaders',
     fleet: { size: 1 },
     strays: 1,
+    lasts: 6,
     strike: () => {},
   },
   {
@@ -80,10 +84,9 @@ export const ALERT_FAULTS: readonly AlertFault[] = [
     name: 'the leader asked to stop, its task deaf',
     alert: 'TenureWedged',
     fleet: { onWedged: 'hold', timing: { drainTimeoutMs: 1000 } },
+    lasts: 6,
     strike: async ({ fleet }) => {
-      const leader = await fleet.untilWhole()
-      leader.tell({ kind: 'turn-deaf' })
-      leader.signal('SIGTERM')
+      await stop(await fleet.untilWhole(), { kind: 'turn-deaf' })
     },
   },
   {
@@ -91,9 +94,7 @@ export const ALERT_FAULTS: readonly AlertFault[] = [
     alert: 'TenureDrainSlow',
     lasts: 4,
     strike: async ({ fleet }) => {
-      const leader = await fleet.untilWhole()
-      leader.tell({ kind: 'turn-slow', ms: 1.6 * LEASE_MS })
-      leader.signal('SIGTERM')
+      await stop(await fleet.untilWhole(), { kind: 'turn-slow', ms: 1.6 * LEASE_MS })
     },
   },
   {
@@ -107,6 +108,7 @@ export const ALERT_FAULTS: readonly AlertFault[] = [
   {
     name: 'code of a controller outlives its term',
     alert: 'TenureGateRefusals',
+    lasts: 6,
     strike: async ({ cluster, fleet }) => {
       const leader = await fleet.untilWhole()
       leader.tell({ kind: 'leak' })
@@ -134,11 +136,13 @@ export const ALERT_FAULTS: readonly AlertFault[] = [
   {
     name: 'the token of the leader expired',
     alert: 'TenureCredentialsRefused',
+    lasts: 6,
     strike: async ({ fleet }) => setMode(fleet, await fleet.untilWhole(), 'unauthenticated'),
   },
   {
     name: 'a rollout: every replica stopped in turn',
     alert: undefined,
+    lasts: 6,
     strike: async ({ fleet }) => {
       for (const replica of fleet.replicas) {
         replica.signal('SIGTERM')
@@ -161,6 +165,13 @@ export const STORE_FAULT: AlertFault = {
   },
 }
 
+/** Asks a replica to stop, whose task then does not end as it should. A signal may overtake a command. */
+async function stop(leader: ReplicaProcess, command: ReplicaCommand): Promise<void> {
+  leader.tell(command)
+  await sleep(LEASE_MS / 10)
+  leader.signal('SIGTERM')
+}
+
 /** Another holder in the lease, which nobody renews. */
 async function usurp({ admin }: FencedCluster, { namespace }: Fleet): Promise<void> {
   const now = new Date().toISOString().replace('Z', '000Z')
@@ -169,7 +180,7 @@ async function usurp({ admin }: FencedCluster, { namespace }: Fleet): Promise<vo
   await admin.expect('PATCH', path, { spec }, MERGE_PATCH)
 }
 
-function setMode(fleet: Fleet, replica: Fleet['replicas'][number], mode: ProxyMode): void {
+function setMode(fleet: Fleet, replica: ReplicaProcess, mode: ProxyMode): void {
   const way = fleet.wayOf(replica)
   if (!(way instanceof FaultProxy)) throw new Error('Expected a way through a proxy that knows HTTP')
   way.mode = mode
