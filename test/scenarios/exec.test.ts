@@ -75,6 +75,15 @@ describe.concurrent('tenure exec', () => {
     expect(await scenario.storedLease()).toMatchObject({ holderIdentity: '' })
   })
 
+  it('stops the program with the signal that was chosen, which is a clean stop', async () => {
+    await using scenario = await Scenario.open(server)
+    const flags = ['--stop-signal', 'int']
+    await using exec = await start(scenario, 'alpha', { command: ['interrupted.sh'], flags })
+    await exec.pids(1)
+    expect((await exec.terminate()).code).toBe(0)
+    expect(exec.stdout).toBe('SIGINT\n')
+  })
+
   it('leads as long as a daemon runs that the program has left behind, and then releases and exits with 0', async () => {
     await using scenario = await Scenario.open(server)
     await using exec = await start(scenario, 'alpha', { command: ['daemon.sh'] })

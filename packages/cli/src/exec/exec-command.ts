@@ -14,6 +14,7 @@ export function addExec(program: Command, invocation: Invocation): void {
     .option('--lease <name>', 'name of the lease; default: TENURE_LEASE')
     .option('-n, --namespace <name>', 'its namespace; default: that of the Pod or of the kubeconfig')
     .option('--kubeconfig <file>', 'the kubeconfig; default: as kubectl, or the account of the Pod')
+    .option('--context <name>', 'the context of the kubeconfig; default: the current one')
     .addOption(
       new Option(
         '--on-loss <what>',
@@ -22,13 +23,14 @@ export function addExec(program: Command, invocation: Invocation): void {
         .choices(['restart', 'exit'])
         .default('restart'),
     )
+    .option('--stop-signal <name>', 'what the program gets when the term ends, as SIGINT; default: SIGTERM')
     .option(
       '--max-restarts <n>',
       'restarts of a failing program within a minute, before other replicas lead; default: 5',
     )
     .option('--ops-port <port>', 'serve health checks and metrics on this port; default: none')
     .option('--lease-duration-ms <ms>', 'how long others wait after a crash; default: 15000')
-    .option('--drain-timeout-ms <ms>', 'time between SIGTERM and SIGKILL of the program; default: 20000')
+    .option('--drain-timeout-ms <ms>', 'time between the stop signal and SIGKILL of the program; default: 20000')
     .option('--abort-grace-ms <ms>', 'time between SIGKILL and the end of a lost lease; default: 4000')
     .option('--identity <text>', 'identity of this replica; default: host and a UUID')
     .option('--revision <text>', 'what this replica runs; a free lease goes to the newest revision first')

@@ -1,5 +1,8 @@
+import { constants } from 'node:os'
 import { OptionsError } from '@tenure/core'
 import type { TimingOptions } from '@tenure/core/internal'
+import type { KubeConfigLike } from '@tenure/kubernetes'
+import { findKubeConfig } from '@tenure/kubernetes/internal'
 import type { CreateManagerOptions } from 'tenure'
 
 /** The flags of `tenure exec`, as given. */
@@ -7,7 +10,9 @@ export interface ExecFlags {
   readonly lease?: string
   readonly namespace?: string
   readonly kubeconfig?: string
+  readonly context?: string
   readonly onLoss: 'exit' | 'restart'
+  readonly stopSignal?: string
   readonly maxRestarts?: string
   readonly opsPort?: string
   readonly leaseDurationMs?: string
@@ -33,6 +38,8 @@ export interface ExecOptions {
   readonly args: readonly string[]
   /** What follows a term that was lost or given up. */
   readonly onLoss: ExecFlags['onLoss']
+  /** What the program gets when its term begins to end. */
+  readonly stopSignal: NodeJS.Signals
   /** The environment of this process, which the program inherits. */
   readonly env: NodeJS.ProcessEnv
   readonly logLevel: string
@@ -61,7 +68,7 @@ const NUMBERS = {
   maxRestarts: 'max-restarts',
 } as const satisfies { readonly [flag in keyof ExecFlags]?: string }
 
-/** Reads the flags. @throws OptionsError naming the wrong flag. */
+/** Reads the flags, and with `--context` the kubeconfig. @throws OptionsError naming the wrong flag; KubeConfigError */
 export function execOptions({ file, args, flags }: ExecCommand, env: NodeJS.ProcessEnv): ExecOptions {
   if (file === '')
     throw new OptionsError('Expected the command to be the name or the path of a program, got an empty text')
@@ -73,16 +80,40 @@ export function execOptions({ file, args, flags }: ExecCommand, env: NodeJS.Proc
     env,
     timing,
     onLoss: flags.onLoss,
+    stopSignal: signalFlag(flags.stopSignal),
     logLevel: flags.logLevel ?? (env['TENURE_LOG_LEVEL'] || 'info'),
     manager: {
       env,
       lease: timing,
       argv: argvOf(flags),
+      ...(flags.context !== undefined && { kubeConfig: kubeConfigOf(flags, env) }),
       ...(!hasPort && { ops: false }),
       ...(maxRestarts !== undefined && { restart: { maxRestarts } }),
     },
   }
 }
+
+function kubeConfigOf({ kubeconfig, context }: ExecFlags, env: NodeJS.ProcessEnv): KubeConfigLike {
+  return findKubeConfig({
+    env,
+    ...(kubeconfig !== undefined && { kubeConfigPath: kubeconfig }),
+    ...(context !== undefined && { context }),
+  })
+}
+
+/** Reads the name of a signal that a program can handle, with or without `SIG`. @throws OptionsError */
+function signalFlag(text: string | undefined): NodeJS.Signals {
+  if (text === undefined) return 'SIGTERM'
+  const name = `SIG${text.toUpperCase().replace(/^SIG/, '')}`
+  const isKnown = (signal: string): signal is NodeJS.Signals => signal in constants.signals && !UNHANDLED.has(signal)
+  if (isKnown(name)) return name
+  throw new OptionsError(
+    `Expected \`--stop-signal\` to be a signal that a program can handle, such as \`SIGINT\`, got \`${text}\``,
+  )
+}
+
+/** They stop a program at once, or only pause it. */
+const UNHANDLED: ReadonlySet<string> = new Set(['SIGKILL', 'SIGSTOP'])
 
 function argvOf(flags: ExecFlags): readonly string[] {
   return Object.entries(TENURE_FLAGS).flatMap(([key, flag]) => {

@@ -60,7 +60,7 @@ class Execution {
       // The manager has logged it.
       return exitCodeOf(error)
     }
-    return this.#exitCode ?? exitCodeOfStop(this.#end)
+    return this.#exitCode ?? exitCodeOfStop(this.#end, this.#options.stopSignal)
   }
 
   #program(): Program {

@@ -12,11 +12,12 @@ export function exitCodeOfEnd({ exitCode, signal }: Pick<ProgramEnd, 'exitCode' 
 }
 
 /**
- * The exit code after a requested stop: that of the program if it ran and got SIGTERM. Death by SIGTERM is then a clean stop, and so is
- * the code with which a JVM or a shell reports it.
+ * The exit code after a requested stop: that of the program if it ran and got the stop signal. Death by SIGTERM or by that signal is then a
+ * clean stop, and so is the code with which a JVM or a shell reports it.
  */
-export function exitCodeOfStop(end: ProgramEnd | undefined): number {
+export function exitCodeOfStop(end: ProgramEnd | undefined, stopSignal: NodeJS.Signals): number {
   if (end === undefined || !end.wasAsked) return EXIT_CODE.clean
   const code = exitCodeOfEnd(end)
-  return code === SIGNALLED + constants.signals.SIGTERM ? EXIT_CODE.clean : code
+  const isClean = [stopSignal, 'SIGTERM' as const].some((signal) => code === SIGNALLED + constants.signals[signal])
+  return isClean ? EXIT_CODE.clean : code
 }

@@ -8,7 +8,7 @@ export interface ProgramEnd {
   readonly exitCode: number | null
   /** Null if it exited by itself. */
   readonly signal: NodeJS.Signals | null
-  /** Whether its term had begun to end, so that the program had got SIGTERM. */
+  /** Whether its term had begun to end, so that the program had got the stop signal. */
   readonly wasAsked: boolean
 }
 
@@ -16,6 +16,8 @@ export interface ProgramEnd {
 export interface ProgramOptions {
   readonly file: string
   readonly args: readonly string[]
+  /** What the program gets when its term begins to end. Processes that it leaves behind get SIGTERM. */
+  readonly stopSignal: NodeJS.Signals
   /** The environment of the program, apart from what names its term. */
   readonly env: NodeJS.ProcessEnv
   /** The variables that name the replica. Called when the program starts. */
@@ -62,10 +64,10 @@ export class Program extends Controller {
 
   /** Starts the program. Resolves with whether it exited with 0 before its term began to end. A failure fails the controller. */
   #succeeds(term: Term): Promise<boolean> {
-    const { file, args, onStart, onEnd } = this.#options
+    const { file, args, stopSignal, onStart, onEnd } = this.#options
     const env = this.#environment(term)
     const { promise, resolve } = Promise.withResolvers<boolean>()
-    const child = term.child(this.name, () => spawn(file, args, { env, stdio: 'inherit' }))
+    const child = term.child(this.name, () => spawn(file, args, { env, stdio: 'inherit' }), { stopSignal })
     onStart((signal) => void child.kill(signal))
     child.once('close', (exitCode, signal) => {
       const wasAsked = term.signal.aborted

@@ -10,8 +10,8 @@ describe('exitCodeOfEnd()', () => {
 
 describe('exitCodeOfStop()', () => {
   it('is 0 without a program, and after a failure before the stop', () => {
-    expect(exitCodeOfStop(undefined)).toBe(0)
-    expect(exitCodeOfStop({ exitCode: 3, signal: null, wasAsked: false })).toBe(0)
+    expect(exitCodeOfStop(undefined, 'SIGTERM')).toBe(0)
+    expect(exitCodeOfStop({ exitCode: 3, signal: null, wasAsked: false }, 'SIGTERM')).toBe(0)
   })
 
   it.each([
@@ -20,6 +20,13 @@ describe('exitCodeOfStop()', () => {
     ['exits with a code of its own', { exitCode: 9, signal: null }, 9],
     ['had to be killed', { exitCode: null, signal: 'SIGKILL' }, 137],
   ] as const)('after a stop of a program that %s', (_, end, code) => {
-    expect(exitCodeOfStop({ ...end, wasAsked: true })).toBe(code)
+    expect(exitCodeOfStop({ ...end, wasAsked: true }, 'SIGTERM')).toBe(code)
+  })
+
+  it('is 0 for a death by the stop signal that was chosen, and by no other signal', () => {
+    const end = { exitCode: null, signal: 'SIGINT', wasAsked: true } as const
+    expect(exitCodeOfStop(end, 'SIGINT')).toBe(0)
+    expect(exitCodeOfStop({ exitCode: 130, signal: null, wasAsked: true }, 'SIGINT')).toBe(0)
+    expect(exitCodeOfStop(end, 'SIGTERM')).toBe(130)
   })
 })
