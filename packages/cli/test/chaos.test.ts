@@ -46,6 +46,17 @@ describe('tenure chaos', () => {
     expect(out).toMatch(/second_1 leads\.[^]*first_1 leads\./)
   })
 
+  test('kills a leader by the deletion of its Pod, and says that nobody leads in time', async () => {
+    cluster.putLease('killed', { holderIdentity: 'web-1_a' })
+    cluster.put({ group: '', resource: 'pods', namespace: 'ops', name: 'web-1' }, { apiVersion: 'v1', kind: 'Pod' })
+    const flags = ['--kill', '--times', '1', '--timeout', '50ms', ...FAST, '--kubeconfig', cluster.kubeConfigPath()]
+    const { out, err, code } = await run(['chaos', 'killed', ...flags], { random: () => 0 })
+    expect([code, out]).toEqual([1, 'Deleted the Pod web-1 of web-1_a without a grace period.\n'])
+    expect(err).toMatch(/^Nobody has acquired ops\/killed within \d+ms\.\n$/)
+    const ref = { collection: 'pods', namespace: 'ops', name: 'web-1' }
+    expect(cluster.server.store.get(ref)).toBeUndefined()
+  })
+
   test('reports a lease that nobody holds with code 1', async () => {
     cluster.putLease('free', { holderIdentity: '' })
     const { err, code } = await cluster.tenure(['chaos', 'free', '--times', '1', ...FAST])
@@ -56,6 +67,14 @@ describe('tenure chaos', () => {
     const { out, err, code } = await run(['chaos', 'janitor', '--kubeconfig', otherPath, ...FAST])
     expect([code, out]).toEqual([2, ''])
     expect(err).toMatch(/^Expected `--yes`, because https:\S+ is not the API server of `tenure dev`\n$/)
+  })
+
+  test('says in one line that the server cannot be reached', async () => {
+    const path = cluster.pathOf('down.yaml')
+    await writeFile(path, cluster.server.kubeConfig().replace(/127\.0\.0\.1:\d+/, '127.0.0.1:1'))
+    const { err, code } = await run(['chaos', 'free', '--kubeconfig', path, ...FAST])
+    expect(code).toBe(1)
+    expect(err).toMatch(/^Could not get path \/version: no connection to https:\/\/127\.0\.0\.1:1 .*\n$/)
   })
 
   test('refuses a number of times that is none', async () => {

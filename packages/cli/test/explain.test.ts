@@ -1,11 +1,29 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sentencesOf } from '../src/explain/explain-replicas.ts'
 import { TestCluster, until } from './support/command.ts'
 import { Replicas } from './support/replicas.ts'
 
+const RBAC = 'rbac.authorization.k8s.io'
+/** It may only read leases. */
+const VIEWER = { name: 'viewer', token: 'secret' }
+
 let cluster: TestCluster
 
-beforeAll(async () => void (cluster = await TestCluster.start()))
+beforeAll(async () => void (cluster = await TestCluster.start({ users: [VIEWER] })))
 afterAll(() => cluster[Symbol.asyncDispose]())
+
+/** Lets the viewer read the leases of the namespace, and nothing else. */
+function allow(): void {
+  const put = (resource: string, object: Readonly<Record<string, unknown>>): void =>
+    cluster.put({ group: RBAC, resource, namespace: 'ops', name: 'viewer' }, { apiVersion: `${RBAC}/v1`, ...object })
+  const rule = { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'list'] }
+  put('roles', { kind: 'Role', rules: [rule] })
+  put('rolebindings', {
+    kind: 'RoleBinding',
+    roleRef: { apiGroup: RBAC, kind: 'Role', name: 'viewer' },
+    subjects: [{ kind: 'User', name: 'viewer', apiGroup: RBAC }],
+  })
+}
 
 describe('tenure explain', () => {
   test('says that nobody holds a lease', async () => {
@@ -45,5 +63,42 @@ describe('tenure explain', () => {
     expect(out).toContain('Somebody requested that it is handed over to second_1.\n')
     expect(out).toContain('the holder waits for its tasks and then hands the lease to second_1.\n')
     expect(out).toContain('If the holder ends, second_1 tries first (of second_1).\n')
+  })
+
+  test('says that a Pod cannot be read, with the verb and the resource', async () => {
+    cluster.putLease('held', { holderIdentity: 'web-1_a' })
+    allow()
+    const { out, code } = await cluster.tenure(['explain', 'held', '-n', 'ops'], 'viewer')
+    expect(code).toBe(0)
+    expect(out).toMatch(
+      /^web-1_a: it was not asked: Could not get pods ops\/web-1: .* grant the verb "get" on the resource "pods"/m,
+    )
+  })
+})
+
+describe('What a replica reports', () => {
+  const pages = (given: Readonly<Record<string, string>>) => async (path: string) => given[path.split('?')[0] ?? '']
+
+  test('is why it leads the lease, and what holds up its drain', async () => {
+    const ask = pages({
+      '/explain':
+        'other: It follows web-2_b.\njanitor: Its term is ending (shutdown): it waits for janitor/sweep (3211 ms, started at a.ts:3:7).\n',
+      '/livez': '[+]leader-election ok\n',
+      '/readyz': '[-]shutdown failed: it stops\n',
+    })
+    expect(await sentencesOf(ask, 'janitor')).toEqual([
+      'its term is ending (shutdown): it waits for janitor/sweep (3211 ms, started at a.ts:3:7)',
+      'its check shutdown failed: it stops',
+    ])
+    expect(await sentencesOf(ask, 'third')).toContain('it does not compete for third')
+  })
+
+  test('is read from its metrics if its version of Tenure does not explain itself', async () => {
+    const ask = pages({
+      '/livez': '[+]leader-election ok\n',
+      '/readyz': '[+]standby ok\n',
+      '/metrics': 'tenure_tasks{lease="janitor",controller="sweeper"} 2\n',
+    })
+    expect(await sentencesOf(ask, 'janitor')).toEqual(['its health checks pass', 'its controller sweeper has 2 tasks'])
   })
 })

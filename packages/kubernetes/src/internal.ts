@@ -10,13 +10,13 @@ export { PodDeparture, type PodDepartureOptions } from './locks/departure/pod-de
 export { PodDeathProof, type PodDeathProofOptions } from './locks/death/pod-death-proof.ts'
 export { LeaseEvents, type LeaseEventsOptions } from './events/lease-events.ts'
 export {
-  type DevAnswer,
   devFolder,
   type DevGreeting,
   isPrivateFolder,
   pidOfSocket,
   stateFolder,
 } from './client/kubeconfig/dev-folder.ts'
+export { askDev, connectToDev } from './client/kubeconfig/dev-sockets.ts'
 export { supportedKubeConfig } from './client/kubeconfig/kube-config-like.ts'
 export { FoundKubeConfig } from './client/kubeconfig/found-kube-config.ts'
 export { findKubeConfig, type LoadKubeConfigOptions } from './client/kubeconfig/load-kube-config.ts'

@@ -39,7 +39,7 @@ export interface Ops extends Required<Extension> {
 }
 
 /**
- * Makes the operations port: `/livez`, `/readyz`, `/healthz` and `/metrics`. Checks all options; does no I/O.
+ * Makes the operations port: `/livez`, `/readyz`, `/healthz`, `/explain` and `/metrics`. Checks all options; does no I/O.
  *
  * @example
  * ```ts

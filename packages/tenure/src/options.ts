@@ -48,7 +48,7 @@ export interface CreateManagerOptions extends Pick<
    * @default `--feature-gates=A=true,B=false`, `TENURE_FEATURE_GATES`, all at their default; settings from several places add up
    */
   readonly featureGates?: FeatureGateSettings
-  /** The port for `/livez`, `/readyz`, `/healthz` and `/metrics`; `false` for no port and no metrics of Tenure. */
+  /** The port for `/livez`, `/readyz`, `/healthz`, `/explain` and `/metrics`; `false` for no port and no metrics of Tenure. */
   readonly ops?: OpsOptions | false
   /** Whether to write Events on the lease when leadership changes. @default true */
   readonly events?: boolean

@@ -82,6 +82,8 @@ const WITHOUT_OPTIONS: ReadonlySet<string> = new Set([
   // Makes a certificate authority from a name, or from a stored key.
   'CertificateAuthority',
   'formatKubeConfig',
+  'askDev',
+  'connectToDev',
   'devFolder',
   'integerAt',
   'isJsonObject',

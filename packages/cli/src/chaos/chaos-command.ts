@@ -3,11 +3,12 @@ import type { Command } from 'commander'
 import { addClusterCommand, type ClusterFlags } from '../add-command.ts'
 import { Cluster } from '../cluster/cluster.ts'
 import { readLease, type StoredLease } from '../cluster/leases.ts'
+import { replicaOfDev } from '../dev/ask-running-dev.ts'
 import { podOf } from '../explain/explain-replicas.ts'
 import { durationText } from '../status/duration.ts'
 import { handOver, successorOf } from '../step-down/hand-over.ts'
 import { durationFlag } from '../step-down/timeout-flag.ts'
-import { type Invocation, pause } from '../terminal.ts'
+import { type Invocation, pause, type Terminal } from '../terminal.ts'
 
 /** The flags of `tenure chaos`. */
 interface ChaosFlags extends ClusterFlags {
@@ -40,7 +41,7 @@ export function addChaos(program: Command, invocation: Invocation): void {
     .option('--every <duration>', 'the mean time between two ends', '30s')
     .option('--times <n>', 'how many leaders to end; default: until Ctrl-C')
     .option('--timeout <duration>', 'how long it may take until another replica leads', '60s')
-    .option('--kill', 'delete the Pod of every second leader without a grace period, on average')
+    .option('--kill', 'kill every second leader, on average: delete its Pod without a grace period')
     .option('--yes', 'also on a cluster that is not that of `tenure dev`')
     .action((lease: string, flags: ChaosFlags) => chaos(lease, flags, invocation))
 }
@@ -95,6 +96,21 @@ async function endLeader(cluster: Cluster, plan: ChaosPlan, invocation: Invocati
   return invocation.exitCode === 0
 }
 
+/** Kills a replica of `tenure dev`, or deletes its Pod without a grace period. Returns what it did. */
+async function endProcess(
+  cluster: Cluster,
+  { namespace, lease }: Pick<StoredLease, 'namespace' | 'lease'>,
+  terminal: Terminal,
+): Promise<string> {
+  const holder = lease.record.holderIdentity
+  const isEmbedded = await cluster.isEmbedded()
+  if (isEmbedded && (await replicaOfDev(holder, terminal, { kill: true })) !== undefined) return `Killed ${holder}.\n`
+  const pod = podOf(holder, lease)
+  const path = { group: '', version: 'v1', resource: 'pods', namespace, name: pod }
+  await cluster.send(path, { method: 'DELETE', verb: 'delete', query: { gracePeriodSeconds: '0' } })
+  return `Deleted the Pod ${pod} of ${holder} without a grace period.\n`
+}
+
 async function kill(
   cluster: Cluster,
   { namespace, name, lease }: StoredLease,
@@ -102,15 +118,12 @@ async function kill(
   { terminal }: Invocation,
 ): Promise<boolean> {
   const { holderIdentity: holder, acquireTime } = lease.record
-  const pod = podOf(holder, lease)
   const since = terminal.clock.now()
-  const path = { group: '', version: 'v1', resource: 'pods', namespace, name: pod }
-  await cluster.send(path, { method: 'DELETE', verb: 'delete', query: { gracePeriodSeconds: '0' } })
-  terminal.out(`Deleted the Pod ${pod} of ${holder} without a grace period.\n`)
+  terminal.out(await endProcess(cluster, { namespace, lease }, terminal))
   const request = { id: '', namespace, lease: name, holder, acquireTime }
   const next = await successorOf(cluster, { request, since, timeoutMs }, terminal)
   const tookMs = durationText(terminal.clock.now() - since)
   if (next === '') terminal.err(`Nobody has acquired ${namespace}/${name} within ${tookMs}.\n`)
-  else terminal.out(`${next} leads ${namespace}/${name}, ${tookMs} after the deletion.\n`)
+  else terminal.out(`${next} leads ${namespace}/${name}, ${tookMs} later.\n`)
   return next !== ''
 }

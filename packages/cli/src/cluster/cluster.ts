@@ -1,3 +1,4 @@
+import { ApiRequestError } from '@tenure/kubernetes'
 import { findKubeConfig } from '@tenure/kubernetes/internal'
 import {
   ApiTransport,
@@ -86,7 +87,7 @@ export class Cluster implements AsyncDisposable {
   /** Whether this is the embedded API server, as `tenure dev` runs it. */
   async isEmbedded(): Promise<boolean> {
     const { clock, interrupted } = this.#terminal
-    const target = { verb: 'get', group: '', resource: '/version', namespace: '', name: '' }
+    const target = { verb: 'get', group: '', resource: 'path', namespace: '', name: '/version' }
     const answer = await withDeadline({ clock, timeoutMs: TIMEOUT_MS, signal: interrupted }, (signal) =>
       this.#transport.send({ method: 'GET', path: '/version', target, signal }),
     )
@@ -104,16 +105,21 @@ export class Cluster implements AsyncDisposable {
     return this.send(path, { method: 'PATCH', verb: 'patch', body, contentType: 'application/merge-patch+json' })
   }
 
-  /** The text of an answer that is not JSON, also of a health check that fails. */
-  async text(path: ResourcePath, suffix: string): Promise<string> {
+  /**
+   * The text of an answer of the resource itself, also of a health check that fails; undefined if it does not serve the path.
+   * @throws ApiRequestError if the API server answers instead: no permission, or out of its reach
+   */
+  async text(path: ResourcePath, suffix: string): Promise<string | undefined> {
     const { clock, interrupted } = this.#terminal
     return withDeadline({ clock, timeoutMs: TIMEOUT_MS, signal: interrupted }, async (signal) => {
       const target = targetOf(path, 'get')
       const request = { method: 'GET', path: `${pathOf(path)}${suffix}`, target, signal, readsFailure: true } as const
-      const stream = await this.#transport.open(request)
-      const chunks: Buffer[] = []
-      await stream.read((chunk) => void chunks.push(chunk))
-      return Buffer.concat(chunks).toString('utf8')
+      try {
+        return ownText(await textIn(await this.#transport.open(request)))
+      } catch (error) {
+        if (error instanceof ApiRequestError && error.statusCode === 404) return undefined
+        throw error
+      }
     })
   }
 
@@ -138,4 +144,21 @@ export function pathOf({
 
 function targetOf({ group, resource, namespace = '', name = '', subresource = '' }: ResourcePath, verb: string) {
   return { verb, group, resource: subresource === '' ? resource : `${resource}/${subresource}`, namespace, name }
+}
+
+async function textIn(stream: Awaited<ReturnType<ApiTransport['open']>>): Promise<string> {
+  const chunks: Buffer[] = []
+  await stream.read((chunk) => void chunks.push(chunk))
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** @throws ApiRequestError for a `Status`: the API server did not reach the resource */
+function ownText(text: string): string {
+  if (!text.startsWith('{')) return text
+  const status: unknown = JSON.parse(text)
+  if (!isJsonObject(status) || status['kind'] !== 'Status') return text
+  throw new ApiRequestError(
+    'unreachable',
+    `the API server does not reach it: ${stringAt(status, 'message') ?? 'no reason given'}`,
+  )
 }

@@ -4,9 +4,12 @@ import type { Terminal } from '../terminal.ts'
 /** How long a replica may take to answer. */
 const ANSWER_MS = 1000
 
+/** Asks an operations port for a path. Resolves with undefined if it does not serve the path. */
+export type AskOps = (path: string) => Promise<string | undefined>
+
 /** The answer of an operations port. */
 export interface OpsAnswer {
-  readonly isOk: boolean
+  readonly status: number
   readonly text: string
 }
 
@@ -18,6 +21,15 @@ export function askOpsPort(
 ): Promise<OpsAnswer> {
   return withDeadline({ clock, timeoutMs: ANSWER_MS, signal: interrupted }, async (signal) => {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, { signal })
-    return { isOk: answer.ok, text: await answer.text() }
+    return { status: answer.status, text: await answer.text() }
   })
+}
+
+/** Asks an operations port on this machine as {@link AskOps}, also for a health check that fails. */
+export function askPort(port: number | undefined, terminal: Pick<Terminal, 'clock' | 'interrupted'>): AskOps {
+  return async (path) => {
+    if (port === undefined) throw new Error('it has no operations port')
+    const { status, text } = await askOpsPort(port, path, terminal)
+    return status === 404 ? undefined : text
+  }
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { ApiServer } from '@tenure/api-server'
 import { OwnedProcesses } from '@tenure/core/internal'
 import type { Terminal } from '../terminal.ts'
-import { askOpsPort, type OpsAnswer } from './ask-ops-port.ts'
+import { askOpsPort } from './ask-ops-port.ts'
 import { coloured } from './colours.ts'
 import type { DevProgram } from './dev-flags.ts'
 import { nameOfReplica, namesOfReplicas } from './fleet.ts'
@@ -86,15 +86,15 @@ export class DevLauncher implements AsyncDisposable {
     return this.#identities.get(nameOfReplica(identity)) === identity
   }
 
-  /** Whether a replica answers that it is ready. */
-  async isReady(name: string): Promise<boolean> {
-    const answer = await this.ask(name, '/readyz').catch(() => undefined)
-    return answer?.isOk ?? false
+  /** The operations port of a replica; undefined before its first start. */
+  opsPortOf(name: string): number | undefined {
+    return this.#opsPorts.get(name)
   }
 
-  /** Asks the operations port of a replica. Rejects if it does not answer. */
-  ask(name: string, path: string): Promise<OpsAnswer> {
-    return askOpsPort(this.#opsPorts.get(name) ?? 0, path, this.#terminal)
+  /** Whether a replica answers that it is ready. */
+  async isReady(name: string): Promise<boolean> {
+    const answer = await askOpsPort(this.#opsPorts.get(name) ?? 0, '/readyz', this.#terminal).catch(() => undefined)
+    return answer?.status === 200
   }
 
   #prefix(name: string): string {

@@ -61,7 +61,7 @@ async function serve(program: DevProgram | undefined, served: Served): Promise<v
 /** The page and the replicas. The page ends last. */
 async function withPage(program: DevProgram | undefined, context: DevContext): Promise<void> {
   const { server, kubeConfig, terminal, quit, flags } = context
-  const shown = new ShownReplicas()
+  const shown = new ShownReplicas(terminal)
   const page = await ClusterPage.open({
     flags: { kubeconfig: kubeConfig.path },
     allNamespaces: true,
@@ -73,7 +73,7 @@ async function withPage(program: DevProgram | undefined, context: DevContext): P
   })
   try {
     const onChange = (): void => page.server.showReplicas()
-    await using joined = await JoinedPrograms.open({ server, terminal, onChange })
+    await using joined = await JoinedPrograms.open({ server, terminal, onChange, others: shown.started })
     shown.joined = joined
     terminal.out(
       `API server: ${server.url}\nPage: ${page.server.url}\n\n  export KUBECONFIG=${kubeConfig.path}\n\n` +

@@ -6,11 +6,11 @@ import { pid } from 'node:process'
 import { createInterface } from 'node:readline'
 import { textOf } from '@tenure/core/internal'
 import {
-  type DevAnswer,
   type DevGreeting,
   integerAt,
   isJsonObject,
   isPrivateFolder,
+  type JsonObject,
   pidOfSocket,
   stringAt,
 } from '@tenure/kubernetes/internal'
@@ -22,10 +22,26 @@ export interface JoinedProgram {
   leave(): void
 }
 
-/** Decides about a program. Rejects with what to tell it if it may not join. */
-export type Admit = (greeting: DevGreeting) => Promise<JoinedProgram>
+/** A replica of a running `tenure dev`. */
+export interface FoundReplica {
+  /** Undefined if it has no operations port. */
+  readonly opsPort: number | undefined
+}
 
-/** The socket through which programs with `TENURE_DEV=1` join. A connection lasts as long as its program. */
+/** Answers what comes through the socket. Rejects with what to say. */
+export interface JoinHost {
+  /** Decides about a program. */
+  admit(greeting: DevGreeting): Promise<JoinedProgram>
+  /** Finds the replica with this identity; undefined if it is unknown. */
+  find(identity: string): FoundReplica | undefined
+  /** Kills the replica with this identity. */
+  kill(identity: string): void
+}
+
+/**
+ * The socket through which programs with `TENURE_DEV=1` join, and through which other commands ask where a replica is. The connection of a
+ * program lasts as long as the program.
+ */
 export class JoinSocket implements AsyncDisposable {
   readonly #server: Server
   readonly #path: string
@@ -41,7 +57,7 @@ export class JoinSocket implements AsyncDisposable {
    * Opens the socket in a folder, which is made if it does not exist, and removes what earlier processes left there.
    * @throws Error if the folder is not private, or the socket cannot be opened
    */
-  static async open(folder: string, admit: Admit): Promise<JoinSocket> {
+  static async open(folder: string, host: JoinHost): Promise<JoinSocket> {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     if (!isPrivateFolder(folder)) throw new Error(`other users can enter ${folder}`)
     await removeStale(folder)
@@ -49,7 +65,7 @@ export class JoinSocket implements AsyncDisposable {
     const server = createServer((socket) => {
       open.add(socket)
       socket.once('close', () => void open.delete(socket)).on('error', () => {})
-      void receive(socket, admit)
+      void receive(socket, host)
     })
     const path = join(folder, `${pid}.sock`)
     await rm(path, { force: true })
@@ -89,26 +105,42 @@ async function isListening(path: string): Promise<boolean> {
   }
 }
 
-async function receive(socket: Socket, admit: Admit): Promise<void> {
-  let answer: DevAnswer
+async function receive(socket: Socket, host: JoinHost): Promise<void> {
+  let answer: object
   try {
-    const { promise: line, resolve, reject } = Promise.withResolvers<string>()
-    createInterface({ input: socket })
-      .once('line', resolve)
-      .once('close', () => reject(new Error('it said nothing')))
-    const program = await admit(greetingIn(await line))
-    if (socket.destroyed) return program.leave()
-    socket.once('close', () => program.leave())
-    answer = { kubeConfigPath: program.kubeConfigPath }
+    const said: unknown = JSON.parse(await lineOf(socket))
+    const request = isJsonObject(said) ? said : {}
+    const about = stringAt(request, 'about')
+    answer =
+      about === undefined ? await admit(socket, host, request) : answerAbout(about, request['kill'] === true, host)
   } catch (error) {
     answer = { error: textOf(error) }
   }
   if (!socket.destroyed) socket.write(`${JSON.stringify(answer)}\n`)
 }
 
-function greetingIn(line: string): DevGreeting {
-  const value: unknown = JSON.parse(line)
-  const said = isJsonObject(value) ? value : {}
+function lineOf(socket: Socket): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  createInterface({ input: socket })
+    .once('line', resolve)
+    .once('close', () => reject(new Error('it said nothing')))
+  return promise
+}
+
+async function admit(socket: Socket, host: JoinHost, request: JsonObject): Promise<object> {
+  const program = await host.admit(greetingIn(request))
+  if (socket.destroyed) program.leave()
+  else socket.once('close', () => program.leave())
+  return { kubeConfigPath: program.kubeConfigPath }
+}
+
+function answerAbout(identity: string, isToBeKilled: boolean, host: JoinHost): object {
+  const found = host.find(identity)
+  if (found !== undefined && isToBeKilled) host.kill(identity)
+  return { isKnown: found !== undefined, ...found }
+}
+
+function greetingIn(said: JsonObject): DevGreeting {
   const [identity, own, opsPort] = [stringAt(said, 'identity'), integerAt(said, 'pid'), integerAt(said, 'opsPort')]
   // Signals to 0 and to negative numbers would reach a whole group of processes.
   if (identity === undefined || own === undefined || own <= 1)

@@ -9,9 +9,8 @@ import type { ReplicaActions } from '../page/page-actions.ts'
 import type { PageReplica } from '../page/page-server.ts'
 import { printable } from '../status/table.ts'
 import type { Terminal } from '../terminal.ts'
-import { askOpsPort } from './ask-ops-port.ts'
 import { Cuts } from './cuts.ts'
-import { type JoinedProgram, JoinSocket } from './join-socket.ts'
+import { type FoundReplica, type JoinedProgram, type JoinHost, JoinSocket } from './join-socket.ts'
 
 /** Options of {@link JoinedPrograms}. */
 export interface JoinedProgramsOptions {
@@ -19,6 +18,11 @@ export interface JoinedProgramsOptions {
   readonly terminal: Terminal
   /** Called when the state of a program has changed. */
   readonly onChange: () => void
+  /** The other replicas, which commands find through the same socket. */
+  readonly others: {
+    find(identity: string): FoundReplica | undefined
+    kill(identity: string): void
+  }
 }
 
 interface Member extends DevGreeting {
@@ -51,8 +55,7 @@ export class JoinedPrograms implements ReplicaActions, AsyncDisposable {
     const programs = new JoinedPrograms(options, await mkdtemp(join(tmpdir(), 'tenure-dev-')))
     const folder = devFolder(terminal.env)
     try {
-      if (folder !== undefined)
-        programs.#socket = await JoinSocket.open(folder, (greeting) => programs.#admit(greeting))
+      if (folder !== undefined) programs.#socket = await JoinSocket.open(folder, programs.#host)
     } catch (error) {
       terminal.err(
         `Programs with TENURE_DEV=1 cannot find this server, only those with KUBECONFIG: ${textOf(error)}.\n`,
@@ -78,11 +81,10 @@ export class JoinedPrograms implements ReplicaActions, AsyncDisposable {
     return this.#members.has(identity)
   }
 
-  /** Asks the operations port of a program. Rejects if it does not answer. */
-  async ask(identity: string, path: string): Promise<string> {
-    const port = this.#members.get(identity)?.opsPort
-    if (port === undefined) throw new Error('it has no operations port')
-    return (await askOpsPort(port, path, this.#options.terminal)).text
+  /** Where a program is; undefined if none with this identity has joined. */
+  find(identity: string): FoundReplica | undefined {
+    const member = this.#members.get(identity)
+    return member && { opsPort: member.opsPort }
   }
 
   /** Kills the process of a program. Nobody starts it again. */
@@ -113,6 +115,15 @@ export class JoinedPrograms implements ReplicaActions, AsyncDisposable {
     for (const member of this.#members.values()) if (member.isPaused) signal(member, 'SIGCONT')
     await this.#socket?.[Symbol.asyncDispose]()
     await rm(this.#folder, { recursive: true, force: true })
+  }
+
+  get #host(): JoinHost {
+    const { others } = this.#options
+    return {
+      admit: (greeting) => this.#admit(greeting),
+      find: (identity) => this.find(identity) ?? others.find(identity),
+      kill: (identity) => (this.has(identity) ? this.kill(identity) : others.kill(identity)),
+    }
   }
 
   async #admit(greeting: DevGreeting): Promise<JoinedProgram> {

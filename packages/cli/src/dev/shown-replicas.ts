@@ -1,9 +1,11 @@
-import { textOf } from '@tenure/core/internal'
-import { explainReplica, type AskOps, sentencesOf } from '../explain/explain-replicas.ts'
+import { explainReplica, reportOf } from '../explain/explain-replicas.ts'
 import type { ReplicaActions } from '../page/page-actions.ts'
 import type { PageReplica } from '../page/page-server.ts'
+import type { Terminal } from '../terminal.ts'
+import { askPort } from './ask-ops-port.ts'
 import type { DevLauncher } from './dev-launcher.ts'
 import { type Fleet, isReplica, nameOfReplica } from './fleet.ts'
+import type { FoundReplica } from './join-socket.ts'
 import type { JoinedPrograms } from './joined-programs.ts'
 
 /** The replicas that the page shows and acts on: those that `tenure dev` started, and programs that have joined. */
@@ -11,6 +13,11 @@ export class ShownReplicas implements ReplicaActions {
   /** The replicas of the program, once they run. */
   own: { readonly fleet: Fleet; readonly launcher: DevLauncher } | undefined
   joined: JoinedPrograms | undefined
+  readonly #terminal: Terminal
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal
+  }
 
   get facts(): readonly PageReplica[] {
     return [...(this.own?.fleet.facts ?? []), ...(this.joined?.facts ?? [])]
@@ -29,21 +36,23 @@ export class ShownReplicas implements ReplicaActions {
   }
 
   /** A replica of this machine needs no proxy: its operations port is asked directly. */
-  readonly explain: typeof explainReplica = async (cluster, identity, lease) => {
-    const { joined } = this
-    if (joined?.has(identity)) return reportOf(identity, (path) => joined.ask(identity, path))
-    const launcher = this.own?.launcher
-    if (launcher === undefined || !isReplica(identity)) return explainReplica(cluster, identity, lease)
-    if (!launcher.isPresent(identity)) return { identity, sentences: ['it has ended'] }
-    return reportOf(identity, async (path) => (await launcher.ask(nameOfReplica(identity), path)).text)
+  readonly explain: typeof explainReplica = async (cluster, identity, stored) => {
+    const found = this.joined?.find(identity) ?? this.started.find(identity)
+    if (found !== undefined) return reportOf(identity, stored.name, askPort(found.opsPort, this.#terminal))
+    if (this.own !== undefined && isReplica(identity)) return { identity, sentences: ['it has ended'] }
+    return explainReplica(cluster, identity, stored)
+  }
+
+  /** Finds a replica that `tenure dev` started, by its identity; undefined for any other, and for an earlier process of one. */
+  readonly started = {
+    find: (identity: string): FoundReplica | undefined => {
+      const launcher = this.own?.launcher
+      return launcher?.isPresent(identity) ? { opsPort: launcher.opsPortOf(nameOfReplica(identity)) } : undefined
+    },
+    kill: (identity: string): void => this.own?.fleet.kill(nameOfReplica(identity)),
   }
 
   #actionsOf(name: string): ReplicaActions | undefined {
     return this.joined?.has(name) ? this.joined : this.own?.fleet
   }
-}
-
-async function reportOf(identity: string, ask: AskOps): ReturnType<typeof explainReplica> {
-  const sentences = await sentencesOf(ask).catch((error: unknown) => [`it cannot be asked: ${textOf(error)}`])
-  return { identity, sentences }
 }

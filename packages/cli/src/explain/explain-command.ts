@@ -4,7 +4,7 @@ import { Cluster } from '../cluster/cluster.ts'
 import { printable } from '../status/table.ts'
 import type { Invocation, Terminal } from '../terminal.ts'
 import { explanation } from './explanation.ts'
-import { explainReplica } from './explain-replicas.ts'
+import { explainReplicaOf } from './explain-replicas.ts'
 
 /** The flags of `tenure explain`. */
 interface ExplainFlags extends ClusterFlags {
@@ -25,7 +25,7 @@ export function addExplain(program: Command, { terminal }: Invocation): void {
 async function explain(name: string, flags: ExplainFlags, terminal: Terminal): Promise<void> {
   const cluster = Cluster.open(flags, terminal)
   try {
-    const options = { cluster, name, askReplica: flags.replicas ? explainReplica : undefined }
+    const options = { cluster, name, askReplica: flags.replicas ? explainReplicaOf(terminal) : undefined }
     for (const sentence of await explanation(options, terminal)) terminal.out(`${printable(sentence)}\n`)
   } finally {
     await cluster[Symbol.asyncDispose]()

@@ -3,6 +3,10 @@ import { readProcessRef, textOf } from '@tenure/core/internal'
 import { integerAt, isJsonObject, objectAt, stringAt, type JsonObject } from '@tenure/kubernetes/internal'
 import { ApiRequestError } from '@tenure/kubernetes'
 import type { Cluster, ResourcePath } from '../cluster/cluster.ts'
+import { type AskOps, askPort } from '../dev/ask-ops-port.ts'
+import { replicaOfDev } from '../dev/ask-running-dev.ts'
+import type { Terminal } from '../terminal.ts'
+import { isFailure, type StoredLease } from '../cluster/leases.ts'
 
 /** What a replica says of itself. */
 export interface ReplicaReport {
@@ -14,24 +18,41 @@ export interface ReplicaReport {
 const OPS_PORT = 'ops'
 
 /**
- * Asks a replica for its health checks and its tasks, through the proxy of the API server. That needs the right to `get` `pods/proxy`.
- * Failures become sentences: a replica that cannot be reached is often the reason.
+ * Asks a replica why it leads or does not lead, for its health checks and for its tasks, through the proxy of the API server. That needs
+ * the right to `get` `pods/proxy`. Failures become sentences: a replica that cannot be reached is often the reason.
  */
-export async function explainReplica(cluster: Cluster, identity: string, lease: PresentLease): Promise<ReplicaReport> {
-  const pod = podOf(identity, lease)
+export async function explainReplica(cluster: Cluster, identity: string, stored: StoredLease): Promise<ReplicaReport> {
+  const pod = podOf(identity, stored.lease)
   try {
     const path = await opsPath(cluster, pod)
     if (path === undefined) return { identity, sentences: [`its Pod ${pod} has no port with the name ${OPS_PORT}`] }
-    return { identity, sentences: await sentencesOf((suffix) => cluster.text(path, suffix)) }
+    return { identity, sentences: await sentencesOf((suffix) => cluster.text(path, suffix), stored.name) }
   } catch (error) {
     return { identity, sentences: [reasonOf(error, pod)] }
   }
 }
 
+/** Asks the replicas that `tenure dev` runs on this machine directly, and all others as {@link explainReplica}. */
+export function explainReplicaOf(terminal: Terminal): typeof explainReplica {
+  return async (cluster, identity, stored) => {
+    const isEmbedded = await cluster.isEmbedded().catch(() => false)
+    const found = isEmbedded ? await replicaOfDev(identity, terminal) : undefined
+    if (found === undefined) return explainReplica(cluster, identity, stored)
+    return reportOf(identity, stored.name, askPort(found.opsPort, terminal))
+  }
+}
+
+/** What a replica says of itself, or that it does not answer. */
+export async function reportOf(identity: string, lease: string, ask: AskOps): Promise<ReplicaReport> {
+  const sentences = await sentencesOf(ask, lease).catch((error: unknown) => [`it is out of reach: ${textOf(error)}`])
+  return { identity, sentences }
+}
+
 function reasonOf(error: unknown, pod: string): string {
   if (error instanceof ApiRequestError && error.statusCode === 404)
     return `there is no Pod ${pod}, so it does not run as one, or has ended`
-  return `it cannot be asked: ${textOf(error)}`
+  if (isFailure(error, 'forbidden') || isFailure(error, 'unauthenticated')) return `it was not asked: ${textOf(error)}`
+  return `it is out of reach: ${textOf(error)}`
 }
 
 /** The Pod of a replica: the one that the holder published, or the part of its identity before the underscore. */
@@ -48,24 +69,36 @@ async function opsPath(cluster: Cluster, name: string): Promise<ResourcePath | u
   return port === undefined ? undefined : { ...path, name: `${name}:${port}`, subresource: 'proxy' }
 }
 
-/** Asks an operations port for a path. */
-export type AskOps = (path: string) => Promise<string>
+/** What a replica reports: why it leads this lease or does not lead it, its health checks, and the tasks of its term. */
+export async function sentencesOf(ask: AskOps, lease: string): Promise<readonly string[]> {
+  const explanation = await ask('/explain')
+  // An older version of Tenure does not serve it.
+  if (explanation === undefined) return [...(await checksOf(ask)), ...(await tasksOf(ask))]
+  return [...explanationIn(explanation, lease), ...(await checksOf(ask))]
+}
 
-/** What a replica reports: its health checks, and the tasks of its term. */
-export async function sentencesOf(ask: AskOps): Promise<readonly string[]> {
-  return [...(await checksOf(ask)), ...(await tasksOf(ask))]
+function explanationIn(text: string, lease: string): readonly string[] {
+  const prefix = `${lease}: `
+  const lines = text.split('\n').filter((line) => line.startsWith(prefix))
+  const sentences = lines.map((line) => lowered(line.slice(prefix.length).replace(/\.$/, '')))
+  return sentences.length === 0 ? [`it does not compete for ${lease}`] : sentences
+}
+
+/** The sentences follow the identity of the replica. */
+function lowered(sentence: string): string {
+  return sentence.replace(/^(It|Its|The|This)\b/, (word) => word.toLowerCase())
 }
 
 /** The checks that fail, with their reasons. */
 async function checksOf(ask: AskOps): Promise<readonly string[]> {
-  const texts = await Promise.all(['/livez?verbose', '/readyz?verbose'].map((check) => ask(check)))
+  const texts = await Promise.all(['/livez?verbose', '/readyz?verbose'].map(async (check) => (await ask(check)) ?? ''))
   const failed = texts.flatMap((text) => [...text.matchAll(/^\[-\](?<check>.+)$/gm)].map(([line]) => line.slice(3)))
   return failed.length === 0 ? ['its health checks pass'] : failed.map((line) => `its check ${line}`)
 }
 
 /** The tasks of its term, by controller, from its metrics. */
 async function tasksOf(ask: AskOps): Promise<readonly string[]> {
-  const page = await ask('/metrics')
+  const page = (await ask('/metrics')) ?? ''
   const tasks = [...page.matchAll(/^tenure_tasks\{(?<labels>[^}]*)\} (?<count>\d+)$/gm)]
   return tasks
     .filter(({ groups }) => groups?.['count'] !== '0')

@@ -24,7 +24,7 @@ export async function explanation(
   const facts = await readFacts(cluster, cluster.namespace, clock.wallTime())
   const status = leaseStatus(stored, { facts, now: clock.now(), wallTime: clock.wallTime() })
   const asked =
-    askReplica === undefined ? [] : replicasOf(stored).map((identity) => askReplica(cluster, identity, stored.lease))
+    askReplica === undefined ? [] : replicasOf(stored).map((identity) => askReplica(cluster, identity, stored))
   const reports = await Promise.all(asked)
   return [
     ...explainLease(stored, status),

@@ -1,6 +1,6 @@
 import type { ClusterFlags } from '../add-command.ts'
 import { Cluster } from '../cluster/cluster.ts'
-import { explainReplica } from '../explain/explain-replicas.ts'
+import { type explainReplica, explainReplicaOf } from '../explain/explain-replicas.ts'
 import { followLeases } from '../status/lease-stream.ts'
 import type { Terminal } from '../terminal.ts'
 import { sightings } from '../watch/sightings.ts'
@@ -46,7 +46,7 @@ export class ClusterPage implements AsyncDisposable {
       togglePause: (name) => fleet()?.togglePause(name),
       toggleCut: (name) => fleet()?.toggleCut(name),
     }
-    const { askReplica = explainReplica } = options
+    const { askReplica = explainReplicaOf(terminal) } = options
     const actions = new PageActions({ flags, terminal, askReplica, replicas: options.fleet && replicas })
     try {
       const server = await startPage({

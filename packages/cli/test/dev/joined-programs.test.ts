@@ -8,7 +8,7 @@ import { pid } from 'node:process'
 import { silentLogger } from '@tenure/core/internal'
 import { createManager, type ProcessManager } from 'tenure'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { startCommand, until } from '../support/command.ts'
+import { run, startCommand, until } from '../support/command.ts'
 
 let home = ''
 let sockets = ''
@@ -80,7 +80,10 @@ test('a program with TENURE_DEV=1 finds the running dev, and is shown, explained
   await until(() => manager.candidacies[0]?.state.kind === 'leading')
   expect(await replicasOf(dev)).toEqual([{ name: 'one', state: 'running', isCutOff: false }])
   expect(await dev.ask('explain?lease=ops/janitor')).toMatchObject({
-    sentences: expect.arrayContaining(['one: its health checks pass.']),
+    sentences: expect.arrayContaining([
+      expect.stringMatching(/^one: it leads with epoch \d+/),
+      'one: its health checks pass.',
+    ]),
   })
   await dev.act('cut', 'one')
   expect(await replicasOf(dev)).toMatchObject([{ name: 'one', isCutOff: true }])
@@ -120,6 +123,36 @@ test('the page kills and pauses the process of a program that has joined', async
   await dev.act('kill', 'sleeper')
   expect(await ended).toEqual([null, 'SIGKILL'])
   socket.destroy()
+  await dev.stop()
+})
+
+test('explain asks a program that has joined, and chaos --kill kills it', async () => {
+  const dev = await startDev()
+  const env = { PATH: process.env['PATH'], HOME: home }
+  const flags = ['-n', 'ops', '--kubeconfig', join(home, 'admin.yaml')]
+  const manager = program('one')
+  const running = manager.start()
+  await until(() => manager.candidacies[0]?.state.kind === 'leading')
+  const { out } = await run(['explain', 'janitor', ...flags], { env })
+  expect(out).toMatch(/^one: it leads with epoch \d+ and may act for .*\none: its health checks pass\.$/m)
+  await manager.stop()
+  await running
+  // It leads in this process. What is killed stands in for it.
+  const leader = program('two', { KUBECONFIG: join(home, 'admin.yaml') })
+  const leading = leader.start()
+  await until(() => leader.candidacies[0]?.state.kind === 'leading')
+  const child = spawn('sleep', ['1000'], { stdio: 'ignore' })
+  const ended = once(child, 'exit')
+  const socket = connect(join(sockets, `${pid}.sock`))
+  socket.write(`${JSON.stringify({ identity: 'two', pid: child.pid })}\n`)
+  await once(socket, 'data')
+  const times = ['--kill', '--times', '1', '--every', '1ms', '--timeout', '50ms']
+  const chaos = await run(['chaos', 'janitor', ...times, ...flags], { env, random: () => 0 })
+  expect([chaos.code, chaos.out]).toEqual([1, 'Killed two.\n'])
+  expect(await ended).toEqual([null, 'SIGKILL'])
+  socket.destroy()
+  await leader.stop()
+  await leading
   await dev.stop()
 })
 

@@ -4,6 +4,7 @@ import { AlreadyStartedError } from '@tenure/core/internal'
 import { loadFastify } from '#fastify'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BoundedWaits } from './bounded-waits.ts'
+import { type ExplainedCandidacy, explanationOf } from './explanation.ts'
 import { type HealthAnswer, HealthEndpoint } from './health-endpoint.ts'
 
 /** What an {@link OpsServer} is made of. */
@@ -25,10 +26,11 @@ export interface MetricsPage {
   readonly body: string
 }
 
-/** What the health endpoints serve. */
-export interface HealthProbes {
+/** What the endpoints serve. */
+export interface ServedState {
   readonly livez: HealthProbe
   readonly readyz: HealthProbe
+  readonly candidacies: readonly ExplainedCandidacy[]
 }
 
 /** Where a server listens. */
@@ -38,7 +40,7 @@ export interface OpsAddress {
 }
 
 /**
- * Serves `/livez`, `/readyz`, `/healthz` and `/metrics`.
+ * Serves `/livez`, `/readyz`, `/healthz`, `/explain` and `/metrics`.
  *
  * `/healthz` serves the checks of `/livez`. Older manifests use it as a liveness probe, so it must not fail for a follower or for a
  * process that shuts down in order.
@@ -61,14 +63,14 @@ export class OpsServer {
   }
 
   /**
-   * Opens the port and serves these checks.
+   * Opens the port and serves this.
    * @throws OptionsError if the port is in use, or this process may not listen on it.
    */
-  async start(probes: HealthProbes): Promise<void> {
+  async start(served: ServedState): Promise<void> {
     if (this.#running !== undefined) throw new AlreadyStartedError('Expected the operations port to be started once')
     const { host, port, logger, clock, checkTimeoutMs } = this.#options
     const waits = new BoundedWaits(clock, checkTimeoutMs)
-    const app = this.#createApp(probes, waits)
+    const app = this.#createApp(served, waits)
     this.#running = { app, waits }
     try {
       await app.listen({ host, port })
@@ -90,7 +92,7 @@ export class OpsServer {
     }
   }
 
-  #createApp({ livez, readyz }: HealthProbes, waits: BoundedWaits): FastifyInstance {
+  #createApp({ livez, readyz, candidacies }: ServedState, waits: BoundedWaits): FastifyInstance {
     const app = loadFastify()({
       logger: false,
       forceCloseConnections: true,
@@ -105,6 +107,7 @@ export class OpsServer {
     for (const [name, probe] of Object.entries({ livez, readyz, healthz: livez })) {
       addHealthRoutes(app, name, new HealthEndpoint({ name, probe, waits, logger }))
     }
+    app.get('/explain', async (_request, reply) => sendText(reply, { status: 200, body: explanationOf(candidacies) }))
     app.get('/metrics', async (_request, reply) => {
       const { contentType, body } = await metricsPage(waits)
       return reply.type(contentType).send(body)

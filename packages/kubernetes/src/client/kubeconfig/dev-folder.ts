@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { getuid } from 'node:process'
 
-/** What a program says of itself when it joins a running `tenure dev`: one line of JSON. */
+/** What a program says of itself when it joins a running `tenure dev`: one line of JSON. It has joined as long as the connection is open. */
 export interface DevGreeting {
   readonly identity: string
   readonly pid: number
@@ -10,8 +10,12 @@ export interface DevGreeting {
   readonly opsPort?: number
 }
 
-/** The answer to a {@link DevGreeting}: one line of JSON. The program has joined as long as the connection is open. */
-export type DevAnswer = { readonly kubeConfigPath: string } | { readonly error: string }
+/** Asks a running `tenure dev` where a replica is, or to kill it: one line of JSON. */
+export interface DevQuestion {
+  readonly about: string
+  /** Whether to kill it. @default false */
+  readonly kill?: boolean
+}
 
 /** The folder in which the commands of this user keep their state; undefined if the environment names no home directory. */
 export function stateFolder(env: NodeJS.ProcessEnv): string | undefined {
