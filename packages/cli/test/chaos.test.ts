@@ -10,6 +10,8 @@ import { Replicas } from './support/replicas.ts'
 let cluster: TestCluster
 let other: Server
 let otherPath = ''
+/** Of a server that does not run. */
+let downPath = ''
 
 beforeAll(async () => {
   cluster = await TestCluster.start()
@@ -23,6 +25,8 @@ beforeAll(async () => {
   const url = `https://127.0.0.1:${(other.address() as AddressInfo).port}`
   const content = { url, caCert: authority.root.cert, user: 'admin', credential: { token: 'secret' } }
   await writeFile(otherPath, formatKubeConfig(content))
+  downPath = cluster.pathOf('down.yaml')
+  await writeFile(downPath, formatKubeConfig({ ...content, url: 'https://127.0.0.1:1' }))
 })
 afterAll(async () => {
   await cluster[Symbol.asyncDispose]()
@@ -70,9 +74,7 @@ describe('tenure chaos', () => {
   })
 
   test('says in one line that the server cannot be reached', async () => {
-    const path = cluster.pathOf('down.yaml')
-    await writeFile(path, cluster.server.kubeConfig().replace(/127\.0\.0\.1:\d+/, '127.0.0.1:1'))
-    const { err, code } = await run(['chaos', 'free', '--kubeconfig', path, ...FAST])
+    const { err, code } = await run(['chaos', 'free', '--kubeconfig', downPath, ...FAST])
     expect(code).toBe(1)
     expect(err).toMatch(/^Could not get path \/version: no connection to https:\/\/127\.0\.0\.1:1 .*\n$/)
   })
