@@ -101,15 +101,20 @@ class Execution {
   }
 }
 
-/** The guard that `term.child()` starts is there before the term begins: a program should not wait for it. */
+/**
+ * The guard that `term.child()` starts is there before the term begins: a program should not wait for it. The guard of the next term waits
+ * until another replica leads, because its start would slow down the handover. None follows the last term.
+ */
 function preparedGuards(): Extension {
   let discard = (): void => {}
+  let isStopping = false
   const prepare = (): void => void (discard = prepareProcessGuard())
   return {
     name: 'prepared-guards',
     start: prepare,
-    onEvent: ({ kind }) => {
-      if (kind === 'term-over') prepare()
+    onEvent: (event) => {
+      if (event.kind === 'term-over') isStopping = event.reason === 'shutdown'
+      if (event.kind === 'leader-observed' && event.identity !== '' && !isStopping) prepare()
     },
     stop: () => discard(),
   }
