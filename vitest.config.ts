@@ -69,7 +69,12 @@ export default defineConfig({
         ...source,
         test: {
           name: 'unit',
-          include: ['{packages,examples}/*/test/**/*.test.ts', 'test/docs/**/*.test.ts', 'scripts/**/*.test.ts'],
+          include: [
+            '{packages,examples}/*/test/**/*.test.ts',
+            'test/docs/**/*.test.ts',
+            'scripts/**/*.test.ts',
+            'site/simulator/test/**/*.test.ts',
+          ],
           exclude: [...THOROUGH, SAMPLES],
           setupFiles: ['packages/testing/test/watch-leaks.ts'],
           maxWorkers: 4,

@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitepress'
 import { SIDEBAR } from '../src/sidebar.ts'
+import { SIMULATOR } from '../src/stage.ts'
 
 export default defineConfig({
   title: 'Tenure',
@@ -14,6 +15,7 @@ export default defineConfig({
       { text: 'Get started', link: '/get-started' },
       { text: 'Guide', link: '/guide' },
       { text: 'Reference', link: '/reference/options' },
+      { text: 'Simulator', link: `/${SIMULATOR}/index.html`, target: '_self' },
     ],
     sidebar: SIDEBAR.map(({ items, ...group }) => ({ ...group, items: [...items] })),
     outline: [2, 3],

@@ -9,6 +9,15 @@ import { withoutHiddenLines } from '../../test/docs/samples/sample.ts'
  */
 export const ROOT: string = join(import.meta.dirname, '../..')
 
+/** The folder of files that the site serves as they are. */
+export const PUBLIC = 'public'
+
+/** The folder of the simulator in the site. */
+export const SIMULATOR = 'simulate'
+
+/** The page of the simulator is no Markdown: the site serves what was made of it. */
+const SIMULATOR_PAGE = 'site/simulator/page/index.html'
+
 /** A page of the site: its path below the root of the site, and its Markdown with links between pages. */
 export interface StagedPage {
   readonly path: string
@@ -71,7 +80,9 @@ function stageMarkdown(text: string, origin: Origin): { page: StagedPage; linked
   const markdown = outsideFences(withoutHiddenLines(text), (part) =>
     part.replaceAll(/(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)/g, (whole, image, label, target, anchor = '') => {
       if (/^[a-z]+:/.test(target)) return whole
-      const to = originOf(normalize(join(dirname(origin.file), target)).replace(/\/$/, ''))
+      const file = normalize(join(dirname(origin.file), target)).replace(/\/$/, '')
+      if (file === SIMULATOR_PAGE) return `[${label}](/${SIMULATOR}/index.html){target="_self"}`
+      const to = originOf(file)
       if (image === '') linked.push(to)
       return `${image}[${label}](${linkTo(origin.path, to.path)}${anchor})`
     }),

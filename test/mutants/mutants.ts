@@ -318,9 +318,9 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'compares the wall clocks of two machines',
     seenIn: 'coordinated leader election, fabric8, kubert, kopf',
     file: `${RULES}/observation.ts`,
-    find: 'lease, changedAt: at.now, guardedUntil, longestMs,',
+    find: 'viewOf(last, snapshot, at, config)',
     replace:
-      "lease, changedAt: at.now - (at.wallTime - Date.parse(lease.record.renewTime ?? '')), guardedUntil, longestMs,",
+      "viewOf(last, snapshot, { ...at, now: at.now - (at.wallTime - Date.parse(snapshot.record.renewTime ?? '')) }, config)",
     checks: [`${ELECTION}/following.test.ts`],
   },
 ]

@@ -21,7 +21,7 @@ const ARGUMENTS = [
 export class Browser implements AsyncDisposable {
   readonly #context: BrowserContext
   readonly #folder: string
-  /** What pages asked for elsewhere than on loopback, and what they reported as an error. */
+  /** What pages asked for elsewhere than on this machine, and what they reported as an error. */
   readonly complaints: string[] = []
 
   private constructor(context: BrowserContext, folder: string) {
@@ -47,7 +47,8 @@ export class Browser implements AsyncDisposable {
   async open(url: string): Promise<Page> {
     const page = await this.#context.newPage()
     page.on('request', (request) => {
-      if (!/^http:\/\/127\.0\.0\.1:\d+\//.test(request.url())) this.complaints.push(`asked for ${request.url()}`)
+      if (!/^(http:\/\/127\.0\.0\.1:\d+|file:\/)\//.test(request.url()))
+        this.complaints.push(`asked for ${request.url()}`)
     })
     page.on('pageerror', (error) => this.complaints.push(error.message))
     page.on('console', (message) => {

@@ -69,6 +69,10 @@ export function drawLease(context, lease, { scale, ink, top, height, laneOf }) {
   let lastLane = 0
   context.textAlign = 'left'
   for (const part of partsOf(lease, scale)) {
+    if (part.kind === 'overlap') {
+      drawPart(context, part, { y: top, height: height * (lease.lanes?.length ?? 1), ink, fromY: top })
+      continue
+    }
     const lane = part.holder === '' ? lastLane : laneOf(part.holder)
     const y = top + lane * height + 4
     drawPart(context, part, { y, height: height - 8, ink, fromY: top + lastLane * height + height / 2 })
@@ -116,6 +120,14 @@ function drawPart(context, part, { y, height, ink, fromY }) {
         context.fillText(durationText(part.to - part.from), x + width / 2, y + height / 2 - 7)
         context.textAlign = 'left'
       }
+      break
+    case 'overlap':
+      context.globalAlpha = 0.25
+      context.fillStyle = ink.warn
+      context.fillRect(x, y, width, height)
+      context.globalAlpha = 1
+      context.strokeStyle = ink.warn
+      context.strokeRect(x + 0.5, y + 0.5, width, height - 1)
       break
     case 'arrow':
       arrow(context, { x, fromY, toY: y + height / 2, colour: ink.ink })

@@ -2,9 +2,9 @@
  * Where things are on the timeline: pure functions of times and pixels.
  *
  * @typedef {{ holder: string, epoch?: string, from: number, isFromSeen: boolean, to?: number, end?: string, renewedAt?: number, drainFrom?: number }} Band
- * @typedef {{ key: string, holder: string, standbys: string[], renewedAt: number, durationMs: number, isEnding: boolean, bands: Band[], note: string }} Lease
+ * @typedef {{ key: string, holder: string, standbys: string[], renewedAt: number, durationMs: number, isEnding: boolean, bands: Band[], note: string, lanes?: string[], overlaps?: { from: number, to: number }[] }} Lease
  * @typedef {{ start: number, end: number, width: number, now: number }} Scale Times in milliseconds, width in pixels.
- * @typedef {{ kind: 'term' | 'drain' | 'valid' | 'expired' | 'gap' | 'arrow', x: number, width: number, holder: string, from: number, to: number, isFromSeen?: boolean, epoch?: string }} Part
+ * @typedef {{ kind: 'term' | 'drain' | 'valid' | 'expired' | 'gap' | 'arrow' | 'overlap', x: number, width: number, holder: string, from: number, to: number, isFromSeen?: boolean, epoch?: string }} Part
  */
 
 /** The shortest and the longest time that the view shows. */
@@ -48,6 +48,8 @@ export function partsOf(lease, scale) {
     const before = lease.bands[index - 1]
     parts.push(...linksBefore(band, before, scale), ...partsOfBand(band, lease, scale))
   })
+  for (const { from, to } of lease.overlaps ?? [])
+    parts.push(...shown(partOf('overlap', '', { from, to }, scale), scale))
   return parts
 }
 

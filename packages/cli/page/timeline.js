@@ -128,7 +128,7 @@ export class TenureTerms extends HTMLElement {
 
   /**
    * @param {number} now
-   * @param {TimeView} view
+   * @param {Pick<TimeView, 'spanMs' | 'endAt'>} view
    */
   draw(now, view) {
     const { lease } = this
@@ -159,10 +159,11 @@ export class TenureTerms extends HTMLElement {
 }
 
 /**
- * The replicas of a lease that led last, the latest in the lowest lane.
+ * The lanes that a lease names, or the replicas that led last, the latest in the lowest lane.
  * @param {import('./layout.js').Lease} lease
  */
-function lanesOf({ bands }) {
+function lanesOf({ bands, lanes }) {
+  if (lanes !== undefined) return lanes
   const latest = new Set(bands.map(({ holder }) => holder).toReversed())
   return [...latest].slice(0, MOST_LANES).toReversed()
 }

@@ -1,4 +1,4 @@
-import { types } from 'node:util'
+import { isMap } from './ports/node-modules.ts'
 import { textOf } from './text-of.ts'
 
 /**
@@ -31,7 +31,7 @@ function formOf(value: unknown, outer: ReadonlySet<unknown>): unknown {
   if (outer.has(value)) return '[circular]'
   const inner = new Set(outer).add(value)
   if (Array.isArray(value)) return value.map((item) => formOf(item, inner))
-  if (types.isMap(value)) return formOfFields(fieldsOfMap(value), inner)
+  if (isMap(value)) return formOfFields(fieldsOfMap(value), inner)
   if (value instanceof Error) return formOfFields(fieldsOf(value), inner)
   return isPlain(value) ? formOfFields(value, inner) : value
 }

@@ -1,4 +1,5 @@
-import { inspect, type InspectOptions } from 'node:util'
+import type { InspectOptions } from 'node:util'
+import { inspect } from './ports/node-modules.ts'
 
 /** How to show a value in a message. Runs no code of the value: no getters, no `[inspect.custom]`, no traps of a Proxy. */
 const SHOWN: InspectOptions = {

@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from 'node:util'
 import { type Bequest, type Legacy, MAX_VALUES_BYTES, OTHER_COLLECTIONS } from '../election/rules/bequest.ts'
 import { OptionsError } from '../options/options-error.ts'
+import { isSameAsParsed } from '../ports/node-modules.ts'
 
 /** The most bytes of JSON that one controller may bequeath. */
 const MAX_VALUE_BYTES = 4096
@@ -71,7 +71,7 @@ function jsonOf(value: unknown): string {
   const bytes = Buffer.byteLength(json ?? '')
   if (bytes > MAX_VALUE_BYTES)
     throw new OptionsError(`Expected ${CALL} to have at most ${MAX_VALUE_BYTES} bytes of JSON, got ${bytes} bytes`)
-  if (json === undefined || !checked(value, () => isDeepStrictEqual(JSON.parse(json), value)))
+  if (json === undefined || !checked(value, () => isSameAsParsed(JSON.parse(json), value)))
     throw OptionsError.expected(`${CALL} to be a JSON value, which is the same when it is read again`, value)
   return json
 }

@@ -1,8 +1,8 @@
-import { setMaxListeners } from 'node:events'
 import type { Legacy } from '../election/rules/bequest.ts'
 import type { EndReason } from '../election/leadership-ended-error.ts'
 import { LeadershipEndedError } from '../election/leadership-ended-error.ts'
 import type { Clock, Timer } from '../ports/clock.ts'
+import { allowListeners } from '../ports/node-modules.ts'
 import { TermEndedError } from '../term-ended-error.ts'
 import { Bequests } from './bequests.ts'
 
@@ -48,7 +48,7 @@ export class Leadership {
     this.bequests = new Bequests(legacy)
     this.#clock = clock
     this.#validUntil = validUntil
-    setMaxListeners(0, this.gateSignal)
+    allowListeners(this.gateSignal)
     this.#watchExpiry()
     // A suspension of the machine also paused the timer.
     this.#forgetSuspension = clock.watchSuspension?.(() => void this.isHeld())

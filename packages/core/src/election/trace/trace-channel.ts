@@ -1,9 +1,10 @@
-import { type Channel, channel } from 'node:diagnostics_channel'
+import type { Channel } from 'node:diagnostics_channel'
 import type { ElectorConfig } from '../machine/config.ts'
 import type { ElectorEffect } from '../machine/effect.ts'
 import type { ElectorEvent, Instant } from '../machine/event.ts'
 import type { ElectorState } from '../machine/state.ts'
 import type { Clock } from '../../ports/clock.ts'
+import { channel } from '../../ports/node-modules.ts'
 
 /** The name of the channel. */
 export const TRACE_CHANNEL = 'tenure:trace'
