@@ -8,6 +8,8 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../packages/cli/test/support/command.ts'
 import { writeSimulator } from '../../site/simulator/write.ts'
+import { FLEET_KINDS, type FleetKind } from '../traces/fleet-kinds.ts'
+import { traceFleet } from '../traces/fleet-trace.ts'
 import { violationsIn } from './axe.ts'
 import { Browser } from './browser.ts'
 
@@ -17,6 +19,8 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript',
   '.svg': 'image/svg+xml',
 }
+
+const kind = FLEET_KINDS['plain']
 
 let folder: string
 let server: Server
@@ -87,7 +91,7 @@ test.each(['B5', 'O3', 'B30'])(
     await page.click('#show')
     await shows(page, '#verdict', /overlap/)
     await shows(page, '#verdict', /Two of them overlap/)
-    await shows(page, '#log .overlap', /Terms \d+ of replica-\d and \d+ of replica-\d overlap/)
+    await shows(page, '#log .problem', /Terms \d+ of replica-\d and \d+ of replica-\d overlap/)
     await page.click('#run')
     await shows(page, '#verdict', /Two of them overlap for \d/)
     expect(await framePixels(page)).toBeGreaterThan(100)
@@ -103,9 +107,9 @@ test('an address opens a run, which waits for the reader and goes on step by ste
     const before = await lines.count()
     await page.click('#step')
     await until(async () => (await lines.count()) > before)
-    if ((await page.locator('#log .overlap').count()) > 0) break
+    if ((await page.locator('#log .problem').count()) > 0) break
   }
-  expect(await page.textContent('#log .overlap')).toMatch(/^10\.000 s {2}Terms 1 of replica-1/)
+  expect(await page.textContent('#log .problem')).toMatch(/^10\.000 s {2}Terms 1 of replica-1/)
   const address = new URL((await page.getAttribute('#address', 'href')) ?? '', page.url())
   expect(address.hash).toBe('#seed=3&defect=B5&script=3000.pause.1,10000.resume.1')
   await page.close()
@@ -118,6 +122,27 @@ test('a seed has actions of its own, and an address that cannot be read is named
   await page.evaluate(`location.hash = 'seed=x'`)
   await shows(page, '#problem', /Expected `seed` to be a whole number below 2\^32, got `x`/)
   await page.close()
+})
+
+test('a trace opens from files and by its address, and the page names the line that breaks a rule', async () => {
+  const { lines } = traceFleet({ seed: 1, replicas: 3, ...(kind as FleetKind) }, 60_000, 30_000)
+  const broken = lines.findIndex((line) => line.includes('"u":"begin"'))
+  const text = lines
+    .map((line, index) => `${index === broken ? line.replace(/"until":(\d)/, '"until":9$1') : line}\n`)
+    .join('')
+  const page = await open()
+  await page.setInputFiles('#trace', { name: 'a.jsonl', mimeType: 'text/plain', buffer: Buffer.from(text) })
+  await until(async () => !(await page.isVisible('#replicas')))
+  await until(async () => ((await page.getAttribute('#address', 'href')) ?? '').startsWith('#trace='))
+  const address = (await page.getAttribute('#address', 'href')) ?? ''
+  await page.close()
+  const again = await open(address)
+  const problem = again.locator('#log .problem')
+  for (let steps = 0; steps < 40 && (await problem.count()) === 0; steps += 1) await again.click('#step')
+  expect(await problem.first().textContent()).toContain(`is broken in line ${broken + 1} of file 1`)
+  await again.setInputFiles('#trace', { name: 'b.jsonl', mimeType: 'text/plain', buffer: Buffer.from('x\n') })
+  await shows(again, '#problem', /Expected line 1 of file 1 to be a line of a trace, got `x`/)
+  await again.close()
 })
 
 test('the simulator works with the keyboard alone', async () => {

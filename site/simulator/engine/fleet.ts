@@ -4,6 +4,7 @@ import { VirtualClock } from '@tenure/testing/virtual-clock'
 import { seededRandom } from '../../../packages/simulator/src/seed.ts'
 import { plant } from './planted.ts'
 import { Replica } from './replica.ts'
+import type { LogLine } from './run.ts'
 import { type Action, REPLICAS, type ScriptStep } from './script.ts'
 import { isExcused, type Overlap, overlapsOf, type TermLife } from './term-life.ts'
 
@@ -12,15 +13,6 @@ export const TIMING = resolveTimingOptions({ leaseDurationMs: 4000 })
 
 /** The replicas start one after the other, so the first one leads first. */
 const START_MS = 200
-
-/** One line of the log. */
-export interface LogLine {
-  readonly at: number
-  /** The replica; empty for the oracle. */
-  readonly who: string
-  readonly what: string
-  readonly isOverlap: boolean
-}
 
 export interface FleetOptions {
   /** Decides the rates of the clocks, and the time that each message takes. */
@@ -112,11 +104,11 @@ export class Fleet {
     if (this.#known.has(key)) return
     this.#known.add(key)
     const what = `Terms ${earlier.epoch} of ${earlier.holder} and ${later.epoch} of ${later.holder} overlap`
-    this.log.push({ at: this.now, who: '', what, isOverlap: true })
+    this.log.push({ at: this.now, who: '', what, isProblem: true })
   }
 
   #say(who: string, what: string): void {
-    this.log.push({ at: this.now, who, what, isOverlap: false })
+    this.log.push({ at: this.now, who, what, isProblem: false })
   }
 }
 

@@ -1,6 +1,8 @@
 import { DEFECTS } from './defects.ts'
 import { canDo, Fleet } from './fleet.ts'
+import type { LogLine, Run } from './run.ts'
 import { type Action, formatScript, parseScript, scriptOf, type ScriptStep } from './script.ts'
+import type { Overlap, TermLife } from './term-life.ts'
 
 /** How long the actions of a seed go on. */
 const SEED_SCRIPT_MS = 60_000
@@ -43,7 +45,7 @@ function parseSeed(text: string): number {
 }
 
 /** A run that a reader watches and changes: a fleet, and the actions that were and will be done to it. */
-export class Session {
+export class Session implements Run {
   readonly fleet: Fleet
   readonly #options: RunOptions
   readonly #done: ScriptStep[] = []
@@ -55,9 +57,24 @@ export class Session {
     this.fleet = new Fleet(options)
   }
 
-  /** Whether every action of the script has been done. */
-  get isPlayed(): boolean {
-    return this.#waiting.length === 0
+  get now(): number {
+    return this.fleet.now
+  }
+
+  get terms(): readonly TermLife[] {
+    return this.fleet.terms
+  }
+
+  get overlaps(): readonly Overlap[] {
+    return this.fleet.overlaps
+  }
+
+  get log(): readonly LogLine[] {
+    return this.fleet.log
+  }
+
+  get names(): readonly string[] {
+    return this.fleet.replicas.map(({ name }) => name)
   }
 
   /** What was done and what waits to be done. */
@@ -65,8 +82,8 @@ export class Session {
     return [...this.#done, ...this.#waiting]
   }
 
-  /** The part of the address after `#` that opens this run, with everything that the reader did. */
-  get address(): string {
+  /** With everything that the reader did. */
+  async address(): Promise<string> {
     const { seed, defect } = this.#options
     return `seed=${seed}${defect === undefined ? '' : `&defect=${defect}`}&script=${formatScript(this.script)}`
   }
@@ -79,7 +96,7 @@ export class Session {
     this.fleet.act(action, replica)
   }
 
-  /** Lets whole milliseconds pass, and does what the script says meanwhile. */
+  /** Does what the script says meanwhile. */
   async advance(ms: number): Promise<void> {
     const until = this.fleet.now + Math.round(ms)
     for (let next = this.#waiting[0]; next !== undefined && next.at <= until; next = this.#waiting[0]) {
@@ -91,7 +108,6 @@ export class Session {
     await this.fleet.advance(until - this.fleet.now)
   }
 
-  /** Lets time pass until something happens that the log shows. */
   async step(): Promise<void> {
     const { length } = this.fleet.log
     const until = this.fleet.now + LONGEST_STEP_MS

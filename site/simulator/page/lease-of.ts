@@ -1,13 +1,13 @@
 import type { Band, Lease } from '../../../packages/cli/page/layout.js'
-import { type Fleet, TIMING } from '../engine/fleet.ts'
+import { TIMING } from '../engine/fleet.ts'
+import type { Run } from '../engine/run.ts'
 import { endOf, isExcused, type TermLife } from '../engine/term-life.ts'
 
 /** The axis shows this time at the beginning: midnight. */
 export const BEGINNING: number = new Date(2026, 0, 1).getTime()
 
 /** The run as the timeline of the command shows a lease: a lane for each replica. */
-export function leaseOf(fleet: Fleet): Lease {
-  const { now, terms, overlaps, replicas } = fleet
+export function leaseOf({ names, now, overlaps, terms }: Run): Lease {
   const latest = terms.at(-1)
   const durationMs = TIMING.leaseDurationMs
   return {
@@ -19,7 +19,7 @@ export function leaseOf(fleet: Fleet): Lease {
     durationMs,
     isEnding: false,
     note: '',
-    lanes: replicas.map(({ name }) => name),
+    lanes: [...names],
     bands: terms.map((term) => bandOf(term, { now, isLatest: term === latest })),
     overlaps: overlaps.map(({ from, to }) => ({ from: BEGINNING + from, to: BEGINNING + to })),
   }

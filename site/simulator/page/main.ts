@@ -1,69 +1,45 @@
-import { durationText } from '../../../packages/cli/page/layout.js'
-import { defineTimelines, TenureTerms } from '../../../packages/cli/page/timeline.js'
 import { DEFECTS } from '../engine/defects.ts'
-import type { LogLine } from '../engine/fleet.ts'
 import { scriptOf } from '../engine/script.ts'
 import { parseAddress, type RunOptions, Session } from '../engine/session.ts'
-import { find, withText } from './elements.ts'
-import { BEGINNING, leaseOf } from './lease-of.ts'
+import { TraceRun } from '../engine/trace-run.ts'
+import { unpackTrace } from '../engine/trace-text.ts'
+import { find } from './elements.ts'
+import { Player } from './player.ts'
 import { ReplicaList } from './replica-list.ts'
 
-/** The time that the bands show. */
-const VIEW = { spanMs: 30_000, endAt: undefined }
+/** How long the random actions of a seed go on. */
+const SEED_SCRIPT_MS = 60_000
 
-/** A tab in the background gets no frames. What it missed does not happen at once. */
-const LONGEST_FRAME_MS = 100
+let options = parseAddress('')
+/** Undefined while a trace is shown. */
+let session: Session | undefined = new Session(options)
+let trace: readonly string[] = []
 
-defineTimelines()
-const terms = find('terms', TenureTerms)
-const lanes = find('lanes')
-const canvas = terms.querySelector('canvas')
 const list = new ReplicaList(find('replica-list'), (action, replica) =>
-  inTurn(() => {
-    session.act(action, replica)
-    setRunning(true)
-    show()
+  player.inTurn(async () => {
+    session?.act(action, replica)
+    await player.setRunning(true)
   }),
 )
-/** What the reader asks for waits until the present frame has ended. */
-let last: Promise<void> = Promise.resolve()
-let options: RunOptions
-let session: Session
-let isRunning = false
-let shownLines = 0
+const player = new Player(session, () => {
+  if (session !== undefined) list.show(session.fleet.replicas)
+})
 
-function inTurn(turn: () => void | Promise<void>): void {
-  last = last.then(turn)
-}
-
-/** Begins a run. It waits for the reader if it has a script. */
-function begin(next: RunOptions, runs: boolean): void {
+async function begin(next: RunOptions, runs: boolean): Promise<void> {
   options = next
   session = new Session(next)
-  shownLines = 0
-  find('log').replaceChildren()
   find('seed', HTMLInputElement).value = String(next.seed)
   showDefect()
-  setRunning(runs)
-  show()
+  find('replicas').hidden = false
+  await player.open(session, runs)
 }
 
-function beginFromAddress(): void {
-  const problem = find('problem')
-  problem.hidden = true
-  try {
-    begin(parseAddress(location.hash), location.hash === '')
-  } catch (error) {
-    problem.hidden = false
-    problem.textContent = `This address cannot be opened. ${(error as Error).message}`
-    begin(parseAddress(''), false)
-  }
-}
-
-function setRunning(runs: boolean): void {
-  isRunning = runs
-  find('run').textContent = runs ? 'Stop' : 'Run'
-  if (!runs) history.replaceState(null, '', `#${session.address}`)
+async function beginTrace(files: readonly string[]): Promise<void> {
+  const run = new TraceRun(files)
+  trace = files
+  session = undefined
+  find('replicas').hidden = true
+  await player.open(run, false)
 }
 
 function showDefect(): void {
@@ -73,43 +49,25 @@ function showDefect(): void {
   find('show').hidden = defect === undefined
 }
 
-function show(): void {
-  const { fleet } = session
-  list.show(fleet.replicas)
-  terms.lease = leaseOf(fleet)
-  if (lanes.childElementCount === 0) lanes.append(...fleet.replicas.map(({ name }) => withText('li', name)))
-  terms.draw(BEGINNING + fleet.now, VIEW)
-  find('time').textContent = secondsText(fleet.now)
-  find('address', HTMLAnchorElement).href = `#${session.address}`
-  showVerdict()
-  for (const line of fleet.log.slice(shownLines)) find('log').append(itemOf(line))
-  if (shownLines < fleet.log.length) find('log').scrollTop = find('log').scrollHeight
-  shownLines = fleet.log.length
+/** Opens what the reader asked for, or says why that is not possible. */
+async function attempt(open: () => Promise<void>): Promise<void> {
+  const problem = find('problem')
+  problem.hidden = true
+  try {
+    await open()
+  } catch (error) {
+    problem.hidden = false
+    problem.textContent = `This cannot be opened. ${(error as Error).message}`
+    player.show()
+  }
 }
 
-function showVerdict(): void {
-  const { overlaps, terms: all } = session.fleet
-  const longest = Math.max(0, ...overlaps.map(({ from, to }) => to - from))
-  const verdict = find('verdict')
-  const count = all.length === 1 ? '1 term' : `${all.length} terms`
-  const text =
-    overlaps.length === 0
-      ? `${count}. No two overlap.`
-      : `${count}. Two of them overlap${isRunning ? '' : ` for ${durationText(longest)}`}.`
-  verdict.className = overlaps.length === 0 ? '' : 'problem'
-  // A screen reader reads every change.
-  if (verdict.textContent !== text) verdict.textContent = text
-  canvas?.setAttribute('aria-label', `Bands of terms. ${text}`)
-}
-
-function itemOf({ at, who, what, isOverlap }: LogLine): HTMLElement {
-  const item = withText('li', `${secondsText(at)} ${who} ${what}`)
-  if (isOverlap) item.className = 'overlap'
-  return item
-}
-
-function secondsText(ms: number): string {
-  return `${(ms / 1000).toFixed(3)} s`
+/** A run that an address describes waits for the reader. */
+async function openAddress(): Promise<void> {
+  const { hash } = location
+  const packed = new URLSearchParams(hash.slice(1)).get('trace')
+  if (packed !== null) await beginTrace(await unpackTrace(packed))
+  else await begin(parseAddress(hash), hash === '')
 }
 
 function addDefect(id: string | undefined, title: string): void {
@@ -118,45 +76,34 @@ function addDefect(id: string | undefined, title: string): void {
   radio.type = 'radio'
   radio.name = 'defect'
   radio.id = `defect-${id ?? 'none'}`
-  radio.addEventListener('change', () => inTurn(() => begin({ ...options, defect: id, script: [] }, true)))
+  radio.addEventListener('change', () => player.inTurn(() => begin({ ...options, defect: id, script: [] }, true)))
   label.append(radio, ` ${title}`)
   find('defects').append(label)
 }
 
-/** Lets as much time pass as has passed for the reader, times the speed. */
-async function frame(elapsedMs: number): Promise<void> {
-  if (!isRunning) return
-  const speed = Number(find('speed', HTMLSelectElement).value)
-  await session.advance(Math.min(elapsedMs, LONGEST_FRAME_MS) * speed)
-  show()
-}
-
-function onFrame(before: number): void {
-  requestAnimationFrame((now) => {
-    inTurn(() => frame(now - before))
-    inTurn(() => onFrame(now))
-  })
+/** What the buttons do. */
+const COMMANDS: Readonly<Record<string, () => void | Promise<void>>> = {
+  run: () => player.toggle(),
+  step: () => player.step(),
+  again: () => (session === undefined ? beginTrace(trace) : begin({ ...options, script: session.script }, false)),
+  'zoom-in': () => player.zoom(0.5),
+  'zoom-out': () => player.zoom(2),
+  show: () => begin({ ...options, script: DEFECTS.find(({ id }) => id === options.defect)?.script ?? [] }, true),
+  random: () => {
+    const seed = Number(find('seed', HTMLInputElement).value)
+    return begin({ ...options, seed, script: scriptOf(seed, SEED_SCRIPT_MS) }, true)
+  },
 }
 
 addDefect(undefined, 'None: the code of production')
 for (const { id, title } of DEFECTS) addDefect(id, title)
-
-/** What the buttons do. */
-const COMMANDS: Readonly<Record<string, () => void | Promise<void>>> = {
-  run: () => setRunning(!isRunning),
-  again: () => begin({ ...options, script: session.script }, false),
-  step: async () => {
-    await session.step()
-    setRunning(false)
-    show()
-  },
-  show: () => begin({ ...options, script: DEFECTS.find(({ id }) => id === options.defect)?.script ?? [] }, true),
-  random: () => {
-    const seed = Number(find('seed', HTMLInputElement).value)
-    begin({ ...options, seed, script: scriptOf(seed, 60_000) }, true)
-  },
-}
-for (const [id, command] of Object.entries(COMMANDS)) find(id).addEventListener('click', () => inTurn(command))
-addEventListener('hashchange', () => inTurn(beginFromAddress))
-beginFromAddress()
-onFrame(performance.now())
+for (const [id, command] of Object.entries(COMMANDS)) find(id).addEventListener('click', () => player.inTurn(command))
+const files = find('trace', HTMLInputElement)
+files.addEventListener('change', () =>
+  player.inTurn(() =>
+    attempt(async () => beginTrace(await Promise.all(Array.from(files.files ?? [], (file) => file.text())))),
+  ),
+)
+addEventListener('hashchange', () => player.inTurn(() => attempt(openAddress)))
+showDefect()
+player.inTurn(() => attempt(openAddress))

@@ -5,7 +5,8 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bundleSimulator } from '../bundle.ts'
 import { DEFECTS } from '../engine/defects.ts'
-import { Fleet, type FleetOptions, type LogLine } from '../engine/fleet.ts'
+import { Fleet, type FleetOptions } from '../engine/fleet.ts'
+import type { LogLine } from '../engine/run.ts'
 import { formatScript, parseScript, scriptOf, type ScriptStep } from '../engine/script.ts'
 import { parseAddress, Session } from '../engine/session.ts'
 
@@ -31,7 +32,7 @@ async function run(Kind: typeof Fleet, options: FleetOptions, script: readonly S
 }
 
 function overlapsIn(log: readonly LogLine[]): number {
-  return log.filter(({ isOverlap }) => isOverlap).length
+  return log.filter(({ isProblem }) => isProblem).length
 }
 
 describe('Without a defect', () => {
@@ -100,8 +101,8 @@ describe('A run', () => {
     first.act('resume', 1)
     first.act('resume', 1)
     await first.advance(3000)
-    expect(first.address).toBe('seed=1&script=2500.pause.1,9500.resume.1')
-    const again = new Session(parseAddress(`#${first.address}`))
+    expect(await first.address()).toBe('seed=1&script=2500.pause.1,9500.resume.1')
+    const again = new Session(parseAddress(`#${await first.address()}`))
     await again.advance(12_500)
     expect(again.fleet.log).toEqual(first.fleet.log)
   })

@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest'
+import { FLEET_KINDS, type FleetKind } from '../../../test/traces/fleet-kinds.ts'
+import { traceFleet } from '../../../test/traces/fleet-trace.ts'
+import { TraceRun } from '../engine/trace-run.ts'
+import { packTrace, unpackTrace } from '../engine/trace-text.ts'
+
+const TRACE_MS = 60_000
+
+function traceOf(kind: FleetKind | undefined, seed: number): string {
+  if (kind === undefined) throw new Error('There is no such fleet')
+  const { lines } = traceFleet({ seed, replicas: 3, ...kind }, TRACE_MS, 30_000)
+  return lines.map((line) => `${line}\n`).join('')
+}
+
+const TRACE = traceOf(FLEET_KINDS['plain'], 1)
+
+async function played(...files: readonly string[]): Promise<TraceRun> {
+  const run = new TraceRun(files)
+  await run.advance(10 * TRACE_MS)
+  return run
+}
+
+describe('The trace of real electors', () => {
+  test.each(Object.entries(FLEET_KINDS))(
+    'of the fleet %s breaks no rule, and no two terms overlap',
+    async (_, kind) => {
+      for (let seed = 0; seed < 5; seed += 1) {
+        const { log, overlaps, terms } = await played(traceOf(kind, seed))
+        expect(log.filter(({ isProblem }) => isProblem)).toEqual([])
+        expect(overlaps).toEqual([])
+        expect(terms.length).toBeGreaterThan(0)
+      }
+    },
+  )
+
+  test('is the same step by step', async () => {
+    const whole = await played(TRACE)
+    const steps = new TraceRun([TRACE])
+    for (let length = -1; steps.log.length > length;) {
+      length = steps.log.length
+      await steps.step()
+    }
+    expect(steps.log).toEqual(whole.log)
+    expect(steps.terms).toEqual(whole.terms)
+    expect(whole.log.length).toBeGreaterThan(10)
+  })
+
+  test('names the rule and the line that are broken, at the moment when that happens', async () => {
+    const lines = TRACE.split('\n')
+    const broken = lines.findIndex((line) => line.includes('"u":"begin"'))
+    lines[broken] = lines[broken]?.replace(/"until":(\d+)/, (_, until) => `"until":${Number(until) + 60_000}`) ?? ''
+    const { log } = await played(lines.join('\n'))
+    const problem = log.find(({ isProblem }) => isProblem)
+    expect(problem?.what).toMatch(new RegExp(`^Rule validity is broken in line ${broken + 1} of file 1: `))
+    expect(log.filter(({ at }) => at < (problem?.at ?? 0)).length).toBeGreaterThan(0)
+  })
+
+  test('shows terms that overlap', async () => {
+    const began = (p: number, at: number) => [
+      JSON.stringify({ ...HEADER, elector: p, identity: `replica-${p}` }),
+      JSON.stringify({
+        p,
+        n: 1,
+        m: at,
+        t: at,
+        w: at,
+        e: 'start',
+        s: 'leading',
+        d: [{ u: 'begin', k: p, until: at + 9000 }],
+      }),
+    ]
+    const later = (p: number) => JSON.stringify({ p, n: 2, m: 20_000, t: 20_000, w: 20_000, e: 'wake', s: 'leading' })
+    const run = await played(`${[...began(1, 1000), ...began(2, 4000), later(1), later(2)].join('\n')}\n`)
+    expect(run.overlaps.map(({ from, to }) => [from, to])).toEqual([[3000, 9000]])
+  })
+
+  test('opens again by its address', async () => {
+    const packed = await packTrace([TRACE])
+    expect(packed).toMatch(/^[\w-]+$/)
+    expect(packed.length).toBeLessThan(TRACE.length / 4)
+    expect(await unpackTrace(packed)).toEqual([TRACE])
+    expect(await new TraceRun([TRACE]).address()).toBe(`trace=${packed}`)
+  })
+
+  test('leaves out a last line that was cut off', async () => {
+    expect((await played(TRACE.slice(0, -10))).log.length).toBeGreaterThan(10)
+  })
+
+  test('is refused with the line that is no line of a trace', () => {
+    expect(() => new TraceRun([TRACE, '{"at":1}\n'])).toThrow(
+      'Expected line 1 of file 2 to be a line of a trace, got `{"at":1}`',
+    )
+  })
+
+  test.each(['', 'AAAA', '!'])('is refused if its link is cut off: %j', async (text) => {
+    await expect(unpackTrace(text)).rejects.toThrow('Expected `trace` to be the whole text of a link to a trace')
+  })
+})
+
+const HEADER = {
+  format: 1,
+  machine: 'one',
+  lock: 'lease ops/janitor',
+  leaseMs: 15_000,
+  tolerance: 0.05,
+  requestMs: 2500,
+  acquireDelayMs: 0,
+  wholeSeconds: true,
+  missingLease: 'create',
+  heldForLife: false,
+  onWedged: 'exit',
+}
