@@ -7,6 +7,7 @@ import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../packages/cli/test/support/command.ts'
+import { parseAddress, Session } from '../../site/simulator/engine/session.ts'
 import { writeSimulator } from '../../site/simulator/write.ts'
 import { FLEET_KINDS, type FleetKind } from '../traces/fleet-kinds.ts'
 import { traceFleet } from '../traces/fleet-trace.ts'
@@ -112,6 +113,20 @@ test('an address opens a run, which waits for the reader and goes on step by ste
   expect(await page.textContent('#log .problem')).toMatch(/^10\.000 s {2}Terms 1 of replica-1/)
   const address = new URL((await page.getAttribute('#address', 'href')) ?? '', page.url())
   expect(address.hash).toBe('#seed=3&defect=B5&script=3000.pause.1,10000.resume.1')
+  await page.close()
+})
+
+test('a run in the browser is the same as in Node', async () => {
+  const session = new Session(parseAddress('#seed=42'))
+  const page = await open('#seed=42')
+  const lines = page.locator('#log li')
+  for (let steps = 0; steps < 12; steps += 1) {
+    await session.step()
+    await page.click('#step')
+    await until(async () => (await lines.count()) === session.log.length)
+  }
+  const expected = session.log.map(({ at, who, what }) => `${(at / 1000).toFixed(3)} s ${who} ${what}`)
+  expect(await lines.allTextContents()).toEqual(expected)
   await page.close()
 })
 

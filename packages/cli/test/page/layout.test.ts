@@ -37,6 +37,22 @@ describe('the layout of a lease', () => {
     ])
   })
 
+  test('frames the time in which two terms overlap, over both', () => {
+    expect(
+      drawn(
+        [
+          { holder: 'a', from: 100, to: 300, end: 'lost', ...seen },
+          { holder: 'b', from: 250, to: 400, ...seen },
+        ],
+        { overlaps: [{ from: 250, to: 300 }] },
+      ),
+    ).toEqual([
+      ['term', 10, 20],
+      ['term', 25, 15],
+      ['overlap', 25, 5],
+    ])
+  })
+
   test('shows a transfer as an arrow, and no gap', () => {
     expect(
       drawn([
