@@ -10,7 +10,7 @@ import { endPause, type TermLife } from './term-life.ts'
 import { Work } from './work.ts'
 
 /** How far `skew` moves the wall clock of a replica. */
-export const SKEW_MS = 30_000
+const SKEW_MS = 30_000
 
 /** The wall clocks show this time at the beginning. */
 const WALL_START = Date.UTC(2026, 0, 1)

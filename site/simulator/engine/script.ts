@@ -1,17 +1,7 @@
 import { seededRandom } from '../../../packages/simulator/src/seed.ts'
 
 /** What a reader does to a replica. */
-export const ACTIONS = [
-  'pause',
-  'resume',
-  'cut',
-  'reconnect',
-  'kill',
-  'start',
-  'skew',
-  'set-clock',
-  'step-down',
-] as const
+const ACTIONS = ['pause', 'resume', 'cut', 'reconnect', 'kill', 'start', 'skew', 'set-clock', 'step-down'] as const
 
 export type Action = (typeof ACTIONS)[number]
 

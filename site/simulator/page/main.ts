@@ -63,8 +63,7 @@ async function attempt(open: () => Promise<void>): Promise<void> {
 }
 
 /** A run that an address describes waits for the reader. */
-async function openAddress(): Promise<void> {
-  const { hash } = location
+async function openAddress(hash: string): Promise<void> {
   const packed = new URLSearchParams(hash.slice(1)).get('trace')
   if (packed !== null) await beginTrace(await unpackTrace(packed))
   else await begin(parseAddress(hash), hash === '')
@@ -104,6 +103,9 @@ files.addEventListener('change', () =>
     attempt(async () => beginTrace(await Promise.all(Array.from(files.files ?? [], (file) => file.text())))),
   ),
 )
-addEventListener('hashchange', () => player.inTurn(() => attempt(openAddress)))
+addEventListener('hashchange', ({ newURL }) => {
+  const { hash } = new URL(newURL)
+  player.inTurn(() => attempt(() => openAddress(hash)))
+})
 showDefect()
-player.inTurn(() => attempt(openAddress))
+player.inTurn(() => attempt(() => openAddress(location.hash)))

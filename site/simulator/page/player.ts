@@ -77,7 +77,8 @@ export class Player {
     this.#showVerdict()
     const list = find('log')
     for (const line of log.slice(this.#shownLines)) list.append(itemOf(line))
-    if (this.#shownLines < log.length) list.scrollTop = list.scrollHeight
+    const view = find('log-view')
+    if (this.#shownLines < log.length) view.scrollTop = view.scrollHeight
     this.#shownLines = log.length
     this.#onShow()
   }
