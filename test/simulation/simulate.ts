@@ -1,16 +1,18 @@
 import { fork } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { describeReport, simulate } from '@tenure/simulator'
+import { describeReport } from '@tenure/simulator'
 import { writeFigures } from '../../bench/figures.ts'
 import { printTally } from './print-tally.ts'
 import { add, emptyTally, simulatedMs, type Tally } from './tally.ts'
 import { describeEndpoints, runEndpoints } from './endpoints.ts'
 import { fleetOf } from './fleets.ts'
+import { tracedSimulation } from '../traces/simulated-trace.ts'
 
 /*
- * Simulates fleets, seed by seed, in several processes. `--seed s4-42` replays one seed. `--endpoints` simulates fleets that keep an
+ * Simulates fleets, seed by seed, in several processes. `--seed s4-42` replays one seed, and `--trace FILE` writes its trace. `--endpoints` simulates fleets that keep an
  * EndpointSlice instead. Exits with 1 if a rule is broken.
  */
 const { values } = parseArgs({
@@ -19,6 +21,7 @@ const { values } = parseArgs({
     long: { type: 'boolean', default: false },
     'first-seed': { type: 'string', default: '0' },
     seed: { type: 'string' },
+    trace: { type: 'string' },
     endpoints: { type: 'boolean', default: false },
     processes: { type: 'string', default: String(availableParallelism()) },
     json: { type: 'string' },
@@ -38,7 +41,8 @@ async function replay(seed: string): Promise<void> {
     if (run.violations.length > 0) process.exitCode = 1
     return
   }
-  const report = await simulate({ ...fleetOf(number).options, seed })
+  const { report, lines } = await tracedSimulation({ ...fleetOf(number).options, seed })
+  if (values.trace !== undefined) await writeFile(values.trace, lines.map((line) => `${line}\n`).join(''))
   console.log(`${fleetOf(number).name}: ${describeReport(report)}`)
   if (report.violations.length > 0) process.exitCode = 1
 }

@@ -1,10 +1,24 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { TRACE_CHANNEL, type TraceStep, TraceWriter } from '@tenure/core/internal'
-import { simulate, type SimulationOptions } from '@tenure/simulator'
+import { simulate, type SimulationOptions, type SimulationReport } from '@tenure/simulator'
 import { SimulatedProcess } from '../../packages/simulator/src/cluster/simulated-process.ts'
 
-/** Simulates a fleet of whole replicas and returns the lines of its trace, in the order of true time. */
+/** Simulates a fleet of whole replicas that breaks no rule, and returns the lines of its trace, in the order of true time. */
 export async function traceSimulation(options: SimulationOptions, seed: number): Promise<readonly string[]> {
+  const { lines, report } = await tracedSimulation({ ...options, seed })
+  const [violation] = report.violations
+  if (violation !== undefined) throw new Error(`The simulation of seed ${seed} breaks ${violation.oracle}`)
+  return lines
+}
+
+/** A run of the simulator with its trace. */
+interface TracedSimulation {
+  readonly report: SimulationReport
+  readonly lines: readonly string[]
+}
+
+/** Simulates a fleet of whole replicas. The lines of its trace are in the order of true time. */
+export async function tracedSimulation(options: Parameters<typeof simulate>[0]): Promise<TracedSimulation> {
   const lines: string[] = []
   const writer = new TraceWriter({
     machine: 'simulation',
@@ -18,10 +32,8 @@ export async function traceSimulation(options: SimulationOptions, seed: number):
   }
   subscribe(TRACE_CHANNEL, take)
   try {
-    const { violations } = await simulate({ ...options, seed })
-    if (violations.length > 0) throw new Error(`The simulation of seed ${seed} breaks ${violations[0]?.oracle}`)
+    return { report: await simulate(options), lines }
   } finally {
     unsubscribe(TRACE_CHANNEL, take)
   }
-  return lines
 }

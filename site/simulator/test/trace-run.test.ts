@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { FLEET_KINDS, type FleetKind } from '../../../test/traces/fleet-kinds.ts'
 import { traceFleet } from '../../../test/traces/fleet-trace.ts'
+import { tracedSimulation } from '../../../test/traces/simulated-trace.ts'
+import { fleetOf } from '../../../test/simulation/fleets.ts'
 import { TraceRun } from '../engine/trace-run.ts'
 import { packTrace, unpackTrace } from '../engine/trace-text.ts'
 
@@ -32,6 +34,14 @@ describe('The trace of real electors', () => {
       }
     },
   )
+
+  test('of a fleet of the simulator breaks no rule, and no two terms overlap', async () => {
+    const { lines } = await tracedSimulation({ ...fleetOf(3).options, seed: 3 })
+    const { log, overlaps, terms } = await played(lines.map((line) => `${line}\n`).join(''))
+    expect(log.filter(({ isProblem }) => isProblem)).toEqual([])
+    expect(overlaps).toEqual([])
+    expect(terms.length).toBeGreaterThan(3)
+  })
 
   test('is the same step by step', async () => {
     const whole = await played(TRACE)
