@@ -1,5 +1,5 @@
 import type { TraceAct, TraceHeader, TraceLine } from '@tenure/core/internal'
-import { isHeader, isLine } from '../../../packages/cli/src/check-trace/shape.ts'
+import { isHeader, LineReader } from '../../../packages/cli/src/check-trace/shape.ts'
 import { TraceChecker } from '../../../packages/cli/src/check-trace/trace-checker.ts'
 import type { LogLine, Run } from './run.ts'
 import { type Overlap, overlapsOf, type TermLife } from './term-life.ts'
@@ -185,13 +185,30 @@ function lastLinesOf(entries: readonly Entry[]): ReadonlySet<unknown> {
 
 /** A header has no time: it is as late as the line before it in its file. */
 function inOrder(parsed: readonly Omit<Entry, 'at'>[], clock: 'm' | 'w'): readonly Entry[] {
-  const timeOf = ({ value }: Omit<Entry, 'at'>): number | undefined => (isLine(value) ? value[clock] : undefined)
-  const beginning = Math.min(...parsed.flatMap((entry) => timeOf(entry) ?? []))
+  const times = clock === 'm' ? parsed.map(({ value }) => (isLine(value) ? value.m : undefined)) : wallTimesOf(parsed)
+  const beginning = times.reduce<number>((least, time) => Math.min(least, time ?? least), Infinity)
   const latest = new Map<number, number>()
-  const timed = parsed.map((entry): Entry => {
-    const at = Math.max(latest.get(entry.file) ?? 0, (timeOf(entry) ?? beginning) - beginning)
+  const timed = parsed.map((entry, index): Entry => {
+    const at = Math.max(latest.get(entry.file) ?? 0, (times[index] ?? beginning) - beginning)
     latest.set(entry.file, at)
     return { ...entry, at }
   })
   return timed.toSorted((a, b) => a.at - b.at)
+}
+
+/** The wall clock of each line. A line has it only if it did not go on as the clock of the elector since the line before. */
+function wallTimesOf(parsed: readonly Omit<Entry, 'at'>[]): readonly (number | undefined)[] {
+  const ahead = new Map<string, number>()
+  return parsed.map(({ value, file }) => {
+    if (!isLine(value)) return undefined
+    const elector = `${file} ${value.p}`
+    if (value.w !== undefined) ahead.set(elector, value.w - value.t)
+    return value.t + (ahead.get(elector) ?? 0)
+  })
+}
+
+const reader = new LineReader()
+
+function isLine(value: unknown): value is TraceLine {
+  return reader.read(value) !== undefined
 }
