@@ -195,7 +195,8 @@ export class Scenario implements AsyncDisposable {
     this.lease.close()
     await Promise.all(this.#replicas.map((replica) => replica[Symbol.asyncDispose]()))
     try {
-      await assertTraces(this.#folder, [recordingOf(this.#place, this.lease.entries)])
+      // Some scenarios have replicas that never start.
+      await assertTraces(this.#folder, { recordings: [recordingOf(this.#place, this.lease.entries)], atLeast: 0 })
     } finally {
       await this.#remove()
     }

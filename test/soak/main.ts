@@ -1,6 +1,8 @@
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { KubeConfig } from '@kubernetes/client-node'
@@ -8,6 +10,7 @@ import { HealthRegistry } from '@tenure/core'
 import { silentLogger } from '@tenure/core/internal'
 import { createManager, type ProcessManager, type Term } from 'tenure'
 import { writeFigures } from '../../bench/figures.ts'
+import { assertTraces, traceInto } from '../traces/assert-traces.ts'
 import { ApiServer, type ApiServerKind, REPLICA } from './api-server.ts'
 import { type Census, type CensusOptions, countHandles, takeCensus } from './census.ts'
 import { CensusJournal } from './census-journal.ts'
@@ -60,6 +63,17 @@ const left = await whatStays()
 process.exit(await report(judge(censuses, terms)))
 
 async function soak(kind: ApiServerKind): Promise<readonly Census[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'tenure-soak-'))
+  try {
+    const found = await soakTraced(kind, folder)
+    await assertTraces(folder)
+    return found
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+async function soakTraced(kind: ApiServerKind, folder: string): Promise<readonly Census[]> {
   await using apiServer = await ApiServer.start(kind)
   const kubeConfig = new KubeConfig()
   kubeConfig.loadFromString(apiServer.kubeConfig)
@@ -71,7 +85,7 @@ async function soak(kind: ApiServerKind): Promise<readonly Census[]> {
     ops: { host: '127.0.0.1', port: 0 },
     signals: false,
     logger: silentLogger,
-    env: {},
+    env: traceInto(folder, 'soak'),
     argv: [],
   })
   const failed = new Promise<never>((_resolve, reject) =>

@@ -12,13 +12,25 @@ export function traceInto(folder: string, name: string): { readonly TENURE_TRACE
   return { TENURE_TRACE: join(folder, `${name}${SUFFIX}`) }
 }
 
+/** What {@link assertTraces} expects. */
+interface ExpectedTraces {
+  /** What an independent watch saw. @default none */
+  readonly recordings?: readonly TraceFile[]
+  /** How many traces there are at least. @default 1 */
+  readonly atLeast?: number
+}
+
 /**
  * Checks the traces in a folder, and recordings of an independent watch beside them. Every suite with processes calls it when they have ended.
  *
- * @throws Error with the broken rules
+ * @throws Error with the broken rules, or if there are too few traces
  */
-export async function assertTraces(folder: string, recordings: readonly TraceFile[] = []): Promise<void> {
+export async function assertTraces(
+  folder: string,
+  { recordings = [], atLeast = 1 }: ExpectedTraces = {},
+): Promise<void> {
   const names = (await readdir(folder)).filter((name) => name.includes(SUFFIX))
+  if (names.length < atLeast) throw new Error(`Expected at least ${atLeast} traces in ${folder}, got ${names.length}`)
   const traces = names.map((name) => new TraceFile(join(folder, name)))
   const { findings } = checkFiles([...traces, ...recordings])
   if (findings.length === 0) return
