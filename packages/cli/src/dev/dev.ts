@@ -60,7 +60,7 @@ async function serve(program: DevProgram | undefined, served: Served): Promise<v
 
 /** The page and the replicas. The page ends last. */
 async function withPage(program: DevProgram | undefined, context: DevContext): Promise<void> {
-  const { server, kubeConfig, terminal, quit, flags } = context
+  const { server, kubeConfig, terminal, flags } = context
   const shown = new ShownReplicas(terminal)
   const page = await ClusterPage.open({
     flags: { kubeconfig: kubeConfig.path },
@@ -73,27 +73,42 @@ async function withPage(program: DevProgram | undefined, context: DevContext): P
   })
   try {
     const onChange = (): void => page.server.showReplicas()
-    await using joined = await JoinedPrograms.open({ server, terminal, onChange, others: shown.started })
+    const joined = await JoinedPrograms.open({ server, terminal, onChange, others: shown.started })
     shown.joined = joined
-    terminal.out(
-      `API server: ${server.url}\nPage: ${page.server.url}\n\n  export KUBECONFIG=${kubeConfig.path}\n\n` +
-        'The server creates a namespace when you write the first object into it. A cluster answers 404 instead.\n' +
-        (joined.isOpen ? 'A program of Tenure that you start with TENURE_DEV=1 finds the server by itself.\n' : '') +
-        'Press Ctrl-C to stop the server.\n',
-    )
-    const following = page.follow().catch((error: unknown) => {
-      terminal.err(`${textOf(error)}\n`)
-      quit.abort(error)
-    })
     try {
-      if (program === undefined) await aborted(quit.signal)
-      else await runProgram(program, { ...context, shown, onChange })
+      await followAndRun(program, { ...context, shown, onChange }, page)
     } finally {
-      quit.abort(new Error('The end'))
-      await following
+      await joined[Symbol.asyncDispose]()
     }
   } finally {
     await page[Symbol.asyncDispose]()
+  }
+}
+
+async function followAndRun(
+  program: DevProgram | undefined,
+  context: ProgramContext,
+  page: ClusterPage,
+): Promise<void> {
+  const { server, kubeConfig, terminal, quit, shown } = context
+  terminal.out(
+    `API server: ${server.url}\nPage: ${page.server.url}\n\n  export KUBECONFIG=${kubeConfig.path}\n\n` +
+      'The server creates a namespace when you write the first object into it. A cluster answers 404 instead.\n' +
+      (shown.joined?.isOpen
+        ? 'A program of Tenure that you start with TENURE_DEV=1 finds the server by itself.\n'
+        : '') +
+      'Press Ctrl-C to stop the server.\n',
+  )
+  const following = page.follow().catch((error: unknown) => {
+    terminal.err(`${textOf(error)}\n`)
+    quit.abort(error)
+  })
+  try {
+    if (program === undefined) await aborted(quit.signal)
+    else await runProgram(program, context)
+  } finally {
+    quit.abort(new Error('The end'))
+    await following
   }
 }
 
