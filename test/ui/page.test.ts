@@ -194,6 +194,28 @@ test('the page of tenure dev kills, pauses and cuts off replicas', async () => {
   await page.close()
 })
 
+/** A replica with one long task. */
+const SWEEPER = `
+  import { Controller, createManager } from 'tenure'
+  class Sweeper extends Controller {
+    name = 'sweeper'
+    run = (term) => term.spawn('sweep', () => new Promise((end) => term.signal.addEventListener('abort', end)))
+  }
+  await createManager({ lease: { name: 'sweeper', namespace: 'default' } }).register(() => new Sweeper()).start()
+`
+
+test('the page names what the leader does, and each task of its term with its age and place', async () => {
+  const program = ['--', process.execPath, '--conditions=@tenure/source', '--input-type=module', '-e', SWEEPER]
+  const flags = ['--kubeconfig', cluster.pathOf('dev-tasks'), '--replicas', '1']
+  await using dev = await serving(startCommand(['dev', ...flags, ...program]))
+  const page = await browser.open(dev.url)
+  await textOf(page, HOLDER, /^replica-1_/)
+  await page.click('[role=option]')
+  await textOf(page, '#explanation', /replica-1_\S+: it leads with epoch \d+ and may act for/)
+  await textOf(page, '#explanation', /replica-1_\S+: it runs the task sweeper\/sweep \(\d+ ms, started at \S+:\d+/)
+  await page.close()
+})
+
 test('no page reported an error or asked for anything elsewhere', () => {
   expect(browser.complaints).toEqual([])
   expect(readFileSync(new URL('../../packages/cli/page/index.html', import.meta.url), 'utf8')).not.toMatch(/https?:/)

@@ -93,6 +93,21 @@ describe('What a replica reports', () => {
     expect(await sentencesOf(ask, 'third')).toContain('it does not compete for third')
   })
 
+  test('is which writes its gates have refused, if there are any', async () => {
+    const ask = pages({
+      '/explain': 'janitor: It follows web-2_b.\n',
+      '/livez': '[+]leader-election ok\n',
+      '/readyz': '[+]standby ok\n',
+      '/metrics':
+        'tenure_gate_refusals_total{controller="sweeper",verb="PATCH"} 3\ntenure_gate_refusals_total{controller="sweeper",verb="POST"} 0\n',
+    })
+    expect(await sentencesOf(ask, 'janitor')).toEqual([
+      'it follows web-2_b',
+      'its health checks pass',
+      'its gates have refused 3 PATCH requests of sweeper',
+    ])
+  })
+
   test('is read from its metrics if its version of Tenure does not explain itself', async () => {
     const ask = pages({
       '/livez': '[+]leader-election ok\n',

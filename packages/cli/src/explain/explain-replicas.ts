@@ -69,12 +69,12 @@ async function opsPath(cluster: Cluster, name: string): Promise<ResourcePath | u
   return port === undefined ? undefined : { ...path, name: `${name}:${port}`, subresource: 'proxy' }
 }
 
-/** What a replica reports: why it leads this lease or does not lead it, its health checks, and the tasks of its term. */
+/** What a replica reports: why it leads this lease or does not lead it, its health checks, the tasks of its term, and refused writes. */
 export async function sentencesOf(ask: AskOps, lease: string): Promise<readonly string[]> {
-  const explanation = await ask('/explain')
+  const [explanation, metrics = ''] = await Promise.all([ask('/explain'), ask('/metrics')])
   // An older version of Tenure does not serve it.
-  if (explanation === undefined) return [...(await checksOf(ask)), ...(await tasksOf(ask))]
-  return [...explanationIn(explanation, lease), ...(await checksOf(ask))]
+  if (explanation === undefined) return [...(await checksOf(ask)), ...tasksIn(metrics), ...refusalsIn(metrics)]
+  return [...explanationIn(explanation, lease), ...(await checksOf(ask)), ...refusalsIn(metrics)]
 }
 
 function explanationIn(text: string, lease: string): readonly string[] {
@@ -96,16 +96,35 @@ async function checksOf(ask: AskOps): Promise<readonly string[]> {
   return failed.length === 0 ? ['its health checks pass'] : failed.map((line) => `its check ${line}`)
 }
 
-/** The tasks of its term, by controller, from its metrics. */
-async function tasksOf(ask: AskOps): Promise<readonly string[]> {
-  const page = (await ask('/metrics')) ?? ''
-  const tasks = [...page.matchAll(/^tenure_tasks\{(?<labels>[^}]*)\} (?<count>\d+)$/gm)]
-  return tasks
-    .filter(({ groups }) => groups?.['count'] !== '0')
-    .map(
-      ({ groups }) =>
-        `its controller ${/controller="([^"]*)"/.exec(groups?.['labels'] ?? '')?.[1] ?? '?'} has ${groups?.['count']} tasks`,
-    )
+/** The tasks of its term, by controller. */
+function tasksIn(metrics: string): readonly string[] {
+  return samplesOf('tenure_tasks', metrics).map(
+    ({ labels, value }) => `its controller ${labelIn(labels, 'controller')} has ${value} tasks`,
+  )
+}
+
+/** The writes of ended terms that the gates of the process have refused since it started. */
+function refusalsIn(metrics: string): readonly string[] {
+  return samplesOf('tenure_gate_refusals_total', metrics).map(
+    ({ labels, value }) =>
+      `its gates have refused ${value} ${labelIn(labels, 'verb')} requests of ${labelIn(labels, 'controller')}`,
+  )
+}
+
+interface Sample {
+  readonly labels: string
+  readonly value: string
+}
+
+/** The samples of a metric that are not 0. */
+function samplesOf(metric: string, page: string): readonly Sample[] {
+  return [...page.matchAll(/^(\w+)\{([^}]*)\} (\d+)$/gm)].flatMap(([, name, labels = '', value = '']) =>
+    name === metric && value !== '0' ? [{ labels, value }] : [],
+  )
+}
+
+function labelIn(labels: string, name: string): string {
+  return new RegExp(`\\b${name}="([^"]*)"`).exec(labels)?.[1] ?? '?'
 }
 
 function listOf(value: unknown): readonly JsonObject[] {
