@@ -84,6 +84,36 @@ describe('The trace of real electors', () => {
     expect(run.overlaps.map(({ from, to }) => [from, to])).toEqual([[3000, 9000]])
   })
 
+  test('of two machines is in the order of their wall clocks', async () => {
+    const trace = (identity: string, machineMs: number, wallTimes: readonly (number | undefined)[]) => {
+      const header = { ...HEADER, elector: 1, identity, machine: identity }
+      const steps = wallTimes.map((w, index) => {
+        const [at, n] = [machineMs + index * 2000, index + 1]
+        const acts = [{ u: 'stopped' }]
+        return {
+          p: 1,
+          n,
+          m: at,
+          t: at,
+          ...(w !== undefined && { w }),
+          e: index === 0 ? 'start' : 'wake',
+          s: 'following',
+          d: acts,
+        }
+      })
+      return [header, ...steps].map((line) => `${JSON.stringify(line)}\n`).join('')
+    }
+    const run = await played(trace('a', 900_000, [5000, undefined, 9100]), trace('b', 100, [6000, undefined]))
+    const stops = run.log.filter(({ what }) => what === 'stopped')
+    expect(stops.map(({ at, who }) => [who, at])).toEqual([
+      ['a', 0],
+      ['b', 1000],
+      ['a', 2000],
+      ['b', 3000],
+      ['a', 4100],
+    ])
+  })
+
   test('opens again by its address', async () => {
     const packed = await packTrace([TRACE])
     expect(packed).toMatch(/^[\w-]+$/)
