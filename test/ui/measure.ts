@@ -1,12 +1,14 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
 import { systemClock } from '@tenure/core/internal'
 import type { Page } from 'playwright-core'
 import { type Figures, percentile } from '../../bench/figures.ts'
 import { startCommand, TestCluster, until } from '../../packages/cli/test/support/command.ts'
+import { writeSimulator } from '../../site/simulator/write.ts'
 import { violationsIn } from './axe.ts'
 import { Browser } from './browser.ts'
+import { gzipKilobytes } from './gzip-kilobytes.ts'
 
 const FOLDER = join(import.meta.dirname, '../../packages/cli/page')
 
@@ -58,11 +60,22 @@ async function measure(cluster: TestCluster, browser: Browser, url: string): Pro
   for (const violation of violations) console.error(violation)
   return {
     axe_violations: violations.length,
-    bundle_gzip_kb: bundleBytes() / 1024,
+    bundle_gzip_kb: gzipKilobytes(FOLDER),
+    simulator_gzip_kb: await simulatorKilobytes(),
     page_ready_ms: readyMs,
     event_to_pixel_p95_ms: percentile(latencies, 0.95),
     leases,
     frame_p95_ms: percentile(frames, 0.95),
+  }
+}
+
+async function simulatorKilobytes(): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'tenure-simulator-'))
+  try {
+    await writeSimulator(folder)
+    return gzipKilobytes(folder)
+  } finally {
+    await rm(folder, { recursive: true })
   }
 }
 
@@ -139,10 +152,4 @@ function recordOf(holderIdentity: string, term: number): Readonly<Record<string,
 
 function nameOf(index: number): string {
   return `lease-${String(index).padStart(4, '0')}`
-}
-
-/** What a browser loads, compressed file by file. */
-function bundleBytes(): number {
-  const files = readdirSync(FOLDER).filter((name) => /\.(html|css|js|svg)$/.test(name))
-  return files.reduce((sum, name) => sum + gzipSync(readFileSync(join(FOLDER, name))).length, 0)
 }
