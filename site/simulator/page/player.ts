@@ -87,7 +87,7 @@ export class Player {
     const { overlaps, terms } = this.#run
     const longest = Math.max(0, ...overlaps.map(({ from, to }) => to - from))
     const count = terms.length === 1 ? '1 term' : `${terms.length} terms`
-    // A screen reader reads every change, so the growing time is told at the end.
+    // A screen reader reads every change, so the time follows at the end.
     const time = this.#isRunning ? '' : ` for ${durationText(longest)}`
     const text = overlaps.length === 0 ? `${count}. No two overlap.` : `${count}. Two of them overlap${time}.`
     const verdict = find('verdict')

@@ -48,7 +48,7 @@ export class Fleet {
   inheritances = 0
   /** How many leases were taken from a holder that was proved dead. */
   succeededDead = 0
-  /** How many leases were created directly after the deletion of one that had a holder, where that counts. */
+  /** How many leases were created directly after the deletion of a held lease, where that counts. */
   createdAfterHeld = 0
   /** Once set, every request gets through, and soon. */
   isCalm = false

@@ -42,7 +42,7 @@ function withDepartureSeen(state: Leading, { now }: Instant, config: ElectorConf
   return { ...state, departure: { at, isDue: now >= at } }
 }
 
-/** The standby that is to lead instead of this leader, other than one that did not answer; undefined if this leader is to lead on. */
+/** The standby that is to lead instead of this leader, other than a standby that did not answer; undefined if this leader is to lead on. */
 export function chosenSuccessor(state: Leading, at: Instant, config: ElectorConfig): Standby | undefined {
   const { hold, memory } = state
   const { record } = hold.lease

@@ -34,7 +34,7 @@ export function processEntry(pid: number): ProcessEntry | undefined {
 }
 
 /**
- * Whether a process has `text` in its environment. False for the processes of other users. Undefined if it cannot be told now: while a
+ * Whether a process has `text` in its environment. False for the processes of other users. Undefined while that is not clear: while a
  * process starts another program, its environment reads as empty or in part.
  */
 export function environmentIncludes({ pid, environmentBytes }: ProcessEntry, text: string): boolean | undefined {
