@@ -1,7 +1,7 @@
 /** Leaders for life under the controllers of a real kube-controller-manager. The test is the kubelet of every node. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openRealApiServer } from './api-server.ts'
-import { inhabit, type Inhabited } from './inhabited-replica.ts'
+import { inhabit, type Inhabited, wholeSecond } from './inhabited-replica.ts'
 import { loopRuns, overlaps } from './loop-runs.ts'
 import { Scenario } from './scenario.ts'
 import { BRISK } from './timings.ts'
@@ -145,6 +145,23 @@ describe('a leader for life under the real garbage collector', { timeout: 240_00
     await expectSuccession(scenario, pair, freedAt)
     expect(pair.leader.replica.isRunning).toBe(true)
     expect(pair.leader.replica.all('loop-began')).toHaveLength(1)
+  })
+
+  it('whose container has ended is succeeded at once, also when its Pod is deleted just then', async () => {
+    await using scenario = await Scenario.open(server)
+    const pair = await leaderAndFollower(scenario)
+    const { containerID, replica } = pair.leader
+    await expect
+      .poll(async () => JSON.stringify(await read(configMapPath(scenario))), { timeout: LONG_MS })
+      .toContain(containerID)
+    replica.signal('SIGKILL')
+    const { at } = await replica.exited
+    const finishedAt = wholeSecond(Date.now() + 1000)
+    await pair.leader.report({ terminated: { containerID, exitCode: 137, reason: 'Error', finishedAt } })
+    await pair.leader.deletePod()
+    await expectSuccession(scenario, pair)
+    const began = await pair.follower.replica.saw('loop-began')
+    expect(Number(began.at - at) / 1e6).toBeLessThan(BRISK.leaseDurationMs / 2)
   })
 
   it.each(['Evicted', 'Preempting', 'Terminated'])(

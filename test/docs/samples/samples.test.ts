@@ -25,6 +25,7 @@ test('Every fenced block of a document or docstring is a sample', () => {
     '*.md',
     'docs/**/*.md',
     '{packages,examples}/*/README.md',
+    'packages/ops/monitoring/*.md',
     'spec/*.md',
     '{packages/*/src,examples}/**/*.ts',
   ]

@@ -4,7 +4,9 @@ import { getuid } from 'node:process'
 
 /** What a program says of itself when it joins a running `tenure dev`: one line of JSON. It has joined as long as the connection is open. */
 export interface DevGreeting {
+  /** The identity of its replica. */
   readonly identity: string
+  /** Its process. */
   readonly pid: number
   /** Undefined if the program has no operations port. */
   readonly opsPort?: number
