@@ -13,7 +13,7 @@ import {
   PodDeparture,
   supportedKubeConfig,
 } from '@tenure/kubernetes/internal'
-import type { JoinedDev } from './join-dev.ts'
+import { type JoinedDev, joinDev } from './join-dev.ts'
 
 /** Whether the election controller of an API server may decide about a lease: it knows one strategy. */
 export function mayBeCoordinated({ strategy, coordination }: Partial<LeaseOptions>): boolean {
@@ -84,7 +84,6 @@ export class Cluster implements Extension {
   async #joinDev(): Promise<string | undefined> {
     const { env, identity, opsPort } = this.#options
     if (env['TENURE_DEV'] !== '1' || isEmbedded(env)) return undefined
-    const { joinDev } = await import('./join-dev.ts')
     const port = opsPort()
     this.#dev = await joinDev(env, { identity, pid, ...(port !== undefined && { opsPort: port }) })
     return this.#dev.kubeConfigPath
