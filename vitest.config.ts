@@ -10,7 +10,7 @@ const requirable = ['@tenure/source', 'node']
 const commonJs = { resolve: { conditions: requirable }, ssr: { resolve: { conditions: requirable } } }
 
 /** Unit tests that search for a while, or start programs: in a run of their own, so that the others stay quick. */
-const THOROUGH = [
+export const THOROUGH: readonly string[] = [
   'packages/cli/test/{main,dev/dev,exec/container-init}.test.ts',
   'examples/{endpoints,leader-for-life}/test/**/*.test.ts',
   'packages/core/test/election/fleet.test.ts',
@@ -71,7 +71,7 @@ export default defineConfig({
           name: 'unit',
           include: [
             '{packages,examples}/*/test/**/*.test.ts',
-            'test/docs/**/*.test.ts',
+            'test/{docs,mutation}/**/*.test.ts',
             'scripts/**/*.test.ts',
             'site/simulator/test/**/*.test.ts',
           ],
@@ -87,7 +87,7 @@ export default defineConfig({
         ...source,
         test: {
           name: 'thorough',
-          include: THOROUGH,
+          include: [...THOROUGH],
           setupFiles: ['packages/testing/test/watch-leaks.ts'],
           maxWorkers: 2,
           testTimeout: 120_000,

@@ -6,15 +6,13 @@ import { parseSync } from 'oxc-parser'
 export type ImportGraph = ReadonlyMap<string, readonly string[]>
 
 /** Source files of all packages, relative to the root. */
-function sourceFiles(root: string): readonly string[] {
-  return globSync('packages/*/src/**/*.ts', { cwd: root }).sort()
-}
+const SOURCES = 'packages/*/src/**/*.ts'
 
-/** Reads the imports of all source files. Modules of Node and of other projects are left out. */
-export function readImportGraph(root: string): ImportGraph {
+/** Reads the imports of the files of a pattern, by default of all source files. Modules of Node and of other projects are left out. */
+export function readImportGraph(root: string, files: string = SOURCES): ImportGraph {
   const packages = readPackages(root)
   const graph = new Map<string, readonly string[]>()
-  for (const file of sourceFiles(root)) {
+  for (const file of globSync(files, { cwd: root }).sort()) {
     const targets = specifiersOf(file, readFileSync(join(root, file), 'utf8')).flatMap((specifier) => {
       if (specifier.startsWith('.')) return [normalize(join(dirname(file), specifier))]
       const entry = packages.get(specifier)

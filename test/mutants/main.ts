@@ -52,7 +52,9 @@ if (survivors.length > 0 || slowest > LONGEST_SECONDS || all.length < mutants.le
 
 async function takeMutants(): Promise<void> {
   for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
-    const { failed, broken, cpuSeconds } = await runTests(mutant.id, mutant.checks)
+    const { file } = mutant
+    const code = applyMutant(mutant, await readFile(new URL(file, root), 'utf8'))
+    const { failed, broken, cpuSeconds } = await runTests({ file, code }, mutant.checks)
     if (broken.length > 0) throw new Error(`Mutant ${mutant.id} cannot be run: ${broken.join('; ')}`)
     const [killedBy] = failed
     verdicts.set(mutant, { mutant, killedBy, cpuSeconds })

@@ -1,12 +1,26 @@
-import { env } from 'node:process'
+import { readFileSync } from 'node:fs'
+import { argv, env } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import { applyMutant } from './apply-mutant.ts'
-import { findMutant } from './find-mutant.ts'
+import { BaseSequencer } from 'vitest/node'
+import type { ChangedFile } from './changed-file.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const conditions = ['@tenure/source', 'node', 'import', 'module', 'default']
-const mutant = findMutant(env['TENURE_MUTANT'])
+const mutant = readMutant(env['TENURE_MUTANT'])
+
+/** The file that is loaded with a defect, from the file that the variable names. */
+function readMutant(path: string | undefined): ChangedFile | undefined {
+  return path === undefined ? undefined : (JSON.parse(readFileSync(path, 'utf8')) as ChangedFile)
+}
+
+/** Runs the test files in the order of the command line: those that are likely to find the defect come first. */
+class InOrder extends BaseSequencer {
+  override async sort(files: Parameters<BaseSequencer['sort']>[0]): ReturnType<BaseSequencer['sort']> {
+    const place = ({ moduleId }: { readonly moduleId: string }): number => argv.indexOf(moduleId.slice(root.length))
+    return files.toSorted((a, b) => place(a) - place(b))
+  }
+}
 
 // The unit tests with one defect, planted in the sources as they are loaded. No file is written.
 export default defineConfig({
@@ -17,13 +31,14 @@ export default defineConfig({
     {
       name: 'mutant',
       enforce: 'pre',
-      transform: (code, id) =>
-        mutant !== undefined && id.split('?')[0] === root + mutant.file ? applyMutant(mutant, code) : undefined,
+      transform: (_, id) => (mutant !== undefined && id.split('?')[0] === root + mutant.file ? mutant.code : undefined),
     },
   ],
   // A cache between runs would have no defect or the defect of another mutant.
   test: {
     include: ['packages/*/test/**/*.test.ts'],
+    setupFiles: ['packages/testing/test/watch-leaks.ts'],
+    sequence: { sequencer: InOrder },
     fsModuleCache: false,
     testTimeout: 20_000,
     maxWorkers: 1,

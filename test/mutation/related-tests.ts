@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readImportGraph } from '../../scripts/house/import-graph.ts'
+import { THOROUGH } from '../../vitest.config.ts'
+
+/** The unit tests of each source file, by the graph of imports. */
+export class RelatedTests {
+  readonly #root: string
+  readonly #imports: ReadonlyMap<string, readonly string[]>
+  readonly #importers = new Map<string, string[]>()
+  readonly #tests: ReadonlySet<string>
+
+  constructor(root: string) {
+    this.#root = root
+    this.#imports = readImportGraph(root, 'packages/*/{src,test}/**/*.ts')
+    this.#tests = new Set(globSync('packages/*/test/**/*.test.ts', { cwd: root, exclude: THOROUGH }))
+    for (const [file, targets] of this.#imports) {
+      for (const target of targets) this.#importers.set(target, [...(this.#importers.get(target) ?? []), file])
+    }
+  }
+
+  /** The source files that import a file. */
+  importersOf(file: string): readonly string[] {
+    return (this.#importers.get(file) ?? []).filter((importer) => importer.includes('/src/'))
+  }
+
+  /**
+   * The unit tests of the file's own package that import it, directly or not, nearest first. Those of other packages, if its own has
+   * none.
+   */
+  testsOf(file: string): readonly string[] {
+    const tests = reached(this.#importers, file).filter((found) => this.#tests.has(found))
+    const own = tests.filter((test) => packageOf(test) === packageOf(file))
+    return own.length > 0 ? own : tests
+  }
+
+  /** A hash of all that a run of test files depends on. */
+  hashOf(tests: readonly string[]): string {
+    const files = new Set(tests.flatMap((test) => [...reached(this.#imports, test)]))
+    const hash = createHash('sha256')
+    for (const file of [...files].sort()) hash.update(`${file}\n${readFileSync(join(this.#root, file), 'utf8')}`)
+    return hash.digest('hex')
+  }
+}
+
+/** The file and all that the edges lead to, nearest first. */
+function reached(edges: ReadonlyMap<string, readonly string[]>, file: string): readonly string[] {
+  const found = new Set([file])
+  // A set visits what is added to it meanwhile.
+  for (const one of found) for (const next of edges.get(one) ?? []) found.add(next)
+  return [...found]
+}
+
+function packageOf(file: string): string | undefined {
+  return file.split('/')[1]
+}
