@@ -38,6 +38,21 @@ describe('A candidacy', () => {
     expect(new Set(built).size).toBe(4)
   })
 
+  test('builds a controller again in the same term when its factory threw as the term began', async () => {
+    let builds = 0
+    const replica = await new Replica()
+      .registers(() => {
+        builds += 1
+        if (builds === 1) throw new Error('not now')
+        return { name: 'janitor', run: untilEnd }
+      })
+      .start()
+    await replica.clock.advance(1000)
+    expect(builds).toBe(2)
+    expect(replica.all('controller-failed')).toHaveLength(1)
+    expect(replica.all('term-began')).toHaveLength(1)
+  })
+
   test('begins the next term only when nothing of the one before is left', async () => {
     const work = Promise.withResolvers<void>()
     const log: string[] = []

@@ -253,6 +253,14 @@ describe('A release', () => {
     expect(elector.all('term-over')).toEqual([{ kind: 'term-over', outcome: 'lost' }])
   })
 
+  test('that somebody has renewed without a holder since names no successor', () => {
+    const elector = releasing()
+    const { record } = elector.stored(3n)
+    elector.failWrite('unknown-outcome')
+    elector.answerRead(lease({ version: 4n, ...record, renewTime: '2026-01-01T12:00:09.000000Z' }))
+    expect(elector.all('term-over')).toEqual([{ kind: 'term-over', outcome: 'lost' }])
+  })
+
   test('is given up when the lease is gone', () => {
     const elector = releasing()
     expect(elector.failWrite('not-found')).toContainEqual({ kind: 'term-over', outcome: 'lost' })
@@ -352,6 +360,24 @@ describe('An involuntary end', () => {
     elector.send({ kind: 'lost', reason: 'renew-deadline' })
     expect(elector.observe(late)).toEqual([])
     expect(elector.as('aborting').reason).toBe('renew-deadline')
+  })
+
+  test.each([
+    ['another replica has the acquire time of the term', { holderIdentity: 'other' }],
+    ['its own identity has another acquire time', { acquireTime: '2026-01-01T12:00:01.000000Z' }],
+  ])('is a takeover when %s', (_name, change) => {
+    const elector = deadlineMissed()
+    const own = elector.stored(3n)
+    expect(elector.observe({ ...own, record: { ...own.record, ...change } })).toContainEqual({ kind: 'close-gate' })
+    expect(elector.as('aborting').reason).toBe('superseded')
+  })
+
+  test('of a superseded leader gains no time when the lease changes hands once more', () => {
+    const elector = leading()
+    elector.observe(lease({ version: 3n }))
+    elector.passTo(1000)
+    expect(elector.observe(lease({ version: 4n, holderIdentity: 'third' }))).toEqual([])
+    expect(kinds(elector.passTo(4000))).toEqual(['wedged', 'exit'])
   })
 
   test('takes its own lease again when it is empty and nobody else came, as a new term with a greater epoch', () => {

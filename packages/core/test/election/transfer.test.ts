@@ -246,6 +246,16 @@ describe('A transfer of unknown outcome', () => {
     expect(effects).toContainEqual({ kind: 'term-over', outcome: 'transferred', successor: 'other' })
   })
 
+  test.each([
+    ['another replica that acquired in the same microsecond', { holderIdentity: 'third' }],
+    ['the named replica in a term of its own', { acquireTime: '2026-01-01T12:00:09.000000Z' }],
+  ])('is not what made %s the holder: the lease is lost', (_name, change) => {
+    const elector = transferring()
+    const { record } = elector.stored(5n)
+    const effects = elector.observe(at(6n, { ...record, renewTime: '2026-01-01T12:00:09.000000Z', ...change }))
+    expect(effects).toContainEqual({ kind: 'term-over', outcome: 'lost' })
+  })
+
   test('is sent again when it has not happened, and never begins the term again', () => {
     const elector = transferring()
     const before = elector.lastWrite.write.base as PresentLease
