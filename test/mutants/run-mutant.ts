@@ -25,12 +25,16 @@ export interface TestRun {
   readonly durations: ReadonlyMap<string, number>
 }
 
-/** What a run of test files may take. */
+/** How test files are run. */
 interface RunOptions {
   /** Milliseconds after which the run is ended. @default Infinity */
   readonly limitMs?: number
   /** Whether the run ends at the first failure. @default true */
   readonly bail?: boolean
+  /** The configuration of the test runner, from the root of the project. @default that of the mutants */
+  readonly config?: string
+  /** Further variables of the environment. @default none */
+  readonly variables?: NodeJS.ProcessEnv
 }
 
 interface VitestReport {
@@ -85,14 +89,14 @@ async function runVitest(
   mutant: string | undefined,
   files: readonly string[],
   report: string,
-  { limitMs = Infinity, bail = true }: RunOptions,
+  { limitMs = Infinity, bail = true, config = 'test/mutants/vitest.config.ts', variables = {} }: RunOptions,
 ): Promise<Ended> {
-  const vitest = [execPath, 'node_modules/vitest/vitest.mjs', 'run', '--config', 'test/mutants/vitest.config.ts']
+  const vitest = [execPath, 'node_modules/vitest/vitest.mjs', 'run', '--config', config]
   const args = [...vitest, `--bail=${bail ? 1 : 0}`, '--reporter=json', `--outputFile.json=${report}`, ...files]
   const { TENURE_MUTANT: _, ...rest } = env
   const child = spawn('bash', ['-c', '"$@" >&2; code=$?; times; exit $code', 'bash', ...args], {
     cwd: ROOT,
-    env: mutant === undefined ? rest : { ...rest, TENURE_MUTANT: mutant },
+    env: { ...rest, ...variables, ...(mutant !== undefined && { TENURE_MUTANT: mutant }) },
     stdio: ['ignore', 'pipe', 'ignore'],
     // A process group of its own, so that workers in an endless loop end with it.
     detached: true,

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { runTests, type TestRun } from '../mutants/run-mutant.ts'
+import { runTests } from '../mutants/run-mutant.ts'
+import { functionAt } from './marks.ts'
 import { type Mutant, withMutant } from './mutant.ts'
 import type { RelatedTests } from './related-tests.ts'
+import { failureOf, runSoundly, type SoundRun } from './sound-run.ts'
 import type { TypeCheck } from './type-check.ts'
 import type { VerdictCache } from './verdict-cache.ts'
 
@@ -19,13 +21,15 @@ interface Tools {
   readonly cache: VerdictCache
 }
 
-/** Finds out what notices a mutant: first the types, then the unit tests that are related to its file. */
+/** Finds out what notices a mutant: first the types, then the unit tests that run the function in which it is. */
 export class Judge {
   readonly #root: string
   readonly #tools: Tools
   readonly #sources = new Map<string, string>()
-  readonly #hashes = new Map<string, string>()
-  #durations: Readonly<Record<string, number>> = {}
+  /** Milliseconds that each test file takes. */
+  readonly #durations = new Map<string, number>()
+  /** The test files that run each function. */
+  readonly #reaching = new Map<string, Set<string>>()
 
   constructor(root: string, tools: Tools) {
     this.#root = root
@@ -47,23 +51,32 @@ export class Judge {
     const { related, cache } = this.#tools
     const tests = [...new Set(files.flatMap((file) => related.testsOf(file)))]
     if (tests.length === 0) return
-    this.#durations = await cache.resolve(['durations', ...tests, related.hashOf(tests)], async () => {
-      const run = await runTests(undefined, tests, { bail: false })
-      const failed = failureOf(run)
-      if (failed !== undefined) throw new Error(`Expected the tests to pass without a mutant: ${failed}`)
-      return Object.fromEntries(run.durations)
-    })
+    const kept = tests.flatMap((test) => (cache.get(this.#soundly(test)) as SoundRun | undefined) ?? [])
+    const missing = tests.filter((test) => !kept.some((run) => run.test === test))
+    const fresh = missing.length === 0 ? [] : await runSoundly(missing)
+    for (const run of fresh) cache.keep(this.#soundly(run.test), run)
+    for (const { test, durationMs, functions } of [...kept, ...fresh]) {
+      this.#durations.set(test, durationMs)
+      for (const name of functions) this.#reaching.set(name, (this.#reaching.get(name) ?? new Set()).add(test))
+    }
+  }
+
+  /** What the sound run of a test file depends on. */
+  #soundly(test: string): readonly string[] {
+    return ['sound', test, this.#tools.related.hashOf([test])]
   }
 
   /** The test that notices a mutant, or another failure of the run. Undefined if all tests pass. */
   async failureOf(mutant: Mutant): Promise<string | undefined> {
     const { related, cache } = this.#tools
     const { file } = mutant
-    const tests = related.testsOf(file)
+    const source = this.sourceOf(file)
+    const reaching = this.#reaching.get(functionAt(file, source, mutant))
+    const tests = related.testsOf(file).filter((test) => reaching?.has(test))
     if (tests.length === 0) return undefined
-    const code = withMutant(mutant, this.sourceOf(file))
-    const { killedBy } = await cache.resolve([file, code, this.#hashOf(file, tests)], async () => {
-      const usualMs = tests.reduce((sum, test) => sum + (this.#durations[test] ?? 0), 0)
+    const code = withMutant(mutant, source)
+    const { killedBy } = await cache.resolve([file, code, ...tests, related.hashOf(tests)], async () => {
+      const usualMs = tests.reduce((sum, test) => sum + (this.#durations.get(test) ?? 0), 0)
       const limitMs = SPARE_MS + PATIENCE * usualMs
       return { killedBy: failureOf(await runTests({ file, code }, tests, { limitMs })) }
     })
@@ -76,19 +89,4 @@ export class Judge {
     this.#sources.set(file, source)
     return source
   }
-
-  #hashOf(file: string, tests: readonly string[]): string {
-    const hash = this.#hashes.get(file) ?? this.#tools.related.hashOf(tests)
-    this.#hashes.set(file, hash)
-    return hash
-  }
-}
-
-function failureOf({ failed, broken, isTimeout, exitCode, passed }: TestRun): string | undefined {
-  if (isTimeout) return 'the time limit'
-  const [failure] = failed
-  if (failure !== undefined) return `"${failure}"`
-  const [unloaded] = broken
-  if (unloaded !== undefined) return `a test file that cannot be loaded: ${unloaded.split('\n')[0]}`
-  return exitCode === 0 && passed > 0 ? undefined : 'an error outside of the tests'
 }

@@ -10,6 +10,8 @@ export class RelatedTests {
   readonly #imports: ReadonlyMap<string, readonly string[]>
   readonly #importers = new Map<string, string[]>()
   readonly #tests: ReadonlySet<string>
+  readonly #texts = new Map<string, string>()
+  readonly #importsByTest = new Map<string, readonly string[]>()
 
   constructor(root: string) {
     this.#root = root
@@ -37,10 +39,22 @@ export class RelatedTests {
 
   /** A hash of all that a run of test files depends on. */
   hashOf(tests: readonly string[]): string {
-    const files = new Set(tests.flatMap((test) => [...reached(this.#imports, test)]))
+    const files = new Set(tests.flatMap((test) => this.#importsOf(test)))
     const hash = createHash('sha256')
-    for (const file of [...files].sort()) hash.update(`${file}\n${readFileSync(join(this.#root, file), 'utf8')}`)
+    for (const file of [...files].sort()) hash.update(`${file}\n${this.#textOf(file)}`)
     return hash.digest('hex')
+  }
+
+  #textOf(file: string): string {
+    const text = this.#texts.get(file) ?? readFileSync(join(this.#root, file), 'utf8')
+    this.#texts.set(file, text)
+    return text
+  }
+
+  #importsOf(test: string): readonly string[] {
+    const known = this.#importsByTest.get(test) ?? reached(this.#imports, test)
+    this.#importsByTest.set(test, known)
+    return known
   }
 }
 

@@ -13,21 +13,30 @@ export class VerdictCache {
 
   /** The result that is kept for these inputs, or that of `find()`, which is kept then. */
   async resolve<Result>(inputs: readonly string[], find: () => Promise<Result>): Promise<Result> {
-    if (this.#folder === undefined) return await find()
-    const path = join(this.#folder, `${createHash('sha256').update(inputs.join('\0')).digest('hex')}.json`)
-    const kept = readKept(path)
-    if (kept !== undefined) return (JSON.parse(kept) as { readonly result: Result }).result
+    const kept = this.get(inputs)
+    if (kept !== undefined) return kept as Result
     const result = await find()
-    writeFileSync(path, JSON.stringify({ result }))
+    this.keep(inputs, result)
     return result
+  }
+
+  /** The result that is kept for these inputs. Undefined if there is none. */
+  get(inputs: readonly string[]): unknown {
+    if (this.#folder === undefined) return undefined
+    try {
+      return JSON.parse(readFileSync(pathOf(this.#folder, inputs), 'utf8')) as unknown
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw error
+    }
+  }
+
+  /** Keeps the result for these inputs. */
+  keep(inputs: readonly string[], result: unknown): void {
+    if (this.#folder !== undefined) writeFileSync(pathOf(this.#folder, inputs), JSON.stringify(result))
   }
 }
 
-function readKept(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
+function pathOf(folder: string, inputs: readonly string[]): string {
+  return join(folder, `${createHash('sha256').update(inputs.join('\0')).digest('hex')}.json`)
 }
