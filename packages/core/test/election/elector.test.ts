@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import { Elector, type TermEffect } from '../../src/election/elector.ts'
 import { LockRequestError } from '../../src/lock/lock-request-error.ts'
-import type { LockObserver, LockWatch } from '../../src/lock/lock.ts'
+import type { Departure, LockObserver, LockWatch } from '../../src/lock/lock.ts'
 import { ScriptedLock } from '../support/scripted-lock.ts'
 import { CONFIG, kinds, lease } from './pure-elector.ts'
 
@@ -67,6 +67,22 @@ describe('Elector', () => {
       observation: { kind: 'present' },
       memory: { watch: 'up' },
     })
+  })
+
+  test('acts at once on the news that its place is being stopped', async () => {
+    const departure = new (class implements Departure {
+      state: Departure['state']
+      changed = (): void => {}
+
+      watch(changed: () => void): LockWatch {
+        this.changed = changed
+        return { close: () => Promise.resolve() }
+      }
+    })()
+    const { elector } = await new Stand(Object.assign(new ScriptedLock(), { departure })).lead()
+    departure.state = 'stopping'
+    departure.changed()
+    expect(elector.state).toMatchObject({ kind: 'leading', departure: { at: 1000, isDue: false } })
   })
 
   test('takes a free lease and begins a term', async () => {
