@@ -329,6 +329,19 @@ describe('A replica that is cautious beside less strict clients', () => {
     expect(elector.all('begin-term')).toMatchObject([{ epoch: 2n }])
   })
 
+  test('acts at once on its own lease, which nobody else has held since', () => {
+    const elector = new PureElector(cautious)
+    elector.follow(released(1n))
+    elector.acknowledge(2n)
+    elector.passTo(500)
+    elector.stallTo(1500)
+    elector.send({ kind: 'lost', reason: 'stalled' })
+    elector.send({ kind: 'drained' })
+    elector.as('acquiring')
+    elector.acknowledge(3n)
+    expect(elector.all('begin-term')).toMatchObject([{ epoch: 2n }, { epoch: 3n }])
+  })
+
   test('gives the lease back when it is stopped before it acts, and no term begins or ends', () => {
     const elector = new PureElector(cautious)
     elector.follow(released(1n))

@@ -164,6 +164,15 @@ describe('A follower', () => {
     expect(purposes(elector.passTo(18_999))).toEqual([])
     expect(purposes(elector.passTo(19_000))).toEqual(['acquire'])
   })
+
+  test('reports a read that failed', () => {
+    const elector = new PureElector()
+    elector.send({ kind: 'start' })
+    elector.passTo(60_000)
+    expect(elector.failRead('unreachable')).toContainEqual(
+      expect.objectContaining({ kind: 'request-failed', purpose: 'read' }),
+    )
+  })
 })
 
 describe('Of many followers that see one release', () => {
