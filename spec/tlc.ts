@@ -17,6 +17,8 @@ export interface TlcRun {
   readonly memoryMb: number
   /** The file for the reachable graph, in the DOT language with the names of the actions. @default not written */
   readonly graph?: string
+  /** Further modules, by the names of their files. @default none */
+  readonly modules?: Readonly<Record<string, string>>
 }
 
 /** What the model checker found. */
@@ -28,6 +30,8 @@ export interface TlcResult {
   readonly seconds: number
   /** The actions of the counterexample, in order. */
   readonly trace: readonly string[]
+  /** What the module has printed, in order: one text for each tuple. */
+  readonly printed: readonly string[]
 }
 
 /**
@@ -52,11 +56,15 @@ export async function locateTlc(): Promise<string> {
 }
 
 /** Runs the model checker in a temporary folder. @throws Error with its output if it could not check the model. */
-export async function runTlc(jar: string, { module, config, workers, memoryMb, graph }: TlcRun): Promise<TlcResult> {
+export async function runTlc(
+  jar: string,
+  { module, config, workers, memoryMb, graph, modules = {} }: TlcRun,
+): Promise<TlcResult> {
   const folder = await mkdtemp(join(tmpdir(), 'tenure-spec-'))
   try {
-    const modules = (await readdir(import.meta.dirname)).filter((name) => name.endsWith('.tla'))
-    await Promise.all(modules.map((name) => copyFile(join(import.meta.dirname, name), join(folder, name))))
+    const names = (await readdir(import.meta.dirname)).filter((name) => name.endsWith('.tla'))
+    await Promise.all(names.map((name) => copyFile(join(import.meta.dirname, name), join(folder, name))))
+    await Promise.all(Object.entries(modules).map(([name, text]) => writeFile(join(folder, name), text)))
     await writeFile(join(folder, 'model.cfg'), config)
     const java = [
       '-XX:+UseParallelGC',
@@ -86,7 +94,8 @@ function readOutput(output: string, seconds: number): TlcResult {
     throw new Error(`The model checker did not end as expected:\n${output.slice(-4000)}`)
   }
   const trace = [...output.matchAll(/^State \d+: <(\w+(?:\(.*?\))?) line/gm)].map((match) => match[1] ?? '')
-  return { violated, states: Number(states.replaceAll(',', '')), depth: Number(depth), seconds, trace }
+  const printed = output.split('\n').filter((line) => line.startsWith('<<'))
+  return { violated, states: Number(states.replaceAll(',', '')), depth: Number(depth), seconds, trace, printed }
 }
 
 /** A violation ends the model checker with a code of its own, so that the code says nothing here. */

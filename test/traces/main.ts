@@ -11,6 +11,8 @@ import { checkDay } from './day.ts'
 import { FLEET_KINDS } from './fleet-kinds.ts'
 import { traceFleet } from './fleet-trace.ts'
 import { traceSimulation } from './simulated-trace.ts'
+import { compareWithTlc, UNSEEN } from './tlc/compare.ts'
+import { Fit } from './tlc/fit.ts'
 
 /*
  * Traces very many runs of fleets, checks them against the specification, and corrupts some of them: every corruption must be found. Exits
@@ -20,7 +22,8 @@ import { traceSimulation } from './simulated-trace.ts'
  * The steps a second are those of a second of processor time of the thread. They count everything that the command does with a line
  * after it was read: parsing and judging it. The share of parsing is printed.
  *
- * `--day` checks the files of a simulated day of a fleet of ten instead.
+ * `--day` checks the files of a simulated day of a fleet of ten instead. `--tlc N` has the model checker judge N of the traces, too, and N
+ * corrupted ones, and exits with 1 if it disagrees.
  */
 const { values } = parseArgs({
   options: {
@@ -28,6 +31,7 @@ const { values } = parseArgs({
     simulations: { type: 'string', default: '200' },
     corrupted: { type: 'string', default: '200' },
     day: { type: 'boolean', default: false },
+    tlc: { type: 'string', default: '0' },
     json: { type: 'string' },
     // Reports a slow check without failing, for a busy machine.
     lenient: { type: 'boolean', default: false },
@@ -56,6 +60,7 @@ interface Named {
 const KEPT = 60
 
 const kept: Named[] = []
+const fit = new Fit<Named>(wantedByTlc())
 const broken: string[] = []
 let traces = 0
 let events = 0
@@ -82,7 +87,10 @@ function checkWaiting(): void {
     events += report.events
     broken.push(...report.findings.map(describe(name)))
   }
-  for (const trace of waiting) if ((traces += 1) % 7 === 0 && kept.length < KEPT) kept.push(trace)
+  for (const trace of waiting) {
+    if ((traces += 1) % 7 === 0 && kept.length < KEPT) kept.push(trace)
+    fit.take(trace)
+  }
   waiting = []
 }
 
@@ -133,6 +141,24 @@ function corrupt(count: number): { readonly corrupted: number; readonly missed: 
   return { corrupted, missed }
 }
 
+/** Has the model checker judge some traces, and prints where it disagrees. */
+async function askTlc() {
+  const result = await compareWithTlc(fit.sample())
+  const { traces: judged, agreed, differences } = result
+  for (const [reason, count] of fit.unfit) console.log(`not for the model: ${count} traces with ${reason}`)
+  for (const [kind, reason] of Object.entries(UNSEEN)) console.log(`not for the model: corruption ${kind}: ${reason}`)
+  for (const difference of differences) console.error(difference)
+  console.log(`tlc_traces ${judged}, tlc_agreed ${agreed}, tlc_disagreed ${differences.length}`)
+  return result
+}
+
+function wantedByTlc(): number {
+  const wanted = Number(values.tlc)
+  if (!Number.isSafeInteger(wanted) || wanted < 0)
+    fail(`Expected \`--tlc\` to be a whole number from 0, got \`${values.tlc}\` (${typeof values.tlc})`)
+  return wanted
+}
+
 function fail(message: string): never {
   throw new Error(message)
 }
@@ -149,6 +175,7 @@ console.log(
 for (const line of broken.slice(0, 20)) console.error(line)
 console.log(`${broken.length} violations; ${corrupted - missed.length} of ${corrupted} corrupted traces found`)
 for (const line of missed) console.error(`not found: ${line}`)
+const tlc = fit.wanted > 0 ? await askTlc() : undefined
 await writeFigures(values.json, {
   traces,
   events,
@@ -156,8 +183,10 @@ await writeFigures(values.json, {
   corrupted,
   corrupted_found: corrupted - missed.length,
   events_per_second: eventsPerSecond,
+  ...(tlc && { tlc_traces: tlc.traces, tlc_agreed: tlc.agreed, tlc_disagreed: tlc.differences.length }),
 })
 const isSlow = eventsPerSecond < LEAST_PER_SECOND
 if (isSlow) console.error(`Expected at least ${LEAST_PER_SECOND} steps a second`)
-const isWrong = broken.length > 0 || missed.length > 0 || corrupted < Number(values.corrupted)
+const isWrong =
+  (tlc?.differences.length ?? 0) > 0 || broken.length > 0 || missed.length > 0 || corrupted < Number(values.corrupted)
 process.exitCode = isWrong || (isSlow && !values.lenient) ? 1 : 0

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createManager, MemoryLeaseStore } from 'tenure'
 import { checkLines } from '../../../test/traces/check-lines.ts'
-import type { Lines } from '../../../test/traces/corruption.ts'
+import { actIn, type Lines } from '../../../test/traces/corruption.ts'
 import { CORRUPTIONS } from '../../../test/traces/corruptions.ts'
 import { FLEET_KINDS } from '../../../test/traces/fleet-kinds.ts'
 import { traceFleet } from '../../../test/traces/fleet-trace.ts'
@@ -44,6 +44,19 @@ describe('A trace', () => {
       expect(findings, `${id} in ${name}: ${why}`).not.toEqual([])
     }
     expect(corrupted).toBeGreaterThan(0)
+  })
+
+  test('in which a replica counts on more time than it has is refused, also before its term begins', () => {
+    const lines = traces.flatMap(({ lines: some }) => {
+      const parsed = some.map((line) => JSON.parse(line) as Lines[number])
+      const reserving = parsed.find((line) => 's' in line && line.s === 'reserving' && actIn(line, 'until'))
+      const until = reserving && 'p' in reserving ? actIn(reserving, 'until') : undefined
+      if (until === undefined) return []
+      until.until += 1
+      return [parsed.map((line) => JSON.stringify(line))]
+    })
+    expect(lines.length).toBeGreaterThan(0)
+    for (const some of lines) expect(checkLines('t', some).findings.map(({ rule }) => rule)).toContain('validity')
   })
 
   test('of a process with TENURE_TRACE is complete, and a second start writes another file', async () => {

@@ -64,17 +64,17 @@ function begins(step: Step, { k, until }: Extract<TraceAct, { u: 'begin' }>): vo
   mayActUntil(step, until)
 }
 
-/** A term gets this time, which must be covered by writes that are known to have happened. */
+/** A term gets this time, or will when it begins. Writes that are known to have happened must cover it. */
 function mayActUntil(step: Step, until: number): void {
   const { replica, lease } = step
   const { term, validUntil } = replica
-  if (term === undefined) return
-  const isLonger = until > term.until
+  const isLonger = term === undefined || until > term.until
   if (isLonger && until > validUntil + EPSILON_MS)
     step.broken(
       'validity',
       `${replica.identity} may act until ${ms(validUntil)}, and acts ${ms(until - validUntil)} longer`,
     )
+  if (term === undefined) return
   term.until = until
   if (isLonger && !term.isEmpty) lease.acts(replica, term, step)
 }

@@ -1,0 +1,65 @@
+import { runTlc } from '../../../spec/tlc.ts'
+import type { ModelTrace } from './model-steps.ts'
+import { traceModule } from './trace-module.ts'
+
+/** What the model checker says of a trace. */
+export interface TlcVerdict {
+  /** Undefined if the trace is a behaviour of the model; otherwise the broken invariant, or `refused`. */
+  readonly broken: string | undefined
+  /** The step that the model refuses, or before which the invariant is broken; from 1. */
+  readonly step: number
+}
+
+/** The writes that a process may have sent and not seen the end of. */
+const SLOTS = 8
+
+/** Has the model checker judge traces of leases of 15 s, all in one run. The verdicts are in the order of the traces. */
+export async function judgeTraces(jar: string, traces: readonly ModelTrace[]): Promise<readonly TlcVerdict[]> {
+  const electors = Math.max(...traces.map((trace) => trace.electors))
+  const { printed } = await runTlc(jar, {
+    module: 'Trace',
+    config: configFor(electors),
+    workers: 1,
+    memoryMb: 2000,
+    modules: { 'TraceData.tla': traceModule(traces) },
+  })
+  const verdicts = new Map(printed.map(readVerdict))
+  return traces.map((_, index) => {
+    const verdict = verdicts.get(index + 1)
+    if (verdict === undefined) throw new Error(`Expected a verdict on trace ${index + 1} of ${traces.length}`)
+    return verdict
+  })
+}
+
+function readVerdict(text: string): readonly [number, TlcVerdict] {
+  const found = /^<<"verdict", (\d+), (\d+), "([\w]+)">>$/.exec(text)
+  if (found === null) throw new Error(`Expected a verdict, got ${text}`)
+  const [, trace, step, what] = found
+  return [Number(trace), { broken: what === 'accepted' ? undefined : what, step: Number(step) }]
+}
+
+/** Ticks of 0.1 ms. */
+function configFor(electors: number): string {
+  const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1).join(', ')
+  return [
+    'SPECIFICATION SpecTrace',
+    'CONSTANTS',
+    `  Replicas = {${numbers(electors)}}`,
+    '  Peers = {}',
+    '  LeaseTicks = 150000',
+    '  MarginTicks = 7500',
+    '  TransferTicks = 50000',
+    `  Slots = {${numbers(SLOTS)}}`,
+    '  MaxVersion = 1000000',
+    '  MaxRestarts = 1',
+    '  MaxDeletions = 0',
+    '  MaxAnswers = 1000000',
+    '  MaxRestores = 0',
+    '  Features = {"transfer", "death", "standbys", "edits"}',
+    '  Wrong = {}',
+    '  HoldAfter <- HoldOfTrace',
+    '  TransferValidity <- TransferValidityOfTrace',
+    'VIEW StateTrace',
+    '',
+  ].join('\n')
+}
