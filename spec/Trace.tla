@@ -144,8 +144,13 @@ TakesEffect(p, request, raw) ==
     /\ TakeEffect(p, s)
     /\ log' = [log EXCEPT !.raws = Append(@, raw)]
 
-(* Another client edits an annotation that electors ignore. *)
-IsEditedElsewhere(raw) == log.raws[Version] = raw /\ Edit /\ log' = [log EXCEPT !.raws = Append(@, raw)]
+(* Another client edits the duration, or an annotation that electors ignore. *)
+IsEditedElsewhere(raw) ==
+  /\ Stored.here
+  /\ Raw(raw) = [Raw(log.raws[Version]) EXCEPT !.dur = Raw(raw).dur]
+  /\ Store([Stored EXCEPT !.dur = IF Stored.holder = Nobody THEN @ ELSE Raw(raw).dur], msg)
+  /\ UNCHANGED <<proc, time, slow, last, ordered>>
+  /\ log' = [log EXCEPT !.raws = Append(@, raw)]
 
 IsAnswered(p, request) == log' = [log EXCEPT !.open[p] = {o \in @ : o[1] # request}]
 
@@ -214,6 +219,13 @@ Decline(p) ==
   /\ proc' = [proc EXCEPT ![p].mode = "follow", ![p].tasks = FALSE, ![p].valid = 0]
   /\ UNCHANGED <<hist, msg, time, slow, last, ordered>>
 
+(* The code releases a lease during an acquire delay. Nothing of the term has begun. *)
+Empties(p) ==
+  /\ IF proc[p].mode = "lead" /\ ~log.term[p]
+     THEN proc' = [proc EXCEPT ![p].mode = "empty", ![p].tasks = FALSE] /\ UNCHANGED <<hist, msg, time, slow, last, ordered>>
+     ELSE Stutter
+  /\ UNCHANGED log
+
 (* The code gives up a reservation, or a release of unknown outcome, in the step that does something else. *)
 GivesUp(p) ==
   /\ CASE proc[p].mode = "reserve" -> Abort(p)
@@ -261,6 +273,7 @@ Happens(step) ==
               [] kind = "end" -> Ends(p, step[3])
               [] kind = "drained" -> IsDrained(p)
               [] kind = "over" -> IsOver(p, step[3])
+              [] kind = "empty" -> Empties(p)
               [] kind = "give up" -> GivesUp(p)
               [] kind = "dead" -> LearnsDeath(p, step[3], step[4])
               [] kind = "state" -> IsIn(p, step[3])

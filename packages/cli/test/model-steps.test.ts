@@ -84,9 +84,28 @@ describe('The steps of a trace for the model', () => {
     expect(stepsOfKind(HANDED, 'begin')).toEqual([['begin', 1, 2, 142_400]])
   })
 
-  test('leave a version that no elector has written to another client', () => {
+  test('leave a version that no elector has written to another client, which may edit the duration', () => {
     const edited = { ...HANDED.at(-2), n: 3, m: 50, t: 70, v: 7 } as Lines[number]
-    expect(stepsOfKind([...HANDED, edited], 'edit')).toEqual([['edit', 0, 2]])
+    const shortened = { ...edited, n: 4, v: 8, r: { ...renewed, d: 10 } } as Lines[number]
+    const lines = [...HANDED, edited, shortened]
+    expect(unfitFor(lines)).toBeUndefined()
+    expect(stepsOfKind(lines, 'edit')).toEqual([
+      ['edit', 0, 2],
+      ['edit', 0, 3],
+    ])
+  })
+
+  test('empty the lease before a release that no term precedes, for the model leads already', () => {
+    const reserving = HANDED.map((line) => ('d' in line && line.q === 1 ? { ...line, s: 'reserving', d: [] } : line))
+    const released = { ...renewed, h: '', d: 1 }
+    const lines: Lines = [
+      ...reserving.slice(0, 6),
+      { p: 1, n: 4, m: 30, t: 130, e: 'stop', s: 'releasing', d: [{ u: 'release', q: 2, b: 4, r: released }] },
+    ]
+    expect(stepsOfKind(lines, 'empty', 'send').slice(1)).toEqual([
+      ['empty', 1],
+      ['send', 1, 'release', 2, 2, 2],
+    ])
   })
 
   test('do not take version 0 with a record for a version', () => {
@@ -126,7 +145,6 @@ describe('The steps of a trace for the model', () => {
 describe('A trace is not for the model', () => {
   test.each([
     ['a lease for life', { heldForLife: true }],
-    ['an acquire delay', { acquireDelayMs: 700 }],
     ['other durations', { leaseMs: 10_000 }],
     ['an identity that is used again', { identity: 'replica-2' }],
   ])('because of %s', (reason, settings) => {
@@ -137,6 +155,6 @@ describe('A trace is not for the model', () => {
   test('because its lease is deleted, or another client edits it', () => {
     const last = { p: 2, n: 3, m: 50, t: 70, e: 'observed', s: 'following' } as const
     expect(unfitFor([...HANDED, { ...last, v: 7 }])).toBe('a lease that is deleted')
-    expect(unfitFor([...HANDED, { ...last, v: 7, r: { ...renewed, d: 16 } }])).toBe('a lease that another client edits')
+    expect(unfitFor([...HANDED, { ...last, v: 7, r: { ...renewed, n: 7 } }])).toBe('a lease that another client edits')
   })
 })

@@ -160,6 +160,7 @@ class Translation {
     elector.purposes.set(q, u)
     if (OF_HOLDER.has(u)) elector.inFlight = q
     const base = b === undefined ? 1 : this.#versions.place(b)
+    if (u === 'release' && elector.state === 'reserving') this.#steps.push(['empty', p])
     if (u === 'answer') this.#records.noteNonce(p, r.y?.[1])
     this.#steps.push(['send', p, u, q, base, this.#records.number(r)])
   }

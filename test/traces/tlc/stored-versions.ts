@@ -54,12 +54,12 @@ export class StoredVersions {
     return this.#versions.slice(from, this.#stored).map((_, index) => this.#storedAt(from + index))
   }
 
-  /** Whether a write of an elector made every version, or an edit that electors ignore. */
+  /** Whether a write of an elector made every version, or an edit of its duration, or one that electors ignore. */
   get areExplained(): boolean {
     return this.#versions.every((_, index) => {
       const before = this.#records.get(this.#versions[index - 1] ?? 0)
       const { by, record } = this.#storedAt(index)
-      return by !== undefined || (before !== undefined && isSame(record, before))
+      return by !== undefined || (before !== undefined && isSameButDuration(record, before))
     })
   }
 
@@ -79,13 +79,9 @@ export class StoredVersions {
 }
 
 function isSame(a: TraceRecord, b: TraceRecord): boolean {
-  return (
-    a.h === b.h &&
-    a.a === b.a &&
-    a.r === b.r &&
-    a.d === b.d &&
-    a.n === b.n &&
-    a.o === b.o &&
-    String(a.y) === String(b.y)
-  )
+  return a.d === b.d && isSameButDuration(a, b)
+}
+
+function isSameButDuration(a: TraceRecord, b: TraceRecord): boolean {
+  return a.h === b.h && a.a === b.a && a.r === b.r && a.n === b.n && a.o === b.o && String(a.y) === String(b.y)
 }

@@ -6,7 +6,6 @@ import { StoredVersions } from './stored-versions.ts'
 export function unfitFor(lines: readonly TracePart[]): string | undefined {
   const { headers, steps } = partsOf(lines)
   if (headers.some(({ heldForLife }) => heldForLife)) return 'a lease for life'
-  if (headers.some(({ acquireDelayMs }) => acquireDelayMs > 0)) return 'an acquire delay'
   if (headers.some(({ leaseMs, tolerance }) => leaseMs !== 15_000 || tolerance !== 0.05)) return 'other durations'
   if (new Set(headers.map(({ identity }) => identity)).size < headers.length) return 'an identity that is used again'
   if (steps.some(({ c, k, g }) => c !== undefined || k !== undefined || g !== undefined))
