@@ -59,6 +59,19 @@ describe('A trace', () => {
     for (const some of lines) expect(checkLines('t', some).findings.map(({ rule }) => rule)).toContain('validity')
   })
 
+  test('in which the lease is created with version 0 is refused', () => {
+    const lines = (traces[0]?.lines ?? []).map((line) => JSON.parse(line) as Lines[number])
+    const creation = lines.find((line) => 'p' in line && actIn(line, 'acquire') !== undefined)
+    const answer = lines.find(
+      (line) => 'p' in line && creation !== undefined && 'p' in creation && line.p === creation.p && line.q === 1,
+    )
+    expect(answer).toMatchObject({ e: 'write-answer', v: 1 })
+    const forged = lines.map((line) => JSON.stringify(line === answer ? { ...line, v: 0 } : line))
+    expect(checkLines('t', forged).findings.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining('the write 1 on version 0 became version 0'),
+    )
+  })
+
   test('of a process with TENURE_TRACE is complete, and a second start writes another file', async () => {
     await using folder = await temporaryFolder()
     const path = join(folder.path, 'replica.trace')

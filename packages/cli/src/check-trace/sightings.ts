@@ -84,8 +84,9 @@ function judgeStored(
   { version, record }: { readonly version: Version; readonly record: TraceRecord },
 ): void {
   if (!isWrittenAs(record, r)) return step.broken('store', `the answer shows another record than the write ${q}`)
-  if (base === undefined || isCheck === true || version > base || step.lease.mayRestore) return
-  step.broken('store', `the write ${q} on version ${base} became version ${version}`)
+  // Version 0 is that there is no lease.
+  if (isCheck === true || version > (base ?? 0) || step.lease.mayRestore) return
+  step.broken('store', `the write ${q} on version ${base ?? 0} became version ${version}`)
 }
 
 /** The answer to a write of the holder shows that the lease was deleted. */
