@@ -20,13 +20,15 @@ VARIABLES
 (* trace. `sent`: the request and the record of the write in each slot.    *)
 (* `open`: the requests without an answer, with what they are based on.    *)
 (* `told`: the holders of whose death an elector knows. `begun`: whether   *)
-(* it has seen the lease. `term`: whether its term has begun.              *)
+(* it has seen the lease. `term`: whether its term has begun. `nonces`:    *)
+(* how long a transfer to each of its answers entitles it to act.          *)
 (***************************************************************************)
 NoLog ==
   [raws |-> <<0>>,
    sent |-> [p \in Processes |-> [s \in Slots |-> <<0, 0>>]],
    open |-> [p \in Processes |-> {}],
    told |-> [p \in Processes |-> {}],
+   nonces |-> [p \in Processes |-> <<>>],
    begun |-> [p \in Processes |-> FALSE],
    term |-> [p \in Processes |-> FALSE]]
 
@@ -77,7 +79,9 @@ Pass(passed) ==
                             !.nonceLeft = Left(@, passed[p])]]
   /\ msg' = [p \in Processes |-> [s \in Slots |->
        IF p > Len(passed) \/ msg[p][s] = NoWrite THEN msg[p][s] ELSE [msg[p][s] EXCEPT !.left = Left(@, passed[p])]]]
-  /\ UNCHANGED <<hist, time, slow, last, ordered, log>>
+  /\ log' = [log EXCEPT !.nonces = [p \in Processes |->
+       IF p > Len(passed) THEN @[p] ELSE [n \in 1..Len(@[p]) |-> Left(@[p][n], passed[p])]]]
+  /\ UNCHANGED <<hist, time, slow, last, ordered>>
 
 Stutter == UNCHANGED vars
 
@@ -134,7 +138,8 @@ Sends(p, purpose, request, base, raw) ==
   /\ Writes(p, purpose, raw)
   /\ LET slot == NextSlot(p)
      IN /\ Mirrors(msg'[p][slot].rec, hist[base], Raw(raw), Raw(log.raws[base]))
-        /\ log' = [log EXCEPT !.sent[p][slot] = <<request, raw>>, !.open[p] = @ \cup {<<request, base>>}]
+        /\ log' = [log EXCEPT !.sent[p][slot] = <<request, raw>>, !.open[p] = @ \cup {<<request, base>>},
+                             !.nonces[p] = IF proc'[p].nonce > proc[p].nonce THEN Append(@, TransferValidity) ELSE @]
 
 SlotsOf(p, request) == {s \in Slots : msg[p][s] # NoWrite /\ log.sent[p][s][1] = request}
 
@@ -178,14 +183,24 @@ Reads(p, request) == Stutter /\ log' = [log EXCEPT !.open[p] = @ \cup {<<request
 (* The times in the trace are rounded to a tick. *)
 IsCovered(p, ticks) == ticks <= proc'[p].valid + 1
 
+(* The model remembers only the last answer, the code the earlier ones as well. *)
+ActOnEarlierAnswer(p) ==
+  LET echo == Seen(p).echo
+  IN /\ proc[p].mode = "follow" /\ Seen(p).holder = Id(p)
+     /\ echo \in 1..Len(log.nonces[p]) /\ log.nonces[p][echo] > 0
+     /\ Become(p, [proc[p] EXCEPT !.mode = "lead", !.tasks = TRUE, !.nonceUsed = TRUE,
+                                  !.valid = IF log.nonces[p][echo] < Validity THEN log.nonces[p][echo] ELSE Validity])
+     /\ UNCHANGED msg
+
 Begins(p, version, ticks) ==
   /\ ~log.term[p]
   /\ CASE proc[p].mode = "reserve" -> Act(p)
        [] proc[p].mode = "lead" -> Stutter
-       [] OTHER -> ActOnTransfer(p)
+       [] Seen(p).echo = proc[p].nonce -> ActOnTransfer(p)
+       [] OTHER -> ActOnEarlierAnswer(p)
   /\ version \in 1..proc[p].view /\ Seen(p).epoch <= version /\ hist[version].term = Seen(p).term
   /\ IsCovered(p, ticks)
-  /\ log' = [log EXCEPT !.term[p] = TRUE]
+  /\ log' = [log EXCEPT !.term[p] = TRUE, !.nonces[p] = [n \in 1..Len(@) |-> 0]]
 
 Extended(p, ticks) == Stutter /\ IsCovered(p, ticks) /\ UNCHANGED log
 
