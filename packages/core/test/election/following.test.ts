@@ -192,7 +192,8 @@ describe('Of many followers that see one release', () => {
 
   test.each([10, 100, 1000])('at most a few of %i write before they can see who won', (followers) => {
     expect(sendersWithin(followers, 10)).toBeLessThanOrEqual(5)
-  })
+    // It only computes, but for long on a busy machine.
+  }, 120_000)
 
   test('the first writes within a tenth of a second', () => {
     const elector = new PureElector()
