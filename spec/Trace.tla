@@ -93,7 +93,7 @@ Sees(p, version, raw) ==
      ELSE IF version > proc[p].view THEN See(p, version) ELSE Stutter
   /\ log' = [log EXCEPT !.begun[p] = TRUE]
 
-(* The model lets any replica know of a death. Here only those know that were told. *)
+(* The model lets any replica know of a death. Here only those know that have the proof. *)
 MayTake(p) == LET rec == Seen(p) IN
   rec.here /\ rec.holder \notin {Nobody, Id(p)} /\ proc[p].wait > 0 => rec.holder \in log.told[p]
 

@@ -47,14 +47,14 @@ export class StoredVersions {
     return index < 0 ? 0 : index + 2
   }
 
-  /** Stores the versions up to this one that were not stored yet, and returns them. */
+  /** Stores the versions up to this, if they were not stored yet, and returns them. */
   storeUpTo(version: TraceVersion | undefined): readonly StoredVersion[] {
     const from = this.#stored
     this.#stored = Math.max(from, this.place(version) - 1)
     return this.#versions.slice(from, this.#stored).map((_, index) => this.#storedAt(from + index))
   }
 
-  /** Whether a write of an elector made every version, or an edit of its duration, or one that electors ignore. */
+  /** Whether a write of an elector made every version, or an edit of its duration, or an edit that electors ignore. */
   get areExplained(): boolean {
     return this.#versions.every((_, index) => {
       const before = this.#records.get(this.#versions[index - 1] ?? 0)

@@ -190,10 +190,14 @@ describe('Of many followers that see one release', () => {
     return times.filter((time) => time <= first + latencyMs).length
   }
 
-  test.each([10, 100, 1000])('at most a few of %i write before they can see who won', (followers) => {
-    expect(sendersWithin(followers, 10)).toBeLessThanOrEqual(5)
-    // It only computes, but for long on a busy machine.
-  }, 120_000)
+  test.each([10, 100, 1000])(
+    'at most a few of %i write before they can see who won',
+    (followers) => {
+      expect(sendersWithin(followers, 10)).toBeLessThanOrEqual(5)
+      // It only computes, but for long on a busy machine.
+    },
+    120_000,
+  )
 
   test('the first writes within a tenth of a second', () => {
     const elector = new PureElector()
