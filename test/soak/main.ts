@@ -1,8 +1,6 @@
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { KubeConfig } from '@kubernetes/client-node'
@@ -10,7 +8,6 @@ import { HealthRegistry } from '@tenure/core'
 import { silentLogger } from '@tenure/core/internal'
 import { createManager, type ProcessManager, type Term } from 'tenure'
 import { writeFigures } from '../../bench/figures.ts'
-import { assertTraces, traceInto } from '../traces/assert-traces.ts'
 import { ApiServer, type ApiServerKind, REPLICA } from './api-server.ts'
 import { type Census, type CensusOptions, countHandles, takeCensus } from './census.ts'
 import { CensusJournal } from './census-journal.ts'
@@ -63,17 +60,6 @@ const left = await whatStays()
 process.exit(await report(judge(censuses, terms)))
 
 async function soak(kind: ApiServerKind): Promise<readonly Census[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'tenure-soak-'))
-  try {
-    const found = await soakTraced(kind, folder)
-    await assertTraces(folder)
-    return found
-  } finally {
-    await rm(folder, { recursive: true })
-  }
-}
-
-async function soakTraced(kind: ApiServerKind, folder: string): Promise<readonly Census[]> {
   await using apiServer = await ApiServer.start(kind)
   const kubeConfig = new KubeConfig()
   kubeConfig.loadFromString(apiServer.kubeConfig)
@@ -85,7 +71,7 @@ async function soakTraced(kind: ApiServerKind, folder: string): Promise<readonly
     ops: { host: '127.0.0.1', port: 0 },
     signals: false,
     logger: silentLogger,
-    env: traceInto(folder, 'soak'),
+    env: {},
     argv: [],
   })
   const failed = new Promise<never>((_resolve, reject) =>
