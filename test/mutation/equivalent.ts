@@ -1,6 +1,6 @@
 import { type Mutant, onOneLine, type Operator } from './mutant.ts'
 
-/** A mutant that no test can tell from the original, found again by what it says and not by where it stands. */
+/** A mutant that behaves like the original. The runner recognises it by its file, operator and text, not by its line. */
 export interface EquivalentMutant {
   /** From the root of the project. */
   readonly file: string

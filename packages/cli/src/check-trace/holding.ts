@@ -39,11 +39,17 @@ function guardOf(replica: Replica, sent: Sent, line: Line): number {
 }
 
 /** Whether a leader may act that has not seen that its lease was deleted, or that keeps it for life under this name. */
-function replacesUnseen(replica: Replica, { replaced }: Sent, { g: deleted }: Line): boolean {
-  const { header, existed, dead } = replica
-  const hasEnded = deleted !== undefined && (deleted.h === '' || isOfTerm(dead, deleted))
-  if (replaced === undefined) return !hasEnded && (existed || header.missingLease === 'wait')
+function replacesUnseen(replica: Replica, { replaced }: Sent, line: Line): boolean {
+  const { header, existed } = replica
+  if (replaced === undefined) return !followsEnded(replica, line) && (existed || header.missingLease === 'wait')
   return isHeldForLife(replica, replaced) && !isOfTerm(replica.own, replaced)
+}
+
+/** Whether the lease was created directly after one whose holder is proved dead, or that was released. An edit is no release. */
+function followsEnded({ dead, view }: Replica, { g: deleted, t }: Line): boolean {
+  if (deleted === undefined) return false
+  const isGuarded = view !== undefined && view.guardedUntil > t
+  return isOfTerm(dead, deleted) || (deleted.h === '' && !isGuarded)
 }
 
 /** Whether a holder keeps the lease for life: it is not proved dead. A transferred lease expires until its new holder has renewed it. */

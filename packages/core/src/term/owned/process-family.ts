@@ -59,13 +59,13 @@ export class ProcessFamily {
     const { leaders } = this.#marks
     const all = processTable() ?? []
     const self = all.find(({ pid }) => pid === process.pid)
-    // Some kernels, such as gVisor's, do not tell how long an environment is.
-    const looks = self?.environmentBytes === undefined ? 0 : LOOKS
+    // Some kernels, such as gVisor's, do not tell how long an environment is. There, one look decides.
+    const looks = self?.environmentBytes === undefined ? 1 : LOOKS
     const unclear: number[] = []
     const isMarked = (entry: ProcessEntry): boolean => {
       if (leaders.includes(entry.group) || leaders.includes(entry.session)) return true
       const hasToken = this.#hasToken(entry, looks)
-      if (hasToken === undefined) unclear.push(entry.pid)
+      if (hasToken === undefined && looks > 1) unclear.push(entry.pid)
       return hasToken === true
     }
     // Reading an environment is the slowest step. No descendant is older than this process.
@@ -84,7 +84,7 @@ export class ProcessFamily {
     return [...found, ...unclear.filter((pid) => !found.includes(pid))]
   }
 
-  /** Undefined if no look could tell. With `looks` of 0, one look decides. */
+  /** Undefined if no look could tell. */
   #hasToken(entry: ProcessEntry, looks: number): boolean | undefined {
     const { token } = this.#marks
     let has = environmentIncludes(entry, token)
@@ -92,7 +92,7 @@ export class ProcessFamily {
       const now = processEntry(entry.pid)
       has = now?.startedAt === entry.startedAt && environmentIncludes(now, token)
     }
-    return has ?? (looks === 0 ? false : undefined)
+    return has
   }
 }
 

@@ -10,7 +10,10 @@ export interface ProcessEntry {
   readonly startedAt: number
   /** False for a zombie. In a container whose PID 1 reaps nothing, zombies stay until the container ends. */
   readonly runs: boolean
-  /** Length of its environment in bytes. Undefined while it starts another program, and if the kernel does not tell. */
+  /**
+   * Length of its environment in bytes, 0 for a thread of the kernel. Undefined while it starts another program, for other users' processes,
+   * and if the kernel does not tell.
+   */
   readonly environmentBytes: number | undefined
 }
 
@@ -81,13 +84,12 @@ function entryIn(path: string): (ProcessEntry & { readonly hasEnded: boolean }) 
     // The first thread of a process may have ended before the others.
     runs: !isZombie || number(17) > 1,
     hasEnded: isZombie || (flags & EXITING) !== 0,
-    environmentBytes: (flags & KERNEL_THREAD) === 0 ? environmentBytes(fields.map(Number)) : 0,
+    environmentBytes: (flags & KERNEL_THREAD) === 0 ? environmentBytes(number(24), number(47), number(48)) : 0,
   }
 }
 
 /** The kernel sets the start of the environment, then its end, then the end of the program's code, which is 0 until all is in place. */
-function environmentBytes(fields: readonly number[]): number | undefined {
-  const [codeEnd = 0, start = 0, end = 0] = [fields[24], fields[47], fields[48]]
+function environmentBytes(codeEnd: number, start: number, end: number): number | undefined {
   return codeEnd > 0 && end > 0 ? end - start : undefined
 }
 

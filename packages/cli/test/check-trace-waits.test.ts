@@ -2,7 +2,9 @@ import type { TraceLine } from '@tenure/core/internal'
 import { describe, expect, test } from 'vitest'
 import { checkLines } from '../../../test/traces/check-lines.ts'
 import { isStep, type Lines, renumber, stepsOf } from '../../../test/traces/corruption.ts'
-import { ABSENT, lease, ME, type PureElector } from '../../core/test/election/pure-elector.ts'
+import { forLife } from '../../core/src/election/machine/config.ts'
+import type { LeaseRecord } from '../../core/src/lock/lease-record.ts'
+import { ABSENT, CONFIG, lease, ME, type PureElector } from '../../core/test/election/pure-elector.ts'
 import { TracedElector } from './support/traced-elector.ts'
 
 /** The lease as the controller of the API server names a holder. */
@@ -36,6 +38,43 @@ function check(lines: Lines): readonly string[] {
 
 const without = (lines: Lines, event: TraceLine['e']): Lines =>
   lines.filter((line) => !isStep(line) || line.e !== event)
+
+/** A replica that creates a lease for life after one with `last` was deleted, and acts at once. */
+function createdAfter(last: Pick<LeaseRecord, 'holderIdentity' | 'acquireTime'>, isDead: boolean): Lines {
+  const elector = new TracedElector(forLife({ ...CONFIG, missingLease: undefined }))
+  const held = lease({ version: 1n })
+  elector.follow(held)
+  const replaced = { ...held.record, ...last }
+  if (isDead) {
+    elector.send({ kind: 'holder-dead', holder: { identity: 'other', acquireTime: held.record.acquireTime } })
+    elector.failWrite('not-found')
+  } else elector.observe({ ...held, version: 2n, record: replaced })
+  elector.observe({ kind: 'absent', version: 3n })
+  if (!isDead && elector.lastWrite.write.base !== undefined) elector.failWrite('not-found')
+  elector.answerWrite({ kind: 'written', lease: { ...elector.stored(4n), replaced } })
+  elector.as('leading')
+  return elector.lines.map((line) => JSON.parse(line) as Lines[number])
+}
+
+describe('The trace of a replica that creates a lease for life and acts at once', () => {
+  const { acquireTime } = lease({ version: 1n }).record
+  const releasedAt = '2026-01-01T12:00:01.000000Z'
+
+  test('is sound after a lease that was released, or whose holder is proved dead', () => {
+    expect(check(createdAfter({ holderIdentity: '', acquireTime: releasedAt }, false))).toEqual([])
+    expect(check(createdAfter({ holderIdentity: 'other', acquireTime }, true))).toEqual([])
+  })
+
+  test('is unsound if another holder came after the dead one, or somebody only cleared the holder', () => {
+    const other = createdAfter({ holderIdentity: 'other', acquireTime }, true)
+    for (const { line } of stepsOf(other)) if (line.g !== undefined) line.g.h = 'another'
+    expect(check(other)).toEqual([`begin: ${ME} acts 15000 ms too early`])
+    const cleared = createdAfter({ holderIdentity: '', acquireTime: releasedAt }, false)
+    for (const { line } of stepsOf(cleared))
+      for (const record of [line.r, line.g]) if (record?.h === '') record.a = acquireTime ?? ''
+    expect(check(cleared)).toContain(`begin: ${ME} acts 15000 ms too early`)
+  })
+})
 
 const FREE = [
   { what: 'did not exist', first: { ...ABSENT, version: 4n } },
