@@ -65,6 +65,21 @@ describe('The trace of a replica that creates a lease for life and acts at once'
     expect(check(createdAfter({ holderIdentity: 'other', acquireTime }, true))).toEqual([])
   })
 
+  test('is sound if the holder is proved dead after the creation, and unsound if another one is', () => {
+    const elector = new TracedElector(forLife({ ...CONFIG, missingLease: undefined }))
+    const { record } = lease({ version: 1n })
+    elector.follow(lease({ version: 1n }))
+    elector.observe({ kind: 'absent', version: 2n, deleted: record })
+    elector.answerWrite({ kind: 'written', lease: { ...elector.stored(3n), replaced: record } })
+    elector.passTo(500)
+    elector.send({ kind: 'holder-dead', holder: { identity: 'other', acquireTime } })
+    elector.as('leading')
+    const lines: Lines = elector.lines.map((line) => JSON.parse(line) as Lines[number])
+    expect(check(lines)).toEqual([])
+    for (const { line } of stepsOf(lines)) if (line.e === 'holder-dead') line.h = 'another'
+    expect(check(lines)).toEqual([`begin: ${ME} acts 14500 ms too early`])
+  })
+
   test('is unsound if another holder came after the dead one, or somebody only cleared the holder', () => {
     const other = createdAfter({ holderIdentity: 'other', acquireTime }, true)
     for (const { line } of stepsOf(other)) if (line.g !== undefined) line.g.h = 'another'

@@ -22,6 +22,7 @@ export function acquires(step: Step, sent: Sent, seen: Sighting): void {
     )
   const guard = guardOf(replica, sent, line)
   replica.actNotBefore = Math.max(actNotBefore, guard)
+  replica.replaced = line.g && { record: line.g, actNotBefore }
   replica.highestEpoch = greatest(replica.highestEpoch, epoch)
   if (header.wholeSeconds && sent.replaced !== undefined && !isRenewalInWholeSeconds(sent.replaced, sent.r)) return
   replica.validFrom = sent.sentAt
@@ -30,6 +31,15 @@ export function acquires(step: Step, sent: Sent, seen: Sighting): void {
   const isForeign = sent.replaced !== undefined && sent.replaced.h !== replica.identity
   const caution = isForeign ? sent.sentAt + header.acquireDelayMs : -Infinity
   replica.grant = { epoch, actFrom: Math.max(caution, replica.actNotBefore) }
+}
+
+/** The holder of the deleted lease is proved dead: this replica need not wait for it. */
+export function ceasesToWait(replica: Replica): void {
+  const { replaced, grant } = replica
+  if (replaced === undefined) return
+  replica.actNotBefore = replaced.actNotBefore
+  replica.grant = grant && { ...grant, actFrom: replaced.actNotBefore }
+  replica.replaced = undefined
 }
 
 /** Until when another leader may act that this replica could not see, or that a coordinator did not wait for. */

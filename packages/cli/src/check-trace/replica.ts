@@ -84,6 +84,8 @@ export class Replica {
   grant: Grant | undefined
   /** Until when a leader of a deleted lease may act. */
   actNotBefore: number = -Infinity
+  /** The deleted lease that the held one follows on directly, and what `actNotBefore` is if its holder is proved dead. */
+  replaced: { readonly record: TraceRecord; readonly actNotBefore: number } | undefined
   /** The nonces of its answers, and when each was sent. */
   readonly nonces: Map<string, number> = new Map()
   dead: { readonly h: string; readonly a: string | undefined } | undefined
@@ -130,6 +132,7 @@ export class Replica {
     this.validUntil = -Infinity
     this.uncut = undefined
     this.grant = undefined
+    this.replaced = undefined
   }
 }
 

@@ -3,8 +3,8 @@ import { acts, isDrained, settles } from './acts.ts'
 import type { Finding } from './finding.ts'
 import { EPSILON_MS, LeaseRun, ms, type Place } from './lease-run.ts'
 import { HOLDING, Replica } from './replica.ts'
-import type { Version } from './records.ts'
-import { inherits } from './holding.ts'
+import { isOfTerm, type Version } from './records.ts'
+import { ceasesToWait, inherits } from './holding.ts'
 import { isAnswered, isRead, sees } from './sightings.ts'
 import { Step } from './step.ts'
 import { isHeader, type Line, LineReader } from './shape.ts'
@@ -146,10 +146,14 @@ const EVENTS: ReadonlyMap<string, (step: Step) => void> = new Map([
   ['holder-dead', isDead],
 ] satisfies readonly (readonly [string, (step: Step) => void])[])
 
-/** The holder is proved dead, if it still holds the lease. */
+/** The holder is proved dead, if it still holds the lease, or held it until it was deleted. */
 function isDead({ replica, lease, line }: Step): void {
-  const { record } = replica.view ?? {}
-  if (line.h === undefined || record?.h !== line.h || record.a !== line.a) return
-  replica.dead = { h: line.h, a: line.a }
-  lease.noteDeath(replica.header.machine, replica.dead, line.m)
+  const { view, replaced, header } = replica
+  if (line.h === undefined || view === undefined) return
+  const dead = { h: line.h, a: line.a }
+  const isReplaced = replaced !== undefined && isOfTerm(dead, replaced.record)
+  if (view.record !== undefined && !isOfTerm(dead, view.record) && !isReplaced) return
+  replica.dead = dead
+  if (isReplaced) ceasesToWait(replica)
+  lease.noteDeath(header.machine, dead, line.m)
 }

@@ -86,6 +86,56 @@ describe('A lease that is held for life', () => {
     elector.as(then)
   })
 
+  describe('and that is created after its deletion, before its holder is proved dead', () => {
+    const held = lease({ version: 1n })
+    const { record } = held
+    const holder = { identity: 'other', acquireTime: record.acquireTime }
+    const create = () => {
+      const elector = stand()
+      elector.follow(held)
+      elector.observe({ kind: 'absent', version: 2n, deleted: record })
+      elector.as('acquiring')
+      return elector
+    }
+    const created = (elector: PureElector, version: bigint) =>
+      elector.answerWrite({ kind: 'written', lease: { ...elector.stored(version), replaced: record } })
+
+    test('is led at once when the proof comes before the answer to the creation', () => {
+      const elector = create()
+      expect(watchedHolder(elector.state, elector.config)).toMatchObject(holder)
+      elector.send({ kind: 'holder-dead', holder })
+      created(elector, 3n)
+      elector.as('leading')
+    })
+
+    test('is led as soon as the proof comes', () => {
+      const elector = create()
+      created(elector, 3n)
+      elector.passTo(500)
+      elector.as('reserving')
+      expect(watchedHolder(elector.state, elector.config)).toMatchObject(holder)
+      elector.send({ kind: 'holder-dead', holder: { ...holder, identity: 'another' } })
+      elector.as('reserving')
+      elector.send({ kind: 'holder-dead', holder })
+      const { memory } = elector.as('leading')
+      expect(memory.actNotBefore).toBeUndefined()
+      expect(watchedHolder(elector.state, elector.config)).toBeUndefined()
+    })
+
+    test('is not led before the wait for another leader ends', () => {
+      const elector = create()
+      // Nothing shows which lease came before.
+      elector.answerWrite({ kind: 'written', lease: elector.stored(3n) })
+      elector.passTo(500)
+      elector.send({ kind: 'holder-dead', holder })
+      const { actAt } = elector.as('reserving')
+      elector.observe({ kind: 'absent', version: 4n, deleted: record })
+      created(elector, 5n)
+      elector.send({ kind: 'holder-dead', holder })
+      expect(elector.as('reserving').actAt).toBe(actAt)
+    })
+  })
+
   test('is created and led at once where `missingLease` says so and nobody was seen to hold it', () => {
     const elector = new PureElector(forLife({ ...CONFIG, missingLease: 'create' }))
     elector.follow({ kind: 'absent' })

@@ -72,7 +72,8 @@ const UNREACHABLE: readonly Unreachable[] = [
     events: ['stop', 'observed', 'watch-up', 'watch-down'],
   },
   {
-    reason: 'the process of a holder is watched only while following',
+    reason:
+      'the process of a holder is watched only while following, and after the deletion of a lease for life whose record the lock tells',
     states: except(STATES, 'following', 'idle'),
     events: ['holder-dead'],
   },

@@ -115,6 +115,8 @@ export interface Reserving {
   readonly epoch: bigint
   readonly freeSince: number
   readonly actAt: number
+  /** The deleted lease that this one follows on directly, and when this replica may act if the holder of that lease is proved dead. */
+  readonly replaced?: { readonly record: LeaseRecord; readonly notBefore: number } | undefined
 }
 
 /** A term is in force. */
@@ -265,6 +267,8 @@ export type View =
       readonly since: number
       /** Until when the holder of the deleted lease may act; undefined if none was seen. */
       readonly guardedUntil?: number | undefined
+      /** The record that was deleted, if holders keep the lease for life and the store told it. */
+      readonly deleted?: LeaseRecord | undefined
     }
   | {
       readonly kind: 'present'

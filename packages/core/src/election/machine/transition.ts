@@ -6,7 +6,7 @@ import { drain, drainingOn, drainingStep, drainingWakesAt, stopDraining } from '
 import { follow } from '../phases/follow.ts'
 import {
   followingAnswered,
-  followingHolderDead,
+  holderDead,
   followingObserved,
   followingRead,
   withoutNeedlessPoll,
@@ -24,7 +24,7 @@ import { leadingStep, leadingWakesAt } from '../phases/leading.ts'
 import { renewalWithOffer } from '../phases/offering.ts'
 import { renewalWithProposal } from '../phases/proposing.ts'
 import { afterReleaseStep, releasingHold, releasingWakesAt } from '../phases/releasing.ts'
-import { reservingStep } from '../phases/reserving.ts'
+import { reservingStep, withDeathOfReplaced } from '../phases/reserving.ts'
 import { after } from '../rules/after.ts'
 import { isEarly, withWatch } from '../rules/memory.ts'
 import { type ElectorConfig, type TransitionContext, withoutProcessRef } from './config.ts'
@@ -185,7 +185,7 @@ const TABLE: Table = {
     'watch-up': (state, _event, { at }) =>
       following(withoutNeedlessPoll({ ...state, memory: withWatch(state.memory, 'up', at) })),
     'write-answer': (state, event, context) => followingAnswered(state, event, context),
-    'holder-dead': (state, { holder }, context) => followingHolderDead(state, holder, context),
+    'holder-dead': (state, { holder }, context) => holderDead(state, holder, context),
     'read-answer': (state, event, context) => followingRead(state, event, context),
     wake: (state) => following(state),
   },
@@ -195,12 +195,17 @@ const TABLE: Table = {
     observed: (state, event, context) => acquiringObserved(state, event, context),
     'write-answer': (state, event, { at, config }) =>
       event.request === state.write.request ? acquireAnswered(state, event.result, at, config) : { state, effects: [] },
+    'holder-dead': (state, { holder }, context) => holderDead(state, holder, context),
   },
   reserving: {
     ...unlessOverridden,
     ...whileHolding(reservingStep, held),
     lost: (state, event, context) => reservingStep(state, lossOf(state, event), context),
     stop: (state, _event, { at, config }) => giveBack(state, at, config),
+    'holder-dead': (state, { holder }, context) => {
+      const waiting = withDeathOfReplaced(state, holder, context)
+      return reservingStep(waiting, holdWoken(held(waiting, context)), context)
+    },
   },
   leading: {
     ...unlessOverridden,

@@ -40,7 +40,10 @@ export function acquired(
   const effects: ElectorEffect[] = [{ kind: 'leader-observed', identity: config.identity }]
   const freeSince = state.kind === 'acquiring' ? state.freeSince : write.sentAt
   const actAt = Math.max(write.sentAt + cautionMs(write, config), memory.actNotBefore ?? at.now)
-  if (actAt > at.now) return { state: { kind: 'reserving', memory, hold, epoch, freeSince, actAt }, effects }
+  if (actAt > at.now) {
+    const replaced = lease.replaced && { record: lease.replaced, notBefore: state.memory.actNotBefore ?? at.now }
+    return { state: { kind: 'reserving', memory, hold, epoch, freeSince, actAt, replaced }, effects }
+  }
   effects.push(beginTerm(epoch, hold, at.now - freeSince))
   return { state: { kind: 'leading', memory, hold, epoch }, effects }
 }

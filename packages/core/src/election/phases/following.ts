@@ -4,8 +4,8 @@ import type { LeaseHolder, LockSnapshot, PresentLease } from '../../lock/lock.ts
 import type { ElectorConfig, TransitionContext } from '../machine/config.ts'
 import type { ElectorEffect } from '../machine/effect.ts'
 import type { EventOf, Instant, ReadResult, TermKey } from '../machine/event.ts'
-import type { ElectorState, Following, Memory, Observation, Step } from '../machine/state.ts'
-import { isOwn } from '../rules/memory.ts'
+import type { Acquiring, ElectorState, Following, Memory, Observation, Step } from '../machine/state.ts'
+import { isOwn, withDeadHolder } from '../rules/memory.ts'
 import {
   isOutOfDate,
   isRestored,
@@ -105,12 +105,9 @@ function purposeOf({ offer, announcement }: Following, request: number): 'answer
 }
 
 /** Handles a proof of death. It counts only for a record that names the dead holder. */
-export function followingHolderDead(state: Following, holder: TermKey, context: TransitionContext): Step {
-  const { at } = context
-  const { observation } = state
-  if (observation.kind !== 'present' || !isTermOf(observation.lease.record, holder)) return { state, effects: [] }
-  const deadHolder = { ...holder, since: at.now }
-  return { state: { ...state, memory: { ...state.memory, deadHolder } }, effects: [] }
+export function holderDead(state: Following | Acquiring, holder: TermKey, { at }: TransitionContext): Step {
+  if (!isTermOf(awaitedRecord(state), holder)) return { state, effects: [] }
+  return { state: { ...state, memory: withDeadHolder(state.memory, holder, at) }, effects: [] }
 }
 
 /** While the watch is connected, the lease is read only to resolve a doubt. */
@@ -121,11 +118,11 @@ export function withoutNeedlessPoll(state: Following): Following {
 }
 
 /**
- * The holder whose process this replica watches: the holder that it follows, if it published its process. If holders keep the lease for
+ * The holder whose process this replica watches: the holder for which it waits, if it published its process. If holders keep the lease for
  * life, every holder: the lock may know its process in another way.
  */
 export function watchedHolder(state: ElectorState, { heldForLife }: ElectorConfig): LeaseHolder | undefined {
-  const record = followedRecord(state)
+  const record = awaitedRecord(state)
   if (record === undefined) return undefined
   const { holderIdentity: identity, acquireTime } = record
   const unpublished = heldForLife === true && identity !== '' ? '' : undefined
@@ -135,10 +132,14 @@ export function watchedHolder(state: ElectorState, { heldForLife }: ElectorConfi
   return { identity, acquireTime, processRef }
 }
 
-/** The record of the lease that this replica follows. */
-function followedRecord(state: ElectorState): LeaseRecord | undefined {
-  if (state.kind !== 'following' || state.leaveBy !== undefined) return undefined
-  return state.observation.kind === 'present' ? state.observation.lease.record : undefined
+/** The record whose holder this replica waits for. After the deletion of a lease for life, that is the record that was deleted. */
+function awaitedRecord(state: ElectorState): LeaseRecord | undefined {
+  if (state.kind === 'reserving') return state.replaced?.record
+  if (state.kind !== 'following' && state.kind !== 'acquiring') return undefined
+  const { observation } = state
+  if (observation.kind === 'absent') return observation.deleted
+  if (state.kind === 'acquiring' || state.leaveBy !== undefined) return undefined
+  return observation.kind === 'present' ? observation.lease.record : undefined
 }
 
 /** Plans an early read, to distinguish a lagging watch from a restored store. */

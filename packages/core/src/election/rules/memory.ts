@@ -1,5 +1,5 @@
 import type { LeaseRecord } from '../../lock/lease-record.ts'
-import type { Instant } from '../machine/event.ts'
+import type { Instant, TermKey } from '../machine/event.ts'
 import type { Memory } from '../machine/state.ts'
 import { isWrittenAs } from './records.ts'
 import { isTermOf, termOf } from './term-key.ts'
@@ -21,6 +21,11 @@ export function isOwn(memory: Memory, record: LeaseRecord): boolean {
 /** Whether a record belongs to a term of this process, also after an edit by another client. */
 export function isOwnTerm({ own }: Memory, record: LeaseRecord): boolean {
   return own !== undefined && isTermOf(record, termOf(own))
+}
+
+/** Remembers that a holder is proved dead. */
+export function withDeadHolder(memory: Memory, holder: TermKey, { now }: Instant): Memory {
+  return { ...memory, deadHolder: { ...holder, since: now } }
 }
 
 export function withWatch(memory: Memory, watch: Memory['watch'], at: Instant): Memory {

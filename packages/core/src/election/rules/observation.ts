@@ -1,5 +1,5 @@
 import type { LeaseRecord } from '../../lock/lease-record.ts'
-import { type LockSnapshot, type PresentLease, epochOf } from '../../lock/lock.ts'
+import { type AbsentLease, type LockSnapshot, type PresentLease, epochOf } from '../../lock/lock.ts'
 import type { ElectorConfig } from '../machine/config.ts'
 import type { ElectorEffect } from '../machine/effect.ts'
 import type { Instant } from '../machine/event.ts'
@@ -26,10 +26,7 @@ export function observe<S extends Following | Acquiring>(
   const { observation, memory } = state
   if (isStale(observation, snapshot)) return { state, effects: [] }
   const last = lastView(observation)
-  const seen: View =
-    snapshot.kind === 'absent'
-      ? { kind: 'absent', since: last?.kind === 'absent' ? last.since : at.now, guardedUntil: last && endOf(last) }
-      : viewOf(last, snapshot, at, config)
+  const seen = snapshot.kind === 'absent' ? absentView(last, snapshot, at, config) : viewOf(last, snapshot, at, config)
   const next = namedView(seen, state, at, config)
   const leader = snapshot.kind === 'present' ? snapshot.record.holderIdentity : ''
   const outstanding = state.outstanding.filter((write) => !isSettledBy(write, snapshot))
@@ -44,6 +41,12 @@ export function observe<S extends Following | Acquiring>(
   const effects: ElectorEffect[] =
     leader === memory.observedLeader ? [] : [{ kind: 'leader-observed', identity: leader }]
   return { state: { ...state, memory: observedMemory, observation: next, outstanding }, effects }
+}
+
+function absentView(last: View | undefined, snapshot: AbsentLease, at: Instant, { heldForLife }: ElectorConfig): View {
+  const before = last?.kind === 'absent' ? last : undefined
+  const deleted = heldForLife === true ? (snapshot.deleted ?? before?.deleted) : undefined
+  return { kind: 'absent', since: before?.since ?? at.now, guardedUntil: last && endOf(last), deleted }
 }
 
 /** A replica with other options, in a rollout, may hold the lease for longer than this one would. */
