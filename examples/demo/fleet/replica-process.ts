@@ -87,7 +87,8 @@ export class ReplicaProcess {
   }
 }
 
-/** The replicas ignore the settings in the environment of the demo. */
+/** The replicas ignore the settings in the environment of the demo, except where to write their traces. */
 function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([key]) => !key.startsWith('TENURE_')))
+  const isSetting = (key: string) => key.startsWith('TENURE_') && key !== 'TENURE_TRACE'
+  return Object.fromEntries(Object.entries(env).filter(([key]) => !isSetting(key)))
 }
