@@ -1,6 +1,7 @@
 import { durationMs, lastView } from '../../src/election/rules/observation.ts'
 import { isTermOf } from '../../src/election/rules/term-key.ts'
 import { formatMicroTime } from '../../src/lock/lease-record.ts'
+import type { LockSnapshot } from '../../src/lock/lock.ts'
 import type { Action } from './action.ts'
 import { handle, type Laboratory, replicaAt, store, withReplica } from './handle.ts'
 import { clockOf, type Replica, TICK_MS, TIMING, type World } from './world.ts'
@@ -54,11 +55,15 @@ function looks(world: World, index: number, lab: Laboratory): readonly Action[] 
   }))
 }
 
-/** The replica clears the holder and keeps the times of the record, as soon as nobody can act under it. */
+/**
+ * The replica clears the holder and keeps the times of the record, as soon as nobody can act under it, or when it does not find the candidate
+ * of a holder that was named for a free lease.
+ */
 function freeings(world: World, index: number, lab: Laboratory): readonly Action[] {
   const replica = replicaAt(world, index)
   const { lease } = world
-  if (lease.kind === 'absent' || replica.decider !== 'server' || !isStuck(world, replica, lab)) return []
+  if (lease.kind === 'absent' || replica.decider !== 'server') return []
+  if (!isStuck(world, replica, lab) && !isNamedInVain(world, replica)) return []
   const { preferredHolder: _, ...kept } = lease.record
   const record = { ...kept, holderIdentity: '', leaseDurationSeconds: 1 }
   return [
@@ -67,6 +72,13 @@ function freeings(world: World, index: number, lab: Laboratory): readonly Action
       apply: () => store(world, { ...lease, version: world.version + 1n, record }, lab),
     },
   ]
+}
+
+/** The named holder may live: a replica that stands aside has no candidate. */
+function isNamedInVain({ isNamedFree, lease }: World, { identity, state }: Replica): boolean {
+  const view = 'observation' in state ? lastView(state.observation) : undefined
+  if (!isNamedFree || view?.kind !== 'present' || view.lease.version !== lease.version) return false
+  return view.lease.record.holderIdentity !== identity
 }
 
 /** Whether the replica has seen the lease unchanged for the longest duration that it may have, with a holder other than itself. */
@@ -120,5 +132,7 @@ function named(world: World, holderIdentity: string, lab: Laboratory): World {
   const renewTime = formatMicroTime(wallTime(world))
   const record = { ...before, holderIdentity, leaseDurationSeconds: 1, acquireTime: undefined, renewTime }
   const { era } = world.restores
-  return store(world, { kind: 'present', version: world.version + 1n, record, deleting: false, native: era }, lab)
+  const next: LockSnapshot = { kind: 'present', version: world.version + 1n, record, deleting: false, native: era }
+  const isNamedFree = lease.kind === 'present' && lease.record.holderIdentity === ''
+  return { ...store(world, next, lab), isNamedFree }
 }

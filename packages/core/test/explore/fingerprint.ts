@@ -52,7 +52,7 @@ export function fingerprintOf(world: World): Fingerprint {
   for (const { replica } of order) rename(nameOf(replica.identity))
   hash.high = 0x2f0b4a87
   hash.low = 0x811c9dc5
-  mix(world.faultsLeft * 64 + world.ordersLeft * 2 + (world.hasPaused ? 1 : 0))
+  mix(world.faultsLeft * 128 + world.ordersLeft * 4 + (world.isNamedFree ? 2 : 0) + (world.hasPaused ? 1 : 0))
   mix(rankOf(Number(world.lastEpoch)))
   mixRestores(world)
   for (const { replica } of order) mixReplica(world, replica)

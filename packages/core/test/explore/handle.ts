@@ -202,7 +202,11 @@ function assertAlone(world: World, lab: Laboratory): void {
 
 /** The world with a new state of the lease. A watch that is up reports it immediately, a late watch some time later. */
 export function store(world: World, lease: LockSnapshot, lab: Laboratory): World {
-  let next: World = withBackup({ ...world, lease, version: world.version + 1n }, world.lease, lab.scope)
+  let next: World = withBackup(
+    { ...world, lease, version: world.version + 1n, isNamedFree: false },
+    world.lease,
+    lab.scope,
+  )
   for (let index = 0; index < world.replicas.length; index++) {
     const { isAlive, isPaused, isBehind, isCutOff, watch, unseen, state } = replicaAt(next, index)
     if (!isAlive || watch === 'broken' || state.kind === 'idle' || state.kind === 'stopped') continue

@@ -28,19 +28,16 @@ const SECOND_FIRST: Strategy = {
   emulationVersion: undefined,
 }
 
+/** A coordinator has named a leader. */
+const NAMED = [
+  'r0.1 starts',
+  'r1.1 starts',
+  'the coordinator names r0.1',
+  'acquire of r0.1 takes effect and is answered',
+] as const
+
 /** A coordinator has named a leader that is then cut off. One fault and two orders are left. */
-export const CUT_OFF = {
-  faults: 2,
-  orders: 3,
-  isCoordinated: true,
-  opening: [
-    'r0.1 starts',
-    'r1.1 starts',
-    'the coordinator names r0.1',
-    'acquire of r0.1 takes effect and is answered',
-    'r0.1 is cut off',
-  ],
-} as const
+export const CUT_OFF = { faults: 2, orders: 3, isCoordinated: true, opening: [...NAMED, 'r0.1 is cut off'] } as const
 
 /** The explored scopes. The shares sum up to 1. */
 export const SCOPES: readonly ExploredScope[] = [
@@ -87,8 +84,20 @@ export const SCOPES: readonly ExploredScope[] = [
     ...CUT_OFF,
     opening: [...CUT_OFF.opening, 'the coordinator names r0.1', 'time passes'],
   }),
+  scope('a leader that has released the lease is named again, others may free it, 1 fault, 2 orders', 0.025, {
+    faults: 1,
+    orders: 5,
+    isCoordinated: true,
+    opening: [
+      ...NAMED,
+      'r0.1 steps down',
+      'r0.1 has ended all work',
+      'release of r0.1 takes effect and is answered',
+      'the coordinator names r0.1',
+    ],
+  }),
   scope('three replicas, 1 fault, 1 order', 0.1, { replicas: 3, faults: 1, orders: 1 }),
-  scope('two replicas, one clock slow, lease may be deleted, 2 faults', 0.15, {
+  scope('two replicas, one clock slow, lease may be deleted, 2 faults', 0.125, {
     faults: 2,
     orders: 0,
     rates: [SLOW],

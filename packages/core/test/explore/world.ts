@@ -128,6 +128,8 @@ export interface World {
   readonly ordersLeft: number
   /** Whether any process was ever suspended. A suspended process may work beyond its lease. */
   readonly hasPaused: boolean
+  /** Whether the coordinator has named the present holder for a lease that had none, and nobody has written it since. */
+  readonly isNamedFree: boolean
 }
 
 /** The restores of the store. */
@@ -169,6 +171,7 @@ export function initialWorld({ replicas, faults, orders, rates, isCoordinated }:
     faultsLeft: faults,
     ordersLeft: orders,
     hasPaused: false,
+    isNamedFree: false,
   }
 }
 

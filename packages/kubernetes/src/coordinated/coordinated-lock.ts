@@ -20,18 +20,18 @@ import {
 import { withDeadline } from '../client/deadline.ts'
 import { getObject } from '../client/object-requests.ts'
 import type { ObjectReference } from '../client/resource.ts'
-import { objectAt, stringAt } from '../json-object.ts'
 import { type LeaseLockOptions, resolveLeaseLockOptions } from '../locks/lease/lease-lock-options.ts'
-import { LEASES, leaseBody, parseLeaseRecord } from '../locks/lease/lease-object.ts'
+import { LEASES } from '../locks/lease/lease-object.ts'
 import type { LeaseClient } from '../locks/lease/lease-client.ts'
-import { type LockCodec, ObjectLock } from '../locks/lease/object-lock.ts'
+import { ObjectLock } from '../locks/lease/object-lock.ts'
 import { CANDIDATES, type CandidateFacts, type OwnerPod } from './candidate-object.ts'
 import { bury } from './burial.ts'
+import { COORDINATED_LEASE } from './coordinated-lease.ts'
 import { serverElects } from './coordination-probe.ts'
 import { OwnCandidate } from './own-candidate.ts'
 import { PreferredCandidate } from './preferred-candidate.ts'
 import { Standstill } from './standstill.ts'
-import { freeStuckLease } from './stuck-lease.ts'
+import { freeStuckLease, isGone } from './stuck-lease.ts'
 
 /** Options of {@link CoordinatedLock}. */
 export interface CoordinatedLockOptions extends Omit<LeaseLockOptions, 'clock' | 'random' | 'logger'> {
@@ -61,20 +61,6 @@ const ASK_AGAIN_MS = 5 * 60 * 1000
 
 const REQUEST_TIMEOUT_MS = 2500
 const RETRY_MS = 1000
-
-/** A Lease with the field that asks a holder to make way. */
-const CODEC: LockCodec = {
-  resource: LEASES,
-  title: 'lease',
-  parse: (object) => {
-    const preferredHolder = stringAt(objectAt(object, 'spec'), 'preferredHolder')
-    return { ...parseLeaseRecord(object), ...(preferredHolder !== undefined && { preferredHolder }) }
-  },
-  body: (stored, metadata, record) => {
-    const body = leaseBody(stored, metadata, record)
-    return { ...body, spec: { ...objectAt(body, 'spec'), preferredHolder: record.preferredHolder } }
-  },
-}
 
 /**
  * A Lease whose holder the election controller of the API server chooses among LeaseCandidates, if the server has one. Otherwise the
@@ -114,12 +100,21 @@ export class CoordinatedLock extends ObjectLock {
   constructor(options: CoordinatedLockOptions) {
     const { identity, facts, leaseDurationMs, coordination, pod, clock, random, logger, ...ofLease } = options
     const resolved = resolveLeaseLockOptions(ofLease, 'CoordinatedLock')
-    super({ ...resolved, codec: CODEC })
+    super({ ...resolved, codec: COORDINATED_LEASE })
     const { client, namespace, name: leaseName, silenceMs } = resolved
     this.#options = options
     this.#client = client
     this.#lease = { ...LEASES, namespace, name: leaseName }
-    this.#standstill = new Standstill({ clock, leaseDurationMs, onStill: (snapshot) => void this.#free(snapshot) })
+    this.#standstill = new Standstill({
+      clock,
+      random,
+      leaseDurationMs,
+      onStill: (snapshot) => {
+        this.#probe()
+        void this.#free(snapshot)
+      },
+      onNamed: (lease) => void this.#freeOfGone(lease),
+    })
     this.#state = coordination === 'server' ? 'server' : 'asking'
     this.#candidate = new OwnCandidate({
       client,
@@ -153,6 +148,7 @@ export class CoordinatedLock extends ObjectLock {
       },
       down: (cause) => {
         this.#wasDown = true
+        this.#standstill.interrupted()
         observer.down(cause)
       },
     })
@@ -174,17 +170,17 @@ export class CoordinatedLock extends ObjectLock {
     await super.close()
   }
 
+  #readCandidate(name: string): Promise<unknown> {
+    const reference = { ...CANDIDATES, namespace: this.#lease.namespace, name }
+    return this.#bounded((signal) => this.#client.transport.send(getObject(reference, signal)))
+  }
+
   #createPreferred(): PreferredCandidate {
-    const { namespace } = this.#lease
-    const read = (name: string) => {
-      const reference = { ...CANDIDATES, namespace, name }
-      return this.#bounded((signal) => this.#client.transport.send(getObject(reference, signal)))
-    }
     return new PreferredCandidate({
       clock: this.#options.clock,
       facts: this.#options.facts,
       own: () => this.#candidate.stored,
-      read,
+      read: (name) => this.#readCandidate(name),
       onChanged: () => this.#changed(),
       onFailed: (name, error) => this.#warn('candidate-unseen', error, `could not read the LeaseCandidate ${name}`),
     })
@@ -247,16 +243,22 @@ export class CoordinatedLock extends ObjectLock {
     return holderIdentity === identity && !['', identity].includes(preferredHolder) ? preferredHolder : undefined
   }
 
-  /** Nobody has written the lease for long: asks again who decides, and frees the lease in the name of its holder. */
+  /**
+   * The named replica has not come. If its candidate is gone, it has left, and this replica frees the lease, so that the controller names
+   * another. The lease is then as free as it was before the controller named anybody.
+   */
+  async #freeOfGone(lease: PresentLease): Promise<void> {
+    if (await isGone(this.#readCandidate(lease.record.holderIdentity))) await this.#free(lease)
+  }
+
+  /** Frees a lease in the name of its holder. */
   async #free(snapshot: LockSnapshot): Promise<void> {
-    this.#probe()
     if (this.#state !== 'server' || snapshot.kind === 'absent') return
-    const { identity } = this.#options
     const { holderIdentity } = snapshot.record
-    if (['', identity].includes(holderIdentity)) return
+    if (['', this.#options.identity].includes(holderIdentity)) return
     const update = (record: LeaseRecord) => this.#bounded((signal) => super.update(snapshot, record, { signal }))
     await freeStuckLease(snapshot.record, update).catch((error: unknown) =>
-      this.#warn('lease-stuck', error, `could not release the expired lease of ${holderIdentity}`),
+      this.#warn('lease-stuck', error, `could not free the lease of ${holderIdentity}, which does not come`),
     )
   }
 
