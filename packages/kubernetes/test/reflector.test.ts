@@ -105,6 +105,7 @@ async function reflecting(prepare: (run: { reply: WatchReply }) => void = () => 
     clock,
     feed,
     server,
+    transport,
     reflector,
     watches,
     send: (...events: readonly object[]) =>
@@ -208,6 +209,19 @@ describe('a reflector', () => {
     run.reflector.listAgain()
     await run.feed.until('watch@50')
     expect(run.feed.failures).toEqual([])
+  })
+
+  test('opens no stream on a connection that was idle when the last one broke: they share a network path', async () => {
+    await using run = await reflecting()
+    await run.feed.until('opened')
+    run.reply = (response) => (response.req.url?.includes('watch=') ? holdOpen(response) : response.end('{}'))
+    const target = { verb: 'list', group: '', resource: 'pods', namespace: 'ops', name: '' }
+    await run.transport.send({ method: 'GET', path: '/pods', target, signal: new AbortController().signal })
+    const idle = run.watches[1]?.req.socket
+    run.watches[0]?.destroy()
+    await run.feed.until('opened in doubt')
+    expect(run.watches).toHaveLength(3)
+    expect(run.watches[2]?.req.socket).not.toBe(idle)
   })
 
   test('hands over no event after its feed asked for a list', async () => {

@@ -169,6 +169,13 @@ describe('A leader for life', () => {
     expect(elector.as('leading').hold.sentAt).toBeGreaterThan(sentAt)
   })
 
+  test('goes on from the version that a check has read, which an edit by another client may have raised', () => {
+    const elector = stand().lead()
+    elector.passTo(CONFIG.timing.retryPeriodMs + 1000)
+    elector.answerWrite({ kind: 'written', lease: elector.stored(9n) })
+    expect(elector.as('leading').hold.lease.version).toBe(9n)
+  })
+
   test('does not take an edit by another client for the answer', () => {
     const elector = stand().lead()
     elector.passTo(CONFIG.timing.retryPeriodMs + 1000)

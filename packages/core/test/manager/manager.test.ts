@@ -44,6 +44,21 @@ describe('A manager', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
+  test('starts no further candidacy after a failure', async () => {
+    const { manager, clock, locks } = createManager({ restart: { maxRestarts: 0 } })
+    for (let index = 1; index < 100; index++) manager.candidacy({ name: `lease-${index}` })
+    const { promise: failing, reject: fail } = Promise.withResolvers<void>()
+    manager.register(() => janitor(() => failing), { needsLeadership: false })
+    const running = manager.start()
+    running.catch(() => {})
+    await clock.advance(50)
+    fail(new Error('no socket'))
+    await clock.advance(10_000)
+    await expect(running).rejects.toMatchObject({ code: 'CONTROLLER_FAILED' })
+    expect(locks).toHaveLength(30)
+    expect(clock.pendingTimers).toBe(0)
+  })
+
   test('starts extensions in order, then always-on controllers, then stands; and stops in reverse', async () => {
     const log: string[] = []
     const { manager, clock } = createManager({ extensions: [extension('a', log), extension('b', log)] })
