@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { runTests } from '../mutants/run-mutant.ts'
 import { functionAt } from './marks.ts'
 import { type Mutant, withMutant } from './mutant.ts'
 import type { RelatedTests } from './related-tests.ts'
-import { failureOf, runSoundly, type SoundRun } from './sound-run.ts'
+import { runSoundly, type SoundRun } from './sound-run.ts'
+import type { TestProcess } from './test-process.ts'
 import type { TypeCheck } from './type-check.ts'
 import type { VerdictCache } from './verdict-cache.ts'
 
@@ -67,20 +67,34 @@ export class Judge {
   }
 
   /** The test that notices a mutant, or another failure of the run. Undefined if all tests pass. */
-  async failureOf(mutant: Mutant): Promise<string | undefined> {
+  async failureOf(mutant: Mutant, runner: TestProcess): Promise<string | undefined> {
     const { related, cache } = this.#tools
     const { file } = mutant
-    const source = this.sourceOf(file)
-    const reaching = this.#reaching.get(functionAt(file, source, mutant))
-    const tests = related.testsOf(file).filter((test) => reaching?.has(test))
-    if (tests.length === 0) return undefined
-    const code = withMutant(mutant, source)
-    const { killedBy } = await cache.resolve([file, code, ...tests, related.hashOf(tests)], async () => {
-      const usualMs = tests.reduce((sum, test) => sum + (this.#durations.get(test) ?? 0), 0)
-      const limitMs = SPARE_MS + PATIENCE * usualMs
-      return { killedBy: failureOf(await runTests({ file, code }, tests, { limitMs })) }
-    })
+    const code = withMutant(mutant, this.sourceOf(file))
+    const tests = this.#testsOf(mutant)
+    const { killedBy } = await cache.resolve([file, code, ...tests.toSorted(), related.hashOf(tests)], async () => ({
+      killedBy: await runner.failureOf(
+        { file, code },
+        tests.map((test) => ({ test, limitMs: SPARE_MS + PATIENCE * this.#durationOf(test) })),
+      ),
+    }))
     return killedBy
+  }
+
+  /** The test files that run the function in which a mutant is. Those come first that are near and quick. */
+  #testsOf(mutant: Mutant): readonly string[] {
+    const { file } = mutant
+    const reaching = this.#reaching.get(functionAt(file, this.sourceOf(file), mutant))
+    return this.#tools.related
+      .testsOf(file)
+      .filter((test) => reaching?.has(test))
+      .map((test, place) => ({ test, cost: (place + 1) * this.#durationOf(test) }))
+      .toSorted((a, b) => a.cost - b.cost)
+      .map(({ test }) => test)
+  }
+
+  #durationOf(test: string): number {
+    return this.#durations.get(test) ?? 0
   }
 
   /** The text of a source file. */

@@ -1,22 +1,26 @@
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { readImportGraph } from '../../scripts/house/import-graph.ts'
 import { THOROUGH } from '../../vitest.config.ts'
 
-/** The unit tests of each source file, by the graph of imports. */
+const TESTS = 'packages/*/test/**/*.test.ts'
+
+/** The tests of each source file, by the graph of imports. */
 export class RelatedTests {
   readonly #root: string
   readonly #imports: ReadonlyMap<string, readonly string[]>
   readonly #importers = new Map<string, string[]>()
-  readonly #tests: ReadonlySet<string>
+  readonly #units: ReadonlySet<string>
+  readonly #thorough: ReadonlySet<string>
   readonly #texts = new Map<string, string>()
   readonly #importsByTest = new Map<string, readonly string[]>()
 
   constructor(root: string) {
     this.#root = root
     this.#imports = readImportGraph(root, 'packages/*/{src,test}/**/*.ts')
-    this.#tests = new Set(globSync('packages/*/test/**/*.test.ts', { cwd: root, exclude: THOROUGH }))
+    this.#units = new Set(globSync(TESTS, { cwd: root, exclude: THOROUGH }))
+    this.#thorough = new Set(globSync([...THOROUGH], { cwd: root }))
     for (const [file, targets] of this.#imports) {
       for (const target of targets) this.#importers.set(target, [...(this.#importers.get(target) ?? []), file])
     }
@@ -29,10 +33,12 @@ export class RelatedTests {
 
   /**
    * The unit tests of the file's own package that import it, directly or not, nearest first. Those of other packages, if its own has
-   * none.
+   * none. Thorough tests take longer: only those in the folder of the file count.
    */
   testsOf(file: string): readonly string[] {
-    const tests = reached(this.#importers, file).filter((found) => this.#tests.has(found))
+    const folder = dirname(file).replace('/src', '/test')
+    const isThorough = (found: string): boolean => this.#thorough.has(found) && dirname(found) === folder
+    const tests = reached(this.#importers, file).filter((found) => this.#units.has(found) || isThorough(found))
     const own = tests.filter((test) => packageOf(test) === packageOf(file))
     return own.length > 0 ? own : tests
   }

@@ -30,7 +30,7 @@ export async function runSoundly(tests: readonly string[]): Promise<readonly Sou
 }
 
 /** What makes a run of tests fail. Undefined if all tests pass. */
-export function failureOf({ failed, broken, isTimeout, exitCode, passed }: TestRun): string | undefined {
+function failureOf({ failed, broken, isTimeout, exitCode, passed }: TestRun): string | undefined {
   if (isTimeout) return 'the time limit'
   const [failure] = failed
   if (failure !== undefined) return `"${failure}"`

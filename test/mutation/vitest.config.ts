@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import mutants from '../mutants/vitest.config.ts'
@@ -21,6 +22,7 @@ export default defineConfig({
   ],
   test: {
     ...mutants.test,
+    maxWorkers: availableParallelism(),
     // Notes take time.
     testTimeout: 120_000,
     // Before the other one loads sources.
