@@ -136,6 +136,13 @@ describe('Elector', () => {
     expect(lock.last.kind).toBe('get')
   })
 
+  test('takes no news in at the renew deadline, after its process has stood still, before it ends its term', async () => {
+    const { clock, lock, effects } = await new Stand().lead()
+    clock.stall(CONFIG.timing.renewDeadlineMs)
+    lock.show(lease({ version: 3n }))
+    expect(effects).toContainEqual(expect.objectContaining({ kind: 'end-term', reason: 'stalled' }))
+  })
+
   test('counts from the send when it reads a late renewal back', async () => {
     const { clock, lock, elector } = await new Stand().lead()
     await clock.advance(2000)
