@@ -4,6 +4,7 @@ import { Drain } from '../drain/drain.ts'
 import type { Clock } from '../ports/clock.ts'
 import { TermEndedError } from '../term-ended-error.ts'
 import { CleanupTimeoutError } from './cleanup-timeout-error.ts'
+import { firstFrame } from './first-frame.ts'
 import { LinkedList, type LinkedListNode } from './linked-list.ts'
 
 /** A task that has not settled. */
@@ -291,14 +292,3 @@ function promiseOf<T, A extends unknown[] = []>(work: (...args: A) => T | Promis
     return Promise.reject(error)
   }
 }
-
-/** The first stack frame outside of this package, as `file:line:column`. */
-function firstFrame(stack: string | undefined): string {
-  const frames = (stack ?? '').split('\n').slice(1)
-  const frame = frames.find((line) => !OWN_FRAME.test(line)) ?? frames[0]
-  return frame?.match(/\(?((?:file:|\/|[A-Za-z]:)[^()]+:\d+:\d+)\)?$/)?.[1] ?? 'unknown'
-}
-
-/** Frames of this package, of the leak detector that may wrap it, and of Node. */
-const OWN_FRAME =
-  /[\\/]core[\\/](?:src|dist)[\\/](?:term|controller|candidacy)[\\/]|[\\/]testing[\\/](?:src|dist)[\\/]leaks[\\/]|^\s+at (?:async )?node:/
