@@ -37,9 +37,12 @@ export function withMutant({ start, end, after }: Mutant, source: string): strin
   return source.slice(0, start) + after + source.slice(end)
 }
 
-/** The file, the line and the change, on one line. */
+/** The file, the line and the change, on one line. Of long texts, the part around the first difference. */
 export function describeMutant({ file, line, operator, before, after }: Mutant): string {
-  return `${file}:${line} ${operator} ${shortened(before)} → ${shortened(after)}`
+  const texts = [onOneLine(before), onOneLine(after)] as const
+  const from = Math.max(0, differenceOf(...texts) - LONGEST / 2)
+  const [left, right] = texts.map((text) => shortened(text, from))
+  return `${file}:${line} ${operator} ${left} → ${right}`
 }
 
 /** Text on one line, however it was broken. */
@@ -49,7 +52,15 @@ export function onOneLine(text: string): string {
 
 const LONGEST = 70
 
-function shortened(text: string): string {
-  const line = onOneLine(text)
-  return line.length <= LONGEST ? `\`${line}\`` : `\`${line.slice(0, LONGEST)}…\``
+/** Where two texts begin to differ. */
+function differenceOf(a: string, b: string): number {
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at += 1
+  return at
+}
+
+function shortened(text: string, from: number): string {
+  if (text.length <= LONGEST) return `\`${text}\``
+  const part = text.slice(from, from + LONGEST)
+  return `\`${from > 0 ? '…' : ''}${part}${from + LONGEST < text.length ? '…' : ''}\``
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { withMutant, type Operator } from './mutant.ts'
+import { describeMutant, withMutant, type Operator } from './mutant.ts'
 import { mutantsOf } from './mutants-of.ts'
 
 /** What the mutants of an operator make of a line of code. */
@@ -60,4 +60,12 @@ test('A mutant knows its line and the text that it changes', () => {
   expect(mutantsOf('code.ts', '\n\nf(true)')).toEqual([
     { file: 'code.ts', line: 3, operator: 'BooleanLiteral', start: 4, end: 8, before: 'true', after: 'false' },
   ])
+})
+
+test('A mutant of a long text is described by what differs', () => {
+  const [same, rest] = ['a'.repeat(100), 'b'.repeat(100)]
+  const [mutant] = mutantsOf('code.ts', `f(/${same}\\d${rest}/)`)
+  if (mutant === undefined) throw new Error('Expected a mutant')
+  const [left, right] = ['\\d', '\\D'].map((text) => `\`…${'a'.repeat(34)}${text}${'b'.repeat(34)}…\``)
+  expect(describeMutant(mutant)).toBe(`code.ts:1 Regex ${left} → ${right}`)
 })
