@@ -1,5 +1,6 @@
 import type { Random, ResolvedTimingOptions } from '@tenure/core/internal'
 import type { Agenda } from './agenda.ts'
+import type { DesiredState } from './desired-state.ts'
 import type { Fact } from './fact.ts'
 import type { Trace } from './trace.ts'
 
@@ -12,6 +13,8 @@ export interface Run {
   readonly timing: ResolvedTimingOptions
   /** True time: milliseconds since the run began. */
   readonly now: number
+  /** The state that the controllers must reach; undefined if nobody says so. */
+  readonly desired: Required<DesiredState> | undefined
   /** Whether no fault is active. */
   readonly isCalm: boolean
   /** Adds a line to the trace. */

@@ -42,7 +42,7 @@ export interface SimulateOptions extends SimulationOptions {
 
 /**
  * Runs a whole fleet on virtual time: real managers, electors and terms with your controllers, a simulated API server, a simulated
- * database, and faults. One seed decides everything. The run is checked against rules O1 to O13.
+ * database, and faults. One seed decides everything. The run is checked against rules O1 to O15.
  *
  * A run that breaks a rule is repeated to record its trace. The repetition must give the same run.
  *

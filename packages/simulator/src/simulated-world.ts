@@ -57,7 +57,9 @@ export class SimulatedWorld {
   async get(key: string, { signal }: GetOptions = {}): Promise<Entry | undefined> {
     const { store } = this.#cluster
     const entry = await this.#request(`get ${key}`, () => store.get(key), signal)
-    this.#term()?.sawVersion(key, entry?.version ?? 0)
+    const term = this.#term()
+    term?.sawVersion(key, entry?.version ?? 0)
+    term?.views.set(key, entry?.version ?? 0)
     return entry
   }
 
@@ -75,6 +77,7 @@ export class SimulatedWorld {
       ifVersion,
       term,
       basedOn: term?.versionSeen(key),
+      views: new Map(term?.views),
       process: this.#process.identity,
     }
     const stored = await this.#request(`put ${key}`, () => store.put(write), signal).catch((error: unknown) => {
@@ -83,6 +86,7 @@ export class SimulatedWorld {
     })
     term?.noteVersion(COLLECTION, String(stored.version))
     term?.sawVersion(key, stored.version)
+    term?.views.set(key, stored.version)
     this.#cluster.tell({ kind: 'acknowledged', write: stored })
     return stored.version
   }

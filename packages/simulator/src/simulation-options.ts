@@ -9,7 +9,9 @@ import {
 import { SIMULATED_COORDINATIONS, type SimulatedCoordination } from './cluster/simulated-coordinator.ts'
 import { SIMULATED_STRATEGIES, type SimulatedStrategy } from './cluster/simulated-strategy.ts'
 import { LEASE_NAME } from './cluster/stored-lease.ts'
+import { type DesiredState, resolveDesired } from './desired-state.ts'
 import { type FaultRates, resolveFaults } from './faults.ts'
+import { longestVacancyMs } from './oracles/longest-vacancy.ts'
 import { ORACLE_IDS, type OracleId } from './violation.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
 
@@ -46,6 +48,8 @@ export interface SimulationOptions {
   readonly lease?: TimingOptions & Pick<LeaseOptions, 'missingLease'>
   /** The rules to check. @default all */
   readonly oracles?: readonly OracleId[]
+  /** The state that the controllers must reach and keep (O14). @default O14 is not checked */
+  readonly desired?: DesiredState
   /** Further options of the managers. */
   readonly manager?: Pick<ManagerOptions, 'featureGates' | 'onWedged' | 'restart' | 'rollout'>
 }
@@ -64,6 +68,7 @@ export interface ResolvedSimulationOptions {
   readonly lease: LeaseOptions
   readonly timing: ResolvedTimingOptions
   readonly oracles: readonly OracleId[]
+  readonly desired: Required<DesiredState> | undefined
   readonly manager: Pick<ManagerOptions, 'featureGates' | 'onWedged' | 'restart' | 'rollout'>
 }
 
@@ -79,6 +84,7 @@ const OPTION_NAMES: readonly (keyof SimulationOptions)[] = [
   'coordination',
   'lease',
   'oracles',
+  'desired',
   'manager',
 ]
 
@@ -92,19 +98,22 @@ export function resolveSimulationOptions(options: SimulationOptions): ResolvedSi
   assertKnownKeys('`manager`', manager, ['featureGates', 'onWedged', 'restart', 'rollout'])
   const { missingLease = missingLeaseFor(faults), ...timing } = lease
   const resolvedTiming = resolveTimingOptions(timing)
+  const durationMs = positive('durationMs', options.durationMs, 600_000)
+  const calmMs = positive('calmMs', options.calmMs, 4 * resolvedTiming.leaseDurationMs + 120_000)
   return {
     controllers,
     replicas,
-    durationMs: positive('durationMs', options.durationMs, 600_000),
+    durationMs,
     faults: faults === undefined ? undefined : resolveFaults(faults),
     stormMs: positive('stormMs', options.stormMs, 120_000),
-    calmMs: positive('calmMs', options.calmMs, 4 * resolvedTiming.leaseDurationMs + 120_000),
+    calmMs,
     rollouts: knownWorkload(options.rollouts),
     strategy: options.coordination === undefined ? knownStrategy(options.strategy) : 'OldestEmulationVersion',
     coordination: knownCoordination(options.coordination),
     lease: { ...timing, name: LEASE_NAME, missingLease },
     timing: resolvedTiming,
     oracles: knownOracles(options.oracles ?? ORACLE_IDS),
+    desired: resolveDesired(options.desired, Math.min(calmMs, durationMs) - longestVacancyMs({ timing: resolvedTiming })),
     manager,
   }
 }

@@ -8,6 +8,7 @@ import { SimulatedCoordinator } from './cluster/simulated-coordinator.ts'
 import type { SimulatedProcess } from './cluster/simulated-process.ts'
 import type { SimulatedReplica } from './cluster/simulated-replica.ts'
 import { FaultInjector } from './cluster/fault-injector.ts'
+import type { DesiredState } from './desired-state.ts'
 import type { Fact } from './fact.ts'
 import { type FaultKind, chooseFaults } from './faults.ts'
 import { ORACLES } from './oracles/index.ts'
@@ -72,6 +73,10 @@ export class Simulation implements Cluster {
 
   get timing(): ResolvedTimingOptions {
     return this.options.timing
+  }
+
+  get desired(): Required<DesiredState> | undefined {
+    return this.options.desired
   }
 
   get isCalm(): boolean {

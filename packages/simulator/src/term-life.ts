@@ -13,6 +13,8 @@ export class TermLife {
   isCacheSynced = false
   /** Notes a version that the term has written, or read instead of an earlier term, as the write gate and informers do. */
   noteVersion: (collection: string, version: string) => void = () => {}
+  /** The version of each key that its code has read or written last, also from a cache that is not synced. */
+  readonly views: Map<string, number> = new Map()
   readonly #versionsSeen = new Map<string, number>()
   readonly #tasks = new Map<string, number>()
   readonly #waits = new Map<string, number>()

@@ -9,6 +9,7 @@ import type { SimulateSeedsOptions } from '../src/index.ts'
 import type { OracleId } from '../src/violation.ts'
 import { CacheBarrier } from '@tenure/core/internal'
 import { CachedLedger, DetachedLoop, FencedLedger, UnfencedLedger, WriteAfterSignal } from './ledger-controllers.ts'
+import { DESIRED, Recreating, StaleDispatcher } from './reconcilers.ts'
 
 /** A defect that an oracle has to find. */
 export interface PlantedDefect {
@@ -125,6 +126,14 @@ export const PLANTED_DEFECTS: Readonly<Record<OracleId, PlantedDefect>> = {
       coordination: 'honest',
       manager: { featureGates: { ReleaseLockOnExit: false } },
     },
+  },
+  O14: {
+    what: 'a controller that deletes everything at the start of each term',
+    options: { controllers: [(world) => new Recreating(world)], desired: DESIRED, rollouts: 'Deployment' },
+  },
+  O15: {
+    what: 'a controller that reads from a cache that is not synced',
+    options: { controllers: [(world) => new StaleDispatcher(world)] },
   },
   O9: {
     what: 'a fleet that does not release its lease',

@@ -49,7 +49,8 @@ function update(cluster: Cluster, lease: string, found: PresentLease, changes: P
 
 /** Writes every key with the value that it has. */
 function writeEveryKey(cluster: Cluster): void {
-  const unfenced = { epoch: undefined, ifVersion: undefined, term: undefined, basedOn: undefined, process: IDENTITY }
+  const nobody = { term: undefined, basedOn: undefined, views: new Map<string, number>(), process: IDENTITY }
+  const unfenced = { ...nobody, epoch: undefined, ifVersion: undefined }
   for (const [key, { value }] of cluster.store.list().entries) {
     const write = cluster.store.put({ key, value, ...unfenced })
     cluster.tell({ kind: 'acknowledged', write })

@@ -1,5 +1,5 @@
-import type { Run } from '../run.ts'
 import type { TermLife } from '../term-life.ts'
+import { longestVacancyMs } from './longest-vacancy.ts'
 import type { Oracle } from './oracle.ts'
 import { deleteTermsOf } from './terms-of-process.ts'
 
@@ -45,14 +45,4 @@ export const alwaysALeader: Oracle = {
 function isLed(terms: ReadonlySet<TermLife>): boolean {
   for (const term of terms) if (term.hasTasks) return true
   return false
-}
-
-/**
- * The lease must expire, and twice if it was deleted: the new holder waits for another lease duration. A request may be in flight, and a
- * replica that stepped down does not acquire for a while. Each time is measured on the slowest clock.
- */
-function longestVacancyMs({ timing }: Run): number {
-  const { leaseDurationMs, requestTimeoutMs, retryPeriodMs, clockRateTolerance } = timing
-  const ms = 2 * leaseDurationMs + 2 * requestTimeoutMs + 6 * retryPeriodMs
-  return Math.round(ms * (1 + clockRateTolerance))
 }

@@ -2,8 +2,10 @@ import { alwaysALeader } from './always-a-leader.ts'
 import { entitledToAct } from './entitled-to-act.ts'
 import { quickPreference } from './quick-preference.ts'
 import { bestLeads } from './best-leads.ts'
+import { eventuallyStable } from './eventually-stable.ts'
 import { epochsGrow } from './epochs-grow.ts'
 import { nothingLeft } from './nothing-left.ts'
+import { freshActs } from './fresh-acts.ts'
 import { freshReads } from './fresh-reads.ts'
 import { fewChanges } from './few-changes.ts'
 import { noLostAdd } from './no-lost-add.ts'
@@ -28,4 +30,6 @@ export const ORACLES: readonly Oracle[] = [
   bestLeads,
   entitledToAct,
   quickPreference,
+  eventuallyStable,
+  freshActs,
 ]

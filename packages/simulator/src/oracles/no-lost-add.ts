@@ -1,4 +1,4 @@
-import type { StoreWrite } from '../store/store-write.ts'
+import { type StoreWrite, writerOf } from '../store/store-write.ts'
 import type { Oracle } from './oracle.ts'
 
 /**
@@ -47,8 +47,4 @@ interface Ledger {
 /** Whether a write replaces an older write that its writer has not read. A term may replace its own writes. */
 function isLost(replaced: StoreWrite, { basedOn, term }: StoreWrite): boolean {
   return basedOn !== undefined && basedOn < replaced.version && replaced.term !== term
-}
-
-function writerOf({ term, process }: StoreWrite): string {
-  return term?.name ?? process
 }

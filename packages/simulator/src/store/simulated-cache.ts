@@ -64,6 +64,7 @@ export class SimulatedCache implements ProcessWatch {
   get(key: string): Entry | undefined {
     const entry = this.#entries.get(key)
     const term = actors.getStore()?.term
+    term?.views.set(key, entry?.version ?? 0)
     if (term?.isCacheSynced === true) {
       term.sawVersion(key, entry?.version ?? 0)
       this.#cluster.tell({ kind: 'cache-read', term, key, version: entry?.version ?? 0 })

@@ -8,6 +8,8 @@ export interface StoreWrite {
   readonly version: number
   /** The latest version of this key that the writer had read or written. Undefined if it had done neither. */
   readonly basedOn: number | undefined
+  /** The version of each key that the writer had read or written last. */
+  readonly views: ReadonlyMap<string, number>
   /** The replaced version; 0 if the key was new. */
   readonly replaced: number
   /** The epoch of a fenced write. */
@@ -15,4 +17,9 @@ export interface StoreWrite {
   /** The term whose code sent the write. */
   readonly term: TermLife | undefined
   readonly process: string
+}
+
+/** The name of the term whose code sent the write, or of its process. */
+export function writerOf({ term, process }: StoreWrite): string {
+  return term?.name ?? process
 }
