@@ -118,8 +118,9 @@ describe('an endpoint slice', () => {
     const { body } = await admin.post(path(), slice('typed', { endpoints: [] }))
     const { status, body: answer } = await admin.put(path('typed'), { ...body, addressType: 'IPv6' })
     expect(status).toBe(422)
-    expect(answer.message).toBe(
-      'EndpointSlice.discovery.k8s.io "typed" is invalid: addressType: Invalid value: "IPv6": field is immutable',
+    // Kubernetes 1.37 does not repeat the value.
+    expect(answer.message).toMatch(
+      /^EndpointSlice\.discovery\.k8s\.io "typed" is invalid: addressType: Invalid value: ("IPv6"|null): field is immutable$/,
     )
   })
 
@@ -197,7 +198,8 @@ describe('the endpoints of a slice', () => {
   })
 
   it('must have an address, and at most 100', async () => {
-    const required = 'Required value: must contain at least 1 address'
+    // Kubernetes 1.37 does not say how many.
+    const required = expect.stringMatching(/^Required value(: must contain at least 1 address)?$/) as string
     await expectInvalid({ endpoints: [{ addresses: [] }] }, ['endpoints[0].addresses', required])
     await expectInvalid({ endpoints: [{ addresses: addresses(101) }] }, [
       'endpoints[0].addresses',
