@@ -23,8 +23,8 @@ export class FamilyEnd {
   readonly #owner: Owner
   readonly #started: Pick<StartedFamily<unknown>, 'family' | 'forget'>
   #phase: 'lasting' | 'asked' | 'killed' = 'lasting'
-  /** Whether the search of {@link ask} found none. It counts once. */
-  #foundNone = false
+  /** Whether the search of {@link ask} found none: then none will ever run. */
+  #isOver = false
 
   constructor(owner: Owner, started: Pick<StartedFamily<unknown>, 'family' | 'forget'>) {
     this.#owner = owner
@@ -40,7 +40,7 @@ export class FamilyEnd {
   ask(): void {
     if (this.#phase !== 'lasting') return
     this.#phase = 'asked'
-    this.#foundNone = this.#started.family.signal('SIGTERM').length === 0
+    this.#isOver = this.#started.family.signal('SIGTERM').length === 0
   }
 
   /** Sends SIGKILL to every process of the family, and later to processes that are found later. */
@@ -75,9 +75,7 @@ export class FamilyEnd {
   }
 
   #isRunning(): boolean {
-    const foundNone = this.#foundNone
-    this.#foundNone = false
-    return this.#started.family.running(foundNone).length > 0
+    return !this.#isOver && this.#started.family.running().length > 0
   }
 }
 

@@ -26,17 +26,10 @@ export class ProcessFamily {
     this.#marks = marks
   }
 
-  /**
-   * The processes that run. Of a group whose members are invisible, the negative number of the group.
-   *
-   * @param foundNone whether a search has just found none, after the first process or thread had ended
-   */
-  running(foundNone = false): readonly number[] {
+  /** The processes that run. Of a group whose members are invisible, the negative number of the group. */
+  running(): readonly number[] {
     this.#seen = this.#seen.filter(stillRuns)
-    if (this.#seen.length > 0) return this.#seen.map(({ pid }) => pid)
-    const found = foundNone ? [] : this.search()
-    // A process that ended during the reading of the table may have started another process that is not in the table.
-    return found.length > 0 ? found : this.search()
+    return this.#seen.length > 0 ? this.#seen.map(({ pid }) => pid) : this.search()
   }
 
   /** Sends a signal to every process that runs, to a group in one step, so that a fork cannot evade it. Returns what {@link search} found. */
@@ -54,11 +47,12 @@ export class ProcessFamily {
   /**
    * Finds the processes that run now. It keeps a process that it found once, even after that process has lost its parent. A process that
    * starts one program after the other, so that its environment cannot be read, counts as one of them until it can be read.
+   *
+   * If it finds none after the first process or thread has ended, none will ever run: only they start others.
    */
   search(): readonly number[] {
     const { leaders } = this.#marks
-    const all = processTable() ?? []
-    const self = all.find(({ pid }) => pid === process.pid)
+    const self = processEntry(process.pid)
     // Some kernels, such as gVisor's, do not tell how long an environment is. There, one look decides.
     const looks = self?.environmentBytes === undefined ? 1 : LOOKS
     const unclear: number[] = []
@@ -68,18 +62,20 @@ export class ProcessFamily {
       if (hasToken === undefined && looks > 1) unclear.push(entry.pid)
       return hasToken === true
     }
-    // Reading an environment is the slowest step. No descendant is older than this process.
-    const candidates = all.filter(
-      (entry) => entry !== self && !(self !== undefined && entry.startedAt < self.startedAt),
-    )
     const before = this.#seen.filter(stillRuns)
     const isKnown = ({ pid }: ProcessEntry): boolean => before.some((entry) => entry.pid === pid)
-    const members = withChildren(
-      candidates.filter((entry) => isKnown(entry) || isMarked(entry)),
-      candidates,
-    )
-    this.#seen = members.filter(({ runs }) => runs)
-    const hidden = leaders.filter((leader) => !all.some(({ group }) => group === leader) && exists(-leader))
+    const candidates: ProcessEntry[] = []
+    const members: ProcessEntry[] = []
+    for (const entries of processTable()) {
+      // Reading an environment is the slowest step. No descendant is older than this process.
+      const younger = entries.filter(
+        ({ pid, startedAt }) => pid !== self?.pid && !(self !== undefined && startedAt < self.startedAt),
+      )
+      candidates.push(...younger)
+      members.push(...younger.filter((entry) => isKnown(entry) || isMarked(entry)))
+    }
+    this.#seen = withChildren(members, candidates).filter(({ runs }) => runs)
+    const hidden = leaders.filter((leader) => !candidates.some(({ group }) => group === leader) && exists(-leader))
     const found = [...hidden.map((leader) => -leader), ...this.#seen.map(({ pid }) => pid)]
     return [...found, ...unclear.filter((pid) => !found.includes(pid))]
   }

@@ -84,13 +84,11 @@ done
  */
 export class ProcessGuard {
   readonly #shell: ChildProcess | undefined
-  readonly #ended: Promise<void>
 
   /** Starts the guard if one is needed and possible. */
   constructor(token: string) {
     this.#shell = takePrepared() ?? (isNeeded() ? start() : undefined)
     this.#tell(`=${token}`)
-    this.#ended = this.#shell === undefined ? Promise.resolve() : ended(this.#shell)
   }
 
   add(group: number): void {
@@ -101,11 +99,12 @@ export class ProcessGuard {
     this.#tell(`-${group}`)
   }
 
-  /** Ends the guard. The processes that it guards must have ended. */
-  close(): Promise<void> {
-    this.#shell?.ref()
+  /**
+   * Ends the guard. The processes that it guards must have ended. Nobody waits for its exit, so that it does not delay the release of the
+   * lease: without groups and without a process that has the token, it does nothing, even if this process dies first.
+   */
+  close(): void {
     this.#shell?.stdin?.end('done\n')
-    return this.#ended
   }
 
   #tell(line: string): void {
@@ -154,16 +153,11 @@ function start(): ChildProcess {
     stdio: ['pipe', 'ignore', 'ignore'],
   })
   shell.unref()
+  // It could not be started.
+  shell.on('error', () => {})
   const { stdin } = shell
   // A broken pipe: the guard was killed.
   stdin.on('error', () => {})
   if ('unref' in stdin && typeof stdin.unref === 'function') stdin.unref()
   return shell
-}
-
-function ended(shell: ChildProcess): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  shell.once('error', () => resolve())
-  shell.once('close', () => resolve())
-  return promise
 }

@@ -24,11 +24,29 @@ const KERNEL_THREAD = 0x20_0000
 /** Node reads a file in this encoding in one call, which takes half the time. What is no UTF-8 leaves the ASCII around it as it is. */
 const UTF_8 = 'utf8'
 
-/** All processes that `/proc` shows. Undefined without it: on macOS, on Windows, and without the permission to read it. */
-export function processTable(): readonly ProcessEntry[] | undefined {
-  if (process.platform !== 'linux') return undefined
-  const pids = read(() => readdirSync('/proc'))?.filter((name) => /^\d+$/.test(name))
-  return pids?.flatMap((pid) => processEntry(Number(pid)) ?? [])
+/** How often the processes are listed while others start: enough for a process that starts another one and ends, again and again. */
+const LISTINGS = 10
+
+/**
+ * All processes that `/proc` shows. Empty without it: on macOS, on Windows, and without the permission to read it.
+ *
+ * A process may start another one and end before it is read. So there are further parts, with the processes that are new, until a list has
+ * none that is new. Examine each part before you ask for the next.
+ */
+export function* processTable(): Generator<readonly ProcessEntry[], void> {
+  const listed = new Set<number>()
+  for (let listing = 0; listing < LISTINGS; listing++) {
+    const pids = listedPids().filter((pid) => !listed.has(pid))
+    if (pids.length === 0) return
+    for (const pid of pids) listed.add(pid)
+    yield pids.flatMap((pid) => processEntry(pid) ?? [])
+  }
+}
+
+function listedPids(): readonly number[] {
+  if (process.platform !== 'linux') return []
+  const names = read(() => readdirSync('/proc')) ?? []
+  return names.filter((name) => /^\d+$/.test(name)).map(Number)
 }
 
 /** Undefined when there is no such process. */

@@ -180,6 +180,18 @@ describe.runIf(process.platform === 'linux')('the descendants of a child', () =>
     expect(missed).toEqual([])
   })
 
+  test('are found by every search while each of them starts another one and ends', async () => {
+    const token = `token-${process.pid}`
+    await writeFile(file('next.sh'), `[ -e stop ] || (setsid sh "$0" &)\n`)
+    const env = { PATH: process.env['PATH'], TOKEN: token }
+    await once(spawn('sh', ['next.sh'], { cwd: folder, env, stdio: 'ignore' }), 'exit')
+    const search = () => new ProcessFamily({ token, leaders: [] }).search()
+    const searches = Array.from({ length: 100 }, search)
+    await writeFile(file('stop'), '')
+    await vi.waitFor(() => expect(search()).toEqual([]))
+    expect(searches.filter((found) => found.length === 0)).toEqual([])
+  })
+
   test('do not include a process whose environment is empty, or is no UTF-8', async () => {
     const others = [
       shell(`exec env -i ${sleeper('a')}`),
