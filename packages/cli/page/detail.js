@@ -1,4 +1,4 @@
-import { clockText, durationText } from './layout.js'
+import { clockText, durationText, isWedged } from './layout.js'
 import { ask } from './server.js'
 
 /** How often the explanation is asked for. */
@@ -109,7 +109,7 @@ function rowsOf({ bands }) {
       `${band.isFromSeen ? '' : 'before '}${clockText(band.from, 1)}`,
       band.to === undefined ? 'until now' : durationText(band.to - band.from),
       gap,
-      band.drainFrom === undefined || band.to === undefined ? '' : durationText(band.to - band.drainFrom),
+      drainText(band),
       band.end ?? '',
     ]
     const row = document.createElement('tr')
@@ -117,6 +117,12 @@ function rowsOf({ bands }) {
     return row
   })
   return rows.slice(-MOST_TERMS).toReversed()
+}
+
+/** @param {import('./layout.js').Band} band */
+function drainText(band) {
+  if (band.drainFrom === undefined || band.to === undefined) return ''
+  return `${durationText(band.to - band.drainFrom)}${isWedged(band) ? ', wedged' : ''}`
 }
 
 /**

@@ -106,6 +106,9 @@ function drawPart(context, part, { y, height, ink, fromY }) {
       context.fillRect(x, y + height / 4, width, height / 2)
       context.globalAlpha = 1
       break
+    case 'wedge':
+      wedge(context, { x, y, width, height, colour: ink.warn })
+      break
     case 'expired':
       context.strokeStyle = ink.warn
       context.setLineDash([3, 3])
@@ -160,6 +163,33 @@ function stripes(
   }
   context.stroke()
   context.restore()
+}
+
+/** A cross over the time in which the drain should have ended, and where there is room, its name. */
+function wedge(
+  /** @type {CanvasRenderingContext2D} */ context,
+  /** @type {{ x: number, y: number, width: number, height: number, colour: string }} */ {
+    x,
+    y,
+    width,
+    height,
+    colour,
+  },
+) {
+  const half = Math.min(height / 2, 6)
+  const middle = y + height / 2
+  context.strokeStyle = colour
+  context.strokeRect(x + 0.5, y + 0.5, width, height - 1)
+  context.lineWidth = 2
+  context.beginPath()
+  for (const side of [-1, 1]) {
+    context.moveTo(x, middle - side * half)
+    context.lineTo(x + 2 * half, middle + side * half)
+  }
+  context.stroke()
+  context.lineWidth = 1
+  context.fillStyle = colour
+  if (width > 60) context.fillText('wedged', x + 2 * half + 4, middle + 0.5)
 }
 
 function label(

@@ -4,7 +4,7 @@
  * @typedef {{ holder: string, epoch?: string, from: number, isFromSeen: boolean, to?: number, end?: string, renewedAt?: number, drainFrom?: number }} Band
  * @typedef {{ key: string, holder: string, standbys: string[], renewedAt: number, durationMs: number, isEnding: boolean, bands: Band[], note: string, lanes?: string[], overlaps?: { from: number, to: number }[] }} Lease
  * @typedef {{ start: number, end: number, width: number, now: number }} Scale Times in milliseconds, width in pixels.
- * @typedef {{ kind: 'term' | 'drain' | 'valid' | 'expired' | 'gap' | 'arrow' | 'overlap', x: number, width: number, holder: string, from: number, to: number, isFromSeen?: boolean, epoch?: string }} Part
+ * @typedef {{ kind: 'term' | 'drain' | 'wedge' | 'valid' | 'expired' | 'gap' | 'arrow' | 'overlap', x: number, width: number, holder: string, from: number, to: number, isFromSeen?: boolean, epoch?: string }} Part
  */
 
 /** The shortest and the longest time that the view shows. */
@@ -83,14 +83,27 @@ function partsOfBand(band, lease, scale) {
   const parts = shown(band.epoch === undefined ? term : { ...term, epoch: band.epoch }, scale)
   if (band.drainFrom !== undefined)
     parts.push(...shown(partOf('drain', holder, { from: band.drainFrom, to: heldUntil }, scale), scale))
-  if (band.to !== undefined) return [...parts, ...shown(partOf('valid', holder, { from: heldUntil, to }, scale), scale)]
+  if (band.to !== undefined) {
+    // Until then nobody else could lead.
+    const kind = isWedged(band) ? 'wedge' : 'valid'
+    return [...parts, ...shown(partOf(kind, holder, { from: heldUntil, to }, scale), scale)]
+  }
   if (lease.durationMs === 0) return parts
   // Until when the others have to respect the term. It runs down between renewals.
+  const overdue = band.drainFrom === undefined ? 'expired' : 'wedge'
   const rest =
     validUntil > scale.now
       ? partOf('valid', holder, { from: scale.now, to: validUntil }, scale)
-      : partOf('expired', holder, { from: validUntil, to: scale.now }, scale)
+      : partOf(overdue, holder, { from: validUntil, to: scale.now }, scale)
   return [...parts, ...shown(rest, scale)]
+}
+
+/**
+ * Whether a term began to drain and did not end before its lease was lost: a task ignored its signal, or the process died.
+ * @param {Pick<Band, 'drainFrom' | 'end'>} band
+ */
+export function isWedged({ drainFrom, end }) {
+  return drainFrom !== undefined && end === 'lost'
 }
 
 /**

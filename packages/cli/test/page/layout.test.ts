@@ -75,6 +75,19 @@ describe('the layout of a lease', () => {
     ])
   })
 
+  test('marks a drain that did not end before the lease was lost, or before it expired, as wedged', () => {
+    expect(drawn([{ holder: 'a', from: 100, to: 300, end: 'lost', drainFrom: 150, renewedAt: 200, ...seen }])).toEqual([
+      ['term', 10, 10],
+      ['drain', 15, 5],
+      ['wedge', 20, 10],
+    ])
+    expect(drawn([{ holder: 'b', from: 100, drainFrom: 300, ...seen }], { renewedAt: 400 })).toEqual([
+      ['term', 10, 40],
+      ['drain', 30, 20],
+      ['wedge', 50, 40],
+    ])
+  })
+
   test('of a holder that did not renew in time shows since when the lease has expired', () => {
     expect(drawn([{ holder: 'b', from: 100, ...seen }], { renewedAt: 400 })).toEqual([
       ['term', 10, 40],
