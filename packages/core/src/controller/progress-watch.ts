@@ -31,7 +31,7 @@ export class ProgressWatch {
   constructor(options: ProgressWatchOptions) {
     this.#options = options
     this.#since = options.clock.now()
-    this.#wait(this.#since + options.timeoutMs)
+    this.#check(this.#since)
   }
 
   /** Leaves no timer. */
