@@ -127,6 +127,18 @@ describe('a member that crashes', () => {
     await a.stop()
   })
 
+  test('is gone and buried as soon as somebody proves its death; nobody can bury this replica itself', async () => {
+    const [a, b] = [await joined('a'), await joined('b')]
+    b.wire.isCut = true
+    a.member.bury('b')
+    a.member.bury('a')
+    await clock.advance(1000)
+    expect(a.seen.at(-1)).toBe('gone b')
+    expect(names(a)).toEqual(['a'])
+    expect([leaseOf('a') === undefined, leaseOf('b') === undefined]).toEqual([false, true])
+    await a.stop()
+  })
+
   test('joins again when it comes back', async () => {
     const [a, b] = [await joined('a'), await joined('b')]
     b.wire.isCut = true
