@@ -1,5 +1,6 @@
 import { resolveTimingOptions } from '@tenure/core/internal'
 import type { SimulationOptions } from '@tenure/simulator'
+import { SIMULATED_COORDINATIONS } from '../../packages/simulator/src/cluster/simulated-coordinator.ts'
 import { CachedLedger, Chore, ENDING, Ledger } from './controllers.ts'
 
 /** A kind of fleet. */
@@ -122,6 +123,21 @@ const FLEETS: readonly Fleet[] = [
     options: { controllers, durationMs: 10 * MINUTE_MS, strategy: 'contradictory' },
   },
   { name: 'StatefulSet', share: 1, options: { ...rolledOut, rollouts: 'StatefulSet' } },
+  ...SIMULATED_COORDINATIONS.map((coordination) => ({
+    name: `${coordination} election controller`,
+    share: 1,
+    options: { controllers, durationMs: 10 * MINUTE_MS, coordination },
+  })),
+  {
+    name: 'election controller and a Deployment',
+    share: 1,
+    options: { ...rolledOut, rollouts: 'Deployment', coordination: 'switched' },
+  },
+  {
+    name: 'durations that somebody shortens',
+    share: 1,
+    options: { controllers, durationMs: 10 * MINUTE_MS, faults: { 'lease-shortened': 240, partition: 60 } },
+  },
   {
     name: 'slow lease',
     share: 2,
@@ -136,7 +152,7 @@ const FLEETS: readonly Fleet[] = [
 ]
 
 /** The kinds of fleets repeat after this many seeds. */
-const SHARES = 27
+const SHARES = 34
 
 /** From this seed on, runs are short, so that very many can run. The seeds before cover long runs. */
 const FIRST_BRIEF_SEED = 25_000

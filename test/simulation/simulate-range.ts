@@ -3,7 +3,7 @@ import { describeReport, simulate, type SimulationReport } from '@tenure/simulat
 import { watchRealWorld } from '../../packages/simulator/src/real-world/watch-real-world.ts'
 import { describeEndpoints, runEndpoints } from './endpoints.ts'
 import { fleetOf } from './fleets.ts'
-import type { SeedRange } from './simulate.ts'
+import type { SeedRange } from './seed-ranges.ts'
 import { count, emptyTally } from './tally.ts'
 
 /* Runs every n-th seed of a range and sends the results to the parent process. */

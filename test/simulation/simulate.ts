@@ -1,12 +1,16 @@
 import { fork } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { describeReport } from '@tenure/simulator'
 import { writeFigures } from '../../bench/figures.ts'
+import { Progress } from '../../bench/progress.ts'
 import { printTally } from './print-tally.ts'
-import { add, emptyTally, simulatedMs, type Tally } from './tally.ts'
+import { interleaved, nameOf, type SeedRange, successive } from './seed-ranges.ts'
+import { simulatedMs, type Tally } from './tally.ts'
+import { TallyFile } from './tally-file.ts'
 import { describeEndpoints, runEndpoints } from './endpoints.ts'
 import { fleetOf } from './fleets.ts'
 import { tracedSimulation } from '../traces/simulated-trace.ts'
@@ -14,6 +18,9 @@ import { tracedSimulation } from '../traces/simulated-trace.ts'
 /*
  * Simulates fleets, seed by seed, in several processes. `--seed s4-42` replays one seed, and `--trace FILE` writes its trace. `--endpoints` simulates fleets that keep an
  * EndpointSlice instead. Exits with 1 if a rule is broken.
+ *
+ * `--long` simulates ten million seeds. It keeps the results in a file, prints how far it is, and continues where it was interrupted.
+ * `--file` names the file, for any number of seeds. Delete it to begin again after a change of the sources.
  */
 const { values } = parseArgs({
   options: {
@@ -24,6 +31,7 @@ const { values } = parseArgs({
     trace: { type: 'string' },
     endpoints: { type: 'boolean', default: false },
     processes: { type: 'string', default: String(availableParallelism()) },
+    file: { type: 'string' },
     json: { type: 'string' },
   },
 })
@@ -48,38 +56,36 @@ async function replay(seed: string): Promise<void> {
 }
 
 async function simulateMany(): Promise<void> {
-  const long = values.endpoints ? 100_000 : 1_000_000
+  const long = values.endpoints ? 100_000 : 10_000_000
   const seeds = values.long ? long : Number(values.seeds)
   const processes = Math.max(1, Math.min(Number(values.processes), seeds))
-  const began = performance.now()
-  const tally = emptyTally()
   const firstSeed = Number(values['first-seed'])
-  const ranges = Array.from({ length: processes }, (_, index) => ({
-    first: firstSeed + index,
-    step: processes,
-    end: firstSeed + seeds,
-    endpoints: values.endpoints,
-  }))
-  await Promise.all(ranges.map(async (range) => add(tally, await inProcess(range))))
-  const realMs = performance.now() - began
+  const { endpoints } = values
+  const extent = { first: firstSeed, end: firstSeed + seeds, endpoints }
+  const file = values.file ?? (values.long ? join(tmpdir(), `tenure-simulate-${nameOf(extent)}.json`) : undefined)
+  const done = new TallyFile(file)
+  const progress = new Progress('seeds', seeds)
+  const report = (): void => progress.report(0, done.tally.seeds)
+  report()
+  const ranges = file === undefined ? interleaved(extent, processes) : successive(extent)
+  const waiting = ranges.filter((range) => !done.has(range))
+  const takeRanges = async (): Promise<void> => {
+    for (let range = waiting.shift(); range !== undefined; range = waiting.shift()) {
+      done.add(range, await inProcess(range))
+      report()
+    }
+  }
+  await Promise.all(Array.from({ length: processes }, takeRanges))
+  const { tally, elapsedMs } = done
   const figures = {
     seeds: tally.seeds,
     violations: tally.violations,
-    speedup: simulatedMs(tally) / realMs,
+    speedup: simulatedMs(tally) / elapsedMs,
     cluster_years: simulatedMs(tally) / YEAR_MS,
   }
-  printTally(tally, realMs, processes)
+  printTally(tally, elapsedMs, processes)
   await writeFigures(values.json, figures)
   if (tally.violations > 0 || tally.seeds < seeds) process.exitCode = 1
-}
-
-/** The seeds of a process. */
-export interface SeedRange {
-  readonly first: number
-  readonly step: number
-  readonly end: number
-  /** Whether the fleets keep an EndpointSlice, and elect nobody. */
-  readonly endpoints: boolean
 }
 
 function inProcess(range: SeedRange): Promise<Tally> {

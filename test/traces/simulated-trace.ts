@@ -17,23 +17,36 @@ interface TracedSimulation {
   readonly lines: readonly string[]
 }
 
-/** Simulates a fleet of whole replicas. The lines of its trace are in the order of true time. */
+/**
+ * Simulates a fleet of whole replicas. The lines of its trace are in the order of true time. The simulator repeats a run that breaks a rule:
+ * the lines are those of the last run.
+ */
 export async function tracedSimulation(options: Parameters<typeof simulate>[0]): Promise<TracedSimulation> {
-  const lines: string[] = []
-  const writer = new TraceWriter({
+  let lines: string[] = []
+  let writer = newWriter(lines)
+  let now = 0
+  const take = (message: unknown): void => {
+    const step = message as TraceStep
+    const { clock } = step.elector
+    // The rest of a turn still runs in a process that has just ended.
+    if (!(clock instanceof SimulatedProcess) || !clock.isAlive) return
+    if (clock.trueTime < now) writer = newWriter((lines = []))
+    now = clock.trueTime
+    writer.take(step)
+  }
+  subscribe(TRACE_CHANNEL, take)
+  try {
+    const report = await simulate(options)
+    return { report, lines }
+  } finally {
+    unsubscribe(TRACE_CHANNEL, take)
+  }
+}
+
+function newWriter(lines: string[]): TraceWriter {
+  return new TraceWriter({
     machine: 'simulation',
     machineTime: ({ clock }) => (clock instanceof SimulatedProcess ? clock.trueTime : 0),
     write: (text) => lines.push(...text.trimEnd().split('\n')),
   })
-  const take = (message: unknown): void => {
-    const step = message as TraceStep
-    // The rest of a turn still runs in a process that has just ended.
-    if (step.elector.clock instanceof SimulatedProcess && step.elector.clock.isAlive) writer.take(step)
-  }
-  subscribe(TRACE_CHANNEL, take)
-  try {
-    return { report: await simulate(options), lines }
-  } finally {
-    unsubscribe(TRACE_CHANNEL, take)
-  }
 }

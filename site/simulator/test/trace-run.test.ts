@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { DetachedLoop } from '../../../packages/simulator/test/ledger-controllers.ts'
 import { FLEET_KINDS, type FleetKind } from '../../../test/traces/fleet-kinds.ts'
 import { traceFleet } from '../../../test/traces/fleet-trace.ts'
 import { tracedSimulation } from '../../../test/traces/simulated-trace.ts'
@@ -41,6 +42,14 @@ describe('The trace of real electors', () => {
     expect(log.filter(({ isProblem }) => isProblem)).toEqual([])
     expect(overlaps).toEqual([])
     expect(terms.length).toBeGreaterThan(3)
+  })
+
+  test('of a run that breaks a rule is that of one run, although the simulator repeats it', async () => {
+    const { lines, report } = await tracedSimulation({ controllers: [(world) => new DetachedLoop(world)], seed: 3 })
+    const { log } = await played(lines.map((line) => `${line}\n`).join(''))
+    expect(report.violations).not.toEqual([])
+    expect(lines).not.toEqual([])
+    expect(log.filter(({ isProblem }) => isProblem)).toEqual([])
   })
 
   test('is the same step by step', async () => {

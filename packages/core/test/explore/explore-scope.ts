@@ -1,11 +1,15 @@
 import { argv } from 'node:process'
 import { explore } from './explore.ts'
+import { exploreInFiles } from './explore-in-files.ts'
 import type { SentExploration } from './main.ts'
 import { SCOPES } from './scopes.ts'
 
-/* Explores one scope and sends the result to the parent process. */
-const scope = SCOPES[Number(argv[2])]?.scope
-if (scope === undefined) throw new Error(`There is no scope ${argv[2]}`)
-const exploration = explore({ scope, states: Number(argv[3]) })
+/* Explores one scope and sends the result to the parent process. With a folder, in files, and sends the number of worlds now and then. */
+const [, , index, states, folder] = argv
+const scope = SCOPES[Number(index)]?.scope
+if (scope === undefined) throw new Error(`There is no scope ${index}`)
+const options = { scope, states: Number(states) }
+const onProgress = (worlds: number): void => void process.send?.(worlds)
+const exploration = folder === undefined ? explore(options) : exploreInFiles({ ...options, folder, onProgress })
 const sent: SentExploration = { ...exploration, cells: [...exploration.cells] }
 process.send?.(sent)

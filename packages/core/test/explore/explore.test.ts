@@ -193,6 +193,7 @@ test('One fault and no order is explored to the end, and breaks no rule', () => 
 
 test('A lease that is shortened under a leader who is cut off breaks no rule', () => {
   expect(explore({ scope: { ...SCOPE, ...SHORTENED }, states: 20_000 }).findings).toEqual([])
+  expect(explore({ scope: { ...SCOPE, ...SHORTENED }, states: 2000, recoveryShare: 1 }).findings).toEqual([])
 })
 
 test.each<readonly [string, Partial<Scope>]>([

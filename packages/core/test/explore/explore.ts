@@ -4,7 +4,7 @@ import { transition } from '../../src/election/machine/transition.ts'
 import { actionsOf } from './actions.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { Laboratory, Machine } from './handle.ts'
-import { History } from './history.ts'
+import { type Entries, History } from './history.ts'
 import { assertRecovers } from './recovery.ts'
 import { BrokenRule, initialWorld, type Scope, type World } from './world.ts'
 
@@ -44,8 +44,8 @@ export interface ExploreOptions {
  * Visits every possible world, breadth first, until it has visited `states` distinct worlds or all of them. Stops at the first broken
  * rule, so no shorter history breaks one.
  */
-export function explore({ scope, states, machine = transition, recoveryShare = 256 }: ExploreOptions): Exploration {
-  const search = new Search({ scope, machine }, states, recoveryShare)
+export function explore(options: ExploreOptions): Exploration {
+  const search = new Search(options)
   let frontier: readonly Found[] = [search.begin()]
   for (let depth = 0; ; depth++) {
     frontier = search.expand(frontier)
@@ -53,13 +53,14 @@ export function explore({ scope, states, machine = transition, recoveryShare = 2
   }
 }
 
-interface Found {
+/** A world that was found, and its number. */
+export interface Found {
   readonly world: World
   readonly number: number
 }
 
 /** The worlds found so far, and the rules that they broke. */
-class Search {
+export class Search {
   readonly #cells = new Set<Cell>()
   readonly #lab: Laboratory
   /** Its steps do not count towards coverage. */
@@ -68,7 +69,8 @@ class Search {
   readonly #recoveryShare: number
   readonly #findings: Finding[] = []
 
-  constructor(subject: Pick<Laboratory, 'scope' | 'machine'>, states: number, recoveryShare: number) {
+  constructor({ scope, states, machine = transition, recoveryShare = 256 }: ExploreOptions) {
+    const subject = { scope, machine }
     this.#lab = { ...subject, witness: (state, event) => this.#cells.add(`${state} × ${event}`) }
     this.#unobserved = { ...subject, witness: () => {} }
     this.#history = new History(states)
@@ -78,6 +80,27 @@ class Search {
   /** Whether a rule is broken or the maximum number of worlds is reached. */
   get isOver(): boolean {
     return this.#findings.length > 0 || this.#history.isFull
+  }
+
+  /** The number of worlds. */
+  get states(): number {
+    return this.#history.size
+  }
+
+  /** The cells of the transition table that were reached. */
+  get cells(): readonly Cell[] {
+    return [...this.#cells]
+  }
+
+  /** What the history holds from a world on. */
+  entriesFrom(world: number): Entries {
+    return this.#history.entriesFrom(world)
+  }
+
+  /** Continues a search of which these are the next worlds. */
+  restore(entries: Entries, cells: readonly Cell[]): void {
+    this.#history.restore(entries)
+    for (const cell of cells) this.#cells.add(cell)
   }
 
   begin(): Found {

@@ -22,7 +22,8 @@ type Parts = readonly number[]
 
 const partsOfState = new WeakMap<object, Parts>()
 const names = new Map<string, number>([['', 0]])
-const words = new Map<string, number>()
+/** The texts of states, by their numbers. */
+const words = new Map<number, string>()
 
 /** Fields whose numbers count the requests of one replica. */
 const REQUEST_FIELDS = new Set(['request', 'requests', 'reading'])
@@ -286,10 +287,18 @@ function takeText(value: string, parts: number[], field = ''): void {
   else if (value === '' || field === 'nonce' || NAMED.test(value)) parts.push(NAME, nameOf(value))
   else if (value.startsWith('{') || value.startsWith('[')) takeApart(JSON.parse(value), parts, '')
   else {
-    const word = words.get(value) ?? words.size
-    words.set(value, word)
-    parts.push(LITERAL, word)
+    parts.push(LITERAL, wordOf(value))
   }
+}
+
+/** A number for a text, which is the same in every process. */
+function wordOf(text: string): number {
+  let word = 0
+  for (let index = 0; index < text.length; index++) word = (Math.imul(word, 31) + text.charCodeAt(index)) | 0
+  const known = words.get(word)
+  if (known !== undefined && known !== text) throw new Error(`Expected two texts to differ: ${known}, ${text}`)
+  words.set(word, text)
+  return word
 }
 
 function takeObject(value: object, parts: number[]): void {

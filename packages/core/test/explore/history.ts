@@ -1,3 +1,11 @@
+/** A part of a history: the fingerprints, the parents and the actions of successive worlds. */
+export interface Entries {
+  readonly high: Uint32Array
+  readonly low: Uint32Array
+  readonly parents: Uint32Array
+  readonly actions: Uint16Array
+}
+
 /**
  * Every visited world: its fingerprint, the world from which it was first reached, and the number of the action that led to it.
  *
@@ -43,6 +51,27 @@ export class History {
         return number
       }
       if (this.#high[entry - 1] === high && this.#low[entry - 1] === low) return undefined
+    }
+  }
+
+  /** The worlds from this number on. */
+  entriesFrom(world: number): Entries {
+    const [from, to] = [world, this.size]
+    return {
+      high: this.#high.slice(from, to),
+      low: this.#low.slice(from, to),
+      parents: this.#parents.slice(from, to),
+      actions: this.#actions.slice(from, to),
+    }
+  }
+
+  /** Adds worlds that an earlier history had. @throws Error if they do not fit, or one is known */
+  restore({ high, low, parents, actions }: Entries): void {
+    for (const [index, parent] of parents.entries()) {
+      const print = { high: high[index] ?? 0, low: low[index] ?? 0 }
+      if (this.isFull) throw new Error(`Expected at least ${this.size + 1} worlds, as many as were visited before`)
+      if (this.enter(print, parent, actions[index] ?? 0) === undefined)
+        throw new Error(`Expected world ${this.size} to be new: the files of the exploration are damaged`)
     }
   }
 

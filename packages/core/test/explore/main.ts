@@ -1,22 +1,28 @@
 import { fork } from 'node:child_process'
-import { availableParallelism } from 'node:os'
-import { argv } from 'node:process'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process, { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { writeFigures } from '../../../../bench/figures.ts'
 import { coverageOf } from './cells.ts'
 import type { Cell, Exploration } from './explore.ts'
+import { Progress } from '../../../../bench/progress.ts'
 import { SCOPES } from './scopes.ts'
 
 /*
  * Explores every history of the elector machine, breadth first, within several scopes. Exits with 1 if a rule is broken, a reachable
  * cell of the transition table was not reached, or fewer worlds were visited than requested.
+ *
+ * `--long` visits a hundred million worlds. It keeps them in files, prints how far it is, and continues where it was interrupted. `--folder`
+ * names the folder of the files, for any number of worlds. Delete it to begin again after a change of the machine.
  */
 const { values } = parseArgs({
   args: argv.slice(2),
   options: {
     states: { type: 'string' },
     long: { type: 'boolean', default: false },
+    folder: { type: 'string' },
     json: { type: 'string' },
   },
 })
@@ -24,7 +30,12 @@ const { values } = parseArgs({
 /** An exploration in the form in which a process sends it. */
 export type SentExploration = Omit<Exploration, 'cells'> & { readonly cells: readonly Cell[] }
 
-const wanted = Number(values.states ?? (values.long ? 10_000_000 : 1_000_000))
+// What was started ends with this program.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+
+const wanted = Number(values.states ?? (values.long ? 100_000_000 : 1_000_000))
+const folder = values.folder ?? (values.long ? join(tmpdir(), 'tenure-explore') : undefined)
+const progress = new Progress('worlds', wanted)
 const began = performance.now()
 const waiting = SCOPES.map((_, index) => index)
 const explorations: SentExploration[] = []
@@ -70,11 +81,18 @@ async function takeScopes(): Promise<void> {
 }
 
 function exploreInProcess(index: number, states: number): Promise<SentExploration> {
-  const child = fork(fileURLToPath(new URL('explore-scope.ts', import.meta.url)), [String(index), String(states)], {
+  const args = [String(index), String(states), ...(folder === undefined ? [] : [join(folder, String(index))])]
+  const child = fork(fileURLToPath(new URL('explore-scope.ts', import.meta.url)), args, {
     execArgv: ['--conditions=@tenure/source', '--max-old-space-size=12000'],
   })
+  const kill = (): void => void child.kill()
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
   const { promise, resolve, reject } = Promise.withResolvers<SentExploration>()
-  child.once('message', (exploration) => resolve(exploration as SentExploration))
+  child.on('message', (sent) => {
+    if (typeof sent === 'number') progress.report(index, sent)
+    else resolve(sent as SentExploration)
+  })
   child.once('error', reject)
   child.once('exit', (code) => reject(new Error(`A process that explored ended with code ${code}`)))
   return promise

@@ -1,0 +1,17 @@
+import type { Mutant } from '../mutants.ts'
+
+/** The ways to find a defect. */
+export const MEANS = ['types', 'unit', 'spec', 'edges', 'explorer', 'simulator', 'traces'] as const
+
+export type Means = (typeof MEANS)[number]
+
+/** Whether the defect can show in this way: only the elector has a model, and only the core runs in simulated fleets. */
+export function canShow(means: Means, { file }: Pick<Mutant, 'file'>): boolean {
+  if (means === 'edges' || means === 'explorer') return isOfElector(file)
+  return means === 'simulator' || means === 'traces' ? file.startsWith('packages/core/src/') : true
+}
+
+/** Whether a file is part of the elector, whose every step a trace shows. */
+export function isOfElector(file: string): boolean {
+  return file.startsWith('packages/core/src/election/')
+}

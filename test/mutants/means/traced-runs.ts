@@ -1,0 +1,61 @@
+import { once } from 'node:events'
+import process from 'node:process'
+import { watchRealWorld } from '../../../packages/simulator/src/real-world/watch-real-world.ts'
+import { fleetOf } from '../../simulation/fleets.ts'
+import { FLEET_KINDS } from '../../traces/fleet-kinds.ts'
+import { traceFleet } from '../../traces/fleet-trace.ts'
+import { tracedSimulation } from '../../traces/simulated-trace.ts'
+
+/*
+ * Runs fleets with a defect, and sends the trace of each and what the simulator found to the parent process, which judges the trace
+ * without the defect. Runs the next one when the parent answers.
+ */
+
+/** One run of a fleet with its trace. */
+export interface TracedRun {
+  readonly name: string
+  readonly lines: readonly string[]
+  /** The oracle of the simulator that the run breaks. Undefined if it breaks none, and for a fleet of pure machines. */
+  readonly violation: string | undefined
+}
+
+/** How many fleets of pure machines run, and then of whole replicas. */
+const FLEETS = 84
+const SIMULATIONS = 136
+
+/** The first seed of the short runs. */
+const FIRST_SEED = 34_000
+
+const FLEET_MS = 60_000
+const REST_MS = 30_000
+
+for (const run of fleets()) await send(run)
+const realWorld = watchRealWorld()
+for (let seed = FIRST_SEED; seed < FIRST_SEED + SIMULATIONS; seed += 1) await send(await simulated(seed))
+realWorld.end()
+process.disconnect?.()
+
+function* fleets(): Generator<TracedRun> {
+  const kinds = Object.entries(FLEET_KINDS)
+  for (let seed = 1; seed <= FLEETS; seed += 1) {
+    const [name, kind] = kinds[seed % kinds.length] ?? ['']
+    if (kind === undefined) continue
+    const { lines } = traceFleet({ seed, replicas: 3, ...kind }, FLEET_MS, REST_MS)
+    yield { name: `fleet ${name} ${seed}`, lines, violation: undefined }
+  }
+}
+
+async function simulated(seed: number): Promise<TracedRun> {
+  const { name, options } = fleetOf(seed)
+  const { report, lines } = await tracedSimulation({ ...options, seed })
+  const [violation] = report.violations
+  // A violation ends a run. The trace is that of the whole.
+  const whole = violation === undefined ? lines : (await tracedSimulation({ ...options, seed, oracles: [] })).lines
+  return { name: `${name}, seed ${seed}`, lines: whole, violation: violation?.oracle }
+}
+
+async function send(run: TracedRun): Promise<void> {
+  const answered = once(process, 'message')
+  process.send?.(run)
+  await answered
+}

@@ -1,0 +1,53 @@
+/** Mutants of the elector that no trace can show, for one reason. */
+interface Untraceable {
+  readonly ids: readonly string[]
+  readonly reason: string
+}
+
+/** The command fails for a mutant of the elector that a trace does not show and that is not here, and for one that is here and does show. */
+export const UNTRACEABLE: readonly Untraceable[] = [
+  {
+    ids: ['B3'],
+    reason:
+      'It accepts options that Tenure refuses. A trace is checked against the options with which its elector runs.',
+  },
+  {
+    ids: ['B29', 'E10', 'E11', 'E17', 'E25', 'E28', 'E30', 'E31', 'E35', 'E36', 'E37', 'E38', 'E71'],
+    reason:
+      'It changes which replica tries first, or how soon. The specification lets every follower try as soon as the lease is free.',
+  },
+  {
+    ids: ['E50', 'E51', 'E52', 'E53', 'E54', 'E55', 'E56', 'E59', 'E67', 'E68', 'E72'],
+    reason:
+      'It changes when a leader gives the lease away, and to whom. The specification lets a leader end its term at any time, for any replica.',
+  },
+  {
+    ids: ['E18', 'E26', 'E27', 'E69', 'E70'],
+    reason:
+      'It changes when a follower joins or leaves the list of standbys. The specification lets it do so at any time.',
+  },
+  {
+    ids: ['B9', 'B11', 'B13', 'E6', 'E14', 'E15'],
+    reason:
+      'It makes an elector late, idle or busy. A trace that ends before the elector acts is the trace of a slow replica.',
+  },
+  {
+    ids: ['E1', 'E2', 'E3', 'E4'],
+    reason:
+      'It changes how the driver handles requests and watches outside of the steps of the machine, which a trace holds.',
+  },
+  {
+    ids: ['E32', 'E33', 'E34', 'E48', 'E49'],
+    reason:
+      'It changes what a term leaves for the caches of the next one. The specification of the lease has no caches.',
+  },
+  {
+    ids: ['E21', 'E23'],
+    reason: 'It shows only after a restore of the store, and no trace of a fleet with a restored store is checked.',
+  },
+]
+
+/** Whether the list says that no trace shows the mutant. */
+export function isUntraceable(id: string): boolean {
+  return UNTRACEABLE.some(({ ids }) => ids.includes(id))
+}

@@ -1,0 +1,33 @@
+/** The seeds of a process. */
+export interface SeedRange {
+  readonly first: number
+  readonly step: number
+  readonly end: number
+  /** Whether the fleets keep an EndpointSlice, and elect nobody. */
+  readonly endpoints: boolean
+}
+
+/** The number of seeds that a process of a long run takes at once. */
+const RANGE = 1000
+
+/** One range for each process. Each has its share of every kind of fleet. */
+export function interleaved(extent: Omit<SeedRange, 'step'>, processes: number): readonly SeedRange[] {
+  return Array.from({ length: processes }, (_, index) => ({
+    ...extent,
+    first: extent.first + index,
+    step: processes,
+  }))
+}
+
+/** Short ranges, one after the other. An interruption costs no more than one for each process. */
+export function successive({ first, end, endpoints }: Omit<SeedRange, 'step'>): readonly SeedRange[] {
+  return Array.from({ length: Math.ceil((end - first) / RANGE) }, (_, index) => {
+    const from = first + index * RANGE
+    return { first: from, step: 1, end: Math.min(end, from + RANGE), endpoints }
+  })
+}
+
+/** A name for the file of a run. */
+export function nameOf({ first, end, endpoints }: Omit<SeedRange, 'step'>): string {
+  return `${endpoints ? 'endpoints-' : ''}${first}-${end}`
+}
