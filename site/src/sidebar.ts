@@ -45,6 +45,7 @@ export const SIDEBAR: readonly SidebarGroup[] = [
       page('Explain a replica', 'how-to/explain-a-replica'),
       page('Debug a stuck drain', 'how-to/debug-a-stuck-drain'),
       page('Test for leaks', 'how-to/test-for-leaks'),
+      page('Prove a controller', 'how-to/prove-a-controller'),
       page('Run any program', 'how-to/run-any-program'),
       page('Deploy', 'how-to/deploy'),
       page('Roll out without a gap', 'how-to/roll-out-without-a-gap'),

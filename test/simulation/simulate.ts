@@ -42,7 +42,7 @@ if (values.seed === undefined) await simulateMany()
 else await replay(values.seed)
 
 async function replay(seed: string): Promise<void> {
-  const number = Number(/\d+$/.exec(seed)?.[0])
+  const number = Number(/^(?:s\d+-)?(\d+)/.exec(seed)?.[1])
   if (values.endpoints) {
     const run = await runEndpoints(number)
     console.log(describeEndpoints(number, run))

@@ -30,6 +30,14 @@ describe('A trace', () => {
     expect(checkLines(name, lines).findings).toEqual([])
   })
 
+  test('with a note of the simulator is checked without it, and a note that says nothing is refused', () => {
+    const [trace] = traces
+    if (trace === undefined) throw new Error('There is no trace')
+    const noted = (note: object) => checkLines(trace.name, [...trace.lines, JSON.stringify(note)]).findings
+    expect(noted({ m: 60_000, by: 'replica-1', note: 'sends: put job' })).toEqual([])
+    expect(noted({ m: 60_000, by: 'replica-1' }).map(({ rule }) => rule)).toEqual(['format'])
+  })
+
   test.each(CORRUPTIONS)('that is corrupted by $id is refused', ({ id, why, apply }) => {
     let corrupted = 0
     for (const { name, lines } of traces) {

@@ -16,7 +16,10 @@ export interface DesiredState {
  * Checks the desired state, and that a period without faults is long enough to reach it and then to keep it.
  * @throws OptionsError that names the invalid option
  */
-export function resolveDesired(desired: DesiredState | undefined, longestMs: number): Required<DesiredState> | undefined {
+export function resolveDesired(
+  desired: DesiredState | undefined,
+  longestMs: number,
+): Required<DesiredState> | undefined {
   if (desired === undefined) return undefined
   if (typeof desired !== 'object' || desired === null) throw OptionsError.expected('`desired` to be an object', desired)
   assertKnownKeys('`desired`', desired, ['isReached', 'withinMs'])

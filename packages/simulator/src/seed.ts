@@ -1,5 +1,6 @@
 import { OptionsError } from '@tenure/core'
 import { type Random } from '@tenure/core/internal'
+import { type FaultScript, formatScript, parseScript } from './fault-script.ts'
 
 /**
  * The version of the simulator's behaviour. Increase it with every change that makes a seed give another run. The simulator refuses a
@@ -7,15 +8,31 @@ import { type Random } from '@tenure/core/internal'
  */
 const SEED_VERSION = 4
 
-/** The number of a seed, from a number or a text. @throws OptionsError for a seed of another version, or an invalid seed. */
-export function parseSeed(seed: string | number): number {
+/** A seed: the start of the random numbers, and the faults if they are not to be random. */
+export interface Seed {
+  readonly number: number
+  readonly script: FaultScript | undefined
+}
+
+/**
+ * Reads a seed: a number, or a text such as `s4-42`. After a `+` come the faults of a run whose history was shrunk.
+ * @throws OptionsError for a seed of another version, or an invalid seed
+ */
+export function parseSeed(seed: string | number): Seed {
+  if (typeof seed !== 'string') return { number: parseNumber(seed), script: undefined }
+  const plus = seed.indexOf('+')
+  if (plus < 0) return { number: parseNumber(seed), script: undefined }
+  return { number: parseNumber(seed.slice(0, plus)), script: parseScript(seed.slice(plus)) }
+}
+
+function parseNumber(seed: string | number): number {
   if (typeof seed === 'number') {
     if (Number.isInteger(seed) && seed >= 0 && seed < 2 ** 32) return seed
     throw OptionsError.expected(`\`seed\` to be a whole number of at least 0 and below 2^32`, seed)
   }
   const [, version, number] = /^s(\d+)-(\d+)$/.exec(seed) ?? []
   if (version === undefined || number === undefined) {
-    throw OptionsError.expected(`\`seed\` to look like \`${formatSeed(42)}\``, seed)
+    throw OptionsError.expected(`\`seed\` to look like \`${formatSeed({ number: 42, script: undefined })}\``, seed)
   }
   if (Number(version) !== SEED_VERSION) {
     throw new OptionsError(
@@ -23,12 +40,12 @@ export function parseSeed(seed: string | number): number {
         'Each version runs a seed differently',
     )
   }
-  return parseSeed(Number(number))
+  return parseNumber(Number(number))
 }
 
 /** A seed as text, with the version of the simulator. */
-export function formatSeed(seed: number): string {
-  return `s${SEED_VERSION}-${seed}`
+export function formatSeed({ number, script }: Seed): string {
+  return `s${SEED_VERSION}-${number}${script === undefined ? '' : formatScript(script)}`
 }
 
 /** A small generator with 32 bits of state (mulberry32, Tommy Ettinger). It is the only source of random numbers in a run. */

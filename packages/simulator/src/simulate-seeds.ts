@@ -1,7 +1,7 @@
 import { env } from 'node:process'
 import type { FaultKind } from './faults.ts'
 import { watchRealWorld } from './real-world/watch-real-world.ts'
-import { parseSeed } from './seed.ts'
+import { parseSeed, type Seed } from './seed.ts'
 import { runSeed, SEED_VARIABLE, type SimulationReport } from './simulate.ts'
 import { resolveSimulationOptions, type SimulationOptions } from './simulation-options.ts'
 
@@ -40,7 +40,7 @@ export async function simulateSeeds(options: SimulateSeedsOptions): Promise<Seed
   const coverage = new Map<FaultKind, Map<string, number>>()
   const sum = { seeds: 0, simulatedMs: 0, events: 0, terms: 0 }
   const only = env[SEED_VARIABLE]
-  const chosen = only === undefined ? range(parseSeed(firstSeed), seeds) : [parseSeed(only)]
+  const chosen = only === undefined ? range(parseSeed(firstSeed).number, seeds) : [parseSeed(only)]
   const realWorld = watchRealWorld()
   try {
     for (const seed of chosen) {
@@ -59,8 +59,8 @@ export async function simulateSeeds(options: SimulateSeedsOptions): Promise<Seed
   return { ...sum, failures, coverage }
 }
 
-function* range(first: number, count: number): Iterable<number> {
-  for (let seed = first; seed < first + count; seed++) yield seed
+function* range(first: number, count: number): Iterable<Seed> {
+  for (let number = first; number < first + count; number++) yield { number, script: undefined }
 }
 
 /** Adds the counts of one run to a sum. */

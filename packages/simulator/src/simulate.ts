@@ -1,13 +1,16 @@
 import { env } from 'node:process'
+import type { FaultScript } from './fault-script.ts'
 import { type FaultKind } from './faults.ts'
 import { watchRealWorld } from './real-world/watch-real-world.ts'
-import { formatSeed, parseSeed } from './seed.ts'
+import { formatSeed, parseSeed, type Seed } from './seed.ts'
 import {
   type ResolvedSimulationOptions,
   resolveSimulationOptions,
   type SimulationOptions,
 } from './simulation-options.ts'
 import { type RunResult, Simulation } from './simulation.ts'
+import { shrinkScript } from './shrink.ts'
+import { linkOf, notesOf, recordElectors } from './steps.ts'
 import { describeTrace, type TraceLine } from './trace.ts'
 import type { Violation } from './violation.ts'
 import { ORACLES } from './oracles/index.ts'
@@ -16,10 +19,17 @@ import { ORACLES } from './oracles/index.ts'
 export interface SimulationReport {
   /** The seed with the version of the simulator. The same seed and options give the same run. */
   readonly seed: string
+  /** The seed before its history was shrunk; `seed` otherwise. */
+  readonly original: string
   /** The broken rules; empty if the run is sound. The run ends with the first violation. */
   readonly violations: readonly Violation[]
   /** Everything that happened, in order. Recorded only if a rule was broken. */
   readonly trace: readonly TraceLine[]
+  /**
+   * The same run as lines of JSON, which the page of the simulator opens from a file or a link: what the electors did, and everything else.
+   * Recorded only if a rule was broken.
+   */
+  readonly steps: readonly string[]
   /** A hash of everything that happened. Two runs with the same hash are the same run. */
   readonly traceHash: string
   /** How much virtual time passed, in milliseconds. */
@@ -30,6 +40,8 @@ export interface SimulationReport {
   readonly terms: number
   /** How often each fault happened to a replica in each state. */
   readonly coverage: ReadonlyMap<FaultKind, ReadonlyMap<string, number>>
+  /** The faults that happened, by period with faults. */
+  readonly faults: FaultScript
   /** The environment variable that replays this run, as `NAME=value`. */
   readonly replay: string
 }
@@ -60,20 +72,43 @@ export async function simulate(options: SimulateOptions): Promise<SimulationRepo
 export const SEED_VARIABLE = 'TENURE_SIMULATION_SEED'
 
 /** Runs one seed. */
-export async function runSeed(options: ResolvedSimulationOptions, seed: number): Promise<SimulationReport> {
+export async function runSeed(options: ResolvedSimulationOptions, seed: Seed): Promise<SimulationReport> {
   const result = await observed(options, seed, false)
   if (result.violations.length === 0) return reportOf(options, seed, result)
-  const replay = await observed(options, seed, true)
+  const report = await repeated(options, seed, result)
+  if (!options.shrink) return report
+  const least = await leastSeed(options, seed, result)
+  return { ...(await repeated(options, least, await observed(options, least, false))), original: report.seed }
+}
+
+/** The seed with the fewest faults that are found to break the same rule. */
+async function leastSeed(
+  options: ResolvedSimulationOptions,
+  { number }: Seed,
+  { script, violations }: RunResult,
+): Promise<Seed> {
+  const rule = violations[0]?.oracle
+  const least = await shrinkScript(script, async (candidate) => {
+    const result = await observed(options, { number, script: candidate }, false)
+    return result.violations[0]?.oracle === rule
+  })
+  return { number, script: least }
+}
+
+/** Repeats a run that broke a rule to record its trace. */
+async function repeated(options: ResolvedSimulationOptions, seed: Seed, result: RunResult): Promise<SimulationReport> {
+  const electors = recordElectors()
+  const replay = await observed(options, seed, true).finally(() => electors.end())
   if (replay.trace.hash !== result.trace.hash) {
     throw new Error(
       `Two runs of seed ${formatSeed(seed)} differ: trace ${result.trace.hash}, then ${replay.trace.hash}. ` +
         'A controller keeps state outside its terms, or depends on something that the seed does not decide.',
     )
   }
-  return reportOf(options, seed, replay)
+  return { ...reportOf(options, seed, replay), steps: [...electors.lines, ...notesOf(replay.trace.lines)] }
 }
 
-async function observed(options: ResolvedSimulationOptions, seed: number, isVerbose: boolean): Promise<RunResult> {
+async function observed(options: ResolvedSimulationOptions, seed: Seed, isVerbose: boolean): Promise<RunResult> {
   const realWorld = watchRealWorld()
   try {
     const result = await new Simulation(options, seed, isVerbose).run(() => realWorld.isTouched)
@@ -84,24 +119,40 @@ async function observed(options: ResolvedSimulationOptions, seed: number, isVerb
   }
 }
 
-function reportOf(options: ResolvedSimulationOptions, seed: number, result: RunResult): SimulationReport {
-  const { violations, trace, terms, coverage } = result
+function reportOf(options: ResolvedSimulationOptions, seed: Seed, result: RunResult): SimulationReport {
+  const { violations, trace, terms, coverage, script } = result
   return {
     seed: formatSeed(seed),
+    original: formatSeed(seed),
     violations,
     trace: trace.lines,
+    steps: [],
     traceHash: trace.hash,
     simulatedMs: violations[0]?.at ?? options.durationMs,
     events: trace.events,
     terms,
     coverage,
+    faults: script,
     replay: `${SEED_VARIABLE}=${formatSeed(seed)}`,
   }
 }
 
-/** Describes a report: each broken rule with its time, the last lines of the trace, and how to replay the run. */
+/** The page of the simulator, in the repository of Tenure. */
+const PAGE = 'site/dist/simulate/index.html'
+
+/** The longest link that is printed. Terminals and loggers cut off longer lines. */
+const MAX_LINK_LENGTH = 30_000
+
+function describeSteps({ steps, original, seed }: SimulationReport): string {
+  const link = linkOf(steps)
+  if (link.length <= MAX_LINK_LENGTH) return `Step by step: open ${PAGE}#${link}`
+  const remedy = original === seed ? 'shrink the history with the option `shrink`, or ' : ''
+  return `Step by step: ${remedy}write \`report.steps\` to a file, one on a line, and open it with ${PAGE}`
+}
+
+/** Describes a report: each broken rule with its time, the last lines of the trace, how to replay the run, and how to see it step by step. */
 export function describeReport(report: SimulationReport): string {
-  const { seed, violations, trace, traceHash, replay, terms, simulatedMs } = report
+  const { seed, original, violations, trace, traceHash, replay, terms, simulatedMs } = report
   if (violations.length === 0) {
     return `seed ${seed}: no rule broken in ${Math.round(simulatedMs)} ms, ${terms} terms, trace ${traceHash}`
   }
@@ -111,9 +162,11 @@ export function describeReport(report: SimulationReport): string {
   })
   return [
     `seed ${seed}, trace ${traceHash}`,
+    ...(original === seed ? [] : [`Shrunk from seed ${original}`]),
     ...broken,
     'The trace before it:',
     describeTrace(trace),
     `Replay: run the same simulation with ${replay} in the environment, or with \`seed: '${seed}'\``,
+    describeSteps(report),
   ].join('\n')
 }

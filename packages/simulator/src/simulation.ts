@@ -10,13 +10,14 @@ import type { SimulatedReplica } from './cluster/simulated-replica.ts'
 import { FaultInjector } from './cluster/fault-injector.ts'
 import type { DesiredState } from './desired-state.ts'
 import type { Fact } from './fact.ts'
+import type { FaultScript } from './fault-script.ts'
 import { type FaultKind, chooseFaults } from './faults.ts'
 import { ORACLES } from './oracles/index.ts'
 import { type Judge, tell } from './oracles/oracle.ts'
 import { repeatRollouts } from './rollout/repeat-rollouts.ts'
 import { Workload } from './rollout/workload.ts'
 import { runTurns } from './run-turns.ts'
-import { seededRandom } from './seed.ts'
+import { type Seed, seededRandom } from './seed.ts'
 import type { ResolvedSimulationOptions } from './simulation-options.ts'
 import { SimulatedStore } from './store/simulated-store.ts'
 import { Trace } from './trace.ts'
@@ -28,6 +29,8 @@ export interface RunResult {
   readonly trace: Trace
   readonly terms: number
   readonly coverage: ReadonlyMap<FaultKind, ReadonlyMap<string, number>>
+  /** The faults that happened. */
+  readonly script: FaultScript
 }
 
 /** One run: true time, random numbers, the cluster, and the oracles. */
@@ -49,9 +52,9 @@ export class Simulation implements Cluster {
   terms = 0
   readonly #judges: readonly Judge[]
 
-  constructor(options: ResolvedSimulationOptions, seed: number, isVerbose: boolean) {
+  constructor(options: ResolvedSimulationOptions, seed: Seed, isVerbose: boolean) {
     this.options = options
-    this.random = seededRandom(seed)
+    this.random = seededRandom(seed.number)
     this.trace = new Trace(isVerbose)
     this.server = new SimulatedApiServer(this)
     this.deaths = new KnownDeaths(this, this.server)
@@ -60,7 +63,7 @@ export class Simulation implements Cluster {
     const { coordination } = options
     this.coordinator = coordination && new SimulatedCoordinator(this, coordination)
     this.#workload = new Workload(this, options)
-    this.#faults = new FaultInjector(this, this, options.faults ?? chooseFaults(this.random))
+    this.#faults = new FaultInjector(this, this, options.faults ?? chooseFaults(this.random), seed.script)
     this.#judges = ORACLES.filter(({ id }) => options.oracles.includes(id)).map((oracle) =>
       oracle.judge(this, (message) => this.#violated(oracle.id, message)),
     )
@@ -97,7 +100,8 @@ export class Simulation implements Cluster {
     if (this.violations.length === 0) this.now = this.options.durationMs
     if (this.violations.length === 0) this.tell({ kind: 'ended' })
     const { violations, trace, terms } = this
-    return { violations, trace, terms, coverage: this.#faults.coverage }
+    const { coverage, script } = this.#faults
+    return { violations, trace, terms, coverage, script }
   }
 
   /** Adds a line to the trace. */

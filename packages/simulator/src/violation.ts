@@ -1,5 +1,21 @@
 /** The rules that the simulator checks. */
-export const ORACLE_IDS = ['O1', 'O2', 'O3', 'O4', 'O5', 'O6', 'O7', 'O8', 'O9', 'O10', 'O11', 'O12', 'O13', 'O14', 'O15'] as const
+export const ORACLE_IDS = [
+  'O1',
+  'O2',
+  'O3',
+  'O4',
+  'O5',
+  'O6',
+  'O7',
+  'O8',
+  'O9',
+  'O10',
+  'O11',
+  'O12',
+  'O13',
+  'O14',
+  'O15',
+] as const
 
 /** One of the rules. */
 export type OracleId = (typeof ORACLE_IDS)[number]

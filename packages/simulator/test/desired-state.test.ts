@@ -22,9 +22,19 @@ describe('A controller that reaches the desired state and keeps it breaks no rul
 describe('O14 finds within 50 seeds', () => {
   test.each([
     ['a controller that never reaches it', NeverDone, {}, /after the last fault the store is not in the desired/],
-    ['one that leaves it again and again', Oscillating, {}, /wrote `child-1`, and the store left the desired state/],
-    ['one that undoes it in every later term', CleaningUp, {}, /is not in the desired state/],
-    ['one that undoes it for a moment', Recreating, { rollouts: 'Deployment' }, /wrote `child-0`, and the store left/],
+    [
+      'a controller that leaves it again and again',
+      Oscillating,
+      {},
+      /wrote `child-1`, and the store left the desired state/,
+    ],
+    ['a controller that undoes it in every later term', CleaningUp, {}, /is not in the desired state/],
+    [
+      'a controller that undoes it for a moment',
+      Recreating,
+      { rollouts: 'Deployment' },
+      /wrote `child-0`, and the store left/,
+    ],
     ['the same without faults', Recreating, { rollouts: 'StatefulSet', faults: {} }, /wrote `child-0`, and the store/],
   ] as const)('%s', async (_name, Reconciling, options, message) => {
     const controllers = [(world: ConstructorParameters<typeof Reconciling>[0]) => new Reconciling(world)]
@@ -34,7 +44,7 @@ describe('O14 finds within 50 seeds', () => {
   })
 
   test.each([
-    ['that throws', () => ({}) as never as boolean, /expected `desired.isReached\(\)` to return a boolean/],
+    ['that throws', () => ({}) as never, /expected `desired.isReached\(\)` to return a boolean/],
     [
       'without an answer',
       () => {

@@ -10,7 +10,7 @@ export const DESIRED: NonNullable<SimulationOptions['desired']> = {
   isReached: (values) => CHILDREN.every((key) => values.get(key) === 'here'),
 }
 
-/** As it should be: creates the children that are not there, with the fence and the version that it has read, whoever led before. */
+/** As it should be: creates the children that are not there, with the fence and the version that it has read, also in a later term. */
 export class Reconciler extends Controller {
   readonly name = 'reconciler'
   protected readonly world: SimulatedWorld

@@ -13,7 +13,10 @@ const EXCEPTIONS: readonly (readonly [file: RegExp, kind: LeakKind])[] = [
   // Tasks that never end, and replicas that crash in the middle of theirs, on a virtual clock that stops.
   [/[\\/]core[\\/]test[\\/]drain[\\/]adversarial-drain\.test\.ts$/, 'task'],
   [/[\\/]kubernetes[\\/]test[\\/]multi-lock[\\/]migration\.test\.ts$/, 'task'],
-  [/[\\/]simulator[\\/]test[\\/](?:cached-reads|coordination|desired-state|oracles|rollouts|shrink|simulate|stale-acts|strategies)\.test\.ts$/, 'task'],
+  [
+    /[\\/]simulator[\\/]test[\\/](?:cached-reads|coordination|desired-state|oracles|rollouts|shrink|simulate|stale-acts|strategies)\.test\.ts$/,
+    'task',
+  ],
   // The pools of client-node cannot be closed.
   [/[\\/]kubernetes[\\/]test[\\/]embedded-server\.test\.ts$/, 'keep-alive-socket'],
 ]

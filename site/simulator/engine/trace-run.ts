@@ -1,5 +1,5 @@
 import type { TraceAct, TraceHeader, TraceLine } from '@tenure/core/internal'
-import { isHeader, LineReader } from '../../../packages/cli/src/check-trace/shape.ts'
+import { isHeader, isNote, LineReader, type Note } from '../../../packages/cli/src/check-trace/shape.ts'
 import { TraceChecker } from '../../../packages/cli/src/check-trace/trace-checker.ts'
 import type { LogLine, Run } from './run.ts'
 import { type Overlap, overlapsOf, type TermLife } from './term-life.ts'
@@ -81,6 +81,7 @@ export class TraceRun implements Run {
     this.now = Math.max(this.now, at)
     if (isHeader(value)) this.#begin(value, file)
     if (isLine(value)) this.#happens(value, file)
+    if (isNote(value)) this.#say(value.by, value.note, value.note.startsWith('VIOLATED'))
     this.#checker.take(value, { file: String(file + 1), line })
     if (this.#next === this.#entries.length) this.#checker.end()
     for (const { rule, message, file: place, line: number } of this.#checker.findings.slice(this.#found))
@@ -162,7 +163,7 @@ function parsedLines(text: string, file: number): readonly Omit<Entry, 'at'>[] {
   return lines.flatMap((content, index) => {
     if (content === '') return []
     const value = parse(content)
-    if (isHeader(value) || isLine(value)) return [{ value, file, line: index + 1 }]
+    if (isHeader(value) || isLine(value) || isNote(value)) return [{ value, file, line: index + 1 }]
     throw new RangeError(
       `Expected line ${index + 1} of file ${file + 1} to be a line of a trace, got \`${content.slice(0, 60)}\``,
     )
@@ -185,12 +186,13 @@ function lastLinesOf(entries: readonly Entry[]): ReadonlySet<unknown> {
 
 /** A header has no time: it is as late as the line before it in its file. */
 function inOrder(parsed: readonly Omit<Entry, 'at'>[], clock: 'm' | 'w'): readonly Entry[] {
-  const times = clock === 'm' ? parsed.map(({ value }) => (isLine(value) ? value.m : undefined)) : wallTimesOf(parsed)
+  const times = clock === 'm' ? parsed.map(({ value }) => (isTimed(value) ? value.m : undefined)) : wallTimesOf(parsed)
   const beginning = times.reduce<number>((least, time) => Math.min(least, time ?? least), Infinity)
   const latest = new Map<number, number>()
   const timed = parsed.map((entry, index): Entry => {
-    const at = Math.max(latest.get(entry.file) ?? 0, (times[index] ?? beginning) - beginning)
-    latest.set(entry.file, at)
+    const time = (times[index] ?? beginning) - beginning
+    const at = isNote(entry.value) ? time : Math.max(latest.get(entry.file) ?? 0, time)
+    if (!isNote(entry.value)) latest.set(entry.file, at)
     return { ...entry, at }
   })
   return timed.toSorted((a, b) => a.at - b.at)
@@ -208,6 +210,10 @@ function wallTimesOf(parsed: readonly Omit<Entry, 'at'>[]): readonly (number | u
 }
 
 const reader = new LineReader()
+
+function isTimed(value: unknown): value is TraceLine | Note {
+  return isLine(value) || isNote(value)
+}
 
 function isLine(value: unknown): value is TraceLine {
   return reader.read(value) !== undefined

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { DetachedLoop } from '../../../packages/simulator/test/ledger-controllers.ts'
 import { FLEET_KINDS, type FleetKind } from '../../../test/traces/fleet-kinds.ts'
 import { traceFleet } from '../../../test/traces/fleet-trace.ts'
 import { tracedSimulation } from '../../../test/traces/simulated-trace.ts'
 import { fleetOf } from '../../../test/simulation/fleets.ts'
+import { describeReport } from '@tenure/simulator'
+import { CleaningUp, DESIRED } from '../../../packages/simulator/test/reconcilers.ts'
 import { TraceRun } from '../engine/trace-run.ts'
 import { packTrace, unpackTrace } from '../engine/trace-text.ts'
 
@@ -44,12 +45,19 @@ describe('The trace of real electors', () => {
     expect(terms.length).toBeGreaterThan(3)
   })
 
-  test('of a run that breaks a rule is that of one run, although the simulator repeats it', async () => {
-    const { lines, report } = await tracedSimulation({ controllers: [(world) => new DetachedLoop(world)], seed: 3 })
-    const { log } = await played(lines.map((line) => `${line}\n`).join(''))
-    expect(report.violations).not.toEqual([])
-    expect(lines).not.toEqual([])
-    expect(log.filter(({ isProblem }) => isProblem)).toEqual([])
+  test('of a run of the simulator that breaks a rule ends with that rule, step by step, in a link that the failure prints', async () => {
+    const { report } = await tracedSimulation({
+      controllers: [(world) => new CleaningUp(world)],
+      desired: DESIRED,
+      seed: 's4-0+0:40000,20000:crash:0:0,20000:crash:1:0,20000:crash:2:0',
+    })
+    const [, packed = ''] = /Step by step: open \S+#trace=(\S+)$/.exec(describeReport(report)) ?? []
+    const { log, terms } = await played(...(await unpackTrace(packed)))
+    expect(log.filter(({ isProblem }) => isProblem).map(({ who }) => who)).toEqual(['O14'])
+    expect(log.at(-1)?.what).toMatch(/^VIOLATED: .*the store is not in the desired state/)
+    expect(log.filter(({ what }) => what === 'crash').map(({ at }) => at)).toEqual([20_000, 20_000, 20_000])
+    expect(log.some(({ what }) => what === 'sends: put child-2')).toBe(true)
+    expect(terms.length).toBe(2)
   })
 
   test('is the same step by step', async () => {

@@ -10,7 +10,7 @@ import { commandsOf, tenureCommand } from './shell.ts'
 const ROOT = join(import.meta.dirname, '../../..')
 const TIMEOUT_MS = 120_000
 /** A sample that simulates a thousand fleets simulates one of them here. */
-const ONE_SEED = { TENURE_SIMULATION_SEED: formatSeed(7) }
+const ONE_SEED = { TENURE_SIMULATION_SEED: formatSeed({ number: 7, script: undefined }) }
 /** Names that stand for a value of the reader. */
 const PLACEHOLDERS: Readonly<Record<string, string>> = { IMAGE: 'registry.example.com/janitor:1', NAME: 'janitor' }
 

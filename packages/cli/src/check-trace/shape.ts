@@ -151,6 +151,20 @@ export class LineReader {
   }
 }
 
+/** What the simulator says about a moment of a run, beside the lines of the electors. */
+export interface Note {
+  readonly m: number
+  readonly by: string
+  readonly note: string
+}
+
+/** Whether a value is a note, which the checker passes over. */
+export function isNote(value: unknown): value is Note {
+  if (!isObject(value)) return false
+  const { m, by, note }: Unknown<keyof Note> = value
+  return typeof m === 'number' && typeof by === 'string' && typeof note === 'string'
+}
+
 /** What every header says. */
 const HEADER: Readonly<Partial<Record<keyof TraceHeader, string>>> = {
   elector: 'number',

@@ -7,7 +7,7 @@ import { isOfTerm, type Version } from './records.ts'
 import { ceasesToWait, inherits } from './holding.ts'
 import { isAnswered, isRead, sees } from './sightings.ts'
 import { Step } from './step.ts'
-import { isHeader, type Line, LineReader } from './shape.ts'
+import { isHeader, isNote, type Line, LineReader } from './shape.ts'
 
 /** Options of a {@link TraceChecker}. */
 export interface TraceCheckerOptions {
@@ -39,7 +39,7 @@ export class TraceChecker {
     const line = this.#reader.read(value)
     if (line !== undefined) this.#step(line, place)
     else if (isHeader(value)) this.#begin(value, place)
-    else return false
+    else return isNote(value)
     return true
   }
 

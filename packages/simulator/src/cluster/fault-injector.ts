@@ -6,6 +6,7 @@ import {
   type Incident,
   type RequestFault,
 } from '../faults.ts'
+import type { FaultScript, ScriptedFault, Storm } from '../fault-script.ts'
 import type { Cluster } from './cluster.ts'
 import { INCIDENT_EFFECTS } from './incidents.ts'
 import type { ResolvedSimulationOptions } from '../simulation-options.ts'
@@ -20,7 +21,14 @@ interface Fleet {
 
 const HOUR_MS = 3_600_000
 
-/** Decides which faults happen, and when. Periods with faults alternate with calm periods. A calm period ends every fault. A run ends calm. */
+/** A period whose faults are known so far. */
+type OpenStorm = Storm & { readonly faults: ScriptedFault[] }
+
+/**
+ * Decides which faults happen, and when. Periods with faults alternate with calm periods. A calm period ends every fault. A run ends calm.
+ *
+ * With a script, exactly its faults happen. Random numbers are taken as without one, so that the script of a run repeats that run.
+ */
 export class FaultInjector {
   /** How often each fault hit a replica in each state. */
   readonly coverage: Map<FaultKind, Map<string, number>> = new Map()
@@ -32,8 +40,13 @@ export class FaultInjector {
   /** The possible incidents, with their rates per hour with faults. */
   readonly #incidents: readonly (readonly [Incident, number])[]
   readonly #incidentRate: number
+  /** The faults of requests that are to happen in this period, in order; undefined without a script. */
+  #requested: ScriptedFault[] | undefined
+  readonly #script: FaultScript | undefined
+  readonly #storms: OpenStorm[] = []
 
-  constructor(cluster: Cluster, fleet: Fleet, rates: FaultRates) {
+  constructor(cluster: Cluster, fleet: Fleet, rates: FaultRates, script: FaultScript | undefined) {
+    this.#script = script
     this.#cluster = cluster
     this.#fleet = fleet
     this.#requestFaults = ratesOf(REQUEST_FAULTS, rates)
@@ -42,48 +55,80 @@ export class FaultInjector {
     this.#incidentRate = total(this.#incidents) / HOUR_MS
   }
 
+  /** The faults that have happened. */
+  get script(): FaultScript {
+    return this.#storms
+  }
+
   /** Plans the periods until the end of the run. */
   start(): void {
-    const { random, agenda } = this.#cluster
+    const { agenda } = this.#cluster
+    const chosen = this.#chooseStorms()
+    const storms = this.#script ?? chosen
+    if (storms[0]?.from !== 0) this.#clear()
+    for (const storm of storms) {
+      agenda.add(storm.from, () => this.#disturb(storm))
+      agenda.add(Math.min(storm.to, this.#fleet.options.durationMs), () => this.#clear())
+    }
+  }
+
+  #chooseStorms(): FaultScript {
+    const { random } = this.#cluster
     const { durationMs, calmMs, stormMs } = this.#fleet.options
-    if (this.#requestFaultRate === 0 && this.#incidentRate === 0) {
-      this.#clear()
-      return
+    const storms: Storm[] = []
+    if (this.#requestFaultRate === 0 && this.#incidentRate === 0) return storms
+    for (let from = 0; from < durationMs;) {
+      const to = from + stormMs * (0.5 + random())
+      if (from > 0 && to + calmMs > durationMs) break
+      storms.push({ from, to, faults: [] })
+      from = to + calmMs
     }
-    for (let at = 0; at < durationMs;) {
-      const stormEnd = at + stormMs * (0.5 + random())
-      const end = Math.max(stormEnd, 0) + calmMs
-      if (at > 0 && end > durationMs) return
-      agenda.add(at, () => this.#disturb(stormEnd))
-      agenda.add(Math.min(stormEnd, durationMs), () => this.#clear())
-      at = end
-    }
+    return storms
   }
 
   /** The fault of a request that the process sends now, if any. */
   requestFault(process: SimulatedProcess): RequestFault | undefined {
-    const { random } = this.#cluster
-    if (this.isCalm || this.#requestFaultRate === 0) return undefined
-    let dice = random()
-    if (dice >= this.#requestFaultRate) return undefined
+    if (this.isCalm) return undefined
+    const dice = this.#requestFaultRate === 0 ? 1 : this.#cluster.random()
+    const kind = this.#requested === undefined ? this.#pickRequestFault(dice) : this.#takeRequestFault(process.replica)
+    if (kind === undefined) return undefined
+    this.#count(kind, this.#replicaAt(process.replica))
+    this.#note(kind, process.replica, 0)
+    return kind
+  }
+
+  #pickRequestFault(number: number): RequestFault | undefined {
+    let dice = number
     for (const [kind, rate] of this.#requestFaults) {
-      if (dice < rate) {
-        this.#count(
-          kind,
-          this.#fleet.replicas.find(({ index }) => index === process.replica),
-        )
-        return kind
-      }
+      if (dice < rate) return kind
       dice -= rate
     }
     return undefined
   }
 
-  #disturb(until: number): void {
+  #takeRequestFault(replica: number): RequestFault | undefined {
+    const requested = this.#requested ?? []
+    const place = requested.findIndex((fault) => fault.replica === replica && fault.at <= this.#cluster.now)
+    if (place < 0) return undefined
+    const [fault] = requested.splice(place, 1)
+    return REQUEST_FAULTS.find((kind) => kind === fault?.kind)
+  }
+
+  #replicaAt(index: number): SimulatedReplica | undefined {
+    return this.#fleet.replicas.find((replica) => replica.index === index)
+  }
+
+  #note(kind: FaultKind, replica: number, severity: number): void {
+    this.#storms.at(-1)?.faults.push({ at: this.#cluster.now, kind, replica, severity })
+  }
+
+  #disturb({ from, to, faults }: Storm): void {
+    this.#storms.push({ from, to, faults: [] })
     this.isCalm = false
     this.#cluster.say('faults', 'begin')
     this.#cluster.tell({ kind: 'disturbed' })
-    this.#planIncident(until)
+    if (this.#script === undefined) this.#planIncident(to)
+    else this.#planScripted(faults)
   }
 
   #clear(): void {
@@ -101,9 +146,33 @@ export class FaultInjector {
     const at = now - Math.log(1 - random()) / this.#incidentRate
     if (at >= until) return
     agenda.add(at, () => {
-      this.#happen(this.#pickIncident())
+      const kind = this.#pickIncident()
+      const { replicas } = this.#fleet
+      const replica = replicas[Math.floor(random() * replicas.length)]
+      if (replica !== undefined) this.#happen(kind, replica, replica.process === undefined ? 0 : random())
       this.#planIncident(until)
     })
+  }
+
+  /** Takes as many random numbers as {@link #planIncident} does. */
+  #planScripted(faults: readonly ScriptedFault[]): void {
+    const { agenda, random } = this.#cluster
+    const isOfRequest = ({ kind }: ScriptedFault) => REQUEST_FAULTS.some((known) => known === kind)
+    this.#requested = faults.filter(isOfRequest)
+    const draw = (count: number) => {
+      for (let drawn = 0; this.#incidentRate > 0 && drawn < count; drawn++) random()
+    }
+    draw(1)
+    for (const { at, kind, replica: index, severity } of faults) {
+      const incident = INCIDENTS.find((known) => known === kind)
+      if (incident === undefined) continue
+      agenda.add(at, () => {
+        const replica = this.#replicaAt(index)
+        draw(replica?.process === undefined ? 2 : 3)
+        if (replica !== undefined) this.#happen(incident, replica, severity)
+        draw(1)
+      })
+    }
   }
 
   #pickIncident(): Incident {
@@ -115,15 +184,13 @@ export class FaultInjector {
     return 'crash'
   }
 
-  #happen(kind: Incident): void {
+  #happen(kind: Incident, replica: SimulatedReplica, severity: number): void {
     const cluster = this.#cluster
-    const { random } = cluster
     const { replicas, options } = this.#fleet
-    const replica = replicas[Math.floor(random() * replicas.length)]
-    const process = replica?.process
-    if (replica === undefined || process === undefined) return
+    const { process } = replica
+    this.#note(kind, replica.index, severity)
+    if (process === undefined) return
     this.#count(kind, replica)
-    const severity = random()
     cluster.say(process.identity, kind)
     const others = replicas.filter((other) => other !== replica)
     INCIDENT_EFFECTS[kind]({ cluster, lease: options.lease.name, replica, process, others, severity })

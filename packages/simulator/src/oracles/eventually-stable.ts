@@ -10,7 +10,7 @@ import type { Oracle } from './oracle.ts'
  */
 export const eventuallyStable: Oracle = {
   id: 'O14',
-  rule: 'Without faults the store reaches the desired state within a bounded time and stays in it, whoever leads.',
+  rule: 'Without faults the store reaches the desired state within a bounded time and stays in it when the leader changes.',
   judge(run, violated) {
     const { desired } = run
     if (desired === undefined) return {}

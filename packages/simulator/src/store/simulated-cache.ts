@@ -63,11 +63,12 @@ export class SimulatedCache implements ProcessWatch {
   /** The last known value of a key. */
   get(key: string): Entry | undefined {
     const entry = this.#entries.get(key)
+    const version = entry?.version ?? 0
     const term = actors.getStore()?.term
-    term?.views.set(key, entry?.version ?? 0)
+    term?.views.set(key, version)
     if (term?.isCacheSynced === true) {
-      term.sawVersion(key, entry?.version ?? 0)
-      this.#cluster.tell({ kind: 'cache-read', term, key, version: entry?.version ?? 0 })
+      term.sawVersion(key, version)
+      this.#cluster.tell({ kind: 'cache-read', term, key, version })
     }
     return entry
   }
