@@ -284,6 +284,8 @@ describe('the start', () => {
     [{ group: 'Shop' }, '`group`'],
     [{ group: 'shop', leaseDurationMs: 1500 }, 'whole seconds'],
     [{ group: 'shop', renewIntervalMs: 6000 }, '`renewIntervalMs` to be at most a third'],
+    [{ group: 'shop', pod: { name: '', uid: 'one' } }, '`pod` to have a `name` and a `uid` that are not empty'],
+    [{ group: 'shop', pod: { name: 'shop-0', uid: '' } }, '`pod` to have a `name` and a `uid` that are not empty'],
     [{ group: 'shop', labels: { 'a b': 'c' } }, '`labels`'],
     [{ group: 'shop', address: '' }, '`address`'],
     [{ group: 'shop', pod: { name: 'a', uid: '' } }, '`pod`'],

@@ -135,6 +135,16 @@ describe('the departure of a Pod', () => {
     expect(departure.state).toBeUndefined()
   })
 
+  test.each([
+    ['pods', 'This replica does not see when its Pod is being deleted: it cannot list and watch pods'],
+    ['nodes', 'This replica does not see when its node is drained: it cannot list and watch nodes'],
+  ])('names what goes unseen without the right to watch %s', (resource, message) => {
+    const { client, lines } = watched()
+    client.shows('pods', pod())
+    client.fails(resource, forbidden(resource))
+    expect(lines.map((line) => line.message)).toEqual([message])
+  })
+
   test('is still watched after an outage', () => {
     const { client, lines } = watched()
     client.fails('pods', new Error('connection reset'))

@@ -136,7 +136,7 @@ describe('Elector', () => {
     expect(lock.last.kind).toBe('get')
   })
 
-  test('takes no news in at the renew deadline, after its process has stood still, before it ends its term', async () => {
+  test('takes no news in at the renew deadline, after a pause of its process, before it ends its term', async () => {
     const { clock, lock, effects } = await new Stand().lead()
     clock.stall(CONFIG.timing.renewDeadlineMs)
     lock.show(lease({ version: 3n }))
