@@ -28,7 +28,7 @@ export interface Answer {
 
 /**
  * A process that holds a test runner and all it has loaded, so that a mutant costs little more than its tests. It starts at the first
- * run, and again after one that took too long.
+ * run, and again after a run that took too long.
  */
 export class TestProcess implements Disposable {
   readonly #root: string
