@@ -43,7 +43,7 @@ export function documentOf(mutants: readonly Mutant[], record: TrackRecord): str
 }
 
 const HOW: Readonly<Record<Means, string>> = {
-  types: 'The compiler refuses the file or one that imports it.',
+  types: 'The compiler refuses the file, or a file that imports it.',
   unit: 'A unit test fails.',
   spec: 'The model with the same rule broken gives a counterexample.',
   edges: 'A real elector differs from the model, or does not take one of its steps.',

@@ -5,7 +5,7 @@ import type { ChangedFile } from '../changed-file.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** The compiler: the first error in the changed file or in one that imports it. */
+/** The compiler: the first error in the changed file, or in a file that imports it. */
 export class TypesTrial implements Disposable {
   readonly #types = new TypeCheck(ROOT)
   readonly #related = new RelatedTests(ROOT)

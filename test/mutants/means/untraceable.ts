@@ -4,7 +4,7 @@ interface Untraceable {
   readonly reason: string
 }
 
-/** The command fails for a mutant of the elector that a trace does not show and that is not here, and for one that is here and does show. */
+/** The command fails if a trace shows a mutant of the list, or shows none for another mutant of the elector. */
 export const UNTRACEABLE: readonly Untraceable[] = [
   {
     ids: ['B3'],

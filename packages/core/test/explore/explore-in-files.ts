@@ -5,7 +5,7 @@ import { type Checkpoint, FrontierFiles, NOTHING } from './frontier-files.ts'
 interface ExploreInFilesOptions extends ExploreOptions {
   /** The folder of the files. An exploration that was interrupted there continues. */
   readonly folder: string
-  /** Is told the number of worlds after each file. */
+  /** Called with the number of worlds, before each file is expanded. */
   readonly onProgress?: (states: number) => void
 }
 
