@@ -223,6 +223,15 @@ describe.runIf(process.platform === 'linux')('the processes of a worker', () => 
     return () => new Worker(`${source}; ${then}`, { eval: true })
   }
 
+  test('get SIGTERM when the worker has ended with the term, without a hard abort', async () => {
+    const { term: own, failures } = term()
+    own.worker('running', spawns(`${sleeper('a')} & setsid ${sleeper('b')}`))
+    const pids = await Promise.all(['a', 'b'].map(pidIn))
+    own.end(ENDED)
+    await own.scope.join()
+    expect([pids.filter(runs), failures]).toEqual([[], []])
+  })
+
   test('end after the worker, also when it has ended long before', async () => {
     const { term: own, failures } = term()
     own.worker('running', spawns(`${sleeper('a')} & setsid ${sleeper('b')}`))
