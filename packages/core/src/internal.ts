@@ -59,9 +59,11 @@ export {
 export type { TermOutcome } from './election/machine/effect.ts'
 export { type GatedFetchOptions } from './gate/gated-fetch.ts'
 export {
+  FENCE_REFUSAL_CHANNEL,
   GATE_REFUSAL_CHANNEL,
   isWriteMethod,
   WriteGate,
+  type FenceRefusal,
   type GatedTerm,
   type GateRefusal,
   type RefusalListener,

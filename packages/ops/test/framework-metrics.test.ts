@@ -29,6 +29,7 @@ const FAMILIES = [
   'tenure_draining_seconds',
   'tenure_election_decider',
   'tenure_event_loop_stall_seconds',
+  'tenure_fence_refusals_total',
   'tenure_gate_refusals_total',
   'tenure_handover_seconds',
   'tenure_leaks_total',

@@ -1,4 +1,5 @@
 import { gatedFetch, type Term } from '@tenure/core'
+import { WriteGate } from '@tenure/core/internal'
 import { expect, test } from 'vitest'
 import { controller, manage, samples } from './managed-ops.ts'
 
@@ -24,6 +25,18 @@ test('writes that a gate refuses are counted by controller and method, also afte
   expect(samples(page, 'tenure_gate_refusals_total')).toEqual([
     'tenure_gate_refusals_total{controller="sweeper",verb="PUT"} 1',
     'tenure_gate_refusals_total{controller="sweeper",verb="DELETE"} 2',
+  ])
+})
+
+test('writes that a fence on the server refuses are counted by controller and method, those of other managers are not', async () => {
+  const terms: Term[] = []
+  await using managed = manage({ controllers: [controller('sweeper', (term) => terms.push(term))] })
+  await managed.start()
+  await managed.state('leading')
+  for (const term of terms) new WriteGate(term).noteFenceRefusal('patch')
+  new WriteGate({ epoch: 1n, isHeld: () => true, gateSignal: new AbortController().signal }).noteFenceRefusal('PUT')
+  expect(samples((await managed.get('/metrics')).body, 'tenure_fence_refusals_total')).toEqual([
+    'tenure_fence_refusals_total{controller="sweeper",verb="PATCH"} 1',
   ])
 })
 

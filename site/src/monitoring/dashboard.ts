@@ -6,7 +6,7 @@ const SECTIONS: readonly (readonly [title: string, beginnings: readonly string[]
   ['Leases', ['leader_election_master', 'tenure_lease_', 'tenure_clock']],
   ['Terms', ['tenure_term', 'tenure_drain', 'tenure_handover', 'tenure_warm', 'tenure_tasks', 'tenure_stuck']],
   ['Renewals', ['tenure_renew', 'leader_election_slowpath', 'tenure_event_loop']],
-  ['Trouble', ['tenure_gate', 'tenure_leaks', 'tenure_store']],
+  ['Trouble', ['tenure_gate', 'tenure_fence', 'tenure_leaks', 'tenure_store']],
   ['Leases with a strategy', ['tenure_candidate', 'tenure_election', 'tenure_preemptions']],
   ['Members of a group', ['tenure_member']],
   ['Replicas of a Service', ['tenure_endpoints']],

@@ -17,7 +17,7 @@ export interface PanelContent {
 }
 
 /** Nothing has happened yet: these have no series until something goes wrong, and a panel without data would look broken. */
-const SERIES_IN_TROUBLE = ['tenure_gate_refusals_total', 'tenure_stuck_tasks']
+const SERIES_IN_TROUBLE = ['tenure_gate_refusals_total', 'tenure_fence_refusals_total', 'tenure_stuck_tasks']
 
 /** Clocks start anywhere. What counts is their rate: 1 for a right one. */
 const CLOCK = 'tenure_clock_seconds'

@@ -26,7 +26,19 @@ export interface GateRefusal {
   readonly refusal: WriteGateClosedError
 }
 
+/** The diagnostics channel on which every {@link FenceRefusal} of this process is published. */
+export const FENCE_REFUSAL_CHANNEL = 'tenure:fence-refusal'
+
+/** A write that passed the gate of a term, and that a fence on the server refused. */
+export interface FenceRefusal {
+  /** The term of the write. */
+  readonly term: GatedTerm
+  /** Its HTTP method. */
+  readonly method: string
+}
+
 const refusals = channel(GATE_REFUSAL_CHANNEL)
+const fenceRefusals = channel(FENCE_REFUSAL_CHANNEL)
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
@@ -74,5 +86,11 @@ export class WriteGate {
     refusals.publish(published)
     this.#onRefusal(refusal)
     return refusal
+  }
+
+  /** Publishes that a fence on the server refused a write. */
+  noteFenceRefusal(method: string): void {
+    const published: FenceRefusal = { term: this.#term, method }
+    fenceRefusals.publish(published)
   }
 }

@@ -3,6 +3,7 @@ import { clientNode } from '#client-node'
 import { type WriteGateClosedError } from '@tenure/core'
 import { isWriteMethod, onAbort, type WriteGate } from '@tenure/core/internal'
 import { stampBody, type Stamp, type StampedBody } from './epoch-stamp.ts'
+import { noteFenceRefusal } from './fence-refusal.ts'
 import { checkedDispatch } from './gated-dispatch.ts'
 import type { SharedDispatcher } from './shared-dispatcher.ts'
 import { noteUnknownWrite, noteWrite } from './written-versions.ts'
@@ -67,7 +68,8 @@ class GatedWrite {
     const forgetOwn = own && onAbort(own, () => this.#controller.abort(own.reason))
     try {
       request.setSignal(this.#controller.signal)
-      return await noteWrite(gate, request, await this.#sendStamped(inner))
+      const response = await noteWrite(gate, request, await this.#sendStamped(inner))
+      return await noteFenceRefusal(gate, request, response)
     } catch (error) {
       noteUnknownWrite(gate, request.getUrl())
       // Whatever error the HTTP library made of it, the refusal is the cause.

@@ -2,6 +2,7 @@ import type { RequestContext, ResponseContext } from '@kubernetes/client-node'
 import { clientNode } from '#client-node'
 import { type GatedTerm, OTHER_COLLECTIONS, type WriteGate } from '@tenure/core/internal'
 import { stringAt, isJsonObject, objectAt } from '../json-object.ts'
+import { isJson, textOfResponse } from './response-text.ts'
 
 /** A term that keeps how far it has written, as those of the core do. */
 interface WritingTerm extends GatedTerm {
@@ -81,18 +82,12 @@ export async function noteWrite(
     note(term, collection, '')
     return response
   }
-  const text = await response.body.text()
-  note(term, collection, versionIn(text))
-  response.body = new (clientNode().SelfDecodingBody)(Promise.resolve(Buffer.from(text)))
+  note(term, collection, versionIn(await textOfResponse(response)))
   return response
 }
 
 function note(term: WritingTerm, collection: string, version: string): void {
   term.noteVersion?.(collection, version)
-}
-
-function isJson({ headers }: ResponseContext): boolean {
-  return headers['content-type']?.includes('json') === true
 }
 
 /** The version of the object in a response; empty for a `Status`, a list, and anything else. */

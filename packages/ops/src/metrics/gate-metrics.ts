@@ -1,6 +1,12 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { type Term } from '@tenure/core'
-import { GATE_REFUSAL_CHANNEL, type GateRefusal } from '@tenure/core/internal'
+import {
+  FENCE_REFUSAL_CHANNEL,
+  type FenceRefusal,
+  GATE_REFUSAL_CHANNEL,
+  type GatedTerm,
+  type GateRefusal,
+} from '@tenure/core/internal'
 import { Counter, type Registry } from 'prom-client'
 
 /** What {@link GateMetrics} are made of. */
@@ -10,10 +16,11 @@ export interface GateMetricsOptions {
   readonly termOf: (term: object) => Pick<Term, 'controller'> | undefined
 }
 
-/** Counts the writes that gates refuse or abort. Subscribes to the diagnostics channel between `start()` and `stop()`. */
+/** Counts the writes that gates and fences refuse. Subscribes to the diagnostics channels between `start()` and `stop()`. */
 export class GateMetrics {
   readonly #termOf: GateMetricsOptions['termOf']
   readonly #refusals: Counter<'controller' | 'verb'>
+  readonly #fenceRefusals: Counter<'controller' | 'verb'>
 
   constructor({ registry, termOf }: GateMetricsOptions) {
     this.#termOf = termOf
@@ -23,19 +30,36 @@ export class GateMetrics {
       labelNames: ['controller', 'verb'],
       registers: [registry],
     })
+    this.#fenceRefusals = new Counter({
+      name: 'tenure_fence_refusals_total',
+      help: 'Writes of typed clients that passed the gate and that a fence on the API server refused, by controller and HTTP method.',
+      labelNames: ['controller', 'verb'],
+      registers: [registry],
+    })
   }
 
   start(): void {
     subscribe(GATE_REFUSAL_CHANNEL, this.#onRefusal)
+    subscribe(FENCE_REFUSAL_CHANNEL, this.#onFenceRefusal)
   }
 
   stop(): void {
     unsubscribe(GATE_REFUSAL_CHANNEL, this.#onRefusal)
+    unsubscribe(FENCE_REFUSAL_CHANNEL, this.#onFenceRefusal)
   }
 
   readonly #onRefusal = (message: unknown): void => {
     const { term, refusal } = message as GateRefusal
+    this.#count(this.#refusals, term, refusal.method)
+  }
+
+  readonly #onFenceRefusal = (message: unknown): void => {
+    const { term, method } = message as FenceRefusal
+    this.#count(this.#fenceRefusals, term, method)
+  }
+
+  #count(refusals: Counter<'controller' | 'verb'>, term: GatedTerm, method: string): void {
     const served = this.#termOf(term)
-    if (served !== undefined) this.#refusals.inc({ controller: served.controller, verb: refusal.method.toUpperCase() })
+    if (served !== undefined) refusals.inc({ controller: served.controller, verb: method.toUpperCase() })
   }
 }
