@@ -48,8 +48,6 @@ const mutants = values.resume ? named.filter((mutant) => !isTried(mutant)) : nam
 for (const mutant of mutants) applyMutant(mutant, await readFile(new URL(mutant.file, root), 'utf8'))
 await assertSound(means, mutants)
 
-// What was started ends with this program.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 using runner = new MeansRunner(means)
 const waiting = [...mutants]
 const results = new Map<Mutant, Trials>()

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { describeReport } from '@tenure/simulator'
+import { endWithParent } from '../../bench/end-with-parent.ts'
 import { writeFigures } from '../../bench/figures.ts'
 import { Progress } from '../../bench/progress.ts'
 import { printTally } from './print-tally.ts'
@@ -90,6 +91,7 @@ async function simulateMany(): Promise<void> {
 
 function inProcess(range: SeedRange): Promise<Tally> {
   const child = fork(fileURLToPath(new URL('simulate-range.ts', import.meta.url)), [JSON.stringify(range)])
+  endWithParent(child)
   const { promise, resolve, reject } = Promise.withResolvers<Tally>()
   child.once('message', (tally) => resolve(tally as Tally))
   child.once('error', reject)

@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { endWithParent } from '../../../bench/end-with-parent.ts'
 import { checkLines } from '../../traces/check-lines.ts'
 import type { ChangedFile } from '../changed-file.ts'
-import { endWithParent } from './ends-with-parent.ts'
 import { withDefect } from './planted-environment.ts'
 import type { TracedRun } from './traced-runs.ts'
 

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { endWithParent } from '../../../bench/end-with-parent.ts'
 import type { ChangedFile } from '../changed-file.ts'
-import { endWithParent } from './ends-with-parent.ts'
 import { withDefect } from './planted-environment.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))

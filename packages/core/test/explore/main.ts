@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import process, { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { endWithParent } from '../../../../bench/end-with-parent.ts'
 import { writeFigures } from '../../../../bench/figures.ts'
 import { coverageOf } from './cells.ts'
 import type { Cell, Exploration } from './explore.ts'
@@ -29,9 +30,6 @@ const { values } = parseArgs({
 
 /** An exploration in the form in which a process sends it. */
 export type SentExploration = Omit<Exploration, 'cells'> & { readonly cells: readonly Cell[] }
-
-// What was started ends with this program.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 const wanted = Number(values.states ?? (values.long ? 100_000_000 : 1_000_000))
 const folder = values.folder ?? (values.long ? join(tmpdir(), 'tenure-explore') : undefined)
@@ -85,9 +83,7 @@ function exploreInProcess(index: number, states: number): Promise<SentExploratio
   const child = fork(fileURLToPath(new URL('explore-scope.ts', import.meta.url)), args, {
     execArgv: ['--conditions=@tenure/source', '--max-old-space-size=12000'],
   })
-  const kill = (): void => void child.kill()
-  process.once('exit', kill)
-  child.once('exit', () => process.off('exit', kill))
+  endWithParent(child)
   const { promise, resolve, reject } = Promise.withResolvers<SentExploration>()
   child.on('message', (sent) => {
     if (typeof sent === 'number') progress.report(index, sent)
