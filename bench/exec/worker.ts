@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { join } from 'node:path'
+import { replicaEnvironment } from '@tenure/test-control-plane'
 
 /** How long a worker may take to begin. */
 const PATIENCE_MS = 60_000
@@ -32,7 +33,7 @@ export class Worker {
     this.identity = identity
     // The packages as they were built, as users run them.
     this.#child = spawn(process.execPath, argv, {
-      env: { ...process.env, KUBECONFIG: kubeConfigPath },
+      env: { ...replicaEnvironment(), KUBECONFIG: kubeConfigPath },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.#child.stdout?.once('data', () => {

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { join } from 'node:path'
-import type { Access } from '@tenure/test-control-plane'
+import { type Access, replicaEnvironment } from '@tenure/test-control-plane'
 import type { LeaseOptions } from 'tenure'
 
 /** The settings of a replica process. */
@@ -45,7 +45,7 @@ export class ReplicaProcess {
     this.#child = fork(program, [JSON.stringify(setup)], {
       // The packages as they were built, as users run them.
       execArgv: [],
-      env: { ...process.env, KUBECONFIG: kubeConfigPath, ...setup.env },
+      env: { ...replicaEnvironment(), KUBECONFIG: kubeConfigPath, ...setup.env },
     })
     this.#child.on('message', (news) => {
       this.#news.push(news as TimedNews)

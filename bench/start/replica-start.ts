@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { replicaEnvironment } from '@tenure/test-control-plane'
 import { CoordinationV1Api, KubeConfig, V1MicroTime } from '@kubernetes/client-node'
 import { startApiServer, type ApiServer } from '@tenure/api-server'
 import { rolldown } from 'rolldown'
@@ -34,7 +35,7 @@ export class ReplicaStarter implements AsyncDisposable {
     this.#resources = resources
     this.#programs = programs
     const lease = { TENURE_LEASE: LEASE.name, TENURE_NAMESPACE: LEASE.namespace }
-    this.#env = { ...process.env, ...lease, KUBECONFIG: kubeConfigPath }
+    this.#env = { ...replicaEnvironment(), ...lease, KUBECONFIG: kubeConfigPath }
   }
 
   static async create(): Promise<ReplicaStarter> {

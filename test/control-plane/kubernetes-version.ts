@@ -20,3 +20,9 @@ export function wantedVersions(): readonly [KubernetesVersion, ...KubernetesVers
   })
   return [first ?? '1.36.3', ...others]
 }
+
+/** The environment of this process for a replica of Tenure, which refuses variables of the suites. */
+export function replicaEnvironment(): NodeJS.ProcessEnv {
+  const { TENURE_KUBERNETES: _, ...env } = process.env
+  return env
+}

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ControlPlane } from '@tenure/test-control-plane'
+import { type ControlPlane, replicaEnvironment } from '@tenure/test-control-plane'
 import type { Life } from './judge.ts'
 import { monotonicNow, SliceWatch } from './slice-watch.ts'
 
@@ -50,7 +50,7 @@ export class ServiceReplica {
     this.#child = fork(join(import.meta.dirname, 'service-replica.ts'), [JSON.stringify(setup)], {
       execArgv: [...execArgv],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      env: { ...process.env, KUBECONFIG: kubeConfigPath },
+      env: { ...replicaEnvironment(), KUBECONFIG: kubeConfigPath },
     })
     this.gone = once(this.#child, 'exit').then(() => monotonicNow())
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
