@@ -1,8 +1,10 @@
 /** The fences on the server, on a real kube-apiserver: two of them over one etcd, each with caches of its own. */
-import { KubeConfig } from '@kubernetes/client-node'
-import { holderCheck, termCheck, type FencePolicy } from '@tenure/kubernetes'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { CoreV1Api, KubeConfig } from '@kubernetes/client-node'
+import { FENCE_REFUSAL_CHANNEL } from '@tenure/core/internal'
+import { gated, holderCheck, termCheck, type FencePolicy } from '@tenure/kubernetes'
 import { missingResources } from '@tenure/kubernetes/internal'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH, type Api } from './api.ts'
 import { FencedCluster, until, type Writer } from './fenced-cluster.ts'
 import {
@@ -211,6 +213,25 @@ describe('the term check', () => {
     const body = { metadata: { annotations: stamp(99n) } }
     const answer = await cluster.admin.send('PATCH', `${CONFIG_MAPS.path(namespace)}/worded`, body, MERGE_PATCH)
     expect(answer.body.message).toContain('the term with epoch 99, the stored object to the newer one with epoch 100')
+  })
+
+  test('is noticed by the gate of the writer whose write it refuses', async () => {
+    const refusals: unknown[] = []
+    const onRefusal = (refusal: unknown) => void refusals.push(refusal)
+    subscribe(FENCE_REFUSAL_CHANNEL, onRefusal)
+    onTestFinished(() => void unsubscribe(FENCE_REFUSAL_CHANNEL, onRefusal))
+    await create(CONFIG_MAPS, namespace, 'noticed', stamp(100n))
+    const kubeConfig = new KubeConfig()
+    kubeConfig.loadFromString(cluster.controlPlane.adminKubeConfig())
+    const gate = new AbortController()
+    const term = { epoch: 99n, lease: 'janitor', isHeld: () => true, gateSignal: gate.signal }
+    const api = gated(term, kubeConfig).makeApiClient(CoreV1Api)
+    const body = { metadata: { name: 'noticed' } }
+    await expect(api.replaceNamespacedConfigMap({ name: 'noticed', namespace, body })).rejects.toMatchObject({
+      code: 422,
+    })
+    expect(refusals).toEqual([{ term, method: 'PUT' }])
+    gate.abort()
   })
 
   test('does not see what carries no annotations of the object: status of custom resources, scale, deletion', async () => {

@@ -1,8 +1,9 @@
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node'
 import { startApiServer } from '@tenure/api-server'
-import { membership } from '@tenure/kubernetes'
+import { gated, membership } from '@tenure/kubernetes'
 import { endpoints } from '@tenure/kubernetes/endpoints'
 import { type CandidacyEvent, Controller, createManager, gatedFetch, type Term } from 'tenure'
+import { answer, LoopbackServer } from '../../../packages/kubernetes/test/support/loopback-server.ts'
 import { SampleGrid } from './sample-grid.ts'
 
 const NAMESPACE = 'demo'
@@ -82,6 +83,7 @@ export async function demoRun(): Promise<SampleGrid> {
   await began
   await scrape()
   await happened('renewed')
+  await deniedWrite(terms)
   await scrape()
   const over = manager.stepDown()
   await wedged
@@ -102,6 +104,17 @@ async function lateWrite([term]: readonly Term[]): Promise<void> {
   if (term === undefined) throw new Error('Expected a term')
   const wasRefused = await gatedFetch(term)('http://127.0.0.1/', { method: 'PUT' }).catch(() => true)
   if (wasRefused !== true) throw new Error('Expected the gate to refuse a write after the term')
+}
+
+/** A write that the gate lets through, and that an API server refuses as one with a fence does. */
+async function deniedWrite([term]: readonly Term[]): Promise<void> {
+  if (term === undefined) throw new Error('Expected a term')
+  const message = "ValidatingAdmissionPolicy 'demo.tenure.dev' with binding 'demo.tenure.dev' denied request"
+  await using server = await LoopbackServer.start((_, response) => answer(response, 422, { kind: 'Status', message }))
+  const api = gated(term, server.kubeConfig()).makeApiClient(CoreV1Api)
+  const body = { metadata: { name: 'settings' } }
+  const refused = await api.createNamespacedConfigMap({ namespace: NAMESPACE, body }).catch(() => true)
+  if (refused !== true) throw new Error('Expected the server to refuse the write')
 }
 
 async function createService(kubeConfig: KubeConfig): Promise<void> {
