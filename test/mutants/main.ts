@@ -42,7 +42,8 @@ if (duplicate !== undefined)
 const root = new URL('../../', import.meta.url)
 const means = values.track ? MEANS : values.means.split(',').map(meansOf)
 const record = new TrackRecord()
-const commit = commitOfSources()
+// Needed only with the record: the sources may lie in no repository, or in one without commits.
+const commit = values.write || values.resume ? commitOfSources() : ''
 const named = values.only === undefined ? MUTANTS : values.only.split(',').map((id) => findMutant(id) ?? fail(id))
 const mutants = values.resume ? named.filter((mutant) => !isTried(mutant)) : named
 for (const mutant of mutants) applyMutant(mutant, await readFile(new URL(mutant.file, root), 'utf8'))

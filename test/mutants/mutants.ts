@@ -1048,6 +1048,14 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     checks: ['packages/kubernetes/test/life-lock.test.ts'],
   },
   {
+    id: 'E87',
+    defect: 'a follower obeys a duration that somebody shortened in a term of which it saw nothing before',
+    file: `${RULES}/observation.ts`,
+    find: 'isAsBegun(record) ? ownMs : Infinity',
+    replace: 'ownMs',
+    checks: [`${ELECTION}/edited-lease.test.ts`],
+  },
+  {
     id: 'E67',
     defect: 'a leader hands over to a standby that is about to be stopped as well',
     file: `${PHASES}/choosing.ts`,

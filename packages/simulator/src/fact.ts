@@ -15,7 +15,7 @@ export type Fact =
   | { readonly kind: 'lease-given-up'; readonly process: ProcessLife; readonly lease: string }
   | { readonly kind: 'process-started'; readonly process: ProcessLife }
   /** The election controller asked the holder of the lease to make way. */
-  | { readonly kind: 'holder-preferred' }
+  | { readonly kind: 'holder-preferred'; readonly holder: string }
   | { readonly kind: 'process-ended'; readonly process: ProcessLife }
   /** The store accepted a write. */
   | { readonly kind: 'stored'; readonly write: StoreWrite }
@@ -23,8 +23,8 @@ export type Fact =
   | { readonly kind: 'acknowledged'; readonly write: StoreWrite }
   /** Code of the term read its cache, after that was synced. */
   | { readonly kind: 'cache-read'; readonly term: TermLife; readonly key: string; readonly version: number }
-  /** A rollout began. It may change the leader this often if no fault happens. */
-  | ({ readonly kind: 'rollout-began' } & Pick<Rollout, 'what' | 'maxChanges' | 'isCrashing'>)
+  /** A rollout began. `maxChanges`: how often it may change the leader if no fault happens; undefined if the replicas do not choose. */
+  | ({ readonly kind: 'rollout-began'; readonly maxChanges: number | undefined } & Pick<Rollout, 'what' | 'isCrashing'>)
   /** Everything that the rollout stopped has ended. */
   | { readonly kind: 'rollout-ended' }
   /** No fault happens from now on, until `disturbed`. */

@@ -49,7 +49,7 @@ export const REQUEST_FAULTS = [
  * | `clock-rate` | the clock rate of a replica changes within the tolerance |
  * | `wall-clock-step` | the wall clock of a replica steps forwards or backwards |
  * | `lease-edited` | another client edits the lease: a label, a longer duration, or the transitions |
- * | `lease-shortened` | another client sets the duration to one second, removes it, or clears the holder; off by default, because a replica that starts later obeys the record |
+ * | `lease-shortened` | another client sets the duration to one second, removes it, or clears the holder, once the holder has renewed; off by default, because other clients obey the record |
  * | `foreign-leader` | another client acquires the lease when a replica releases it, leads for up to half a lease duration and writes every key of the store; off by default, because controllers may rely on it that no other program writes their keys |
  * | `lease-deleted` | another client deletes the lease |
  * | `server-restart` | the API server is down for up to 10 s, and its watches disconnect |

@@ -231,6 +231,28 @@ describe('A follower that sees an edit', () => {
     expect(takesAt(elector)).toBe(5000)
   })
 
+  test.each([
+    ['is shortened', { leaseDurationSeconds: 1 }],
+    ['is removed', { leaseDurationSeconds: undefined }],
+    ['stays, while the holder is emptied', { holderIdentity: '' }],
+  ])('waits for its own duration when the one %s in a term of which it saw nothing: the holder may have renewed', (_how, change) => {
+    const elector = timed(following())
+    elector.observe(lease({ version: 9n, acquireTime: '2026-01-01T11:00:01.000000Z', renewTime: RENEWED, ...change }))
+    expect(takesAt(elector)).toBe(19_000)
+  })
+
+  test('waits for its own duration when the first record that it sees is edited', () => {
+    const elector = timed(new PureElector())
+    elector.follow(lease({ version: 9n, holderIdentity: '', renewTime: RENEWED }))
+    expect(takesAt(elector)).toBe(15_000)
+  })
+
+  test('waits for the duration of a record that a holder with a shorter one has begun with', () => {
+    const elector = timed(following())
+    elector.observe(lease({ version: 9n, leaseDurationSeconds: 10, acquireTime: RENEWED }))
+    expect(takesAt(elector)).toBe(14_000)
+  })
+
   test('waits for the longer duration after an edit that lengthens it', () => {
     const elector = timed(following())
     elector.observe(lease({ version: 2n, leaseDurationSeconds: 30 }))

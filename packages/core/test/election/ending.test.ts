@@ -140,7 +140,7 @@ describe('After a step-down', () => {
     const taken = { holderIdentity: 'other', acquireTime: '2026-01-01T12:00:01.000000Z' }
     elector.observe(lease({ version: 4n, ...taken, renewTime: '2026-01-01T12:00:01.000000Z' }))
     elector.observe(lease({ version: 5n, ...taken, renewTime: '2026-01-01T12:00:02.000000Z' }))
-    elector.observe(lease({ version: 6n, holderIdentity: '', renewTime: '2026-01-01T12:00:03.000000Z' }))
+    elector.observe(lease({ version: 6n, holderIdentity: '', acquireTime: '2026-01-01T12:00:03.000000Z' }))
     elector.passTo(elector.now + 200)
     expect(purposes(elector.all('write')).at(-1)).toBe('acquire')
   })

@@ -66,7 +66,12 @@ describe('A lease that is held for life', () => {
 
   test.each([
     ['whose last holder is proved dead', {}, true, 'leading'],
-    ['that was released', { holderIdentity: '', acquireTime: '2026-01-01T12:00:01.000000Z' }, false, 'leading'],
+    [
+      'that was released',
+      { holderIdentity: '', acquireTime: '2026-01-01T12:00:01.000000Z', renewTime: '2026-01-01T12:00:01.000000Z' },
+      false,
+      'leading',
+    ],
     ['of which somebody has cleared the holder', { holderIdentity: '' }, false, 'reserving'],
     ['whose last holder may still run', {}, false, 'reserving'],
     ['whose last holder is another one than the dead', { holderIdentity: 'another' }, true, 'reserving'],

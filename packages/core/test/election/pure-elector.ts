@@ -177,7 +177,7 @@ export function lease(
       holderIdentity: 'other',
       leaseDurationSeconds: 15,
       acquireTime: '2026-01-01T11:00:00.000000Z',
-      renewTime: '2026-01-01T11:00:00.000000Z',
+      renewTime: record.acquireTime ?? '2026-01-01T11:00:00.000000Z',
       leaseTransitions: 3,
       annotations: {},
       ...record,

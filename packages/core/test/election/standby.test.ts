@@ -203,8 +203,9 @@ test('the first standby takes a released lease at the moment at which it sees it
   const elector = new PureElector()
   elector.follow(lease({ version: 1n }))
   elector.now = 1000
-  const acquireTime = '2026-01-01T11:30:00.000000Z'
-  const record = withStandbys({ ...HELD, holderIdentity: '', leaseDurationSeconds: 1, acquireTime }, plain(ME, 'other'))
+  const time = '2026-01-01T11:30:00.000000Z'
+  const released = { ...HELD, holderIdentity: '', leaseDurationSeconds: 1, acquireTime: time, renewTime: time }
+  const record = withStandbys(released, plain(ME, 'other'))
   const [write] = elector
     .observe({ kind: 'present', version: 2n, record, deleting: false })
     .filter(({ kind }) => kind === 'write')

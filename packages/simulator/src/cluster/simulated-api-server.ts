@@ -83,6 +83,8 @@ export class SimulatedApiServer implements ServerState {
     const stored = this.#store.get(refOf(name))
     if (stored === undefined) return false
     const { record } = presentLease(stored)
+    // Before the first renewal, nobody can tell the edit from a release.
+    if (record.acquireTime === record.renewTime) return true
     const changes = [{ leaseDurationSeconds: 1 }, { leaseDurationSeconds: undefined }, { holderIdentity: '' }]
     const change = changes[Math.floor(this.#run.random() * changes.length)]
     this.#store.update(refOf(name), storedLease(name, { ...record, ...change }, stored))

@@ -192,7 +192,7 @@ export class SimulatedCoordinator {
 
   #prefer(preferredHolder: string, found: PresentLease): void {
     this.#cluster.say('coordinator', `prefers ${preferredHolder}`)
-    this.#cluster.tell({ kind: 'holder-preferred' })
+    this.#cluster.tell({ kind: 'holder-preferred', holder: found.record.holderIdentity })
     this.#write({ ...found.record, preferredHolder }, found)
   }
 

@@ -6,10 +6,10 @@ import type { Oracle } from './oracle.ts'
 /** How long a leader leads before it compares itself with the standbys that it began with, and a while for candidates to join. */
 const SETTLING_MS = 75_000
 
-/** O11. Checked only in periods without faults, among processes that agree about how good each is. */
+/** O11. Checked only in periods without faults and rollouts, among processes that agree about how good each is. */
 export const bestLeads: Oracle = {
   id: 'O11',
-  rule: 'Without faults the best replica leads within a bounded time, and no leader makes way for a replica that is not better.',
+  rule: 'Without faults and rollouts the best replica leads within a bounded time, and no leader makes way for a replica that is not better.',
   judge(run, violated) {
     const started = new Map<ProcessLife, number>()
     const boundMs = SETTLING_MS + 4 * run.timing.leaseDurationMs
@@ -29,6 +29,13 @@ export const bestLeads: Oracle = {
       disturbed: () => {
         judgeLeader()
         calmSince = undefined
+      },
+      'rollout-began': () => {
+        judgeLeader()
+        calmSince = undefined
+      },
+      'rollout-ended': () => {
+        if (run.isCalm) calmSince = run.now
       },
       'process-started': ({ process }) => void started.set(process, run.now),
       'process-ended': ({ process }) => void started.delete(process),

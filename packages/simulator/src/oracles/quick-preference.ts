@@ -22,8 +22,8 @@ export const quickPreference: Oracle = {
       'process-ended': ({ process }) => {
         if (process === leader?.process) forget()
       },
-      'holder-preferred': () => {
-        isAsked = run.isCalm
+      'holder-preferred': ({ holder }) => {
+        isAsked = run.isCalm && holder === leader?.process.identity
       },
       'term-began': ({ term }) => {
         leader = term

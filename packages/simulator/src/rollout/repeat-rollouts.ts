@@ -52,11 +52,13 @@ async function observed(
   { maxChanges, run, afterwards, ...rollout }: Rollout,
   isDraining: boolean,
 ): Promise<void> {
-  const { cluster, replicas } = workload
+  const { cluster, replicas, options } = workload
   const leader = isDraining ? replicas.find(({ state }) => state === 'leading') : undefined
   const isEnding = leader !== undefined || replicas.some(({ state }) => ['draining', 'releasing'].includes(state))
   cluster.say('rollout', rollout.what)
-  cluster.tell({ kind: 'rollout-began', ...rollout, maxChanges: maxChanges + (isEnding ? 1 : 0) })
+  // An election controller names old and new replicas alike.
+  const promised = options.coordination === undefined ? maxChanges + (isEnding ? 1 : 0) : undefined
+  cluster.tell({ kind: 'rollout-began', ...rollout, maxChanges: promised })
   leader?.stepDown({})
   await run()
   await workload.wait(SETTLE_MS)

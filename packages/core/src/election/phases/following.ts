@@ -28,7 +28,8 @@ import { answerWritten } from './answering.ts'
  * Following: watch the lease, and try to acquire it when it is free, and only then.
  *
  * 1. A lease expires when its record has not changed for its own duration, measured on the local clock. An edit within a term must not
- *    shorten the time of its holder, who may not have seen it. So the previous duration also counts, up to this replica's own.
+ *    shorten the time of its holder, who may not have seen it. So the previous duration also counts, up to this replica's own. If nothing of
+ *    the term was seen before, the replica's own counts.
  * 2. An acquiring write is based on the version on which the decision was made.
  * 3. A record with this identity that this process did not write belongs to another replica.
  * 4. A watch may lag, a read may not. A read that finds an older version than was known at its send shows a restored store. Its record

@@ -71,14 +71,20 @@ function viewOf(last: View | undefined, lease: PresentLease, at: Instant, { timi
 }
 
 /**
- * How long a new record protects its holder. If the renew time changed within a term, the holder may have renewed unseen before a
- * client shortened the lease: with the longest duration that the term has had.
+ * How long a new record protects its holder, up to this replica's own lease duration. If the holder may have renewed unseen, a client may
+ * have shortened the lease since, or cleared its holder. Then the longest duration that the term has had counts. If nothing of the term was
+ * seen before, the replica's own counts.
  */
 function grantedMs(before: PresentView | undefined, lease: PresentLease): number {
   const { record } = lease
   const ownMs = record.holderIdentity === '' ? 0 : durationMs(lease)
-  if (before === undefined || !isEdited(before.lease.record, record)) return ownMs
+  if (before === undefined || !isEdited(before.lease.record, record)) return isAsBegun(record) ? ownMs : Infinity
   return before.lease.record.renewTime === record.renewTime ? ownMs : Math.max(before.longestMs, ownMs)
+}
+
+/** Whether a record has two equal times, as an acquisition, a transfer and a release write it. Renewals and edits keep the acquire time. */
+function isAsBegun({ acquireTime, renewTime }: LeaseRecord): boolean {
+  return acquireTime === renewTime
 }
 
 /**
