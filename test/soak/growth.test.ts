@@ -31,6 +31,7 @@ describe('the growth of a heap', () => {
     expect(growthOf(pointsOf(...TERMS.map((term) => 5_000_000 + 32 * term)))).toEqual({
       perTerm: expect.closeTo(32),
       upperBound95: expect.closeTo(32),
+      lowerBound999: expect.closeTo(32),
     })
   })
 

@@ -3,6 +3,8 @@ export interface Growth {
   readonly perTerm: number
   /** The one-sided 95 % bound: the true growth is above it in one of twenty cases. */
   readonly upperBound95: number
+  /** The one-sided 99.9 % bound: the true growth is below it in one of a thousand cases. */
+  readonly lowerBound999: number
 }
 
 /** A value at a term. */
@@ -22,8 +24,11 @@ export function growthOf(points: readonly Point[]): Growth {
   const followed = sum(residuals.slice(1).map((residual, index) => residual * (residuals[index] ?? 0)))
   const correlation = squares === 0 ? 0 : Math.min(0.9, Math.max(0, followed / squares))
   const error = Math.sqrt((squares / (n - 2) / spread) * ((1 + correlation) / (1 - correlation)))
-  const margin = studentQuantile95(n - 2) * error
-  return { perTerm, upperBound95: perTerm + margin }
+  return {
+    perTerm,
+    upperBound95: perTerm + studentQuantile95(n - 2) * error,
+    lowerBound999: perTerm - studentQuantile999(n - 2) * error,
+  }
 }
 
 /**
@@ -38,6 +43,11 @@ export function typicalGrowthOf(points: readonly Point[]): number {
 /** The one-sided 95 % quantile of Student's distribution, to a hundredth from 5 degrees of freedom on. */
 function studentQuantile95(degrees: number): number {
   return 1.645 + 1.52 / degrees + 1.4 / degrees ** 2
+}
+
+/** The one-sided 99.9 % quantile of Student's distribution, to a twentieth from 4 degrees of freedom on. */
+function studentQuantile999(degrees: number): number {
+  return 3.09 + 6.74 / degrees + 36.4 / degrees ** 2
 }
 
 function sum(values: readonly number[]): number {

@@ -45,4 +45,30 @@ describe('the verdict of a soak', () => {
     }))
     expect(judge(censuses, 500).findings).toEqual([expect.stringMatching(/^listeners.bus: 1 more/)])
   })
+
+  const counted = (terms: number, counts: readonly number[]) => {
+    const censuses = counts.map((objects, index): Census => {
+      const term = (terms * (index + 2)) / (counts.length + 1)
+      return { term, heapBytes: 20e6, rssBytes: 100e6, objects: { objects }, counts: {} }
+    })
+    return judge(censuses, terms).findings
+  }
+
+  it.each([
+    [500, [55_263, 55_263, 55_280, 55_329, 55_439, 55_477, 55_429]],
+    [500, [55_264, 55_339, 55_362, 55_404, 55_332, 55_332, 55_358]],
+    [2500, [55_313, 55_281, 55_247, 55_280, 55_247, 55_281, 55_313, 55_349]],
+  ])('finds nothing in counts of a sound run of %i terms, which vary', (terms, counts) => {
+    expect(counted(terms, counts)).toEqual([])
+  })
+
+  it.each([
+    ['every term of 500', 500, 1],
+    ['every fifth term of 5,000', 5000, 0.2],
+  ])('finds an object that %s leaves behind, among counts that vary', (_which, terms, perTerm) => {
+    const varying = [1, -1, 17, 66, 0, 38, -10].map(
+      (more, index) => 55_263 + more + (perTerm * terms * (index + 2)) / 8,
+    )
+    expect(counted(terms, varying)).toEqual([expect.stringMatching(/^objects: /)])
+  })
 })
