@@ -59,6 +59,6 @@ function mean(values: readonly number[]): number {
 }
 
 /** The value in the middle, the lower one of two. */
-export function median(values: readonly number[]): number {
+function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? Number.NaN
 }

@@ -71,4 +71,17 @@ describe('the verdict of a soak', () => {
     )
     expect(counted(terms, varying)).toEqual([expect.stringMatching(/^objects: /)])
   })
+
+  it.each([
+    [
+      'finds nothing',
+      'that jumps up and down between two sizes',
+      (index: number) => 270 + (index % 8 > 4 ? 45 : 0),
+      [],
+    ],
+    ['finds growth', 'that grows by 40 MiB', (index: number) => 270 + index * 1.6, [expect.stringMatching(/^RSS: /)]],
+  ])('%s in an RSS %s', (_verdict, _which, mebibytes, findings) => {
+    const censuses = censusesOf(() => 27).map((census, index) => ({ ...census, rssBytes: mebibytes(index) * 2 ** 20 }))
+    expect(judge(censuses, 500).findings).toEqual(findings)
+  })
 })

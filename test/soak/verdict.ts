@@ -1,5 +1,5 @@
 import type { Census, Counts } from './census.ts'
-import { type Growth, growthOf, median, type Point, typicalGrowthOf } from './growth.ts'
+import { type Growth, growthOf, type Point, typicalGrowthOf } from './growth.ts'
 
 /** The result of a soak. */
 export interface Verdict {
@@ -22,7 +22,7 @@ const HEAP_BYTES_PER_TERM = 32
  */
 const OBJECTS_PER_TERM = 0.1
 
-/** The reserve of an allocator varies by megabytes. */
+/** The reserve of an allocator varies by megabytes from one sample to the next. So the growth of a line through all samples counts. */
 const RSS_ALLOWANCE = 16 * 2 ** 20
 
 /** The number of samples for the start and for the end. */
@@ -34,7 +34,8 @@ export function judge(censuses: readonly Census[], terms: number): Verdict {
   const heap = growthOf(settled.map(({ term, heapBytes }): Point => [term, heapBytes]))
   const names = Object.keys(censuses[0]?.objects ?? {})
   const objectsPerTerm = Object.fromEntries(names.map((name) => [name, typicalGrowthOf(objectsOf(settled, name))]))
-  const rssGrowthBytes = medianRss(settled.slice(-AT_ENDS)) - medianRss(settled.slice(0, AT_ENDS))
+  const rss = growthOf(settled.map(({ term, rssBytes }): Point => [term, rssBytes]))
+  const rssGrowthBytes = rss.perTerm * (terms - terms / 5)
   const deltas = deltasOf(censuses)
   const limit = Math.max(HEAP_BYTES_PER_TERM, HEAP_ALLOWANCE / terms)
   const findings = [
@@ -86,10 +87,6 @@ function seriesOf(censuses: readonly Census[], name: string): string {
   const step = Math.ceil(censuses.length / 20)
   const some = censuses.filter((_census, index) => index % step === 0 || index === censuses.length - 1)
   return some.map(({ counts }) => counts[name] ?? 0).join(' ')
-}
-
-function medianRss(censuses: readonly Census[]): number {
-  return median(censuses.map(({ rssBytes }) => rssBytes))
 }
 
 function describe({ perTerm, upperBound95 }: Growth): string {
