@@ -45,7 +45,7 @@ function studentQuantile95(degrees: number): number {
   return 1.645 + 1.52 / degrees + 1.4 / degrees ** 2
 }
 
-/** The one-sided 99.9 % quantile of Student's distribution, to a twentieth from 4 degrees of freedom on. */
+/** The one-sided 99.9 % quantile of Student's distribution, within 0.15 from 4 degrees of freedom on. */
 function studentQuantile999(degrees: number): number {
   return 3.09 + 6.74 / degrees + 36.4 / degrees ** 2
 }

@@ -176,6 +176,8 @@ async function report(verdict: Verdict): Promise<number> {
     samples: censuses.length,
   }
   for (const [name, value] of Object.entries(figures)) console.log(name.padEnd(28) + value.toFixed(2).padStart(14))
+  const objects = objectsOf(censuses, 'objects').map(([, count]) => count)
+  console.log(`objects ${objects.join(' ')}`)
   for (const finding of findings) console.log(`LEFT BEHIND: ${finding}`)
   await writeFigures(values.json, figures)
   if (values.svg !== undefined) await writeFile(values.svg, draw())

@@ -44,7 +44,7 @@ function createdAfter(last: Pick<LeaseRecord, 'holderIdentity' | 'acquireTime'>,
   const elector = new TracedElector(forLife({ ...CONFIG, missingLease: undefined }))
   const held = lease({ version: 1n })
   elector.follow(held)
-  const replaced = { ...held.record, ...last }
+  const replaced = { ...held.record, ...last, renewTime: last.acquireTime }
   if (isDead) {
     elector.send({ kind: 'holder-dead', holder: { identity: 'other', acquireTime: held.record.acquireTime } })
     elector.failWrite('not-found')

@@ -235,11 +235,14 @@ describe('A follower that sees an edit', () => {
     ['is shortened', { leaseDurationSeconds: 1 }],
     ['is removed', { leaseDurationSeconds: undefined }],
     ['stays, while the holder is emptied', { holderIdentity: '' }],
-  ])('waits for its own duration when the one %s in a term of which it saw nothing: the holder may have renewed', (_how, change) => {
-    const elector = timed(following())
-    elector.observe(lease({ version: 9n, acquireTime: '2026-01-01T11:00:01.000000Z', renewTime: RENEWED, ...change }))
-    expect(takesAt(elector)).toBe(19_000)
-  })
+  ])(
+    'waits for its own duration when the one %s in a term of which it saw nothing: the holder may have renewed',
+    (_how, change) => {
+      const elector = timed(following())
+      elector.observe(lease({ version: 9n, acquireTime: '2026-01-01T11:00:01.000000Z', renewTime: RENEWED, ...change }))
+      expect(takesAt(elector)).toBe(19_000)
+    },
+  )
 
   test('waits for its own duration when the first record that it sees is edited', () => {
     const elector = timed(new PureElector())

@@ -65,7 +65,9 @@ function freeings(world: World, index: number, lab: Laboratory): readonly Action
   if (lease.kind === 'absent' || replica.decider !== 'server') return []
   if (!isStuck(world, replica, lab) && !isNamedInVain(world, replica)) return []
   const { preferredHolder: _, ...kept } = lease.record
-  const record = { ...kept, holderIdentity: '', leaseDurationSeconds: 1 }
+  const time = formatMicroTime(wallTime(world) + 1)
+  const times = lab.scope.freesEarly === true && { acquireTime: time, renewTime: time }
+  const record = { ...kept, holderIdentity: '', leaseDurationSeconds: 1, ...times }
   return [
     {
       name: `${replica.identity} frees the lease of ${lease.record.holderIdentity}`,

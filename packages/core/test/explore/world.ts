@@ -46,7 +46,7 @@ export interface Scope {
    */
   readonly isCoordinated?: boolean
   /**
-   * Whether a lock frees a lease of its coordinator as soon as that lease looks expired. That is a defect.
+   * Whether a lock frees a lease of its coordinator as soon as that lease looks expired, with the times of a release. That is a defect.
    * @default false
    */
   readonly freesEarly?: boolean
