@@ -27,7 +27,7 @@ const WARM_UP_TERMS = 100
 const LOOKS = 200
 const SHORTEST_STEP = 20
 /** The interval in terms between counts of objects, which stop the process for a second. */
-const OBJECT_COUNTS = 10
+const OBJECT_COUNTS = 25
 /** Between two terms another holder has the lease, so that a census can examine a follower. */
 const TIME_TO_SEIZE_MS = 1000
 const LEASE = 'soak'
