@@ -21,7 +21,7 @@ export const THOROUGH: readonly string[] = [
   'packages/core/test/watchdog/**/*.test.ts',
   'packages/kubernetes/test/isolation.test.ts',
   'packages/kubernetes/test/endpoints/fleet.test.ts',
-  'packages/ops/test/{term-leaks,transition-blockers}.test.ts',
+  'packages/ops/test/{leaks/term-leaks,transition-blockers}.test.ts',
   'packages/testing/test/leaks/{controllers-leaking,planted-leaks,test-runners}.test.ts',
   'packages/simulator/test/{simulate,oracles,desired-state,stale-acts,shrink,rollouts,cached-reads,strategies,coordination}.test.ts',
 ]

@@ -1,5 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { type Lock, LockRequestError, MemoryLeaseStore } from '@tenure/core'
+import { createOps } from '@tenure/ops'
+import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
+import { VirtualClock } from '../../testing/src/virtual-clock/virtual-clock.ts'
+import { LeaseMetrics } from '../src/metrics/lease-metrics.ts'
+import { TermMetrics } from '../src/metrics/term-metrics.ts'
 import { controller, manage, type ManagedOps, samples } from './managed-ops.ts'
 
 /** The values of one metric by the rest of the line. */
@@ -57,6 +63,99 @@ test('a page shows every family of the framework with help and type, and each of
   expect(typed.sort()).toEqual(FAMILIES)
   const helped = [...body.matchAll(/^# HELP (\S+) \S/gm)].map(([, name]) => String(name))
   expect(helped.sort()).toEqual(FAMILIES)
+})
+
+/** The rows of the reference page that name a metric with its type, its labels and its help. */
+function documented(): ReadonlyMap<string, readonly string[]> {
+  const page = readFileSync(new URL('../../../docs/reference/metrics.md', import.meta.url), 'utf8')
+  const rows = page.split('\n').map((line) => line.split('|').map((cell) => cell.trim()))
+  return new Map(rows.map(([, name = '', ...cells]) => [name.replaceAll('`', ''), cells]))
+}
+
+test('every family has the type and the help that the reference says', async () => {
+  await using managed = manage({ controllers: [controller('sweeper')] })
+  await managed.start()
+  const { body } = await managed.get('/metrics')
+  const reference = documented()
+  const shown = FAMILIES.filter((name) => name !== 'tenure_metrics_skipped')
+  const facts = (name: string) => ({
+    type: new RegExp(`^# TYPE ${name} (.*)$`, 'm').exec(body)?.[1],
+    help: new RegExp(`^# HELP ${name} (.*)$`, 'm').exec(body)?.[1],
+  })
+  for (const name of shown) {
+    const [type, _labels, help] = reference.get(name) ?? []
+    expect({ name, ...facts(name) }).toEqual({ name, type, help })
+  }
+  expect(facts('tenure_metrics_skipped')).toEqual({ type: 'gauge', help: 'Metrics left out of this page, by reason.' })
+})
+
+test.each([
+  ['tenure_renew_duration_seconds', [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]],
+  ['tenure_term_duration_seconds', [0.1, 1, 5, 15, 60, 300, 900, 3600, 21_600, 86_400, 604_800]],
+  ['tenure_handover_seconds', [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60]],
+  ['tenure_event_loop_stall_seconds', [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30]],
+  [
+    'tenure_drain_duration_seconds',
+    [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60],
+    ',outcome="clean"',
+  ],
+])('the buckets of %s end at %j', async (name, bounds, labels = '') => {
+  const { body } = await createOps({ port: false, processMetrics: false }).metrics()
+  const found = [...body.matchAll(new RegExp(`^${name}_bucket{le="([^"]+)"${labels}}`, 'gm'))].map(([, le]) => le)
+  expect(found).toEqual([...bounds.map(String), '+Inf'])
+})
+
+const LEASE = { lease: 'janitor' }
+const refused = { kind: 'request-failed', error: new LockRequestError('throttled', 'later'), ...LEASE } as const
+const renewed = { kind: 'renewed', elapsedMs: 20, remainingMs: 1, ...LEASE } as const
+const over = {
+  kind: 'term-over',
+  epoch: 1n,
+  outcome: 'released',
+  successor: undefined,
+  drain: 'aborted',
+  durationMs: 4000,
+  drainMs: 500,
+  errors: [],
+  ...LEASE,
+} as const
+
+test('only a renewal that fails leads to the slow path, and not the one of a former term', async () => {
+  const registry = new Registry()
+  const metrics = new LeaseMetrics(registry, () => [])
+  for (const purpose of ['acquire', 'renew'] as const) metrics.observe({ ...refused, purpose })
+  metrics.observe({ ...over, reason: 'renew-deadline' })
+  metrics.observe(renewed)
+  const page = await registry.metrics()
+  expect(page).not.toContain('leader_election_slowpath_total{')
+  expect(page).toContain('tenure_renew_failures_total{reason="throttled"} 1\n')
+  expect(page).toContain('tenure_renew_duration_seconds_sum 0.02\n')
+})
+
+test('durations are in seconds, and a drain lasts from the first request to end the term', async () => {
+  const registry = new Registry()
+  const clock = new VirtualClock()
+  const candidacies = () => [{ lease: 'janitor', stuckTasks: () => [] }]
+  const metrics = new TermMetrics({ registry, candidacies, terms: () => [], clock })
+  metrics.observe({ kind: 'term-began', epoch: 1n, handoverMs: 250, ...LEASE })
+  for (const reason of ['step-down', 'renew-deadline'] as const) {
+    metrics.observe({ kind: 'term-ending', epoch: 1n, reason, ...LEASE })
+    await clock.advance(3000)
+  }
+  expect(await registry.metrics()).toContain('tenure_draining_seconds{name="janitor"} 6\n')
+  metrics.observe({ ...over, reason: 'transferred' })
+  metrics.observe({ ...over, reason: 'shutdown', outcome: 'transferred' })
+  const page = await registry.metrics()
+  for (const line of [
+    'tenure_draining_seconds{name="janitor"} 0',
+    'tenure_handover_seconds_sum 0.25',
+    'tenure_term_duration_seconds_sum 8',
+    'tenure_drain_duration_seconds_sum{outcome="aborted"} 1',
+    'tenure_terms_total{name="janitor",end="step-down"} 1',
+    'tenure_terms_total{name="janitor",end="transferred"} 1',
+  ]) {
+    expect(page).toContain(`${line}\n`)
+  }
 })
 
 test('a follower shows the same series as a replica that has led', async () => {

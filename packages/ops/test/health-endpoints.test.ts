@@ -108,6 +108,41 @@ test('a change of what fails is logged once, and questions that exclude checks l
   expect(lines).toEqual(['livez fails: disk', 'livez passes again'])
 })
 
+test('a change is logged with the checks that fail; one that was removed while it failed counts as passed', async () => {
+  const lines: unknown[] = []
+  const take = (...line: unknown[]) => void lines.push(line)
+  const logger: Logger = { debug: take, info: take, warn: take, error: take, child: () => logger }
+  const removals: (() => void)[] = []
+  const fails = (reason: string) => () => {
+    throw new Error(reason)
+  }
+  let livez: HealthRegistry | undefined
+  const ops = await serve(
+    (checks) => {
+      livez = checks.livez
+      livez.register('ping', () => {})
+      removals.push(livez.register('disk', fails('full\n  really')))
+    },
+    undefined,
+    logger,
+  )
+  lines.length = 0
+  await get(ops, '/livez')
+  removals.push(...[livez?.register('net', fails('cut')) ?? []].flat())
+  await get(ops, '/livez')
+  removals[0]?.()
+  await get(ops, '/livez')
+  removals[1]?.()
+  await get(ops, '/livez')
+  const fields = { event: 'health-check', endpoint: 'livez' }
+  expect(lines).toEqual([
+    [{ ...fields, checks: ['[-]disk failed: full really'] }, 'livez fails: disk'],
+    [{ ...fields, checks: ['[-]disk failed: full really', '[-]net failed: cut'] }, 'livez fails: disk, net'],
+    [{ ...fields, checks: ['[-]net failed: cut'] }, 'livez fails: net'],
+    [fields, 'livez passes again'],
+  ])
+})
+
 test('a check has a path of its own however long its name is', async () => {
   const name = `${'l'.repeat(253)}.${'c'.repeat(2000)}`
   const ops = await serve(({ livez }) => void livez.register(name, () => {}))

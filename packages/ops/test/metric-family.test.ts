@@ -85,3 +85,31 @@ test('quantiles of the same labels are refused, because quantiles cannot be comb
   expect(merged.family.values).toEqual([sample(1, { quantile: 0.5 })])
   expect(merged.refused).toEqual([{ name: 'queue', reason: 'duplicate-summary' }])
 })
+
+test('quantiles of other labels stand side by side', () => {
+  const summary = (kind: string) => family('summary', [sample(1, { kind, quantile: 0.5 })])
+  const merged = mergeFamilies(summary('a'), [summary('b')])
+  expect(merged.family.values).toEqual([
+    sample(1, { kind: 'a', quantile: 0.5 }),
+    sample(1, { kind: 'b', quantile: 0.5 }),
+  ])
+  expect(merged.refused).toEqual([])
+})
+
+test('histograms whose buckets are listed in another order are added up', () => {
+  const merged = mergeFamilies(histogram({ a: 2, b: 3 }), [histogram({ b: 4, a: 1 })])
+  expect(merged.family.values.map(({ value }) => value)).toEqual([3, 7])
+  expect(merged.refused).toEqual([])
+})
+
+test('bounds that only look alike when they are written one after the other are other buckets', () => {
+  const merged = mergeFamilies(histogram({ 1: 1, 23: 2 }), [histogram({ 1: 1, 2: 1, 3: 2 })])
+  expect(merged.refused).toEqual([{ name: 'queue', reason: 'bucket-conflict' }])
+})
+
+test('a sample of another name in the family is another sample', () => {
+  const merged = mergeFamilies(family('histogram', [sample(1, {}, 'queue_sum')]), [
+    family('histogram', [sample(2, {}, 'queue_count')]),
+  ])
+  expect(merged.family.values).toHaveLength(2)
+})

@@ -1,10 +1,15 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, Server } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { HealthProbe, HealthRegistry, OptionsError } from '@tenure/core'
-import { resolveFeatureGates } from '@tenure/core/internal'
+import { resolveFeatureGates, silentLogger, systemClock } from '@tenure/core/internal'
 import { createOps, type OpsOptions } from '@tenure/ops'
-import { expect, test, vi } from 'vitest'
+import { resolveOpsOptions } from '../src/ops-options.ts'
+import { BoundedWaits, TIMED_OUT } from '../src/server/bounded-waits.ts'
+import { OpsServer } from '../src/server/ops-server.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { VirtualClock } from '../../testing/src/virtual-clock/virtual-clock.ts'
 import { countingClock } from './counting-clock.ts'
 import { get, manage } from './managed-ops.ts'
 
@@ -136,13 +141,127 @@ test('stopping does not wait for a check that hangs, and leaves no timer of it',
   expect(pending()).toBe(0)
 })
 
+const TAKEN =
+  'Expected `ops.port` to be a free port, but something listens on 127.0.0.1 port 7 already; choose another one, or 0 for any ' +
+  'that is free'
+const NO_ADDRESS = 'Expected `ops.host` to be an address of this machine, got `127.0.0.1`'
+
 test.each([
-  [{ port: -1 }, 'Expected `ops.port` to be a whole number from 0 to 65535, or false, got `-1`'],
-  [{ port: 65_536 }, 'got `65536`'],
-  [{ port: '80' as unknown as number }, 'got `80`'],
-  [{ port: 0, host: '' }, 'Expected `ops.host`'],
-  [{ port: 0, checkTimeoutMs: 0 }, 'Expected `ops.checkTimeoutMs`'],
-  [{ port: 0, processMetrics: 1 as unknown as boolean }, 'Expected `ops.processMetrics`'],
+  ['EADDRINUSE', TAKEN],
+  ['EACCES', 'Expected `ops.port` to be a port that this process may listen on, got `7`'],
+  ['EADDRNOTAVAIL', NO_ADDRESS],
+  ['EAFNOSUPPORT', NO_ADDRESS],
+  ['ENOTFOUND', NO_ADDRESS],
+  ['EAI_AGAIN', NO_ADDRESS],
+])('a port that cannot be opened with %s is an error of the option that causes it', async (code, message) => {
+  const cause = Object.assign(new Error('listen'), { code })
+  using listen = vi.spyOn(Server.prototype, 'listen').mockImplementation(function refuse(this: Server) {
+    process.nextTick(() => this.emit('error', cause))
+    return this
+  })
+  const error: unknown = await opsOver(new HealthProbe(), { port: 7 })
+    .start()
+    .catch((thrown: unknown) => thrown)
+  expect(listen).toHaveBeenCalled()
+  expect(error).toBeInstanceOf(OptionsError)
+  expect(error).toMatchObject({ message, cause })
+})
+
+test('another error of the system is passed on as it is', async () => {
+  const cause = Object.assign(new Error('too many open files'), { code: 'EMFILE' })
+  using listen = vi.spyOn(Server.prototype, 'listen').mockImplementation(function refuse(this: Server) {
+    process.nextTick(() => this.emit('error', cause))
+    return this
+  })
+  await expect(opsOver(new HealthProbe()).start()).rejects.toBe(cause)
+  expect(listen).toHaveBeenCalled()
+})
+
+test('an open port, and a request that fails inside, are logged; a request that is malformed is answered as such', async () => {
+  const lines: unknown[] = []
+  const take = (...line: unknown[]) => void lines.push(line)
+  const logger = { ...silentLogger, info: take, error: take }
+  const broken = new Error('no page')
+  const options = { host: '127.0.0.1', port: 0, checkTimeoutMs: 100, clock: systemClock, logger }
+  const server = new OpsServer({ ...options, metricsPage: () => Promise.reject(broken) })
+  await server.start({ livez: new HealthProbe(), readyz: new HealthProbe(), candidacies: [] })
+  const { address } = server
+  expect(lines).toEqual([[{ event: 'ops-listening', ...address }, 'operations port is open']])
+  expect(await get(server, '/metrics?token=secret')).toMatchObject({
+    status: 500,
+    body: 'internal server error\n',
+    headers: { 'content-type': 'text/plain; charset=utf-8' },
+  })
+  expect(lines.slice(1)).toEqual([[{ event: 'ops-error', path: '/metrics', err: broken }, 'request failed']])
+  const socket = connect(address?.port ?? 0, '127.0.0.1')
+  const head = 'POST /livez HTTP/1.1\r\nHost: ops\r\nConnection: close\r\n'
+  socket.end(`${head}Content-Type: application/json\r\nContent-Length: 1\r\n\r\n{`)
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 .*\r\n\r\nbad request\n$/s)
+  expect(lines).toHaveLength(2)
+  await server.stop()
+  await server.stop()
+})
+
+describe('a bounded wait', () => {
+  test('leaves no timer once it has its answer, or an error', async () => {
+    const { clock, pending } = countingClock()
+    const waits = new BoundedWaits(clock, 5000)
+    expect(await waits.inTime(Promise.resolve('answer'))).toBe('answer')
+    await expect(waits.inTime(Promise.reject(new Error('refused')))).rejects.toThrow('refused')
+    expect(pending()).toBe(0)
+  })
+
+  test('ends with the timeout, and at once when all waits are closed, also one that begins later', async () => {
+    const clock = new VirtualClock()
+    const waits = new BoundedWaits(clock, 5000)
+    const never = new Promise<never>(() => {})
+    const timed = waits.inTime(never)
+    await clock.advance(5000)
+    expect(await timed).toBe(TIMED_OUT)
+    const closed = waits.inTime(never)
+    waits.close()
+    expect([await closed, await waits.inTime(never)]).toEqual([TIMED_OUT, TIMED_OUT])
+  })
+})
+
+test('options that are not given, or undefined, have their documented defaults', () => {
+  const defaults = {
+    port: 8080,
+    host: '0.0.0.0',
+    registries: [],
+    checkTimeoutMs: 5000,
+    processMetrics: true,
+    clock: systemClock,
+    logger: silentLogger,
+  }
+  expect(resolveOpsOptions({})).toEqual(defaults)
+  expect(resolveOpsOptions({ port: undefined, host: undefined, logger: undefined } as object)).toEqual(defaults)
+})
+
+test('the operations port is a server among the extensions', () => {
+  expect(createOps()).toMatchObject({ name: 'ops', group: 'servers' })
+})
+
+test.each([0, 65_535, false] as const)('the port %s is accepted', (port) => {
+  expect(resolveOpsOptions({ port }).port).toBe(port)
+})
+
+const PORT = 'Expected `ops.port` to be a whole number from 0 to 65535, or false, got '
+const HOST = 'Expected `ops.host` to be an address such as `0.0.0.0`, got '
+const TIMEOUT = 'Expected `ops.checkTimeoutMs` to be a number of milliseconds above 0, got '
+
+test.each([
+  [{ port: -1 }, `${PORT}\`-1\``],
+  [{ port: 65_536 }, `${PORT}\`65536\``],
+  [{ port: 0.5 }, `${PORT}\`0.5\``],
+  [{ port: true as unknown as number }, `${PORT}\`true\``],
+  [{ port: '80' as unknown as number }, `${PORT}\`80\``],
+  [{ port: 0, host: '' }, `${HOST}\`\``],
+  [{ port: 0, host: 5 as unknown as string }, `${HOST}\`5\``],
+  [{ port: 0, checkTimeoutMs: 0 }, `${TIMEOUT}\`0\``],
+  [{ port: 0, checkTimeoutMs: Infinity }, `${TIMEOUT}\`Infinity\``],
+  [{ port: 0, checkTimeoutMs: '9' as unknown as number }, `${TIMEOUT}\`9\``],
+  [{ port: 0, processMetrics: 1 as unknown as boolean }, 'Expected `ops.processMetrics` to be true or false, got `1`'],
   [{ port: 0, prot: 1 } as OpsOptions, 'Unknown option `prot` in `ops`; did you mean `port`?'],
 ])('the options %o are refused with a message that says what was expected', (options, message) => {
   expect(() => createOps(options)).toThrow(OptionsError)

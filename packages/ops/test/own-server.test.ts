@@ -1,4 +1,5 @@
 import { Controller, OptionsError } from '@tenure/core'
+import { silentLogger } from '@tenure/core/internal'
 import { createOps, metrics, type OpsOptions } from '@tenure/ops'
 import { Counter, Gauge, Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
@@ -72,11 +73,36 @@ describe('A registry of your own', () => {
     ])
   })
 
-  test.each([{}, [{}], [null], 'global'])('is expected to be one: %j is refused', (registries) => {
-    const options = { port: 0, registries } as unknown as OpsOptions
-    expect(() => createOps(options)).toThrow(OptionsError)
-    expect(() => createOps(options)).toThrow('`ops.registries`')
+  test('that does not answer is left out after the timeout, and logged', async () => {
+    const lines: unknown[] = []
+    const logger = { ...silentLogger, warn: (...line: unknown[]) => void lines.push(line) }
+    const own = { getMetricsAsJSON: () => new Promise<never>(() => {}), getMetricsAsArray: () => [] }
+    const ops = createOps({ port: false, processMetrics: false, checkTimeoutMs: 5, registries: [own], logger })
+    await ops.metrics()
+    await ops.metrics()
+    expect(lines).toEqual([
+      [
+        {
+          event: 'metric-skipped',
+          metric: 'ops.registries',
+          reason: 'collect-failed',
+          err: new Error('getMetricsAsJSON() timed out after 5 ms'),
+        },
+        'metric ops.registries is not served: collect-failed',
+      ],
+    ])
   })
+
+  test.each([{}, [{}], [null], ['global'], [{ getMetricsAsJSON: () => {} }], 'global'])(
+    'is expected to be one: %j is refused',
+    (registries) => {
+      const options = { port: 0, registries } as unknown as OpsOptions
+      expect(() => createOps(options)).toThrow(OptionsError)
+      expect(() => createOps(options)).toThrow(
+        'Expected `ops.registries` to be an array of prom-client registries, such as `[register]`',
+      )
+    },
+  )
 })
 
 test('A server of your own answers for the health of the manager', async () => {

@@ -75,7 +75,8 @@ test.each(uses)('%s throws after the end of its run, naming controller, lease an
   const { made: use, term } = await afterTerm(define)
   expect(use).toThrow(TermEndedError)
   expect(use).toThrow(
-    `Metric \`swept\` belongs to a run of controller \`sweeper\` that has ended (lease \`janitor\`, epoch ${term.epoch})`,
+    `Metric \`swept\` belongs to a run of controller \`sweeper\` that has ended (lease \`janitor\`, epoch ${term.epoch}): ` +
+      'define metrics in every run with `metrics(term)` and use them in that run only',
   )
 })
 
@@ -128,7 +129,12 @@ test('without an operations port, asking for metrics throws an error that says s
   manager.register(controller('sweeper', (term) => outcome.resolve(run(() => metrics(term)))))
   void manager.start()
   expect(await outcome.promise).toBeInstanceOf(OptionsError)
-  expect(await outcome.promise).toMatchObject({ code: 'BAD_OPTIONS', message: expect.stringContaining('sweeper') })
+  expect(await outcome.promise).toMatchObject({
+    code: 'BAD_OPTIONS',
+    message:
+      'Expected the manager of controller `sweeper` to have registries for its terms: give it `use(createOps())`, or ' +
+      '`use(new TermRegistries())`',
+  })
 })
 
 test('a controller that restarts within its term gets a fresh registry, and the old one is gone', async () => {
@@ -161,13 +167,14 @@ test('controllers that define the same metric are served as one', async () => {
   expect(samples(body, 'swept', '# TYPE swept')).toEqual(['# TYPE swept counter', 'swept{kind="a"} 5'])
 })
 
-function recordingLogger(lines: string[]): Logger {
-  const logger: Logger = { ...silentLogger, warn: (_fields, message) => void lines.push(message), child: () => logger }
+function recordingLogger(lines: [object, string][]): Logger {
+  const warn: Logger['warn'] = (fields, message) => void lines.push([fields, message])
+  const logger: Logger = { ...silentLogger, warn, child: () => logger }
   return logger
 }
 
 test('a metric that contradicts another or fails is left out and reported, and the page is served', async () => {
-  const lines: string[] = []
+  const lines: [object, string][] = []
   const fails = (term: Term) => ({
     ...base(term),
     name: 'broken',
@@ -194,16 +201,23 @@ test('a metric that contradicts another or fails is left out and reported, and t
     'tenure_metrics_skipped{metric="broken",reason="collect-failed"} 1',
     'tenure_metrics_skipped{metric="swept",reason="type-conflict"} 1',
   ])
-  expect(lines.filter((line) => line.includes('not served'))).toEqual([
-    'metric broken is not served: collect-failed',
-    'metric swept is not served: type-conflict',
+  expect(lines.filter(([, line]) => line.includes('not served'))).toEqual([
+    [
+      { event: 'metric-skipped', metric: 'broken', reason: 'collect-failed', err: new Error('no connection') },
+      'metric broken is not served: collect-failed',
+    ],
+    [
+      { event: 'metric-skipped', metric: 'swept', reason: 'type-conflict', err: undefined },
+      'metric swept is not served: type-conflict',
+    ],
   ])
 })
 
 test('a metric that never answers is left out after the timeout', async () => {
+  const lines: [object, string][] = []
   const stuck = (term: Term) => ({ ...base(term), collect: () => new Promise<void>(() => {}) })
   await using managed = manage({
-    ops: { checkTimeoutMs: 20 },
+    ops: { checkTimeoutMs: 20, logger: recordingLogger(lines) },
     controllers: [controller('a', (term) => new Gauge(stuck(term)))],
   })
   await managed.start()
@@ -211,6 +225,7 @@ test('a metric that never answers is left out after the timeout', async () => {
   const { status, body } = await managed.get('/metrics')
   expect(status).toBe(200)
   expect(body).toContain('tenure_metrics_skipped{metric="swept",reason="collect-failed"} 1')
+  expect(lines[0]?.[0]).toMatchObject({ err: { message: 'collect() timed out after 20 ms' } })
 })
 
 test('default labels of a run are served', async () => {

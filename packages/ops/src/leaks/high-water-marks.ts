@@ -25,7 +25,7 @@ interface Mark {
 /** The number of rises in a row that a fluctuating count needs. */
 const RISES = 3
 
-/** Applications choose the names, so the number of marks is bounded. */
+/** Applications choose the names, so the number of marks is bounded. Counts beyond it are not watched. */
 const MAX_MARKS = 5000
 
 /** Keeps the maximum of each count. The first update sets the baseline of the process. */
@@ -42,6 +42,7 @@ export class HighWaterMarks {
 
   #updateOne({ kind, name, count, fluctuates }: Counted): readonly Rise[] {
     const mark = this.#markOf(`${kind} ${name}`)
+    if (mark === undefined) return []
     const rise = count - mark.level
     mark.level = Math.max(mark.level, count)
     if (this.#isFirst) return []
@@ -53,11 +54,12 @@ export class HighWaterMarks {
     return [{ kind, name, by }]
   }
 
-  #markOf(key: string): Mark {
+  /** The mark of a count; undefined if there are too many. */
+  #markOf(key: string): Mark | undefined {
     const known = this.#marks.get(key)
-    if (known !== undefined) return known
+    if (known !== undefined || this.#marks.size >= MAX_MARKS) return known
     const mark = { level: 0, rises: 0, risen: 0 }
-    if (this.#marks.size < MAX_MARKS) this.#marks.set(key, mark)
+    this.#marks.set(key, mark)
     return mark
   }
 }

@@ -7,8 +7,8 @@ import { HealthRegistry, type Term } from '@tenure/core'
 import { metrics } from '@tenure/ops'
 import { Counter, register } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
-import { VirtualClock } from '../../testing/src/virtual-clock/virtual-clock.ts'
-import { controller, manage, samples } from './managed-ops.ts'
+import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
+import { controller, manage, samples } from '../managed-ops.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
