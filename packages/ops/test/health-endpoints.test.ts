@@ -108,7 +108,7 @@ test('a change of what fails is logged once, and questions that exclude checks l
   expect(lines).toEqual(['livez fails: disk', 'livez passes again'])
 })
 
-test('a change is logged with the checks that fail; one that was removed while it failed counts as passed', async () => {
+test('a change is logged with the checks that fail; a check that was removed while it failed counts as passed', async () => {
   const lines: unknown[] = []
   const take = (...line: unknown[]) => void lines.push(line)
   const logger: Logger = { debug: take, info: take, warn: take, error: take, child: () => logger }

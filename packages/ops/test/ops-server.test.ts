@@ -211,7 +211,7 @@ describe('a bounded wait', () => {
     expect(pending()).toBe(0)
   })
 
-  test('ends with the timeout, and at once when all waits are closed, also one that begins later', async () => {
+  test('ends with the timeout, and at once when all waits are closed, also a wait that begins later', async () => {
     const clock = new VirtualClock()
     const waits = new BoundedWaits(clock, 5000)
     const never = new Promise<never>(() => {})
