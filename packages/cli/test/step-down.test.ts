@@ -91,24 +91,12 @@ describe('tenure transfer', () => {
     expect(replicas.managers[1]?.state.kind).toBe('leading')
   })
 
-  test('refuses a replica that does not stand by, before it asks the leader', async () => {
-    await using replicas = await pair()
-    const { err, out, code } = await cluster.tenure(['transfer', 'janitor', '-n', 'ops', '--to', 'secnd'])
-    expect([code, out]).toEqual([2, ''])
-    expect(err).toBe('Expected `--to` to be a standby of ops/janitor, got `secnd`. Did you mean `second_1`?\n')
-    expect(replicas.managers.map(({ state }) => state.kind)).toEqual(['leading', 'following'])
-  })
-
-  test('asks for a replica that a full list leaves out, and says that another one leads if it does not answer', async () => {
-    await using replicas = await pair()
-    for (const identity of ['third_1', 'fourth_1']) {
-      const standby = replicas.start({ kubeConfigPath: path, identity })
-      await until(() => standby.candidacies[0]?.standing === 'standing')
-    }
-    const { err, code } = await cluster.tenure(['transfer', 'janitor', '-n', 'ops', '--to', 'fifth_1'])
+  test('says that another replica leads if the named one does not answer', async () => {
+    await using _ = await pair()
+    const { err, code } = await cluster.tenure(['transfer', 'janitor', '-n', 'ops', '--to', 'third_1'])
     expect(code).toBe(1)
-    expect(err).toContain('Warning: the lease does not list fifth_1 among its standbys. Did you mean `')
-    expect(err).toMatch(/first_1 released ops\/janitor, but \w+_1 leads: fifth_1 did not answer in time\./)
+    expect(err).toContain('Warning: the lease does not list third_1 among its standbys. Did you mean `second_1`?')
+    expect(err).toMatch(/first_1 released ops\/janitor, but \w+_1 leads: third_1 did not answer in time\./)
   })
 
   test('refuses the leader itself', async () => {

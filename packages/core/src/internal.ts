@@ -35,7 +35,7 @@ export {
   type StepDownRequest,
   withRequest,
 } from './election/rules/step-down-request.ts'
-export { isKeptByHolder, MAX_STANDBYS, readLeader, readStandbys, type Standby } from './election/rules/standby-note.ts'
+export { isKeptByHolder, readLeader, readStandbys, type Standby } from './election/rules/standby-note.ts'
 export { readOffer, readProcessRef, readTransferNonce } from './election/rules/transfer-notes.ts'
 export { type HealthSource } from './health/health-probe.ts'
 export { assertKnownKeys, nearestName } from './options/known-keys.ts'

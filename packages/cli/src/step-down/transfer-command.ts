@@ -1,5 +1,5 @@
 import { OptionsError } from '@tenure/core'
-import { isKeptByHolder, MAX_STANDBYS, nearestName, readStandbys } from '@tenure/core/internal'
+import { nearestName, readStandbys } from '@tenure/core/internal'
 import type { Command } from 'commander'
 import { addClusterCommand, type ClusterFlags } from '../add-command.ts'
 import { Cluster } from '../cluster/cluster.ts'
@@ -42,10 +42,10 @@ export function addTransfer(program: Command, invocation: Invocation): void {
 }
 
 /**
- * The identity of the replica that the user means. A replica that a full list leaves out may exist. A leader of others keeps no list.
- * @throws OptionsError if that replica leads already, or no replica of that name stands by
+ * The identity of the replica that the user means. A lease lists at most three standbys, so a replica that it does not list may exist.
+ * @throws OptionsError if that replica leads already
  */
-function successorOf({ lease, namespace, name }: StoredLease, to: string, { err }: Terminal): string {
+function successorOf({ lease }: StoredLease, to: string, { err }: Terminal): string {
   const { record } = lease
   if (isMeant(record.holderIdentity, to))
     throw new OptionsError(`Expected \`--to\` to be another replica than the leader, got \`${to}\``)
@@ -54,8 +54,6 @@ function successorOf({ lease, namespace, name }: StoredLease, to: string, { err 
   if (meant.length === 1 && meant[0] !== undefined) return meant[0]
   const nearest = nearestName(to, standbys)
   const hint = nearest === undefined ? 'It lists none.' : `Did you mean \`${nearest}\`?`
-  if (isKeptByHolder(record) && standbys.length < MAX_STANDBYS)
-    throw new OptionsError(`Expected \`--to\` to be a standby of ${namespace}/${name}, got \`${to}\`. ${hint}`)
   err(`Warning: the lease does not list ${to} among its standbys. ${hint}\n`)
   return to
 }
