@@ -6,6 +6,7 @@ import { KubeConfigError, type KubeConfigLike, LeaseLock, type LeaseLockOptions 
 import {
   CoordinatedLock,
   findKubeConfig,
+  followKubeConfig,
   FoundKubeConfig,
   inClusterNamespace,
   LeaseClient,
@@ -66,27 +67,25 @@ export class Cluster implements Extension {
 
   /** @throws KubeConfigError (as a rejection) when there is no usable kubeconfig. */
   async start(): Promise<void> {
-    const { env, logger } = this.#options
-    if (this.#kubeConfig === undefined) {
-      const kubeConfigPath = this.#options.kubeConfigPath ?? (await this.#joinDev())
-      this.#kubeConfig = findKubeConfig({ env, ...(kubeConfigPath !== undefined && { kubeConfigPath }) })
-    }
+    this.#kubeConfig ??= await this.#findKubeConfig()
+    const { logger } = this.#options
     logger.info({ event: 'cluster', server: this.server }, 'cluster found')
   }
 
   async stop(): Promise<void> {
     await Promise.all([this.#deathProof?.close(), this.#departure?.close()])
     await this.#client?.close()
-    this.#dev?.leave()
+    await this.#dev?.leave()
   }
 
-  /** The kubeconfig that a running `tenure dev` gave this process; undefined if it is to look for another cluster. */
-  async #joinDev(): Promise<string | undefined> {
-    const { env, identity, opsPort } = this.#options
-    if (env['TENURE_DEV'] !== '1' || isEmbedded(env)) return undefined
+  async #findKubeConfig(): Promise<FoundKubeConfig> {
+    const { env, kubeConfigPath, identity, opsPort, logger } = this.#options
+    if (kubeConfigPath !== undefined) return findKubeConfig({ env, kubeConfigPath })
+    if (env['TENURE_DEV'] !== '1' || isEmbedded(env)) return findKubeConfig({ env })
     const port = opsPort()
-    this.#dev = await joinDev(env, { identity, pid, ...(port !== undefined && { opsPort: port }) })
-    return this.#dev.kubeConfigPath
+    const dev = await joinDev(env, { identity, pid, ...(port !== undefined && { opsPort: port }) }, logger)
+    this.#dev = dev
+    return followKubeConfig(() => dev.kubeConfigPath, env)
   }
 
   /** The kubeconfig for clients of client-node, which this loads if the kubeconfig was found. @throws KubeConfigError before the start. */

@@ -85,6 +85,8 @@ const WITHOUT_OPTIONS: ReadonlySet<string> = new Set([
   'askDev',
   'connectToDev',
   'devFolder',
+  'followKubeConfig',
+  'pause',
   'integerAt',
   'isJsonObject',
   'isPrivateFolder',

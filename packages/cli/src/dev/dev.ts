@@ -73,7 +73,8 @@ async function withPage(program: DevProgram | undefined, context: DevContext): P
   })
   try {
     const onChange = (): void => page.server.showReplicas()
-    const joined = await JoinedPrograms.open({ server, terminal, onChange, others: shown.started })
+    const project = kubeConfig.path
+    const joined = await JoinedPrograms.open({ server, project, terminal, onChange, others: shown.started })
     shown.joined = joined
     try {
       await followAndRun(program, { ...context, shown, onChange }, page)

@@ -30,6 +30,8 @@ export interface FoundReplica {
 
 /** Answers what comes through the socket. Rejects with what to say. */
 export interface JoinHost {
+  /** What tells this `tenure dev` from the others, and is the same when it runs again. */
+  readonly project: string
   /** Decides about a program. */
   admit(greeting: DevGreeting): Promise<JoinedProgram>
   /** Finds the replica with this identity; undefined if it is unknown. */
@@ -105,26 +107,21 @@ async function isListening(path: string): Promise<boolean> {
   }
 }
 
+/** Answers each line with a line. */
 async function receive(socket: Socket, host: JoinHost): Promise<void> {
-  let answer: object
-  try {
-    const said: unknown = JSON.parse(await lineOf(socket))
-    const request = isJsonObject(said) ? said : {}
-    const about = stringAt(request, 'about')
-    answer =
-      about === undefined ? await admit(socket, host, request) : answerAbout(about, request['kill'] === true, host)
-  } catch (error) {
-    answer = { error: textOf(error) }
+  for await (const line of createInterface({ input: socket })) {
+    const answer = await answerTo(line, socket, host).catch((error: unknown) => ({ error: textOf(error) }))
+    if (!socket.destroyed) socket.write(`${JSON.stringify(answer)}\n`)
   }
-  if (!socket.destroyed) socket.write(`${JSON.stringify(answer)}\n`)
 }
 
-function lineOf(socket: Socket): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>()
-  createInterface({ input: socket })
-    .once('line', resolve)
-    .once('close', () => reject(new Error('it said nothing')))
-  return promise
+async function answerTo(line: string, socket: Socket, host: JoinHost): Promise<object> {
+  const said: unknown = JSON.parse(line)
+  const request = isJsonObject(said) ? said : {}
+  const about = stringAt(request, 'about')
+  const answer =
+    about === undefined ? await admit(socket, host, request) : answerAbout(about, request['kill'] === true, host)
+  return { ...answer, project: host.project }
 }
 
 async function admit(socket: Socket, host: JoinHost, request: JsonObject): Promise<object> {

@@ -15,6 +15,8 @@ import { type FoundReplica, type JoinedProgram, type JoinHost, JoinSocket } from
 /** Options of {@link JoinedPrograms}. */
 export interface JoinedProgramsOptions {
   readonly server: ApiServer
+  /** The path of the kubeconfig of the administrator: no other `tenure dev` that runs has the same. */
+  readonly project: string
   readonly terminal: Terminal
   /** Called when the state of a program has changed. */
   readonly onChange: () => void
@@ -118,8 +120,9 @@ export class JoinedPrograms implements ReplicaActions, AsyncDisposable {
   }
 
   get #host(): JoinHost {
-    const { others } = this.#options
+    const { others, project } = this.#options
     return {
+      project,
       admit: (greeting) => this.#admit(greeting),
       find: (identity) => this.find(identity) ?? others.find(identity),
       kill: (identity) => (this.has(identity) ? this.kill(identity) : others.kill(identity)),

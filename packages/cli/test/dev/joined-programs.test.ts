@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pid } from 'node:process'
 import { silentLogger } from '@tenure/core/internal'
-import { createManager, type ProcessManager } from 'tenure'
+import { createManager, type Logger, type ProcessManager } from 'tenure'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { run, startCommand, until } from '../support/command.ts'
 
@@ -47,14 +47,21 @@ async function startDev() {
   }
 }
 
+/** The times of a lease that is soon over. */
+const SHORT = { leaseDurationMs: 1000, renewDeadlineMs: 700, retryPeriodMs: 100 }
+
 /** A program that stands for the lease `ops/janitor`. It is not told where the server is. */
-function program(identity: string, env: NodeJS.ProcessEnv = {}): ProcessManager {
+function program(
+  identity: string,
+  env: NodeJS.ProcessEnv = {},
+  { logger = silentLogger, ...times }: Partial<typeof SHORT> & { readonly logger?: Logger } = {},
+): ProcessManager {
   return createManager({
     env: { HOME: home, TENURE_DEV: '1', ...env },
     argv: [],
     identity,
-    lease: { name: 'janitor', namespace: 'ops' },
-    logger: silentLogger,
+    lease: { name: 'janitor', namespace: 'ops', ...times },
+    logger,
     signals: false,
   })
 }
@@ -98,6 +105,45 @@ test('a program with TENURE_DEV=1 finds the running dev, and is shown, explained
   )
   await dev.stop()
   expect(await readdir(sockets)).toEqual([])
+})
+
+test('a program joins the next dev, leads again with a higher epoch, and says so', async () => {
+  const said: string[] = []
+  const note = (_fields: object, text: string): void => void said.push(text)
+  const logger: Logger = { ...silentLogger, info: note, warn: note, child: () => logger }
+  const first = await startDev()
+  const manager = program('one', {}, { ...SHORT, logger })
+  const running = manager.start()
+  const epoch = (): bigint => {
+    const state = manager.candidacies[0]?.state
+    return state?.kind === 'leading' ? state.epoch : 0n
+  }
+  await until(() => epoch() > 0n)
+  const firstEpoch = epoch()
+  await first.stop()
+  const second = await startDev()
+  await until(() => epoch() > firstEpoch)
+  expect(await replicasOf(second)).toEqual([{ name: 'one', state: 'running', isCutOff: false }])
+  expect(said).toEqual(
+    expect.arrayContaining([
+      `\`tenure dev\` with PID ${pid} has ended, and its API server with it. This process joins the next \`tenure dev\``,
+      `joined \`tenure dev\` with PID ${pid}`,
+    ]),
+  )
+  await manager.stop()
+  await running
+  await until(() => second.printed.err.includes('one | * has left'))
+  await second.stop()
+})
+
+test('a program that waits for the next dev can stop', async () => {
+  const dev = await startDev()
+  const manager = program('one', {}, SHORT)
+  const running = manager.start()
+  await until(() => dev.printed.err.includes('one | * has joined'))
+  await dev.stop()
+  await manager.stop()
+  await running
 })
 
 test('only its owner can use the socket', async () => {

@@ -53,19 +53,24 @@ export function findKubeConfig(options: LoadKubeConfigOptions = {}): FoundKubeCo
   assertKnownKeys('`loadKubeConfig()`', options, OPTION_NAMES)
   const env = options.env ?? process.env
   const { context } = options
-  if (options.kubeConfigPath !== undefined)
-    return loadFiles({ paths: [options.kubeConfigPath], origin: 'the given path', context }, env)
+  const path = options.kubeConfigPath
+  if (path !== undefined) return loadFiles({ paths: () => [path], origin: 'the given path', context }, env)
   const listed = (env['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '')
-  if (listed.length > 0) return loadFiles({ paths: listed, origin: 'KUBECONFIG', context }, env)
+  if (listed.length > 0) return loadFiles({ paths: () => listed, origin: 'KUBECONFIG', context }, env)
   const directory = options.serviceAccountDirectory ?? SERVICE_ACCOUNT_DIRECTORY
   const inCluster = context === undefined ? inClusterConfig(env, directory) : undefined
   if (inCluster !== undefined) return new FoundKubeConfig(withProxies(inCluster, env), () => undefined)
   return loadHomeFile(directory, context, env)
 }
 
+/** As {@link findKubeConfig} with a `kubeConfigPath`. A path that changes counts as a file that was rewritten. */
+export function followKubeConfig(path: () => string, env: NodeJS.ProcessEnv): FoundKubeConfig {
+  return loadFiles({ paths: () => [path()], origin: 'the given path', context: undefined }, env)
+}
+
 function loadHomeFile(directory: string, context: string | undefined, env: NodeJS.ProcessEnv): FoundKubeConfig {
   const homeFile = join(env['HOME'] ?? homedir(), '.kube', 'config')
-  if (existsSync(homeFile)) return loadFiles({ paths: [homeFile], origin: 'the home directory', context }, env)
+  if (existsSync(homeFile)) return loadFiles({ paths: () => [homeFile], origin: 'the home directory', context }, env)
   throw new KubeConfigError(
     'Found no kubeconfig: KUBECONFIG is not set, this is not a Pod (KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT or ' +
       `${join(directory, 'token')} is missing), and ${homeFile} does not exist`,
@@ -74,18 +79,17 @@ function loadHomeFile(directory: string, context: string | undefined, env: NodeJ
 
 /** Where to read a kubeconfig, and which of its contexts counts. */
 interface KubeConfigFiles {
-  readonly paths: readonly string[]
+  readonly paths: () => readonly string[]
   /** Where the paths come from, for messages. */
   readonly origin: string
   readonly context: string | undefined
 }
 
 function loadFiles(files: KubeConfigFiles, env: NodeJS.ProcessEnv): FoundKubeConfig {
-  const { paths } = files
-  let known = paths.map(readKubeConfigFile)
+  let known = files.paths().map(readKubeConfigFile)
   const parts = withProxies(partsOf(files, known), env)
   return new FoundKubeConfig(parts, () => {
-    const texts = paths.map(readKubeConfigFile)
+    const texts = files.paths().map(readKubeConfigFile)
     if (texts.every((text, index) => text === known[index])) return undefined
     const changed = withProxies(partsOf(files, texts), env)
     known = texts
@@ -94,9 +98,10 @@ function loadFiles(files: KubeConfigFiles, env: NodeJS.ProcessEnv): FoundKubeCon
 }
 
 function partsOf(
-  { paths, origin, context: wanted }: KubeConfigFiles,
+  { paths: pathsOf, origin, context: wanted }: KubeConfigFiles,
   texts: readonly (string | undefined)[],
 ): KubeConfigParts {
+  const paths = pathsOf()
   const files = paths.flatMap((path, index) => (texts[index] === undefined ? [] : [{ path, text: texts[index] }]))
   if (files.length === 0) {
     throw new KubeConfigError(`The kubeconfig named by ${origin} does not exist: ${paths.join(delimiter)}`)

@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'vitest'
+import { NextDev } from '../src/next-dev.ts'
+
+const OWN = '/own/kubeconfig'
+const OTHER = '/other/kubeconfig'
+
+describe('The next `tenure dev`', () => {
+  test('is that of the same project, whether it ran at the end of the last one or not', () => {
+    const next = new NextDev(OWN)
+    const other = { pid: 2, project: OTHER }
+    expect(next.choose([other, { pid: 3, project: OWN }])).toBe(3)
+    expect(next.choose([other])).toBeUndefined()
+    expect(next.choose([other, { pid: 4, project: OWN }, { pid: 5, project: OTHER }])).toBe(4)
+  })
+
+  test('is another one that has started since, unless several have', () => {
+    const next = new NextDev(OWN)
+    expect(next.choose([{ pid: 2, project: OTHER }])).toBeUndefined()
+    const third = { pid: 3, project: '/third/kubeconfig' }
+    expect(next.choose([{ pid: 2, project: OTHER }, third])).toBe(3)
+    expect(next.choose([third, { pid: 4, project: '/fourth/kubeconfig' }])).toBeUndefined()
+  })
+
+  test('is unknown where two serve the same project, or one does not answer', () => {
+    const next = new NextDev(OWN)
+    expect(next.choose([])).toBeUndefined()
+    const two = [2, 3].map((pid) => ({ pid, project: OWN }))
+    expect(next.choose(two)).toBeUndefined()
+    expect(new NextDev(undefined).choose([{ pid: 2, project: undefined }])).toBeUndefined()
+  })
+})
