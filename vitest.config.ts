@@ -39,8 +39,8 @@ const repeated = {
 const versions = wantedVersions()
 const [firstVersion] = versions
 
-/** Scenarios that mostly wait for leases to run out, or need a controller manager: on the real server only. */
-const PATIENT = ['test/scenarios/{odd-leases,proved-death,manifests,garbage-collector}.test.ts']
+/** Scenarios that mostly wait for leases to run out, or need a controller manager or a node: on the real server only. */
+const PATIENT = ['test/scenarios/{odd-leases,proved-death,manifests,garbage-collector,port-forward}.test.ts']
 
 /**
  * A suite that needs an API server runs once for each of them. `TENURE_API_SERVER` tells the test which one, and `TENURE_KUBERNETES`
