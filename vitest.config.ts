@@ -1,11 +1,12 @@
 import { defineConfig } from 'vitest/config'
 import { type KubernetesVersion, wantedVersions } from './test/control-plane/kubernetes-version.ts'
 
-// Tests run from source: the packages resolve to their `src` through this export condition.
-const conditions = ['@tenure/source', 'node', 'import', 'module', 'default']
+// Tests run from source: the packages resolve to their `src` through this export condition. Not `import`, which Node adds where a module
+// is imported: with it here, what a CommonJS package requires would be resolved to ES modules.
+const conditions = ['@tenure/source', 'node', 'module', 'default']
 const source = { resolve: { conditions }, ssr: { resolve: { conditions } } }
 
-// With `import` among them, what a CommonJS package requires would be resolved to ES modules.
+// As above, without `module`, by which CommonJS packages would also get ES modules.
 const requirable = ['@tenure/source', 'node']
 const commonJs = { resolve: { conditions: requirable }, ssr: { resolve: { conditions: requirable } } }
 
@@ -38,8 +39,8 @@ const repeated = {
 const versions = wantedVersions()
 const [firstVersion] = versions
 
-/** Scenarios that mostly wait for leases to run out, or need a controller manager: on the real server only. */
-const PATIENT = ['test/scenarios/{odd-leases,proved-death,manifests,garbage-collector}.test.ts']
+/** Scenarios that mostly wait for leases to run out, or need a controller manager or a node: on the real server only. */
+const PATIENT = ['test/scenarios/{odd-leases,proved-death,manifests,garbage-collector,port-forward}.test.ts']
 
 /**
  * A suite that needs an API server runs once for each of them. `TENURE_API_SERVER` tells the test which one, and `TENURE_KUBERNETES`

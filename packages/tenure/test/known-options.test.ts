@@ -104,6 +104,7 @@ const WITHOUT_OPTIONS: ReadonlySet<string> = new Set([
   'readStandbys',
   'readTransferNonce',
   'stateFolder',
+  'statusError',
   'stringAt',
   'withDeadline',
   'withRequest',

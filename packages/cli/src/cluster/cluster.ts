@@ -1,4 +1,3 @@
-import { ApiRequestError } from '@tenure/kubernetes'
 import { findKubeConfig } from '@tenure/kubernetes/internal'
 import {
   ApiTransport,
@@ -11,6 +10,7 @@ import {
 import type { FoundKubeConfig, JsonObject } from '@tenure/kubernetes/internal'
 import type { ClusterFlags } from '../add-command.ts'
 import type { Terminal } from '../terminal.ts'
+import { PodPort } from './pod-port.ts'
 
 /** How long the server may take to answer a request. */
 const TIMEOUT_MS = 10_000
@@ -105,22 +105,10 @@ export class Cluster implements AsyncDisposable {
     return this.send(path, { method: 'PATCH', verb: 'patch', body, contentType: 'application/merge-patch+json' })
   }
 
-  /**
-   * The text of an answer of the resource itself, also of a health check that fails; undefined if it does not serve the path.
-   * @throws ApiRequestError if the API server answers instead: no permission, or out of its reach
-   */
-  async text(path: ResourcePath, suffix: string): Promise<string | undefined> {
-    const { clock, interrupted } = this.#terminal
-    return withDeadline({ clock, timeoutMs: TIMEOUT_MS, signal: interrupted }, async (signal) => {
-      const target = targetOf(path, 'get')
-      const request = { method: 'GET', path: `${pathOf(path)}${suffix}`, target, signal, readsFailure: true } as const
-      try {
-        return ownText(await textIn(await this.#transport.open(request)))
-      } catch (error) {
-        if (error instanceof ApiRequestError && error.statusCode === 404) return undefined
-        throw error
-      }
-    })
+  /** A port of a Pod of the namespace. */
+  portOf(pod: string, port: number): PodPort {
+    const { kubeConfig, namespace } = this
+    return new PodPort({ kubeConfig, namespace, pod, port }, this.#terminal)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -144,21 +132,4 @@ export function pathOf({
 
 function targetOf({ group, resource, namespace = '', name = '', subresource = '' }: ResourcePath, verb: string) {
   return { verb, group, resource: subresource === '' ? resource : `${resource}/${subresource}`, namespace, name }
-}
-
-async function textIn(stream: Awaited<ReturnType<ApiTransport['open']>>): Promise<string> {
-  const chunks: Buffer[] = []
-  await stream.read((chunk) => void chunks.push(chunk))
-  return Buffer.concat(chunks).toString('utf8')
-}
-
-/** @throws ApiRequestError for a `Status`: the API server did not reach the resource */
-function ownText(text: string): string {
-  if (!text.startsWith('{')) return text
-  const status: unknown = JSON.parse(text)
-  if (!isJsonObject(status) || status['kind'] !== 'Status') return text
-  throw new ApiRequestError(
-    'unreachable',
-    `the API server does not reach it: ${stringAt(status, 'message') ?? 'no reason given'}`,
-  )
 }

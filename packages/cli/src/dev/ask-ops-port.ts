@@ -25,11 +25,18 @@ export function askOpsPort(
   })
 }
 
-/** Asks an operations port on this machine as {@link AskOps}, also for a health check that fails. */
+/** Asks an operations port on this machine as {@link AskOps}. */
 export function askPort(port: number | undefined, terminal: Pick<Terminal, 'clock' | 'interrupted'>): AskOps {
-  return async (path) => {
+  return asking((path) => {
     if (port === undefined) throw new Error('it has no operations port')
-    const { status, text } = await askOpsPort(port, path, terminal)
+    return askOpsPort(port, path, terminal)
+  })
+}
+
+/** Asks what answers as an operations port. The answer of a health check that fails counts, too. */
+export function asking(get: (path: string) => Promise<OpsAnswer>): AskOps {
+  return async (path) => {
+    const { status, text } = await get(path)
     return status === 404 ? undefined : text
   }
 }

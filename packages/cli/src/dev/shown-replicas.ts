@@ -35,7 +35,7 @@ export class ShownReplicas implements ReplicaActions {
     this.#actionsOf(name)?.toggleCut(name)
   }
 
-  /** A replica of this machine needs no proxy: its operations port is asked directly. */
+  /** A replica of this machine needs no port-forward: its operations port is asked directly. */
   readonly explain: typeof explainReplica = async (cluster, identity, stored) => {
     const found = this.joined?.find(identity) ?? this.started.find(identity)
     if (found !== undefined) return reportOf(identity, stored.name, askPort(found.opsPort, this.#terminal))

@@ -18,7 +18,10 @@ export function addExplain(program: Command, { terminal }: Invocation): void {
     does: 'say why nobody leads, why the lease is not released, and what its replicas report',
     examples: ['tenure explain janitor -n ops'],
   })
-    .option('--no-replicas', 'do not ask the replicas, which needs the right to get pods and pods/proxy')
+    .option(
+      '--no-replicas',
+      'do not ask the replicas, which needs the rights to get pods, and to get and create pods/portforward',
+    )
     .action((name: string, flags: ExplainFlags) => explain(name, flags, terminal))
 }
 

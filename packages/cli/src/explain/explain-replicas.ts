@@ -2,8 +2,9 @@ import type { PresentLease } from '@tenure/core'
 import { readProcessRef, textOf } from '@tenure/core/internal'
 import { integerAt, isJsonObject, objectAt, stringAt, type JsonObject } from '@tenure/kubernetes/internal'
 import { ApiRequestError } from '@tenure/kubernetes'
-import type { Cluster, ResourcePath } from '../cluster/cluster.ts'
-import { type AskOps, askPort } from '../dev/ask-ops-port.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import type { PodPort } from '../cluster/pod-port.ts'
+import { asking, type AskOps, askPort } from '../dev/ask-ops-port.ts'
 import { replicaOfDev } from '../dev/ask-running-dev.ts'
 import type { Terminal } from '../terminal.ts'
 import { isFailure, type StoredLease } from '../cluster/leases.ts'
@@ -18,15 +19,25 @@ export interface ReplicaReport {
 const OPS_PORT = 'ops'
 
 /**
- * Asks a replica why it leads or does not lead, for its health checks and for its tasks, through the proxy of the API server. That needs
- * the right to `get` `pods/proxy`. Failures become sentences: a replica that cannot be reached is often the reason.
+ * Asks a replica why it leads or does not lead, for its health checks and for its tasks, through port-forwards. That needs the rights to
+ * `get` `pods`, and to `get` and `create` `pods/portforward`. Failures become sentences: a replica that cannot be reached is often the
+ * reason.
  */
 export async function explainReplica(cluster: Cluster, identity: string, stored: StoredLease): Promise<ReplicaReport> {
   const pod = podOf(identity, stored.lease)
   try {
-    const path = await opsPath(cluster, pod)
-    if (path === undefined) return { identity, sentences: [`its Pod ${pod} has no port with the name ${OPS_PORT}`] }
-    return { identity, sentences: await sentencesOf((suffix) => cluster.text(path, suffix), stored.name) }
+    const object = await cluster.get({
+      group: '',
+      version: 'v1',
+      resource: 'pods',
+      namespace: cluster.namespace,
+      name: pod,
+    })
+    const phase = stringAt(objectAt(object, 'status'), 'phase') ?? 'Running'
+    if (phase !== 'Running') return { identity, sentences: [`its Pod ${pod} does not run: its phase is ${phase}`] }
+    const port = opsPortIn(object)
+    if (port === undefined) return { identity, sentences: [`its Pod ${pod} has no port with the name ${OPS_PORT}`] }
+    return { identity, sentences: await sentencesOfPod(cluster.portOf(pod, port), stored.name) }
   } catch (error) {
     return { identity, sentences: [reasonOf(error, pod)] }
   }
@@ -61,12 +72,21 @@ export function podOf(identity: string, { record }: PresentLease): string {
   return stringAt(published, 'pod') ?? identity.slice(0, identity.includes('_') ? identity.lastIndexOf('_') : undefined)
 }
 
-async function opsPath(cluster: Cluster, name: string): Promise<ResourcePath | undefined> {
-  const path = { group: '', version: 'v1', resource: 'pods', namespace: cluster.namespace, name }
-  const { containers } = objectAt(await cluster.get(path), 'spec')
+async function sentencesOfPod(port: PodPort, lease: string): Promise<readonly string[]> {
+  try {
+    return await sentencesOf(
+      asking((path) => port.get(path)),
+      lease,
+    )
+  } finally {
+    await port[Symbol.asyncDispose]()
+  }
+}
+
+function opsPortIn(pod: JsonObject): number | undefined {
+  const { containers } = objectAt(pod, 'spec')
   const ports = listOf(containers).flatMap((container) => listOf(container['ports']))
-  const port = integerAt(ports.find((each) => each['name'] === OPS_PORT) ?? {}, 'containerPort')
-  return port === undefined ? undefined : { ...path, name: `${name}:${port}`, subresource: 'proxy' }
+  return integerAt(ports.find((each) => each['name'] === OPS_PORT) ?? {}, 'containerPort')
 }
 
 /** What a replica reports: why it leads this lease or does not lead it, its health checks, the tasks of its term, and refused writes. */

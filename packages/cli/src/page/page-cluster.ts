@@ -16,7 +16,7 @@ export interface ClusterPageOptions {
   readonly allowsActions: boolean
   readonly port: number
   readonly terminal: Terminal
-  /** Asks a replica that a lease names. @default through the proxy of the API server */
+  /** Asks a replica that a lease names. @default through port-forwards */
   readonly askReplica?: typeof explainReplica
   /** The replicas that this process runs. @default none */
   readonly fleet?: () => (ReplicaActions & { readonly facts: readonly PageReplica[] }) | undefined

@@ -10,8 +10,6 @@ export interface ApiRequest {
   readonly body?: unknown
   /** The content type of the body. @default 'application/json' */
   readonly contentType?: string
-  /** Whether `open()` also passes the body of an answer 500 on, as a health check gives it. @default false */
-  readonly readsFailure?: boolean
   /** What the request does, in the terms of Kubernetes authorization. Used in error messages. */
   readonly target: ApiTarget
   /** Aborts the request and destroys its connection. */

@@ -86,8 +86,7 @@ export class ApiTransport {
     const exchange = this.#start(request, settings)
     try {
       const response = await exchange.response()
-      const isRead = isSuccess(response) || (request.readsFailure === true && response.statusCode === 500)
-      if (!isRead) throw await failedResponse(request, exchange, response)
+      if (!isSuccess(response)) throw await failedResponse(request, exchange, response)
       return { read: (take) => exchange.read(response, take), close: () => exchange.dispose() }
     } catch (error) {
       exchange.dispose()
