@@ -166,9 +166,9 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'a failure to find the API server goes unnoticed',
     seenIn: 'Cilium (issue 17870)',
     file: 'packages/kubernetes/src/client/kubeconfig/load-kube-config.ts',
-    find: "if (existsSync(homeFile)) return loadFiles({ paths: [homeFile], origin: 'the home directory', context }, env)\n",
+    find: "if (existsSync(homeFile)) return loadFiles({ paths: () => [homeFile], origin: 'the home directory', context }, env)\n",
     replace:
-      "if (existsSync(homeFile)) return loadFiles({ paths: [homeFile], origin: 'the home directory', context }, env)\n  if (Date.now() > 0) return new KubeConfig()\n",
+      "if (existsSync(homeFile)) return loadFiles({ paths: () => [homeFile], origin: 'the home directory', context }, env)\n  if (Date.now() > 0) return new KubeConfig()\n",
     checks: ['packages/kubernetes/test/load-kube-config.test.ts'],
   },
   {
