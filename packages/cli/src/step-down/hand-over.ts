@@ -46,14 +46,14 @@ export async function handOver(
   else invocation.exitCode = await succeeded(cluster, ended, waiting, terminal)
 }
 
-/** Waits until the term has ended. Returns the last state if time runs out. */
+/** Waits until the term has ended or the leader declines. Returns the last state if time runs out. */
 async function untilEnded(cluster: Cluster, waiting: Waiting, terminal: Terminal): Promise<RequestState> {
   const { request, since, timeoutMs } = waiting
   let last: RequestState['kind'] = 'waiting'
   for (;;) {
     const state = await stateOf(cluster, request)
     const waitedMs = terminal.clock.now() - since
-    if (state.kind === 'ended') return state
+    if (state.kind === 'ended' || state.kind === 'declined') return state
     if (state.kind === 'draining' && last !== 'draining') terminal.out(`${request.holder} drains its term.\n`)
     last = state.kind
     if (waitedMs >= timeoutMs || (state.kind === 'waiting' && waitedMs >= Math.min(timeoutMs, ANSWER_MS))) return state
@@ -68,7 +68,11 @@ async function unanswered(
   request: WrittenRequest,
   { err }: Terminal,
 ): Promise<number> {
-  const { holder, namespace, lease } = request
+  const { holder, namespace, lease, to } = request
+  if (kind === 'declined') {
+    err(`${holder} leads on: ${to} did not answer its offer of ${namespace}/${lease}.\n`)
+    return 1
+  }
   if (kind === 'draining') {
     err(
       `${holder} still drains. It hands ${namespace}/${lease} over when its tasks have ended. ` +

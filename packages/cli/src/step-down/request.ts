@@ -1,5 +1,5 @@
 import { type LeaseRecord, TenureError } from '@tenure/core'
-import { readOffer, readRequestAnswer, type StepDownRequest, withRequest } from '@tenure/core/internal'
+import { readRequestAnswer, type StepDownRequest, withRequest } from '@tenure/core/internal'
 import type { JsonObject } from '@tenure/kubernetes/internal'
 import { randomUUID } from 'node:crypto'
 import type { Cluster } from '../cluster/cluster.ts'
@@ -26,6 +26,8 @@ export interface WrittenRequest extends StepDownRequest {
 export type RequestState =
   /** The leader has not answered. */
   | { readonly kind: 'waiting' }
+  /** The leader leads on, because the named replica did not answer it. */
+  | { readonly kind: 'declined' }
   /** The leader has begun to drain. */
   | { readonly kind: 'draining' }
   /** The term has ended. `holder` is empty while nobody leads. */
@@ -63,10 +65,10 @@ export async function stateOf(cluster: Cluster, request: WrittenRequest): Promis
 /** How far a request is by this record. */
 function requestState(record: LeaseRecord, { id, holder, acquireTime }: WrittenRequest): RequestState {
   const answer = readRequestAnswer(record)
-  const isAnswered = answer?.id === id
+  const outcome = answer?.id === id ? answer.outcome : undefined
   if (record.holderIdentity === holder && record.acquireTime === acquireTime)
-    return isAnswered || readOffer(record) !== undefined ? { kind: 'draining' } : { kind: 'waiting' }
-  const how = isAnswered && answer.outcome !== 'draining' ? answer.outcome : 'otherwise'
+    return { kind: outcome === undefined ? 'waiting' : outcome === 'declined' ? 'declined' : 'draining' }
+  const how = outcome === 'released' || outcome === 'transferred' ? outcome : 'otherwise'
   return { kind: 'ended', how, holder: record.holderIdentity }
 }
 

@@ -52,6 +52,7 @@ export class LeaseNotices {
     this.#strategy.look(state, lease, config)
     if (lease === undefined) return
     if (state.kind === 'draining') this.#noteRequest(lease)
+    if (state.kind === 'leading') this.#noteDeclined(state.declined, lease)
     const notice = noticeOf(lease, config)
     if (notice?.event !== this.#last && notice !== undefined) {
       const { event, message } = notice
@@ -70,6 +71,18 @@ export class LeaseNotices {
     logger.info(
       { lease, event: 'step-down-requested', request: request.id, to: request.to },
       `a client requested through the lease that this replica hands over${to}`,
+    )
+  }
+
+  /** Says that the term goes on although a request in the lease names its successor. */
+  #noteDeclined(declined: string | undefined, { record }: PresentLease): void {
+    const request = readRequest(record)
+    if (request === undefined || request.id !== declined || request.id === this.#request) return
+    this.#request = request.id
+    const { logger, lease } = this.#log
+    logger.warn(
+      { lease, event: 'step-down-declined', request: request.id, to: request.to },
+      `declined a request to hand over to ${request.to}, because no replica of this name answered. This replica leads on`,
     )
   }
 }

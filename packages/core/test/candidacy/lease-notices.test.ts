@@ -70,9 +70,30 @@ test('a step-down that is requested through the lease is logged once, with its i
   const leader = new PureElector().lead()
   const { lease: held } = leader.as('leading').hold
   leader.observe({ ...held, version: 9n, record: withRequest(held.record, { id: 'r1', to: 'other' }) })
+  leader.passTo(leader.now + 1)
+  notices.look(leader.state, leader.config)
+  expect(infos).toEqual([])
+  leader.takeOffer(10n)
   notices.look(leader.state, leader.config)
   notices.look(leader.state, leader.config)
   expect(infos).toEqual([{ lease: 'lease', event: 'step-down-requested', request: 'r1', to: 'other' }])
+})
+
+test('a request that the leader declines is logged once, with its id', () => {
+  const { lines, notices } = warnings()
+  const leader = new PureElector().lead()
+  const { lease: held } = leader.as('leading').hold
+  leader.observe({ ...held, version: 9n, record: withRequest(held.record, { id: 'r1', to: 'other' }) })
+  leader.passTo(leader.now + 1)
+  leader.acknowledge(10n)
+  notices.look(leader.state, leader.config)
+  expect(lines).toEqual([])
+  leader.passTo(leader.now + 2300)
+  leader.acknowledge(11n)
+  leader.passTo(leader.now + 200)
+  notices.look(leader.state, leader.config)
+  notices.look(leader.state, leader.config)
+  expect(lines).toEqual([[expect.stringContaining('no replica of this name answered'), 'step-down-declined']])
 })
 
 test('a leader is not warned of its own duration, nor a follower of a lease that nobody holds', () => {

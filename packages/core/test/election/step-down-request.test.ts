@@ -15,6 +15,20 @@ function asked(elector: PureElector, version: bigint, request: StepDownRequest =
   return { ...held, version, record: withRequest(held.record, request) }
 }
 
+const TO_OTHER: StepDownRequest = { id: 'r1', to: 'other' }
+
+/** A leader that is about to write that it declines a transfer to another replica. */
+function declining(): PureElector {
+  const leader = new PureElector().lead()
+  leader.observe(asked(leader, 3n, TO_OTHER))
+  leader.passTo(1)
+  leader.acknowledge(4n)
+  leader.passTo(2300)
+  leader.acknowledge(5n)
+  leader.passTo(2500)
+  return leader
+}
+
 describe('A leader of whose lease somebody requests a step-down', () => {
   test('drains, answers in a renewal, and releases when the term is empty', () => {
     const leader = new PureElector().lead()
@@ -31,19 +45,95 @@ describe('A leader of whose lease somebody requests a step-down', () => {
     expect(Object.keys(released.annotations)).not.toContain('tenure.dev/step-down-request')
   })
 
-  test('transfers the lease to the replica that the request names', () => {
+  test('leads on until the replica that the request names answers, then drains and transfers the lease to it', () => {
     const leader = new PureElector().lead()
-    leader.observe(asked(leader, 3n, { id: 'r1', to: 'other' }))
-    expect(leader.as('draining').stepDown).toMatchObject({ reason: 'transferred', to: 'other' })
+    leader.observe(asked(leader, 3n, TO_OTHER))
     leader.passTo(1)
     expect(readOffer(leader.lastWrite.write.record)).toEqual({ to: 'other' })
-    leader.acknowledge(4n)
-    const { lease: held } = leader.as('draining').hold
-    leader.observe({ ...held, version: 5n, record: withAnswer(held.record, { identity: 'other', nonce: 'n' }) })
+    expect(leader.state.kind).toBe('leading')
+    leader.takeOffer(4n)
+    expect(leader.as('draining').stepDown).toMatchObject({ reason: 'transferred', to: 'other' })
     leader.send({ kind: 'drained' })
     const { purpose, record } = leader.lastWrite.write
     expect([purpose, record.holderIdentity]).toEqual(['transfer', 'other'])
     expect(readRequestAnswer(record)).toEqual({ id: 'r1', outcome: 'transferred' })
+  })
+
+  test('declines the request and leads on if the replica that it names does not answer within a slowest poll', () => {
+    const leader = new PureElector().lead()
+    leader.observe(asked(leader, 3n, TO_OTHER))
+    leader.passTo(leader.now)
+    const sentAt = leader.now
+    leader.acknowledge(4n)
+    leader.passTo(sentAt + 2399)
+    expect(readOffer(leader.lastWrite.write.record)).toEqual({ to: 'other' })
+    leader.acknowledge(5n)
+    leader.passTo(sentAt + 2400)
+    const { purpose, record } = leader.lastWrite.write
+    expect([leader.state.kind, purpose, readOffer(record)]).toEqual(['leading', 'renew', undefined])
+    expect(readRequestAnswer(record)).toEqual({ id: 'r1', outcome: 'declined' })
+    expect(readRequest(record)).toBeUndefined()
+    expect(leader.all('end-term')).toEqual([])
+  })
+
+  test('declines as soon as the renewal that is under way then has been answered', () => {
+    const leader = new PureElector().lead()
+    leader.observe(asked(leader, 3n, TO_OTHER))
+    leader.passTo(1)
+    leader.acknowledge(4n)
+    leader.passTo(2500)
+    expect(readOffer(leader.lastWrite.write.record)).toEqual({ to: 'other' })
+    leader.acknowledge(5n)
+    leader.passTo(2501)
+    expect(readRequestAnswer(leader.lastWrite.write.record)).toEqual({ id: 'r1', outcome: 'declined' })
+  })
+
+  test('declines again after the write that says so has failed', () => {
+    const leader = declining()
+    leader.failWrite('conflict')
+    leader.answerRead(asked(leader, 9n, TO_OTHER))
+    expect(readRequestAnswer(leader.lastWrite.write.record)).toEqual({ id: 'r1', outcome: 'declined' })
+    expect(leader.all('end-term')).toEqual([])
+  })
+
+  test('offers the lease again for another request, also for one with the id of a request that it has declined', () => {
+    const next = declining()
+    next.acknowledge(6n)
+    next.observe(asked(next, 7n, { id: 'r2', to: 'third' }))
+    next.passTo(next.now + 1)
+    expect(readOffer(next.lastWrite.write.record)).toEqual({ to: 'third' })
+    expect(readRequestAnswer(next.lastWrite.write.record)).toEqual({ id: 'r1', outcome: 'declined' })
+    const same = declining()
+    same.acknowledge(6n)
+    same.observe(asked(same, 7n, TO_OTHER))
+    same.passTo(same.now + 1)
+    expect(readOffer(same.lastWrite.write.record)).toEqual({ to: 'other' })
+  })
+
+  test('obeys the last request: an answer to the offer of an earlier one ends no term', () => {
+    const leader = new PureElector().lead()
+    leader.observe(asked(leader, 3n, TO_OTHER))
+    leader.passTo(1)
+    leader.acknowledge(4n)
+    const { lease: held } = leader.as('leading').hold
+    const answered = withAnswer(held.record, { identity: 'other', nonce: 'n' })
+    leader.observe({ ...held, version: 5n, record: withRequest(answered, { id: 'r2', to: 'third' }) })
+    expect(leader.state.kind).toBe('leading')
+    leader.passTo(leader.now + 1)
+    expect(readOffer(leader.lastWrite.write.record)).toEqual({ to: 'third' })
+  })
+
+  test('drains at once for a request without a name that replaces one with a name', () => {
+    const leader = new PureElector().lead()
+    leader.observe(asked(leader, 3n, TO_OTHER))
+    leader.observe(asked(leader, 4n, { id: 'r2' }))
+    expect(leader.as('draining').stepDown.reason).toBe('step-down')
+  })
+
+  test('drains at once for a named replica if it releases no lease, since it cannot transfer it either', () => {
+    const leader = new PureElector({ releaseOnExit: false }).lead()
+    leader.observe(asked(leader, 3n, TO_OTHER))
+    expect(leader.as('draining').stepDown.reason).toBe('transferred')
   })
 
   test('obeys a request that it learns of from the conflict of a renewal', () => {
@@ -105,11 +195,14 @@ test('A request is read only from a record with the term that it names', () => {
   expect(readRequest({ ...record, holderIdentity: '' })).toBeUndefined()
 })
 
-test.each([undefined, '', 'r1', 'r1 refused', 'r1 released now'])('The answer %j is none', (text) => {
-  const annotations: Record<string, string> = text === undefined ? {} : { 'tenure.dev/step-down-answer': text }
-  const { record } = lease({ version: 1n, holderIdentity: 'me' })
-  expect(readRequestAnswer({ ...record, annotations })).toBeUndefined()
-})
+test.each([undefined, '', 'r1', 'r1 refused', 'r1 released now', 'r1 declined now'])(
+  'The answer %j is none',
+  (text) => {
+    const annotations: Record<string, string> = text === undefined ? {} : { 'tenure.dev/step-down-answer': text }
+    const { record } = lease({ version: 1n, holderIdentity: 'me' })
+    expect(readRequestAnswer({ ...record, annotations })).toBeUndefined()
+  },
+)
 
 function bound(held: PresentLease, change: Readonly<Record<string, unknown>>): PresentLease {
   const { holderIdentity: holder, acquireTime: of } = held.record

@@ -126,13 +126,15 @@ export interface Leading {
   readonly hold: Hold
   readonly epoch: bigint
   readonly proposal?: Proposal | undefined
+  /** The request to hand over that this leader declines, until the lease no longer has it. */
+  readonly declined?: string | undefined
   /** Where replicas follow a strategy: since when it leads. */
   readonly since?: number
   /** If this leader is about to be stopped: when it may hand over, and whether that time has come. */
   readonly departure?: { readonly at: number; readonly isDue: boolean } | undefined
 }
 
-/** A chosen standby to which the leader offers the lease. */
+/** A replica to which the leader offers the lease. */
 interface Proposal {
   readonly to: string
   /** Until when it may answer; undefined until the offer was sent. */

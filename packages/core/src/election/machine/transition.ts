@@ -249,7 +249,8 @@ function held(state: Reserving | Leading | Draining, { at, config }: TransitionC
 
 function heldWithProposal(state: Leading, context: TransitionContext): HoldContext {
   const holding = held(state, context)
-  if (state.proposal === undefined && state.memory.missed === undefined) return holding
+  const { proposal, declined, memory } = state
+  if (proposal === undefined && declined === undefined && memory.missed === undefined) return holding
   return { ...holding, nextWrite: renewalWithProposal(state, context.at, holding.config) }
 }
 

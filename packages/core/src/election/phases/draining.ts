@@ -22,7 +22,7 @@ export function drain(
   order: Pick<Draining, 'stepDown' | 'afterwards'>,
   { at, config }: TransitionContext,
 ): Step {
-  const { proposal: _proposal, since: _since, departure: _departure, ...state } = leading
+  const { proposal: _proposal, declined: _declined, since: _since, departure: _departure, ...state } = leading
   const { drainTimeoutMs, abortGraceMs } = config.timing
   const abortAt = at.now + drainTimeoutMs
   const plan = { voluntary: true, abortAt, wedgedAt: abortAt + abortGraceMs, cleanups: cleanupBudget(config) }

@@ -1,4 +1,4 @@
-import { type ElectorConfig, type TransitionContext } from '../machine/config.ts'
+import { decidesItself, type ElectorConfig, type TransitionContext } from '../machine/config.ts'
 import type { StepDown } from '../machine/event.ts'
 import type { Hold, Leading, Step } from '../machine/state.ts'
 import { after } from '../rules/after.ts'
@@ -8,7 +8,7 @@ import { abort } from './aborting.ts'
 import { withTimesSeen } from './choosing.ts'
 import { drain } from './draining.ts'
 import { type HoldStep, holdWakesAt, withEpochChecked } from './hold.ts'
-import { answeredProposal, withProposal } from './proposing.ts'
+import { answerBy, answeredProposal, withProposal } from './proposing.ts'
 
 export function leadingStep(state: Leading, checked: HoldStep, context: TransitionContext): Step {
   const step = withEpochChecked(state.epoch, checked)
@@ -21,14 +21,20 @@ export function leadingStep(state: Leading, checked: HoldStep, context: Transiti
   return after(step.effects, drain(next, { stepDown, afterwards: 'follow' }, context))
 }
 
-/** How the lease itself says that this term must end; undefined if it does not. */
+/**
+ * How the lease itself says that this term must end; undefined if it does not. A request that names a replica waits for the answer of that
+ * replica, unless this leader cannot offer it the lease.
+ */
 function orderOf({ lease }: Hold, config: ElectorConfig): StepDown | undefined {
   if (successorOf(lease.record, config) !== undefined) return { reason: 'step-down', cooldownMs: 0 }
-  return requestedStepDown(lease.record, config)
+  const requested = requestedStepDown(lease.record, config)
+  const waits = requested?.to !== undefined && config.releaseOnExit && decidesItself(config)
+  return waits ? undefined : requested
 }
 
 /** When a leader needs the next `wake` event. */
-export function leadingWakesAt({ hold, proposal, departure }: Leading): number {
+export function leadingWakesAt(state: Leading): number {
+  const { hold, departure } = state
   const departsAt = departure?.isDue === false ? departure.at : Infinity
-  return Math.min(holdWakesAt(hold), proposal?.until ?? Infinity, departsAt)
+  return Math.min(holdWakesAt(hold), answerBy(state) ?? Infinity, departsAt)
 }

@@ -5,20 +5,23 @@ import type { Instant, StepDown } from '../machine/event.ts'
 import type { Hold, Leading } from '../machine/state.ts'
 import { renewRecord } from '../rules/records.ts'
 import { isStandbyOf, withoutStandby } from '../rules/standby.ts'
+import { readRequest, requestedStepDown, withRequestAnswered } from '../rules/step-down-request.ts'
 import { readAnswer, readOffer, withAnswer, withOffer } from '../rules/transfer-notes.ts'
 import { chosenSuccessor } from './choosing.ts'
 import { acceptedAnswer } from './offering.ts'
 
 /*
- * Proposing: a leader that has chosen a standby to lead instead of it offers that standby the lease.
+ * Proposing: a leader that has chosen a standby to lead instead of it, or is requested to hand over to a replica by name, offers that
+ * replica the lease. A request comes before a choice.
  *
- * 1. The term goes on until the standby answers, so a standby that has crashed ends no term. Then the term drains, and the lease is
- *    transferred to that standby.
+ * 1. The term goes on until the replica answers, so one that has crashed or never existed ends no term. Then the term drains, and the lease
+ *    is transferred to that replica.
  * 2. A standby that does not answer in time is taken off the list, and the offer is withdrawn or goes to the next choice. The leader asks
  *    that standby again only after it has put itself on the list again, which it does if it lives.
+ * 3. A request is declined if its replica does not answer in time.
  */
 
-/** How long a standby has to answer. The leader leads meanwhile, so this only delays others that are as good. */
+/** How long a chosen standby has to answer. The leader leads meanwhile, so this only delays others that are as good. */
 const ANSWER_TIMEOUT_MS = 1000
 
 /** Proposes the lease to the chosen standby, or ends a proposal that was not answered or is no longer the choice. */
@@ -26,16 +29,37 @@ export function withProposal(leading: Leading, at: Instant, config: ElectorConfi
   if (!config.releaseOnExit) return leading
   // A coordinator began to decide under way.
   if (!decidesItself(config)) return leading.proposal === undefined ? leading : { ...leading, proposal: undefined }
-  return leading.proposal === undefined ? proposed(leading, at, config) : continued(leading, at, config)
+  const state = withoutDeclined(leading)
+  return state.proposal === undefined ? proposed(state, at, config) : continued(state, at, config)
 }
 
 function continued(state: Leading, at: Instant, config: ElectorConfig): Leading {
   const { proposal } = state
-  if (proposal === undefined || answeredProposal(state, config) !== undefined) return state
-  const next = withOfferSent(state, at)
-  const { until } = next.proposal ?? {}
-  if (until !== undefined && at.now >= until) return proposed(missed(next, proposal.to, at), at, config)
-  return chosenSuccessor(state, at, config)?.identity === proposal.to ? next : proposed(withdrawn(next, at), at, config)
+  if (proposal === undefined) return state
+  const { to } = proposal
+  const requested = requestedSuccessor(state)
+  const isOutdated = requested !== undefined && requested !== to
+  if (!isOutdated && answeredProposal(state, config) !== undefined) return state
+  const next = withOfferSent(state, at, config)
+  const until = answerBy(next)
+  if (until !== undefined && at.now >= until) return proposed(missed(next, to, at), at, config)
+  return wantedSuccessor(state, at, config) === to ? next : proposed(withdrawn(next, at), at, config)
+}
+
+/** Until when the replica may answer; undefined while a request is in flight, so that the next one, without the offer, is sent at once. */
+export function answerBy({ proposal, hold }: Leading): number | undefined {
+  return hold.request.kind === 'waiting' ? proposal?.until : undefined
+}
+
+/** The replica to offer the lease to: the one that a request names, or else the choice of this leader. */
+function wantedSuccessor(state: Leading, at: Instant, config: ElectorConfig): string | undefined {
+  return requestedSuccessor(state) ?? chosenSuccessor(state, at, config)?.identity
+}
+
+/** The replica that a request names, unless the request is declined. */
+function requestedSuccessor({ hold, declined }: Leading): string | undefined {
+  const request = readRequest(hold.lease.record)
+  return request?.id === declined ? undefined : request?.to
 }
 
 /** How this term ends if the proposed successor has answered; undefined otherwise. */
@@ -45,20 +69,24 @@ export function answeredProposal({ proposal, hold }: Leading, config: ElectorCon
   const { to } = proposal
   if (readOffer(record)?.to !== to) return undefined
   if (acceptedAnswer(record, { to, except: undefined }, config) === undefined) return undefined
+  const requested = requestedStepDown(record, config)
+  if (requested?.to === to) return requested
   // If the lease is released after all, others try first. A strategy decides by itself who does.
   const cooldownMs = config.strategy === undefined ? 2 * JITTER_FACTOR * config.timing.retryPeriodMs : 0
   return { reason: 'step-down', to, cooldownMs, answerTimeoutMs: ANSWER_TIMEOUT_MS }
 }
 
-/** The renewal of a leader with its proposal, and without a standby that did not answer. */
+/** The renewal of a leader with its proposal, without a standby that did not answer, and with the answer to a request that it declines. */
 export function renewalWithProposal(
-  { proposal, memory }: Leading,
+  { proposal, memory, declined }: Leading,
   at: Instant,
   config: ElectorConfig,
 ): (hold: Hold) => LeaseWrite {
   return ({ lease }) => {
     const renewal = renewRecord(lease.record, config, at.wallTime)
-    const record = isListed(renewal, memory.missed) ? withoutStandby(renewal, memory.missed) : renewal
+    const listed = isListed(renewal, memory.missed) ? withoutStandby(renewal, memory.missed) : renewal
+    const isDeclined = declined !== undefined && readRequest(lease.record)?.id === declined
+    const record = isDeclined ? withRequestAnswered(listed, lease.record, 'declined') : listed
     if (proposal === undefined) return { purpose: 'renew', base: lease, record }
     const { to } = proposal
     const answer = readAnswer(lease.record)
@@ -69,26 +97,36 @@ export function renewalWithProposal(
 
 function proposed(leading: Leading, at: Instant, config: ElectorConfig): Leading {
   const state = withoutReturned(leading)
-  const successor = chosenSuccessor(state, at, config)
-  if (successor === undefined) return state
-  return withOfferSent({ ...state, proposal: { to: successor.identity, until: undefined } }, at)
+  const to = wantedSuccessor(state, at, config)
+  if (to === undefined) return state
+  return withOfferSent({ ...state, proposal: { to, until: undefined } }, at, config)
 }
 
 /** Sends the offer as soon as no other request is in flight. The time to answer counts from then. */
-function withOfferSent(state: Leading, at: Instant): Leading {
+function withOfferSent(state: Leading, at: Instant, config: ElectorConfig): Leading {
   const { proposal, hold } = state
   if (proposal === undefined || proposal.until !== undefined) return state
   const { request } = hold
   if (request.kind === 'waiting') return soon(state, at)
   const isSent = request.kind === 'writing' && readOffer(request.write.record)?.to === proposal.to
-  return isSent ? { ...state, proposal: { ...proposal, until: at.now + ANSWER_TIMEOUT_MS } } : state
+  if (!isSent) return state
+  const requested = requestedSuccessor(state) === proposal.to ? requestedStepDown(hold.lease.record, config) : undefined
+  const timeoutMs = requested?.answerTimeoutMs ?? ANSWER_TIMEOUT_MS
+  return { ...state, proposal: { ...proposal, until: at.now + timeoutMs } }
 }
 
-/** Only a standby that could see the offer has missed it. */
+/** Only a replica that could see the offer has missed it. */
 function missed(state: Leading, to: string, at: Instant): Leading {
-  const isSeen = readOffer(state.hold.lease.record)?.to === to
-  const memory = isSeen ? { ...state.memory, missed: to } : state.memory
-  return withdrawn({ ...state, memory }, at)
+  const { record } = state.hold.lease
+  if (readOffer(record)?.to !== to) return withdrawn(state, at)
+  if (requestedSuccessor(state) === to) return withdrawn({ ...state, declined: readRequest(record)?.id }, at)
+  return withdrawn({ ...state, memory: { ...state.memory, missed: to } }, at)
+}
+
+/** Forgets a request that was declined once the lease no longer has it. */
+function withoutDeclined(leading: Leading): Leading {
+  const { declined, ...state } = leading
+  return declined === undefined || readRequest(leading.hold.lease.record)?.id === declined ? leading : state
 }
 
 function withdrawn(leading: Leading, at: Instant): Leading {

@@ -9,9 +9,10 @@ import { isName, readNote, withNote } from './transfer-notes.ts'
  *
  * 1. A request names one term, by its holder and acquire time. It is void in every other term.
  * 2. It is an order to step down like any other: the term drains, then the lease is released or transferred.
- * 3. The leader answers in the writes that it sends anyway: in renewals while it drains, and in the release or transfer. The answer stays
- *    through the next term, so that it can be read after a fast successor has acquired the lease.
- * 4. Any client that may write the lease can write a request. Such a client can also clear the holder, which costs more.
+ * 3. A request that names a replica is declined if that replica does not answer the offer of the leader (`proposing.ts`). The term goes on.
+ * 4. The leader answers in a renewal: that it declines, or, while it drains, that it drains. The release or transfer has the last answer. It
+ *    stays through the next term, so that it can be read after a fast successor has acquired the lease.
+ * 5. Any client that may write the lease can write a request. Such a client can also clear the holder, which costs more.
  */
 const REQUEST = `${ANNOTATION_PREFIX}step-down-request`
 const ANSWER = `${ANNOTATION_PREFIX}step-down-answer`
@@ -24,14 +25,14 @@ export interface StepDownRequest {
   readonly to?: string | undefined
 }
 
-/** How far a requested end of a term is. */
-export type RequestOutcome = 'draining' | 'released' | 'transferred'
+/** How far a requested end of a term is. `declined`: the term goes on. */
+export type RequestOutcome = 'declined' | 'draining' | 'released' | 'transferred'
 
 /** What came of a request. */
 export interface StepDownAnswer {
   /** That of the request. */
   readonly id: string
-  /** How far the end of the term is. */
+  /** What the leader does, or did. */
   readonly outcome: RequestOutcome
 }
 
@@ -55,9 +56,9 @@ export function readRequestAnswer({ annotations }: LeaseRecord): StepDownAnswer 
   return OUTCOMES.has(outcome as RequestOutcome) ? { id, outcome: outcome as RequestOutcome } : undefined
 }
 
-const OUTCOMES: ReadonlySet<RequestOutcome> = new Set(['draining', 'released', 'transferred'])
+const OUTCOMES: ReadonlySet<RequestOutcome> = new Set(['declined', 'draining', 'released', 'transferred'])
 
-/** The record of a term that ends, with the answer to the request in `held`. The answer to another request is gone. */
+/** The record with the answer to the request in `held`. The answer to another request is gone. */
 export function withRequestAnswered(record: LeaseRecord, held: LeaseRecord, outcome: RequestOutcome): LeaseRecord {
   const { [REQUEST]: asked, [ANSWER]: answered, ...rest } = record.annotations
   const request = readRequest(held)
