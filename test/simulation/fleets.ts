@@ -31,7 +31,16 @@ const SLOW_LEASE = { leaseDurationMs: 137_000, renewDeadlineMs: 107_000, retryPe
 /** Every kind of fleet. The shares sum up to {@link SHARES}. */
 const FLEETS: readonly Fleet[] = [
   { name: 'default', share: 6, options: { controllers, durationMs: 10 * MINUTE_MS } },
-  { name: 'two replicas', share: 2, options: { controllers, durationMs: 10 * MINUTE_MS, replicas: 2 } },
+  { name: 'two replicas', share: 1, options: { controllers, durationMs: 10 * MINUTE_MS, replicas: 2 } },
+  {
+    name: 'step-downs that somebody requests',
+    share: 1,
+    options: {
+      controllers,
+      durationMs: 10 * MINUTE_MS,
+      faults: { 'step-down-requested': 240, crash: 60, partition: 60 },
+    },
+  },
   { name: 'five replicas', share: 1, options: { controllers, durationMs: 10 * MINUTE_MS, replicas: 5 } },
   {
     name: 'short lease',

@@ -45,7 +45,7 @@ export const REQUEST_FAULTS = [
  * | `cordon` | the node of a replica takes no new Pods for up to 60 s, and the replica hears so |
  * | `step-down` | a replica steps down |
  * | `hand-over` | a replica steps down to another replica by name |
- * | `step-down-requested` | an operator requests through the lease that the holder steps down, to another replica by name or to any; off by default: the machine treats it like `step-down` and `hand-over` |
+ * | `step-down-requested` | an operator requests through the lease that the holder steps down, to another replica by name, which may be down, or to any; off by default, because operators do so seldom |
  * | `clock-rate` | the clock rate of a replica changes within the tolerance |
  * | `wall-clock-step` | the wall clock of a replica steps forwards or backwards |
  * | `lease-edited` | another client edits the lease: a label, a longer duration, or the transitions |

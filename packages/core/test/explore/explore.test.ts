@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { transition } from '../../src/election/machine/transition.ts'
 import { lastView } from '../../src/election/rules/observation.ts'
+import { readRequest } from '../../src/election/rules/step-down-request.ts'
 import { withProcessRef } from '../../src/election/rules/transfer-notes.ts'
 import { withLeastEpoch } from '../../src/lock/lease-record.ts'
 import { coverageOf } from './cells.ts'
@@ -141,6 +142,16 @@ const obliging: Machine = (state, event, context) => {
   return { state: drained.state, effects: [...step.effects, ...drained.effects] }
 }
 
+/** Ends its term for a named replica before that answers. */
+const credulous: Machine = (state, event, context) => {
+  const step = transition(state, event, context)
+  if (step.state.kind !== 'leading') return step
+  const { to } = readRequest(step.state.hold.lease.record) ?? {}
+  if (to === undefined) return step
+  const ended = transition(step.state, { kind: 'step-down', reason: 'transferred', cooldownMs: 0, to }, context)
+  return { state: ended.state, effects: [...step.effects, ...ended.effects] }
+}
+
 /** Is done with its work as soon as it hands over because its place is deleted. */
 const hurried: Machine = (state, event, context) => {
   const step = transition(state, event, context)
@@ -173,6 +184,7 @@ describe('An exploration of a machine with a planted defect tells the shortest h
     ['an epoch that the store alone counts', { machine: counting, scope: RESTORED }, 'S6'],
     ['a release before the tasks have ended', { machine: hasty }, 'S3'],
     ['a release as soon as one is requested', { machine: obliging, scope: REQUESTED }, 'S3'],
+    ['a term that ends for a replica that does not answer', { machine: credulous, scope: REQUESTED }, 'N2'],
     ['a release as soon as a place is deleted', { machine: hurried, scope: DEPARTING }, 'S3'],
     ['an epoch that is used twice', { machine: forgetful }, 'S6'],
     ['a follower that does not wake up', { machine: deaf, recoveryShare: 1 }, 'L'],

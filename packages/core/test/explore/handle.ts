@@ -2,6 +2,7 @@ import type { ElectorConfig, TransitionContext } from '../../src/election/machin
 import type { ElectorEvent } from '../../src/election/machine/event.ts'
 import { nextWakeAt } from '../../src/election/machine/transition.ts'
 import type { ElectorState, Step } from '../../src/election/machine/state.ts'
+import { readAnswer } from '../../src/election/rules/transfer-notes.ts'
 import type { LockSnapshot } from '../../src/lock/lock.ts'
 import { eraOf, excusesEpoch, excusesOverlap, withBackup } from './restoring.ts'
 import { BrokenRule, clockOf, type Effect, type Replica, type Scope, TICK_MS, type World } from './world.ts'
@@ -112,6 +113,7 @@ function carryOut(world: World, index: number, effect: Effect, lab: Laboratory):
     case 'shorten-validity':
       return extendValidity(world, index, effect.validUntil, lab)
     case 'end-term':
+      assertAnswered(replicaAt(world, index))
       return abortTasks(world, index)
     case 'exit':
     case 'identity-taken':
@@ -121,6 +123,14 @@ function carryOut(world: World, index: number, effect: Effect, lab: Laboratory):
     default:
       return world
   }
+}
+
+/** A request to hand over to a replica that does not answer must not end a term. */
+function assertAnswered({ identity, state }: Replica): void {
+  if (state.kind !== 'draining' || state.stepDown.reason !== 'transferred') return
+  const { to } = state.stepDown
+  if (readAnswer(state.hold.lease.record)?.identity === to) return
+  throw new BrokenRule('N2', `${identity} ends its term for ${to}, which has not answered`)
 }
 
 function abortTasks(world: World, index: number): World {

@@ -3,7 +3,7 @@ import type { Action } from './action.ts'
 import { type Laboratory, store } from './handle.ts'
 import type { World } from './world.ts'
 
-/** An operator requests through the lease that its holder steps down: to any replica, or to one by name. */
+/** An operator requests through the lease that its holder steps down: to any replica, to one by name, or to none that exists. */
 export function stepDownRequests(world: World, lab: Laboratory): readonly Action[] {
   const { lease } = world
   if (lab.scope.canRequest !== true || lease.kind === 'absent' || lease.record.holderIdentity === '') return []
@@ -16,6 +16,7 @@ export function stepDownRequests(world: World, lab: Laboratory): readonly Action
   const others = world.replicas.filter(({ identity }) => identity !== lease.record.holderIdentity)
   return [
     request('an operator requests a step-down'),
+    request('an operator requests a transfer to nobody', 'nobody'),
     ...others.map(({ identity }) => request(`an operator requests a transfer to ${identity}`, identity)),
   ]
 }

@@ -50,7 +50,7 @@ export const INCIDENT_EFFECTS: Readonly<Record<Incident, (target: Target) => voi
   'step-down': ({ replica, severity }) => replica.stepDown(severity < 0.5 ? {} : { cooldownMs: severity * 5000 }),
   'hand-over': handOver,
   'step-down-requested': ({ cluster, lease, others, severity }) => {
-    const to = severity < 0.5 ? undefined : others[Math.floor(severity * others.length)]?.process?.identity
+    const to = severity < 0.5 ? undefined : identityOf(severity, others)
     cluster.server.requestStepDown(lease, to)
   },
   'clock-rate': ({ process }) => process.changeRate(),
@@ -64,8 +64,13 @@ export const INCIDENT_EFFECTS: Readonly<Record<Incident, (target: Target) => voi
   'store-restored': ({ cluster, severity }) => cluster.server.restoreBackup(severity * 10_000),
 }
 
+/** The identity of the current process of one of these replicas. */
+function identityOf(severity: number, others: readonly SimulatedReplica[]): string {
+  return others[Math.floor(severity * others.length)]?.process?.identity ?? 'a replica that is down'
+}
+
 /** Names the current process of another replica, which may be down or end before it could take over. */
 function handOver({ cluster, replica, others, severity }: Target): void {
-  const to = others[Math.floor(severity * others.length)]?.process?.identity ?? 'a replica that is down'
+  const to = identityOf(severity, others)
   replica.stepDown({ to, answerTimeoutMs: severity * cluster.timing.leaseDurationMs })
 }
