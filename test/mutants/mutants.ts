@@ -1056,6 +1056,14 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     checks: [`${ELECTION}/edited-lease.test.ts`],
   },
   {
+    id: 'E88',
+    defect: 'a request to hand over to a replica that does not answer ends the term',
+    file: `${PHASES}/leading.ts`,
+    find: 'requested?.to !== undefined && config.releaseOnExit && decidesItself(config)',
+    replace: 'false',
+    checks: [`${ELECTION}/step-down-request.test.ts`],
+  },
+  {
     id: 'E67',
     defect: 'a leader hands over to a standby that is about to be stopped as well',
     file: `${PHASES}/choosing.ts`,
