@@ -1,3 +1,4 @@
+import { WriteStream } from 'node:tty'
 import type { KubeConfig } from '@kubernetes/client-node'
 import { type Candidacy, type LeaseOptions, type Logger, Manager, type ManagerOptions } from '@tenure/core'
 import { safeLogger } from '@tenure/core/internal'
@@ -172,8 +173,13 @@ function createLogger(given: Logger | undefined, { logLevel, env }: ResolvedOpti
 /** For people in a terminal, otherwise for programs. */
 function defaultLogger(level: ResolvedOptions['logLevel'], env: NodeJS.ProcessEnv): Logger {
   const destination = pino.destination({ sync: true })
-  if (!process.stdout.isTTY) return pino({ level }, destination)
+  // `tenure dev` sets the variable if it writes the output of its replicas to a terminal.
+  if (!process.stdout.isTTY && env['_TENURE_TERMINAL'] !== '1') return pino({ level }, destination)
   // Not by the stream of the process: if the terminal is gone, that ends the process.
   const write = (text: string) => destination.write(text)
-  return terminalLogger({ level, env, terminal: { write, hasColors: (given) => process.stdout.hasColors(given) } })
+  return terminalLogger({
+    level,
+    env,
+    terminal: { write, hasColors: (given) => WriteStream.prototype.hasColors(given) },
+  })
 }

@@ -41,8 +41,8 @@ const OTHERS: Readonly<Record<string, string>> = {
   NODE_TLS_REJECT_UNAUTHORIZED: 'Read as Node reads it.',
 }
 
-/** Set by Tenure itself, for processes that a term starts. */
-const OWN = ['_TENURE_TERM']
+/** Set by Tenure itself, for processes that it starts. */
+const OWN = ['_TENURE_TERM', '_TENURE_TERMINAL']
 
 /** The page of all environment variables. @throws when the sources read a variable that is missing here, or do not read a listed one. */
 export function environmentPage(): string {
@@ -69,7 +69,8 @@ export function environmentPage(): string {
       '## Set by Tenure',
       '`_TENURE_TERM` marks the processes that a term starts, so that their descendants can be found. `tenure exec` starts its program with ' +
         '`TENURE_EPOCH`, the epoch of the term, and with `TENURE_LEASE`, `TENURE_NAMESPACE` and `TENURE_IDENTITY`. ' +
-        '`tenure dev` starts its replicas with `TENURE_DEV=1`, and with `KUBECONFIG`, `TENURE_IDENTITY` and `TENURE_OPS_PORT`.',
+        '`tenure dev` starts its replicas with `TENURE_DEV=1`, and with `KUBECONFIG`, `TENURE_IDENTITY` and `TENURE_OPS_PORT`. ' +
+        'In a terminal it also sets `_TENURE_TERMINAL=1`: then the default logger of a replica writes text for people into its pipe.',
     ].join('\n\n') + '\n'
   )
 }

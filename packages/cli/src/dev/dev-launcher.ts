@@ -58,7 +58,7 @@ export class DevLauncher implements AsyncDisposable {
   /** Starts the program as this replica. */
   async launch(name: string): Promise<ReplicaProcess> {
     const { file, args } = this.#program
-    const { out, err, env } = this.#terminal
+    const { out, err, env, columns } = this.#terminal
     const kubeConfigPath = join(this.#folder, `${name}.yaml`)
     await this.#server.writeKubeConfig(kubeConfigPath, { name, groups: ['system:masters'] })
     const opsPort = await freePort()
@@ -75,6 +75,8 @@ export class DevLauncher implements AsyncDisposable {
         TENURE_DEV: '1',
         TENURE_IDENTITY: identity,
         TENURE_OPS_PORT: String(opsPort),
+        // The output of the replica is a pipe. Its reader may be a person.
+        ...(columns !== undefined && { _TENURE_TERMINAL: '1' }),
       },
       onLine: (line: string, stream: 'out' | 'err') => (stream === 'out' ? out : err)(`${prefix}${line}\n`),
     }

@@ -1,7 +1,9 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { stripVTControlCharacters, styleText } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Terminal } from '../../src/terminal.ts'
 import { run, startCommand, until } from '../support/command.ts'
 
 let folder = ''
@@ -54,13 +56,13 @@ function isLeft(pid: number): boolean {
 }
 
 /** Runs `tenure dev` with keys, until it quits. */
-function startDev(name: string, args: readonly string[]) {
+function startDev(name: string, args: readonly string[], given: Partial<Terminal> = {}) {
   let listener: (key: string) => void = () => {}
   const keys = (given: (key: string) => void): (() => void) => {
     listener = given
     return () => {}
   }
-  const command = startCommand(['dev', '--kubeconfig', join(folder, name), ...args], { keys })
+  const command = startCommand(['dev', '--kubeconfig', join(folder, name), ...args], { keys, ...given })
   return { ...command, press: (pressed: string) => pressed.split('').forEach((key) => listener(key)) }
 }
 
@@ -118,6 +120,24 @@ test('dev moves the leader of its replicas by keys', async () => {
   await until(() => new RegExp(`^${other} .*"event":"request-failed"`, 'm').test(dev.printed.out))
   dev.press(`${other.at(-1)}c`)
   await until(() => dev.printed.err.includes(`${other} | * reaches the API server again`))
+  dev.press('q')
+  expect((await dev.done).code).toBe(0)
+})
+
+/** A program that leads once, and says something of its own. */
+const SPEAKER = LEADER.replace('await', 'console.log(JSON.stringify({ level: 30, msg: "my own" }))\nawait')
+
+test.each([
+  ['in colours', {}, styleText('green', 'INFO ', { validateStream: false })],
+  ['without colours by NO_COLOR', { NO_COLOR: '1' }, ' INFO '],
+])('dev in a terminal shows lines of Tenure for people %s, and other lines as they are', async (_how, more, level) => {
+  const program = [process.execPath, '--conditions=@tenure/source', '--input-type=module', '-e', SPEAKER]
+  const env = { PATH: process.env['PATH'], TERM: 'xterm-256color', ...more }
+  const dev = startDev('terminal', ['--', ...program], { columns: 80, env })
+  await until(() => dev.printed.out.includes('term began'))
+  expect(dev.printed.out).toContain(level)
+  expect(stripVTControlCharacters(dev.printed.out)).toMatch(/^replica-1 \| [\d:.]{12} INFO {2}janitor#\d+ term began$/m)
+  expect(dev.printed.out).toContain('{"level":30,"msg":"my own"}\n')
   dev.press('q')
   expect((await dev.done).code).toBe(0)
 })
