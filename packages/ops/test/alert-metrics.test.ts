@@ -1,5 +1,5 @@
 import { channel } from 'node:diagnostics_channel'
-import { type Lock, LockRequestError, MemoryLeaseStore } from '@tenure/core'
+import { HealthRegistry, type Lock, LockRequestError, MemoryLeaseStore, type Term } from '@tenure/core'
 import { STORE_RESTORED_CHANNEL } from '@tenure/core/internal'
 import { VirtualClock } from '../../testing/src/virtual-clock/virtual-clock.ts'
 import { expect, test } from 'vitest'
@@ -95,4 +95,20 @@ test('restores of a store are counted from the start to the stop of the manager'
   restores.publish({ namespace: 'ops', name: 'janitor' })
   expect(await shown(managed, 'tenure_store_restores_total')).toEqual(['tenure_store_restores_total 1'])
   expect(restores.hasSubscribers).toBe(false)
+})
+
+test('a health check that every term leaves with the manager is counted as a leak', async () => {
+  const clock = new VirtualClock()
+  const health = new HealthRegistry()
+  const leave = (term: Term) => health.register(`left-${term.epoch}`, () => {})
+  await using managed = manage({ ops: { clock }, controllers: [controller('sweeper', leave)] })
+  managed.manager.livez.add(health)
+  await managed.start()
+  for (const cooldownMs of [0, 0, 60_000]) {
+    await managed.state('leading')
+    await managed.manager.stepDown({ cooldownMs })
+  }
+  expect(await shown(managed, 'tenure_leaks_total{kind="health-check"}')).toEqual([
+    'tenure_leaks_total{kind="health-check"} 1',
+  ])
 })

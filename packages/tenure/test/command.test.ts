@@ -31,6 +31,15 @@ test('npx tenure runs the command that the project has installed, with its argum
   expect(JSON.parse(out)).toEqual(['status', '-A'])
 })
 
+test('a package of that name without a command is passed over', async () => {
+  const cli = join(empty, 'other/node_modules/@tenure/cli')
+  await mkdir(cli, { recursive: true })
+  for (const manifest of ['{}', '{"bin":{}}', '{"bin":{"tenure":"missing.mjs"}}']) {
+    await writeFile(join(cli, 'package.json'), manifest)
+    expect(findCommand([join(empty, 'other')])).toBeUndefined()
+  }
+})
+
 test('npx tenure finds no command where none is installed, and then asks npm for its own version', () => {
   expect(findCommand([empty])).toBeUndefined()
   expect(findCommand([empty, folder])).toBe(join(folder, 'node_modules/@tenure/cli/main.mjs'))

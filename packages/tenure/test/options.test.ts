@@ -1,5 +1,7 @@
-import { OptionsError } from '@tenure/core'
+import { hostname } from 'node:os'
+import { MemoryLeaseStore, OptionsError } from '@tenure/core'
 import { describe, expect, it } from 'vitest'
+import { readEnvironment, readFlags } from '../src/environment.ts'
 import { type CreateManagerOptions, resolveOptions } from '../src/options.ts'
 
 const resolve = (options: CreateManagerOptions = {}) =>
@@ -77,6 +79,195 @@ describe('the options of createManager', () => {
       TENURE_PORT: 'tcp://10.0.0.1:80',
     }
     expect(resolve({ env }).lease.name).toBe('janitor')
+  })
+
+  it('read every setting from its flag and from its variable', () => {
+    const values = {
+      lease: 'a',
+      namespace: 'b',
+      identity: 'c',
+      revision: 'd',
+      zone: 'e',
+      featureGates: 'ReleaseLockOnExit=true',
+      opsPort: '7',
+      logLevel: 'warn',
+    }
+    const names = {
+      lease: ['--lease', 'TENURE_LEASE'],
+      namespace: ['--namespace', 'TENURE_NAMESPACE'],
+      identity: ['--identity', 'TENURE_IDENTITY'],
+      revision: ['--revision', 'TENURE_REVISION'],
+      zone: ['--zone', 'TENURE_ZONE'],
+      featureGates: ['--feature-gates', 'TENURE_FEATURE_GATES'],
+      opsPort: ['--ops-port', 'TENURE_OPS_PORT'],
+      logLevel: ['--log-level', 'TENURE_LOG_LEVEL'],
+    } as const satisfies Record<keyof typeof values, readonly [string, string]>
+    const each = Object.entries(names).map(([key, [flag, variable]]) => ({
+      flag,
+      variable,
+      value: Reflect.get(values, key),
+    }))
+    const argv = each.map(({ flag, value }) => `${flag}=${value}`)
+    const env = Object.fromEntries(each.map(({ variable, value }) => [variable, value]))
+    expect(readFlags([...argv, '--kubeconfig=/x'])).toEqual({ ...values, kubeconfig: '/x' })
+    expect(readEnvironment(env)).toEqual(values)
+    expect(readFlags(argv)).toEqual(values)
+    const resolved = {
+      lease: { name: 'a', namespace: 'b' },
+      identity: 'c',
+      revision: 'd',
+      zone: 'e',
+      featureGates: { ReleaseLockOnExit: true },
+      ops: { port: 7 },
+      logLevel: 'warn',
+    }
+    expect(resolveOptions({ env, argv: [] })).toMatchObject({ ...resolved, kubeConfigPath: undefined })
+    expect(resolveOptions({ env: {}, argv: [...argv, '--kubeconfig=/x'] })).toMatchObject({
+      ...resolved,
+      kubeConfigPath: '/x',
+    })
+  })
+
+  it('take a setting that is empty for one that is not given', () => {
+    expect(readEnvironment({ TENURE_NAMESPACE: '', TENURE_ZONE: '', POD_NAMESPACE: 'pod' })).toEqual({
+      namespace: 'pod',
+    })
+    expect(readEnvironment({ TENURE_NAMESPACE: 'mine', POD_NAMESPACE: 'pod' })).toEqual({ namespace: 'mine' })
+    expect(readEnvironment({ POD_NAMESPACE: '' })).toEqual({})
+  })
+
+  it('know the variables that are no settings of the manager', () => {
+    expect(readEnvironment({ TENURE_EPOCH: '1', TENURE_DEV: '1', TENURE_TRACE: 'x', OTHER: 'y' })).toEqual({})
+  })
+
+  it.each([
+    ['TENURE_SERVICE_PORT', '80'],
+    ['TENURE_SERVICE_PORT_HTTP', '80'],
+    ['TENURE_WEB_PORT', 'tcp://10.0.0.1:80'],
+    ['TENURE_WEB_PORT_80_UDP', 'udp://10.0.0.1:80'],
+    ['TENURE_WEB_PORT_80_SCTP_PROTO', 'sctp'],
+    ['TENURE_WEB_PORT_8080_TCP_PORT', '8080'],
+    ['TENURE_WEB_PORT_8080_TCP_ADDR', '10.0.0.1'],
+  ])('pass over the variable %s of a Service', (name, value) => {
+    expect(readEnvironment({ [name]: value })).toEqual({})
+  })
+
+  it.each([
+    'TENURE_SERVICE_HOSTS',
+    'TENURE_WEB_PORT_X',
+    'TENURE_WEB_PORT_80_TCP_NAME',
+    'TENURE_WEB_PORT_80_ICMP',
+    'TENURE_SERVICE_PORTS',
+  ])('do not take %s for one of a Service', (name) => {
+    expect(() => readEnvironment({ [name]: 'x' })).toThrow(`\`${name}\``)
+  })
+
+  it('take the port of a Service for a setting only if it is none of its addresses', () => {
+    expect(resolve({ env: { TENURE_OPS_PORT: 'TCP://10.0.0.1:80' } }).ops).toEqual({})
+    expect(() => resolve({ env: { TENURE_OPS_PORT: 'x tcp://10.0.0.1' } })).toThrow('`ops.port`')
+  })
+
+  it('give a process that joins `tenure dev` a free port, unless it has one', () => {
+    const env = { TENURE_DEV: '1' }
+    expect(resolve({ env }).ops).toEqual({ port: 0 })
+    expect(resolve({ env: { TENURE_DEV: '1', TENURE_OPS_PORT: '5' } }).ops).toEqual({ port: 5 })
+    expect(resolve({ env, ops: { port: 6 } }).ops).toEqual({ port: 6 })
+    expect(resolve({ env: { TENURE_DEV: '' } }).ops).toEqual({})
+    expect(resolve({ env, ops: false }).ops).toBeUndefined()
+    expect(() => resolve({ env: { TENURE_DEV: 'yes' } })).toThrow(
+      'Expected `TENURE_DEV` to be `1`, or not set, got `yes` (string)',
+    )
+  })
+
+  it('name the replica by its Pod or its machine', () => {
+    expect(resolve({ env: { POD_NAME: '' } }).identity).toMatch(
+      new RegExp(`^${hostname()}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`),
+    )
+  })
+
+  it.each([
+    ['web-6d4cf56db6-x7k2p', '6d4cf56db6'],
+    ['web-6d4cf56d-x7k2p', '6d4cf56d'],
+    ['web-6d4cf56-x7k2p', undefined],
+    ['web-6d4cf56db6d-x7k2p', undefined],
+    ['web-6d4cf56db6-x7k2', undefined],
+    ['web-6d4cf56db6-x7k2p-0', undefined],
+    ['web-6d4cf56db6-x7k2pp', undefined],
+  ])('take the revision of the Pod %s for %s', (name, revision) => {
+    expect(resolve({ env: { POD_NAME: name } }).revision).toBe(revision)
+  })
+
+  it.each<[string, object, string]>([
+    ['events', { events: 1 }, 'Expected `events` to be true or false, got `1` (number)'],
+    ['signals', { signals: 'no' }, 'Expected `signals` to be true or false, got `no` (string)'],
+    [
+      'lease.proveDeath',
+      { lease: { name: 'x', proveDeath: 1 } },
+      'Expected `lease.proveDeath` to be true or false, got `1` (number)',
+    ],
+    ['featureGates', { featureGates: 'x' }, 'Expected `featureGates` to be an object, got `x` (string)'],
+    ['env', { env: null }, 'Expected `env` to be an object, got `null`'],
+    ['argv', { argv: '--lease=x' }, 'Expected `argv` to be an array, got `--lease=x` (string)'],
+    ['ops', { ops: true }, 'Expected `ops` to be an object such as `{ port: 8080 }`, or false, got `true` (boolean)'],
+    ['identity', { identity: 7 }, 'Expected `identity` to be a text that is not empty, got `7` (number)'],
+    [
+      'the port of the operations',
+      { env: { TENURE_OPS_PORT: '80a' } },
+      'Expected `ops.port` to be a TCP port between 0 and 65535, got `80a` (string)',
+    ],
+    [
+      'logLevel',
+      { logLevel: 'loud' },
+      'Expected `logLevel` to be one of debug, info, warn, error, silent, got `loud` (string)',
+    ],
+    ['lease', { lease: {} }, 'Expected the name of a lease in `lease.name`, `--lease` or `TENURE_LEASE`, got none'],
+    ['a flag', { argv: ['--zone'] }, 'Expected flag `--zone` to have a value, as in `--zone=VALUE`'],
+    ['a variable', { env: { TENURE_X: '' } }, 'Unknown option `TENURE_X` in the environment'],
+  ])('refuse a wrong %s with one clear message', (_what, options, message) => {
+    expect(() => resolve(options as CreateManagerOptions)).toThrow(message)
+  })
+
+  it.each(['port', 'host', 'registries', 'checkTimeoutMs', 'processMetrics', 'clock'])(
+    'say that `%s` belongs to the operations port',
+    (name) => {
+      expect(() => resolve({ [name]: 1 })).toThrow(
+        `Unknown option \`${name}\` in \`createManager()\`: it belongs in \`ops\`, as \`ops.${name}\``,
+      )
+    },
+  )
+
+  it.each(['lease', 'zone', 'rollout', 'onWedged', 'restart', 'groups', 'watchdog', 'lock', 'argv'])(
+    'know the option `%s`',
+    (name) => {
+      expect(() => resolve({ [`${name}Q`]: 1 })).toThrow(`did you mean \`${name}\`?`)
+    },
+  )
+
+  it.each(['debug', 'info', 'warn', 'error', 'silent'])('know the level %s', (logLevel) => {
+    expect(resolve({ logLevel }).logLevel).toBe(logLevel)
+  })
+
+  it('leave the name and the labels of a lease to a lock of its own', () => {
+    const lock = () => new MemoryLeaseStore().lock('x')
+    expect(resolve({ lock, lease: { name: 'Any name!', namespace: 'a.b' } }).lease).toEqual({
+      name: 'Any name!',
+      namespace: 'a.b',
+    })
+  })
+
+  it.each<[string, CreateManagerOptions]>([
+    ['lease.proveDeath', { lease: { name: 'x', proveDeath: true } }],
+    [
+      "lease.coordination: 'server'",
+      { lease: { name: 'x', strategy: 'OldestEmulationVersion', binaryVersion: '1.0.0', coordination: 'server' } },
+    ],
+    ['--kubeconfig', { argv: ['--kubeconfig=/x'] }],
+  ])('refuse %s beside a lock of its own, but not the same switched off', (name, options) => {
+    const lock = () => new MemoryLeaseStore().lock('x')
+    expect(() => resolve({ ...options, lock })).toThrow(
+      `Expected either \`lock\` or \`${name}\`, which is about leases in a cluster, got both`,
+    )
+    expect(() => resolve({ lease: { name: 'x', proveDeath: false }, events: false, lock })).not.toThrow()
   })
 
   it.each<[string, CreateManagerOptions, RegExp]>([

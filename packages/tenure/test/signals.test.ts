@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { HealthProbe } from '@tenure/core'
+import { HealthProbe, type Logger } from '@tenure/core'
 import { resolveFeatureGates, silentLogger } from '@tenure/core/internal'
 import { signalExtension } from '../src/signals.ts'
 
@@ -61,8 +61,39 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('A second %s', (signal) => {
   })
 })
 
-async function started() {
-  const extension = signalExtension(silentLogger)
+it('says in the log what each signal does', async () => {
+  const lines: unknown[] = []
+  const take = (...line: unknown[]) => void lines.push(line)
+  const service = await started({ ...silentLogger, info: take, warn: take })
+  const other = () => void process.removeListener('SIGTERM', other)
+  process.on('SIGTERM', other)
+  for (let time = 0; time < 3; time++) send('SIGTERM')
+  const fields = { event: 'signal', signal: 'SIGTERM' }
+  expect(lines).toEqual([
+    [fields, 'SIGTERM: stopping'],
+    [fields, 'SIGTERM once more, from a listener that has handled it: still stopping'],
+    [fields, 'SIGTERM once more: exiting at once, the lease is left to expire'],
+  ])
+  await service.stop()
+})
+
+it('handles signals only from its start to its stop, before all other listeners', async () => {
+  const before = ['SIGTERM', 'SIGINT'].map((signal) => process.rawListeners(signal))
+  const other = () => {}
+  process.on('SIGINT', other)
+  const service = await started()
+  expect(process.rawListeners('SIGINT').at(-1)).toBe(other)
+  await service.stop()
+  process.removeListener('SIGINT', other)
+  expect(['SIGTERM', 'SIGINT'].map((signal) => process.rawListeners(signal))).toEqual(before)
+})
+
+it('is an extension of the manager with a name', () => {
+  expect(signalExtension(silentLogger).name).toBe('signals')
+})
+
+async function started(logger: Logger = silentLogger) {
+  const extension = signalExtension(logger)
   const probe = new HealthProbe()
   const host = {
     identity: 'a',

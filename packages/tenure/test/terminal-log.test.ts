@@ -1,8 +1,17 @@
-import { stripVTControlCharacters } from 'node:util'
-import { LockRequestError, type Logger, MemoryLeaseStore, OptionsError, WedgedError } from '@tenure/core'
+import { readFileSync } from 'node:fs'
+import { stripVTControlCharacters, styleText } from 'node:util'
+import {
+  LockRequestError,
+  type Logger,
+  MemoryLeaseStore,
+  OptionsError,
+  TermEndedError,
+  WedgedError,
+} from '@tenure/core'
 import pino from 'pino'
 import { createManager } from 'tenure'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { REMEDIES } from '../src/remedies.ts'
 import { terminalLogger, type TerminalLoggerOptions } from '../src/terminal-log.ts'
 
 /** A logger on a terminal with colours, and what it has written. */
@@ -99,15 +108,96 @@ describe('In a terminal', () => {
     expect(written().replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
   })
 
+  test.each<[string, LockRequestError['failure'], string | undefined]>([
+    [
+      'that are not accepted',
+      'unauthenticated',
+      'Check where the token or the certificate comes from, and whether it has expired.',
+    ],
+    ['that the server refuses for another reason', 'rejected', undefined],
+  ])('a failed request with credentials %s has the remedy for that', (_what, failure, remedy) => {
+    const lines = shown((logger) => logger.warn({ err: new LockRequestError(failure, 'Could not read it') }, 'x'))
+    expect(lines.slice(2)).toEqual(remedy === undefined ? [] : [`                   remedy ${remedy}`])
+  })
+
+  test('an error whose remedy is to do nothing has no line for it', () => {
+    const err = new TermEndedError('over')
+    expect(shown((logger) => logger.warn({ err }, 'x')).slice(1)).toEqual(['                   cause  over'])
+  })
+
+  test('an error without a message of its own is headed by its event, or as a failure', () => {
+    const err = new OptionsError('Wrong')
+    const head = (fields: object) => shown((logger) => logger.warn({ ...fields, err }, err.message))[0]
+    expect(head({ event: 'request-failed-once-more' })).toBe('03:04:05.006 WARN  request failed once more')
+    expect(head({})).toBe('03:04:05.006 WARN  failed')
+  })
+
+  test('a remedy begins with the second sentence, not within a version or an address', () => {
+    const err = new OptionsError('Expected 1.2 of a.b, got c. d. `x` is right. Or y')
+    expect(shown((logger) => logger.warn({ err }, 'x')).slice(1)).toEqual([
+      '                   cause  Expected 1.2 of a.b, got c. d',
+      '                   remedy `x` is right. Or y',
+    ])
+  })
+
+  test('the cause of a cause is not said twice, and what is thrown need not be an error', () => {
+    const err = new LockRequestError('conflict', 'Could not: reset', { cause: new Error('reset') })
+    expect(shown((logger) => logger.warn({ err }, 'x'))[1]).toBe('                   cause  Could not: reset')
+    expect(shown((logger) => logger.warn({ err: 'a text' }, 'x'))).toEqual([
+      '03:04:05.006 WARN  x',
+      '                   cause  a text',
+    ])
+  })
+
+  test('the place of an error is its first line of the program', () => {
+    const placeOf = (stack: string) => {
+      const err = Object.assign(new Error('boom'), { stack })
+      return /boom(.*)$/.exec(shown((logger) => logger.error({ err }, 'x'))[1] ?? '')?.[1]
+    }
+    const at = (...frames: string[]) => ['Error: boom', ...frames.map((frame) => `    at ${frame}`)].join('\n')
+    expect(placeOf(at('run (node:fs:1:1)', 'f (/a/node_modules/b/c.js:2:2)', 'sweep (file:///app/a.ts:3:7)'))).toBe(
+      ', at /app/a.ts:3:7',
+    )
+    expect(placeOf(at('/app/a.ts:3:7', 'sweep (/app/b.ts:4:8)'))).toBe(', at /app/a.ts:3:7')
+    expect(placeOf(at('async Promise.all (index 0)'))).toBe('')
+    expect(placeOf('Error: boom at (/app/a.ts:3:7)')).toBe('')
+    expect(placeOf('')).toBe('')
+  })
+
+  test('a line break or a colon at the end of the message does not stay where the error is cut from it', () => {
+    const err = new OptionsError('Wrong')
+    expect(shown((logger) => logger.warn({ err }, 'a: b: Wrong'))[0]).toBe('03:04:05.006 WARN  a: b')
+    expect(shown((logger) => logger.warn({ err }, ' Wrong is it '))[0]).toBe('03:04:05.006 WARN  is it')
+  })
+
+  test('a field of another type is no part of the line', () => {
+    expect(shown((logger) => logger.warn({ lease: 7 }, 'x'))).toEqual(['03:04:05.006 WARN  x'])
+    expect(shown((logger) => logger.warn({ lease: 'a', epoch: 7, controller: 8 }, 'x'))).toEqual([
+      '03:04:05.006 WARN  a x',
+    ])
+  })
+
   test.each([
     ['debug', 4],
+    ['info', 3],
     ['warn', 2],
+    ['error', 1],
     ['silent', 0],
   ] as const)('the level %s lets %d of four lines pass', (level, count) => {
     const { logger, written } = terminal({ level })
     for (const one of ['debug', 'info', 'warn', 'error'] as const) logger[one]({}, 'a line')
     expect(written().split('\n').length - 1).toBe(count)
   })
+})
+
+test('the remedy of every code is the one of the reference', () => {
+  const page = readFileSync(new URL('../../../docs/reference/errors.md', import.meta.url), 'utf8')
+  const rows = page.split('\n').map((line) => line.split('|').map((cell) => cell.trim()))
+  const documented = rows.filter(([, code = '']) => /^`[A-Z_]+`$/.test(code))
+  const remedies = documented.map(
+    ([, code = '', ...cells]) => [code.replaceAll('`', ''), cells[4]?.replace(/ See \[.*\.$/, '')] as const,
+  )
+  expect(REMEDIES).toEqual(Object.fromEntries(remedies))
 })
 
 describe('Colours', () => {
@@ -128,7 +218,33 @@ describe('Colours', () => {
   })
 
   test('are not there in a terminal that has none', () => {
-    expect(hasColours({ terminal: { write: () => {}, hasColors: () => false } })).toBe(false)
+    const seen: string[] = []
+    const write = (text: string) => seen.push(text)
+    for (const colours of [{ hasColors: () => false }, {}]) {
+      terminal({ terminal: { write, ...colours } }).logger.warn({ lease: 'janitor' }, 'late')
+    }
+    expect(seen).toEqual(Array.from({ length: 2 }, () => '03:04:05.006 WARN  janitor late\n'))
+  })
+
+  test('set the level apart, and the lease from the message', () => {
+    const { logger, written } = terminal()
+    for (const level of ['debug', 'info', 'warn', 'error'] as const) logger[level]({ lease: 'janitor' }, level)
+    logger.error({ err: new OptionsError('Wrong') }, 'x')
+    const paint = (style: Parameters<typeof styleText>[0], text: string) =>
+      styleText(style, text, { validateStream: false })
+    const time = paint('dim', '03:04:05.006')
+    const lease = paint('bold', 'janitor')
+    const indent = ' '.repeat(19)
+    expect(written().split('\n')).toEqual([
+      `${time} ${paint('dim', 'DEBUG')} ${lease} debug`,
+      `${time} ${paint('green', 'INFO ')} ${lease} info`,
+      `${time} ${paint('yellow', 'WARN ')} ${lease} warn`,
+      `${time} ${paint('red', 'ERROR')} ${lease} error`,
+      `${time} ${paint('red', 'ERROR')} x`,
+      `${indent}${paint('dim', 'cause ')} Wrong`,
+      `${indent}${paint('dim', 'remedy')} Correct the option, flag or variable that the message names.`,
+      '',
+    ])
   })
 })
 

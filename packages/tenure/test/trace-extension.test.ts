@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
-import { mkdtempSync, rmSync, writeSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Logger, MemoryLeaseStore, OptionsError } from '@tenure/core'
 import { TRACE_CHANNEL } from '@tenure/core/internal'
@@ -15,14 +15,14 @@ function folder(): string {
   return path
 }
 
-function managerWith(path: string, warnings: string[] = []) {
+function managerWith(path: string, warnings: [object, string][] = []) {
   const store = new MemoryLeaseStore()
   const say = () => {}
   const logger: Logger = {
     debug: say,
     info: say,
     error: say,
-    warn: (_, text) => void warnings.push(text),
+    warn: (fields, text) => void warnings.push([fields, text]),
     child: () => logger,
   }
   return createManager({
@@ -42,19 +42,34 @@ test('a trace that cannot be opened is a wrong option: the message names the var
     .start()
     .catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(OptionsError)
-  expect(String(failure)).toContain('TENURE_TRACE')
-  expect(String(failure)).toContain(path)
+  expect(failure).toMatchObject({
+    message: expect.stringContaining(
+      `Expected \`TENURE_TRACE\` to name a file that can be written, got \`${path}\`: ENOENT`,
+    ),
+    cause: { code: 'ENOENT' },
+  })
+  expect(channel(TRACE_CHANNEL).hasSubscribers).toBe(false)
 })
 
 test('a disk that is full ends the trace with one warning, and nothing else', async () => {
-  const warnings: string[] = []
+  const warnings: [object, string][] = []
+  const full = new Error('ENOSPC: no space left on device')
   vi.mocked(writeSync).mockImplementation(() => {
-    throw new Error('ENOSPC: no space left on device')
+    throw full
   })
   onTestFinished(() => {
     vi.mocked(writeSync).mockRestore()
   })
-  const manager = managerWith(join(folder(), 'a.jsonl'), warnings)
+  const path = join(folder(), 'a.jsonl')
+  await leadOnce(managerWith(path, warnings))
+  expect(warnings.filter(([, text]) => text.includes('trace'))).toEqual([
+    [{ event: 'trace-ended', path, err: full }, `the trace in ${path} ends here: ENOSPC: no space left on device`],
+  ])
+  expect(channel(TRACE_CHANNEL).hasSubscribers).toBe(false)
+})
+
+/** Runs a manager until it leads, and stops it. */
+async function leadOnce(manager: ReturnType<typeof managerWith>): Promise<void> {
   const leading = new Promise<void>((resolve) => {
     manager.on(({ kind }) => kind === 'term-began' && resolve())
   })
@@ -62,6 +77,65 @@ test('a disk that is full ends the trace with one warning, and nothing else', as
   await leading
   await manager.stop()
   await running
-  expect(warnings.filter((text) => text.includes('trace'))).toHaveLength(1)
+}
+
+/** The lines of a trace. */
+const linesOf = (path: string): readonly Record<string, unknown>[] =>
+  readFileSync(path, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+
+const BOOT = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+
+test('every start makes a new file, whose head names the clock of the machine', async () => {
+  const path = join(folder(), 'a.jsonl')
+  const listeners = process.listenerCount('exit')
+  await leadOnce(managerWith(path))
+  await leadOnce(managerWith(path))
+  expect(linesOf(path).length).toBeGreaterThan(3)
+  expect(linesOf(`${path}.1`).length).toBeGreaterThan(3)
+  expect(linesOf(path)[0]).toMatchObject({ machine: `${BOOT} ${readlinkSync('/proc/self/ns/time')}` })
+  expect(process.listenerCount('exit')).toBe(listeners)
+})
+
+test.each([
+  ['has no time namespaces', '/proc/self/ns/time', BOOT],
+  ['does not say when it was started', '/proc/sys/kernel/random/boot_id', hostname()],
+])('on a system that %s the clock is named by what there is', async (_what, missing, expected) => {
+  const [read, readLink] = [vi.mocked(readFileSync), vi.mocked(readlinkSync)]
+  const link = readlinkSync('/proc/self/ns/time')
+  const unless =
+    (text: string) =>
+    (path: unknown): never => {
+      if (path === missing) throw new Error('ENOENT')
+      return text as never
+    }
+  read.mockImplementation(unless(`${BOOT}\n`))
+  readLink.mockImplementation(unless(link))
+  onTestFinished(() => {
+    read.mockRestore()
+    readLink.mockRestore()
+  })
+  const path = join(folder(), 'a.jsonl')
+  await leadOnce(managerWith(path))
+  read.mockRestore()
+  expect(linesOf(path)[0]).toMatchObject({ machine: expected })
+})
+
+test('managers of one process share a trace, which lasts until the last of them stops', async () => {
+  const path = join(folder(), 'a.jsonl')
+  const [first, second] = [managerWith(path), managerWith(path)]
+  const leading = new Promise<void>((resolve) => {
+    first.on(({ kind }) => kind === 'term-began' && resolve())
+  })
+  const running = [first.start()]
+  await leading
+  running.push(second.start())
+  await first.stop()
+  expect(channel(TRACE_CHANNEL).hasSubscribers).toBe(true)
+  await second.stop()
+  await Promise.all(running)
   expect(channel(TRACE_CHANNEL).hasSubscribers).toBe(false)
+  expect(existsSync(`${path}.1`)).toBe(false)
 })

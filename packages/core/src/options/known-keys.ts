@@ -21,21 +21,29 @@ export function assertKnownKeys(
 }
 
 function hintFor(key: string, known: readonly string[], nested: Readonly<Record<string, readonly string[]>>): string {
-  const nearest = nearestName(key, known)
-  const editsHere = nearest === undefined ? Infinity : editDistance(key, nearest)
-  for (const [option, names] of Object.entries(nested)) {
-    const inner = nearestName(key, names)
-    const edits = inner === undefined ? Infinity : editDistance(key, inner)
-    // A key with more edits than half of its length is hardly a typo of the name.
-    if (edits < editsHere && edits <= key.length / 2) return `: it belongs in \`${option}\`, as \`${option}.${inner}\``
-  }
-  return nearest === undefined ? '' : `; did you mean \`${nearest}\`?`
+  const [nearest] = rankedNames(key, known)
+  const [inner] = Object.entries(nested)
+    .flatMap(([option, names]) => rankedNames(key, names).map((ranked) => ({ option, ...ranked })))
+    .sort((a, b) => a.edits - b.edits)
+  // A key with more edits than half of its length is hardly a typo of the name.
+  if (inner !== undefined && inner.edits < (nearest?.edits ?? Infinity) && inner.edits <= key.length / 2)
+    return `: it belongs in \`${inner.option}\`, as \`${inner.option}.${inner.candidate}\``
+  return nearest === undefined ? '' : `; did you mean \`${nearest.candidate}\`?`
 }
 
 /** The candidate that is fewest edits away from `name`. */
 export function nearestName(name: string, candidates: readonly string[]): string | undefined {
-  const ranked = candidates.map((candidate) => ({ candidate, edits: editDistance(name, candidate) }))
-  return ranked.sort((a, b) => a.edits - b.edits)[0]?.candidate
+  return rankedNames(name, candidates)[0]?.candidate
+}
+
+/** The candidates, the nearest first. */
+function rankedNames(
+  name: string,
+  candidates: readonly string[],
+): readonly { readonly candidate: string; readonly edits: number }[] {
+  return candidates
+    .map((candidate) => ({ candidate, edits: editDistance(name, candidate) }))
+    .sort((a, b) => a.edits - b.edits)
 }
 
 function editDistance(a: string, b: string): number {

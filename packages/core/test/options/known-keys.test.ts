@@ -18,3 +18,10 @@ test('no name is suggested where none is known', () => {
 test('the nearest name is the fewest edits away', () => {
   expect(nearestName('kitten', ['sitting', 'mitten', 'bitter'])).toBe('mitten')
 })
+
+test('an option of another place is named with its place, the nearest of all of them', () => {
+  const nested = { lease: ['cleanupTimeoutMs'], ops: ['checkTimeoutMs'] }
+  expect(() => assertKnownKeys('here', { checkTimeoutMs: 1 }, ['env'], nested)).toThrow(
+    'Unknown option `checkTimeoutMs` in here: it belongs in `ops`, as `ops.checkTimeoutMs`',
+  )
+})
