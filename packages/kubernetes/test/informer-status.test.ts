@@ -65,11 +65,50 @@ test('The log says when an informer fails, when the reason changes, and when it 
     'warn: informer /api/v1/pods failed and is retrying: no route',
     'info: informer /api/v1/pods works again',
   ])
-  expect(lines.at(-1)?.fields).toMatchObject({ event: 'informer-up', attempts: 5, downMs: 5000 })
+  const path = '/api/v1/pods'
+  expect(lines[0]?.fields).toEqual({ event: 'informer-down', path, err: new Error('no route') })
+  expect(lines.at(-1)?.fields).toEqual({ event: 'informer-up', path, attempts: 5, downMs: 5000 })
 })
 
 test('The health check of an informer goes with it', async () => {
   const { status, health } = watched()
   status.end()
   expect(health.names).toEqual([])
+})
+
+test('The log says why an informer lists again, louder if every handover will cost a list', () => {
+  const { status, lines } = watched()
+  status.listsAgain('41')
+  status.listsAgain('v-41')
+  const fields = { event: 'informer-lists-again', path: '/api/v1/pods' }
+  const what = 'informer /api/v1/pods lists again after the handover'
+  expect(lines).toEqual([
+    { level: 'debug', fields, message: `${what}: not all versions that earlier terms wrote are known` },
+    { level: 'info', fields, message: `${what}: its resource versions, such as \`v-41\`, are no decimal numbers` },
+  ])
+})
+
+test('The failure of a health check has its cause and a code of its own', async () => {
+  const { status, health } = watched()
+  const cause = new Error('no route')
+  status.failed(cause)
+  expect((await health.run())[0]?.failure).toMatchObject({ code: 'INFORMER_STALE', cause })
+})
+
+test('Several informers of one collection have health checks of their own, and an owner without any has none', () => {
+  const health = new HealthRegistry()
+  const owner = (registry?: HealthRegistry) => ({
+    controller: 'janitor',
+    signal: new AbortController().signal,
+    spawn: () => Promise.reject(new Error('spawns nothing')),
+    ...(registry && { health: registry }),
+  })
+  const options = { path: '/api/v1/pods', name: 'informer-pods', clock: new VirtualClock() }
+  const statuses = [1, 2, 3].map(() => new InformerStatus(owner(health), options))
+  expect(health.names).toEqual(['informer-pods', 'informer-pods-2', 'informer-pods-3'])
+  statuses[1]?.end()
+  expect(health.names).toEqual(['informer-pods', 'informer-pods-3'])
+  const silent = new InformerStatus(owner(), options)
+  silent.failed(new Error('no route'))
+  silent.end()
 })

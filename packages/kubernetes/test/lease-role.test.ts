@@ -80,3 +80,21 @@ test('the Role of a leader for life allows what its ConfigMap takes and to read 
     pods,
   ])
 })
+
+test.each([
+  'name',
+  'others',
+  'proveDeath',
+  'watchPod',
+  'strategy',
+  'forLife',
+  'members',
+  'endpoints',
+  'namespace',
+  'subjects',
+  'roleName',
+])('the Role knows the option %s', (name) => {
+  expect(() => leaseRole({ name: 'janitor', namespace: 'ops', [`${name}Q`]: 1 })).toThrow(
+    `Unknown option \`${name}Q\` in \`leaseRole()\`; did you mean \`${name}\`?`,
+  )
+})

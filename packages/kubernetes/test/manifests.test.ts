@@ -3,7 +3,7 @@ import { OptionsError } from '@tenure/core'
 import { describe, expect, test } from 'vitest'
 import { leaseRole } from '../src/manifests/lease-role.ts'
 import { manifests } from '../src/manifests/manifests.ts'
-import type { ManifestsOptions } from '../src/manifests/manifests-options.ts'
+import { type ManifestsOptions, resolveManifestsOptions } from '../src/manifests/manifests-options.ts'
 import { toYaml } from '../src/manifests/to-yaml.ts'
 
 const options: ManifestsOptions = { name: 'janitor', namespace: 'ops', image: 'registry.example.com/janitor:1' }
@@ -123,7 +123,78 @@ describe('the manifests', () => {
     expect(back).toEqual(JSON.parse(JSON.stringify(manifests(options))))
   })
 
+  test.each<[string, Partial<ManifestsOptions>]>([
+    ['a plain program', {}],
+    [
+      'a program with everything',
+      {
+        replicas: 3,
+        others: ['north', 'south.eu'],
+        proveDeath: true,
+        watchNode: true,
+        strategy: 'OldestEmulationVersion',
+        members: true,
+        endpoints: 'web',
+        opsPort: 9090,
+      },
+    ],
+    ['a leader for life that sees its node', { forLife: true, watchNode: true }],
+    ['a program that watches its Pod', { watchPod: true, strategy: 'Other' }],
+    ['a member', { members: true }],
+  ])('of %s are these', (_what, changes) => {
+    expect(toYaml(manifests({ ...options, ...changes }))).toMatchSnapshot()
+  })
+
+  test.each<Partial<ManifestsOptions>>([
+    { replicas: 1, opsPort: 1, drainTimeoutMs: 0, abortGraceMs: 0, cleanupTimeoutMs: 0 },
+    {
+      replicas: 1000,
+      opsPort: 65_535,
+      drainTimeoutMs: 86_400_000,
+      abortGraceMs: 86_400_000,
+      cleanupTimeoutMs: 86_400_000,
+    },
+  ])('take the bounds of every number: %j', (changes) => {
+    expect(resolveManifestsOptions({ ...options, ...changes })).toMatchObject(changes)
+  })
+
+  test.each<[keyof ManifestsOptions, number, string]>([
+    ['replicas', 1001, 'between 1 and 1000'],
+    ['opsPort', 0, 'between 1 and 65535'],
+    ['opsPort', 65_536, 'between 1 and 65535'],
+    ['drainTimeoutMs', -1, 'between 0 and 86400000'],
+    ['abortGraceMs', 86_400_001, 'between 0 and 86400000'],
+    ['cleanupTimeoutMs', NaN, 'between 0 and 86400000'],
+  ])('refuse %s out of its bounds, such as %d', (name, value, bounds) => {
+    expect(() => manifests({ ...options, [name]: value })).toThrow(
+      `Expected \`${name}\` to be a whole number ${bounds}, got \`${value}\``,
+    )
+  })
+
+  test.each([
+    'others',
+    'proveDeath',
+    'watchPod',
+    'watchNode',
+    'forLife',
+    'strategy',
+    'members',
+    'endpoints',
+    'opsPort',
+  ])('know the option %s', (name) => {
+    expect(() => manifests({ ...options, [`${name}Q`]: 1 })).toThrow(
+      `Unknown option \`${name}Q\` in \`manifests()\`; did you mean \`${name}\`?`,
+    )
+  })
+
   test.each<[Partial<ManifestsOptions>, string]>([
+    [{ image: 7 as never }, 'Expected `image` to be the name of a container image, got `7`'],
+    [{ strategy: '' }, 'Expected `strategy` to be the name of a strategy, got ``'],
+    [{ strategy: 7 as never }, 'Expected `strategy` to be the name of a strategy, got `7`'],
+    [{ endpoints: 'a.b' }, 'Expected `endpoints` to be an RFC 1123 label'],
+    [{ members: 1 as never }, 'Expected `members` to be true or false, got `1`'],
+    [{ watchPod: 1 as never }, 'Expected `watchPod` to be true or false, got `1`'],
+    [{ watchNode: 1 as never }, 'Expected `watch'],
     [{ name: 'a.b' }, 'Expected `name` to be an RFC 1123 label'],
     [{ namespace: 'a.b' }, 'Expected `namespace` to be an RFC 1123 label'],
     [{ image: ' ' }, 'Expected `image` to be the name of a container image'],

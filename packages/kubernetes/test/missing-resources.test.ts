@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { missingResources } from '../src/fences/missing-resources.ts'
-import { LoopbackServer } from './support/loopback-server.ts'
+import { answer, LoopbackServer } from './support/loopback-server.ts'
 
 const DOCUMENTS: Readonly<Record<string, unknown>> = {
   '/api/v1': { resources: [{ name: 'configmaps' }, { name: 'pods' }, { name: 'pods/status' }] },
@@ -36,6 +36,35 @@ test('a singular, an unknown name and a group that is not there are missing', as
   ]
   const missing = await missingResources(server.kubeConfig(), guarded)
   expect(missing).toEqual(['configmap', 'apps/deployment', 'nowhere.example/nothings'])
+})
+
+test('what the discovery holds beside lists of names is passed over', async () => {
+  const documents: Readonly<Record<string, unknown>> = {
+    '/apis/odd': { versions: ['v1', { other: 1 }, { groupVersion: 'odd/v1' }] },
+    '/apis/': { resources: [{ name: 'roots' }] },
+    '/apis/odd/v1': { resources: [null, { kind: 'Odd' }, { name: 'odds' }] },
+    '/apis/none': { versions: 'v1' },
+    '/api/v1': [],
+  }
+  await using server = await LoopbackServer.start((message, response) => {
+    const document = documents[message.url ?? '']
+    answer(response, document === undefined ? 404 : 200, document ?? {})
+  })
+  const guarded = [
+    { apiGroup: 'odd', resources: ['odds', 'others'] },
+    { apiGroup: 'none', resources: ['odds'] },
+    { apiGroup: '', resources: ['pods'] },
+  ]
+  expect(await missingResources(server.kubeConfig(), guarded)).toEqual(['odd/others', 'none/odds', 'pods'])
+})
+
+test('the discovery is given up with the signal, and its error names what was read', async () => {
+  await using server = await LoopbackServer.start((_, response) => answer(response, 500, {}))
+  const guarded = [{ apiGroup: 'apps', resources: ['deployments'] }]
+  await expect(missingResources(server.kubeConfig(), guarded)).rejects.toThrow(
+    'Could not get /apis/apps in all namespaces',
+  )
+  await expect(missingResources(server.kubeConfig(), guarded, AbortSignal.abort())).rejects.toThrow('aborted')
 })
 
 test('a server that does not say what it serves is an error, and leaves no connection', async () => {
