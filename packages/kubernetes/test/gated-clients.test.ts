@@ -12,10 +12,7 @@ import {
   Exec,
   KubeConfig,
   KubernetesObjectApi,
-  Observable,
   PatchStrategy,
-  RequestContext,
-  ResponseContext,
   ServerConfiguration,
   setHeaderOptions,
 } from '@kubernetes/client-node'
@@ -23,6 +20,7 @@ import { LeadershipEndedError, WriteGateClosedError } from '@tenure/core'
 import { describe, expect, test } from 'vitest'
 import { gated } from '../src/gate/gated.ts'
 import { answer, LoopbackServer, portOf } from './support/loopback-server.ts'
+import { middleware } from './support/middleware.ts'
 
 function openTerm() {
   const gate = new AbortController()
@@ -151,15 +149,6 @@ describe('a gated write carries the epoch and the lease', () => {
     await client.patchNamespacedConfigMap({ ...configMap, body }, options)
     expect(lastBody(server)).toEqual(body)
   })
-})
-
-/** A middleware that does something to each request before it is sent. */
-const middleware = (pre: (request: RequestContext) => void) => ({
-  pre: (request: RequestContext) => {
-    pre(request)
-    return new Observable(Promise.resolve(request))
-  },
-  post: (response: ResponseContext) => new Observable(Promise.resolve(response)),
 })
 
 describe('a user’s own middleware', () => {
