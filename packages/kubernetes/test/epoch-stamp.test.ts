@@ -94,3 +94,61 @@ describe('a stamp', () => {
     expect(stamped('{}', 'DELETE')).toBeUndefined()
   })
 })
+
+describe('a stamp on a JSON patch', () => {
+  const slashed = createStamp({ 'a~/b': '1' })
+  const patched = (type: string, method = 'PATCH', header = 'Content-Type', body = '[{"op":"test"}]') =>
+    stampBody({ method, headers: { accept: 'x', [header]: type }, body }, slashed)
+
+  test('is added to the annotations, or is all of them', () => {
+    const stampedPatch = patched('application/json-patch+json; charset=utf-8', 'PATCH', 'cOnTeNt-TyPe')
+    expect(JSON.parse(stampedPatch?.body ?? '')).toEqual([
+      { op: 'test' },
+      { op: 'add', path: '/metadata/annotations/a~0~1b', value: '1' },
+    ])
+    expect(JSON.parse(stampedPatch?.otherwise ?? '')).toEqual([
+      { op: 'test', path: '/metadata/annotations', value: null },
+      { op: 'add', path: '/metadata/annotations', value: { 'a~/b': '1' } },
+      { op: 'test' },
+    ])
+  })
+
+  test.each([
+    ['application/json', 'PATCH', 'Content-Type'],
+    ['x application/json-patch+json', 'PATCH', 'Content-Type'],
+    ['application/json-patch+json', 'PUT', 'Content-Type'],
+    ['application/json-patch+json', 'PATCH', 'Accepts'],
+  ])('is not put into a list of type %s that is sent by %s with the header %s', (type, method, header) => {
+    expect(patched(type, method, header)).toBeUndefined()
+  })
+})
+
+test('a body without a second form has none, and one that is no text is left alone', () => {
+  expect(stampBody({ method: 'PUT', headers: {}, body: '{ }' }, stamp)).not.toHaveProperty('otherwise')
+  expect(stampBody({ method: 'PUT', headers: {}, body: undefined }, stamp)).toBeUndefined()
+  expect(stampBody({ method: 'PUT', headers: {}, body: Buffer.from('{}') }, stamp)).toBeUndefined()
+})
+
+test.each(['{"metadata": null}', '{"metadata":{"annotations":null}}', '{"metadata": {"annotations": null}}'])(
+  'a merge patch that removes all annotations, such as %s, gets no stamp',
+  (body) => {
+    expect(stamped(body, 'PATCH')).toBeUndefined()
+  },
+)
+
+test.each([
+  ['{"metadata":7}', { metadata: { annotations: ANNOTATIONS } }],
+  ['{"metadata":{"annotations":7}}', { metadata: { annotations: ANNOTATIONS } }],
+  ['{"metadata":[],"a":1}', { a: 1, metadata: { annotations: ANNOTATIONS } }],
+])('what is no object in %s is replaced', (body, object) => {
+  expect(JSON.parse(stamped(body) ?? '')).toEqual(object)
+})
+
+test.each([
+  ['{"a":1}', '{"metadata":{"annotations":{"k":"v"}},"a":1}'],
+  ['{"metadata":{"name":"x"}}', '{"metadata":{"annotations":{"k":"v"},"name":"x"}}'],
+  ['{"metadata":{"annotations":{"a":"b"}}}', '{"metadata":{"annotations":{"k":"v","a":"b"}}}'],
+  ['{"metadata":{"annotations":{"k":"w","a":"b"}}}', '{"metadata":{"annotations":{"k":"v","a":"b"}}}'],
+])('a stamp changes the text of %s in one place', (body, text) => {
+  expect(stampBody({ method: 'PUT', headers: {}, body }, createStamp({ k: 'v' }))).toEqual({ body: text })
+})

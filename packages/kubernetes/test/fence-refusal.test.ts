@@ -1,8 +1,9 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { CoreV1Api, KubeConfig } from '@kubernetes/client-node'
+import { CoreV1Api, HttpMethod, KubeConfig, ResponseContext } from '@kubernetes/client-node'
 import { LeadershipEndedError } from '@tenure/core'
-import { FENCE_REFUSAL_CHANNEL } from '@tenure/core/internal'
-import { expect, onTestFinished, test } from 'vitest'
+import { FENCE_REFUSAL_CHANNEL, type WriteGate } from '@tenure/core/internal'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { noteFenceRefusal } from '../src/gate/fence-refusal.ts'
 import { gated } from '../src/gate/gated.ts'
 import { answer, LoopbackServer } from './support/loopback-server.ts'
 
@@ -40,4 +41,33 @@ test('A write that a fence refuses is published with its term, and rejects with 
 test('A write that another policy refuses is not published', async () => {
   expect((await publishedFor(denied('labels.example.com'))).published).toEqual([])
   expect((await publishedFor('a field is invalid')).published).toEqual([])
+})
+
+describe('The response to a write', () => {
+  const MESSAGE = denied('term-check.janitor.ops.tenure.dev')
+
+  test.each([
+    [400, 'application/json', MESSAGE, 1],
+    [499, 'application/json', MESSAGE, 1],
+    [399, 'application/json', MESSAGE, 0],
+    [500, 'application/json', MESSAGE, 0],
+    [422, 'text/plain', MESSAGE, 0],
+    [422, 'application/json', MESSAGE.replace(" with binding '", ' with '), 0],
+    [422, 'application/json', MESSAGE.replaceAll('.tenure.dev', '_tenure_dev'), 0],
+    [422, 'application/json', MESSAGE.replace('denied', 'audited'), 0],
+    [422, 'application/json', MESSAGE.replaceAll('term-check.janitor.ops', ''), 0],
+  ])('with status %d, of type %s, that says %s counts %d refusals', async (status, type, text, count) => {
+    const noteFenceRefusalOfGate = vi.fn<(method: string) => void>()
+    const gate = { noteFenceRefusal: noteFenceRefusalOfGate } as unknown as WriteGate
+    const body = {
+      text: async () => text,
+      binary: async () => Buffer.from(text),
+      stream: () => new ReadableStream<Uint8Array>(),
+    }
+    const response = new ResponseContext(status, { 'content-type': type }, body)
+    const same = await noteFenceRefusal(gate, { getHttpMethod: () => HttpMethod.PATCH }, response)
+    expect(same).toBe(response)
+    expect(await same.body.text()).toBe(text)
+    expect(noteFenceRefusalOfGate.mock.calls).toEqual(Array.from({ length: count }, () => ['PATCH']))
+  })
 })

@@ -7,10 +7,10 @@ import {
   ResponseContext,
 } from '@kubernetes/client-node'
 import { LeadershipEndedError } from '@tenure/core'
-import { WriteGate } from '@tenure/core/internal'
+import { OTHER_COLLECTIONS, WriteGate } from '@tenure/core/internal'
 import { describe, expect, test } from 'vitest'
 import { gated } from '../src/gate/gated.ts'
-import { noteWrite } from '../src/gate/written-versions.ts'
+import { noteUnknownWrite, noteWrite, writtenVersions } from '../src/gate/written-versions.ts'
 import { answer, LoopbackServer } from './support/loopback-server.ts'
 
 const made = (resourceVersion: string) => ({
@@ -164,5 +164,128 @@ describe('A write through the gate', () => {
     written.close()
     await expect(written.core.createNamespacedConfigMap(configMap)).rejects.toThrow('write gate')
     expect(written.noted).toEqual([])
+  })
+})
+
+/** The collection that a write to this address is noted for. */
+function collectionOf(url: string): string | undefined {
+  const noted: string[] = []
+  const term = {
+    epoch: 1n,
+    isHeld: () => true,
+    gateSignal: new AbortController().signal,
+    noteVersion: (collection: string, version: string) => void noted.push(`${collection}${version}`),
+  }
+  noteUnknownWrite(new WriteGate(term), url)
+  return noted[0]
+}
+
+test.each([
+  ['https://server.example/api/v1/namespaces/ops/pods/x', 'pods/ops'],
+  ['https://server.example/api/v1/nodes', 'nodes'],
+  ['https://server.example/apis/apps/v1/namespaces/ops/deployments/x/scale', 'deployments.apps/ops'],
+  ['https://server.example/apis/apps.example.com/v1beta1/widgets/x', 'widgets.apps.example.com'],
+  ['https://server.example/api/v1/namespaces/ops/status', 'namespaces'],
+  ['https://server.example/api/v1/namespaces/ops/finalize', 'namespaces'],
+  ['https://server.example/api/v1/namespaces/ops/statuses', 'statuses/ops'],
+  ['https://server.example/api/v1/namespaces/ops', 'namespaces'],
+  ['/api/v1/pods?fieldManager=me', 'pods'],
+  ['https://server.example/api/v1/pods?dryRun=All', undefined],
+  ['https://server.example/version', undefined],
+  ['https://server.example/api/v1', undefined],
+  ['server.example:443', undefined],
+  ['http://', undefined],
+])('a write to %s counts for %s', (url, collection) => {
+  expect(collectionOf(url)).toBe(collection)
+})
+
+test('a term that does not keep versions is not told', () => {
+  const term = { epoch: 1n, isHeld: () => true, gateSignal: new AbortController().signal }
+  expect(() => noteUnknownWrite(new WriteGate(term), '/api/v1/pods')).not.toThrow()
+})
+
+describe('What terms have written of a collection', () => {
+  const pods = { group: '', resource: 'pods', namespace: '' }
+  const inOps = { ...pods, namespace: 'ops' }
+  const versions = new Map([
+    ['pods/ops', '5'],
+    ['pods/web', '6'],
+    ['podsets/ops', '7'],
+    ['pods.metrics/ops', '8'],
+  ])
+
+  test.each([
+    ['a namespace is its own', inOps, versions, { 'pods/ops': '5' }],
+    ['all namespaces is that of each', pods, versions, { 'pods/ops': '5', 'pods/web': '6' }],
+    ['a namespace that nobody wrote is nothing', { ...pods, namespace: 'none' }, versions, {}],
+    ['a group is its own', { ...inOps, group: 'metrics' }, versions, { 'pods.metrics/ops': '8' }],
+    [
+      'a collection that may have been written is not known',
+      { ...pods, namespace: 'none' },
+      new Map([...versions, [OTHER_COLLECTIONS, '']]),
+      { 'pods/none': '' },
+    ],
+    [
+      'a collection that is known stays known beside others that are not',
+      inOps,
+      new Map([...versions, [OTHER_COLLECTIONS, '']]),
+      { 'pods/ops': '5' },
+    ],
+    ['any collection is not known without versions', inOps, undefined, { 'pods/ops': '' }],
+  ])('of %s', (_what, collection, known, written) => {
+    expect(Object.fromEntries(writtenVersions(collection, known))).toEqual(written)
+  })
+})
+
+describe('The response to a write', () => {
+  const url = 'https://server.example/api/v1/namespaces/ops/configmaps/x'
+
+  /** What is noted of a response with this status, type and body. */
+  async function notedOf(
+    status: number,
+    type: string | undefined,
+    text: string,
+    method: HttpMethod = HttpMethod.PUT,
+    to = url,
+  ) {
+    const noted: string[] = []
+    const noteVersion = (collection: string, version: string) => void noted.push(`${collection}: ${version}`)
+    const term = { epoch: 1n, isHeld: () => true, gateSignal: new AbortController().signal, noteVersion }
+    const body = {
+      text: async () => text,
+      binary: async () => Buffer.from(text),
+      stream: () => new ReadableStream<Uint8Array>(),
+    }
+    const response = new ResponseContext(status, type === undefined ? {} : { 'content-type': type }, body)
+    const answered = await noteWrite(new WriteGate(term), { getUrl: () => to, getHttpMethod: () => method }, response)
+    expect(await answered.body.text()).toBe(text)
+    return noted
+  }
+
+  const object = JSON.stringify(made('41'))
+
+  test.each([
+    [200, 'application/json', object, '41'],
+    [299, 'application/json; charset=utf-8', object, '41'],
+    [200, undefined, object, ''],
+    [200, 'text/plain', object, ''],
+    [500, 'application/json', object, ''],
+    [200, 'application/json', '{', ''],
+    [200, 'application/json', '[]', ''],
+    [200, 'application/json', '{"metadata":{"resourceVersion":7}}', ''],
+    [200, 'application/json', '{"metadata":{"resourceVersion":"9"},"items":[]}', ''],
+    [200, 'application/json', '{"metadata":{"resourceVersion":"9"},"items":7}', '9'],
+  ])('with status %d and type %s is noted with the version of %s: "%s"', async (status, type, text, version) => {
+    expect(await notedOf(status, type, text)).toEqual([`configmaps/ops: ${version}`])
+  })
+
+  test.each([300, 404, 499])('with status %d is not noted', async (status) => {
+    expect(await notedOf(status, 'application/json', object)).toEqual([])
+  })
+
+  test('that creates an object in a collection is noted with its version, any other of a collection without one', async () => {
+    const collection = url.replace('/x', '')
+    expect(await notedOf(201, 'application/json', object, HttpMethod.POST, collection)).toEqual(['configmaps/ops: 41'])
+    expect(await notedOf(200, 'application/json', object, HttpMethod.DELETE, collection)).toEqual(['configmaps/ops: '])
   })
 })
