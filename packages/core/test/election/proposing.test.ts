@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ElectorConfig } from '../../src/election/machine/config.ts'
-import { readLeader, readStandbys, type Standby } from '../../src/election/rules/standby-note.ts'
+import { readLeader, readStandbys, type Standby, withList } from '../../src/election/rules/standby-note.ts'
 import { hasRoomFor, withStandby } from '../../src/election/rules/standby.ts'
 import type { Strategy } from '../../src/election/rules/strategy.ts'
 import { readOffer, withAnswer, withOffer } from '../../src/election/rules/transfer-notes.ts'
@@ -40,6 +40,13 @@ describe('A leader that follows a strategy', () => {
       strategy: 'OldestEmulationVersion',
       binaryVersion: '1.36.0',
     })
+  })
+
+  test('is not described by what another holder has written, nor is a free lease', () => {
+    const { record } = leading().as('leading').hold.lease
+    expect(readLeader({ ...record, holderIdentity: 'other' })).toBeUndefined()
+    const free = { ...record, holderIdentity: '' }
+    expect(readLeader(withList(free, [], { holder: '', leader: { revision: '1' } }))).toBeUndefined()
   })
 
   test('offers the lease to a better standby, and ends its term when that answers', () => {

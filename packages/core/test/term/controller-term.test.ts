@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events'
+import { createServer } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import { LeadershipEndedError } from '../../src/election/leadership-ended-error.ts'
@@ -234,5 +235,34 @@ describe('A time that is no number of milliseconds', () => {
     const { term } = createTerm()
     expect(() => term.sleep('1000' as unknown as number)).toThrow('got `1000` (string)')
     expect(() => term.sleep(1000n as unknown as number)).toThrow('got `1000` (bigint)')
+  })
+})
+
+describe('A wrong argument of a call without TypeScript', () => {
+  const work = (): undefined => undefined
+  const name = 'job'
+
+  test.each<[call: string, wrong: string, expected: 'text' | 'function', args: readonly unknown[]]>([
+    ['term.spawn(name, work)', 'name', 'text', [7, work]],
+    ['term.spawn(name, work)', 'work', 'function', [name, 7]],
+    ['term.every(intervalMs, work)', 'work', 'function', [1000, 7]],
+    ['term.timeout(delayMs, work)', 'work', 'function', [1000, 7]],
+    ['term.acquire(name, open, close)', 'name', 'text', [7, work, work]],
+    ['term.acquire(name, open, close)', 'open', 'function', [name, 7, work]],
+    ['term.acquire(name, open, close)', 'close', 'function', [name, work, 7]],
+    ['term.child(name, start)', 'name', 'text', [7, work]],
+    ['term.child(name, start)', 'start', 'function', [name, 7]],
+    ['term.worker(name, start)', 'name', 'text', [7, work]],
+    ['term.worker(name, start)', 'start', 'function', [name, 7]],
+    ['term.serve(name, server, listen)', 'name', 'text', [7, createServer(), { port: 0 }]],
+    ['term.defer(cleanup)', 'cleanup', 'function', [7]],
+    ['term.listen(target, event, listener)', 'listener', 'function', [new EventTarget(), 'event', 7]],
+  ])('of `%s` is named: `%s`, where a %s is expected, and nothing starts', (call, wrong, expected, args) => {
+    const { term, ownTimers } = createTerm()
+    const method = Reflect.get(term, /\.(\w+)/.exec(call)?.[1] ?? '') as (...given: readonly unknown[]) => unknown
+    expect(() => method.call(term, ...args)).toThrow(
+      `Expected \`${wrong}\` of \`${call}\` to be a ${expected}, got \`7\``,
+    )
+    expect([term.taskCount, ownTimers()]).toEqual([0, 0])
   })
 })

@@ -143,6 +143,16 @@ describe('term.serve', () => {
     expect(() => term.serve('late', server, LOOPBACK)).toThrow(ScopeClosedError)
     expect(server.listening).toBe(false)
   })
+
+  test('refuses what is no server, and adds no task', () => {
+    const { term } = freshTerm()
+    const [on, listen, close] = [0, 1, 2].map(() => () => expect.fail('it was called'))
+    for (const other of [undefined, null, 8080, 'api', {}, { on, listen }, { on, close }, { listen, close }])
+      expect(() => term.serve('api', other as unknown as Server, LOOPBACK)).toThrow(
+        /^Expected `server` of `term.serve\(name, server, listen\)` to be a server of `node:net` or a relative, got /,
+      )
+    expect(term.taskCount).toBe(0)
+  })
 })
 
 describe('term.serve rejects, and leaves nothing,', () => {
