@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sentencesOf } from '../src/explain/explain-replicas.ts'
-import { TestCluster, until } from './support/command.ts'
+import { startCommand, TestCluster, until } from './support/command.ts'
 import { Replicas } from './support/replicas.ts'
 
 const RBAC = 'rbac.authorization.k8s.io'
@@ -63,6 +63,31 @@ describe('tenure explain', () => {
     expect(out).toContain('Somebody requested that it is handed over to second_1.\n')
     expect(out).toContain('the holder waits for its tasks and then hands the lease to second_1.\n')
     expect(out).toContain('If the holder ends, second_1 tries first (of second_1).\n')
+  })
+
+  test('says whom the holder has offered the lease, and that its term goes on until the answer', async () => {
+    await using replicas = new Replicas()
+    const first = replicas.start({ kubeConfigPath: cluster.kubeConfigPath(), identity: 'first_1' })
+    await until(() => first.state.kind === 'leading')
+    const asked = startCommand([
+      'transfer',
+      'janitor',
+      '-n',
+      'ops',
+      '--to',
+      'third_1',
+      '--kubeconfig',
+      cluster.kubeConfigPath(),
+    ])
+    await until(() =>
+      Object.keys(cluster.lease('janitor')?.metadata.annotations ?? {}).includes('tenure.dev/transfer-offer'),
+    )
+    const explained = await cluster.tenure(['explain', 'janitor', '-n', 'ops', '--no-replicas'])
+    const { out } = await cluster.tenure(['status', 'janitor', '-n', 'ops'])
+    expect(explained.out).toContain('The holder offers the lease to third_1, which has not answered.\n')
+    expect(out).not.toContain('draining')
+    expect((await asked.done).code).toBe(1)
+    expect(first.state.kind).toBe('leading')
   })
 
   test('says that a Pod cannot be read, with the verb and the resource', async () => {

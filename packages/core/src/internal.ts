@@ -36,7 +36,7 @@ export {
   withRequest,
 } from './election/rules/step-down-request.ts'
 export { isKeptByHolder, readLeader, readStandbys, type Standby } from './election/rules/standby-note.ts'
-export { readOffer, readProcessRef, readTransferNonce } from './election/rules/transfer-notes.ts'
+export { readAnswer, readOffer, readProcessRef, readTransferNonce } from './election/rules/transfer-notes.ts'
 export { type HealthSource } from './health/health-probe.ts'
 export { assertKnownKeys, nearestName } from './options/known-keys.ts'
 export { assertBoolean, assertOneOf } from './options/one-of.ts'

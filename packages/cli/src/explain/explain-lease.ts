@@ -2,6 +2,7 @@ import type { LeaseRecord } from '@tenure/core'
 import { isKeptByHolder, readOffer, readRequest, readStandbys } from '@tenure/core/internal'
 import { stringAt, objectAt } from '@tenure/kubernetes/internal'
 import { durationText } from '../status/duration.ts'
+import { offerOfDrain } from '../step-down/request.ts'
 import type { LeaseStatus } from '../status/lease-status.ts'
 import type { StoredLease } from '../cluster/leases.ts'
 
@@ -35,13 +36,15 @@ function holderSentence({ holder, ageMs, expiresInMs, expiry }: LeaseStatus): st
 function drainSentences(record: LeaseRecord): readonly string[] {
   const sentences: string[] = []
   const request = readRequest(record)
-  const offer = readOffer(record)
+  const [offer, drain] = [readOffer(record), offerOfDrain(record)]
   if (request !== undefined)
     sentences.push(`Somebody requested that it is handed over${request.to === undefined ? '' : ` to ${request.to}`}.`)
-  if (offer !== undefined) {
-    const to = offer.to === undefined ? 'a standby' : offer.to
-    sentences.push(`The term is ending: the holder waits for its tasks and then hands the lease to ${to}.`)
-  } else if (request !== undefined) sentences.push('The holder has not begun to drain.')
+  if (drain !== undefined) {
+    sentences.push(
+      `The term is ending: the holder waits for its tasks and then hands the lease to ${drain.to ?? 'a standby'}.`,
+    )
+  } else if (offer !== undefined) sentences.push(`The holder offers the lease to ${offer.to}, which has not answered.`)
+  else if (request !== undefined) sentences.push('The holder has not begun to drain.')
   return sentences
 }
 

@@ -1,7 +1,8 @@
 import type { LeaseRecord } from '@tenure/core'
-import { isKeptByHolder, readLeader, readOffer, readStandbys } from '@tenure/core/internal'
+import { isKeptByHolder, readLeader, readStandbys } from '@tenure/core/internal'
 import { objectAt, stringAt } from '@tenure/kubernetes/internal'
 import { leaseKey, type StoredLease } from '../cluster/leases.ts'
+import { offerOfDrain } from '../step-down/request.ts'
 import type { LeaseFacts } from './lease-facts.ts'
 import { problemsOf } from './lease-problems.ts'
 
@@ -69,7 +70,7 @@ export function leaseStatus(stored: StoredLease, context: StatusContext): LeaseS
     transitions: record.leaseTransitions,
     client: isHeld ? (isKeptByHolder(record) ? 'tenure' : 'other') : '',
     strategy: readLeader(record)?.strategy ?? stringAt(objectAt(object, 'spec'), 'strategy'),
-    isDraining: readOffer(record) !== undefined,
+    isDraining: offerOfDrain(record) !== undefined,
     standbys: readStandbys(record).map(({ identity }) => identity),
     candidates: ofKey(facts.candidates),
     fences: ofKey(facts.fences),

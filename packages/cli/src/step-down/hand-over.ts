@@ -73,6 +73,11 @@ async function unanswered(
     err(`${holder} leads on: ${to} did not answer its offer of ${namespace}/${lease}.\n`)
     return 1
   }
+  if (kind === 'offered') {
+    await withdraw(cluster, request)
+    err(`${to} has not yet answered the offer of ${holder}, so the request is withdrawn, and ${holder} leads on.\n`)
+    return 1
+  }
   if (kind === 'draining') {
     err(
       `${holder} still drains. It hands ${namespace}/${lease} over when its tasks have ended. ` +

@@ -1,5 +1,12 @@
 import { type LeaseRecord, TenureError } from '@tenure/core'
-import { readRequestAnswer, type StepDownRequest, withRequest } from '@tenure/core/internal'
+import {
+  readAnswer,
+  readOffer,
+  readRequestAnswer,
+  type RequestOutcome,
+  type StepDownRequest,
+  withRequest,
+} from '@tenure/core/internal'
 import type { JsonObject } from '@tenure/kubernetes/internal'
 import { randomUUID } from 'node:crypto'
 import type { Cluster } from '../cluster/cluster.ts'
@@ -26,6 +33,8 @@ export interface WrittenRequest extends StepDownRequest {
 export type RequestState =
   /** The leader has not answered. */
   | { readonly kind: 'waiting' }
+  /** The leader has offered the lease to the named replica and waits for its answer. */
+  | { readonly kind: 'offered' }
   /** The leader leads on, because the named replica did not answer it. */
   | { readonly kind: 'declined' }
   /** The leader has begun to drain. */
@@ -63,13 +72,31 @@ export async function stateOf(cluster: Cluster, request: WrittenRequest): Promis
 }
 
 /** How far a request is by this record. */
-function requestState(record: LeaseRecord, { id, holder, acquireTime }: WrittenRequest): RequestState {
+function requestState(record: LeaseRecord, { id, to, holder, acquireTime }: WrittenRequest): RequestState {
   const answer = readRequestAnswer(record)
   const outcome = answer?.id === id ? answer.outcome : undefined
   if (record.holderIdentity === holder && record.acquireTime === acquireTime)
-    return { kind: outcome === undefined ? 'waiting' : outcome === 'declined' ? 'declined' : 'draining' }
+    return { kind: stageOf(record, to, outcome) }
   const how = outcome === 'released' || outcome === 'transferred' ? outcome : 'otherwise'
   return { kind: 'ended', how, holder: record.holderIdentity }
+}
+
+function stageOf(
+  record: LeaseRecord,
+  to: string | undefined,
+  outcome: RequestOutcome | undefined,
+): 'waiting' | 'offered' | 'declined' | 'draining' {
+  if (outcome !== undefined) return outcome === 'declined' ? 'declined' : 'draining'
+  // The renewal that says so may be one retry period later than the answer of the named replica.
+  if (to !== undefined && offerOfDrain(record)?.to === to) return 'draining'
+  return to !== undefined && readOffer(record)?.to === to ? 'offered' : 'waiting'
+}
+
+/** The offer of a leader whose term ends. A leader that offers the lease to a replica by name may only ask whether it is there. */
+export function offerOfDrain(record: LeaseRecord): ReturnType<typeof readOffer> {
+  const offer = readOffer(record)
+  if (offer?.to === undefined || readAnswer(record)?.identity === offer.to) return offer
+  return readRequestAnswer(record)?.outcome === 'draining' ? offer : undefined
 }
 
 function pathOf(namespace: string, name: string) {

@@ -1,6 +1,7 @@
 import type { LeaseRecord, PresentLease } from '@tenure/core'
-import { epochOf, readOffer, readRequest, readTransferNonce } from '@tenure/core/internal'
+import { epochOf, readRequest, readTransferNonce } from '@tenure/core/internal'
 import { durationText } from '../status/duration.ts'
+import { offerOfDrain } from '../step-down/request.ts'
 
 /** The state of one lease at one moment. */
 export interface LeaseSighting {
@@ -84,7 +85,7 @@ function changesWithin(before: LeaseRecord | undefined, now: LeaseRecord | undef
   const changes: LeaseChange[] = []
   const [asked, wasAsked] = [readRequest(now), readRequest(before)]
   if (asked !== undefined && asked.id !== wasAsked?.id) changes.push({ kind: 'requested', to: asked.to })
-  const [offer, wasOffered] = [readOffer(now), readOffer(before)]
+  const [offer, wasOffered] = [offerOfDrain(now), offerOfDrain(before)]
   if (offer !== undefined && wasOffered === undefined)
     changes.push({ kind: 'draining', holder: now.holderIdentity, to: offer.to })
   return changes
