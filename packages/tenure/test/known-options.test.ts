@@ -97,6 +97,7 @@ const WITHOUT_OPTIONS: ReadonlySet<string> = new Set([
   'parseLease',
   'prepareProcessGuard',
   'readLeader',
+  'readAnswer',
   'readOffer',
   'readProcessRef',
   'readRequest',
