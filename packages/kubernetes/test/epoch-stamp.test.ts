@@ -123,7 +123,7 @@ describe('a stamp on a JSON patch', () => {
   })
 })
 
-test('a body without a second form has none, and one that is no text is left alone', () => {
+test('a body without a second form has none, and a body without text is left alone', () => {
   expect(stampBody({ method: 'PUT', headers: {}, body: '{ }' }, stamp)).not.toHaveProperty('otherwise')
   expect(stampBody({ method: 'PUT', headers: {}, body: undefined }, stamp)).toBeUndefined()
   expect(stampBody({ method: 'PUT', headers: {}, body: Buffer.from('{}') }, stamp)).toBeUndefined()

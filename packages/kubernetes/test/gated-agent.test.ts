@@ -87,7 +87,11 @@ describe('An agent of node:http behind the gate', () => {
     await through(term, server.url, { agent })
     await new Promise(setImmediate)
     term.answers.push(true, true, false)
-    expect(await through(term, server.url, { agent })).toEqual([200, 0])
+    let listeners: number | undefined
+    const use = (request: ClientRequest) =>
+      request.once('socket', (socket) => void (listeners = socket.listenerCount('connect')))
+    expect(await through(term, server.url, { agent }, use)).toEqual([200, 0])
+    expect(listeners).toBe(0)
     expect(term.answers).toEqual([false])
     expect(server.connections).toHaveLength(1)
   })
@@ -151,8 +155,8 @@ describe('An agent of node:http behind the gate', () => {
       const session = through(term, url, options, (request) =>
         request.on('upgrade', (_answer: IncomingMessage, socket: Duplex) => {
           socket.once('error', ended.resolve).once('close', () => ended.resolve('closed'))
-          if (closesFirst) socket.destroy()
-          else term.close()
+          // Then the request has ended, and only its session is left.
+          request.once('close', () => (closesFirst ? socket.destroy() : term.close()))
         }),
       )
       session.catch(() => {})

@@ -81,7 +81,12 @@ describe('A dispatcher of undici behind the gate', () => {
     const term = openGate()
     term.close()
     expect(() => dispatched(term, write)).toThrow(WriteGateClosedError)
-    expect(term.refusals).toMatchObject([{ outcome: 'not-sent', method: 'POST' }])
+    expect(() => dispatched(term, { method: 'POST', path: CONFIG_MAPS })).toThrow(WriteGateClosedError)
+    const refused = { outcome: 'not-sent', method: 'POST' }
+    expect(term.refusals).toMatchObject([
+      { ...refused, url: `${URL_OF_SERVER}${CONFIG_MAPS}` },
+      { ...refused, url: CONFIG_MAPS },
+    ])
     expect(term.noted).toEqual([])
     const { calls, given, controller, abort, onUnauthorized } = dispatched(term, read)
     given.onRequestStart?.(controller, {})
@@ -115,7 +120,7 @@ describe('A dispatcher of undici behind the gate', () => {
     expect(term.noted).toHaveLength(writes)
   })
 
-  test('ends a session when the gate closes, and forgets one that has ended', () => {
+  test('ends a session when the gate closes, and forgets a session that has ended', () => {
     const term = openGate()
     const { calls, given, controller } = dispatched(term, {
       method: 'GET',

@@ -120,7 +120,7 @@ test.each([
   ['refuses', '{"error":"too many"}\n', 'too many'],
   ['answers without a kubeconfig', '{}\n', 'it gave no kubeconfig'],
   ['answers with something else', '[]\n', 'its answer is malformed'],
-])('one that %s cannot be joined', async (_what, answer, why) => {
+])('a `tenure dev` that %s cannot be joined', async (_what, answer, why) => {
   const closed = Promise.withResolvers<string>()
   await runDev(41, answer, (_line, socket) => closed.resolve(text(socket)))
   expect(await failure()).toMatchObject({
@@ -130,12 +130,12 @@ test.each([
   await closed.promise
 })
 
-test('one that ends instead of an answer cannot be joined', async () => {
+test('a `tenure dev` that ends instead of an answer cannot be joined', async () => {
   await runDev(51, undefined, (_line, socket) => socket.destroy())
   expect(await failure()).toMatchObject({ message: 'Could not join `tenure dev` with PID 51: it has ended' })
 })
 
-test('one that does not answer within 5 s cannot be joined', async () => {
+test('a `tenure dev` that does not answer within 5 s cannot be joined', async () => {
   const asked = Promise.withResolvers<void>()
   await runDev(61, undefined, () => asked.resolve())
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })

@@ -128,7 +128,7 @@ describe('the options of createManager', () => {
     })
   })
 
-  it('take a setting that is empty for one that is not given', () => {
+  it('take an empty setting as not given', () => {
     expect(readEnvironment({ TENURE_NAMESPACE: '', TENURE_ZONE: '', POD_NAMESPACE: 'pod' })).toEqual({
       namespace: 'pod',
     })

@@ -75,7 +75,7 @@ test('a file that exists is left alone: the next number counts, and after ten th
   expect(open.mock.calls.at(-1)).toEqual([`${path}.9999`, 'ax', 0o600])
 })
 
-test('what cannot be written later is told once, and the file is closed', () => {
+test('a later write that fails is logged once, and the file is closed', () => {
   const failed = vi.fn()
   const folder = mkdtempSync(join(tmpdir(), 'tenure-trace-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
