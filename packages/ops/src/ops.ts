@@ -102,7 +102,12 @@ class OpsPort implements Ops {
   }
 
   async metrics(): Promise<MetricsPage> {
-    return this.#page(new BoundedWaits(this.#options.clock, this.#options.checkTimeoutMs))
+    const waits = new BoundedWaits(this.#options.clock, this.#options.checkTimeoutMs)
+    try {
+      return await this.#page(waits)
+    } finally {
+      waits.close()
+    }
   }
 
   /** All candidacies are known at this point. */

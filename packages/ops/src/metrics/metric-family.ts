@@ -84,7 +84,7 @@ function bucketsOf({ values }: MetricFamily): string {
   return [...bounds].map(String).sort().join(' ')
 }
 
-function keyOf({ metricName, labels }: Sample): string {
+function keyOf({ metricName = '', labels }: Sample): string {
   const entries = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))
   return JSON.stringify([metricName, ...entries.map(([name, value]) => [name, String(value)])])
 }

@@ -14,8 +14,8 @@ import { acceptedAnswer } from './offering.ts'
  * Proposing: a leader that has chosen a standby to lead instead of it, or is requested to hand over to a replica by name, offers that
  * replica the lease. A request comes before a choice.
  *
- * 1. The term goes on until the replica answers, so a replica that has crashed or never existed ends no term. Then the term drains, and the lease
- *    is transferred to that replica.
+ * 1. The term goes on until the replica answers, so a replica that has crashed or never existed ends no term. Then the term drains, and
+ *    the lease is transferred to that replica.
  * 2. A standby that does not answer in time is taken off the list, and the offer is withdrawn or goes to the next choice. The leader asks
  *    that standby again only after it has put itself on the list again, which it does if it lives.
  * 3. A request is declined if its replica does not answer in time.
