@@ -75,6 +75,11 @@ describe('tenure step-down', () => {
     expect([code, err]).toEqual([1, expect.stringContaining(message)])
   })
 
+  test.each(['step-down', 'status', 'explain', 'watch'])('%s refuses a lease without a name', async (command) => {
+    const { err, out, code } = await cluster.tenure([command, '', '-n', 'ops'])
+    expect([code, out, err]).toEqual([2, '', 'Expected the name of a lease, got an empty text\n'])
+  })
+
   test('names the verb that the user lacks, and a duration that is none', async () => {
     const denied = await cluster.tenure(['step-down', 'foreign', '-n', 'ops'], 'operator')
     expect([denied.code, denied.err]).toEqual([1, expect.stringContaining('must grant the verb "get"')])
@@ -99,6 +104,11 @@ describe('tenure transfer', () => {
     expect(err).toContain('first_1 leads on: third_1 did not answer its offer of ops/janitor.')
     expect(replicas.managers[0]?.state.kind).toBe('leading')
     expect(cluster.lease('janitor')?.metadata.annotations).not.toHaveProperty('tenure.dev/step-down-request')
+  })
+
+  test.each(['', ' '])('refuses the identity `%s`, and asks for nothing', async (to) => {
+    const { err, out, code } = await cluster.tenure(['transfer', 'foreign', '-n', 'ops', '--to', to])
+    expect([code, out, err]).toEqual([2, '', `Expected \`--to\` to be the identity of a replica, got \`${to}\`\n`])
   })
 
   test('refuses the leader itself', async () => {

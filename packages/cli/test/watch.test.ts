@@ -17,14 +17,15 @@ beforeAll(async () => {
 })
 afterAll(() => cluster[Symbol.asyncDispose]())
 
-/** What is printed for these states of a lease, one second after the other. */
+/** What is printed for these states of a lease, with its annotations, one second after the other. */
 function printedFor(specs: readonly (Readonly<Record<string, unknown>> | undefined)[]): readonly string[] {
   const lines: string[] = []
   const log = new WatchLog((line) => lines.push(line.trimEnd().split('  ')[2] ?? ''))
-  specs.forEach((spec, second) => {
+  specs.forEach((given, second) => {
+    const { annotations, ...spec } = given ?? {}
     const at = new Date(Date.UTC(2026, 0, 1, 12, 0, second)).toISOString()
-    const metadata = { namespace: 'ops', name: 'janitor', resourceVersion: String(100 + second) }
-    log.take({ at, lease: 'ops/janitor', ...(spec && { object: { metadata, spec } }) })
+    const metadata = { namespace: 'ops', name: 'janitor', resourceVersion: String(100 + second), annotations }
+    log.take({ at, lease: 'ops/janitor', ...(given && { object: { metadata, spec } }) })
   })
   return lines
 }
@@ -32,6 +33,30 @@ function printedFor(specs: readonly (Readonly<Record<string, unknown>> | undefin
 const HELD = { leaseDurationSeconds: 3, acquireTime: 't1', renewTime: 'r1' }
 
 describe('tenure watch', () => {
+  test('tells of a request, and that the leader declines it', () => {
+    const held = { ...HELD, holderIdentity: 'a' }
+    const of = { holder: 'a', of: 't1' }
+    const note = (text: object): Readonly<Record<string, string>> => ({
+      'tenure.dev/step-down-request': JSON.stringify({ ...of, ...text }),
+    })
+    const answered = (text: string): Readonly<Record<string, string>> => ({ 'tenure.dev/step-down-answer': text })
+    expect(
+      printedFor([
+        held,
+        { ...held, annotations: note({ id: 'r1', to: 'x' }) },
+        { ...held, annotations: answered('r1 declined') },
+        { ...held, annotations: answered('r1 declined') },
+        { ...held, annotations: { ...answered('r1 declined'), ...note({ id: 'r2', to: 'y' }) } },
+        { ...held, annotations: answered('r1 declined') },
+      ]),
+    ).toEqual([
+      'is held by a',
+      'is to be handed over to x, as somebody requested',
+      'a leads on, because x did not answer its offer',
+      'is to be handed over to y, as somebody requested',
+    ])
+  })
+
   test('tells of acquisitions, gaps, releases, takeovers and expiries', () => {
     expect(
       printedFor([

@@ -1,4 +1,4 @@
-import { type PresentLease, TenureError } from '@tenure/core'
+import { OptionsError, type PresentLease, TenureError } from '@tenure/core'
 import { nearestName } from '@tenure/core/internal'
 import { ApiRequestError } from '@tenure/kubernetes'
 import { objectAt, parseLease, stringAt, type JsonObject } from '@tenure/kubernetes/internal'
@@ -45,6 +45,8 @@ export async function listLeases(cluster: Cluster, namespace: string): Promise<r
  * @throws UnknownLeaseError with the nearest names if there is no such lease.
  */
 export async function readLease(cluster: Cluster, name: string): Promise<StoredLease> {
+  // Without a name, the path would be that of all leases.
+  if (name === '') throw new OptionsError('Expected the name of a lease, got an empty text')
   const path = { ...LEASES, namespace: cluster.namespace, name }
   try {
     return usable(await getOrPatch(cluster, path), path)

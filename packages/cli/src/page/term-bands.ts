@@ -42,6 +42,7 @@ export function withChange(
     case 'draining':
       return changedLast(bands, { drainFrom: at })
     case 'requested':
+    case 'declined':
       return bands
     default:
       return change satisfies never

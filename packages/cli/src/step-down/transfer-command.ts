@@ -43,9 +43,10 @@ export function addTransfer(program: Command, invocation: Invocation): void {
 
 /**
  * The identity of the replica that the user means. A lease lists at most three standbys, so a replica that it does not list may exist.
- * @throws OptionsError if that replica leads already
+ * @throws OptionsError if `to` is empty, or that replica leads already
  */
 function successorOf({ lease }: StoredLease, to: string, { err }: Terminal): string {
+  if (to.trim() === '') throw new OptionsError(`Expected \`--to\` to be the identity of a replica, got \`${to}\``)
   const { record } = lease
   if (isMeant(record.holderIdentity, to))
     throw new OptionsError(`Expected \`--to\` to be another replica than the leader, got \`${to}\``)

@@ -18,6 +18,8 @@ export function changeLine(change: LeaseChange): string {
       return `was deleted${change.from === '' ? '' : ` while ${change.from} held it`}`
     case 'requested':
       return `is to be handed over${toText(change.to)}, as somebody requested`
+    case 'declined':
+      return `${change.holder} leads on, because ${change.to ?? 'nobody'} did not answer its offer`
     case 'draining':
       return `${change.holder} drains and offers it${toText(change.to)}`
     default:

@@ -1,5 +1,5 @@
 import type { LeaseRecord, PresentLease } from '@tenure/core'
-import { epochOf, readRequest, readTransferNonce } from '@tenure/core/internal'
+import { epochOf, readRequest, readRequestAnswer, readTransferNonce } from '@tenure/core/internal'
 import { durationText } from '../status/duration.ts'
 import { offerOfDrain } from '../step-down/request.ts'
 
@@ -34,6 +34,8 @@ export type LeaseChange =
   | { readonly kind: 'deleted'; readonly from: string }
   /** Somebody requested that the lease is handed over. */
   | { readonly kind: 'requested'; readonly to: string | undefined }
+  /** The holder leads on, because the requested replica did not answer. */
+  | { readonly kind: 'declined'; readonly holder: string; readonly to: string | undefined }
   | { readonly kind: 'draining'; readonly holder: string; readonly to: string | undefined }
 
 /** A holder that follows another one at once. */
@@ -85,6 +87,9 @@ function changesWithin(before: LeaseRecord | undefined, now: LeaseRecord | undef
   const changes: LeaseChange[] = []
   const [asked, wasAsked] = [readRequest(now), readRequest(before)]
   if (asked !== undefined && asked.id !== wasAsked?.id) changes.push({ kind: 'requested', to: asked.to })
+  const answer = readRequestAnswer(now)
+  if (answer?.outcome === 'declined' && answer.id === wasAsked?.id && asked === undefined)
+    changes.push({ kind: 'declined', holder: now.holderIdentity, to: wasAsked.to })
   const [offer, wasOffered] = [offerOfDrain(now), offerOfDrain(before)]
   if (offer !== undefined && wasOffered === undefined)
     changes.push({ kind: 'draining', holder: now.holderIdentity, to: offer.to })
