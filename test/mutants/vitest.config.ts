@@ -40,7 +40,7 @@ export default defineConfig({
     setupFiles: ['packages/testing/test/watch-leaks.ts'],
     sequence: { sequencer: InOrder },
     fsModuleCache: false,
-    testTimeout: 20_000,
+    testTimeout: 60_000,
     maxWorkers: 1,
     bail: 1,
   },

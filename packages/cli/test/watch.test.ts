@@ -43,11 +43,10 @@ describe('tenure watch', () => {
     expect(
       printedFor([
         held,
-        { ...held, annotations: note({ id: 'r1', to: 'x' }) },
-        { ...held, annotations: answered('r1 declined') },
-        { ...held, annotations: answered('r1 declined') },
-        { ...held, annotations: { ...answered('r1 declined'), ...note({ id: 'r2', to: 'y' }) } },
-        { ...held, annotations: answered('r1 declined') },
+        { ...held, renewTime: 'r2', annotations: note({ id: 'r1', to: 'x' }) },
+        { ...held, renewTime: 'r3', annotations: answered('r1 declined') },
+        { ...held, renewTime: 'r4', annotations: { ...answered('r1 declined'), ...note({ id: 'r2', to: 'y' }) } },
+        { ...held, renewTime: 'r5', annotations: answered('r1 declined') },
       ]),
     ).toEqual([
       'is held by a',

@@ -84,7 +84,7 @@ test('O1 finds an edit that followers take for a write of the holder: a new acqu
       return true
     }
   undos.push(replaceMethod(SimulatedApiServer.prototype, 'shorten', forge))
-  const { failures } = await simulateSeeds({ ...SHORTENED, seeds: 1000 })
+  const { failures } = await simulateSeeds({ ...SHORTENED, firstSeed: 180, seeds: 800 })
   expect(failures.map(({ violations }) => violations[0]?.oracle)).toEqual(['O1'])
 })
 

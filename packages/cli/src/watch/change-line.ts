@@ -16,15 +16,15 @@ export function changeLine(change: LeaseChange): string {
       return `${change.from} released it${withText(' after', change.lastedMs)}`
     case 'deleted':
       return `was deleted${change.from === '' ? '' : ` while ${change.from} held it`}`
-    case 'requested':
-      return `is to be handed over${toText(change.to)}, as somebody requested`
-    case 'declined':
-      return `${change.holder} leads on, because ${change.to ?? 'nobody'} did not answer its offer`
-    case 'draining':
-      return `${change.holder} drains and offers it${toText(change.to)}`
     default:
-      return change satisfies never
+      return requestLine(change)
   }
+}
+
+function requestLine(change: Extract<LeaseChange, { kind: 'requested' | 'declined' | 'draining' }>): string {
+  if (change.kind === 'requested') return `is to be handed over${toText(change.to)}, as somebody requested`
+  if (change.kind === 'draining') return `${change.holder} drains and offers it${toText(change.to)}`
+  return `${change.holder} leads on, because ${change.to} did not answer its offer`
 }
 
 function firstLine(holder: string | undefined): string {

@@ -35,7 +35,7 @@ export type LeaseChange =
   /** Somebody requested that the lease is handed over. */
   | { readonly kind: 'requested'; readonly to: string | undefined }
   /** The holder leads on, because the requested replica did not answer. */
-  | { readonly kind: 'declined'; readonly holder: string; readonly to: string | undefined }
+  | { readonly kind: 'declined'; readonly holder: string; readonly to: string }
   | { readonly kind: 'draining'; readonly holder: string; readonly to: string | undefined }
 
 /** A holder that follows another one at once. */
@@ -84,16 +84,20 @@ export function expiryLine({ last, changedAt }: LeaseHistory, at: number): strin
 /** What the holder and its operators say within one term. */
 function changesWithin(before: LeaseRecord | undefined, now: LeaseRecord | undefined): readonly LeaseChange[] {
   if (before === undefined || now === undefined) return []
-  const changes: LeaseChange[] = []
-  const [asked, wasAsked] = [readRequest(now), readRequest(before)]
-  if (asked !== undefined && asked.id !== wasAsked?.id) changes.push({ kind: 'requested', to: asked.to })
-  const answer = readRequestAnswer(now)
-  if (answer?.outcome === 'declined' && answer.id === wasAsked?.id && asked === undefined)
-    changes.push({ kind: 'declined', holder: now.holderIdentity, to: wasAsked.to })
   const [offer, wasOffered] = [offerOfDrain(now), offerOfDrain(before)]
-  if (offer !== undefined && wasOffered === undefined)
-    changes.push({ kind: 'draining', holder: now.holderIdentity, to: offer.to })
-  return changes
+  const begun = offer !== undefined && wasOffered === undefined
+  return [
+    ...requestChanges(before, now),
+    ...(begun ? [{ kind: 'draining', holder: now.holderIdentity, to: offer.to } as const] : []),
+  ]
+}
+
+function requestChanges(before: LeaseRecord, now: LeaseRecord): readonly LeaseChange[] {
+  const [asked, wasAsked] = [readRequest(now), readRequest(before)]
+  if (asked !== undefined) return asked.id === wasAsked?.id ? [] : [{ kind: 'requested', to: asked.to }]
+  const { id, outcome } = readRequestAnswer(now) ?? {}
+  if (wasAsked?.to === undefined || wasAsked.id !== id || outcome !== 'declined') return []
+  return [{ kind: 'declined', holder: now.holderIdentity, to: wasAsked.to }]
 }
 
 function changesOfTerm(history: LeaseHistory, { at, lease }: LeaseSighting): readonly LeaseChange[] {
