@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { addCommand } from '../add-command.ts'
 import type { Invocation } from '../terminal.ts'
-import type { DevFlags } from './dev-flags.ts'
+import { type DevFlags, PAGE_PORT } from './dev-flags.ts'
 
 /** Adds `tenure dev`. */
 export function addDev(program: Command, invocation: Invocation): void {
@@ -19,7 +19,10 @@ export function addDev(program: Command, invocation: Invocation): void {
       'restart the replicas, one after the other, when a file below this path changes; default: the working directory; repeatable',
       (path: string | true, before?: (string | true)[]) => [...(before ?? []), path],
     )
-    .option('--page-port <port>', 'TCP port of the page on 127.0.0.1; default: any free port')
+    .option(
+      '--page-port <port>',
+      `TCP port of the page on 127.0.0.1; default: ${PAGE_PORT}, or any free port if that is in use`,
+    )
     .option('--stop-timeout <duration>', 'time between SIGTERM and SIGKILL of a replica', '30s')
     .action(async (file: string | undefined, args: string[], flags: DevFlags) => {
       const { dev } = await import('./dev.ts')

@@ -5,6 +5,9 @@ import { durationFlag } from '../step-down/timeout-flag.ts'
 /** More replicas than this would not show anything else, and slow a machine down. */
 const MOST_REPLICAS = 50
 
+/** The port of the page, so that an open page works again after a restart. */
+export const PAGE_PORT = 8368
+
 /** The flags of `tenure dev`, as given. */
 export interface DevFlags {
   readonly port?: string

@@ -6,7 +6,7 @@ import { listLeases, type StoredLease } from '../cluster/leases.ts'
 import { ClusterPage } from '../page/page-cluster.ts'
 import { handOver } from '../step-down/hand-over.ts'
 import { aborted, type Invocation, type Terminal } from '../terminal.ts'
-import { type DevFlags, type DevProgram, devProgram, portFlag } from './dev-flags.ts'
+import { type DevFlags, type DevProgram, devProgram, PAGE_PORT, portFlag } from './dev-flags.ts'
 import { DevKeys, KEYS_HELP } from './dev-keys.ts'
 import { DevLauncher } from './dev-launcher.ts'
 import { AdminKubeConfig, startServer } from './dev-server.ts'
@@ -66,7 +66,8 @@ async function withPage(program: DevProgram | undefined, context: DevContext): P
     flags: { kubeconfig: kubeConfig.path },
     allNamespaces: true,
     allowsActions: true,
-    port: portFlag('--page-port', flags.pagePort) ?? 0,
+    port: portFlag('--page-port', flags.pagePort) ?? PAGE_PORT,
+    orFreePort: flags.pagePort === undefined,
     terminal,
     askReplica: shown.explain,
     fleet: () => shown,
@@ -91,9 +92,9 @@ async function followAndRun(
   context: ProgramContext,
   page: ClusterPage,
 ): Promise<void> {
-  const { server, kubeConfig, terminal, quit, shown } = context
+  const { server, kubeConfig, terminal, quit, shown, flags } = context
   terminal.out(
-    `API server: ${server.url}\nPage: ${page.server.url}\n\n  export KUBECONFIG=${kubeConfig.path}\n\n` +
+    `API server: ${server.url}\n${pageLine(page, flags)}\n\n  export KUBECONFIG=${kubeConfig.path}\n\n` +
       'The server creates a namespace when you write the first object into it. A cluster answers 404 instead.\n' +
       (shown.joined?.isOpen
         ? 'A program of Tenure that you start with TENURE_DEV=1 finds the server by itself.\n'
@@ -111,6 +112,11 @@ async function followAndRun(
     quit.abort(new Error('The end'))
     await following
   }
+}
+
+function pageLine({ server: { url, port } }: ClusterPage, { pagePort }: DevFlags): string {
+  const isOther = pagePort === undefined && port !== PAGE_PORT
+  return `Page: ${url}${isOther ? ` (port ${PAGE_PORT} is in use)` : ''}`
 }
 
 interface DevContext {

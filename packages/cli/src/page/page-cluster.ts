@@ -15,6 +15,8 @@ export interface ClusterPageOptions {
   readonly allNamespaces: boolean
   readonly allowsActions: boolean
   readonly port: number
+  /** Whether another free port will do if this one is in use. @default false */
+  readonly orFreePort?: boolean
   readonly terminal: Terminal
   /** Asks a replica that a lease names. @default through port-forwards */
   readonly askReplica?: typeof explainReplica
@@ -38,7 +40,7 @@ export class ClusterPage implements AsyncDisposable {
 
   /** Starts the server of the page. @throws OptionsError if the port is in use; KubeConfigError if there is no cluster to show */
   static async open(options: ClusterPageOptions): Promise<ClusterPage> {
-    const { flags, terminal, allowsActions, port, fleet = () => undefined } = options
+    const { flags, terminal, allowsActions, port, orFreePort = false, fleet = () => undefined } = options
     const cluster = Cluster.open(flags, terminal)
     const board = new LeaseBoard(terminal)
     const replicas: ReplicaActions = {
@@ -57,6 +59,7 @@ export class ClusterPage implements AsyncDisposable {
         title: cluster.server,
         token: pageToken(terminal),
         port,
+        orFreePort,
         terminal,
       })
       return new ClusterPage(options, { cluster, board, server })

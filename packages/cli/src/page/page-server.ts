@@ -44,6 +44,8 @@ export interface PageOptions {
   readonly token: string
   /** 0 for any free port. */
   readonly port: number
+  /** Whether another free port will do if this one is in use. @default false */
+  readonly orFreePort?: boolean
   readonly terminal: Pick<Terminal, 'clock'>
 }
 
@@ -51,6 +53,7 @@ export interface PageOptions {
 export interface PageServer {
   /** With the token, which browsers do not send. */
   readonly url: string
+  readonly port: number
   /** Sends the replicas to every page. */
   showReplicas(): void
   /** Says to every page whether the API server answers. Empty if it does. */
@@ -60,27 +63,38 @@ export interface PageServer {
 
 /** Serves the page on loopback. @throws OptionsError if the port is in use */
 export async function startPage(options: PageOptions): Promise<PageServer> {
-  const { token, port } = options
+  const { token } = options
   const app = fastify({ logger: false, forceCloseConnections: true })
   const streams = new PageStreams(options)
   guardRequests(app)
   serveFiles(app)
   serveData(app, options, streams)
   try {
-    await app.listen({ host: HOST, port })
+    await listen(app, options)
   } catch (cause) {
     await app.close()
     throw new OptionsError(`Could not serve the page: ${textOf(cause)}. Choose another port, or omit it`, { cause })
   }
-  const address = app.server.address() as AddressInfo
+  const { port } = app.server.address() as AddressInfo
   return {
-    url: `http://${HOST}:${address.port}/#${token}`,
+    url: `http://${HOST}:${port}/#${token}`,
+    port,
     showReplicas: () => streams.send('replicas', { replicas: options.replicas() }),
     showProblem: (problem) => streams.show(problem),
     stop: async () => {
       streams.close()
       await app.close()
     },
+  }
+}
+
+async function listen(app: FastifyInstance, { port, orFreePort = false }: PageOptions): Promise<void> {
+  try {
+    await app.listen({ host: HOST, port })
+  } catch (error) {
+    const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+    if (!isInUse || !orFreePort) throw error
+    await app.listen({ host: HOST, port: 0 })
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { stripVTControlCharacters, styleText } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Terminal } from '../../src/terminal.ts'
-import { run, startCommand, until } from '../support/command.ts'
+import { run, type RunningCommand, startCommand, until } from '../support/command.ts'
 
 let folder = ''
 
@@ -122,6 +122,39 @@ test('dev moves the leader of its replicas by keys', async () => {
   await until(() => dev.printed.err.includes(`${other} | * reaches the API server again`))
   dev.press('q')
   expect((await dev.done).code).toBe(0)
+})
+
+/** The address of the page, and what follows it. */
+async function pageOf(dev: RunningCommand): Promise<{ readonly port: string; readonly rest: string }> {
+  await until(() => dev.printed.out.includes('Press Ctrl-C'))
+  const { port = '', rest = '' } =
+    /^Page: http:\/\/127\.0\.0\.1:(?<port>\d+)\/#\S+(?<rest>.*)$/m.exec(dev.printed.out)?.groups ?? {}
+  return { port, rest }
+}
+
+test('dev serves its page on the same port after each start, or says that the port is in use', async () => {
+  const first = startDev('page', [])
+  const { port, rest } = await pageOf(first)
+  // Another `tenure dev` may run on this machine.
+  const isInUse = rest === ' (port 8368 is in use)'
+  expect([port === '8368', rest]).toEqual(isInUse ? [false, rest] : [true, ''])
+  const second = startDev('second-page', [])
+  const other = await pageOf(second)
+  expect(other.rest).toBe(' (port 8368 is in use)')
+  expect(new Set(['8368', port, other.port]).size).toBe(isInUse ? 3 : 2)
+  first.interrupt()
+  second.interrupt()
+  expect([(await first.done).code, (await second.done).code]).toEqual([0, 0])
+})
+
+test('dev does not take another port for its page than the given one', async () => {
+  const first = startDev('given', ['--page-port', '0'])
+  const { port, rest } = await pageOf(first)
+  expect(rest).toBe('')
+  const { err, code } = await run(['dev', '--kubeconfig', join(folder, 'taken'), '--page-port', port])
+  expect([code, err]).toEqual([2, expect.stringContaining(`EADDRINUSE: address already in use 127.0.0.1:${port}`)])
+  first.interrupt()
+  await first.done
 })
 
 /** A program that leads once, and says something of its own. */
