@@ -4,7 +4,7 @@ import type { Logger } from '@tenure/core'
 import { systemClock, textOf } from '@tenure/core/internal'
 import { KubeConfigError } from '@tenure/kubernetes'
 import { askDev, connectToDev, type DevGreeting, devFolder, pause, stringAt } from '@tenure/kubernetes/internal'
-import { NextDev } from './next-dev.ts'
+import { NextDev, NONE_RUNS } from './next-dev.ts'
 
 const REMEDY = 'Start `npx tenure dev` first, or unset TENURE_DEV'
 
@@ -79,18 +79,40 @@ class JoinedDevs implements JoinedDev {
 
   /** Undefined if this process leaves. */
   async #next(): Promise<Membership | undefined> {
-    const { folder, greeting } = this.#options
+    const { folder, greeting, logger } = this.#options
     const { signal } = this.#leaving
     const search = new NextDev(this.#present.project)
+    const notice = new WaitNotice(logger)
     while (!signal.aborted) {
       // What fails here is a `tenure dev` that has just ended.
-      const running = await findNext(folder, search).catch(() => undefined)
-      const joined = running && (await join(running, greeting).catch(() => undefined))
+      const found = await findNext(folder, search).catch(() => NONE_RUNS)
+      if ('waitsFor' in found) notice.waitsFor(found.waitsFor)
+      const joined = 'socket' in found ? await join(found, greeting).catch(() => undefined) : undefined
       if (!signal.aborted && joined !== undefined) return joined
       joined?.socket.destroy()
       await pause(LOOK_EVERY_MS, systemClock, signal)
     }
     return undefined
+  }
+}
+
+/** Says what a process waits for: once, and not what has passed by the next look. */
+class WaitNotice {
+  readonly #logger: Logger
+  #last = NONE_RUNS.waitsFor
+  // The end of the last `tenure dev` was said with it.
+  #said = NONE_RUNS.waitsFor
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+  }
+
+  waitsFor(what: string): void {
+    if (what === this.#last && what !== this.#said) {
+      this.#logger.warn({ event: 'dev-awaited' }, `waiting: this process joins \`tenure dev\` when ${what}`)
+      this.#said = what
+    }
+    this.#last = what
   }
 }
 
@@ -132,15 +154,17 @@ async function join({ pid, socket }: RunningDev, greeting: DevGreeting): Promise
   }
 }
 
-/** A connection to the one that the search chooses; undefined if that does not run yet. */
-async function findNext(folder: string, search: NextDev): Promise<RunningDev | undefined> {
+/** A connection to the one that the search chooses, or what this process waits for. */
+async function findNext(folder: string, search: NextDev): Promise<RunningDev | { readonly waitsFor: string }> {
   const running = (await connectToDev(folder)).flatMap(runningOf)
   const asked = await Promise.all(
     running.map(({ pid, socket }) => projectOf(socket).then((project) => ({ pid, project }))),
   )
-  const chosen = search.choose(asked)
-  for (const { pid, socket } of running) if (pid !== chosen) socket.destroy()
-  return running.find(({ pid }) => pid === chosen)
+  const choice = search.choose(asked)
+  const chosen = running.find(({ pid }) => 'pid' in choice && pid === choice.pid)
+  for (const { pid, socket } of running) if (pid !== chosen?.pid) socket.destroy()
+  if (chosen !== undefined) return chosen
+  return 'waitsFor' in choice ? choice : NONE_RUNS
 }
 
 /** Undefined if it does not answer. */

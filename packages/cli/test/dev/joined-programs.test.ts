@@ -136,6 +136,26 @@ test('a program joins the next dev, leads again with a higher epoch, and says so
   await second.stop()
 })
 
+test('a program that waits says once what it waits for', async () => {
+  const said: string[] = []
+  const note = (_fields: object, text: string): void => void said.push(text)
+  const logger: Logger = { ...silentLogger, info: note, warn: note, child: () => logger }
+  const dev = await startDev()
+  const manager = program('one', {}, { ...SHORT, logger })
+  const running = manager.start()
+  await until(() => dev.printed.err.includes('one | * has joined'))
+  const answer = `${JSON.stringify({ isKnown: false, project: '/another/kubeconfig' })}\n`
+  const other = createServer((socket) => socket.on('data', () => socket.write(answer)).on('error', () => {}))
+  await once(other.listen(join(sockets, '4194304.sock')), 'listening')
+  await dev.stop()
+  const line = `waiting: this process joins \`tenure dev\` when one serves ${join(home, 'admin.yaml')}: PID 4194304 ran before, for another project`
+  await until(() => said.includes(line))
+  await manager.stop()
+  await running
+  expect(said.filter((text) => text === line)).toHaveLength(1)
+  other.close()
+})
+
 test('a program that waits for the next dev can stop', async () => {
   const dev = await startDev()
   const manager = program('one', {}, SHORT)
