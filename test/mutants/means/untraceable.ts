@@ -17,7 +17,7 @@ export const UNTRACEABLE: readonly Untraceable[] = [
       'It changes which replica tries first, or how soon. The specification lets every follower try as soon as the lease is free.',
   },
   {
-    ids: ['E50', 'E51', 'E52', 'E53', 'E54', 'E55', 'E56', 'E59', 'E67', 'E68', 'E72'],
+    ids: ['E50', 'E51', 'E52', 'E53', 'E54', 'E55', 'E56', 'E59', 'E67', 'E68', 'E72', 'E88'],
     reason:
       'It changes when a leader gives the lease away, and to whom. The specification lets a leader end its term at any time, for any replica.',
   },
