@@ -56,6 +56,15 @@ describe('An acquiring write', () => {
     expect(elector.as('leading').hold).toMatchObject({ sentAt: 0, deadlineAt: 10_000, validUntil: 14_250 })
   })
 
+  test('leaves the version alone from which on the replica stands for election: that at which it saw the lease first', () => {
+    const { memory } = new PureElector().lead(2n).as('leading')
+    expect(memory.since).toBe(1n)
+    const creator = new PureElector()
+    creator.follow(ABSENT)
+    creator.acknowledge(5n)
+    expect(creator.as('leading').memory.since).toBe(5n)
+  })
+
   test('says for how long the lease was free before it was taken', () => {
     const elector = new PureElector()
     elector.now = 700

@@ -227,6 +227,27 @@ describe('A follower that follows a strategy', () => {
     expect(purposes(second.effects)).toEqual(['announce'])
   })
 
+  test('hurries as soon as no other one is as good any more, whatever else is seen meanwhile', () => {
+    const lease = { ...held(), record: withStandby(held().record, standby('first', '1.35.0'), strategy) }
+    const second = follower('1.35.0', lease)
+    second.passTo(100)
+    second.observe({ ...held(), version: 6n })
+    second.passTo(103)
+    second.observe({ ...held(), version: 7n, record: { ...held().record, renewTime: 'later' } })
+    second.passTo(104)
+    expect(purposes(second.effects)).toEqual([])
+    second.passTo(105)
+    expect(purposes(second.effects)).toEqual(['announce'])
+  })
+
+  test('does not wait for longer when a worse one joins', () => {
+    const best = follower('1.35.0', held())
+    best.passTo(2)
+    best.observe({ ...held(), version: 6n, record: withStandby(held().record, standby('worse', '1.36.0'), strategy) })
+    best.passTo(5)
+    expect(purposes(best.effects)).toEqual(['announce'])
+  })
+
   test('displaces a worse one of three standbys, and no equal one', () => {
     const list = ['a', 'b', 'c'].reduce(
       (record, name) => withStandby(record, standby(name, '1.36.0'), strategy),

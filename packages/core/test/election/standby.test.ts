@@ -14,7 +14,7 @@ import {
   withoutStandby,
 } from '../../src/election/rules/standby.ts'
 import { readOffer, withOffer, withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
-import type { LeaseRecord } from '../../src/lock/lease-record.ts'
+import { type LeaseRecord, withLeastEpoch } from '../../src/lock/lease-record.ts'
 import { failed, lease, ME, purposes, PureElector } from './pure-elector.ts'
 
 const HELD: LeaseRecord = lease({ version: 1n }).record
@@ -384,6 +384,44 @@ describe('A follower that is not on the list of standbys', () => {
     expect(follower.writesUntil(third)).toEqual(['announce'])
   })
 
+  test('does not wait for less when others leave again, nor for longer because of those of another revision', () => {
+    const follower = new LongFollower(kept())
+    follower.writesUntil(100)
+    follower.see(kept('peer'))
+    follower.writesUntil(200)
+    follower.see(kept())
+    const due = 100 + 2 * (DELAY_MS - 100)
+    expect(follower.writesUntil(due - 1)).toEqual([])
+    expect(follower.writesUntil(due)).toEqual(['announce'])
+    const old = new LongFollower(withStandbys(HELD, [of('2', 9n, 'a')]), { revision: '1' })
+    expect(old.writesUntil(DELAY_MS)).toEqual(['announce'])
+  })
+
+  test.each([
+    ['its moment is an option', kept(), { announceAfterMs: 1000 }, 1000],
+    ['the lease has forgotten its epoch', withLeastEpoch(kept(), 9n), {}, holdBackMs(0.5)],
+  ])('does not wait for longer when others join where %s', (_, record, config, due) => {
+    const next = (...names: readonly string[]) =>
+      withStandbys({ ...HELD, holderIdentity: 'next', acquireTime: 'later' }, plain(...names))
+    const follower = new LongFollower(record, config)
+    follower.see(next())
+    follower.writesUntil(10)
+    follower.see(next('peer'))
+    expect(follower.writesUntil(due - 1)).toEqual([])
+    expect(follower.writesUntil(due)).toEqual(['announce'])
+  })
+
+  test('joins where an earlier revision of it is listed, and only restates itself where its own is', () => {
+    const listed = withStandbys(HELD, [inZone('z', ME, '1')])
+    const joins = (config: Partial<ElectorConfig>) => {
+      const follower = new LongFollower(listed, config)
+      const { announcement } = follower.as('following')
+      return [announcement?.reason, isJoining(follower.as('following'))]
+    }
+    expect(joins({ revision: '2' })).toEqual(['join', true])
+    expect(joins({ revision: '1', isCold: true })).toEqual(['refresh', false])
+  })
+
   test('does not prolong the lease by that', () => {
     const follower = new LongFollower(kept())
     expect(follower.writesUntil(1000)).toEqual(['announce'])
@@ -470,6 +508,24 @@ describe('A follower that is not on the list of standbys', () => {
     expect(refused.all('request-failed')).toMatchObject([{ purpose: 'announce' }])
     refused.see(withStandbys({ ...HELD, acquireTime: '2026-01-01T12:00:10.000000Z', holderIdentity: 'next' }, []))
     expect(refused.writesUntil(301_000)).toEqual(['announce'])
+  })
+
+  test('tries again in this term once its warm-ups are ready', () => {
+    const follower = new LongFollower(kept(), { isCold: true })
+    for (let second = 1; second <= 10; second++) {
+      if (follower.writesUntil(second * 1000).length > 0) follower.failWrite('conflict')
+    }
+    expect(follower.all('write')).toHaveLength(3)
+    follower.config = { ...follower.config, isCold: false }
+    follower.send({ kind: 'wake' })
+    expect(follower.writesUntil(12_000)).toEqual(['announce'])
+  })
+
+  test('does not wait in a new term for the answer to what it wrote in the one before', () => {
+    const follower = new LongFollower(kept())
+    expect(follower.writesUntil(DELAY_MS)).toEqual(['announce'])
+    follower.see(withStandbys({ ...HELD, acquireTime: '2026-01-01T12:00:10.000000Z', holderIdentity: 'next' }, []))
+    expect(follower.writesUntil(2.5 * DELAY_MS)).toEqual(['announce'])
   })
 
   test('joins it again when the replicas of a newer revision that took its place have gone, as in a rollout that is undone', () => {

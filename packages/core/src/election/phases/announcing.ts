@@ -72,11 +72,7 @@ export function withRoomSeen(state: Following, at: Instant, config: ElectorConfi
   const isTimed =
     announcement.dueAt !== undefined && announcement.reason === reason && !followsRenewals(state, lease, config)
   if (isTimed) return slowedTo(pace, state, announcement, at)
-  return withDueAt(state, withReason(announcement, reason), dueAt(state, lease, { at, config }, pace), pace)
-}
-
-function withReason(announcement: Announcement, reason: AnnouncementReason): Announcement {
-  return announcement.reason === reason ? announcement : { ...announcement, reason }
+  return withDueAt(state, { ...announcement, reason }, dueAt(state, lease, { at, config }, pace), pace)
 }
 
 /** Why this replica is to write itself on the list. */
