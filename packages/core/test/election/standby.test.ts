@@ -521,6 +521,15 @@ describe('A follower that is not on the list of standbys', () => {
     expect(follower.writesUntil(12_000)).toEqual(['announce'])
   })
 
+  test('writes again, after its readiness has changed, only when the write before is answered', () => {
+    const follower = new LongFollower(kept())
+    expect(follower.writesUntil(DELAY_MS)).toEqual(['announce'])
+    follower.config = { ...follower.config, isCold: true }
+    expect(follower.writesUntil(10_000)).toEqual([])
+    follower.failWrite('conflict')
+    expect(follower.writesUntil(12_000)).toEqual(['announce'])
+  })
+
   test('does not wait in a new term for the answer to what it wrote in the one before', () => {
     const follower = new LongFollower(kept())
     expect(follower.writesUntil(DELAY_MS)).toEqual(['announce'])

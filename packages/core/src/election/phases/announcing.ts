@@ -139,10 +139,7 @@ function freshAnnouncement(state: Following, lease: PresentLease, config: Electo
 export function announcementDueAt(state: Following, config: ElectorConfig): number | undefined {
   const { announcement } = state
   if (announcement === undefined || announcement.request !== undefined) return undefined
-  const lease = listedLease(state, config)
-  if (lease === undefined) return undefined
-  const isDue = state.leaveBy !== undefined || isTermOf(lease.record, announcement.term)
-  return isDue ? attemptAt(announcement, config) : undefined
+  return listedLease(state, config) === undefined ? undefined : attemptAt(announcement, config)
 }
 
 /** When to try, after so many attempts. */
