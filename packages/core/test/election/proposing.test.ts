@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import { readLeader, readStandbys, type Standby, withList } from '../../src/election/rules/standby-note.ts'
-import { hasRoomFor, withStandby } from '../../src/election/rules/standby.ts'
+import { isJoining } from '../../src/election/phases/announcing.ts'
+import { hasRoomFor, withStandby, withStandbys } from '../../src/election/rules/standby.ts'
 import type { Strategy } from '../../src/election/rules/strategy.ts'
 import { readOffer, withAnswer, withOffer } from '../../src/election/rules/transfer-notes.ts'
 import type { PresentLease } from '../../src/lock/lock.ts'
@@ -278,6 +279,74 @@ describe('A follower that follows a strategy', () => {
     elector.observe({ ...lease, version: 5n, record: { ...lease.record, renewTime: 'later' } })
     elector.passTo(12_000)
     expect(purposes(elector.effects)).toHaveLength(2)
+  })
+
+  test('tries again within milliseconds when another one was faster that is worse', () => {
+    const best = follower('1.35.0', held())
+    best.passTo(5)
+    best.failWrite('conflict')
+    best.observe({ ...held(), version: 6n, record: withStandby(held().record, standby('worse', '1.36.0'), strategy) })
+    best.passTo(54)
+    expect(purposes(best.effects)).toEqual(['announce'])
+    best.passTo(55)
+    expect(purposes(best.effects)).toEqual(['announce', 'announce'])
+  })
+
+  test('writes itself again at once, also behind a standby that is warm, when its warm-ups are ready', () => {
+    const elector = follower('1.35.0', held())
+    elector.config = { ...elector.config, isCold: true }
+    elector.passTo(1000)
+    const record = withStandby(elector.stored(3n).record, standby('warm', '1.36.0'), strategy)
+    elector.failWrite('conflict')
+    elector.observe({ ...elector.stored(3n), record })
+    elector.config = { ...elector.config, isCold: false }
+    elector.send({ kind: 'wake' })
+    elector.passTo(1000)
+    expect(purposes(elector.effects)).toEqual(['announce', 'announce'])
+  })
+
+  test('writes itself again at once where an earlier process of its name has other attributes', () => {
+    const listed = standby('follower', '1.35.0', { attributes: { room: 1 } })
+    const elector = follower('1.35.0', { ...held(), record: withStandby(held().record, listed, strategy) })
+    elector.config = { ...elector.config, attributes: { room: 2 } }
+    elector.send({ kind: 'wake' })
+    elector.passTo(0)
+    expect(purposes(elector.effects)).toEqual(['announce'])
+  })
+
+  test('is not joining while it rests after it has stepped down, and joins when it has rested', () => {
+    const elector = new PureElector({ strategy, announceAfterMs: undefined }).lead()
+    elector.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 4800 })
+    elector.send({ kind: 'drained' })
+    elector.acknowledge(3n)
+    const next = { holderIdentity: 'next', acquireTime: 'later', leaseTransitions: 9 }
+    const record = withStandbys({ ...held().record, ...next }, [])
+    elector.observe({ ...held(), version: 4n, record })
+    expect(isJoining(elector.as('following'))).toBe(false)
+    elector.passTo(4799)
+    expect(purposes(elector.effects)).not.toContain('announce')
+    elector.passTo(6000)
+    expect(purposes(elector.effects)).toContain('announce')
+  })
+
+  test('counts the minute to its next attributes from when it sent the last ones', () => {
+    const elector = follower('1.35.0', held())
+    elector.config = { ...elector.config, attributes: { room: 1 } }
+    elector.passTo(5)
+    elector.config = { ...elector.config, attributes: { room: 2 } }
+    elector.passTo(900)
+    elector.acknowledge(3n)
+    for (let version = 4n; elector.now < 58_000; version += 1n) {
+      elector.passTo(elector.now + 2000)
+      elector.observe({
+        ...elector.stored(version),
+        record: { ...elector.stored(version).record, renewTime: `at ${elector.now}` },
+      })
+    }
+    elector.passTo(60_004)
+    expect(purposes(elector.effects)).toEqual(['announce'])
+    elector.passTo(60_005)
+    expect(purposes(elector.effects)).toEqual(['announce', 'announce'])
   })
 
   test('stays a readable list where attributes do not fit', () => {

@@ -393,7 +393,9 @@ describe('A follower that is not on the list of standbys', () => {
     const due = 100 + 2 * (DELAY_MS - 100)
     expect(follower.writesUntil(due - 1)).toEqual([])
     expect(follower.writesUntil(due)).toEqual(['announce'])
-    const old = new LongFollower(withStandbys(HELD, [of('2', 9n, 'a')]), { revision: '1' })
+    const old = new LongFollower(withStandbys(HELD, [of('1', 1n, 'b')]), { revision: '1' })
+    old.writesUntil(100)
+    old.see(withStandbys(HELD, [of('2', 9n, 'a'), of('1', 1n, 'b')]))
     expect(old.writesUntil(DELAY_MS)).toEqual(['announce'])
   })
 
@@ -460,6 +462,7 @@ describe('A follower that is not on the list of standbys', () => {
     expect(follower.writesUntil(1000)).toEqual(['announce'])
     follower.failWrite('conflict')
     follower.see(kept('peer'))
+    expect(follower.writesUntil(1000 + DELAY_MS - 1)).toEqual([])
     expect(follower.writesUntil(2000)).toEqual(['announce'])
     expect(named(follower.lastWrite.write.record)).toEqual([ME, 'peer'])
     follower.failWrite('conflict')
@@ -481,6 +484,10 @@ describe('A follower that is not on the list of standbys', () => {
     follower.see(kept('peer'))
     expect(joins()).toBe(true)
     follower.writesUntil(3000)
+    follower.failWrite('conflict')
+    expect(follower.writesUntil(5000)).toEqual(['announce'])
+    expect(follower.all('write')).toHaveLength(3)
+    expect(joins()).toBe(true)
     follower.store()
     expect(joins()).toBe(false)
   })
@@ -508,6 +515,35 @@ describe('A follower that is not on the list of standbys', () => {
     expect(refused.all('request-failed')).toMatchObject([{ purpose: 'announce' }])
     refused.see(withStandbys({ ...HELD, acquireTime: '2026-01-01T12:00:10.000000Z', holderIdentity: 'next' }, []))
     expect(refused.writesUntil(301_000)).toEqual(['announce'])
+  })
+
+  test('tries once a minute after three times where it follows a strategy', () => {
+    const versions = { binaryVersion: '1.0.0', emulationVersion: '1.0.0' }
+    const strategy = { name: 'NewestVersion', version: 1, compare: undefined, ...versions }
+    const follower = new LongFollower(kept(), { strategy })
+    let last = 0
+    while (follower.all('write').length < 3) {
+      if (follower.writesUntil(follower.now + 1).length === 0) continue
+      last = follower.now
+      follower.failWrite('conflict')
+    }
+    expect(follower.writesUntil(last + 59_999)).toEqual([])
+    expect(follower.writesUntil(last + 60_001)).toEqual(['announce'])
+  })
+
+  test('restates itself up to three times where others are faster, and then or after another failure a minute later', () => {
+    const restating = (fail: (follower: LongFollower) => void) => {
+      const follower = new LongFollower(withStandbys(HELD, [of('1', 1n, ME)]), { revision: '1', isCold: true })
+      const times: number[] = []
+      for (; follower.now < 61_000; follower.writesUntil(follower.now + 1)) {
+        if (follower.all('write').length === times.length) continue
+        times.push(follower.now)
+        fail(follower)
+      }
+      return times
+    }
+    expect(restating((follower) => follower.failWrite('conflict'))).toEqual([0, 50, 100, 60_100, 60_150, 60_200])
+    expect(restating((follower) => follower.failWrite('unreachable'))).toEqual([0, 60_000])
   })
 
   test('tries again in this term once its warm-ups are ready', () => {
@@ -582,6 +618,14 @@ describe('A follower that is not on the list of standbys', () => {
     expect(second.writesUntil(4000 + 0.85 * RENEWED_EVERY_MS)).toEqual([])
     expect(second.writesUntil(6000)).toEqual(['announce'])
     expect(named(second.lastWrite.write.record)).toEqual([ME, 'second'])
+  })
+
+  test('writes at the time of its option also under a leader that keeps no list', () => {
+    const follower = new LongFollower(HELD, { announceAfterMs: 1000 })
+    follower.passTo(500)
+    follower.renew()
+    expect(follower.writesUntil(999)).toEqual([])
+    expect(follower.writesUntil(1000)).toEqual(['announce'])
   })
 
   test('does not take its own start for a renewal', () => {
@@ -662,9 +706,23 @@ describe('A standby that stops', () => {
     const { elector } = stopping('a', ME)
     elector.failWrite('conflict')
     elector.observe({ ...listed('a', ME, 'c'), version: 2n })
+    elector.passTo(49)
+    expect(elector.all('write')).toHaveLength(1)
     expect(purposes(elector.passTo(50))).toEqual(['announce'])
     expect(named(elector.lastWrite.write.record)).toEqual(['a', 'c'])
     elector.acknowledge(3n)
+    expect(elector.state.kind).toBe('stopped')
+  })
+
+  test('stops when the list has changed under its write again, also where it follows a strategy', () => {
+    const versions = { binaryVersion: '1.0.0', emulationVersion: '1.0.0' }
+    const elector = new PureElector({ strategy: { name: 'NewestVersion', version: 1, compare: undefined, ...versions } })
+    elector.follow(listed('a', ME))
+    elector.send({ kind: 'stop' })
+    elector.failWrite('conflict')
+    elector.observe({ ...listed('a', ME, 'c'), version: 2n })
+    expect(purposes(elector.passTo(50))).toEqual(['announce'])
+    elector.failWrite('conflict')
     expect(elector.state.kind).toBe('stopped')
   })
 

@@ -354,6 +354,35 @@ describe('A follower that sees an offer', () => {
     expect(readAnswer(elector.lastWrite.write.record)?.nonce).not.toBe(first?.nonce)
   })
 
+  test('goes on answering for as long as the offer stands, each time that long after the last answer', () => {
+    const elector = answering()
+    for (const [now, version] of [
+      [2000, 3n],
+      [4000, 4n],
+      [6000, 5n],
+      [8000, 6n],
+      [10_000, 7n],
+    ] as const) {
+      expect(purposes(elector.passTo(now - 1))).toEqual([])
+      expect(purposes(elector.passTo(now))).toEqual(['answer'])
+      elector.acknowledge(version)
+    }
+  })
+
+  test('stays quiet when it is an offer under its own name, of another process', () => {
+    const elector = new PureElector()
+    elector.follow(at(1n, withOffer({ ...HELD, holderIdentity: ME }, { to: undefined })))
+    expect(purposes(elector.passTo(9000))).toEqual([])
+  })
+
+  test('tries again after a quarter of the retry period when its answer could not be stored', () => {
+    const elector = new PureElector()
+    elector.follow(at(1n, withOffer(HELD, { to: ME })))
+    elector.failWrite('unreachable')
+    expect(purposes(elector.passTo(499))).toEqual([])
+    expect(purposes(elector.passTo(500))).toEqual(['answer'])
+  })
+
   test('tries again on the newer version when its answer was refused, and not before it sees that', () => {
     const elector = new PureElector()
     const offered = withOffer(HELD, { to: ME })
