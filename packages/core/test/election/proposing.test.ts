@@ -6,7 +6,7 @@ import { hasRoomFor, withStandby, withStandbys } from '../../src/election/rules/
 import type { Strategy } from '../../src/election/rules/strategy.ts'
 import { readOffer, withAnswer, withOffer } from '../../src/election/rules/transfer-notes.ts'
 import type { PresentLease } from '../../src/lock/lock.ts'
-import { purposes, PureElector } from './pure-elector.ts'
+import { lease, purposes, PureElector } from './pure-elector.ts'
 
 const strategy: Strategy = {
   name: 'OldestEmulationVersion',
@@ -60,10 +60,23 @@ describe('A leader that follows a strategy', () => {
     const { lease } = leader.as('leading').hold
     const answered = withAnswer(lease.record, { identity: 'better', nonce: 'n' })
     leader.observe({ ...lease, version: 5n, record: answered })
-    expect(leader.as('draining').stepDown).toMatchObject({ reason: 'step-down', to: 'better' })
+    expect(leader.as('draining').stepDown).toEqual({
+      reason: 'step-down',
+      to: 'better',
+      cooldownMs: 0,
+      answerTimeoutMs: 1000,
+    })
     leader.send({ kind: 'drained' })
     expect(leader.lastWrite.write).toMatchObject({ purpose: 'transfer', record: { holderIdentity: 'better' } })
     expect(readLeader(leader.lastWrite.write.record)).toMatchObject({ emulationVersion: '1.35.0' })
+  })
+
+  test('leads on at an answer to an offer that it has not made', () => {
+    const leader = leading()
+    const listed = joined(leader, 3n, standby('better', '1.35.0'))
+    leader.observe(listed)
+    leader.observe({ ...listed, version: 4n, record: withAnswer(listed.record, { identity: 'better', nonce: 'n' }) })
+    expect(leader.as('leading').proposal).toMatchObject({ to: 'better' })
   })
 
   test.each([
@@ -119,6 +132,26 @@ describe('A leader that follows a strategy', () => {
     leader.passTo(1)
     expect(readOffer(leader.lastWrite.write.record)).toBeUndefined()
     expect(leader.as('leading').proposal).toBeUndefined()
+  })
+
+  test('leads for a minute before it compares itself with a standby that it began with', () => {
+    const leader = new PureElector({ strategy })
+    const free = lease({ version: 1n, holderIdentity: '' })
+    leader.follow({ ...free, record: withStandbys(free.record, [standby('better', '1.35.0')]) })
+    leader.passTo(1000)
+    leader.acknowledge(2n)
+    const leadUntil = (until: number) => {
+      while (leader.now < until) {
+        leader.passTo(Math.min(leader.now + 100, until))
+        const { hold } = leader.as('leading')
+        if (hold.request.kind === 'writing') leader.acknowledge(hold.lease.version + 1n)
+      }
+      leader.send({ kind: 'wake' })
+      return leader.as('leading').proposal?.to
+    }
+    // Since its first renewal.
+    expect(leadUntil(61_999)).toBeUndefined()
+    expect(leadUntil(62_000)).toBe('better')
   })
 
   test('does not offer what it may not release', () => {

@@ -716,7 +716,9 @@ describe('A standby that stops', () => {
 
   test('stops when the list has changed under its write again, also where it follows a strategy', () => {
     const versions = { binaryVersion: '1.0.0', emulationVersion: '1.0.0' }
-    const elector = new PureElector({ strategy: { name: 'NewestVersion', version: 1, compare: undefined, ...versions } })
+    const elector = new PureElector({
+      strategy: { name: 'NewestVersion', version: 1, compare: undefined, ...versions },
+    })
     elector.follow(listed('a', ME))
     elector.send({ kind: 'stop' })
     elector.failWrite('conflict')
@@ -802,7 +804,12 @@ describe('A leader', () => {
     standby('2', 11n)
     expect(offered()).toEqual({ to: 'next' })
     elector.takeOffer(30n)
-    expect(elector.as('draining').stepDown).toMatchObject({ reason: 'step-down', to: 'next' })
+    expect(elector.as('draining').stepDown).toEqual({
+      reason: 'step-down',
+      to: 'next',
+      cooldownMs: 4800,
+      answerTimeoutMs: 1000,
+    })
   })
 
   test('that is eager leads until its first renewal, since replicas of its own revision that missed their turn join again', () => {
