@@ -275,7 +275,7 @@ describe('Elector', () => {
 
   test('hears that the watch is down', async () => {
     const { lock, elector } = await new Stand().lead()
-    lock.observers[0]?.down()
+    lock.observers[0]?.down(new Error('disconnected'))
     expect(elector.state.memory.watch).toBe('down')
   })
 

@@ -4,18 +4,25 @@ import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import { isJoining } from '../../src/election/phases/announcing.ts'
 import { holdBackMs } from '../../src/election/rules/hold-back.ts'
 import { releaseRecord, renewRecord, transferRecord } from '../../src/election/rules/records.ts'
-import { type Standby, isKeptByHolder, readStandbys } from '../../src/election/rules/standby-note.ts'
+import { type Standby, isKeptByHolder, readNote, readStandbys } from '../../src/election/rules/standby-note.ts'
 import {
+  asStandby,
   hasRoomFor,
+  leaderNoteOf,
+  newerStandby,
+  rankOf,
   remainingStandbys,
+  standbysBehind,
+  urgency,
   waitForStandbysMs,
+  withListKept,
   withStandby,
   withStandbys,
   withoutStandby,
 } from '../../src/election/rules/standby.ts'
 import { readOffer, withOffer, withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
 import { type LeaseRecord, withLeastEpoch } from '../../src/lock/lease-record.ts'
-import { failed, lease, ME, purposes, PureElector } from './pure-elector.ts'
+import { CONFIG, failed, lease, ME, purposes, PureElector } from './pure-elector.ts'
 
 const HELD: LeaseRecord = lease({ version: 1n }).record
 const QUICKLY = { wallTime: 0, writeMs: 3 }
@@ -197,6 +204,126 @@ describe('The standbys of a lease', () => {
     expect(hasRoomFor(full, { identity: 'd', revision: undefined, since: 9n })).toBe(false)
     expect(hasRoomFor(withStandbys(HELD, [of('1', 5n, 'a')]), of('1', 5n, 'a'))).toBe(false)
   })
+})
+
+describe('A standby that follows a strategy', () => {
+  const versions = { binaryVersion: '1.0.0', emulationVersion: '1.0.0' }
+  const strategy = { name: 'NewestVersion', version: 1, compare: undefined, ...versions }
+  const me: Standby = { ...of('1', 1n, 'me'), strategy: 'NewestVersion', ...versions }
+  const as = (identity: string, version: string, facts: Partial<Standby> = {}): Standby => ({
+    ...me,
+    identity,
+    binaryVersion: version,
+    emulationVersion: version,
+    ...facts,
+  })
+  const led = (leader: Standby, ...standbys: readonly Standby[]) =>
+    withStandbys({ ...HELD, holderIdentity: leader.identity }, standbys, { leader: leaderNoteOf(leader) })
+
+  test.each<[string, Partial<Standby>]>([
+    ['strategy', { strategy: 'example.com/mine' }],
+    ['version of the strategy', { strategyVersion: 3 }],
+    ['binary version', { binaryVersion: '1.1.0' }],
+    ['emulation version', { emulationVersion: '0.9.0' }],
+    ['attributes', { attributes: { room: 2 } }],
+  ])('is written again if its %s is another one now, and not otherwise', (_, change) => {
+    const full: Standby = { ...me, strategyVersion: 2, attributes: { room: 1 } }
+    const listed = withStandbys(HELD, [full])
+    expect(hasRoomFor(listed, full, strategy)).toBe(false)
+    expect(hasRoomFor(listed, { ...full, ...change }, strategy)).toBe(true)
+  })
+
+  test('is not written again for attributes that did not fit', () => {
+    expect(hasRoomFor(withStandbys(HELD, [me]), { ...me, attributes: { room: 1 } }, strategy)).toBe(false)
+  })
+
+  test('says which version of the strategy it knows, unless that is the first', () => {
+    const memory = new PureElector().state.memory
+    const facts = (version: number) => asStandby(memory, { ...CONFIG, strategy: { ...strategy, version } })
+    expect(facts(1)).not.toHaveProperty('strategyVersion')
+    expect(facts(2)).toMatchObject({ strategy: 'NewestVersion', strategyVersion: 2 })
+  })
+
+  test('knows its place among the leader and the standbys, of which each counts once', () => {
+    const record = led(as('leader', '1.2.0', { warm: false }), as('a', '1.3.0'), as('b', '1.1.0'))
+    const place = (standby: Standby) => rankOf(record, standby, strategy)
+    expect([place(as('a', '1.3.0')), place(as('b', '1.1.0')), place(as('new', '1.0.0'))]).toEqual([1, 3, 4])
+    expect(place(as('leader', '1.2.0', { warm: false }))).toBe(2)
+    expect(rankOf(record, as('new', '1.0.0'), { ...strategy, version: 2 })).toBeUndefined()
+  })
+
+  test('takes the place of an equal one on a full list only with the newest revision', () => {
+    const full = led(as('leader', '1.0.0'), as('a', '1.0.0'), as('b', '1.0.0'), as('c', '1.1.0'))
+    expect(hasRoomFor(full, as('d', '1.0.0'), strategy)).toBe(false)
+    expect(hasRoomFor(full, as('d', '1.0.0', { revision: '2', since: 9n }), strategy)).toBe(true)
+    expect(hasRoomFor(full, as('d', '0.9.0', { revision: '2', since: 9n }), strategy)).toBe(false)
+    expect(hasRoomFor(full, as('d', '1.0.0', { revision: '0', since: 0n }), strategy)).toBe(false)
+  })
+
+  test('is no newer standby, for a leader that is eager, where the strategy prefers the leader', () => {
+    const newer = { revision: '2', since: 9n }
+    expect(newerStandby(led(me, as('a', '1.0.0', newer)), me, strategy)?.identity).toBe('a')
+    expect(newerStandby(led(me, as('a', '0.9.0', newer)), me, strategy)).toBeUndefined()
+  })
+
+  test('is in a hurry only as the first of the newest revision where the replicas do not agree on a strategy', () => {
+    const others = withStandbys(HELD, [of('2', 9n, 'a')])
+    expect(urgency(others, of('3', 10n, 'b'))).toBe('newest')
+    expect(urgency(others, of('2', 10n, 'b'))).toBeUndefined()
+    expect(urgency(others, of('1', 1n, 'b'))).toBeUndefined()
+  })
+})
+
+test('a leader that follows a strategy describes itself again when it says something else, and keeps its list', () => {
+  const strategy = {
+    name: 'NewestVersion',
+    version: 1,
+    compare: undefined,
+    binaryVersion: '1.0.0',
+    emulationVersion: '1.0.0',
+  }
+  const config = { ...CONFIG, strategy, zone: 'here', attributes: { room: 1 } }
+  const kept = withListKept(withStandbys(HELD, plain('a'), { writeMs: 30 }), config)
+  expect(readNote(kept)).toMatchObject({
+    holder: 'other',
+    zone: 'here',
+    writeMs: 30,
+    leader: { attributes: { room: 1 } },
+  })
+  expect(withListKept(kept, config)).toBe(kept)
+  const changed = withListKept(kept, { ...config, attributes: { room: 2 } })
+  expect(readNote(changed)).toMatchObject({ zone: 'here', leader: { attributes: { room: 2 } } })
+  expect(named(changed)).toEqual(['a'])
+  expect(leaderNoteOf(of('1', 1n, 'a'))).toBeUndefined()
+})
+
+test('the standbys behind the one that answers an offer are those after it on the list', () => {
+  const held = withStandbys(HELD, plain('a', 'b', 'c'))
+  const behind = (identity: string) => standbysBehind(held, identity).map((standby) => standby.identity)
+  expect([behind('a'), behind('b'), behind('x')]).toEqual([['b', 'c'], ['c'], []])
+})
+
+test('a list says how long writes take only if they take more than 7.5 ms', () => {
+  const stated = (writeMs: number) => readNote(withStandbys(HELD, [], { writeMs })).writeMs
+  expect([stated(7.5), stated(7.6)]).toEqual([undefined, 8])
+})
+
+test('a list has no more than three standbys, as it is written and as it is read', () => {
+  const written = withStandbys(HELD, plain('a', 'b', 'c', 'd')).annotations['tenure.dev/standby'] ?? ''
+  const note = JSON.parse(written) as { readonly standbys: readonly unknown[] }
+  expect(note.standbys).toHaveLength(3)
+  const longer = JSON.stringify({ ...note, standbys: [...note.standbys, { identity: 'd', since: '1' }] })
+  expect(named({ ...HELD, annotations: { 'tenure.dev/standby': longer } })).toEqual(['a', 'b', 'c'])
+})
+
+test('what a list says in a wrong form does not count', () => {
+  const entry = { identity: 'a', since: '1', strategy: 'NewestVersion' }
+  const read = (...standbys: readonly unknown[]) =>
+    readStandbys({ ...HELD, annotations: { 'tenure.dev/standby': JSON.stringify({ of: 3, standbys }) } })
+  expect(read({ ...entry, term: 1.5, strategyVersion: 2.5 }, { ...entry, since: '1x' }, 'a')).toEqual([
+    { identity: 'a', revision: undefined, zone: undefined, since: 1n, strategy: 'NewestVersion' },
+  ])
+  expect(read({ ...entry, term: 2, strategyVersion: 2 })).toMatchObject([{ term: 2, strategyVersion: 2 }])
 })
 
 test('the first standby takes a released lease at the moment at which it sees it, and is a standby no more', () => {
