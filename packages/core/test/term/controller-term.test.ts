@@ -161,11 +161,13 @@ describe('A task that is stuck', () => {
     })
     void term.spawn('import', () => stuck.promise)
     void term.every(5, () => stuck.promise)
+    void term.every(30, () => {})
     await clock.advance(100)
     expect(term.scope.liveTasks().map(({ name, waitsOn }) => [name, waitsOn])).toEqual([
       ['export', 'term.sleep 20 ms'],
       ['import', undefined],
       ['every 5 ms', 'the work of term.every 5 ms'],
+      ['every 30 ms', 'the pause of term.every 30 ms'],
     ])
     stuck.resolve()
   })

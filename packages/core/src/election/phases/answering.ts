@@ -182,8 +182,7 @@ function candidateAfter(candidate: Candidate, record: LeaseRecord, identity: str
   if (!isTermOf(record, candidate.term) || readOffer(record) === undefined) return undefined
   const answer = readAnswer(record)
   if (answer !== undefined && answer.identity !== identity) return undefined
-  const stands = isKnown(answer, candidate, identity)
-  return stands === candidate.stands ? candidate : { ...candidate, stands }
+  return { ...candidate, stands: isKnown(answer, candidate, identity) }
 }
 
 function isKnown(answer: Answer | undefined, candidate: Candidate | undefined, identity: string): boolean {
