@@ -91,6 +91,13 @@ describe('A lease that is held for life', () => {
     elector.as(then)
   })
 
+  test('is held before acting where a replica that has never seen it creates it directly after the deletion of a held one', () => {
+    const elector = stand()
+    elector.follow({ kind: 'absent' })
+    elector.answerWrite({ kind: 'written', lease: { ...elector.stored(4n), replaced: lease({ version: 1n }).record } })
+    elector.as('reserving')
+  })
+
   describe('and that is created after its deletion, before its holder is proved dead', () => {
     const held = lease({ version: 1n })
     const { record } = held
