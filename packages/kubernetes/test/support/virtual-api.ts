@@ -207,7 +207,9 @@ export class VirtualApi {
     const stopWatching = this.store.watch(target.resource, push)
     const stream = { fail: reject }
     this.#streams.add(stream)
-    const ended = onAbort(signal, resolve)
+    const ended = onAbort(signal, () => reject(lost(target)))
+    // Nobody may read it any more.
+    promise.catch(() => {})
     return {
       read: async (taker) => {
         take = taker
