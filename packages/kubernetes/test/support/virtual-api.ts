@@ -124,11 +124,10 @@ export class VirtualApi {
     const lose = (): void => (wire.isCut || wire.isPaused ? undefined : reject(lost(target)))
     const forget = onAbort(signal, () => reject(lost(target)))
     const look = (): void => {
-      if (wire.isDead === true) return
+      if (wire.isDead === true || signal.aborted) return
       if (this.#isDown && !wire.isCut && !wire.isPaused) reject(lost(target))
       else if (this.isStalled || wire.isCut || wire.isPaused) this.#clock.setTimer(50, look)
       else resolve()
-      if (signal.aborted) reject(lost(target))
     }
     const timer = this.#clock.setTimer(this.#latencyMs(), look)
     this.#underWay.add(lose)
