@@ -314,6 +314,14 @@ test('the Lease of a member that is gone is deleted by one after the other, in t
   for (const one of all.slice(0, 2)) await one.stop()
 })
 
+test('the Leases of all members that are gone at once are deleted', async () => {
+  const all = [await joined('a'), await joined('b'), await joined('c')]
+  for (const one of all.slice(1)) one.wire.isCut = true
+  await clock.advance(30_000)
+  expect(api.store.list('leases').map(({ metadata }) => metadata.name)).toEqual([memberLeaseName('shop', 'a')])
+  await all[0]?.stop()
+})
+
 test('a member opens its links when it starts, publishes its process, and closes them when it stops', async () => {
   const events: string[] = []
   const connection = api.connect('a')
