@@ -154,6 +154,60 @@ describe('what a replica wants', () => {
   })
 })
 
+describe('a slice that somebody edits', () => {
+  test('has its label and its order again after a second, and is written once', async () => {
+    const { keeper, close } = await started()
+    keeper.want(entry(ADDRESS))
+    await clock.advance(20)
+    const before = api.get('endpointslices', 'shop')
+    const { 'kubernetes.io/service-name': _, ...labels } = before?.metadata.labels ?? {}
+    api.put('endpointslices', { ...before, metadata: { ...before?.metadata, name: 'shop', labels } })
+    const writes = sliceWrites()
+    await clock.advance(990)
+    expect(sliceWrites()).toBe(writes)
+    await clock.advance(20)
+    expect(sliceWrites()).toBe(writes + 1)
+    expect(api.get('endpointslices', 'shop')?.metadata.labels).toEqual(before?.metadata.labels)
+    await clock.advance(10_000)
+    expect(sliceWrites()).toBe(writes + 1)
+    await close()
+  })
+
+  test('has the ports of this replica again if nobody else is there, unless it is out itself', async () => {
+    const { keeper, close } = await started()
+    const ports = () => (api.get('endpointslices', 'shop') as unknown as { ports: object[] }).ports
+    keeper.want(entry(ADDRESS))
+    await clock.advance(20)
+    const edit = () =>
+      api.put('endpointslices', {
+        ...api.get('endpointslices', 'shop'),
+        ports: [],
+        metadata: { ...api.get('endpointslices', 'shop')?.metadata, name: 'shop' },
+      })
+    edit()
+    await clock.advance(1100)
+    expect(ports()).toEqual([{ name: 'http', port: 8080, protocol: 'TCP' }])
+    keeper.want(undefined)
+    await clock.advance(20)
+    edit()
+    await clock.advance(10_000)
+    expect(ports()).toEqual([])
+    await close()
+  })
+
+  test('belongs to the Service that is there when it is created again', async () => {
+    const { keeper, close } = await started()
+    keeper.want(entry(ADDRESS))
+    await clock.advance(20)
+    api.remove('services', 'shop')
+    const { uid } = api.put('services', { metadata: { name: 'shop' }, spec: {} }).metadata
+    api.remove('endpointslices', 'shop')
+    await clock.advance(20)
+    expect(api.get('endpointslices', 'shop')?.metadata).toMatchObject({ ownerReferences: [{ name: 'shop', uid }] })
+    await close()
+  })
+})
+
 describe('a difference of others', () => {
   test('is left to the replicas before this one for a while', async () => {
     const { keeper, group, close } = await started()
