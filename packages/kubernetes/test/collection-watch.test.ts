@@ -41,7 +41,12 @@ function watching(prepare: (connection: ScriptedConnection) => void = () => {}) 
   })
   const running = watch.run(stopping.signal)
   return {
-    ...{ clock, connection, server, lines, seen, watch },
+    clock,
+    connection,
+    server,
+    lines,
+    seen,
+    watch,
     /** What was logged from now on, until some time has passed. */
     during: async (ms: number) => {
       const before = lines.length

@@ -90,14 +90,24 @@ describe('a credential plugin', () => {
   ])('gives a token, or a certificate with its key: %j', async (status, expected) => {
     plugin(printed(status))
     expect(await run({ command: 'login' })).toEqual({
-      ...{ token: undefined, cert: undefined, key: undefined, expiresAt: undefined },
+      token: undefined,
+      cert: undefined,
+      key: undefined,
+      expiresAt: undefined,
       ...expected,
     })
   })
 
   test.each([
-    ...['', 'x', '[]', '{}', printed({}), printed({ token: '' }), printed({ token: 1 })],
-    ...[printed({ clientCertificateData: 'c' }), printed({ clientKeyData: 'k' })],
+    '',
+    'x',
+    '[]',
+    '{}',
+    printed({}),
+    printed({ token: '' }),
+    printed({ token: 1 }),
+    printed({ clientCertificateData: 'c' }),
+    printed({ clientKeyData: 'k' }),
   ])('that prints neither is at fault, and its output is not quoted: %s', async (output) => {
     plugin(output)
     const error: unknown = await run({ command: 'login' }).catch((reason: unknown) => reason)

@@ -23,7 +23,9 @@ function replica(identity: string, options: Parameters<typeof memberOf>[1] = {})
   const lines: Line[] = []
   const one = memberOf({ api, clock, identity, wire }, { logger: recordingLogger(lines), ...options })
   return {
-    ...{ ...one, wire, lines },
+    ...one,
+    wire,
+    lines,
     messages: () => lines.map(({ level, message }) => `${level}: ${message}`),
     start: () => after(clock, one.member.start(one.host)),
     stop: () => after(clock, one.member.stop()),

@@ -199,8 +199,17 @@ describe('the write of an event', () => {
   })
 
   test.each([
-    ...['kubeConfig', 'name', 'namespace', 'identity', 'component', 'userAgent', 'transport', 'timeoutMs', 'clock'],
-    ...['random', 'logger'],
+    'kubeConfig',
+    'name',
+    'namespace',
+    'identity',
+    'component',
+    'userAgent',
+    'transport',
+    'timeoutMs',
+    'clock',
+    'random',
+    'logger',
   ])('has the option %s', (option) => {
     const given = { kubeConfig: kubeConfigFor('http://127.0.0.1:1'), name: 'x', namespace: 'ops', identity: 'me' }
     expect(() => new LeaseEvents({ ...given, [`${option}Q`]: 1 })).toThrow(

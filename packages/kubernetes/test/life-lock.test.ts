@@ -236,7 +236,16 @@ describe('the options of a lock for life', () => {
   })
 
   test.each([
-    ...['name', 'namespace', 'pod', 'container', 'silenceMs', 'kubeConfig', 'userAgent', 'clock', 'random', 'logger'],
+    'name',
+    'namespace',
+    'pod',
+    'container',
+    'silenceMs',
+    'kubeConfig',
+    'userAgent',
+    'clock',
+    'random',
+    'logger',
   ])('have the option %s', (option) => {
     expect(() => resolveLifeLockOptions({ name: 'janitor', [`${option}Q`]: 1 }, env)).toThrow(
       `Unknown option \`${option}Q\` in \`lifeLock()\`; did you mean \`${option}\`?`,

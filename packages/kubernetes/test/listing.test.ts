@@ -1,4 +1,3 @@
-import type { LockSnapshot } from '@tenure/core'
 import { expect, test } from 'vitest'
 import { Listing } from '../src/reflector/listing.ts'
 import { readableOnly } from '../src/reflector/readable-only.ts'
@@ -48,7 +47,7 @@ function filtered() {
     },
     ({ version }) => {
       if (version % 2n === 1n) throw new Error(`cannot read ${version}`)
-      return { kind: 'absent', version } as LockSnapshot
+      return { kind: 'absent', version }
     },
   )
   const see = (version: bigint) => observer.changed({ kind: 'absent', version })
@@ -77,7 +76,11 @@ test('an observer of objects that cannot be read hears nothing of the connection
   observer.up()
   observer.down(new Error('reset again'))
   expect(calls).toEqual([
-    ...['down: cannot read 1', 'changed@2'],
-    ...['down: cannot read 3', 'changed@4', 'up', 'down: reset again'],
+    'down: cannot read 1',
+    'changed@2',
+    'down: cannot read 3',
+    'changed@4',
+    'up',
+    'down: reset again',
   ])
 })

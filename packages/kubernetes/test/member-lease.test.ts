@@ -158,8 +158,15 @@ test('labels that are no texts do not count', () => {
 
 test('a group is explained by who is there, and by what it cannot see', () => {
   const member = (identity: string, state: 'living' | 'suspect') => ({
-    ...{ identity, state, lease: identity, address: undefined, version: undefined, zone: undefined },
-    ...{ labels: {}, renewedAt: 0, notes: {} },
+    identity,
+    state,
+    lease: identity,
+    address: undefined,
+    version: undefined,
+    zone: undefined,
+    labels: {},
+    renewedAt: 0,
+    notes: {},
   })
   const members = [member('a', 'living'), member('b', 'suspect'), member('c', 'suspect')]
   const seen = { group: 'shop', isStarted: true, isStopped: false, members, isCurrent: true, problem: undefined }

@@ -124,8 +124,22 @@ test.each<[object, string]>([
 })
 
 test.each([
-  ...['group', 'namespace', 'address', 'version', 'zone', 'labels', 'pod', 'container', 'leaseDurationMs'],
-  ...['renewIntervalMs', 'proveDeath', 'kubeConfig', 'userAgent', 'clock', 'random', 'logger'],
+  'group',
+  'namespace',
+  'address',
+  'version',
+  'zone',
+  'labels',
+  'pod',
+  'container',
+  'leaseDurationMs',
+  'renewIntervalMs',
+  'proveDeath',
+  'kubeConfig',
+  'userAgent',
+  'clock',
+  'random',
+  'logger',
 ])('the option %s is known', (name) => {
   expect(() => resolve({ [`${name}Q`]: 1 })).toThrow(
     `Unknown option \`${name}Q\` in \`membership()\`; did you mean \`${name}\`?`,

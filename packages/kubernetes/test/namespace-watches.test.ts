@@ -13,9 +13,9 @@ type Reply = (
 ) => void
 
 const serve: Reply = (response, { name, isWatch }) => {
-  if (isWatch) return void response.writeHead(200).flushHeaders()
   const items = name === undefined ? [] : [{ metadata: { name, resourceVersion: '5' } }]
-  answer(response, 200, { metadata: { resourceVersion: '10' }, items })
+  if (isWatch) response.writeHead(200).flushHeaders()
+  else answer(response, 200, { metadata: { resourceVersion: '10' }, items })
 }
 
 /** Watches of Pods on a scripted server. */
@@ -53,7 +53,13 @@ async function watching() {
     while (!condition()) await new Promise((resolve) => setImmediate(resolve))
   }
   return Object.assign(run, {
-    ...{ server, clock, lines, calls, requests, follow, until },
+    server,
+    clock,
+    lines,
+    calls,
+    requests,
+    follow,
+    until,
     async [Symbol.asyncDispose]() {
       await client.close()
       await server.untilDeserted()

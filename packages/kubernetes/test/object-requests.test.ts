@@ -19,7 +19,11 @@ const lease = { ...leases, name: 'janitor' }
 const nodes = { group: '', version: 'v1', resource: 'nodes', namespace: '' }
 const COLLECTION = '/apis/coordination.k8s.io/v1/namespaces/ops/leases'
 const targetOf = (verb: string, name = 'janitor') => ({
-  ...{ verb, group: 'coordination.k8s.io', resource: 'leases', namespace: 'ops', name },
+  verb,
+  group: 'coordination.k8s.io',
+  resource: 'leases',
+  namespace: 'ops',
+  name,
 })
 
 test('a path has the group, unless it is the core group, and the namespace, unless the object is of the cluster', () => {
@@ -37,12 +41,20 @@ describe('a request', () => {
     const path = `${COLLECTION}/janitor`
     expect(getObject(lease, signal)).toEqual({ method: 'GET', path, target: targetOf('get'), signal })
     expect(createObject(lease, body, signal)).toEqual({
-      ...{ method: 'POST', path: COLLECTION, body, target: targetOf('create'), signal },
+      method: 'POST',
+      path: COLLECTION,
+      body,
+      target: targetOf('create'),
+      signal,
     })
     expect(updateObject(lease, body, signal)).toEqual({ method: 'PUT', path, body, target: targetOf('update'), signal })
     const preconditions = { uid: 'u', resourceVersion: '7' }
     expect(deleteObject(lease, preconditions, signal)).toEqual({
-      ...{ method: 'DELETE', path, body: { preconditions }, target: targetOf('delete'), signal },
+      method: 'DELETE',
+      path,
+      body: { preconditions },
+      target: targetOf('delete'),
+      signal,
     })
   })
 
@@ -57,11 +69,22 @@ describe('a request', () => {
     ],
   ])('lists or watches what a selection selects: %j', (selection, query, name) => {
     expect(listObjects({ ...leases, ...selection }, signal)).toEqual({
-      ...{ method: 'GET', path: COLLECTION, query, target: targetOf('list', name), signal },
+      method: 'GET',
+      path: COLLECTION,
+      query,
+      target: targetOf('list', name),
+      signal,
     })
     const watch = { watch: 'true', allowWatchBookmarks: 'true', resourceVersion: '7', timeoutSeconds: '360' }
     expect(watchObjects({ ...leases, ...selection }, { version: '7', spread: 0.5 }, signal)).toEqual({
-      ...{ method: 'GET', path: COLLECTION, query: { ...query, ...watch }, target: targetOf('watch', name), signal },
+      method: 'GET',
+      path: COLLECTION,
+      query: {
+        ...query,
+        ...watch,
+      },
+      target: targetOf('watch', name),
+      signal,
     })
   })
 

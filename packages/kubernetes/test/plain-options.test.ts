@@ -61,6 +61,6 @@ test.each([
 })
 
 test('what a kubeconfig leaves empty needs no client-node, nor does plain HTTP without verification', () => {
-  expect(options({ proxyUrl: '' }, { exec: null, authProvider: null } as never)).toEqual({ headers: {} })
+  expect(options({ proxyUrl: '' }, { exec: null, authProvider: null })).toEqual({ headers: {} })
   expect(options({ server: 'http://one', skipTLSVerify: true })).toEqual({ headers: {}, rejectUnauthorized: false })
 })

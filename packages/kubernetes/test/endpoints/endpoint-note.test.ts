@@ -4,13 +4,25 @@ import type { SliceEndpoint } from '../../src/endpoints/slice-endpoint.ts'
 import type { Member } from '../../src/membership/member.ts'
 
 const entry = (address: string, more: Partial<SliceEndpoint> = {}): SliceEndpoint => ({
-  ...{ address, ready: true, serving: true, terminating: false, nodeName: undefined, zone: undefined },
+  address,
+  ready: true,
+  serving: true,
+  terminating: false,
+  nodeName: undefined,
+  zone: undefined,
   ...more,
 })
 
 const member = (note: string | undefined, more: Partial<Member> = {}): Member => ({
-  ...{ identity: 'a', lease: 'a', state: 'living', address: undefined, version: undefined, zone: undefined },
-  ...{ labels: {}, renewedAt: 5, notes: note === undefined ? {} : { [noteKey('shop')]: note } },
+  identity: 'a',
+  lease: 'a',
+  state: 'living',
+  address: undefined,
+  version: undefined,
+  zone: undefined,
+  labels: {},
+  renewedAt: 5,
+  notes: note === undefined ? {} : { [noteKey('shop')]: note },
   ...more,
 })
 

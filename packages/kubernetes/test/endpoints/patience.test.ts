@@ -18,8 +18,10 @@ describe('the patience of a replica', () => {
       const patience = new Patience()
       const dueAt = (rank: number) => patience.dueAt(urgency, 'x', { now: 100, rank })
       expect([dueAt(0), dueAt(1), dueAt(20), dueAt(21)]).toEqual([
-        ...[100 + first, 100 + first + step],
-        ...[100 + first + 20 * step, 100 + first + 20 * step],
+        100 + first,
+        100 + first + step,
+        100 + first + 20 * step,
+        100 + first + 20 * step,
       ])
     },
   )
@@ -38,7 +40,12 @@ describe('the patience of a replica', () => {
 
 describe('a member without an entry', () => {
   const entry = (address: string): SliceEndpoint => ({
-    ...{ address, ready: true, serving: true, terminating: false, nodeName: undefined, zone: undefined },
+    address,
+    ready: true,
+    serving: true,
+    terminating: false,
+    nodeName: undefined,
+    zone: undefined,
   })
   const wanted = (address: string, renewedAt: number): WantedEndpoint => ({ endpoint: entry(address), renewedAt })
 

@@ -41,7 +41,8 @@ function replica(number: number, options: Partial<EndpointsOptions> = {}) {
   const wire: Wire = { isCut: false, isPaused: false }
   const one = endpointsOf({ api, clock, identity: `shop-${number}`, wire }, { address: `10.0.0.${number}`, ...options })
   return {
-    ...{ ...one, wire },
+    ...one,
+    wire,
     start: () => after(clock, one.endpoints.start(one.host)),
     stop: (ms?: number) => after(clock, one.endpoints.stop(), ms),
   }
@@ -261,7 +262,7 @@ describe('the leader', () => {
     const named = candidate({ lease: 'sweep' }, ['shop', 'sweep'])
     await named.start()
     expect([...named.factories.keys()]).toEqual(['sweep'])
-    expect((named.factories.get('sweep')?.() as Controller).name).toBe('endpoints-shop')
+    expect(named.factories.get('sweep')?.()).toMatchObject({ name: 'endpoints-shop' })
     await named.stop()
   })
 

@@ -22,7 +22,12 @@ beforeEach(() => {
 })
 
 const entry = (address: string, more: Partial<SliceEndpoint> = {}): SliceEndpoint => ({
-  ...{ address, ready: true, serving: true, terminating: false, nodeName: undefined, zone: undefined },
+  address,
+  ready: true,
+  serving: true,
+  terminating: false,
+  nodeName: undefined,
+  zone: undefined,
   ...more,
 })
 
@@ -52,8 +57,16 @@ function keeping(options: Partial<SliceKeeperOptions> = {}) {
   const run = { refreshes: 0, refresh: async () => {} }
   const keeper = new SliceKeeper({
     source: {
-      ...{ name: 'shop', namespace: 'ops', service: 'shop', addressType: 'IPv4' },
-      ports: [{ name: 'http', port: 8080 }],
+      name: 'shop',
+      namespace: 'ops',
+      service: 'shop',
+      addressType: 'IPv4',
+      ports: [
+        {
+          name: 'http',
+          port: 8080,
+        },
+      ],
     },
     mode: 'lease',
     address: ADDRESS,
@@ -70,7 +83,11 @@ function keeping(options: Partial<SliceKeeperOptions> = {}) {
     ...options,
   })
   return {
-    ...{ wire, lines, group, run, keeper },
+    wire,
+    lines,
+    group,
+    run,
+    keeper,
     start: () => after(clock, keeper.start(), 100),
     messages: () => lines.map(({ level, message }) => `${level}: ${message}`),
     counts: () => keeper.writes.values('outcome', ['ok', 'conflict', 'failed'], {}).map(({ value }) => value),

@@ -33,7 +33,12 @@ const ports = [
 ]
 
 const entry = (address: string, more: Partial<SliceEndpoint> = {}): SliceEndpoint => ({
-  ...{ address, ready: true, serving: true, terminating: false, nodeName: undefined, zone: undefined },
+  address,
+  ready: true,
+  serving: true,
+  terminating: false,
+  nodeName: undefined,
+  zone: undefined,
   ...more,
 })
 

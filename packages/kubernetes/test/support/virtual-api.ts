@@ -183,7 +183,7 @@ export class VirtualApi {
     await this.#travel(request, wire)
     const { target, query, signal } = request
     if (this.forbids(target)) throw refusal(target, 403)
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const { promise, reject } = Promise.withResolvers<void>()
     const pending: string[] = []
     let take: ((chunk: Buffer) => void) | undefined
     const flush = (): void => {
