@@ -2,7 +2,7 @@ import type { LeaseRecord, Lock, LockSnapshot, PresentLease } from '@tenure/core
 import { silentLogger, systemClock } from '@tenure/core/internal'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type HeldBy, isOnLostNode, podEnd } from '../src/locks/life/ended-pod.ts'
-import { resolveLifeLockOptions } from '../src/locks/life/life-lock-options.ts'
+import { type LifeLockOptions, resolveLifeLockOptions } from '../src/locks/life/life-lock-options.ts'
 import { lifeLock } from '../src/locks/life/life-lock.ts'
 import { EmbeddedCluster } from './support/embedded-cluster.ts'
 import { grantLife, postPod } from './support/life-cluster.ts'
@@ -262,7 +262,7 @@ describe('the options of a lock for life', () => {
     'Expected the name of a Pod in `pod` or POD_NAME, got none: a leader for life is a Pod. Set POD_NAME by the downward API ' +
     '(`fieldRef: { fieldPath: metadata.name }`). Outside of Pods, use a Lease'
 
-  test.each([
+  test.each<[LifeLockOptions, NodeJS.ProcessEnv, string]>([
     [{ name: 'janitor' }, {}, NO_POD],
     [{ name: 'janitor', pod: '' }, env, NO_POD],
     [
@@ -278,14 +278,11 @@ describe('the options of a lock for life', () => {
     [{ name: 'janitor', namespace: 'No' }, env, '`namespace` to be an RFC 1123 label'],
     [{ name: 'janitor', pod: 'No' }, env, '`pod` to be an RFC 1123 subdomain'],
     [{ name: 'No' }, env, '`name` to be an RFC 1123 subdomain'],
-    ...[0, -1, Infinity, NaN].map(
-      (silenceMs) =>
-        [
-          { name: 'janitor', silenceMs },
-          env,
-          'Expected `silenceMs` to be a positive number of milliseconds, got `',
-        ] as const,
-    ),
+    ...[0, -1, Infinity, NaN].map((silenceMs): [LifeLockOptions, NodeJS.ProcessEnv, string] => [
+      { name: 'janitor', silenceMs },
+      env,
+      'Expected `silenceMs` to be a positive number of milliseconds, got `',
+    ]),
   ])('%j are refused', (options, variables, message) => {
     expect(() => resolveLifeLockOptions(options, variables)).toThrow(message)
   })
