@@ -42,6 +42,7 @@ describe('labels', () => {
     long(63),
     'example.com/a',
     'a/b',
+    'a.b/c',
     'a-b.c0/x',
     `${long(253)}/a`,
     `${long(63)}.${long(63)}/a`,
