@@ -293,6 +293,16 @@ describe('a watch', () => {
     }
   })
 
+  test('finds out about such a store at once when its watch broke and is open again', async () => {
+    await using run = await watching((server) => server.put('a'))
+    await run.log.until(2)
+    run.server.version = 3
+    run.server.lease = leaseObject(3, 'restored')
+    run.server.watches[0]?.response.destroy()
+    expect(await run.log.until(5)).toEqual(['present@11 a', 'up', 'down', 'up', 'present@3 restored'])
+    expect(run.clock.now()).toBe(0)
+  })
+
   test('finds out about such a store when its watch goes on in silence', async () => {
     await using run = await watching((server) => server.put('a'))
     await run.log.until(2)
@@ -341,6 +351,20 @@ describe('the log of a watch', () => {
     await advanceUntil(run.clock, () => run.server.watches.length === 2)
     run.clock.advance(1000)
     expect(run.lines).toEqual([])
+  })
+
+  test('says that the store was restored when a list is older than the one before, even if the lease is not', async () => {
+    await using run = await watching((server) => {
+      server.put('a')
+      server.version = 20
+    })
+    await run.log.until(2)
+    run.server.version = 15
+    run.server.send({ type: 'ERROR', object: { code: 410 } })
+    await advanceUntil(run.clock, () => run.server.watches.length === 2)
+    expect(run.lines.map(({ message }) => message)).toEqual([
+      'the store is at version 15, below the known version 20, as after a restore from a backup',
+    ])
   })
 
   test.each([
