@@ -102,6 +102,17 @@ describe('objects of one namespace', () => {
     expect(run.calls.slice(0, 4)).toEqual(['a absent', 'b absent', 'a up', 'b up'])
   })
 
+  test('stay in the watch that they share, also if there is only one left', async () => {
+    await using run = await watching()
+    run.follow('a')
+    const b = run.follow('b')
+    await run.until(() => run.calls.length === 4)
+    await b.close()
+    run.follow('a')
+    await run.until(() => run.calls.length === 6)
+    expect(run.requests).toEqual(['list all', 'watch all', 'list a'])
+  })
+
   test('that were watched by name are watched again after the last of them was closed', async () => {
     await using run = await watching()
     const first = run.follow('a')

@@ -207,8 +207,10 @@ describe('a slice that somebody edits', () => {
     keeper.want(undefined)
     await clock.advance(20)
     edit()
+    const writes = sliceWrites()
     await clock.advance(10_000)
     expect(ports()).toEqual([])
+    expect(sliceWrites()).toBe(writes)
     await close()
   })
 
@@ -326,6 +328,18 @@ describe('a request that fails', () => {
     await close()
   })
 
+  test('is logged together with the read after it, if that fails too', async () => {
+    const { keeper, messages, close } = await started()
+    api.forbids = ({ verb }) => verb === 'create' || verb === 'list'
+    keeper.want(entry(ADDRESS))
+    await clock.advance(100)
+    expect(messages()).toEqual([
+      expect.stringMatching(/^warn: the EndpointSlice cannot be written: Could not create endpointslices/),
+      expect.stringMatching(/^warn: the EndpointSlice cannot be read: Could not list endpointslices/),
+    ])
+    await close()
+  })
+
   test('is repeated at once when this replica wants something else', async () => {
     const { keeper, counts, close } = await started()
     api.forbids = ({ verb }) => verb === 'create'
@@ -422,6 +436,17 @@ describe('the start', () => {
     putSlice([entry(ADDRESS), entry('10.0.0.2')])
     await start()
     expect(keeper.entries).toEqual([entry('10.0.0.2')])
+    await close()
+  })
+
+  test('has settled nothing before the slice was seen', async () => {
+    const { close, keeper } = keeping()
+    putSlice([entry(ADDRESS), entry('10.0.0.2')])
+    void keeper.start()
+    const seen: unknown[] = []
+    void keeper.settled(new AbortController().signal).then(() => seen.push(addresses()))
+    await clock.advance(100)
+    expect(seen).toEqual([['10.0.0.2']])
     await close()
   })
 
