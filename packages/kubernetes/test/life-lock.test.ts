@@ -63,6 +63,7 @@ async function read(lock: Lock): Promise<PresentLease> {
 describe('a lock for life', () => {
   test('makes the Pod of its holder the owner, through acquisitions by others', async () => {
     const alpha = await replica()
+    expect(alpha.lock.heldForLife).toBe(true)
     const beta = await replica({ name: alpha.name, pod: `${alpha.name}-b` })
     await alpha.lock.create(record, unaborted)
     expect((await alpha.stored()).metadata.ownerReferences).toEqual([alpha.owner])
@@ -127,10 +128,22 @@ describe('a lock for life', () => {
   test('does not answer for a ConfigMap that is gone, or of another holder', async () => {
     const { lock, name } = await replica()
     const lease = await lock.create(record, unaborted)
-    await lock.update(lease, acquiredBy('b', record), unaborted)
-    await expect(lock.update(lease, record, unaborted)).rejects.toMatchObject({ failure: 'conflict' })
+    const ofOther = await lock.update(lease, acquiredBy('b', record), unaborted)
+    const why = `Could not keep configmap ops/${name}`
+    await expect(lock.update(lease, record, unaborted)).rejects.toMatchObject({
+      failure: 'conflict',
+      message: `${why}: b holds it now`,
+    })
+    await lock.update(ofOther, { ...record, holderIdentity: '' }, unaborted)
+    await expect(lock.update(lease, record, unaborted)).rejects.toMatchObject({
+      failure: 'conflict',
+      message: `${why}: nobody holds it now`,
+    })
     await cluster.asAdmin('DELETE', `${CONFIG_MAPS}/${name}`)
-    await expect(lock.update(lease, record, unaborted)).rejects.toMatchObject({ failure: 'not-found' })
+    await expect(lock.update(lease, record, unaborted)).rejects.toMatchObject({
+      failure: 'not-found',
+      message: `${why}: it was deleted`,
+    })
   })
 
   test('takes the Pod that owns a ConfigMap of operator-lib for its holder', async () => {
