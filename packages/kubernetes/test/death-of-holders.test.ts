@@ -249,7 +249,7 @@ describe('the node of a Pod', () => {
     ])
   })
 
-  test('is not known for a Pod without a node, and for one that is gone', async () => {
+  test('is not known if the Pod has none, or if it is gone', async () => {
     const run = nodes(404)
     expect(run.nodes.canRead({})).toBe(false)
     expect(await run.nodes.isNotReady({}, signal)).toBe(false)

@@ -164,7 +164,7 @@ describe('the view of a member', () => {
 })
 
 describe('a change of the group', () => {
-  test('is logged, and told to each listener once for each time it was added, until it is removed', async () => {
+  test('is logged, and reaches each listener once for each time it was added, until it is removed', async () => {
     const one = await joined('a')
     const told: string[] = []
     const listener = ({ kind }: { readonly kind: string }) => told.push(kind)
@@ -185,7 +185,7 @@ describe('a change of the group', () => {
     await one.stop()
   })
 
-  test('that a listener cannot take is told to the others, and logged', async () => {
+  test('that a listener cannot take reaches the others, and the failure is logged', async () => {
     const one = replica('a')
     const error = new Error('cannot count')
     one.member.on(() => {
@@ -203,7 +203,7 @@ describe('a change of the group', () => {
     await one.stop()
   })
 
-  test('after the stop is told to nobody', async () => {
+  test('after the stop reaches nobody', async () => {
     const [one, other] = [await joined('a'), await joined('b')]
     await one.stop()
     const seen = one.seen.length

@@ -246,7 +246,7 @@ describe('the write of an event', () => {
 })
 
 describe('an event that cannot be written', () => {
-  test('is logged again after one that could be', async () => {
+  test('is logged again after another was written', async () => {
     const { lines, logger } = warnings()
     const statuses = [500, 201, 500]
     await using server = await LoopbackServer.start((_, response) => answer(response, statuses.shift() ?? 201, {}))

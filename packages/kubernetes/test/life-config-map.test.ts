@@ -53,7 +53,7 @@ describe('a ConfigMap of a leader for life', () => {
     })
   })
 
-  test('is free after a release, whoever owns it', () => {
+  test('is free after a release, with any owner or none', () => {
     const released = codec.body(held(), names, { ...record, holderIdentity: '' })
     expect(codec.parse(released).holderIdentity).toBe('')
     const { ownerReferences: _, ...metadata } = objectAt(released, 'metadata')

@@ -168,7 +168,7 @@ describe('the log of a departure', () => {
 })
 
 describe('the departure of a Pod, once it is closed,', () => {
-  test('is not watched or told any more', async () => {
+  test('is not watched any more, and reaches no listener', async () => {
     const { client, departure, changes } = watched()
     client.shows('pods', pod())
     await departure.close()
@@ -179,7 +179,7 @@ describe('the departure of a Pod, once it is closed,', () => {
     expect(client.opened).toHaveLength(2)
   })
 
-  test('for one listener is still told to the others', async () => {
+  test('for one listener still reaches the others', async () => {
     const { client, departure, changes } = watched()
     const heard: unknown[] = []
     const watch = departure.watch(() => heard.push(departure.state))

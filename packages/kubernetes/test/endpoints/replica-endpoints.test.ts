@@ -65,6 +65,7 @@ describe('the endpoints of a replica', () => {
     expect(one.host.readyz.names).toEqual([])
     await one.start()
     expect(one.host.readyz.names).toEqual(['membership-shop-v4', 'endpoints-shop-v4'])
+    expect((await one.host.readyz.run()).map(({ failure }) => failure)).toEqual([undefined, undefined])
     await one.stop()
     expect(one.host.readyz.names).toEqual([])
   })

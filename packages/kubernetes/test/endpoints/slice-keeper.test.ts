@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
+import { ApiRequestError } from '../../src/client/api-request-error.ts'
 import type { WantedEndpoint } from '../../src/endpoints/endpoint-note.ts'
 import { endpointBody, type SliceEndpoint } from '../../src/endpoints/slice-endpoint.ts'
 import { type GroupView, SliceKeeper, type SliceKeeperOptions } from '../../src/endpoints/slice-keeper.ts'
 import { MANAGED_BY } from '../../src/endpoints/slice-object.ts'
+import { isConflict } from '../../src/endpoints/slice-store.ts'
 import { type Line, recordingLogger } from '../support/recording-logger.ts'
 import { after } from '../support/replicas.ts'
 import { VirtualApi, type Wire } from '../support/virtual-api.ts'
@@ -269,6 +271,18 @@ describe('a difference of others', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
+  test('is settled within two seconds of the renewal of a member that was in doubt', async () => {
+    const { keeper, group, close } = await started()
+    keeper.want(entry(ADDRESS))
+    group.wanted = [member('10.0.0.2', 0)]
+    await clock.advance(5000)
+    expect(addresses()).toEqual([ADDRESS])
+    group.wanted = [member('10.0.0.2')]
+    await clock.advance(2100)
+    expect(addresses()).toEqual([ADDRESS, '10.0.0.2'])
+    await close()
+  })
+
   test('is dropped if the read of the group does not confirm it', async () => {
     const { keeper, group, run, close } = await started()
     keeper.want(entry(ADDRESS))
@@ -300,6 +314,30 @@ describe('a request that fails', () => {
     expect(messages().filter((line) => !line.startsWith('info'))).toEqual([])
     wire.silent = undefined
     await close()
+  })
+
+  test('because the slice was deleted creates it again', async () => {
+    const { keeper, wire, counts, messages, close } = await started()
+    keeper.want(entry(ADDRESS))
+    await clock.advance(20)
+    wire.silent = 'endpointslices'
+    api.remove('endpointslices', 'shop')
+    keeper.want(entry(ADDRESS, { ready: false }))
+    await clock.advance(30)
+    expect([addresses(), counts()]).toEqual([[ADDRESS], [2, 1, 0]])
+    expect(messages().filter((line) => !line.startsWith('info'))).toEqual([])
+    wire.silent = undefined
+    await close()
+  })
+
+  test.each([
+    [new ApiRequestError('conflict', 'x'), true, true],
+    [new ApiRequestError('not-found', 'x'), false, true],
+    [new ApiRequestError('not-found', 'x'), true, false],
+    [new ApiRequestError('forbidden', 'x'), false, false],
+    [new Error('conflict'), false, false],
+  ])('is a conflict or not: %s, in a creation: %s', (error, isCreation, expected) => {
+    expect(isConflict(error, isCreation)).toBe(expected)
   })
 
   test('for a missing right is logged once, and repeated every 5 s', async () => {
