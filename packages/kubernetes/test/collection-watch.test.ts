@@ -132,6 +132,18 @@ describe('the watch of a collection', () => {
     await run.stop()
   })
 
+  test('ends a watch whose versions are no numbers', async () => {
+    const run = watching()
+    await run.clock.advance(2000)
+    run.stream.send(['ADDED', { metadata: { name: 'b', resourceVersion: 'v1' } }])
+    expect(await run.during(0)).toEqual([
+      'down: The watch sent an event whose resource version is not a decimal number: v1',
+      'listed a@10',
+      'up',
+    ])
+    await run.stop()
+  })
+
   test.each([403, 429, 500])('reports a status %d, and lists again', async (statusCode) => {
     const run = watching()
     run.connection.onOpen = ({ target }) => {
