@@ -58,7 +58,13 @@ function watching(lasts = true) {
     return answer
   }
   const lock = new ObjectLock({
-    ...{ codec, client, ownsClient: false, name: 'janitor', namespace: 'ops', labels: {}, annotations: {} },
+    codec,
+    client,
+    ownsClient: false,
+    name: 'janitor',
+    namespace: 'ops',
+    labels: {},
+    annotations: {},
     silenceMs: 4000,
   })
   const pod = new OwnPod({ client, name: 'own-pod', namespace: 'ops', uid: undefined })
