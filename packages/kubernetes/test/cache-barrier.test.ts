@@ -135,6 +135,7 @@ describe('The cache of a warm-up, in the term that follows', () => {
     await cache.synced
     expect(store.lists).toBe(1)
     expect(owner.noted).toEqual({})
+    expect(owner.lines).toEqual([])
   })
 
   test.each([
@@ -160,6 +161,7 @@ describe('The cache of a warm-up, in the term that follows', () => {
     await cache.synced
     expect(store.lists).toBe(2)
     expect(owner.noted).toEqual({ configmaps: '31', 'configmaps/ops': '31' })
+    expect(owner.lines.map(({ fields }) => fields['event'])).toEqual(['informer-lists-again'])
   })
 
   test('is read again if a list that was requested before the term is still in flight', async () => {
