@@ -151,7 +151,8 @@ function observe(step: Step, seen: Sighting): void {
   noteEpoch(replica, last?.record, seen)
   if (!HOLDING.has(before)) {
     const { header, coordination, isWatching } = replica
-    replica.view = nextView(last, seen, line.t, { leaseMs: header.leaseMs, coordination, isWatching })
+    const { leaseMs, heldForLife } = header
+    replica.view = nextView(last, seen, line.t, { leaseMs, heldForLife, coordination, isWatching })
     return
   }
   const held = last?.record

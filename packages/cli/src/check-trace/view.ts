@@ -26,6 +26,7 @@ export interface Viewer {
   /** Who decides which replica leads, if it may be a coordinator. */
   readonly coordination: string | undefined
   readonly isWatching: boolean
+  readonly heldForLife: boolean
 }
 
 /** A sighting of which nothing was known before, or that restarts what is known. */
@@ -48,14 +49,15 @@ export function nextView(last: View | undefined, seen: Sighting, now: number, vi
   return { ...view, guardedUntil: sawAll ? endOf(last) : unseen }
 }
 
-function plainView(last: View | undefined, seen: Sighting, now: number, { leaseMs }: Viewer): View {
+function plainView(last: View | undefined, seen: Sighting, now: number, { leaseMs, heldForLife }: Viewer): View {
   const { record } = seen
   if (record === undefined) return missingView(last, seen, now)
   const guardedUntil = now + guardMs(record, leaseMs)
   if (last?.record === undefined) return firstView(seen, now, guardedUntil)
   if (isSameRecord(last.record, record)) return { ...last, ...seen }
   if (last.record.a !== record.a) return firstView(seen, now, guardedUntil)
-  const isRenewed = last.record.r !== record.r
+  // A holder for life renews without a write.
+  const isRenewed = heldForLife || last.record.r !== record.r
   return {
     ...seen,
     changedAt: now,

@@ -60,10 +60,10 @@ function longestHeld(
 }
 
 /** The new view. The last view determines since when the record is unchanged and how long its holder is protected. */
-function viewOf(last: View | undefined, lease: PresentLease, at: Instant, { timing }: ElectorConfig): View {
+function viewOf(last: View | undefined, lease: PresentLease, at: Instant, config: ElectorConfig): View {
   const before = last?.kind === 'present' ? last : undefined
   if (before !== undefined && isSameRecord(before.lease.record, lease.record)) return { ...before, lease }
-  const grantedUntil = at.now + Math.min(grantedMs(before, lease), timing.leaseDurationMs)
+  const grantedUntil = at.now + Math.min(grantedMs(before, lease, config), config.timing.leaseDurationMs)
   const wasEdited = before !== undefined && isEdited(before.lease.record, lease.record)
   const guardedUntil = wasEdited ? Math.max(before.guardedUntil, grantedUntil) : grantedUntil
   const longestMs = wasEdited ? Math.max(before.longestMs, durationMs(lease)) : durationMs(lease)
@@ -72,13 +72,18 @@ function viewOf(last: View | undefined, lease: PresentLease, at: Instant, { timi
 
 /**
  * How long a new record protects its holder, up to this replica's own lease duration. If the holder may have renewed unseen, a client may
- * have shortened the lease since, or cleared its holder. Then the longest duration that the term has had counts. If nothing of the term was
- * seen before, the replica's own counts.
+ * have shortened the lease since, or cleared its holder. Then the longest duration that the term has had counts. A holder for life renews
+ * without a write. If nothing of the term was seen before, the replica's own duration counts.
  */
-function grantedMs(before: PresentView | undefined, lease: PresentLease): number {
+function grantedMs(
+  before: PresentView | undefined,
+  lease: PresentLease,
+  { heldForLife = false }: ElectorConfig,
+): number {
   const { record } = lease
   const ownMs = record.holderIdentity === '' ? 0 : durationMs(lease)
   if (before === undefined || !isEdited(before.lease.record, record)) return isAsBegun(record) ? ownMs : Infinity
+  if (heldForLife) return Math.max(before.longestMs, ownMs)
   return before.lease.record.renewTime === record.renewTime ? ownMs : Math.max(before.longestMs, ownMs)
 }
 
