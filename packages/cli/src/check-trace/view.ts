@@ -52,19 +52,17 @@ export function nextView(last: View | undefined, seen: Sighting, now: number, vi
 function plainView(last: View | undefined, seen: Sighting, now: number, { leaseMs, heldForLife }: Viewer): View {
   const { record } = seen
   if (record === undefined) return missingView(last, seen, now)
-  const guardedUntil = now + guardMs(record, leaseMs)
-  if (last?.record === undefined) return firstView(seen, now, guardedUntil)
-  if (isSameRecord(last.record, record)) return { ...last, ...seen }
-  if (last.record.a !== record.a) return firstView(seen, now, guardedUntil)
+  const before = last?.record
+  if (last === undefined || before === undefined || before.a !== record.a)
+    return firstView(seen, now, now + ofUnseenTermMs(record, leaseMs))
+  if (isSameRecord(before, record)) return { ...last, ...seen }
   // A holder for life renews without a write.
-  const isRenewed = heldForLife || last.record.r !== record.r
+  const isRenewed = heldForLife || before.r !== record.r
+  const grantedMs = !isRenewed ? ownMs(record) : Math.max(last.longestMs, ownMs(record))
   return {
     ...seen,
     changedAt: now,
-    guardedUntil: Math.max(
-      last.guardedUntil,
-      isRenewed ? now + Math.min(Math.max(last.longestMs, ownMs(record)), leaseMs) : guardedUntil,
-    ),
+    guardedUntil: Math.max(last.guardedUntil, now + Math.min(grantedMs, leaseMs)),
     longestMs: Math.max(last.longestMs, durationMs(record)),
   }
 }
@@ -74,8 +72,12 @@ function missingView(last: View | undefined, seen: Sighting, now: number): View 
   return firstView(seen, last.record === undefined ? last.changedAt : now, endOf(last))
 }
 
-function guardMs(record: TraceRecord, leaseMs: number): number {
-  return Math.min(ownMs(record), leaseMs)
+/**
+ * How long a record protects its holder if nothing of its term was seen before. A client may have shortened it after a renewal. Only a record with two
+ * equal times is as its holder began the term.
+ */
+function ofUnseenTermMs(record: TraceRecord, leaseMs: number): number {
+  return record.a === record.r ? Math.min(ownMs(record), leaseMs) : leaseMs
 }
 
 /** How long the record itself protects its holder. */
