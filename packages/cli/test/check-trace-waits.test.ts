@@ -133,6 +133,24 @@ describe('The trace of a replica that a coordinator names', () => {
     expect(check(lines)).toContain(`begin: ${ME} acts 15000 ms too early`)
   })
 
+  test('is sound if it saw the deletion of an expired lease, and unsound if its watch was disconnected then', () => {
+    const elector = new TracedElector({ coordination: 'server' })
+    elector.follow(lease({ version: 4n }))
+    elector.passTo(60_000)
+    elector.send({ kind: 'watch-up' })
+    elector.observe({ kind: 'absent', version: 5n })
+    elector.observe({ ...named(undefined), version: 6n })
+    elector.acknowledge(7n)
+    elector.as('leading')
+    const lines: Lines = elector.lines.map((line) => JSON.parse(line) as Lines[number])
+    expect(check(structuredClone(lines))).toEqual([])
+    const up = stepsOf(lines).findLast(({ line }) => line.e === 'watch-up')
+    if (up !== undefined) up.line.e = 'watch-down'
+    const named6 = stepsOf(lines).find(({ line }) => line.v === 6)
+    lines.splice(named6?.index ?? 0, 0, { ...up?.line, e: 'watch-up', m: 60_000, t: 60_000 } as Lines[number])
+    expect(check(lines)).toEqual([`begin: ${ME} acts 15000 ms too early`])
+  })
+
   test('is sound if it waits for the holder of before, and unsound if it does not', () => {
     const { lines, actedAt } = namedAfter(lease({ version: 4n }))
     expect(actedAt).toBeGreaterThanOrEqual(15_000)

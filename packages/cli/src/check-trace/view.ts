@@ -49,9 +49,10 @@ export function nextView(last: View | undefined, seen: Sighting, now: number, vi
   return { ...view, guardedUntil: sawAll ? endOf(last) : unseen }
 }
 
-function plainView(last: View | undefined, seen: Sighting, now: number, { leaseMs, heldForLife }: Viewer): View {
+function plainView(last: View | undefined, seen: Sighting, now: number, viewer: Viewer): View {
   const { record } = seen
-  if (record === undefined) return missingView(last, seen, now)
+  const { leaseMs, heldForLife } = viewer
+  if (record === undefined) return missingView(last, seen, now, viewer)
   const before = last?.record
   if (last === undefined || before === undefined || before.a !== record.a)
     return firstView(seen, now, now + ofUnseenTermMs(record, leaseMs))
@@ -67,9 +68,12 @@ function plainView(last: View | undefined, seen: Sighting, now: number, { leaseM
   }
 }
 
-function missingView(last: View | undefined, seen: Sighting, now: number): View {
+function missingView(last: View | undefined, seen: Sighting, now: number, viewer: Viewer): View {
   if (last === undefined) return firstView(seen, now, now)
-  return firstView(seen, last.record === undefined ? last.changedAt : now, endOf(last))
+  // A coordinator may create the lease. Nothing then shows that a holder went unseen while the watch was disconnected.
+  const mayHaveMissed = viewer.coordination !== undefined && !viewer.isWatching
+  const unseenUntil = mayHaveMissed ? now + viewer.leaseMs : -Infinity
+  return firstView(seen, last.record === undefined ? last.changedAt : now, Math.max(endOf(last), unseenUntil))
 }
 
 /**

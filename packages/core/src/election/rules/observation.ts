@@ -26,7 +26,7 @@ export function observe<S extends Following | Acquiring>(
   const { observation, memory } = state
   if (isStale(observation, snapshot)) return { state, effects: [] }
   const last = lastView(observation)
-  const seen = snapshot.kind === 'absent' ? absentView(last, snapshot, at, config) : viewOf(last, snapshot, at, config)
+  const seen = snapshot.kind === 'absent' ? absentView(last, snapshot, { memory, at, config }) : viewOf(last, snapshot, at, config)
   const next = namedView(seen, state, at, config)
   const leader = snapshot.kind === 'present' ? snapshot.record.holderIdentity : ''
   const outstanding = state.outstanding.filter((write) => !isSettledBy(write, snapshot))
@@ -43,10 +43,18 @@ export function observe<S extends Following | Acquiring>(
   return { state: { ...state, memory: observedMemory, observation: next, outstanding }, effects }
 }
 
-function absentView(last: View | undefined, snapshot: AbsentLease, at: Instant, { heldForLife }: ElectorConfig): View {
+function absentView(
+  last: View | undefined,
+  snapshot: AbsentLease,
+  { memory, at, config }: { readonly memory: Memory; readonly at: Instant; readonly config: ElectorConfig },
+): View {
   const before = last?.kind === 'absent' ? last : undefined
-  const deleted = heldForLife === true ? (snapshot.deleted ?? before?.deleted) : undefined
-  return { kind: 'absent', since: before?.since ?? at.now, guardedUntil: last && endOf(last), deleted }
+  const deleted = config.heldForLife === true ? (snapshot.deleted ?? before?.deleted) : undefined
+  // A coordinator may create the lease for this replica. Nothing then shows that a holder went unseen while the watch was disconnected.
+  const mayHaveMissed = config.coordination !== undefined && memory.watch !== 'up'
+  const unseenUntil = mayHaveMissed ? at.now + config.timing.leaseDurationMs : 0
+  const guardedUntil = last && Math.max(endOf(last) ?? 0, unseenUntil)
+  return { kind: 'absent', since: before?.since ?? at.now, guardedUntil, deleted }
 }
 
 /** A replica with other options, in a rollout, may hold the lease for longer than this one would. */
