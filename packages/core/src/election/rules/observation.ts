@@ -26,7 +26,8 @@ export function observe<S extends Following | Acquiring>(
   const { observation, memory } = state
   if (isStale(observation, snapshot)) return { state, effects: [] }
   const last = lastView(observation)
-  const seen = snapshot.kind === 'absent' ? absentView(last, snapshot, { memory, at, config }) : viewOf(last, snapshot, at, config)
+  const seen =
+    snapshot.kind === 'absent' ? absentView(last, snapshot, { memory, at, config }) : viewOf(last, snapshot, at, config)
   const next = namedView(seen, state, at, config)
   const leader = snapshot.kind === 'present' ? snapshot.record.holderIdentity : ''
   const outstanding = state.outstanding.filter((write) => !isSettledBy(write, snapshot))
@@ -46,15 +47,29 @@ export function observe<S extends Following | Acquiring>(
 function absentView(
   last: View | undefined,
   snapshot: AbsentLease,
-  { memory, at, config }: { readonly memory: Memory; readonly at: Instant; readonly config: ElectorConfig },
+  context: { readonly memory: Memory; readonly at: Instant; readonly config: ElectorConfig },
 ): View {
+  const { at, config } = context
   const before = last?.kind === 'absent' ? last : undefined
   const deleted = config.heldForLife === true ? (snapshot.deleted ?? before?.deleted) : undefined
-  // A coordinator may create the lease for this replica. Nothing then shows that a holder went unseen while the watch was disconnected.
-  const mayHaveMissed = config.coordination !== undefined && memory.watch !== 'up'
-  const unseenUntil = mayHaveMissed ? at.now + config.timing.leaseDurationMs : 0
-  const guardedUntil = last && Math.max(endOf(last) ?? 0, unseenUntil)
+  const guardedUntil = last && Math.max(endOf(last) ?? 0, unseenUntil(context))
   return { kind: 'absent', since: before?.since ?? at.now, guardedUntil, deleted }
+}
+
+/**
+ * Until when a holder may act whose lease was deleted while the watch was disconnected; 0 if there can be none. A coordinator may create the
+ * lease for this replica, and then nothing else shows that holder.
+ */
+function unseenUntil({
+  memory,
+  at,
+  config: { coordination, timing },
+}: {
+  readonly memory: Memory
+  readonly at: Instant
+  readonly config: ElectorConfig
+}): number {
+  return coordination !== undefined && memory.watch !== 'up' ? at.now + timing.leaseDurationMs : 0
 }
 
 /** A replica with other options, in a rollout, may hold the lease for longer than this one would. */
