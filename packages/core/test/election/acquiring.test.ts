@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { holdBackMs } from '../../src/election/rules/hold-back.ts'
 import { readProcessRef } from '../../src/election/rules/transfer-notes.ts'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
 import { ABSENT, CONFIG, failed, kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
@@ -401,6 +402,18 @@ describe('A missing lease', () => {
     expect(elector.lastWrite.write.base).toBeUndefined()
     expect(elector.lastWrite.write.record.leaseTransitions).toBe(0)
     expect(kinds(elector.acknowledge(1n))).toContain('begin-term')
+  })
+
+  test('is created at once only if it was never seen: otherwise others may be about to create it, too', () => {
+    const [first, later] = [new PureElector(), new PureElector()]
+    first.random = 0.5
+    first.follow(ABSENT)
+    first.as('acquiring')
+    later.random = 0.5
+    later.follow(lease({ version: 1n }))
+    later.observe({ kind: 'absent', version: 2n })
+    expect(purposes(later.passTo(holdBackMs(0.5) - 1))).toEqual([])
+    expect(purposes(later.passTo(holdBackMs(0.5)))).toEqual(['acquire'])
   })
 
   test('is created without the process of its creator, which may still have to wait before it acts', () => {

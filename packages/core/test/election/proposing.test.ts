@@ -347,6 +347,21 @@ describe('A follower that follows a strategy', () => {
     expect(purposes(elector.effects)).toEqual(['announce'])
   })
 
+  test('stays on the list after a step-down without a cool-down, and leaves it for a cool-down or a stop', () => {
+    const released = (end: (leader: PureElector) => void) => {
+      const leader = new PureElector({ strategy, announceAfterMs: undefined }).lead()
+      end(leader)
+      leader.send({ kind: 'drained' })
+      const list = named(leader.stored(3n))
+      leader.acknowledge(3n)
+      return { list, restsUntil: leader.state.memory.restsUntil }
+    }
+    const order = { kind: 'step-down', reason: 'step-down' } as const
+    expect(released((leader) => leader.send({ ...order, cooldownMs: 0 }))).toEqual({ list: ['me'] })
+    expect(released((leader) => leader.send({ ...order, cooldownMs: 4800 }))).toEqual({ list: [], restsUntil: 4800 })
+    expect(released((leader) => leader.send({ kind: 'stop' }))).toMatchObject({ list: [] })
+  })
+
   test('is not joining while it rests after it has stepped down, and joins when it has rested', () => {
     const elector = new PureElector({ strategy, announceAfterMs: undefined }).lead()
     elector.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 4800 })

@@ -567,6 +567,23 @@ describe('A follower that is not on the list of standbys', () => {
     expect(new LongFollower(record).writesUntil(200_000)).toEqual([])
   })
 
+  test.each([
+    ['is free', ''],
+    ['names the replica itself, by another process', ME],
+  ])('leaves the list of a lease alone that %s', (_, holderIdentity) => {
+    const follower = new LongFollower(withStandbys({ ...HELD, holderIdentity }, []), { announceAfterMs: 0 })
+    follower.passTo(50)
+    expect(follower.all('write')).toEqual([])
+  })
+
+  test('rests after a step-down only where it follows a strategy', () => {
+    const leader = new PureElector({ announceAfterMs: undefined }).lead()
+    leader.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 4800 })
+    leader.send({ kind: 'drained' })
+    leader.acknowledge(3n)
+    expect(leader.as('following').memory.restsUntil).toBeUndefined()
+  })
+
   test('leaves the list alone when the lease is being deleted, and when it has stopped', () => {
     const follower = new LongFollower(kept())
     follower.see(kept(), true)

@@ -352,6 +352,15 @@ describe('A follower that sees an offer', () => {
     expect(kinds(elector.acknowledge(4n))).toEqual(['leader-observed', 'begin-term'])
   })
 
+  test('stays warm, when another one writes the released lease first, until it sees who', () => {
+    const elector = answering()
+    elector.observe(lease({ version: 3n, holderIdentity: '', acquireTime: '2026-01-01T11:30:00.000000Z' }))
+    expect(kinds(elector.failWrite('conflict'))).not.toContain('warm-up-over')
+    expect(kinds(elector.observe(lease({ version: 4n, holderIdentity: 'third', acquireTime: 'later' })))).toContain(
+      'warm-up-over',
+    )
+  })
+
   test('answers again, with another nonce, well before the last answer is half as old as a transfer lasts', () => {
     const elector = answering()
     const first = readAnswer(elector.lastWrite.write.record)
@@ -409,7 +418,8 @@ describe('A follower that sees an offer', () => {
   test('stays quiet when it is an offer under its own name, of another process', () => {
     const elector = new PureElector()
     elector.follow(at(1n, withOffer({ ...HELD, holderIdentity: ME }, { to: undefined })))
-    expect(purposes(elector.passTo(9000))).toEqual([])
+    elector.passTo(9000)
+    expect(elector.all('write')).toEqual([])
   })
 
   test('tries again after a quarter of the retry period when its answer could not be stored', () => {
