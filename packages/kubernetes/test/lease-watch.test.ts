@@ -385,6 +385,7 @@ describe('the log of a watch', () => {
     )
     await run.log.until(3)
     run.server.version = version
+    run.server.lease = leaseObject(12, 'b')
     run.clock.advance(2500)
     await advanceUntil(run.clock, () => run.lines.length > 0)
     expect(run.lines).toEqual([

@@ -40,7 +40,7 @@ function watching(lasts = true) {
   const codec = lifeCodec(() => OWNER)
   const reference = { ...codec.resource, name: 'janitor', namespace: 'ops' }
   const metadata = { name: 'janitor', namespace: 'ops', uid: 'cm', resourceVersion: '7' }
-  const object = codec.body({ metadata }, metadata, record)
+  const object = codec.body({ metadata }, { ...metadata, labels: {}, annotations: {} }, record)
   const held: PresentLease = {
     kind: 'present',
     version: 7n,
@@ -66,6 +66,7 @@ function watching(lasts = true) {
     labels: {},
     annotations: {},
     silenceMs: 4000,
+    deathProof: undefined,
   })
   const pod = new OwnPod({ client, name: 'own-pod', namespace: 'ops', uid: undefined })
   const proof = new PodDeathProof({ client })
