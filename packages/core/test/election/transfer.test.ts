@@ -389,7 +389,7 @@ describe('A follower that sees an offer', () => {
     ['the offer is withdrawn', (record) => withoutOffer(record)],
     [
       'the leader begins a new term',
-      ({ annotations: _, ...record }) => withOffer({ ...record, acquireTime: 'later', annotations: {} }, { to: ME }),
+      (record) => withOffer({ ...record, acquireTime: 'later', annotations: {} }, { to: ME }),
     ],
     ['another replica has answered', (record) => withAnswer(record, { identity: 'third', nonce: 'n' })],
     [
