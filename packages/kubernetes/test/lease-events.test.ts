@@ -184,6 +184,22 @@ describe('the write of an event', () => {
     events.becameLeader()
     await events.close()
     expect(server.requests[0]?.message.headers['user-agent']).toEqual(expected)
+    await server.untilDeserted()
+  })
+
+  test('leaves room for the next ones, however many there were', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 201, {}))
+    const clock = new ManualClock()
+    const events = eventsOn(server, { clock })
+    for (let written = 1; written <= 20; written++) {
+      events.becameLeader()
+      while (clock.pendingTimers === 0) await new Promise((resolve) => setImmediate(resolve))
+      clock.advance(DELAY_MS)
+      await server.untilRequests(written)
+      while (clock.pendingTimers > 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    await events.close()
+    expect(server.requests).toHaveLength(20)
   })
 
   test('uses connections that others share, and leaves them open', async () => {
@@ -193,7 +209,11 @@ describe('the write of an event', () => {
     events.becameLeader()
     await events.close()
     expect(server.requests[0]?.message.headers['user-agent']).toBe('shared')
-    expect(server.openConnections).toBe(1)
+    const target = { verb: 'get', group: '', resource: 'pods', namespace: 'ops', name: 'x' }
+    expect(await transport.send({ method: 'GET', path: '/x', target, signal: new AbortController().signal })).toEqual(
+      {},
+    )
+    expect(server.connections).toHaveLength(1)
     await transport.close()
     await server.untilDeserted()
   })
