@@ -64,6 +64,8 @@ export class Fleet implements AsyncDisposable {
   readonly namespace: string
   readonly observer: Observer
   readonly options: FleetOptions
+  /** The versions of the lease that no replica wrote. */
+  readonly edited = new Set<string>()
   readonly #arena: Arena
   readonly #writer: Writer
   readonly #seats: Seat[] = []
@@ -176,7 +178,7 @@ export class Fleet implements AsyncDisposable {
     await Promise.all(this.replicas.map(({ exited }) => exited))
     this.observer[Symbol.dispose]()
     await this.#arena.cluster.admin.send('DELETE', `/api/v1/namespaces/${this.namespace}`)
-    if (this.options.isTraced !== false) await assertTraces(this.#folder)
+    if (this.options.isTraced !== false) await assertTraces(this.#folder, { edited: this.edited })
   }
 
   /** For what its replicas leave behind. */
