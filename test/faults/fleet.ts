@@ -44,7 +44,7 @@ export interface FleetOptions {
   readonly servesMetrics?: boolean
   /** @default 'exit' */
   readonly onWedged?: ReplicaSetup['onWedged']
-  /** Whether the traces of its replicas are checked at its end: not if their clocks are slower than tolerated. @default true */
+  /** Whether the traces of its replicas are checked at its end: not if their clocks are slower than tolerated, or the store goes back. @default true */
   readonly isTraced?: boolean
 }
 
