@@ -40,11 +40,11 @@ const without = (lines: Lines, event: TraceLine['e']): Lines =>
   lines.filter((line) => !isStep(line) || line.e !== event)
 
 /** A replica that creates a lease for life after one with `last` was deleted, and acts at once. */
-function createdAfter(last: Pick<LeaseRecord, 'holderIdentity' | 'acquireTime'>, isDead: boolean): Lines {
+function createdAfter(last: Partial<LeaseRecord>, isDead: boolean): Lines {
   const elector = new TracedElector(forLife({ ...CONFIG, missingLease: undefined }))
   const held = lease({ version: 1n })
   elector.follow(held)
-  const replaced = { ...held.record, ...last, renewTime: last.acquireTime }
+  const replaced = { ...held.record, ...last }
   if (isDead) {
     elector.send({ kind: 'holder-dead', holder: { identity: 'other', acquireTime: held.record.acquireTime } })
     elector.failWrite('not-found')
@@ -58,12 +58,15 @@ function createdAfter(last: Pick<LeaseRecord, 'holderIdentity' | 'acquireTime'>,
 
 const RELEASED_AT = '2026-01-01T12:00:01.000000Z'
 
+/** What a release changes. */
+const RELEASED = { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: RELEASED_AT, renewTime: RELEASED_AT }
+
 describe('The trace of a replica that creates a lease for life and acts at once', () => {
   const { acquireTime } = lease({ version: 1n }).record
 
   test('is sound after a lease that was released, or whose holder is proved dead', () => {
-    expect(check(createdAfter({ holderIdentity: '', acquireTime: RELEASED_AT }, false))).toEqual([])
-    expect(check(createdAfter({ holderIdentity: 'other', acquireTime }, true))).toEqual([])
+    expect(check(createdAfter(RELEASED, false))).toEqual([])
+    expect(check(createdAfter({}, true))).toEqual([])
   })
 
   test('is sound if the holder is proved dead after the creation, and unsound if another one is', () => {
@@ -82,10 +85,10 @@ describe('The trace of a replica that creates a lease for life and acts at once'
   })
 
   test('is unsound if another holder came after the dead one, or somebody only cleared the holder', () => {
-    const other = createdAfter({ holderIdentity: 'other', acquireTime }, true)
+    const other = createdAfter({}, true)
     for (const { line } of stepsOf(other)) if (line.g !== undefined) line.g.h = 'another'
     expect(check(other)).toEqual([`begin: ${ME} acts 15000 ms too early`])
-    const cleared = createdAfter({ holderIdentity: '', acquireTime: RELEASED_AT }, false)
+    const cleared = createdAfter(RELEASED, false)
     for (const { line } of stepsOf(cleared))
       for (const record of [line.r, line.g]) if (record?.h === '') record.a = acquireTime ?? ''
     expect(check(cleared)).toContain(`begin: ${ME} acts 15000 ms too early`)
@@ -97,7 +100,7 @@ test('The trace of a replica that takes a lease for life at once is sound after 
   const held = lease({ version: 1n })
   elector.follow(held)
   elector.passTo(60_000)
-  const released = { ...held.record, holderIdentity: '', acquireTime: RELEASED_AT, renewTime: RELEASED_AT }
+  const released = { ...held.record, ...RELEASED }
   elector.observe({ ...held, version: 2n, record: released })
   while (elector.state.kind === 'following') elector.passTo(elector.now + 250)
   elector.acknowledge(3n)

@@ -4,7 +4,7 @@ import { epochOf, greatest, isOfTerm, isRenewalInWholeSeconds, isWrittenAs, stat
 import type { Replica, Sent } from './replica.ts'
 import type { Line } from './shape.ts'
 import type { Step } from './step.ts'
-import { epochSeen, type Sighting } from './view.ts'
+import { epochSeen, isReleased, type Sighting } from './view.ts'
 
 /*
  * What entitles a replica to act, and until when.
@@ -64,7 +64,7 @@ function replacesUnseen(replica: Replica, { replaced }: Sent, line: Line): boole
 function followsEnded({ dead, view }: Replica, { g: deleted, t }: Line): boolean {
   if (deleted === undefined) return false
   const isGuarded = view !== undefined && view.guardedUntil > t
-  return isOfTerm(dead, deleted) || (deleted.h === '' && !isGuarded)
+  return isOfTerm(dead, deleted) || (isReleased(deleted) && !isGuarded)
 }
 
 /** Whether a holder keeps the lease for life: it is not proved dead. A transferred lease expires until its new holder has renewed it. */

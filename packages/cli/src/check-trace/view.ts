@@ -55,7 +55,7 @@ function plainView(last: View | undefined, seen: Sighting, now: number, viewer: 
   if (record === undefined) return missingView(last, seen, now, viewer)
   const before = last?.record
   if (last === undefined || before === undefined || before.a !== record.a)
-    return firstView(seen, now, now + ofUnseenTermMs(record, leaseMs))
+    return firstView(seen, now, now + ofUnseenTermMs(record, viewer))
   if (isSameRecord(before, record)) return { ...last, ...seen }
   // A holder for life renews without a write.
   const isRenewed = heldForLife || before.r !== record.r
@@ -78,10 +78,16 @@ function missingView(last: View | undefined, seen: Sighting, now: number, viewer
 
 /**
  * How long a record protects its holder if nothing of its term was seen before. A client may have shortened it after a renewal. Only a record with two
- * equal times is as its holder began the term.
+ * equal times is as its holder began the term. A holder for life renews without a write, so only a release shows its end.
  */
-function ofUnseenTermMs(record: TraceRecord, leaseMs: number): number {
-  return record.a === record.r ? Math.min(ownMs(record), leaseMs) : leaseMs
+function ofUnseenTermMs(record: TraceRecord, { leaseMs, heldForLife }: Viewer): number {
+  const isIntact = record.h === '' && heldForLife ? isReleased(record) : record.a === record.r
+  return isIntact ? Math.min(ownMs(record), leaseMs) : leaseMs
+}
+
+/** Whether the holder has released the lease: an edit that clears it changes neither the times nor the duration. */
+export function isReleased({ h, d, a, r }: TraceRecord): boolean {
+  return h === '' && d === 1 && a === r
 }
 
 /** How long the record itself protects its holder. */

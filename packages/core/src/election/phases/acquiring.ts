@@ -9,7 +9,7 @@ import { readLegacy } from '../rules/bequest.ts'
 import { isHeldForLife } from '../rules/chance.ts'
 import { isEarly, isOwn, isOwnTerm } from '../rules/memory.ts'
 import { landedWrite, lastView, observationOf, observe } from '../rules/observation.ts'
-import { isRenewalInWholeSeconds } from '../rules/records.ts'
+import { isRelease, isRenewalInWholeSeconds } from '../rules/records.ts'
 import { pauseAfterFailureMs } from '../rules/retry-after.ts'
 import { isTermOf } from '../rules/term-key.ts'
 import { readTransferNonce } from '../rules/transfer-notes.ts'
@@ -119,7 +119,7 @@ function followsEnded(
 ): boolean {
   if (replaced === undefined) return false
   const isGuarded = (lastView(observation)?.guardedUntil ?? at.now) > at.now
-  return isTermOf(replaced, memory.deadHolder) || (replaced.holderIdentity === '' && !isGuarded)
+  return isTermOf(replaced, memory.deadHolder) || (isRelease(replaced) && !isGuarded)
 }
 
 const ONE_SECOND_MS = 1000

@@ -4,7 +4,7 @@ import type { ElectorConfig } from '../machine/config.ts'
 import type { ElectorEffect } from '../machine/effect.ts'
 import type { Instant } from '../machine/event.ts'
 import type { Acquiring, Following, Hold, Memory, Observation, PresentView, SentWrite, View } from '../machine/state.ts'
-import { isSameRecord, isWrittenAs, statedMs } from './records.ts'
+import { isRelease, isSameRecord, isWrittenAs, statedMs } from './records.ts'
 import { isKeptByHolder } from './standby-note.ts'
 import { isTermOf, termOf } from './term-key.ts'
 import { readTransferNonce } from './transfer-notes.ts'
@@ -96,7 +96,7 @@ function viewOf(last: View | undefined, lease: PresentLease, at: Instant, config
 /**
  * How long a new record protects its holder, up to this replica's own lease duration. If the holder may have renewed unseen, a client may
  * have shortened the lease since, or cleared its holder. Then the longest duration that the term has had counts. A holder for life renews
- * without a write. If nothing of the term was seen before, the replica's own duration counts.
+ * without a write, so that only a release shows that it has ended. If nothing of the term was seen before, the replica's own duration counts.
  */
 function grantedMs(
   before: PresentView | undefined,
@@ -105,7 +105,10 @@ function grantedMs(
 ): number {
   const { record } = lease
   const ownMs = record.holderIdentity === '' ? 0 : durationMs(lease)
-  if (before === undefined || !isEdited(before.lease.record, record)) return isAsBegun(record) ? ownMs : Infinity
+  if (before === undefined || !isEdited(before.lease.record, record)) {
+    const isIntact = heldForLife && record.holderIdentity === '' ? isRelease(record) : isAsBegun(record)
+    return isIntact ? ownMs : Infinity
+  }
   if (heldForLife) return Math.max(before.longestMs, ownMs)
   return before.lease.record.renewTime === record.renewTime ? ownMs : Math.max(before.longestMs, ownMs)
 }
