@@ -254,11 +254,12 @@ export class Fleet {
 
   /** Edits the lease soon. At times some replicas do not see it for a while, or what the holder has written before. */
   #editSoon(edit: 'shorten' | 'clear'): void {
+    // Before the first renewal, nobody can tell an edit from what the holder wrote. Only a lease for life shows that it was not released.
+    const mayTell = edit === 'clear' && this.options.config.heldForLife === true
     for (const replica of this.replicas) if (this.random() < 0.4) replica.partition(this.random() * 25_000)
     this.after(this.random() * 10_000, () => {
       const record = this.#record
-      // Before the first renewal, nobody can tell the edit from what the holder wrote.
-      if (record === undefined || record.acquireTime === record.renewTime) return
+      if (record === undefined || (record.acquireTime === record.renewTime && !mayTell)) return
       this.#store({ ...record, ...(edit === 'shorten' ? { leaseDurationSeconds: 1 } : { holderIdentity: '' }) })
       if (edit === 'clear') this.after(this.random() * 5000, () => this.#deleteCleared())
     })
