@@ -59,6 +59,7 @@ function configFor(electors: number): string {
     '  Wrong = {}',
     '  HoldAfter <- HoldOfTrace',
     '  TransferValidity <- TransferValidityOfTrace',
+    '  GrantedFor <- GrantedOfTrace',
     'VIEW StateTrace',
     '',
   ].join('\n')

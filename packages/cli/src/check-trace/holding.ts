@@ -44,8 +44,13 @@ export function ceasesToWait(replica: Replica): void {
 
 /** Until when another leader may act that this replica could not see, or that a coordinator did not wait for. */
 function guardOf(replica: Replica, sent: Sent, line: Line): number {
-  const unseen = replacesUnseen(replica, sent, line) ? line.t + replica.header.leaseMs : -Infinity
+  const unseen = replacesUnseen(replica, sent, line) ? line.t + longestMs(replica) : -Infinity
   return Math.max(unseen, namedGuard(replica, sent))
+}
+
+/** A holder for life may have had another duration: in a rollout, replicas differ. */
+function longestMs({ header, longestHeldMs }: Replica): number {
+  return Math.max(header.leaseMs, longestHeldMs)
 }
 
 /** Whether a leader may act that has not seen that its lease was deleted, or that keeps it for life under this name. */

@@ -44,6 +44,19 @@ describe('A lease that is held for life', () => {
     stand().lead()
   })
 
+  test('of which somebody clears the holder, long after it changed last, is acquired only after a lease duration', () => {
+    const elector = stand()
+    const held = lease({ version: 1n })
+    elector.follow(held)
+    elector.passTo(HOUR_MS)
+    elector.observe({ ...held, version: 2n, record: { ...held.record, holderIdentity: '' } })
+    elector.passTo(HOUR_MS + leaseDurationMs - 1)
+    expect(elector.all('write')).toEqual([])
+    elector.passTo(HOUR_MS + leaseDurationMs + 1000)
+    elector.acknowledge(3n)
+    elector.as('leading')
+  })
+
   test('is held for a lease duration before the replica that creates it acts, also at the first start', () => {
     const elector = stand()
     elector.follow({ kind: 'absent' })
@@ -89,6 +102,13 @@ describe('A lease that is held for life', () => {
     expect(elector.lastWrite.write.base).toBeUndefined()
     elector.answerWrite({ kind: 'written', lease: { ...elector.stored(4n), replaced } })
     elector.as(then)
+  })
+
+  test('is held before acting where a replica that has never seen it creates it directly after the deletion of a held one', () => {
+    const elector = stand()
+    elector.follow({ kind: 'absent' })
+    elector.answerWrite({ kind: 'written', lease: { ...elector.stored(4n), replaced: lease({ version: 1n }).record } })
+    elector.as('reserving')
   })
 
   describe('and that is created after its deletion, before its holder is proved dead', () => {
