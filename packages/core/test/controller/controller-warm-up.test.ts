@@ -132,11 +132,13 @@ describe('The warm-up of a controller', () => {
     warmUp.start()
     await clock.runAllMicrotasks()
     warmUp.end('its run has ended')
+    const over = warmUp.join()
     await clock.advance(999)
     expect(log).toEqual(['cleaning'])
     await clock.advance(1)
     expect(log).toEqual(['cleaning', 'overdue'])
     resolve()
+    await over
   })
 })
 

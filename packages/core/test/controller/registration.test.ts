@@ -136,7 +136,9 @@ describe('The factory of a controller', () => {
     readonly name = 'janitor'
     async run(): Promise<void> {}
   }
-  class Empty {}
+  class Empty {
+    readonly tables = []
+  }
   const create = (factory: unknown) => () => createRegistration(factory as never, {}, resolveRestartOptions())
   function Old(): void {}
   Old.prototype.run = () => {}
@@ -144,7 +146,11 @@ describe('The factory of a controller', () => {
   test.each<[string, unknown, string]>([
     ['a class', Janitor, 'got the class `Janitor`. Write `register(() => new Janitor())`'],
     ['a class without a method', Empty, 'got the class `Empty`. Write `register(() => new Empty())`'],
-    ['a class without a name', class {}, 'got the class `MyController`. Write `register(() => new MyController())`'],
+    [
+      'a class without a name',
+      (() => class extends Empty {})(),
+      'got the class `MyController`. Write `register(() => new MyController())`',
+    ],
     ['a class of an old compiler', Old, 'got the class `Old`. Write `register(() => new Old())`'],
     ['an instance', new Janitor(), '(object). Write `register(() => new Janitor())`'],
     ['an object', { run: () => {} }, '(object). Write `register(() => new MyController())`'],
