@@ -5,6 +5,7 @@ import type { Controller } from '../../src/controller/controller.ts'
 import { buildNext } from '../../src/controller/registration.ts'
 import { resolveRestartOptions, type RestartOptions } from '../../src/controller/restart-options.ts'
 import { ControllerSupervisor } from '../../src/controller/supervisor.ts'
+import { ControllerWarmUp } from '../../src/controller/warm-up.ts'
 import type { SupervisorObserver } from '../../src/controller/supervisor-observer.ts'
 import { type ControllerFailedError, TerminalError } from '../../src/controller/terminal-error.ts'
 import { LeadershipEndedError } from '../../src/election/leadership-ended-error.ts'
@@ -454,6 +455,32 @@ describe('A supervision whose observer throws', () => {
       expect(bench.supervisor.liveTasks()).toEqual([])
     },
   )
+})
+
+describe('A supervision that is asked to end before it starts', () => {
+  test('ends the warm-up that it gets, and is done when nothing of that is left', async () => {
+    const bench = Bench.of(untilEnd)
+    const work = Promise.withResolvers<void>()
+    const controller: Controller = { name: 'janitor', run: (term) => untilEnd(term, 1), warmUp: () => work.promise }
+    const warmUp = new ControllerWarmUp({
+      controller,
+      name: 'janitor',
+      lease: 'lease',
+      clock: bench.clock,
+      cleanupBudgetMs: () => 1000,
+      onCleaning: () => {},
+      onCleanupOverdue: () => {},
+      onLateFailure: () => {},
+    })
+    warmUp.start()
+    bench.supervisor.end(ENDED)
+    bench.supervisor.start(controller, warmUp)
+    await bench.clock.runAllMicrotasks()
+    expect([bench.isDone, warmUp.outcome, bench.terms]).toEqual([false, { kind: 'cancelled' }, []])
+    work.resolve()
+    await bench.clock.runAllMicrotasks()
+    expect(bench.isDone).toBe(true)
+  })
 })
 
 describe('A supervision that has failed itself', () => {
