@@ -9,7 +9,10 @@ import { Cluster } from '../src/cluster.ts'
 /** The lock of a lease in a cluster that nobody asks, and the events that were logged. */
 function lockOf(options: Partial<LeaseOptions>) {
   const kubeConfig = new KubeConfig()
-  kubeConfig.loadFromClusterAndUser({ name: 'api', server: 'http://127.0.0.1:7001' }, { name: 'user' })
+  kubeConfig.loadFromClusterAndUser(
+    { name: 'api', server: 'http://127.0.0.1:7001', skipTLSVerify: false },
+    { name: 'user' },
+  )
   const events: unknown[] = []
   const note = (fields: Readonly<Record<string, unknown>>) => void events.push(fields['event'])
   const logger = { ...silentLogger, warn: note, child: () => logger }
