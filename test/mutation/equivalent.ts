@@ -148,6 +148,22 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     after: '"Stryker was here!"',
     reason: 'It is read only after the first list, which sets it.',
   },
+  {
+    file: 'packages/ops/src/server/bounded-waits.ts',
+    operator: 'StringLiteral',
+    line: "export const TIMED_OUT: unique symbol = Symbol('timed out')",
+    before: "'timed out'",
+    after: '""',
+    reason: 'The symbol is compared and never shown. Its description is for debuggers.',
+  },
+  {
+    file: 'packages/tenure/src/options.ts',
+    operator: 'MethodExpression',
+    line: 'const flags = readFlags(options.argv ?? process.argv.slice(2))',
+    before: 'process.argv.slice(2)',
+    after: 'process.argv',
+    reason: 'What comes before the arguments are the absolute paths of Node and of the program. They are no flags.',
+  },
 ]
 
 /** The entry of the list that says that a mutant changes nothing. */

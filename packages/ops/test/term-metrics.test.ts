@@ -252,13 +252,14 @@ test('what is defined in the registry of the process outlives terms, and the glo
 
 let collections = 0
 
-test('the metrics of the process are collected once, however many ports serve them', async () => {
+test('the metrics of the process are collected from the start on, and once, however many ports serve them', async () => {
   using monitor = vi.spyOn(perfHooks, 'monitorEventLoopDelay')
   await using first = manage({ ops: { processMetrics: true } })
   await using second = manage({ ops: { processMetrics: true } })
   await using third = manage({ ops: { processMetrics: false } })
   expect(monitor).not.toHaveBeenCalled()
   for (const managed of [first, second, third]) await managed.start()
+  expect(collections + monitor.mock.calls.length).toBe(1)
   for (const managed of [first, second]) {
     expect(samples((await managed.get('/metrics')).body, 'nodejs_version_info')).toHaveLength(1)
   }

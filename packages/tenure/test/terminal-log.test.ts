@@ -1,13 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { stripVTControlCharacters, styleText } from 'node:util'
-import {
-  LockRequestError,
-  type Logger,
-  MemoryLeaseStore,
-  OptionsError,
-  TermEndedError,
-  WedgedError,
-} from '@tenure/core'
+import { LockRequestError, type Logger, MemoryLeaseStore, OptionsError, WedgedError } from '@tenure/core'
+import { ScopeClosedError } from '@tenure/core/internal'
 import pino from 'pino'
 import { createManager } from 'tenure'
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -121,8 +115,8 @@ describe('In a terminal', () => {
   })
 
   test('an error whose remedy is to do nothing has no line for it', () => {
-    const err = new TermEndedError('over')
-    expect(shown((logger) => logger.warn({ err }, 'x')).slice(1)).toEqual(['                   cause  over'])
+    const err = new ScopeClosedError('sweep', 'janitor')
+    expect(shown((logger) => logger.warn({ err }, 'x')).slice(1)).toEqual([`                   cause  ${err.message}`])
   })
 
   test('an error without a message of its own is headed by its event, or as a failure', () => {

@@ -133,6 +133,7 @@ export class ControllerSupervisor {
       }
       await this.#pause(failure.backoffMs)
     }
+    await this.#endWarmUp('its term ended before its run began')
   }
 
   /** One run, to the end of its last task and cleanup. Resolves with the failure, or with undefined after a requested end. */

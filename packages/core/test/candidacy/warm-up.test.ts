@@ -284,6 +284,33 @@ describe('A replica that wins before its warm-up is ready', () => {
   })
 })
 
+describe('A replica whose term ends before a warm controller runs', () => {
+  test('ends the warm-up, and the term is over although it ran out before', async () => {
+    const clock = new VirtualClock()
+    const replica = new Replica({ clock })
+    const log: string[] = []
+    replica.runs(async (term) => {
+      if (term.epoch === 1n) clock.stall(20_000)
+      await untilEnd(term)
+    }, 'first')
+    replica.registers(
+      () => ({
+        name: 'second',
+        warmUp: async (warm) => {
+          warm.defer(() => log.push('cleanup'))
+        },
+        run: (term) => (log.push(`run in term ${term.epoch}`), untilEnd(term)),
+      }),
+      { warmUp: 'following' },
+    )
+    await replica.start()
+    await clock.advance(1000)
+    expect([replica.fatals, replica.all('wedged')]).toEqual([[], []])
+    expect(replica.all('term-over')).toMatchObject([{ drain: 'aborted' }])
+    expect(log).toEqual(['cleanup', 'run in term 2'])
+  })
+})
+
 describe('A replica that is to succeed the leader', () => {
   const successor = { register: { warmUp: 'successor' as const }, leaderDrainMs: 3000 }
 

@@ -34,6 +34,22 @@ test('A controller has its full time after each progress', async () => {
   expect(stalls).toEqual([1400])
 })
 
+test('A check that is late by more than the time shows a pause, after which the controller has its full time', async () => {
+  const { clock, stalls } = watchFor(1000)
+  clock.stall(2001)
+  await clock.advance(999)
+  expect(stalls).toEqual([])
+  await clock.advance(1)
+  expect(stalls).toEqual([3001])
+})
+
+test('A check that is late by the time, and no more, counts what has passed', async () => {
+  const { clock, stalls } = watchFor(1000)
+  clock.stall(2000)
+  await clock.advance(0)
+  expect(stalls).toEqual([2000])
+})
+
 test('A watch that has ended notices nothing and leaves no timer', async () => {
   const { clock, stalls, watch } = watchFor(1000)
   await clock.advance(500)

@@ -170,6 +170,7 @@ describe('The factory of a controller', () => {
     expect(create(classic)).not.toThrow()
     expect(create(classic.bind(undefined))).not.toThrow()
     expect(create(async () => {})).not.toThrow()
+    expect(create(() => new (class extends Janitor {})())).not.toThrow()
   })
 })
 

@@ -5,6 +5,7 @@ import type { Controller } from '../../src/controller/controller.ts'
 import { buildNext } from '../../src/controller/registration.ts'
 import { resolveRestartOptions, type RestartOptions } from '../../src/controller/restart-options.ts'
 import { ControllerSupervisor } from '../../src/controller/supervisor.ts'
+import { ControllerWarmUp } from '../../src/controller/warm-up.ts'
 import type { SupervisorObserver } from '../../src/controller/supervisor-observer.ts'
 import { type ControllerFailedError, TerminalError } from '../../src/controller/terminal-error.ts'
 import { LeadershipEndedError } from '../../src/election/leadership-ended-error.ts'
@@ -454,6 +455,91 @@ describe('A supervision whose observer throws', () => {
       expect(bench.supervisor.liveTasks()).toEqual([])
     },
   )
+})
+
+describe('A supervision that is asked to end before it starts', () => {
+  test('ends the warm-up that it gets, and is done when nothing of that is left', async () => {
+    const bench = Bench.of(untilEnd)
+    const work = Promise.withResolvers<void>()
+    const controller: Controller = { name: 'janitor', run: (term) => untilEnd(term, 1), warmUp: () => work.promise }
+    const warmUp = new ControllerWarmUp({
+      controller,
+      name: 'janitor',
+      lease: 'lease',
+      clock: bench.clock,
+      cleanupBudgetMs: () => 1000,
+      onCleaning: () => {},
+      onCleanupOverdue: () => {},
+      onLateFailure: () => {},
+    })
+    warmUp.start()
+    bench.supervisor.end(ENDED)
+    bench.supervisor.start(controller, warmUp)
+    await bench.clock.runAllMicrotasks()
+    expect([bench.isDone, warmUp.outcome, bench.terms]).toEqual([false, { kind: 'cancelled' }, []])
+    work.resolve()
+    await bench.clock.runAllMicrotasks()
+    expect(bench.isDone).toBe(true)
+  })
+})
+
+describe('A supervision that has failed itself', () => {
+  test('gives the controller up, because nothing would restart it', async () => {
+    const bench = Bench.of(fails)
+    const error = new Error('no metrics')
+    bench.observer.runOver = () => {
+      throw error
+    }
+    await bench.start()
+    expect(bench.failures).toEqual([
+      { error: new Error('boom'), restartInMs: 200 },
+      { error, restartInMs: undefined },
+    ])
+    expect(bench.gaveUp).toMatchObject([{ code: 'CONTROLLER_FAILED', controller: 'janitor', cause: error }])
+    await bench.clock.advance(60_000)
+    expect([bench.terms.length, bench.isDone]).toEqual([1, true])
+  })
+
+  test('gives the controller up although nobody hears of the failure', async () => {
+    const bench = Bench.of(fails)
+    const error = new Error('no log')
+    bench.observer.failed = () => {
+      throw error
+    }
+    await bench.start()
+    expect(bench.gaveUp).toMatchObject([{ cause: error }])
+    expect(bench.isDone).toBe(true)
+  })
+})
+
+describe('A controller has only cleanups left', () => {
+  const cleansUp = () =>
+    Bench.of(
+      async (term) => {
+        term.defer(never)
+        await untilEnd(term, 1)
+      },
+      {},
+      [],
+      { cleanupBudgetMs: 2000 },
+    )
+
+  test('from the end of its last task, until its cleanups are overdue', async () => {
+    const bench = await cleansUp().start()
+    expect(bench.supervisor.isCleaning).toBe(false)
+    bench.supervisor.end(ENDED)
+    await bench.clock.advance(1999)
+    expect([bench.supervisor.isCleaning, bench.overdueAt]).toEqual([true, undefined])
+    await bench.clock.advance(1)
+    expect([bench.supervisor.isCleaning, bench.overdueAt]).toEqual([false, 2000])
+  })
+
+  test('where no run is left', async () => {
+    const bench = await Bench.of(untilEnd).start()
+    bench.supervisor.end(ENDED)
+    await bench.supervisor.done
+    expect(bench.supervisor.isCleaning).toBe(true)
+  })
 })
 
 describe('What an observer hears of a controller', () => {

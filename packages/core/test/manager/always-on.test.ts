@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Controller } from '../../src/controller/controller.ts'
+import { HealthRegistry } from '../../src/health/health-registry.ts'
 import { silentLogger } from '../../src/ports/logger.ts'
 import type { Term } from '../../src/term/term.ts'
 import { never } from '../support/never.ts'
@@ -103,6 +104,28 @@ describe('A controller that needs no leadership', () => {
     expect(manager.livez.names).toEqual(['leader-election', 'ping'])
   })
 
+  test('costs a probe no more after it was restarted', async () => {
+    const asked = vi.spyOn(HealthRegistry.prototype, 'run')
+    onTestFinished(() => asked.mockRestore())
+    const { manager, clock } = createManager()
+    const fail: (() => void)[] = []
+    manager.register(
+      () => janitor(() => new Promise((_, reject) => fail.push(() => reject(new Error('no'))))),
+      needsNone,
+    )
+    void manager.start()
+    const countAsked = async (): Promise<number> => {
+      await clock.advance(1000)
+      asked.mockClear()
+      await manager.livez.run()
+      return asked.mock.calls.length
+    }
+    const before = await countAsked()
+    fail[0]?.()
+    expect([await countAsked(), fail.length]).toEqual([before, 2])
+    fail[1]?.()
+  })
+
   test('has no term to step down from, so it goes on', async () => {
     const { manager, clock } = createManager()
     const terms: Term[] = []
@@ -201,6 +224,20 @@ describe('A controller that needs no leadership', () => {
     endCleanup()
     await clock.runAllMicrotasks()
     await running
+  })
+
+  test('has the whole time of its group although another one has ended', async () => {
+    const { manager, clock } = createManager()
+    const fatal: Error[] = []
+    manager.register(() => janitor(untilEnd, 'quick'), needsNone)
+    manager.register(() => janitor(() => never(), 'slow'), needsNone)
+    manager.start().catch((error: Error) => fatal.push(error))
+    await clock.runAllMicrotasks()
+    void manager.stop()
+    await clock.advance(23_999)
+    expect(fatal).toEqual([])
+    await clock.advance(1)
+    expect(fatal).toMatchObject([{ code: 'WEDGED', tasks: [{ controller: 'slow' }] }])
   })
 
   test('whose cleanup takes too long is wedged at once, and the others still have the time of their group', async () => {

@@ -8,7 +8,13 @@ import { createManager, janitor } from '../support/virtual-manager.ts'
 
 type Wait = (term: Term, manager: ReturnType<typeof createManager>['manager']) => Promise<unknown>
 
-async function lead(wait: Wait, { isAlwaysOn = false }: { readonly isAlwaysOn?: boolean } = {}) {
+interface LeadOptions {
+  readonly isAlwaysOn?: boolean
+  /** Controllers that need no leadership and are registered before. */
+  readonly others?: readonly string[]
+}
+
+async function lead(wait: Wait, { isAlwaysOn = false, others = [] }: LeadOptions = {}) {
   const lines: { readonly event: unknown; readonly message: string }[] = []
   const write = (fields: Readonly<Record<string, unknown>>, message: string): void => {
     if (fields['event'] === 'self-wait' || fields['event'] === 'wedged') lines.push({ event: fields['event'], message })
@@ -18,6 +24,7 @@ async function lead(wait: Wait, { isAlwaysOn = false }: { readonly isAlwaysOn?: 
   const made = createManager({ logger, terminate: (error) => fatals.push(error) })
   const { manager, clock } = made
   const outcome = Promise.withResolvers<unknown>()
+  for (const other of others) manager.register(() => janitor(undefined, other), { needsLeadership: false })
   manager.register(
     () =>
       janitor(async (term) => {
@@ -99,8 +106,12 @@ describe('A task that waits for the end of its own term', () => {
     expect([lines.length, fatals]).toEqual([1, []])
   })
 
-  test('is reported for a controller that needs no leadership, where it waits for the end of the manager', async () => {
-    const { lines, clock, fatals, running } = await lead((_, manager) => manager.stop(), { isAlwaysOn: true })
+  test.each([
+    ['alone', []],
+    ['beside others', ['server', 'cache']],
+  ])('is reported for a controller that needs no leadership, %s, where it waits for the manager', async (_, others) => {
+    const options = { isAlwaysOn: true, others }
+    const { lines, clock, fatals, running } = await lead((_term, manager) => manager.stop(), options)
     await clock.advance(30_000)
     await running
     expect([lines.length, fatals]).toEqual([1, []])

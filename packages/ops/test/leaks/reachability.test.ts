@@ -53,3 +53,12 @@ test('of more than a hundred subjects the oldest are not watched', async () => {
   expect(await findings(names, (name) => name === 's3')).toEqual([[], []])
   expect(await findings(names, (name) => name === 's4')).toEqual([['s4'], []])
 })
+
+test('a subject is not found before the later ones have been collected', () => {
+  const reachability = new Reachability<Fact>()
+  const subjects = watchAll(reachability, ['a', 'b', 'c', 'd', 'e'])
+  // The garbage collector takes nothing in the turn in which a weak reference to it was made.
+  collectGarbage()
+  expect(reachability.findKept()).toEqual([])
+  expect(subjects).toHaveLength(5)
+})
