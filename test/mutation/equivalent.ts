@@ -102,6 +102,22 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     reason: 'A nonce only has to be unique. What the change adds is the same in every nonce.',
   },
   {
+    file: 'packages/core/src/term/cache-barrier.ts',
+    operator: 'EqualityOperator',
+    line: 'return number > last ? number : last',
+    before: 'number > last',
+    after: 'number >= last',
+    reason: 'Of two equal versions, either is the result.',
+  },
+  {
+    file: 'packages/core/src/term/first-frame.ts',
+    operator: 'StringLiteral',
+    line: "const frames = (stack ?? '').split('\\n').slice(1)",
+    before: "''",
+    after: '"Stryker was here!"',
+    reason: 'A text of one line has no frames.',
+  },
+  {
     file: 'packages/core/src/term/bequests.ts',
     operator: 'EqualityOperator',
     line: 'return first > second ? a : b',

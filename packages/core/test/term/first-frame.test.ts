@@ -46,6 +46,7 @@ describe('The place where a task was started', () => {
     ['the stack has no frame', 'Error: message'],
     ['the frame names no file', stackOf('new Promise (<anonymous>)')],
     ['the frame names no place in its file', stackOf('run (/app/janitor.js)')],
+    ['the frame is of evaluated text', stackOf('eval (eval at run (/app/janitor.js:7:3), <anonymous>:1:1)')],
   ])('is unknown where %s', (_when, stack) => {
     expect(firstFrame(stack)).toBe('unknown')
   })
