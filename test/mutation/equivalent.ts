@@ -62,6 +62,22 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     reason: 'Only a leader with a strategy reads the time.',
   },
   {
+    file: 'packages/core/src/election/phases/choosing.ts',
+    operator: 'ConditionalExpression',
+    line: 'if (config.strategy === undefined) return undefined',
+    before: 'config.strategy === undefined',
+    after: 'false',
+    reason: '`betterStandby()` finds none without a strategy.',
+  },
+  {
+    file: 'packages/core/src/election/rules/memory.ts',
+    operator: 'ArithmeticOperator',
+    line: 'return { ...memory, requests: memory.requests + 1 }',
+    before: 'memory.requests + 1',
+    after: 'memory.requests - 1',
+    reason: 'The number of a request only has to be unique.',
+  },
+  {
     file: 'packages/core/src/election/phases/hold.ts',
     operator: 'EqualityOperator',
     line: 'return isCheck(write) && written.version < lease.version ? lease : written',
@@ -69,6 +85,31 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     after: 'written.version <= lease.version',
     reason: 'Of two views of one version, either is the result.',
   },
+  {
+    file: 'packages/core/src/election/elector.ts',
+    operator: 'ConditionalExpression',
+    line: 'if (traceChannel.hasSubscribers)',
+    before: 'traceChannel.hasSubscribers',
+    after: 'true',
+    reason: 'Nobody hears what is published without subscribers. The check only saves time.',
+  },
+  ...[
+    {
+      operator: 'ConditionalExpression',
+      before: 'this.#timer !== undefined && wakeAt !== undefined && this.#timerAt <= wakeAt',
+      after: 'false',
+    } as const,
+    {
+      operator: 'EqualityOperator',
+      before: 'this.#timerAt <= wakeAt',
+      after: 'this.#timerAt < wakeAt',
+    } as const,
+  ].map((change) => ({
+    file: 'packages/core/src/election/elector.ts',
+    line: 'if (this.#timer !== undefined && wakeAt !== undefined && this.#timerAt <= wakeAt) return',
+    reason: 'A timer that is set again fires in time, too. To let it stay only saves time.',
+    ...change,
+  })),
   {
     file: 'packages/core/src/election/phases/reserving.ts',
     operator: 'EqualityOperator',

@@ -82,6 +82,20 @@ describe('An elector', () => {
     expect(lock.holders.size).toBe(0)
   })
 
+  test.each([
+    ['identity', { holderIdentity: 'third' }, 'first'],
+    ['acquire time', { acquireTime: '2026-01-01T11:10:00.000000Z' }, 'first'],
+    ['process', {}, 'second'],
+  ])('changes the watch with the %s alone of the holder', (_field, change, processRef) => {
+    const { lock, elector } = stand()
+    elector.start()
+    lock.show(held(1n, 'first'))
+    const { record } = lease({ version: 2n, ...change })
+    lock.show({ ...held(2n, 'first'), record: withProcessRef(record, processRef) })
+    expect(lock.opened).toHaveLength(2)
+    expect(lock.holders.size).toBe(1)
+  })
+
   test('watches no process for which an earlier holder of the same name vouched', () => {
     const { lock, elector } = stand()
     const earlier = held(1n, 'first')
