@@ -143,6 +143,14 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     reason: 'A nonce only has to be unique. What the change adds is the same in every nonce.',
   },
   {
+    file: 'packages/core/src/term/leadership.ts',
+    operator: 'ConditionalExpression',
+    line: 'if (!this.#gate.signal.aborted) this.#gate.abort(new LeadershipEndedError(reason, this.epoch))',
+    before: '!this.#gate.signal.aborted',
+    after: 'true',
+    reason: 'A signal aborts once and keeps its first reason. The check only saves an error.',
+  },
+  {
     file: 'packages/core/src/term/cache-barrier.ts',
     operator: 'EqualityOperator',
     line: 'return number > last ? number : last',
