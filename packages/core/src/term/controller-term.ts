@@ -144,7 +144,8 @@ export class ControllerTerm implements Term, Owner {
         task.waitsOn = `the work of term.every ${pause} ms`
         await work(signal)
         task.waitsOn = `the pause of term.every ${pause} ms`
-        await this.sleep(pause).catch(rethrowUnless(signal))
+        // It rejects only when the term ends.
+        await this.sleep(pause).catch(() => {})
       }
     })
   }
@@ -324,10 +325,4 @@ function notHeld(term: { readonly lease: string; readonly epoch: bigint; readonl
       ? 'it runs outside of a term'
       : `\`${term.lease}\` is not held by the term with epoch ${term.epoch}`
   return new NotHeldError(`Controller \`${term.controller}\` may not act: ${why}`)
-}
-
-function rethrowUnless(signal: AbortSignal): (error: unknown) => void {
-  return (error) => {
-    if (!signal.aborted) throw error
-  }
 }

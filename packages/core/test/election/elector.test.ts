@@ -6,6 +6,9 @@ import { traceChannel } from '../../src/election/trace/trace-channel.ts'
 import { LockRequestError } from '../../src/lock/lock-request-error.ts'
 import type { Departure, LockObserver, LockWatch } from '../../src/lock/lock.ts'
 import { ScriptedLock } from '../support/scripted-lock.ts'
+import type { ElectorConfig } from '../../src/election/machine/config.ts'
+import { readStandbys } from '../../src/election/rules/standby-note.ts'
+import { withStandbys } from '../../src/election/rules/standby.ts'
 import { CONFIG, kinds, lease } from './pure-elector.ts'
 
 class Stand {
@@ -86,6 +89,61 @@ describe('Elector', () => {
     expect(elector.state).toMatchObject({ kind: 'leading', departure: { at: 1000, isDue: false } })
   })
 
+  test('says what has changed of its replica as soon as it hears so, if it follows a strategy', () => {
+    const lock = new ScriptedLock()
+    const strategy = {
+      name: 'OldestEmulationVersion',
+      version: 1,
+      compare: undefined,
+      binaryVersion: '1.36.0',
+      emulationVersion: '1.36.0',
+    }
+    const written = (config: Partial<ElectorConfig>) => {
+      let isReady = false
+      const elector = new Elector({
+        lease: 'lease',
+        lock,
+        config: { ...CONFIG, announceAfterMs: 0, ...config },
+        clock: new VirtualClock(),
+        random: () => 0,
+        isReady: () => isReady,
+        facts: () => ({ attributes: { room: 1 } }),
+        onEffect: () => {},
+        onState: () => {},
+        onDied: (cause) => {
+          throw cause
+        },
+      })
+      const before = lock.requests.length
+      elector.start()
+      const held = lease({ version: 1n })
+      lock.show({ ...held, record: withStandbys(held.record, []) })
+      expect(lock.requests).toHaveLength(before)
+      isReady = true
+      elector.factsChanged()
+      expect(lock.requests).toHaveLength(before + 1)
+      return lock.last.record && readStandbys(lock.last.record)
+    }
+    expect(written({ strategy })).toMatchObject([{ identity: 'me', attributes: { room: 1 } }])
+    expect(written({})?.[0]).not.toHaveProperty('attributes')
+  })
+
+  test('tells a coordinator of the lock from when it stands', () => {
+    const stood: (number | undefined)[] = []
+    const coordinator = {
+      state: 'server',
+      preferred: undefined,
+      stand: (from: number | undefined) => void stood.push(from),
+      watch: () => ({ close: () => Promise.resolve() }),
+    } as const
+    const { lock, elector } = new Stand(Object.assign(new ScriptedLock(), { coordinator }))
+    elector.start()
+    lock.show(lease({ version: 1n }))
+    expect(stood.at(-1)).toBe(0)
+    elector.stop()
+    expect(stood.at(-1)).toBeUndefined()
+  })
+
   test('takes a free lease and begins a term', async () => {
     const { effects } = await new Stand().lead()
     expect(effects).toContainEqual(
@@ -139,6 +197,15 @@ describe('Elector', () => {
     await clock.runAllMicrotasks()
     expect(effects.filter(({ kind }) => kind === 'extend-validity')).toEqual([])
     expect(lock.last.kind).toBe('get')
+  })
+
+  test('counts an answer that came in the last moment of the request timeout', async () => {
+    const { clock, lock, effects } = await new Stand().lead()
+    await clock.advance(2000)
+    clock.stall(2500)
+    lock.store(3n)
+    await clock.runAllMicrotasks()
+    expect(effects).toContainEqual({ kind: 'extend-validity', validUntil: 16_250 })
   })
 
   test('takes no news in at the renew deadline, after a pause of its process, before it ends its term', async () => {
@@ -238,7 +305,7 @@ describe('Elector', () => {
     await elector.closed()
     await clock.runAllMicrotasks()
     expect(kinds(effects)).toEqual(['stopped'])
-    expect(lock.last.signal.aborted).toBe(true)
+    expect(lock.last.signal.reason).toEqual(new Error('The elector has stopped'))
     expect(lock.watchesClosed).toBe(1)
     expect(clock.pendingTimers).toBe(0)
   })

@@ -317,6 +317,14 @@ describe('An involuntary end', () => {
     expect(kinds(elector.passTo(14_250))).toEqual(['wedged', 'exit'])
   })
 
+  test('ends the process once, whatever happens to the work after it was wedged', () => {
+    const elector = deadlineMissed()
+    elector.passTo(14_250)
+    elector.send({ kind: 'wake' })
+    elector.send({ kind: 'cleaning' })
+    expect(elector.all('exit')).toHaveLength(1)
+  })
+
   test('of a superseded leader is wedged after the grace', () => {
     const elector = leading()
     elector.observe(lease({ version: 3n }))

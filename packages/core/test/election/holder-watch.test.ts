@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import { Elector, type TermEffect } from '../../src/election/elector.ts'
+import type { ElectorConfig } from '../../src/election/machine/config.ts'
+import { watchedHolder } from '../../src/election/phases/following.ts'
 import { readProcessRef, withProcessRef } from '../../src/election/rules/transfer-notes.ts'
 import type { HolderObserver, LeaseHolder, LockWatch } from '../../src/lock/lock.ts'
 import { ScriptedLock } from '../support/scripted-lock.ts'
-import { CONFIG, lease } from './pure-elector.ts'
+import { CONFIG, lease, PureElector } from './pure-elector.ts'
 
 /** A lock that can watch the process of a holder. */
 class WatchingLock extends ScriptedLock {
@@ -80,6 +82,20 @@ describe('An elector', () => {
     expect(lock.holders.size).toBe(0)
   })
 
+  test.each([
+    ['identity', { holderIdentity: 'third' }, 'first'],
+    ['acquire time', { acquireTime: '2026-01-01T11:10:00.000000Z' }, 'first'],
+    ['process', {}, 'second'],
+  ])('changes the watch with the %s alone of the holder', (_field, change, processRef) => {
+    const { lock, elector } = stand()
+    elector.start()
+    lock.show(held(1n, 'first'))
+    const { record } = lease({ version: 2n, ...change })
+    lock.show({ ...held(2n, 'first'), record: withProcessRef(record, processRef) })
+    expect(lock.opened).toHaveLength(2)
+    expect(lock.holders.size).toBe(1)
+  })
+
   test('watches no process for which an earlier holder of the same name vouched', () => {
     const { lock, elector } = stand()
     const earlier = held(1n, 'first')
@@ -129,5 +145,52 @@ describe('An elector', () => {
       { kind: 'request-failed', error: { message: 'no right to read Pods' } },
     ])
     expect(elector.state.kind).toBe('following')
+  })
+})
+
+describe('A replica watches no process', () => {
+  const heldIn = (config: Partial<ElectorConfig> = {}) => {
+    const elector = new PureElector(config)
+    elector.follow(held(1n, 'pod/container'))
+    return elector
+  }
+  const watchedBy = ({ state, config }: PureElector) => watchedHolder(state, config)
+
+  test('of a lease for life that is free', () => {
+    const free = (version: bigint) => lease({ version, holderIdentity: '' })
+    const elector = new PureElector({ heldForLife: true, neverLeads: true })
+    elector.follow(free(1n))
+    expect(watchedBy(elector)).toBeUndefined()
+    elector.observe(lease({ version: 2n }))
+    expect(watchedBy(elector)).toMatchObject({ identity: 'other', processRef: '' })
+  })
+
+  test('that is proved dead', () => {
+    const elector = heldIn({ neverLeads: true })
+    expect(watchedBy(elector)).toMatchObject({ processRef: 'pod/container' })
+    elector.send({ kind: 'holder-dead', holder: { identity: 'other', acquireTime: '2026-01-01T11:00:00.000000Z' } })
+    expect(watchedBy(elector)).toBeUndefined()
+  })
+
+  test('that is its own', () => {
+    const elector = new PureElector({ processRef: 'pod/container' }).lead()
+    elector.config = { ...elector.config, neverLeads: true, releaseOnExit: false }
+    elector.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 0 })
+    elector.send({ kind: 'drained' })
+    elector.as('following')
+    expect(watchedBy(elector)).toBeUndefined()
+  })
+
+  test('while it takes the lease, or has to stop', () => {
+    const elector = heldIn()
+    elector.passTo(15_000)
+    elector.as('acquiring')
+    expect(watchedBy(elector)).toBeUndefined()
+    elector.failWrite('unknown-outcome')
+    elector.as('following')
+    expect(watchedBy(elector)).toMatchObject({ identity: 'other' })
+    elector.send({ kind: 'stop' })
+    elector.as('following')
+    expect(watchedBy(elector)).toBeUndefined()
   })
 })

@@ -122,6 +122,65 @@ describe('A leader', () => {
     expect(elector.as('leading').epoch).toBe(2n)
   })
 
+  test('knows how long the write took that acquired the lease', () => {
+    const elector = new PureElector()
+    elector.now = 1000
+    elector.follow(lease({ version: 1n, holderIdentity: '' }))
+    elector.now = 1300
+    elector.acknowledge(2n)
+    expect(elector.as('leading').hold.writeMs).toBe(300)
+  })
+
+  test('renews at once from an earlier record of its term that a restored store has under the present version', () => {
+    const elector = leading()
+    const first = elector.stored(3n)
+    elector.passTo(2000)
+    elector.acknowledge(3n)
+    elector.passTo(2100)
+    expect(elector.observe(first)).toEqual([])
+    expect(purposes(elector.passTo(2100))).toEqual(['renew'])
+    expect(elector.lastWrite.write.base).toEqual(first)
+  })
+
+  test('sends no second renewal beside one in flight when somebody edits the lease', () => {
+    const elector = leading()
+    const edited = elector.stored(3n)
+    elector.passTo(2000)
+    elector.observe({ ...edited, record: { ...edited.record, leaseDurationSeconds: 3600 } })
+    expect(purposes(elector.passTo(2100))).toEqual([])
+    expect(elector.as('leading').hold.request.kind).toBe('writing')
+  })
+
+  test('renews no earlier than otherwise once its renewal has undone an edit', () => {
+    const elector = leading()
+    const edited = elector.stored(3n)
+    elector.observe({ ...edited, record: { ...edited.record, leaseDurationSeconds: 3600 } })
+    elector.passTo(100)
+    elector.acknowledge(4n)
+    expect(purposes(elector.passTo(1900))).toEqual([])
+  })
+
+  test('renews at once when the store has changed what a renewal wrote, if only in its transitions', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    const stored = elector.stored(3n)
+    const { request } = elector.lastWrite
+    elector.answerWrite(
+      { kind: 'written', lease: { ...stored, record: { ...stored.record, leaseTransitions: 9 } } },
+      request,
+    )
+    expect(purposes(elector.passTo(2000))).toEqual(['renew'])
+  })
+
+  test('renews a period of one second after its last write, wherever in a second that was', () => {
+    const timing = resolveTimingOptions({ retryPeriodMs: 1000 })
+    const elector = new PureElector({ timing })
+    elector.now = 500
+    elector.lead()
+    expect(purposes(elector.passTo(1499))).toEqual([])
+    expect(purposes(elector.passTo(1500))).toEqual(['renew'])
+  })
+
   test('ends the term when the deadline has passed since the send of the last acknowledged write', () => {
     const elector = leading()
     failRenewalsTo(elector, 9999)
@@ -224,6 +283,39 @@ describe('A renewal of unknown outcome', () => {
     expect(elector.answerRead(elector.as('leading').hold.lease)).toEqual([])
     elector.passTo(5000)
     expect(elector.lastWrite.write).toMatchObject({ purpose: 'renew', base: { version: 2n } })
+  })
+
+  test('leaves the pace of the renewals as it is when it is found to have happened', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    const renewal = elector.stored(3n)
+    elector.now = 2100
+    elector.failWrite('unknown-outcome')
+    elector.answerRead(renewal)
+    expect(purposes(elector.passTo(3999))).toEqual([])
+    expect(purposes(elector.passTo(4000))).toEqual(['renew'])
+  })
+
+  test('is repeated at once where it should have undone an edit', () => {
+    const elector = leading()
+    const edited = elector.stored(3n)
+    elector.observe({ ...edited, record: { ...edited.record, leaseDurationSeconds: 5 } })
+    elector.passTo(100)
+    elector.failWrite('unknown-outcome')
+    elector.answerRead(elector.as('leading').hold.lease)
+    expect(purposes(elector.passTo(100))).toEqual(['renew'])
+  })
+
+  test('counts from its own send when it shows up beside a later one', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    const late = elector.stored(3n)
+    elector.failWrite('unknown-outcome')
+    elector.answerRead(elector.as('leading').hold.lease)
+    elector.passTo(2500)
+    elector.observe(late)
+    expect(purposes(elector.passTo(3999))).toEqual([])
+    expect(purposes(elector.passTo(4000))).toEqual(['renew'])
   })
 
   test("that takes effect late is recognised as this replica's, and not as a takeover", () => {
@@ -375,6 +467,21 @@ describe('Two writes within one second of the wall clock', () => {
     const elector = new PureElector({ timing }).lead()
     elector.passTo(300)
     expect(kinds(elector.acknowledge(3n))).toEqual(['extend-validity', 'renewed'])
+  })
+
+  test('are a whole period apart when the lease is too short for such clients anyway', () => {
+    const timing = resolveTimingOptions({
+      leaseDurationMs: 2000,
+      renewDeadlineMs: 1200,
+      retryPeriodMs: 300,
+      requestTimeoutMs: 300,
+      abortGraceMs: 500,
+    })
+    const elector = new PureElector({ timing })
+    elector.now = 900
+    elector.lead()
+    expect(purposes(elector.passTo(1199))).toEqual([])
+    expect(purposes(elector.passTo(1200))).toEqual(['renew'])
   })
 
   test('a wall clock that is stepped back into the same second prolongs nothing either', () => {

@@ -4,7 +4,8 @@ import { readLeader, readStandbys, type Standby, withList } from '../../src/elec
 import { isJoining } from '../../src/election/phases/announcing.ts'
 import { hasRoomFor, withStandby, withStandbys } from '../../src/election/rules/standby.ts'
 import type { Strategy } from '../../src/election/rules/strategy.ts'
-import { readOffer, withAnswer, withOffer } from '../../src/election/rules/transfer-notes.ts'
+import { readRequestAnswer, withRequest, withRequestAnswered } from '../../src/election/rules/step-down-request.ts'
+import { readAnswer, readOffer, withAnswer, withOffer } from '../../src/election/rules/transfer-notes.ts'
 import type { PresentLease } from '../../src/lock/lock.ts'
 import { lease, purposes, PureElector } from './pure-elector.ts'
 
@@ -158,6 +159,100 @@ describe('A leader that follows a strategy', () => {
     const leader = new PureElector({ strategy, releaseOnExit: false }).lead()
     leader.observe(joined(leader, 3n, standby('better', '1.35.0')))
     expect(leader.passTo(100)).toEqual([])
+  })
+
+  test('forgets its offer when a coordinator begins to decide', () => {
+    const leader = leading()
+    leader.observe(joined(leader, 3n, standby('better', '1.35.0')))
+    leader.passTo(0)
+    leader.config = { ...leader.config, coordination: 'server' }
+    leader.acknowledge(4n)
+    expect(leader.as('leading').proposal).toBeUndefined()
+    leader.passTo(2000)
+    expect(readOffer(leader.lastWrite.write.record)).toBeUndefined()
+  })
+
+  test('accepts an answer that it sees only when the time for it is up', () => {
+    const leader = leading()
+    leader.observe(joined(leader, 3n, standby('better', '1.35.0')))
+    leader.passTo(0)
+    leader.acknowledge(4n)
+    leader.stallTo(1500)
+    const { lease } = leader.as('leading').hold
+    leader.observe({ ...lease, version: 5n, record: withAnswer(lease.record, { identity: 'better', nonce: 'n' }) })
+    expect(leader.as('draining').stepDown).toMatchObject({ to: 'better' })
+  })
+
+  test('keeps an answer of the standby with the offer, and no answer of another replica', () => {
+    const answerKept = (identity: string) => {
+      const leader = leading()
+      const listed = joined(leader, 3n, standby('better', '1.35.0'))
+      leader.observe({ ...listed, record: withAnswer(listed.record, { identity, nonce: 'n' }) })
+      leader.passTo(0)
+      expect(readOffer(leader.lastWrite.write.record)).toEqual({ to: 'better' })
+      return readAnswer(leader.lastWrite.write.record)?.identity
+    }
+    expect(answerKept('better')).toBe('better')
+    expect(answerKept('another')).toBeUndefined()
+  })
+
+  test('keeps the answer to an earlier request with the offer', () => {
+    const leader = leading()
+    const listed = joined(leader, 3n, standby('better', '1.35.0'))
+    const asked = withRequest(listed.record, { id: 'r0', to: 'gone' })
+    leader.observe({ ...listed, record: withRequestAnswered(asked, asked, 'declined') })
+    leader.passTo(0)
+    expect(readOffer(leader.lastWrite.write.record)).toEqual({ to: 'better' })
+    expect(readRequestAnswer(leader.lastWrite.write.record)).toEqual({ id: 'r0', outcome: 'declined' })
+  })
+
+  test('counts the time for an answer from the write with the offer, not from a renewal that was in flight', () => {
+    const leader = leading()
+    leader.passTo(2000)
+    const { base } = leader.lastWrite.write
+    leader.observe(joined(leader, 3n, standby('better', '1.35.0')))
+    expect(base?.version).toBe(2n)
+    expect(leader.as('leading').proposal).toEqual({ to: 'better', until: undefined })
+    leader.failWrite('conflict')
+    leader.passTo(2000)
+    expect(leader.as('leading').proposal).toEqual({ to: 'better', until: 3000 })
+  })
+
+  test('gives a standby the time of a chosen one, also while the lease still has a request that is declined', () => {
+    const leader = leading()
+    const listed = joined(leader, 3n, standby('better', '1.35.0'))
+    leader.observe({ ...listed, record: withRequest(listed.record, { id: 'r1', to: 'ghost' }) })
+    leader.passTo(0)
+    leader.acknowledge(4n)
+    const { proposal } = leader.as('leading')
+    expect(proposal?.to).toBe('ghost')
+    leader.passTo(1999)
+    leader.passTo(2000)
+    leader.acknowledge(5n)
+    leader.passTo(proposal?.until ?? 0)
+    expect(leader.as('leading').declined).toBe('r1')
+    expect(leader.as('leading').proposal).toEqual({ to: 'better', until: leader.now + 1000 })
+  })
+
+  test('takes no standby off the list to which its offer could not be written', () => {
+    const leader = leading()
+    leader.observe(joined(leader, 3n, standby('better', '1.35.0')))
+    leader.passTo(0)
+    leader.stallTo(1500)
+    leader.failWrite('unreachable')
+    expect(leader.as('leading').memory.missed).toBeUndefined()
+    expect(leader.as('leading').proposal).toMatchObject({ to: 'better' })
+  })
+
+  test('sends nothing beside its offer when the standby leaves the list meanwhile', () => {
+    const leader = leading()
+    leader.observe(joined(leader, 3n, standby('better', '1.35.0')))
+    leader.passTo(0)
+    const { lease } = leader.as('leading').hold
+    leader.observe({ ...lease, version: 5n, record: { ...lease.record, annotations: {} } })
+    expect(leader.as('leading').proposal).toBeUndefined()
+    expect(purposes(leader.passTo(100))).toEqual([])
+    expect(leader.as('leading').hold.request.kind).toBe('writing')
   })
 
   test('that knows only a newer version of the strategy leaves the decision to the others', () => {

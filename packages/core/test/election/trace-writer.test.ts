@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { TracedElector } from '../../src/election/trace/trace-channel.ts'
 import type { TraceHeader, TraceLine } from '../../src/election/trace/trace-line.ts'
 import { TraceWriter } from '../../src/election/trace/trace-writer.ts'
 import { CONFIG } from './pure-elector.ts'
@@ -53,4 +54,30 @@ test('the wall clock is written at first, and when it has left the clock of the 
     return lines.at(-1)?.w
   })
   expect(walls).toEqual([1000, undefined, undefined, 4003, 4003])
+})
+
+test('a step says whether the elector acts, after a header for each elector, which are numbered', () => {
+  const written: (readonly [headers: readonly unknown[], isActing: boolean])[] = []
+  const write = (text: string, isActing: boolean): void => {
+    const lines = text.trimEnd().split('\n')
+    const headers = lines.map((line) => JSON.parse(line) as Partial<TraceHeader>).filter((line) => 'elector' in line)
+    written.push([headers.map(({ elector, missingLease, onWedged }) => [elector, missingLease, onWedged]), isActing])
+  }
+  const writer = new TraceWriter({ machine: 'test', machineTime: () => 0, write })
+  const clock = { now: () => 0, wallTime: () => 0, setTimer: () => ({ cancel: () => {} }) }
+  const first: TracedElector = { lock: 'lease a', clock }
+  const second: TracedElector = { lock: 'lease b', clock }
+  const at = { now: 0, wallTime: 0, random: 0 }
+  const config = { ...CONFIG, missingLease: undefined }
+  const acts = [{ kind: 'exit' }] as const
+  writer.take({ ...STEP, elector: first, at, effects: acts })
+  writer.take({ ...STEP, elector: first, at, effects: acts })
+  writer.take({ ...STEP, elector: first, at })
+  writer.take({ ...STEP, elector: second, at, config: { ...config, heldForLife: true } })
+  expect(written).toEqual([
+    [[[1, 'create', 'exit']], true],
+    [[], true],
+    [[], false],
+    [[[2, 'wait', 'exit']], false],
+  ])
 })

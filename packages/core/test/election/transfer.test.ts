@@ -521,6 +521,49 @@ describe('A successor', () => {
     expect(elector.acknowledge(10n)).toContainEqual(expect.objectContaining({ kind: 'begin-term', epoch: 10n }))
   })
 
+  test('knows the transferred record as its own, its epoch, and that its answers are used', () => {
+    const elector = answering()
+    const transfer = transferTo(elector, 9n)
+    elector.observe(transfer)
+    const { own, observedLeader, candidate, highestEpoch } = elector.as('leading').memory
+    expect({ own, observedLeader, candidate, highestEpoch }).toEqual({
+      own: transfer.record,
+      observedLeader: ME,
+      candidate: undefined,
+      highestEpoch: 9n,
+    })
+  })
+
+  test('acts no longer than others respect a transfer whose duration somebody has raised', () => {
+    const elector = answering()
+    const transfer = transferTo(elector, 9n)
+    const effects = elector.observe({ ...transfer, record: { ...transfer.record, leaseDurationSeconds: 3600 } })
+    expect(effects).toContainEqual(expect.objectContaining({ kind: 'begin-term', validUntil: 4750 }))
+  })
+
+  test('acts at once where exactly half of the time of a transfer is left', () => {
+    const elector = answering()
+    elector.stallTo(2250)
+    expect(kinds(elector.observe(transferTo(elector, 9n)))).toContain('begin-term')
+  })
+
+  test('is nobody but the replica that the transfer names', () => {
+    const elector = answering()
+    const transfer = transferTo(elector, 9n)
+    elector.observe({ ...transfer, record: { ...transfer.record, holderIdentity: 'third' } })
+    expect(elector.state.kind).toBe('following')
+  })
+
+  test('holds the lease without acting for as long as the holder of a deleted lease may act', () => {
+    const elector = answering()
+    elector.state = { ...elector.state, memory: { ...elector.state.memory, actNotBefore: 1000 } }
+    expect(kinds(elector.observe(transferTo(elector, 9n)))).toEqual(['leader-observed', 'write'])
+    elector.as('reserving')
+    elector.acknowledge(10n)
+    expect(kinds(elector.passTo(999))).toEqual([])
+    expect(elector.passTo(1000)).toContainEqual(expect.objectContaining({ kind: 'begin-term', handoverMs: 1000 }))
+  })
+
   test('uses a nonce once', () => {
     const elector = answering()
     const transfer = transferTo(elector, 9n)

@@ -73,6 +73,23 @@ describe('A term', () => {
     expect(() => term.spawn('late', () => {})).toThrow(expect.objectContaining({ cause: ENDED }))
   })
 
+  test('refuses health checks when nothing of it is left, and says where to register them', () => {
+    const { term } = createTerm()
+    term.over()
+    expect(() => term.health.register('cache', () => {})).toThrow(
+      'The health checks belong to a run of controller `janitor` that has ended (lease `lease`, epoch 7): ' +
+        'register them in every run with `term.health`',
+    )
+  })
+
+  test('takes no failure for a consequence of its end before it ends', () => {
+    const { term } = createTerm()
+    const aborted = new DOMException('aborted', 'AbortError')
+    expect(term.isEchoOfEnd(aborted)).toBe(false)
+    term.end(ENDED)
+    expect(term.isEchoOfEnd(aborted)).toBe(true)
+  })
+
   test('passes a step-down on', () => {
     const { term, stepDowns } = createTerm()
     term.stepDown({ cooldownMs: 5 })

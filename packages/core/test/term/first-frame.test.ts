@@ -31,6 +31,11 @@ describe('The place where a task was started', () => {
     ['a package of the user with the name core', 'run (/app/core/dist/index.js:7:3)', '/app/core/dist/index.js:7:3'],
     ['a folder of the user', 'run (/app/core/src/jobs/janitor.js:7:3)', '/app/core/src/jobs/janitor.js:7:3'],
     ['leaks of the user', 'run (/app/src/leaks/janitor.js:7:3)', '/app/src/leaks/janitor.js:7:3'],
+    [
+      'a folder with a name like a frame of Node',
+      'run (/app/look at node:fs/a.js:7:3)',
+      '/app/look at node:fs/a.js:7:3',
+    ],
     ['a function with a name like a module of Node', 'new node:x (/app/janitor.js:7:3)', '/app/janitor.js:7:3'],
   ])('is given for %s', (_what, frame, place) => {
     expect(firstFrame(stackOf(frame, 'other (/app/other.js:1:1)'))).toBe(place)
@@ -46,6 +51,7 @@ describe('The place where a task was started', () => {
     ['the stack has no frame', 'Error: message'],
     ['the frame names no file', stackOf('new Promise (<anonymous>)')],
     ['the frame names no place in its file', stackOf('run (/app/janitor.js)')],
+    ['the frame is of evaluated text', stackOf('eval (eval at run (/app/janitor.js:7:3), <anonymous>:1:1)')],
   ])('is unknown where %s', (_when, stack) => {
     expect(firstFrame(stack)).toBe('unknown')
   })

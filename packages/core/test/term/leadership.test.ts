@@ -45,6 +45,31 @@ describe('Leadership', () => {
     expect(leadership.gateSignal.aborted).toBe(true)
   })
 
+  test('ends earlier when its time is shortened, and its gate closes then', async () => {
+    const { clock, leadership } = createLeadership()
+    leadership.shorten(400)
+    expect(leadership.remainingMs()).toBe(400)
+    await clock.advance(399)
+    expect(leadership.gateSignal.aborted).toBe(false)
+    await clock.advance(1)
+    expect(leadership.gateSignal.aborted).toBe(true)
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  test('needs no timer when its time is shortened after its gate has closed', () => {
+    const { clock, leadership } = createLeadership()
+    leadership.closeGate('superseded')
+    leadership.shorten(400)
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  test('closes its gate soon after a suspension of the machine that lasted until its time was up', async () => {
+    const { clock, leadership } = createLeadership()
+    clock.suspend(1000)
+    await clock.advance(100)
+    expect(leadership.gateSignal.aborted).toBe(true)
+  })
+
   test('closes at once when it is superseded, whatever the clock says, and no renewal opens it again', () => {
     const { leadership } = createLeadership()
     leadership.closeGate('superseded')

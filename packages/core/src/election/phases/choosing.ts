@@ -36,8 +36,7 @@ export function withTimesSeen(leading: Leading, at: Instant, config: ElectorConf
 
 function withDepartureSeen(state: Leading, { now }: Instant, config: ElectorConfig): Leading {
   const { departure } = state
-  if (config.departure !== 'stopping') return departure === undefined ? state : { ...state, departure: undefined }
-  if (departure?.isDue === true) return state
+  if (config.departure !== 'stopping') return { ...state, departure: undefined }
   const { at } = departure ?? { at: now + OTHERS_LEAVE_MS }
   return { ...state, departure: { at, isDue: now >= at } }
 }

@@ -16,7 +16,7 @@ export function follow(
     outstanding: [],
     reading: undefined,
     readingAfter: undefined,
-    pollAt: pause.pollAt ?? (memory.watch === 'up' && observation.kind !== 'unknown' ? undefined : at.now),
+    pollAt: pause.pollAt ?? (memory.watch === 'up' ? undefined : at.now),
     notBefore: pause.notBefore,
     pause: 'cool-down',
     offer: undefined,

@@ -60,9 +60,11 @@ export function followingObserved(state: Following, event: EventOf<'observed'>, 
 
 /** Whether the lease changed in a field that electors compare, which shows that its holder was alive. */
 function isRenewed(before: Following, { observation }: Following): boolean {
-  if (observation.kind !== 'present') return false
   const last = before.observation.kind === 'outdated' ? before.observation.last : before.observation
-  return last.kind !== 'present' || !isSameRecord(last.lease.record, observation.lease.record)
+  return (
+    observation.kind === 'present' &&
+    (last.kind !== 'present' || !isSameRecord(last.lease.record, observation.lease.record))
+  )
 }
 
 export function followingRead(state: Following, event: EventOf<'read-answer'>, context: TransitionContext): Step {
@@ -146,7 +148,7 @@ function awaitedRecord(state: ElectorState): LeaseRecord | undefined {
 /** Plans an early read, to distinguish a lagging watch from a restored store. */
 function withReadSoon(state: Following, at: Instant, { timing }: ElectorConfig): Following {
   const soon = at.now + timing.retryPeriodMs / 4
-  return state.reading === undefined ? { ...state, pollAt: Math.min(state.pollAt ?? soon, soon) } : state
+  return { ...state, pollAt: Math.min(state.pollAt ?? soon, soon) }
 }
 
 /** Starts to observe a restored store. Earlier writes and answers do not count in it. */
@@ -177,9 +179,10 @@ function withDoubtCleared(state: Following, snapshot: LockSnapshot, at: Instant,
 /** Ends the cool-down once another replica leads. */
 function withoutServedCooldown(state: Following, at: Instant, identity: string): Following {
   const { observation, notBefore } = state
-  if (observation.kind !== 'present' || notBefore <= at.now) return state
+  if (observation.kind !== 'present') return state
   const { holderIdentity } = observation.lease.record
-  return holderIdentity === '' || holderIdentity === identity ? state : { ...state, notBefore: at.now }
+  const isOver = holderIdentity !== '' && holderIdentity !== identity
+  return isOver ? { ...state, notBefore: Math.min(notBefore, at.now) } : state
 }
 
 /** Whether a view shows that another live process uses this identity: two successive records that this process did not write. */

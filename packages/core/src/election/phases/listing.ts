@@ -32,8 +32,7 @@ export function isWithdrawn(state: Following, config: ElectorConfig): boolean {
 }
 
 function isOnlyStandby({ observation }: Following, { identity }: ElectorConfig): boolean {
-  if (observation.kind !== 'present') return false
-  const standbys = readStandbys(observation.lease.record)
+  const standbys = observation.kind === 'present' ? readStandbys(observation.lease.record) : []
   return standbys.length === 1 && standbys[0]?.identity === identity
 }
 

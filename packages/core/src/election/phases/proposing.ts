@@ -28,7 +28,7 @@ const ANSWER_TIMEOUT_MS = 1000
 export function withProposal(leading: Leading, at: Instant, config: ElectorConfig): Leading {
   if (!config.releaseOnExit) return leading
   // A coordinator began to decide under way.
-  if (!decidesItself(config)) return leading.proposal === undefined ? leading : { ...leading, proposal: undefined }
+  if (!decidesItself(config)) return { ...leading, proposal: undefined }
   const state = withoutDeclined(leading)
   return state.proposal === undefined ? proposed(state, at, config) : continued(state, at, config)
 }
@@ -126,7 +126,7 @@ function missed(state: Leading, to: string, at: Instant): Leading {
 /** Forgets a request that was declined once the lease no longer has it. */
 function withoutDeclined(leading: Leading): Leading {
   const { declined, ...state } = leading
-  return declined === undefined || readRequest(leading.hold.lease.record)?.id === declined ? leading : state
+  return readRequest(leading.hold.lease.record)?.id === declined ? leading : state
 }
 
 function withdrawn(leading: Leading, at: Instant): Leading {
@@ -134,17 +134,17 @@ function withdrawn(leading: Leading, at: Instant): Leading {
   return soon(state, at)
 }
 
-/** Renews at once. */
+/** Renews at once, if no request is in flight. */
 function soon(state: Leading, at: Instant): Leading {
   const { hold } = state
-  if (hold.request.kind !== 'waiting' || hold.request.at <= at.now) return state
-  return { ...state, hold: { ...hold, request: { kind: 'waiting', at: at.now } } }
+  if (hold.request.kind !== 'waiting') return state
+  return { ...state, hold: { ...hold, request: { kind: 'waiting', at: Math.min(hold.request.at, at.now) } } }
 }
 
 /** Forgets a standby that did not answer once the list no longer names it: if it is named again, it lives. */
 function withoutReturned(state: Leading): Leading {
   const { missed: to, ...memory } = state.memory
-  return to === undefined || isListed(state.hold.lease.record, to) ? state : { ...state, memory }
+  return isListed(state.hold.lease.record, to) ? state : { ...state, memory }
 }
 
 function isListed(record: Hold['lease']['record'], identity: string | undefined): identity is string {
