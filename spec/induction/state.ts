@@ -74,7 +74,7 @@ export const DECLARATIONS = [
   ...functionsOf('hist', REC, 'Int'),
   ...functionsOf('proc', PROC, 'Replica'),
   ...functionsOf('msg', MSG, 'Replica Slot'),
-  '(assert (< 0.0 Validity))',
+  '(assert (and (< 0.0 Validity) (< 0.0 Wait)))',
 ].join('\n')
 export const MARGIN = '(<= Validity Wait)'
 
