@@ -8,7 +8,7 @@ export interface Solver {
   readonly close: () => void
 }
 
-export interface Verdict {
+interface Verdict {
   readonly isSatisfiable: boolean
   /** @default empty, if there is no model */
   readonly model: string

@@ -27,7 +27,7 @@ export interface State {
 
 type Sorts = Readonly<Record<string, string>>
 
-export const REC: Sorts = {
+const REC: Sorts = {
   here: 'Bool',
   held: 'Bool',
   holder: 'Replica',
@@ -38,7 +38,7 @@ export const REC: Sorts = {
   srcInc: 'Int',
   srcSlot: 'Slot',
 }
-export const PROC: Sorts = {
+const PROC: Sorts = {
   mode: 'Mode',
   view: 'Int',
   wait: 'Real',
@@ -47,7 +47,7 @@ export const PROC: Sorts = {
   hold: 'Real',
   inc: 'Int',
 }
-export const MSG: Sorts = {
+const MSG: Sorts = {
   sent: 'Bool',
   base: 'Int',
   left: 'Real',
