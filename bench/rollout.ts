@@ -1,8 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startControlPlane } from '@tenure/test-control-plane'
+import { assertTraces } from '../test/traces/assert-traces.ts'
 import { type Figures, SUMMARY_HEAD, writeFigures } from './figures.ts'
 import { judge } from './rollout/bounds.ts'
 import { writeDocuments } from './rollout/documents.ts'
@@ -70,7 +71,9 @@ async function run(): Promise<Figures> {
   await using server = await startControlPlane({ durable: true })
   const direct = server.access(USER)
   await using proxy = await SlowWrites.start(direct, SLOW_WRITE_MS)
-  const shared = { server, namespace: 'default', turns: new Turns() }
+  const traces = join(folder, 'traces')
+  await mkdir(traces)
+  const shared = { server, traces, namespace: 'default', turns: new Turns() }
   const placeAt = async (url: string) => {
     const kubeConfigPath = join(folder, `kubeconfig-${new URL(url).port}`)
     await writeFile(kubeConfigPath, server.kubeConfig(USER, url), { mode: 0o600 })
@@ -87,6 +90,7 @@ async function run(): Promise<Figures> {
   console.log(SUMMARY_HEAD)
   const lanes = await Promise.all(LANES.map((parts) => runParts(parts, bench)))
   const alone = await runParts(ALONE, bench)
+  await assertTraces(traces, { atLeast: 0 })
   return Object.assign({ load_before: loadBefore, load_after: loadavg()[0] }, ...lanes, alone)
 }
 

@@ -56,9 +56,12 @@ IsEdited(p, rec) ==
 IsRenewed(p, rec) ==
   rec.holder # Nobody /\ rec.holder = Seen(p).holder /\ rec.term = Seen(p).term /\ ~WrittenAs(Seen(p), rec)
 
+(* How long others respect a record with this duration, by any clock. *)
+GrantedFor(dur) == dur - (IF "clocks without a margin" \in Wrong THEN 0 ELSE MarginTicks)
+
 (* From when the holder sees an edit until it has renewed the lease, it acts no longer than the edited record allows. *)
 Cut(p, rec) ==
-  LET granted == rec.dur - (IF "clocks without a margin" \in Wrong THEN 0 ELSE MarginTicks)
+  LET granted == GrantedFor(rec.dur)
   IN IF rec.dur < Seen(p).dur /\ granted < proc[p].valid THEN granted ELSE proc[p].valid
 
 (* An older version than the last one, or another record with the same version, proves a restore. *)

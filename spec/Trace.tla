@@ -45,8 +45,9 @@ Steps == Traces[trace].steps
 (* Where nobody has seen a lease yet, a replica waits before it acts, unless its option says otherwise. *)
 HoldOfTrace(p, version) == IF hist[version - 1].here \/ ~Traces[trace].waits THEN proc[p].hold ELSE LeaseTicks
 
-(* The margin of a transfer is a share of its duration. *)
-TransferValidityOfTrace == TransferTicks - (MarginTicks * TransferTicks) \div LeaseTicks
+(* The margin is a share of the duration of a record, which another client may have edited. *)
+GrantedOfTrace(dur) == dur - (MarginTicks * dur) \div LeaseTicks
+TransferValidityOfTrace == GrantedOfTrace(TransferTicks)
 
 (***************************************************************************)
 (* Records. The times of a record are numbers, equal for equal times. They *)

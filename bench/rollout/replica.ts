@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Access, ControlPlane, PeerOptions } from '@tenure/test-control-plane'
 import { startPeer } from '@tenure/test-control-plane'
+import { traceInto } from '../../test/traces/assert-traces.ts'
 import { ReplicaProcess } from '../handover/replica-process.ts'
 import type { Turns } from './turns.ts'
 
@@ -27,6 +28,8 @@ export interface FleetPlace {
   readonly access: Access
   /** The same as a file. */
   readonly kubeConfigPath: string
+  /** The folder for the traces of replicas of the program `tenure`. */
+  readonly traces: string
   readonly namespace: string
   readonly lease: string
   /** Of all fleets that are measured at the same time. */
@@ -54,11 +57,11 @@ export async function startReplica(program: Program, name: ReplicaName, place: F
 }
 
 function startOurs(program: 'tenure' | 'bare', { identity, revision }: ReplicaName, place: FleetPlace): Replica {
-  const { access, kubeConfigPath, namespace, lease: name } = place
+  const { access, kubeConfigPath, traces, namespace, lease: name } = place
   const lease = { name, namespace }
   const replica =
     program === 'tenure'
-      ? new ReplicaProcess({ identity, revision, lease }, kubeConfigPath)
+      ? new ReplicaProcess({ identity, revision, lease, env: traceInto(traces, identity) }, kubeConfigPath)
       : new ReplicaProcess({ identity, lease, access }, kubeConfigPath, join(import.meta.dirname, 'bare-replica.ts'))
   const ready = replica.told('ready')
   // A replica may end before it is ready.

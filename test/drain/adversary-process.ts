@@ -7,9 +7,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { silentLogger } from '@tenure/core/internal'
 import { createManager } from 'tenure'
 import { misbehave, seededRandom } from '../../packages/core/test/drain/adversary.ts'
+import { traceInto } from '../traces/assert-traces.ts'
 import { GRACE_MS, DRAIN_MS, leaseOptions, type ProcessSetup } from './process-setup.ts'
 
-const { lease, seed, kubeConfigPath }: ProcessSetup = JSON.parse(process.argv[2] ?? '{}')
+const { lease, seed, kubeConfigPath, traceFolder }: ProcessSetup = JSON.parse(process.argv[2] ?? '{}')
 const random = seededRandom(seed)
 const book = { began: (task: number) => note('began', task), ended: (task: number) => note('ended', task) }
 const manager = createManager({
@@ -19,7 +20,7 @@ const manager = createManager({
   events: false,
   logger: silentLogger,
   restart: { maxRestarts: 1000, backoffMs: 20 },
-  env: { KUBECONFIG: kubeConfigPath },
+  env: { KUBECONFIG: kubeConfigPath, ...traceInto(traceFolder, lease) },
   argv: [],
 })
 manager.register(() => ({

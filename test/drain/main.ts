@@ -1,15 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startApiServer } from '@tenure/api-server'
 import { writeFigures } from '../../bench/figures.ts'
 import { drainOnce } from '../../packages/core/test/drain/virtual-drain.ts'
+import { assertTraces } from '../traces/assert-traces.ts'
 import { drainProcess } from './process-drain.ts'
 
 /*
  * Step-downs of replicas whose tasks ignore the abort, throw, spawn late, fail in their cleanups, or never end: on virtual time, and as
- * real processes. No write may release or transfer the lease while a task runs.
+ * real processes, whose traces are checked. No write may release or transfer the lease while a task runs.
  */
 const AT_A_TIME = 4
 
@@ -52,15 +53,19 @@ async function drainProcesses(): Promise<void> {
   try {
     await using server = await startApiServer()
     const kubeConfigPath = join(folder, 'kubeconfig')
+    const traceFolder = join(folder, 'traces')
+    await mkdir(traceFolder)
     await server.writeKubeConfig(kubeConfigPath)
     let next = 0
     const drainOneByOne = async () => {
       while (next < processes) {
         const index = next++
-        add(asProcesses, await drainProcess(server, { lease: `drain-${index}`, seed: seed + index, kubeConfigPath }))
+        const setup = { lease: `drain-${index}`, seed: seed + index, kubeConfigPath, traceFolder }
+        add(asProcesses, await drainProcess(server, setup))
       }
     }
     await Promise.all(Array.from({ length: AT_A_TIME }, drainOneByOne))
+    await assertTraces(traceFolder, { atLeast: processes })
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 5 })
   }

@@ -5,6 +5,8 @@ export interface ProcessSetup {
   readonly lease: string
   readonly seed: number
   readonly kubeConfigPath: string
+  /** For the traces of the processes. */
+  readonly traceFolder: string
 }
 
 /** The time limit for tasks to finish. */

@@ -62,7 +62,10 @@ const http = (name: string, mode: ProxyMode): Fault => ({
 const edit = (name: string, body: () => object): Fault => ({
   name: `the lease edited: ${name}`,
   editsLease: true,
-  strike: ({ cluster, fleet }) => cluster.admin.expect('PATCH', leasePath(fleet), body(), MERGE_PATCH),
+  strike: async ({ cluster, fleet }) => {
+    const { metadata } = await cluster.admin.expect('PATCH', leasePath(fleet), body(), MERGE_PATCH)
+    fleet.edited.add(metadata.resourceVersion)
+  },
 })
 
 const stepWallClock = (name: string, byMs: number): Fault => ({

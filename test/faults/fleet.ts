@@ -1,5 +1,7 @@
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { termCheck } from '@tenure/kubernetes'
+import { assertTraces, traceInto } from '../traces/assert-traces.ts'
 import type { Arena, WayKind } from './arena.ts'
 import { until, type Writer } from './fenced-cluster.ts'
 import { Observer } from './observer.ts'
@@ -42,6 +44,8 @@ export interface FleetOptions {
   readonly servesMetrics?: boolean
   /** @default 'exit' */
   readonly onWedged?: ReplicaSetup['onWedged']
+  /** Whether the traces of its replicas are checked at its end: not if their clocks are slower than tolerated, or the store goes back. @default true */
+  readonly isTraced?: boolean
 }
 
 /** The place of a replica. Another process takes it when the process has ended. */
@@ -60,6 +64,8 @@ export class Fleet implements AsyncDisposable {
   readonly namespace: string
   readonly observer: Observer
   readonly options: FleetOptions
+  /** The versions of the lease that no replica wrote. */
+  readonly edited = new Set<string>()
   readonly #arena: Arena
   readonly #writer: Writer
   readonly #seats: Seat[] = []
@@ -86,6 +92,7 @@ export class Fleet implements AsyncDisposable {
   static async #start(arena: Arena, options: FleetOptions): Promise<Fleet> {
     const { cluster } = arena
     const namespace = `faults-${++fleets}`
+    await mkdir(join(arena.folder, namespace))
     await cluster.createNamespace(namespace)
     const lease = { name: 'janitor', namespace }
     if (options.fences.termCheck) {
@@ -171,11 +178,17 @@ export class Fleet implements AsyncDisposable {
     await Promise.all(this.replicas.map(({ exited }) => exited))
     this.observer[Symbol.dispose]()
     await this.#arena.cluster.admin.send('DELETE', `/api/v1/namespaces/${this.namespace}`)
+    if (this.options.isTraced !== false) await assertTraces(this.#folder, { edited: this.edited })
+  }
+
+  /** For what its replicas leave behind. */
+  get #folder(): string {
+    return join(this.#arena.folder, this.namespace)
   }
 
   #startReplica(way: Way): ReplicaProcess {
     const identity = `replica-${++this.#started}`
-    const { fences, workMs, restMs = 1, leaseMs, timing = timingOf(leaseMs) } = this.options
+    const { fences, workMs, restMs = 1, leaseMs, timing = timingOf(leaseMs), isTraced = true } = this.options
     const { namespace } = this
     const setup: ReplicaSetup = {
       identity,
@@ -188,7 +201,8 @@ export class Fleet implements AsyncDisposable {
       fences,
       workMs,
       restMs,
-      lifeFile: join(this.#arena.folder, `${namespace}-${identity}`),
+      lifeFile: join(this.#folder, identity),
+      traceFile: isTraced ? traceInto(this.#folder, identity).TENURE_TRACE : undefined,
     }
     const replica = new ReplicaProcess(this.#arena.program, setup, (event) => this.note(event))
     if (this.options.makesWay === true) replica.makeWay()

@@ -3,7 +3,7 @@
  *
  * Every experiment runs with its fence and without it. The run without the fence must show the failure that the fence prevents. Otherwise
  * the experiment proves nothing, and the run fails. `--without FENCE` removes a fence from the first run, which must then fail. A late
- * recovery is also a failure, unless `--lenient` is given, for a busy machine.
+ * recovery is also a failure, unless `--lenient` is given, for a busy machine. So is a trace that is no behaviour of the specification.
  *
  * Some experiments run in parallel on their own leases, because their processes mostly wait. Faults of the whole cluster come last and
  * alone. `--long` runs all experiments one after another with more fleets. `--only EXPERIMENT` runs a part. The increments run only with
@@ -255,9 +255,9 @@ async function faults(others: Promise<unknown>): Promise<void> {
 
 /** Clocks within the tolerance are harmless. Beyond it, only the server prevents overlaps, and without its check terms must overlap. */
 async function clocks(): Promise<void> {
-  const ways = { http: FLEETS.clocks }
-  const gateOnly = await fleetsOf(present({ gate: true }), ways)
-  const checked = await fleetsOf(present({ gate: true, stamp: true, termCheck: true }), ways)
+  const untraced = { http: FLEETS.clocks, isTraced: false }
+  const gateOnly = await fleetsOf(present({ gate: true }), untraced)
+  const checked = await fleetsOf(present({ gate: true, stamp: true, termCheck: true }), untraced)
   try {
     const strike = (fleets: readonly Fleet[], fault: Fault, times: number) =>
       strikeFaults(arena, fleets, { faults: [fault], times })
@@ -283,10 +283,10 @@ async function clocks(): Promise<void> {
 /** Starts fleets for each kind of network path. */
 async function fleetsOf(
   fences: Fences,
-  counts: { readonly toxiproxy?: number; readonly http?: number },
+  { isTraced = true, ...counts }: { readonly toxiproxy?: number; readonly http?: number; readonly isTraced?: boolean },
 ): Promise<readonly Fleet[]> {
   const started = (['toxiproxy', 'http'] as const).map((way) =>
-    startFleets(arena, { count: counts[way] ?? 0, way, fences, leaseMs }),
+    startFleets(arena, { count: counts[way] ?? 0, way, fences, leaseMs, isTraced }),
   )
   return (await allOf(started)).flat()
 }

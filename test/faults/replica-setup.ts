@@ -30,6 +30,8 @@ export interface ReplicaSetup {
   /** Whether it serves `/metrics`, and reports on which port. */
   readonly servesMetrics: boolean
   readonly onWedged: WedgedPolicy
+  /** The file for its trace. Undefined if there is to be none. */
+  readonly traceFile: string | undefined
 }
 
 /** The variable that holds a {@link ReplicaSetup}. */

@@ -11,7 +11,9 @@ import {
   type ObservableMiddleware,
 } from '@kubernetes/client-node'
 import { Manager, type CandidacyEvent, type Term } from '@tenure/core'
+import { silentLogger } from '@tenure/core/internal'
 import { gated, LeaseLock } from '@tenure/kubernetes'
+import { traceExtension } from '../../packages/tenure/src/trace-extension.ts'
 import { RatedClock } from './rated-clock.ts'
 import { SETUP_VARIABLE, type ReplicaCommand, type ReplicaReport, type ReplicaSetup } from './replica-setup.ts'
 
@@ -44,6 +46,7 @@ const manager = new Manager({
   onWedged: setup.onWedged,
   terminate: () => process.exit(11),
 })
+if (setup.traceFile !== undefined) manager.use(traceExtension(setup.traceFile, silentLogger))
 manager.register(() => ({ name: 'adder', run: addUp }))
 if (setup.servesMetrics) {
   // The other experiments start hundreds of replicas, and need no server in them.

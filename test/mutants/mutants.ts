@@ -1051,7 +1051,7 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'E87',
     defect: 'a follower obeys a duration that somebody shortened in a term of which it saw nothing before',
     file: `${RULES}/observation.ts`,
-    find: 'isAsBegun(record) ? ownMs : Infinity',
+    find: 'isIntact ? ownMs : Infinity',
     replace: 'ownMs',
     checks: [`${ELECTION}/edited-lease.test.ts`],
   },
@@ -1062,6 +1062,14 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     find: 'requested?.to !== undefined && config.releaseOnExit && decidesItself(config)',
     replace: 'false',
     checks: [`${ELECTION}/step-down-request.test.ts`],
+  },
+  {
+    id: 'E89',
+    defect: 'a deleted lease for life counts as released if somebody has cleared its holder',
+    file: `${PHASES}/acquiring.ts`,
+    find: 'isRelease(replaced) && !isGuarded',
+    replace: "replaced.holderIdentity === '' && !isGuarded",
+    checks: [`${ELECTION}/for-life.test.ts`],
   },
   {
     id: 'E67',

@@ -146,6 +146,12 @@ function isOf({ r }: Mutable<TraceLine>, record: TraceRecord | undefined): boole
   return r !== undefined && record !== undefined && r.h === record.h && r.a === record.a && r.r === record.r
 }
 
+/** The write that a step answers. */
+function writeAnsweredBy({ line }: Placed, lines: Lines) {
+  const sender = stepsOf(lines).find((one) => one.line.p === line.p && writeWith(one.line, line.q) !== undefined)
+  return sender && writeWith(sender.line, line.q)
+}
+
 /** The corruptions of records. */
 const RECORDS: readonly Corruption[] = [
   at('holder-swapped', 'store: a version has one holder, and others saw another one', {
@@ -161,12 +167,9 @@ const RECORDS: readonly Corruption[] = [
     change: ({ line }) => line.r && (line.r.r = '2031-01-01T00:00:00.000000Z'),
   }),
   at('answer-of-before', 'store: a write makes a new version', {
-    where: (place) => isAcknowledged(place),
-    change: ({ line }, lines) => {
-      const sender = stepsOf(lines).find((one) => one.line.p === line.p && writeWith(one.line, line.q) !== undefined)
-      const b = sender && writeWith(sender.line, line.q)?.b
-      line.v = b ?? 0
-    },
+    // A write that only checks a lease for life makes none.
+    where: (place, lines) => isAcknowledged(place) && writeAnsweredBy(place, lines)?.i !== true,
+    change: (place, lines) => (place.line.v = writeAnsweredBy(place, lines)?.b ?? 0),
   }),
   at('transitions-kept', 'write: another holder counts a transition', {
     where: (place, lines) => {
@@ -258,7 +261,8 @@ const TERMS: readonly Corruption[] = [
     },
   }),
   at('end-dropped', 'state: a term ends before it is over', {
-    where: ({ line }) => actIn(line, 'end') !== undefined,
+    // A term that has drained may be over in the step in which it ends for a second reason.
+    where: ({ line }) => actIn(line, 'end') !== undefined && actIn(line, 'over') === undefined,
     change: ({ line }) => without(line, actIn(line, 'end')),
   }),
   at('follower-leads', 'state: a follower has no term', {

@@ -6,7 +6,14 @@ export type FleetKind = Omit<FleetOptions, 'seed' | 'replicas' | 'machine'>
 
 const timing = resolveTimingOptions()
 
-/** Fleets with deletions, crashes, partitions, suspensions, proofs of death and transfers. */
+const FOR_LIFE = {
+  timing: { ...timing, wholeSecondPeers: false },
+  releaseOnExit: true,
+  missingLease: 'wait',
+  heldForLife: true,
+} as const
+
+/** Fleets with deletions, crashes, partitions, suspensions, proofs of death, transfers, edits and a coordinator. */
 export const FLEET_KINDS: Readonly<Record<string, FleetKind>> = {
   plain: { stalls: false, config: { timing, releaseOnExit: true, missingLease: 'create' } },
   deleted: { stalls: false, config: { timing, releaseOnExit: true, missingLease: 'wait' } },
@@ -26,12 +33,42 @@ export const FLEET_KINDS: Readonly<Record<string, FleetKind>> = {
   },
   'for life': {
     stalls: false,
+    config: FOR_LIFE,
+  },
+  'late views': {
+    stalls: false,
+    network: { refused: 0.3, repeated: 0.7 },
+    config: { timing, releaseOnExit: true, missingLease: 'create' },
+  },
+  'lost answers': {
+    stalls: false,
+    network: { unanswered: 0.2, broken: 0.2, last: 0.1 },
+    config: { timing, releaseOnExit: true, missingLease: 'create' },
+  },
+  brief: {
+    stalls: false,
     config: {
-      timing: { ...timing, wholeSecondPeers: false },
+      timing: resolveTimingOptions({ leaseDurationMs: 4000 }),
       releaseOnExit: true,
-      missingLease: 'wait',
-      heldForLife: true,
+      missingLease: 'create',
     },
+  },
+  shortened: { stalls: false, edits: ['shorten'], config: { timing, releaseOnExit: true, missingLease: 'create' } },
+  cleared: { stalls: false, edits: ['clear'], config: { timing, releaseOnExit: true, missingLease: 'wait' } },
+  'for life, cleared': {
+    stalls: false,
+    edits: ['clear'],
+    config: FOR_LIFE,
+  },
+  'for life, rolled out': {
+    stalls: false,
+    timings: [{ ...resolveTimingOptions({ leaseDurationMs: 30_000 }), wholeSecondPeers: false }, FOR_LIFE.timing],
+    config: FOR_LIFE,
+  },
+  coordinated: {
+    stalls: false,
+    edits: ['name', 'name', 'switch'],
+    config: { timing, releaseOnExit: true, missingLease: 'create', coordination: 'server' },
   },
   suspended: { stalls: true, config: { timing, releaseOnExit: true, missingLease: 'wait' } },
 }

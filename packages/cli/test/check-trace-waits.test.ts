@@ -40,11 +40,11 @@ const without = (lines: Lines, event: TraceLine['e']): Lines =>
   lines.filter((line) => !isStep(line) || line.e !== event)
 
 /** A replica that creates a lease for life after one with `last` was deleted, and acts at once. */
-function createdAfter(last: Pick<LeaseRecord, 'holderIdentity' | 'acquireTime'>, isDead: boolean): Lines {
+function createdAfter(last: Partial<LeaseRecord>, isDead: boolean): Lines {
   const elector = new TracedElector(forLife({ ...CONFIG, missingLease: undefined }))
   const held = lease({ version: 1n })
   elector.follow(held)
-  const replaced = { ...held.record, ...last, renewTime: last.acquireTime }
+  const replaced = { ...held.record, ...last }
   if (isDead) {
     elector.send({ kind: 'holder-dead', holder: { identity: 'other', acquireTime: held.record.acquireTime } })
     elector.failWrite('not-found')
@@ -56,13 +56,17 @@ function createdAfter(last: Pick<LeaseRecord, 'holderIdentity' | 'acquireTime'>,
   return elector.lines.map((line) => JSON.parse(line) as Lines[number])
 }
 
+const RELEASED_AT = '2026-01-01T12:00:01.000000Z'
+
+/** What a release changes. */
+const RELEASED = { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: RELEASED_AT, renewTime: RELEASED_AT }
+
 describe('The trace of a replica that creates a lease for life and acts at once', () => {
   const { acquireTime } = lease({ version: 1n }).record
-  const releasedAt = '2026-01-01T12:00:01.000000Z'
 
   test('is sound after a lease that was released, or whose holder is proved dead', () => {
-    expect(check(createdAfter({ holderIdentity: '', acquireTime: releasedAt }, false))).toEqual([])
-    expect(check(createdAfter({ holderIdentity: 'other', acquireTime }, true))).toEqual([])
+    expect(check(createdAfter(RELEASED, false))).toEqual([])
+    expect(check(createdAfter({}, true))).toEqual([])
   })
 
   test('is sound if the holder is proved dead after the creation, and unsound if another one is', () => {
@@ -81,14 +85,32 @@ describe('The trace of a replica that creates a lease for life and acts at once'
   })
 
   test('is unsound if another holder came after the dead one, or somebody only cleared the holder', () => {
-    const other = createdAfter({ holderIdentity: 'other', acquireTime }, true)
+    const other = createdAfter({}, true)
     for (const { line } of stepsOf(other)) if (line.g !== undefined) line.g.h = 'another'
     expect(check(other)).toEqual([`begin: ${ME} acts 15000 ms too early`])
-    const cleared = createdAfter({ holderIdentity: '', acquireTime: releasedAt }, false)
+    const cleared = createdAfter(RELEASED, false)
     for (const { line } of stepsOf(cleared))
       for (const record of [line.r, line.g]) if (record?.h === '') record.a = acquireTime ?? ''
     expect(check(cleared)).toContain(`begin: ${ME} acts 15000 ms too early`)
   })
+})
+
+test('The trace of a replica that takes a lease for life at once is sound after a release, and unsound if somebody cleared the holder', () => {
+  const elector = new TracedElector(forLife({ ...CONFIG, missingLease: undefined }))
+  const held = lease({ version: 1n })
+  elector.follow(held)
+  elector.passTo(60_000)
+  const released = { ...held.record, ...RELEASED }
+  elector.observe({ ...held, version: 2n, record: released })
+  while (elector.state.kind === 'following') elector.passTo(elector.now + 250)
+  elector.acknowledge(3n)
+  const lines: Lines = elector.lines.map((line) => JSON.parse(line) as Lines[number])
+  expect(check(structuredClone(lines))).toEqual([])
+  for (const { line } of stepsOf(lines))
+    if (line.r?.h === '') Object.assign(line.r, { a: held.record.acquireTime, r: held.record.renewTime })
+  expect(check(lines)).toContainEqual(
+    expect.stringMatching(/^wait: me takes a released lease \d+(\.\d+)? ms too early$/),
+  )
 })
 
 const FREE = [
@@ -112,6 +134,24 @@ describe('The trace of a replica that a coordinator names', () => {
     const { lines } = namedAfter(first)
     for (const { line } of stepsOf(lines)) if (line.v === 5 && line.r !== undefined) line.r.n = (line.r.n ?? 0) + 1
     expect(check(lines)).toContain(`begin: ${ME} acts 15000 ms too early`)
+  })
+
+  test('is sound if it saw the deletion of an expired lease, and unsound if its watch was disconnected then', () => {
+    const elector = new TracedElector({ coordination: 'server' })
+    elector.follow(lease({ version: 4n }))
+    elector.passTo(60_000)
+    elector.send({ kind: 'watch-up' })
+    elector.observe({ kind: 'absent', version: 5n })
+    elector.observe({ ...named(undefined), version: 6n })
+    elector.acknowledge(7n)
+    elector.as('leading')
+    const lines: Lines = elector.lines.map((line) => JSON.parse(line) as Lines[number])
+    expect(check(structuredClone(lines))).toEqual([])
+    const up = stepsOf(lines).findLast(({ line }) => line.e === 'watch-up')
+    if (up !== undefined) up.line.e = 'watch-down'
+    const named6 = stepsOf(lines).find(({ line }) => line.v === 6)
+    lines.splice(named6?.index ?? 0, 0, { ...up?.line, e: 'watch-up', m: 60_000, t: 60_000 } as Lines[number])
+    expect(check(lines)).toEqual([`begin: ${ME} acts 15000 ms too early`])
   })
 
   test('is sound if it waits for the holder of before, and unsound if it does not', () => {

@@ -21,6 +21,7 @@ class Owner implements InformerOwner {
   /** What the informer noted about the term. */
   readonly noted: Record<string, string> = {}
   readonly lines: Line[] = []
+  readonly taskNames: string[] = []
   readonly logger = recordingLogger(this.lines)
   readonly #tasks: Promise<unknown>[] = []
 
@@ -28,7 +29,8 @@ class Owner implements InformerOwner {
     return this.#end.signal
   }
 
-  spawn<T>(_name: string, work: (signal: AbortSignal) => T | Promise<T>): Promise<T> {
+  spawn<T>(name: string, work: (signal: AbortSignal) => T | Promise<T>): Promise<T> {
+    this.taskNames.push(name)
     const task = Promise.resolve(work(this.signal))
     this.#tasks.push(task.catch(() => {}))
     return task
@@ -135,6 +137,7 @@ describe('The cache of a warm-up, in the term that follows', () => {
     await cache.synced
     expect(store.lists).toBe(1)
     expect(owner.noted).toEqual({})
+    expect(owner.lines).toEqual([])
   })
 
   test.each([
@@ -160,6 +163,7 @@ describe('The cache of a warm-up, in the term that follows', () => {
     await cache.synced
     expect(store.lists).toBe(2)
     expect(owner.noted).toEqual({ configmaps: '31', 'configmaps/ops': '31' })
+    expect(owner.lines.map(({ fields }) => fields['event'])).toEqual(['informer-lists-again'])
   })
 
   test('is read again if a list that was requested before the term is still in flight', async () => {
@@ -258,6 +262,15 @@ describe('The cache of a warm-up, in the term that follows', () => {
 })
 
 describe('The cache of an informer that the term itself starts', () => {
+  test('is kept by tasks whose names say what they do', async () => {
+    const { owner, cache, send } = await follower()
+    send('MODIFIED', object('a', 19))
+    await untilShown(cache, '19')
+    send('DELETED', object('a', 20))
+    while (cache.list().length > 0) await turn()
+    expect(owner.taskNames).toEqual([`informer ${CONFIG_MAPS}`, 'on added', 'on updated', 'on deleted'])
+  })
+
   test('needs no barrier: its first list is later than the writes of the term before', async () => {
     const { cache, owner, store } = await follower(CONFIG_MAPS, (leader) => leader.leads({ 'configmaps/ops': '20' }))
     await cache.synced

@@ -43,6 +43,11 @@ describe('a container is proved to have terminated', () => {
     expect(hasTerminated(pod(status), ref)).toBe(true)
   })
 
+  test('when it ended at the moment at which the process started', () => {
+    const status = { name: 'janitor', state: { terminated: { ...terminated, finishedAt: STARTED } } }
+    expect(hasTerminated(pod(status), ref)).toBe(true)
+  })
+
   test('also when it is a sidecar', () => {
     const { metadata } = pod()
     const status = { initContainerStatuses: [{ name: 'janitor', state: { terminated } }] }
@@ -96,7 +101,7 @@ describe('a container is not proved to have terminated', () => {
 })
 
 describe('a process knows its container', () => {
-  test.each([0, 900, 5500])('when that started %d ms before it', (ms) => {
+  test.each([-6000, 0, 900, 6000])('when that started %d ms before it', (ms) => {
     const found = containerOf(pod(running), { container: undefined, kernelId: undefined, startedAt: startedAt + ms })
     expect(found).toEqual({ ...ref, processStartedAt: startedAt + ms })
   })
@@ -111,6 +116,14 @@ describe('a process knows its container', () => {
     expect(containerOf(pod(running), query)).toMatchObject({ containerId: 'containerd://one' })
   })
 
+  test.each([
+    ['a status without an ID', { ...running, containerID: undefined }],
+    ['an ID that only ends in the same way', { ...running, containerID: 'containerd://twone' }],
+    ['a container that waits', { ...running, state: { waiting: {} } }],
+  ])('not when the kernel tells its ID, from %s', (_, status) => {
+    expect(containerOf(pod(status), { container: undefined, kernelId: 'one', startedAt })).toBeUndefined()
+  })
+
   test('not when the kernel tells another ID: the status is still that of the predecessor', () => {
     const query = { container: undefined, kernelId: 'two', startedAt }
     expect(containerOf(pod(running), query)).toBeUndefined()
@@ -120,7 +133,11 @@ describe('a process knows its container', () => {
     ['when there are several and none was named', pod(running, { ...running, name: 'b' }), undefined, startedAt],
     ['when it is not in the status yet', pod(), 'janitor', startedAt],
     ['when it is waiting', pod({ ...running, state: { waiting: {} } }), 'janitor', startedAt],
-    ['when that is of a start long before', pod(running), 'janitor', startedAt + 6500],
+    ['when that is of a start long before', pod(running), 'janitor', startedAt + 6001],
+    ['when that is of a start long after', pod(running), 'janitor', startedAt - 6001],
+    ['when its status says no time', pod({ ...running, state: { running: {} } }), 'janitor', startedAt],
+    ['when its status has no ID', pod({ ...running, containerID: undefined }), 'janitor', startedAt],
+    ['when its statuses are none', { ...pod(), status: { containerStatuses: 'x' } }, undefined, startedAt],
     ['when the Pod has no identity', { status: pod(running).status }, 'janitor', startedAt],
   ])('not %s', (_, object, container, at) => {
     expect(containerOf({ ...object }, { container, kernelId: undefined, startedAt: at })).toBeUndefined()
@@ -169,6 +186,18 @@ describe('the reference to a container', () => {
     expect(parseContainerRef(formatContainerRef(ref))).toEqual(ref)
   })
 
+  test.each(['a', '0', 'a.b-c', 'a'.repeat(253)])('may name the Pod `%s`', (name) => {
+    expect(parseContainerRef(formatContainerRef({ ...ref, pod: name }))?.pod).toBe(name)
+  })
+
+  test('is written without fields that it does not have', () => {
+    expect(formatContainerRef({ ...ref, more: 'x' } as ContainerRef)).toBe(
+      '{"namespace":"ops","pod":"janitor-0","podUid":"u-1","container":"janitor","containerId":"containerd://one","processStartedAt":' +
+        `${startedAt}}`,
+    )
+    expect(parseContainerRef(JSON.stringify({ ...ref, more: 'x' }))).toEqual(ref)
+  })
+
   test.each([
     '',
     'null',
@@ -178,6 +207,14 @@ describe('the reference to a container', () => {
     JSON.stringify({ ...ref, namespace: 'kube system' }),
     JSON.stringify({ ...ref, containerId: '' }),
     JSON.stringify({ ...ref, podUid: 7 }),
+    JSON.stringify({ ...ref, podUid: '' }),
+    JSON.stringify({ ...ref, containerId: 7 }),
+    JSON.stringify({ ...ref, container: 7 }),
+    JSON.stringify({ ...ref, pod: '' }),
+    JSON.stringify({ ...ref, pod: '-a' }),
+    JSON.stringify({ ...ref, pod: 'a-' }),
+    JSON.stringify({ ...ref, pod: 'a'.repeat(254) }),
+    JSON.stringify({ ...ref, processStartedAt: '7' }),
     JSON.stringify({ ...ref, processStartedAt: undefined }),
   ])('is none when somebody wrote %j', (text) => {
     expect(parseContainerRef(text)).toBeUndefined()

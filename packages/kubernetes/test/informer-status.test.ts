@@ -39,6 +39,7 @@ test('Before the first list, the health check of an informer fails with the firs
 
 test('After the first list, the health check fails once the informer has been blind for 30 s', async () => {
   const { status, clock, check } = watched()
+  await clock.advance(1000)
   status.listed()
   status.failed(new Error('no route'))
   await clock.advance(29_999)

@@ -35,6 +35,10 @@ afterAll(() => cluster.stop())
 const write = (name: string, data: Record<string, string> = {}) =>
   cluster.asAdmin('POST', CONFIG_MAPS, { metadata: { name, labels: { app: 'janitor' } }, data })
 
+/** The queries of all requests that a server got. */
+const queriesTo = (loopback: LoopbackServer) =>
+  loopback.requests.map(({ message }) => Object.fromEntries(new URL(message.url ?? '', 'http://x').searchParams))
+
 /** A leader whose controller runs an informer until the term ends. */
 async function leading(run: (term: Term) => void, logger: Logger = silentLogger) {
   const store = new MemoryLeaseStore()
@@ -169,6 +173,22 @@ describe('An informer', () => {
       told: ['added a', 'added b', 'updated b', 'deleted a', 'updated b', 'added c'],
     },
     {
+      what: 'has an older version than was seen, and the object that was deleted last is not there either',
+      before: [
+        ['a', 1],
+        ['b', 15],
+      ],
+      event: ['DELETED', 'b', 21],
+      after: {
+        version: 12,
+        objects: [
+          ['a', 1],
+          ['c', 5],
+        ],
+      },
+      told: ['added a', 'added b', 'deleted b', 'added c'],
+    },
+    {
       what: 'has outgrown the version that was seen, and has an older version of the object that changed last',
       before: [
         ['a', 1],
@@ -246,25 +266,144 @@ describe('An informer', () => {
     },
   )
 
-  test('goes on from where it was after a lost connection when the store went on, without another list', async () => {
-    const before = [
-      ['a', 1],
-      ['b', 15],
-    ] as const
-    await using store = await StoreBehindConnection.start({ version: 20, objects: before }, ['MODIFIED', 'b', 21])
-    const { manager, until } = await withInformer({ kubeConfig: store.server.kubeConfig() })
-    await until(3)
-    store.restore({
-      version: 25,
+  const goingOn = [
+    {
+      what: 'that changed last is still there',
+      event: ['MODIFIED', 'b', 21],
       objects: [
         ['a', 1],
         ['b', 21],
         ['c', 25],
       ],
+    },
+    { what: 'that was deleted last is still gone', event: ['DELETED', 'b', 21], objects: [['a', 1]] },
+  ] as const
+
+  test.each(goingOn)(
+    'goes on from where it was after a lost connection when the store went on, without another list: the object $what',
+    async ({ event, objects }) => {
+      const before = [
+        ['a', 1],
+        ['b', 15],
+      ] as const
+      await using store = await StoreBehindConnection.start({ version: 20, objects: before }, event)
+      const { manager, until } = await withInformer({ kubeConfig: store.server.kubeConfig() })
+      await until(3)
+      store.restore({ version: 25, objects })
+      const again = await store.watched.promise
+      expect(again.searchParams.get('resourceVersion')).toBe('21')
+      expect(store.lists).toBe(1)
+      await manager.stop()
+    },
+  )
+
+  test.each([
+    [{}, [['a', 1]], { fieldSelector: 'metadata.name=a,metadata.namespace=ops' }],
+    [{}, [], {}],
+    [
+      { labelSelector: 'app=web', fieldSelector: 'status.phase=Running' },
+      [['a', 1]],
+      { labelSelector: 'app=web', fieldSelector: 'status.phase=Running,metadata.name=a,metadata.namespace=ops' },
+    ],
+  ] as const)(
+    'asks for what it follows, in pages, and after a lost connection for what changed last',
+    async (selector, objects, last) => {
+      await using store = await StoreBehindConnection.start({ version: 20, objects }, undefined)
+      const options = { ...selector, kubeConfig: store.server.kubeConfig(), random: () => 0 }
+      const { manager, configMaps } = await withInformer(options)
+      await configMaps.synced
+      store.restore({ version: 25, objects })
+      await store.watched.promise
+      const watch = {
+        ...selector,
+        watch: 'true',
+        allowWatchBookmarks: 'true',
+        resourceVersion: '20',
+        timeoutSeconds: '240',
+      }
+      expect(queriesTo(store.server)).toEqual([
+        { limit: '500', ...selector },
+        watch,
+        { limit: '1', ...selector, ...last },
+        watch,
+      ])
+      await manager.stop()
+    },
+  )
+
+  test('reads all pages of a list', async () => {
+    const page = (token: string | undefined, ...names: readonly string[]) => ({
+      metadata: { resourceVersion: '7', ...(token !== undefined && { continue: token }) },
+      items: names.map((name) => ({ metadata: { name, namespace: 'ops', resourceVersion: '1' } })),
     })
-    const again = await store.watched.promise
-    expect(again.searchParams.get('resourceVersion')).toBe('21')
-    expect(store.lists).toBe(1)
+    const pages = new Map([
+      [null, page('two', 'a', 'b')],
+      ['two', page('three', 'c')],
+      ['three', page('', 'd')],
+    ])
+    await using loopback = await LoopbackServer.start(({ url = '' }, response) => {
+      const { searchParams } = new URL(url, 'http://x')
+      if (searchParams.has('watch')) response.writeHead(200).flushHeaders()
+      else answer(response, 200, pages.get(searchParams.get('continue')))
+    })
+    const { manager, configMaps, told } = await withInformer({ kubeConfig: loopback.kubeConfig() })
+    await configMaps.synced
+    expect(told).toEqual(['added a', 'added b', 'added c', 'added d'])
+    expect(queriesTo(loopback).slice(0, 3)).toEqual([
+      { limit: '500' },
+      { limit: '500', continue: 'two' },
+      { limit: '500', continue: 'three' },
+    ])
+    await manager.stop()
+  })
+
+  test.each([
+    ['The list has no items', { metadata: { resourceVersion: '7' }, items: 'x' }],
+    ['The list has no items', 'x'],
+    ['The list has no resource version', { metadata: {}, items: [] }],
+  ])('takes an answer that is no list for a failure: %s', async (message, list) => {
+    await using loopback = await LoopbackServer.start((_, response) => answer(response, 200, list))
+    const problem = Promise.withResolvers<Error>()
+    const options = { kubeConfig: loopback.kubeConfig(), clock: new ManualClock(), onProblem: problem.resolve }
+    const { manager, told } = await withInformer(options)
+    expect((await problem.promise).message).toBe(message)
+    expect(told).toEqual([])
+    await manager.stop()
+  })
+
+  test('tries again when the server does not answer its list within a minute', async () => {
+    await using loopback = await LoopbackServer.start(() => {})
+    const clock = new ManualClock()
+    const problems: Error[] = []
+    const options = { kubeConfig: loopback.kubeConfig(), clock, onProblem: (problem: Error) => problems.push(problem) }
+    const { manager } = await withInformer(options)
+    await loopback.untilRequests(1)
+    clock.advance(59_999)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(problems).toEqual([])
+    clock.advance(1)
+    await loopback.untilRequests(2)
+    expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining('the request was aborted')])
+    await manager.stop()
+  })
+
+  test('takes a watch for dead that the server does not end in time, and says when it works again', async () => {
+    await using loopback = await LoopbackServer.start(({ url }, response) => {
+      if (url?.includes('watch=true') === true) response.writeHead(200).flushHeaders()
+      else answer(response, 200, { metadata: { resourceVersion: '7' }, items: [] })
+    })
+    const clock = new ManualClock()
+    const lines: Line[] = []
+    const options = { kubeConfig: loopback.kubeConfig(), clock, random: () => 0 }
+    const { manager } = await withInformer(options, undefined, recordingLogger(lines))
+    while (!clock.pendingDelays.includes(270_000)) await new Promise((resolve) => setImmediate(resolve))
+    clock.advance(270_000)
+    while (!clock.pendingDelays.includes(270_000)) await new Promise((resolve) => setImmediate(resolve))
+    clock.advance(1000)
+    expect(lines.filter(({ fields }) => fields['path'] === CONFIG_MAPS).map(({ message }) => message)).toEqual([
+      `informer ${CONFIG_MAPS} failed and is retrying: The server did not end the watch in time`,
+      `informer ${CONFIG_MAPS} works again`,
+    ])
     await manager.stop()
   })
 

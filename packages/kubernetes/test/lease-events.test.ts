@@ -1,6 +1,7 @@
 import { type Logger, type PresentLease } from '@tenure/core'
 import { silentLogger } from '@tenure/core/internal'
 import { describe, expect, test } from 'vitest'
+import { ApiTransport } from '../src/client/api-transport.ts'
 import { LeaseEvents, type LeaseEventsOptions } from '../src/events/lease-events.ts'
 import { parseLease } from '../src/locks/lease/lease-object.ts'
 import { answer, kubeConfigFor, LoopbackServer } from './support/loopback-server.ts'
@@ -115,6 +116,36 @@ describe('an event on the lease', () => {
     expect(eventName).toMatch(/^a{235}\.[0-9a-f]{16}$/)
   })
 
+  test.each([
+    [
+      'an end that no name may have',
+      `${'a'.repeat(231)}.-.-.${'b'.repeat(17)}`,
+      0,
+      `${'a'.repeat(231)}.1886caf21c963200`,
+    ],
+    ['the greatest length', 'a'.repeat(236), 0, `${'a'.repeat(236)}.1886caf21c963200`],
+    ['a time of its own within the millisecond', 'janitor', 0.5, 'janitor.1886caf21c9dd320'],
+  ])('has a name with %s', async (_, name, random, expected) => {
+    await using server = await LoopbackServer.start((_request, response) => answer(response, 201, {}))
+    const events = eventsOn(server, { name, random: () => random })
+    events.becameLeader()
+    await events.close()
+    expect(sent(server)[0]?.body).toMatchObject({ metadata: { name: expected } })
+  })
+
+  test('has the version of a lease whose uid is not known', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 201, {}))
+    const events = eventsOn(server)
+    events.becameLeader(leaseOf({ metadata: { resourceVersion: '7' } }))
+    events.stoppedLeading({ ...leaseOf({ metadata: { resourceVersion: '8' } }), native: 'x' })
+    await events.close()
+    const lease = { kind: 'Lease', apiVersion: 'coordination.k8s.io/v1', name: 'janitor', namespace: 'ops' }
+    expect(sent(server).map(({ body }) => (body as { involvedObject: object }).involvedObject)).toEqual([
+      { ...lease, resourceVersion: '7' },
+      { ...lease, resourceVersion: '8' },
+    ])
+  })
+
   test('is counted on the first of its kind when it is repeated', async () => {
     await using server = await LoopbackServer.start((_, response) => answer(response, 200, {}))
     const clock = new ManualClock()
@@ -144,6 +175,68 @@ describe('an event on the lease', () => {
 })
 
 describe('the write of an event', () => {
+  test.each([
+    ['shop', 'shop'],
+    [undefined, expect.stringMatching(/^tenure\/\S+ leader-election$/)],
+  ])('has the user agent %s', async (userAgent, expected) => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 201, {}))
+    const events = eventsOn(server, userAgent === undefined ? {} : { userAgent })
+    events.becameLeader()
+    await events.close()
+    expect(server.requests[0]?.message.headers['user-agent']).toEqual(expected)
+    await server.untilDeserted()
+  })
+
+  test('leaves room for the next ones, however many there were', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 201, {}))
+    const clock = new ManualClock()
+    const events = eventsOn(server, { clock })
+    for (let written = 1; written <= 20; written++) {
+      events.becameLeader()
+      while (clock.pendingTimers === 0) await new Promise((resolve) => setImmediate(resolve))
+      clock.advance(DELAY_MS)
+      await server.untilRequests(written)
+      while (clock.pendingTimers > 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    await events.close()
+    expect(server.requests).toHaveLength(20)
+  })
+
+  test('uses connections that others share, and leaves them open', async () => {
+    await using server = await LoopbackServer.start((_, response) => answer(response, 201, {}))
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig(), userAgent: 'shared' })
+    const events = eventsOn(server, { transport })
+    events.becameLeader()
+    await events.close()
+    expect(server.requests[0]?.message.headers['user-agent']).toBe('shared')
+    const target = { verb: 'get', group: '', resource: 'pods', namespace: 'ops', name: 'x' }
+    expect(await transport.send({ method: 'GET', path: '/x', target, signal: new AbortController().signal })).toEqual(
+      {},
+    )
+    expect(server.connections).toHaveLength(1)
+    await transport.close()
+    await server.untilDeserted()
+  })
+
+  test.each([
+    'kubeConfig',
+    'name',
+    'namespace',
+    'identity',
+    'component',
+    'userAgent',
+    'transport',
+    'timeoutMs',
+    'clock',
+    'random',
+    'logger',
+  ])('has the option %s', (option) => {
+    const given = { kubeConfig: kubeConfigFor('http://127.0.0.1:1'), name: 'x', namespace: 'ops', identity: 'me' }
+    expect(() => new LeaseEvents({ ...given, [`${option}Q`]: 1 })).toThrow(
+      `Unknown option \`${option}Q\` in the options of LeaseEvents; did you mean \`${option}\`?`,
+    )
+  })
+
   test('does not compete with the write of the successor', async () => {
     await using server = await LoopbackServer.start((_, response) => answer(response, 201, {}))
     const clock = new ManualClock()
@@ -173,6 +266,39 @@ describe('the write of an event', () => {
 })
 
 describe('an event that cannot be written', () => {
+  test('is logged again after another was written', async () => {
+    const { lines, logger } = warnings()
+    const statuses = [500, 201, 500]
+    await using server = await LoopbackServer.start((_, response) => answer(response, statuses.shift() ?? 201, {}))
+    const events = eventsOn(server, { logger })
+    events.becameLeader()
+    events.stoppedLeading()
+    events.becameLeader()
+    await events.close()
+    const line = (what: string) => ({
+      fields: {
+        err: expect.objectContaining({ message: `Could not ${what}: the server failed (500)` }),
+        lease: 'ops/janitor',
+      },
+      message: 'Could not record an Event on the lease',
+    })
+    const create = 'create events ops/janitor.1886caf21c963200'
+    expect(lines).toEqual([line(create), line(create)])
+  })
+
+  test('as a repetition is not written in another way', async () => {
+    const { lines, logger } = warnings()
+    await using server = await LoopbackServer.start((message, response) => {
+      answer(response, message.method === 'PATCH' ? 403 : 201, {})
+    })
+    const events = eventsOn(server, { logger })
+    events.becameLeader()
+    events.becameLeader()
+    await events.close()
+    expect(server.requests.map(({ message }) => message.method)).toEqual(['POST', 'PATCH'])
+    expect(String(lines[0]?.fields['err'])).toContain('Could not patch events ops/janitor.1886caf21c963200')
+  })
+
   test('is logged once for each kind of failure, with the permission that is missing', async () => {
     const { lines, logger } = warnings()
     let statusCode = 403

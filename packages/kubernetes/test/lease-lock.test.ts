@@ -1,13 +1,27 @@
 import { OptionsError } from '@tenure/core'
 import { describe, expect, test } from 'vitest'
+import type { LeaseClient } from '../src/locks/lease/lease-client.ts'
 import { LeaseLock } from '../src/locks/lease/lease-lock.ts'
 import type { LeaseLockOptions } from '../src/locks/lease/lease-lock-options.ts'
+import { FakeLeaseClient } from './support/fake-lease-client.ts'
 import { record } from './support/lease-record.ts'
 import { leaseObject } from './support/lease-server.ts'
 import { answer, kubeConfigFor, LoopbackServer } from './support/loopback-server.ts'
 
 const options = { kubeConfig: kubeConfigFor('http://127.0.0.1:1'), name: 'janitor', namespace: 'ops' }
 const unaborted = { signal: new AbortController().signal }
+
+test('a LeaseLock ends its own watches when it is closed, each once', async () => {
+  const fake = new FakeLeaseClient()
+  const lock = new LeaseLock({ client: fake as unknown as LeaseClient, name: 'janitor', namespace: 'ops' })
+  const observer = { changed: () => {}, up: () => {}, down: () => {} }
+  const first = lock.watch(observer)
+  lock.watch(observer)
+  await first.close()
+  expect(fake.closed).toEqual(['leases'])
+  await lock.close()
+  expect(fake.closed).toEqual(['leases', 'leases'])
+})
 
 describe('the options of a LeaseLock', () => {
   test.each([

@@ -1,4 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { ServerResponse } from 'node:http'
 import { LockRequestError } from '@tenure/core'
 import { STORE_RESTORED_CHANNEL } from '@tenure/core/internal'
 import { describe, expect, test } from 'vitest'
@@ -7,6 +8,7 @@ import { WatchInterruptedError } from '../src/reflector/watch-interrupted-error.
 import { leaseObject, LeaseServer } from './support/lease-server.ts'
 import { answer, kubeConfigFor } from './support/loopback-server.ts'
 import { ManualClock } from './support/manual-clock.ts'
+import { type Line, recordingLogger } from './support/recording-logger.ts'
 import { WatchLog } from './support/watch-log.ts'
 
 /** A watch on a scripted server, on a clock that stands still. */
@@ -15,12 +17,15 @@ async function watching(prepare: (server: LeaseServer) => void = () => {}) {
   prepare(server)
   const clock = new ManualClock()
   const kubeConfig = server.http.kubeConfig()
-  const lock = new LeaseLock({ kubeConfig, name: 'janitor', namespace: 'ops', clock, random: () => 0.5 })
+  const lines: Line[] = []
+  const logger = recordingLogger(lines)
+  const lock = new LeaseLock({ kubeConfig, name: 'janitor', namespace: 'ops', clock, random: () => 0.5, logger })
   const log = new WatchLog()
   const watch = lock.watch(log)
   return {
     server,
     clock,
+    lines,
     log,
     watch,
     async [Symbol.asyncDispose]() {
@@ -288,6 +293,16 @@ describe('a watch', () => {
     }
   })
 
+  test('finds out about such a store at once when its watch broke and is open again', async () => {
+    await using run = await watching((server) => server.put('a'))
+    await run.log.until(2)
+    run.server.version = 3
+    run.server.lease = leaseObject(3, 'restored')
+    run.server.watches[0]?.response.destroy()
+    expect(await run.log.until(5)).toEqual(['present@11 a', 'up', 'down', 'up', 'present@3 restored'])
+    expect(run.clock.now()).toBe(0)
+  })
+
   test('finds out about such a store when its watch goes on in silence', async () => {
     await using run = await watching((server) => server.put('a'))
     await run.log.until(2)
@@ -295,6 +310,91 @@ describe('a watch', () => {
     run.server.lease = leaseObject(3, 'restored')
     run.clock.advance(2500)
     expect(await run.log.until(3)).toEqual(['present@11 a', 'up', 'present@3 restored'])
+  })
+})
+
+describe('the log of a watch', () => {
+  const where = { namespace: 'ops', lease: 'janitor' }
+
+  test('says that it is disconnected when that begins and when the cause changes, and when it is connected again', async () => {
+    await using run = await watching()
+    await run.log.until(2)
+    run.clock.advance(1000)
+    const refuse = (statusCode: number) => (response: ServerResponse) => answer(response, statusCode, {})
+    run.server.onWatch = refuse(503)
+    run.server.watches[0]?.response.end()
+    await advanceUntil(run.clock, () => run.server.watches.length === 4)
+    run.server.onWatch = refuse(429)
+    await advanceUntil(run.clock, () => run.server.watches.length === 6)
+    run.server.onWatch = (response) => response.writeHead(200).flushHeaders()
+    await advanceUntil(run.clock, () => run.lines.length === 3)
+    const down = (why: string) => {
+      const message = `Could not watch leases.coordination.k8s.io ops/janitor: ${why}`
+      const fields = { event: 'watch-down', ...where, err: expect.objectContaining({ message }) }
+      return { level: 'warn', message: `the watch is disconnected: ${message}`, fields }
+    }
+    expect(run.lines).toEqual([
+      down('the server failed (503)'),
+      down('the server throttles requests (429)'),
+      { level: 'info', message: 'the watch is connected again', fields: { event: 'watch-up', ...where } },
+    ])
+    run.server.watches.at(-1)?.response.destroy()
+    await advanceUntil(run.clock, () => run.lines.length === 5)
+    expect(run.lines.slice(3).map(({ fields }) => fields['event'])).toEqual(['watch-down', 'watch-up'])
+  })
+
+  test('says nothing about a watch that ends as usual', async () => {
+    await using run = await watching()
+    await run.log.until(2)
+    run.clock.advance(1000)
+    run.server.watches[0]?.response.end()
+    await advanceUntil(run.clock, () => run.server.watches.length === 2)
+    run.clock.advance(1000)
+    expect(run.lines).toEqual([])
+  })
+
+  test('says that the store was restored when a list is older than the one before, even if the lease is not', async () => {
+    await using run = await watching((server) => {
+      server.put('a')
+      server.version = 20
+    })
+    await run.log.until(2)
+    run.server.version = 15
+    run.server.send({ type: 'ERROR', object: { code: 410 } })
+    await advanceUntil(run.clock, () => run.server.watches.length === 2)
+    expect(run.lines.map(({ message }) => message)).toEqual([
+      'the store is at version 15, below the known version 20, as after a restore from a backup',
+    ])
+  })
+
+  test.each([
+    ['is older than the last list', 15, 18, 20],
+    ['is older than the last event', 99, 50, 99],
+  ])('says that the store was restored when it %s', async (_, bookmark, version, known) => {
+    await using run = await watching((server) => {
+      server.put('a')
+      server.version = 20
+    })
+    await run.log.until(2)
+    run.server.send(
+      { type: 'BOOKMARK', object: { metadata: { resourceVersion: String(bookmark) } } },
+      {
+        type: 'MODIFIED',
+        object: leaseObject(12, 'b'),
+      },
+    )
+    await run.log.until(3)
+    run.server.version = version
+    run.server.lease = leaseObject(12, 'b')
+    run.clock.advance(2500)
+    await advanceUntil(run.clock, () => run.lines.length > 0)
+    expect(run.lines).toEqual([
+      {
+        level: 'warn',
+        message: `the store is at version ${version}, below the known version ${known}, as after a restore from a backup`,
+        fields: { event: 'store-restored', ...where },
+      },
+    ])
   })
 })
 

@@ -1,7 +1,8 @@
 import type { LeaseRecord, Lock, LockSnapshot, PresentLease } from '@tenure/core'
+import { silentLogger, systemClock } from '@tenure/core/internal'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type HeldBy, isOnLostNode, podEnd } from '../src/locks/life/ended-pod.ts'
-import { resolveLifeLockOptions } from '../src/locks/life/life-lock-options.ts'
+import { type LifeLockOptions, resolveLifeLockOptions } from '../src/locks/life/life-lock-options.ts'
 import { lifeLock } from '../src/locks/life/life-lock.ts'
 import { EmbeddedCluster } from './support/embedded-cluster.ts'
 import { grantLife, postPod } from './support/life-cluster.ts'
@@ -62,6 +63,7 @@ async function read(lock: Lock): Promise<PresentLease> {
 describe('a lock for life', () => {
   test('makes the Pod of its holder the owner, through acquisitions by others', async () => {
     const alpha = await replica()
+    expect(alpha.lock.heldForLife).toBe(true)
     const beta = await replica({ name: alpha.name, pod: `${alpha.name}-b` })
     await alpha.lock.create(record, unaborted)
     expect((await alpha.stored()).metadata.ownerReferences).toEqual([alpha.owner])
@@ -126,10 +128,22 @@ describe('a lock for life', () => {
   test('does not answer for a ConfigMap that is gone, or of another holder', async () => {
     const { lock, name } = await replica()
     const lease = await lock.create(record, unaborted)
-    await lock.update(lease, acquiredBy('b', record), unaborted)
-    await expect(lock.update(lease, record, unaborted)).rejects.toMatchObject({ failure: 'conflict' })
+    const ofOther = await lock.update(lease, acquiredBy('b', record), unaborted)
+    const why = `Could not keep configmap ops/${name}`
+    await expect(lock.update(lease, record, unaborted)).rejects.toMatchObject({
+      failure: 'conflict',
+      message: `${why}: b holds it now`,
+    })
+    await lock.update(ofOther, { ...record, holderIdentity: '' }, unaborted)
+    await expect(lock.update(lease, record, unaborted)).rejects.toMatchObject({
+      failure: 'conflict',
+      message: `${why}: nobody holds it now`,
+    })
     await cluster.asAdmin('DELETE', `${CONFIG_MAPS}/${name}`)
-    await expect(lock.update(lease, record, unaborted)).rejects.toMatchObject({ failure: 'not-found' })
+    await expect(lock.update(lease, record, unaborted)).rejects.toMatchObject({
+      failure: 'not-found',
+      message: `${why}: it was deleted`,
+    })
   })
 
   test('takes the Pod that owns a ConfigMap of operator-lib for its holder', async () => {
@@ -213,13 +227,42 @@ describe('the options of a lock for life', () => {
   const env = { POD_NAME: 'janitor-0', POD_NAMESPACE: 'ops', CONTAINER_NAME: 'main' }
 
   test('come from the downward API', () => {
-    expect(resolveLifeLockOptions({ name: 'janitor' }, env)).toMatchObject({
+    expect(resolveLifeLockOptions({ name: 'janitor' }, env)).toEqual({
       name: 'janitor',
       namespace: 'ops',
       pod: 'janitor-0',
-      container: 'main',
       podUid: undefined,
+      container: 'main',
+      silenceMs: 4000,
+      client: { kubeConfig: expect.any(Function) },
     })
+    const bare = resolveLifeLockOptions({ name: 'janitor' }, { ...env, CONTAINER_NAME: '' })
+    expect(bare.container).toBeUndefined()
+  })
+
+  test('are taken as they are given, if they fit the Pod', () => {
+    const kubeConfig = cluster.kubeConfig()
+    const given = { name: 'a.b', namespace: 'ops', pod: 'other.0', container: 'side', silenceMs: 1 }
+    const client = { kubeConfig, userAgent: 'shop', clock: systemClock, random: () => 0, logger: silentLogger }
+    expect(resolveLifeLockOptions({ ...given, ...client }, env)).toEqual({ ...given, podUid: undefined, client })
+    expect(resolveLifeLockOptions({ ...given, kubeConfig }, {}).namespace).toBe('ops')
+  })
+
+  test.each([
+    'name',
+    'namespace',
+    'pod',
+    'container',
+    'silenceMs',
+    'kubeConfig',
+    'userAgent',
+    'clock',
+    'random',
+    'logger',
+  ])('have the option %s', (option) => {
+    expect(() => resolveLifeLockOptions({ name: 'janitor', [`${option}Q`]: 1 }, env)).toThrow(
+      `Unknown option \`${option}Q\` in \`lifeLock()\`; did you mean \`${option}\`?`,
+    )
   })
 
   test('take POD_UID for that of the Pod that POD_NAME names, and of no other', () => {
@@ -228,12 +271,31 @@ describe('the options of a lock for life', () => {
     expect(resolveLifeLockOptions({ name: 'janitor', pod: 'other' }, variables).podUid).toBeUndefined()
   })
 
-  test.each([
-    [{ name: 'janitor' }, {}, /POD_NAME, got none: a leader for life is a Pod. Set POD_NAME by the downward API/],
-    [{ name: 'janitor' }, { POD_NAME: 'a' }, /namespace of the Pod in `namespace` or POD_NAMESPACE, got none/],
-    [{ name: 'janitor', namespace: 'prod' }, env, /`namespace` to be `ops`, the namespace of the Pod/],
-    [{ name: 'No' }, env, /`name` to be an RFC 1123 subdomain/],
-    [{ name: 'janitor', silenceMs: 0 }, env, /`silenceMs` to be a positive number/],
+  const NO_POD =
+    'Expected the name of a Pod in `pod` or POD_NAME, got none: a leader for life is a Pod. Set POD_NAME by the downward API ' +
+    '(`fieldRef: { fieldPath: metadata.name }`). Outside of Pods, use a Lease'
+
+  test.each<[LifeLockOptions, NodeJS.ProcessEnv, string]>([
+    [{ name: 'janitor' }, {}, NO_POD],
+    [{ name: 'janitor', pod: '' }, env, NO_POD],
+    [
+      { name: 'janitor' },
+      { POD_NAME: 'a' },
+      'Expected the namespace of the Pod in `namespace` or POD_NAMESPACE, got none',
+    ],
+    [
+      { name: 'janitor', namespace: 'prod' },
+      env,
+      'Expected `namespace` to be `ops`, the namespace of the Pod, because an ownerReference stays within a namespace, got `prod`',
+    ],
+    [{ name: 'janitor', namespace: 'No' }, env, '`namespace` to be an RFC 1123 label'],
+    [{ name: 'janitor', pod: 'No' }, env, '`pod` to be an RFC 1123 subdomain'],
+    [{ name: 'No' }, env, '`name` to be an RFC 1123 subdomain'],
+    ...[0, -1, Infinity, NaN].map((silenceMs): [LifeLockOptions, NodeJS.ProcessEnv, string] => [
+      { name: 'janitor', silenceMs },
+      env,
+      'Expected `silenceMs` to be a positive number of milliseconds, got `',
+    ]),
   ])('%j are refused', (options, variables, message) => {
     expect(() => resolveLifeLockOptions(options, variables)).toThrow(message)
   })
@@ -286,6 +348,26 @@ describe('the Pod of a holder', () => {
       held,
       { kind: 'terminating', dueMs: 15_000 },
     ],
+    [
+      'that states no grace period has one of 30 s',
+      { ...running, metadata: { uid: 'u', deletionTimestamp: '2026-01-01T00:00:00Z' } },
+      held,
+      { kind: 'terminating', dueMs: 40_000 },
+    ],
+    ['without a uid is not this one', { ...running, metadata: {} }, { ...held, self: inSamePod }, undefined],
+    [
+      'has not ended when the holder began with this process',
+      running,
+      { ...held, self: { ...inSamePod, startedAt: Date.parse(held.acquireTime) } },
+      undefined,
+    ],
+    [
+      'has not ended when the holder is this very start of the container',
+      running,
+      { ...held, ref, self: { ...inSamePod, ref } },
+      undefined,
+    ],
+    ['has not ended when the holder says no time', running, { ...held, acquireTime: '', self: inSamePod }, undefined],
   ])('%s', (_when, pod, holder, expected) => {
     expect(podEnd(pod as Record<string, unknown>, holder)).toEqual(expected)
   })
@@ -303,6 +385,10 @@ describe('the Pod of a holder', () => {
     ['is on a lost node when it is not ready, but its containers are', marked('False', 'True'), true],
     ['is on no lost node when its containers are not ready', marked('False', 'False'), false],
     ['is on no lost node while it is ready', marked('True', 'True'), false],
+    ['is on no lost node without conditions', { status: { conditions: 'x' } }, false],
+    ['is on no lost node with conditions that are none', { status: { conditions: ['x', { type: 'Ready' }] } }, false],
+    ['is on a lost node without gates', { ...marked('False', 'True'), spec: { readinessGates: [] } }, true],
+    ['is on a lost node with gates that are none', { ...marked('False', 'True'), spec: { readinessGates: 'x' } }, true],
     [
       'is on no lost node when it may wait for a readiness gate',
       { ...marked('False', 'True'), spec: { readinessGates: [{ conditionType: 'example.com/up' }] } },

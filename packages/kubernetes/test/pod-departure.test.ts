@@ -1,37 +1,14 @@
 import { EventEmitter, once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ApiRequestError } from '../src/client/api-request-error.ts'
-import type { ObjectReference } from '../src/client/resource.ts'
 import type { JsonObject } from '../src/json-object.ts'
+import { isDraining } from '../src/locks/departure/leaving-objects.ts'
 import { PodDeparture } from '../src/locks/departure/pod-departure.ts'
 import { LeaseClient } from '../src/locks/lease/lease-client.ts'
 import { leaseRole } from '../src/manifests/lease-role.ts'
-import type { ObjectObserver } from '../src/reflector/observed-object.ts'
 import { EmbeddedCluster } from './support/embedded-cluster.ts'
+import { FakeLeaseClient } from './support/fake-lease-client.ts'
 import { type Line, recordingLogger } from './support/recording-logger.ts'
-
-/** Watches that the test feeds. */
-class FakeClient {
-  readonly opened: string[] = []
-  readonly closed: string[] = []
-  readonly #observers = new Map<string, ObjectObserver>()
-  #version = 0n
-
-  watch({ resource, namespace, name }: ObjectReference, { observer }: { readonly observer: ObjectObserver }) {
-    this.opened.push(`${resource} ${namespace}/${name}`)
-    this.#observers.set(resource, observer)
-    return { close: async () => void this.closed.push(resource) }
-  }
-
-  shows(resource: string, object: JsonObject | undefined): void {
-    const version = ++this.#version
-    this.#observers.get(resource)?.changed(object ? { kind: 'present', version, object } : { kind: 'absent', version })
-  }
-
-  fails(resource: string, failure: Error): void {
-    this.#observers.get(resource)?.down(failure)
-  }
-}
 
 const pod = (metadata: JsonObject = {}): JsonObject => ({
   metadata: { uid: 'one', ...metadata },
@@ -40,7 +17,7 @@ const pod = (metadata: JsonObject = {}): JsonObject => ({
 const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' }
 
 function watched(uid?: string) {
-  const client = new FakeClient()
+  const client = new FakeLeaseClient()
   const lines: Line[] = []
   const departure = new PodDeparture({
     client,
@@ -151,6 +128,91 @@ describe('the departure of a Pod', () => {
     expect(client.closed).toEqual([])
     expect(lines).toEqual([])
   })
+})
+
+describe('the log of a departure', () => {
+  test('says what begins and what ends', () => {
+    const { client, lines } = watched()
+    client.shows('pods', pod())
+    client.shows('nodes', { spec: { unschedulable: true } })
+    client.shows('nodes', { spec: {} })
+    client.shows('pods', pod(DELETED))
+    const line = (departure: string, message: string) => ({
+      level: 'info',
+      message,
+      fields: { event: 'departure', departure, pod: 'p' },
+    })
+    expect(lines).toEqual([
+      line('draining', 'The node of this process is being drained: other replicas lead first'),
+      line('none', 'The node of this process takes Pods again'),
+      line('stopping', 'The Pod of this process is being deleted: other replicas lead first'),
+    ])
+  })
+
+  test.each(['forbidden', 'not-found'] as const)(
+    'says that a watch is %s, which is then not tried again',
+    (failure) => {
+      const { client, lines } = watched()
+      const err = new ApiRequestError(failure, 'no')
+      client.fails('pods', err)
+      expect(client.closed).toEqual(['pods'])
+      expect(lines).toEqual([
+        {
+          level: 'info',
+          message: 'This replica does not see when its Pod is being deleted: it cannot list and watch pods',
+          fields: { event: 'departure-unseen', resource: 'pods', err },
+        },
+      ])
+    },
+  )
+})
+
+describe('the departure of a Pod, once it is closed,', () => {
+  test('is not watched any more, and reaches no listener', async () => {
+    const { client, departure, changes } = watched()
+    client.shows('pods', pod())
+    await departure.close()
+    expect(client.closed).toEqual(['pods', 'nodes'])
+    client.shows('pods', pod(DELETED))
+    expect(changes).toEqual([])
+    departure.start()
+    expect(client.opened).toHaveLength(2)
+  })
+
+  test('for one listener still reaches the others', async () => {
+    const { client, departure, changes } = watched()
+    const heard: unknown[] = []
+    const watch = departure.watch(() => heard.push(departure.state))
+    client.shows('pods', pod())
+    await watch.close()
+    client.shows('pods', pod(DELETED))
+    expect([heard, changes]).toEqual([[], ['stopping']])
+  })
+
+  test('opens no watch of a node that is not known', () => {
+    const { client } = watched()
+    client.shows('pods', { metadata: { uid: 'one' } })
+    expect(client.opened).toEqual(['pods ops/p'])
+  })
+
+  test.each(['client', 'pod', 'logger'])('has the option %s', (option) => {
+    const options = { client: new FakeLeaseClient(), pod: { name: 'p', namespace: 'ops' }, [`${option}Q`]: 1 }
+    expect(() => new PodDeparture(options)).toThrow(
+      `Unknown option \`${option}Q\` in the options of a PodDeparture; did you mean \`${option}\`?`,
+    )
+  })
+})
+
+test.each([
+  'node.kubernetes.io/unschedulable',
+  'node.kubernetes.io/out-of-service',
+  'node.cloudprovider.kubernetes.io/shutdown',
+  'ToBeDeletedByClusterAutoscaler',
+  'karpenter.sh/disrupted',
+  'karpenter.sh/disruption',
+])('a node with the taint %s is being drained', (key) => {
+  expect(isDraining({ spec: { taints: [{ key }] } })).toBe(true)
+  expect(isDraining({ spec: { taints: [{}, { key: 1 }] } })).toBe(false)
 })
 
 function forbidden(resource: string): ApiRequestError {

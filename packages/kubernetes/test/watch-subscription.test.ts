@@ -51,12 +51,30 @@ describe('a subscription of a watch', () => {
     expect(calls).toEqual(['present@7'])
   })
 
+  test('knows the newest version that a stream or a poll has shown', () => {
+    const { observer } = recorded()
+    expect([observer.newest, observer.isBehind]).toEqual([0n, false])
+    observer.polled(present(7n))
+    expect(observer.newest).toBe(7n)
+    observer.streamed(present(9n))
+    expect([observer.newest, observer.isBehind]).toEqual([9n, false])
+    observer.polled(absent(8n))
+    expect([observer.newest, observer.isBehind]).toEqual([9n, false])
+    observer.polled(present(10n))
+    expect([observer.newest, observer.isBehind]).toEqual([10n, true])
+    observer.restored()
+    expect([observer.newest, observer.isBehind]).toEqual([0n, false])
+  })
+
   test('starts again from a lower version after the store went back', () => {
     const { calls, observer } = recorded()
     observer.streamed(present(7n))
     observer.restored()
     observer.streamed(present(3n))
-    expect(calls).toEqual(['present@7', 'present@3'])
+    observer.streamed(absent(5n))
+    observer.restored()
+    observer.streamed(absent(4n))
+    expect(calls).toEqual(['present@7', 'present@3', 'absent@5', 'absent@4'])
   })
 
   test('does not report that an absent lease is still absent', () => {

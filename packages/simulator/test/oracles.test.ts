@@ -1,6 +1,11 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { describeReport, simulateSeeds, type SimulatedWorld } from '../src/index.ts'
+import type { ProcessLife } from '../src/process-life.ts'
+import type { Run } from '../src/run.ts'
+import { TermLife } from '../src/term-life.ts'
 import type { OracleId } from '../src/violation.ts'
+import { tell } from '../src/oracles/oracle.ts'
+import { quickPreference } from '../src/oracles/quick-preference.ts'
 import { ORACLES } from '../src/oracles/index.ts'
 import type { LockSnapshot } from '@tenure/core'
 import { SimulatedLock } from '../src/cluster/simulated-lock.ts'
@@ -140,4 +145,23 @@ test('a sound controller breaks no rule', async () => {
   const { failures, terms } = await simulateSeeds({ seeds: 20, controllers: [(world) => new FencedLedger(world)] })
   expect(failures.map(describeReport)).toEqual([])
   expect(terms).toBeGreaterThan(30)
+})
+
+test.each([
+  ['that it gave up', { isEntitled: false, givesUp: true }, 1],
+  ['that it leaves to expire', { isEntitled: true, givesUp: false }, 1],
+  ['that ran out in a fault before', { isEntitled: false, givesUp: false }, 0],
+])('O13 looks at the gap after a term %s', (_name, { isEntitled, givesUp }, expected) => {
+  const process = { identity: 'a', isEntitled } as ProcessLife
+  const term = new TermLife(process, 'lease', 1n)
+  const run = { now: 0, isCalm: true, timing: { leaseDurationMs: 15_000 } }
+  const violations: string[] = []
+  const judge = quickPreference.judge(run as Run, (message) => void violations.push(message))
+  tell(judge, { kind: 'term-began', term })
+  tell(judge, { kind: 'holder-preferred', holder: 'a' })
+  if (givesUp) tell(judge, { kind: 'lease-given-up', process, lease: 'lease' })
+  tell(judge, { kind: 'term-over', term })
+  run.now = 15_001
+  tell(judge, { kind: 'task-began', term, task: 'next' })
+  expect(violations).toHaveLength(expected)
 })

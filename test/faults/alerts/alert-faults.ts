@@ -48,6 +48,7 @@ export function fleetOptions({ fleet }: AlertFault): FleetOptions {
     way: 'http',
     ...(fleet?.size !== undefined && { size: fleet.size }),
     ...(fleet?.onWedged !== undefined && { onWedged: fleet.onWedged }),
+    ...(fleet?.isTraced !== undefined && { isTraced: fleet.isTraced }),
     fences: { gate: true, stamp: false, termCheck: false, watchdog: false },
   }
 }
@@ -127,6 +128,7 @@ export const ALERT_FAULTS: readonly AlertFault[] = [
   {
     name: 'the clock of a follower at 0.8 of the rate',
     alert: 'TenureClockRate',
+    fleet: { isTraced: false },
     lasts: 21,
     strike: async ({ fleet }) => {
       const leader = await fleet.untilWhole()
@@ -157,6 +159,7 @@ export const ALERT_FAULTS: readonly AlertFault[] = [
 export const STORE_FAULT: AlertFault = {
   name: 'etcd restored from a backup',
   alert: 'TenureStoreWentBack',
+  fleet: { isTraced: false },
   lasts: 3,
   strike: async ({ cluster: { controlPlane } }) => {
     const backup = await controlPlane.backUpEtcd()

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ControlPlane, replicaEnvironment } from '@tenure/test-control-plane'
+import { assertTraces, traceInto } from '../../traces/assert-traces.ts'
 import type { Life } from './judge.ts'
 import { monotonicNow, SliceWatch } from './slice-watch.ts'
 
@@ -44,13 +45,13 @@ export class ServiceReplica {
   readonly #child: ChildProcess
   readonly #lines: string[] = []
 
-  constructor(setup: ServiceReplicaSetup, kubeConfigPath: string, execArgv: readonly string[]) {
+  constructor(setup: ServiceReplicaSetup, folder: string, execArgv: readonly string[]) {
     this.address = setup.address
     this.startedAt = monotonicNow()
     this.#child = fork(join(import.meta.dirname, 'service-replica.ts'), [JSON.stringify(setup)], {
       execArgv: [...execArgv],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      env: { ...replicaEnvironment(), KUBECONFIG: kubeConfigPath },
+      env: { ...replicaEnvironment(), KUBECONFIG: join(folder, 'kubeconfig'), ...traceInto(folder, setup.address) },
     })
     this.gone = once(this.#child, 'exit').then(() => monotonicNow())
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
@@ -134,7 +135,7 @@ export class ServiceFleet implements AsyncDisposable {
     const { service, mode, leaseDurationMs, execArgv } = this.#options
     const ports = [{ name: 'https', port: 8443 }]
     const setup = { service, namespace: this.namespace, address, ports, mode, leaseDurationMs }
-    const replica = new ServiceReplica(setup, join(this.#folder, 'kubeconfig'), execArgv)
+    const replica = new ServiceReplica(setup, this.#folder, execArgv)
     this.#replicas.push(replica)
     return replica
   }
@@ -185,7 +186,11 @@ export class ServiceFleet implements AsyncDisposable {
     for (const replica of this.replicas) replica.signal('SIGKILL')
     await Promise.all(this.#replicas.map(({ gone }) => gone))
     await this.watch[Symbol.asyncDispose]()
-    await rm(this.#folder, { recursive: true, maxRetries: 5 })
+    try {
+      await assertTraces(this.#folder)
+    } finally {
+      await rm(this.#folder, { recursive: true, maxRetries: 5 })
+    }
   }
 
   /** How many Leases of the group were renewed since; 0 while the API server does not answer. */

@@ -13,7 +13,7 @@ const manager = createManager({
   events: false,
   logLevel: 'warn',
   // Without the variables of the test run, some of which begin like those of Tenure.
-  env: { KUBECONFIG: process.env['KUBECONFIG'] },
+  env: { KUBECONFIG: process.env['KUBECONFIG'], TENURE_TRACE: process.env['TENURE_TRACE'] },
 })
 manager.use(endpoints({ service, namespace, address, ports, mode, ...timing }))
 process.once('disconnect', () => process.exit(1))

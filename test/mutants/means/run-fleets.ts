@@ -15,7 +15,7 @@ export interface FleetsFound {
 }
 
 /** After this time the runs end: a defect may keep a fleet busy forever. */
-const LONGEST_MS = 60_000
+const LONGEST_MS = 240_000
 
 /** Runs fleets with a defect until the simulator and a trace have found it, or to the end. */
 export async function runFleets(changed: ChangedFile): Promise<FleetsFound> {

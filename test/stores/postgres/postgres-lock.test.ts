@@ -3,10 +3,14 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type LeaseRecord, type Lock, LockRequestError, Manager, type PresentLease, type Term } from '@tenure/core'
 import { createSchema, PostgresLock } from '@tenure/example-postgres-lock'
+import { silentLogger } from '@tenure/core/internal'
 import { lockConformance } from '@tenure/testing/lock-conformance'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { traceExtension } from '../../../packages/tenure/src/trace-extension.ts'
+import { assertTraces, traceInto } from '../../traces/assert-traces.ts'
 import { type PostgresServer, startPostgres } from '../servers/postgres-server.ts'
+import { createTemporaryFolder } from '../servers/temporary-folder.ts'
 
 const options = { signal: new AbortController().signal }
 
@@ -202,6 +206,8 @@ describe('a request to a lock on PostgreSQL that waits for the lock of a row', (
 
 describe('two replicas on a lock on PostgreSQL', () => {
   test('elect one of them, and hand over when it steps down and when it stops, each time with a greater epoch', async () => {
+    const folder = await createTemporaryFolder('postgres-traces')
+    onTestFinished(folder.remove)
     const name = `lease-${(serial += 1)}`
     const epochs: bigint[] = []
     const working = new Set<string>()
@@ -209,6 +215,7 @@ describe('two replicas on a lock on PostgreSQL', () => {
     const replica = (identity: string): Manager => {
       const createLock = () => new PostgresLock({ connection: server.connection, name })
       const manager = new Manager({ identity, lease: { name }, createLock })
+      manager.use(traceExtension(traceInto(folder.path, 'both').TENURE_TRACE, silentLogger))
       return manager.register(() => ({
         name: 'work',
         run: async (term: Term) => {
@@ -237,5 +244,6 @@ describe('two replicas on a lock on PostgreSQL', () => {
     expect(overlaps).toEqual([])
     expect(epochs).toEqual(epochs.toSorted((x, y) => (x < y ? -1 : 1)))
     expect(new Set(epochs).size).toBe(3)
+    await assertTraces(folder.path)
   })
 })

@@ -3,7 +3,7 @@ import { mulberry32 } from '../../../packages/core/test/election/fleet.ts'
 import { checkLines } from '../check-lines.ts'
 import type { Lines } from '../corruption.ts'
 import { CORRUPTIONS } from '../corruptions.ts'
-import { judgeTraces, type TlcVerdict } from './judge.ts'
+import { judgeTraces, mostOpenWrites, type TlcVerdict } from './judge.ts'
 import { modelStepsOf, type ModelTrace } from './model-steps.ts'
 
 /** A trace in memory. */
@@ -41,7 +41,10 @@ const TOGETHER = 60
 /** Has the model checker and the checker of `tenure check-trace` judge these traces, and as many corrupted ones. All the traces must be sound. */
 export async function compareWithTlc(sound: readonly Named[]): Promise<Comparison> {
   const jar = await locateTlc()
-  const cases = [...sound.map(soundCase), ...corruptedCases(sound)]
+  // A run has as many slots as its trace with the most, and more slots take longer.
+  const cases = [...sound.map(soundCase), ...corruptedCases(sound)].toSorted(
+    (a, b) => mostOpenWrites(a.trace) - mostOpenWrites(b.trace),
+  )
   const differences: string[] = []
   for (let from = 0; from < cases.length; from += TOGETHER) {
     const some = cases.slice(from, from + TOGETHER)

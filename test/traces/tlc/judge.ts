@@ -10,15 +10,12 @@ export interface TlcVerdict {
   readonly step: number
 }
 
-/** The writes that a process may have sent and not seen the end of. */
-const SLOTS = 8
-
 /** Has the model checker judge traces of leases of 15 s, all in one run. The verdicts are in the order of the traces. */
 export async function judgeTraces(jar: string, traces: readonly ModelTrace[]): Promise<readonly TlcVerdict[]> {
   const electors = Math.max(...traces.map((trace) => trace.electors))
   const { printed } = await runTlc(jar, {
     module: 'Trace',
-    config: configFor(electors),
+    config: configFor(electors, Math.max(...traces.map(mostOpenWrites))),
     workers: 1,
     memoryMb: 2000,
     modules: { 'TraceData.tla': traceModule(traces) },
@@ -38,8 +35,22 @@ function readVerdict(text: string): readonly [number, TlcVerdict] {
   return [Number(trace), { broken: what === 'accepted' ? undefined : what, step: Number(step) }]
 }
 
+/** How many writes an elector has sent at most since it last saw a newer version of the lease. Each takes a slot of the model. */
+export function mostOpenWrites({ steps }: ModelTrace): number {
+  const open = new Map<unknown, { version: unknown; writes: number }>()
+  let most = 1
+  for (const [kind, process, what] of steps) {
+    const elector = open.get(process) ?? { version: 0, writes: 0 }
+    open.set(process, elector)
+    if (kind === 'send') elector.writes += 1
+    else if (kind === 'see' && Number(what) > Number(elector.version)) open.set(process, { version: what, writes: 0 })
+    most = Math.max(most, elector.writes)
+  }
+  return most
+}
+
 /** Ticks of 0.1 ms. */
-function configFor(electors: number): string {
+function configFor(electors: number, slots: number): string {
   const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1).join(', ')
   return [
     'SPECIFICATION SpecTrace',
@@ -49,7 +60,7 @@ function configFor(electors: number): string {
     '  LeaseTicks = 150000',
     '  MarginTicks = 7500',
     '  TransferTicks = 50000',
-    `  Slots = {${numbers(SLOTS)}}`,
+    `  Slots = {${numbers(slots)}}`,
     '  MaxVersion = 1000000',
     '  MaxRestarts = 1',
     '  MaxDeletions = 0',
@@ -59,6 +70,7 @@ function configFor(electors: number): string {
     '  Wrong = {}',
     '  HoldAfter <- HoldOfTrace',
     '  TransferValidity <- TransferValidityOfTrace',
+    '  GrantedFor <- GrantedOfTrace',
     'VIEW StateTrace',
     '',
   ].join('\n')

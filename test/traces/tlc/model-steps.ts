@@ -140,7 +140,10 @@ class Translation {
       case 'begin':
         return void this.#steps.push(['begin', p, this.#versions.place(act.k), this.#ticksLeft(line, act.until)])
       case 'until':
-        return void this.#steps.push(['until', p, this.#ticksLeft(line, act.until)])
+        // A renewal that another client has edited since prolongs and shortens the term in one step.
+        if (act === line.d?.findLast(({ u }) => u === 'until'))
+          this.#steps.push(['until', p, this.#ticksLeft(line, act.until)])
+        return
       case 'end':
         return void this.#steps.push(['end', p, act.voluntary])
       case 'over':

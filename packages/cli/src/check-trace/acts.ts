@@ -20,7 +20,7 @@ export function acts(step: Step, act: TraceAct): void {
       begins(step, act)
       break
     case 'until':
-      mayActUntil(step, act.until)
+      if (act === step.line.d?.findLast(({ u }) => u === 'until')) mayActUntil(step, act.until)
       break
     case 'end':
       ends(step, act.voluntary)
@@ -64,7 +64,10 @@ function begins(step: Step, { k, until }: Extract<TraceAct, { u: 'begin' }>): vo
   mayActUntil(step, until)
 }
 
-/** A term gets this time, or will when it begins. Writes that are known to have happened must cover it. */
+/**
+ * A term gets this time, or will when it begins. Only the last time of a step counts: a renewal that another client has edited since prolongs and
+ * shortens the term in one step. Writes that are known to have happened must cover it.
+ */
 function mayActUntil(step: Step, until: number): void {
   const { replica, lease } = step
   const { term, validUntil } = replica
@@ -126,7 +129,21 @@ export function settles(step: Step): void {
   if (step.isLost && isActing)
     step.broken('validity', `${replica.identity} goes on although it sees that the lease is not its own`)
   if (isActing && term !== undefined) mayGoOn(step, term.until)
-  if (!HOLDING.has(s)) replica.lose()
+  if (HOLDING.has(s)) return
+  mayDecline(step)
+  replica.lose()
+}
+
+/**
+ * A replica declines a lease that it has acquired if too little time is left, which takes longer than a request; if others cannot see the acquisition;
+ * and if it stops.
+ */
+function mayDecline(step: Step): void {
+  const { replica, line, acquired } = step
+  const { grant, header, lastAcquire } = replica
+  if (acquired === undefined || acquired.q !== lastAcquire || grant === undefined) return
+  if (line.s === 'stopped' || line.t >= acquired.sentAt + header.requestMs) return
+  step.broken('state', `${replica.identity} is ${line.s} although its acquisition is known to have happened`)
 }
 
 function mayGoOn(step: Step, until: number): void {

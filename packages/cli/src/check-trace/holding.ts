@@ -4,7 +4,7 @@ import { epochOf, greatest, isOfTerm, isRenewalInWholeSeconds, isWrittenAs, stat
 import type { Replica, Sent } from './replica.ts'
 import type { Line } from './shape.ts'
 import type { Step } from './step.ts'
-import { epochSeen, type Sighting } from './view.ts'
+import { epochSeen, isReleased, type Sighting } from './view.ts'
 
 /*
  * What entitles a replica to act, and until when.
@@ -44,8 +44,13 @@ export function ceasesToWait(replica: Replica): void {
 
 /** Until when another leader may act that this replica could not see, or that a coordinator did not wait for. */
 function guardOf(replica: Replica, sent: Sent, line: Line): number {
-  const unseen = replacesUnseen(replica, sent, line) ? line.t + replica.header.leaseMs : -Infinity
+  const unseen = replacesUnseen(replica, sent, line) ? line.t + longestMs(replica) : -Infinity
   return Math.max(unseen, namedGuard(replica, sent))
+}
+
+/** A holder for life may have had another duration: in a rollout, replicas differ. */
+function longestMs({ header, longestHeldMs }: Replica): number {
+  return Math.max(header.leaseMs, longestHeldMs)
 }
 
 /** Whether a leader may act that has not seen that its lease was deleted, or that keeps it for life under this name. */
@@ -59,7 +64,7 @@ function replacesUnseen(replica: Replica, { replaced }: Sent, line: Line): boole
 function followsEnded({ dead, view }: Replica, { g: deleted, t }: Line): boolean {
   if (deleted === undefined) return false
   const isGuarded = view !== undefined && view.guardedUntil > t
-  return isOfTerm(dead, deleted) || (deleted.h === '' && !isGuarded)
+  return isOfTerm(dead, deleted) || (isReleased(deleted) && !isGuarded)
 }
 
 /** Whether a holder keeps the lease for life: it is not proved dead. A transferred lease expires until its new holder has renewed it. */

@@ -90,6 +90,10 @@ export class Replica {
   readonly nonces: Map<string, number> = new Map()
   dead: { readonly h: string; readonly a: string | undefined } | undefined
   highestEpoch: Version = 0
+  /** The longest duration that any holder for life was seen to have, in milliseconds. */
+  longestHeldMs = 0
+  /** The number of the last acquisition that it sent. */
+  lastAcquire: number | undefined
   term: Term | undefined
   doubts: Doubt[] = []
   /** The most by which its clock was certainly ever ahead of the slowest clock that the tolerance allows. */

@@ -1,6 +1,6 @@
 import type { TraceRecord } from '@tenure/core/internal'
 import { acquires, cut, renews } from './holding.ts'
-import { greatest, isSameRecord, isWrittenAs, type Version, versionOf } from './records.ts'
+import { durationMs, greatest, isSameRecord, isWrittenAs, type Version, versionOf } from './records.ts'
 import { HOLDING, type Replica, type Sent } from './replica.ts'
 import type { Line } from './shape.ts'
 import type { Step } from './step.ts'
@@ -149,15 +149,20 @@ function observe(step: Step, seen: Sighting): void {
   const { replica, before, line } = step
   const last = replica.view
   noteEpoch(replica, last?.record, seen)
-  if (!HOLDING.has(before)) {
-    const { header, coordination, isWatching } = replica
-    replica.view = nextView(last, seen, line.t, { leaseMs: header.leaseMs, coordination, isWatching })
-    return
-  }
+  if (!HOLDING.has(before)) return follows(replica, seen, line.t)
   const held = last?.record
   replica.view = firstView(seen, line.t, line.t)
   if (seen.record === undefined || held === undefined || !isWrittenAs(seen.record, held)) return loses(step)
   if (!isSameRecord(seen.record, held)) cut(replica, seen.record, line.t)
+}
+
+/** A replica that does not hold the lease sees it. */
+function follows(replica: Replica, seen: Sighting, now: number): void {
+  const { header, coordination, isWatching, view } = replica
+  const { leaseMs, heldForLife } = header
+  if (heldForLife && seen.record !== undefined && seen.record.h !== '')
+    replica.longestHeldMs = Math.max(replica.longestHeldMs, durationMs(seen.record))
+  replica.view = nextView(view, seen, now, { leaseMs, heldForLife, coordination, isWatching })
 }
 
 function loses(step: Step): void {
@@ -181,8 +186,10 @@ function acknowledge(step: Step, sent: Sent, seen: Sighting): void {
   sent.isAcknowledged = true
   replica.inFlight = undefined
   replica.reading = undefined
-  if (sent.u === 'acquire') acquires(step, sent, seen)
-  else if (HOLDING.has(before)) renews(replica, sent, held)
+  if (sent.u === 'acquire') {
+    acquires(step, sent, seen)
+    step.acquired = sent
+  } else if (HOLDING.has(before)) renews(replica, sent, held)
   replica.own = sent.u === 'transfer' ? undefined : sent.r
   replica.existed = true
   replica.view = firstView(seen, line.t, line.t)

@@ -1,7 +1,7 @@
 import type { Line } from './shape.ts'
 import type { Finding, Rule } from './finding.ts'
 import type { LeaseRun, Place } from './lease-run.ts'
-import type { Replica } from './replica.ts'
+import type { Replica, Sent } from './replica.ts'
 
 /** The present step of a replica, while it is judged. Every replica has one, because there are very many steps. */
 export class Step {
@@ -13,6 +13,8 @@ export class Step {
   before = 'idle'
   /** Set if the replica sees that it holds the lease no more. */
   isLost = false
+  /** The acquisition that the step shows to have happened. */
+  acquired: Sent | undefined
   #line: Line | undefined
   readonly #report: (finding: Finding) => void
 
@@ -35,6 +37,7 @@ export class Step {
     this.place = place
     this.before = this.replica.state
     this.isLost = false
+    this.acquired = undefined
   }
 
   /** The rule is broken here. */

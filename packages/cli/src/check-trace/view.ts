@@ -26,6 +26,7 @@ export interface Viewer {
   /** Who decides which replica leads, if it may be a coordinator. */
   readonly coordination: string | undefined
   readonly isWatching: boolean
+  readonly heldForLife: boolean
 }
 
 /** A sighting of which nothing was known before, or that restarts what is known. */
@@ -48,32 +49,45 @@ export function nextView(last: View | undefined, seen: Sighting, now: number, vi
   return { ...view, guardedUntil: sawAll ? endOf(last) : unseen }
 }
 
-function plainView(last: View | undefined, seen: Sighting, now: number, { leaseMs }: Viewer): View {
+function plainView(last: View | undefined, seen: Sighting, now: number, viewer: Viewer): View {
   const { record } = seen
-  if (record === undefined) return missingView(last, seen, now)
-  const guardedUntil = now + guardMs(record, leaseMs)
-  if (last?.record === undefined) return firstView(seen, now, guardedUntil)
-  if (isSameRecord(last.record, record)) return { ...last, ...seen }
-  if (last.record.a !== record.a) return firstView(seen, now, guardedUntil)
-  const isRenewed = last.record.r !== record.r
+  const { leaseMs, heldForLife } = viewer
+  if (record === undefined) return missingView(last, seen, now, viewer)
+  const before = last?.record
+  if (last === undefined || before === undefined || before.a !== record.a)
+    return firstView(seen, now, now + ofUnseenTermMs(record, viewer))
+  if (isSameRecord(before, record)) return { ...last, ...seen }
+  // A holder for life renews without a write.
+  const isRenewed = heldForLife || before.r !== record.r
+  const grantedMs = !isRenewed ? ownMs(record) : Math.max(last.longestMs, ownMs(record))
   return {
     ...seen,
     changedAt: now,
-    guardedUntil: Math.max(
-      last.guardedUntil,
-      isRenewed ? now + Math.min(Math.max(last.longestMs, ownMs(record)), leaseMs) : guardedUntil,
-    ),
+    guardedUntil: Math.max(last.guardedUntil, now + Math.min(grantedMs, leaseMs)),
     longestMs: Math.max(last.longestMs, durationMs(record)),
   }
 }
 
-function missingView(last: View | undefined, seen: Sighting, now: number): View {
+function missingView(last: View | undefined, seen: Sighting, now: number, viewer: Viewer): View {
   if (last === undefined) return firstView(seen, now, now)
-  return firstView(seen, last.record === undefined ? last.changedAt : now, endOf(last))
+  // A coordinator may create the lease. Nothing then shows that a holder went unseen while the watch was disconnected.
+  const mayHaveMissed = viewer.coordination !== undefined && !viewer.isWatching
+  const unseenUntil = mayHaveMissed ? now + viewer.leaseMs : -Infinity
+  return firstView(seen, last.record === undefined ? last.changedAt : now, Math.max(endOf(last), unseenUntil))
 }
 
-function guardMs(record: TraceRecord, leaseMs: number): number {
-  return Math.min(ownMs(record), leaseMs)
+/**
+ * How long a record protects its holder if nothing of its term was seen before. A client may have shortened it after a renewal. Only a record with two
+ * equal times is as its holder began the term. A holder for life renews without a write, so only a release shows its end.
+ */
+function ofUnseenTermMs(record: TraceRecord, { leaseMs, heldForLife }: Viewer): number {
+  const isIntact = record.h === '' && heldForLife ? isReleased(record) : record.a === record.r
+  return isIntact ? Math.min(ownMs(record), leaseMs) : leaseMs
+}
+
+/** Whether the holder has released the lease: an edit that clears it changes neither the times nor the duration. */
+export function isReleased({ h, d, a, r }: TraceRecord): boolean {
+  return h === '' && d === 1 && a === r
 }
 
 /** How long the record itself protects its holder. */

@@ -20,6 +20,7 @@ export function sends(step: Step, write: TraceWrite): void {
   if (isBased(step, sent)) JUDGES[write.u](step, sent)
   replica.writes.set(write.q, sent)
   if (OF_HOLDER.has(write.u)) replica.inFlight = write.q
+  if (write.u === 'acquire') replica.lastAcquire = write.q
   if (replica.writes.size > MOST_WRITES) forget(step)
   lease.noteSent(write.r)
 }

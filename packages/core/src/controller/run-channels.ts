@@ -16,8 +16,6 @@ const RUN_OVER = channel('tenure:run-over')
 /** Publishes that a run has begun. The returned function publishes that it has ended. */
 export function publishRun(term: Term, controller: Controller): () => void {
   const message: RunMessage = { term, controller }
-  if (RUN_BEGAN.hasSubscribers) RUN_BEGAN.publish(message)
-  return () => {
-    if (RUN_OVER.hasSubscribers) RUN_OVER.publish(message)
-  }
+  RUN_BEGAN.publish(message)
+  return () => RUN_OVER.publish(message)
 }

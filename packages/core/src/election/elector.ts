@@ -135,7 +135,7 @@ export class Elector {
   assertAlive(): void {
     if (this.#death !== undefined) throw this.#death
     const { clock, config } = this.#options
-    const overdueMs = this.#wakeAt === undefined ? 0 : clock.now() - this.#wakeAt
+    const overdueMs = clock.now() - (this.#wakeAt ?? Number.POSITIVE_INFINITY)
     if (overdueMs > config.timing.retryPeriodMs) throw new Error(`the elector is ${Math.round(overdueMs)} ms overdue`)
   }
 
@@ -171,7 +171,7 @@ export class Elector {
     if (state.kind !== 'leading' && state.kind !== 'draining') return
     const { clock, config } = this.#options
     const now = clock.now()
-    const overdueMs = this.#wakeAt === undefined ? 0 : now - this.#wakeAt
+    const overdueMs = now - (this.#wakeAt ?? Number.POSITIVE_INFINITY)
     if (overdueMs <= config.timing.retryPeriodMs) return
     if (now >= state.hold.deadlineAt) this.#queue.push({ kind: 'lost', reason: 'stalled' })
   }

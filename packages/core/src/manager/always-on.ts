@@ -22,6 +22,7 @@ import type { Logger } from '../ports/logger.ts'
 import type { Random } from '../ports/random.ts'
 import type { TaskScope } from '../term/task-scope.ts'
 import type { TermExtension } from '../term/term-extension.ts'
+import { textOf } from '../text-of.ts'
 
 /** Options of {@link AlwaysOn}. */
 export interface AlwaysOnRunOptions {
@@ -129,7 +130,7 @@ export class AlwaysOn {
       failed: (error, restartInMs) =>
         logger.error(
           { event: 'controller-failed', controller, restartInMs, err: error },
-          `controller ${controller} failed${remedyFor(error)}`,
+          `controller ${controller} failed: ${textOf(error)}${remedyFor(error)}`,
         ),
       failedWhileEnding: (error, task) =>
         logger.error({ controller, task, err: error }, 'task failed while its controller ended'),

@@ -48,10 +48,8 @@ export class Extensions {
     }
     // Read the property once: a getter that throws later would keep the others from stopping.
     this.#used.push({ extension, group: extension.group ?? 'servers' })
-    if (extension.onEvent !== undefined) this.#listeners.push((event) => extension.onEvent?.(event))
-    if (extension.onTerm !== undefined) {
-      this.#termExtensions.push({ attach: (term) => extension.onTerm?.(term) ?? (() => {}) })
-    }
+    this.#listeners.push((event) => extension.onEvent?.(event))
+    this.#termExtensions.push({ attach: (term) => extension.onTerm?.(term) ?? (() => {}) })
   }
 
   /** Starts the extensions, unless the manager begins to stop. Rejects when one fails to start; the previous ones keep running. */
@@ -86,7 +84,6 @@ export class Extensions {
 
   /** Stops the extensions of a group in reverse order. After the stop timeout it no longer waits for them. */
   async #stopGroup(group: ExtensionGroup, extensions: readonly Extension[]): Promise<void> {
-    if (extensions.length === 0) return
     const { clock, groups, onFailure } = this.#options
     const { stopTimeoutMs } = groups[group]
     const over = Promise.withResolvers<'overdue'>()

@@ -68,12 +68,16 @@ export function comparableVersion(version: string): bigint | undefined {
 
 function jsonOf(value: unknown): string {
   const json = checked(value, () => JSON.stringify(value) as string | undefined)
-  const bytes = Buffer.byteLength(json ?? '')
-  if (bytes > MAX_VALUE_BYTES)
-    throw new OptionsError(`Expected ${CALL} to have at most ${MAX_VALUE_BYTES} bytes of JSON, got ${bytes} bytes`)
+  if (json !== undefined) assertSize(json)
   if (json === undefined || !checked(value, () => isSameAsParsed(JSON.parse(json), value)))
     throw OptionsError.expected(`${CALL} to be a JSON value, which is the same when it is read again`, value)
   return json
+}
+
+function assertSize(json: string): void {
+  const bytes = Buffer.byteLength(json)
+  if (bytes > MAX_VALUE_BYTES)
+    throw new OptionsError(`Expected ${CALL} to have at most ${MAX_VALUE_BYTES} bytes of JSON, got ${bytes} bytes`)
 }
 
 /** The result of a check, which may run code of the value. */

@@ -153,10 +153,6 @@ export class ControllerTerm implements Term, Owner {
     resolveDurationMs('delayMs', delayMs, { min: 0 })
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.admits()
-    if (this.signal.aborted) {
-      reject(this.signal.reason)
-      return promise
-    }
     const resumed = this.scope.waits(`term.sleep ${delayMs} ms`)
     const timer = this.clock.setTimer(delayMs, () => {
       // The abort rejects the promise.

@@ -153,6 +153,22 @@ function throwsSecondTime(): object {
   }
 }
 
+/** What a term is refused that bequeaths these values, one after the other, and ends. */
+async function refusals(values: readonly unknown[]) {
+  const refused: Error[] = []
+  const { a, seen, handOver } = await pair((term) => {
+    for (const value of values) {
+      try {
+        term.bequeath(value)
+      } catch (error) {
+        refused.push(error as Error)
+      }
+    }
+  })
+  await handOver(a)
+  return { seen, refused }
+}
+
 describe('A value that cannot be bequeathed', () => {
   const cycle: { self?: unknown } = {}
   cycle.self = cycle
@@ -196,23 +212,30 @@ describe('A value that cannot be bequeathed', () => {
   })
 
   test('is refused with its size: 4097 bytes, and not 4096', async () => {
-    const { a, seen, handOver } = await pair((term) => {
-      term.bequeath('ü'.repeat(2047))
-      expect(() => term.bequeath(`${'ü'.repeat(2047)}x`)).toThrow(
-        'Expected `value` of `term.bequeath(value)` to have at most 4096 bytes of JSON, got 4097 bytes',
-      )
-    })
-    await handOver(a)
+    const { seen, refused } = await refusals(['ü'.repeat(2047), `${'ü'.repeat(2047)}x`])
+    expect(refused).toMatchObject([
+      { message: 'Expected `value` of `term.bequeath(value)` to have at most 4096 bytes of JSON, got 4097 bytes' },
+    ])
     expect(seen[1]).toMatchObject({ inherited: { value: 'ü'.repeat(2047) } })
   })
 
   test('is refused by its size before anything else is done with it', async () => {
     const deep = Array.from({ length: 2000 }).reduce<unknown>((inner) => [inner], undefined)
-    await pair((term) => {
-      expect(() => term.bequeath('x'.repeat(10_000_000))).toThrow('got 10000002 bytes')
-      expect(() => term.bequeath(Array.from({ length: 100_000 }, () => Number.NaN))).toThrow('got 500001 bytes')
-      expect(() => term.bequeath(deep)).toThrow('got 4004 bytes')
-    })
+    const { refused } = await refusals([
+      'x'.repeat(10_000_000),
+      Array.from({ length: 100_000 }, () => Number.NaN),
+      [deep, 'x'.repeat(100)],
+    ])
+    expect(refused.map(({ message }) => /got \d+ bytes/.exec(message)?.[0])).toEqual([
+      'got 10000002 bytes',
+      'got 500001 bytes',
+      'got 4109 bytes',
+    ])
+  })
+
+  test('is refused with what it threw itself as the cause', async () => {
+    const { refused } = await refusals([throwsSecondTime(), 1n])
+    expect(refused.map(({ cause }) => cause)).toEqual([new Error('no'), expect.any(TypeError)])
   })
 
   test('is refused after the term has ended, because no write carries it', async () => {
@@ -237,15 +260,20 @@ describe('A value that cannot be bequeathed', () => {
     for (let index = 0; index < 9; index++) {
       replica.runs(async (term) => {
         try {
+          // The second value takes the place of the first.
           term.bequeath('x'.repeat(4094))
+          term.bequeath('y'.repeat(4094))
         } catch (error) {
-          refused.push(String(error))
+          refused.push((error as Error).message)
         }
         await untilEnd(term)
       }, `c${index}`)
     }
     await replica.start()
-    expect(refused).toEqual([expect.stringContaining('at most 32768 bytes of JSON, got 36864 bytes')])
+    expect(refused).toEqual([
+      'Expected the values of all controllers of a lease to have at most 32768 bytes of JSON, got 36864 bytes ' +
+        'with `value` of `term.bequeath(value)` of controller `c8`',
+    ])
   })
 })
 
@@ -257,6 +285,7 @@ describe('The versions that a term has written', () => {
     term.noteVersion('apps/deployments', '7')
     term.noteVersion('apps/deployments', '')
     term.noteVersion('metrics.example/loads', 'v1')
+    term.noteVersion('metrics.example/spans', '12x')
   }
 
   test.each([
@@ -266,7 +295,13 @@ describe('The versions that a term has written', () => {
     const { a, seen, handOver } = await pair(writing)
     await handOver(a, to)
     expect(seen[0]).toMatchObject({ versions: undefined })
-    expect(seen[1]?.versions).toEqual({ '*': '', pods: '10', 'apps/deployments': '', 'metrics.example/loads': '' })
+    expect(seen[1]?.versions).toEqual({
+      '*': '',
+      pods: '10',
+      'apps/deployments': '',
+      'metrics.example/loads': '',
+      'metrics.example/spans': '',
+    })
   })
 
   test('are not known after a crash, also when an earlier term left its versions', async () => {

@@ -117,6 +117,16 @@ describe('A candidacy', () => {
     ])
   })
 
+  test('measures every term from its own start', async () => {
+    const replica = await new Replica().runs(untilEnd).start()
+    for (const lastsMs of [2000, 3000]) {
+      await replica.clock.advance(lastsMs)
+      void replica.candidacy.stepDown({ cooldownMs: 0 })
+      await replica.clock.runAllMicrotasks()
+    }
+    expect(replica.all('term-over').map(({ durationMs }) => durationMs)).toEqual([2000, 3000])
+  })
+
   test('goes on when a listener throws', async () => {
     const replica = new Replica({
       onEvent: () => {

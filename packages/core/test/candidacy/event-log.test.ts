@@ -48,12 +48,36 @@ const LINES: Readonly<Record<CandidacyEvent['kind'], readonly [Body, string]>> =
   ],
 }
 
-test.each(Object.entries(LINES))('the line for %s names lease, epoch and event', (kind, [body, line]) => {
-  const [entry, ...others] = write({ lease: 'ops', ...body }, 7n)
-  expect(others).toEqual([])
-  expect(entry?.line).toBe(line)
-  expect(entry?.fields).toMatchObject({ lease: 'ops', epoch: 7n, event: kind })
-})
+/** The fields of these lines besides the lease, the epoch and the event. */
+const FIELDS: Readonly<Record<string, object>> = {
+  state: { from: 'acquiring', to: 'leading' },
+  'leader-observed': { leader: 'other' },
+  'term-began': { handoverMs: 3 },
+  'term-ending': { reason: 'superseded' },
+  'term-over': {
+    reason: 'shutdown',
+    outcome: 'transferred',
+    successor: 'other',
+    drain: 'clean',
+    durationMs: 9,
+    drainMs: 1,
+  },
+  renewed: { elapsedMs: 2 },
+  'request-failed': { purpose: 'renew', err: ERROR, failures: 1 },
+  'controller-failed': { controller: 'janitor', restartInMs: 200, err: ERROR },
+  'warm-up': { controller: 'janitor', outcome: 'failed', err: ERROR },
+  wedged: { tasks: [{ name: 'sweep', controller: 'janitor', ageMs: 5, spawnedAt: 'a.ts:1:1', waitsOn: undefined }] },
+}
+
+test.each(Object.entries(LINES))(
+  'the line for %s has the lease, the epoch, the event and its details',
+  (kind, [body, line]) => {
+    const [entry, ...others] = write({ lease: 'ops', ...body }, 7n)
+    expect(others).toEqual([])
+    expect(entry?.line).toBe(line)
+    expect(entry?.fields).toEqual({ lease: 'ops', epoch: 7n, event: kind, ...FIELDS[kind] })
+  },
+)
 
 test('a line outside of a term has no epoch', () => {
   const [entry] = write({ lease: 'ops', kind: 'leader-observed', identity: '' }, undefined)
@@ -91,6 +115,61 @@ test('a term that ended with failures names the first of them', () => {
   const [body] = LINES['term-over']
   const [entry] = write({ lease: 'ops', ...body, errors } as CandidacyEvent, 7n)
   expect(entry?.line).toBe('warn: term over: transferred to other, after shutdown, with 4 failures: a; b; c; …')
+})
+
+test('a term that ended with failures has all of them in its line, and of up to three every text', () => {
+  const errors = ['a', 'b', 'c'].map((text) => new Error(text))
+  const [body] = LINES['term-over']
+  const [entry] = write(
+    { lease: 'ops', ...body, successor: undefined, outcome: 'released', errors } as CandidacyEvent,
+    7n,
+  )
+  expect(entry?.line).toBe('warn: term over: released, after shutdown, with 3 failures: a; b; c')
+  expect(entry?.fields).toMatchObject({
+    event: 'term-over',
+    err: { name: 'AggregateError', message: '3 failures while the term ended', errors },
+  })
+})
+
+test('a controller that is given up says so, with the remedy', () => {
+  const error = new Error('A metric with the name runs_total has already been registered.')
+  const [entry] = write(
+    { lease: 'ops', kind: 'controller-failed', controller: 'janitor', error, restartInMs: undefined },
+    7n,
+  )
+  expect(entry?.line).toBe(
+    'error: controller janitor failed, giving up: A metric with the name runs_total has already been registered. ' +
+      'Define it with `registers: [metrics(term)]`: such a metric ends with its run',
+  )
+})
+
+test.each(['ready', 'cancelled'] as const)('a warm-up that is %s is no warning', (outcome) => {
+  const entries = write({ lease: 'ops', kind: 'warm-up', controller: 'janitor', outcome, error: undefined }, undefined)
+  expect(entries).toEqual([
+    {
+      line: `info: warm-up of janitor: ${outcome}`,
+      fields: { lease: 'ops', event: 'warm-up', controller: 'janitor', outcome },
+    },
+  ])
+})
+
+test('an outage that ends says how long it lasted', async () => {
+  const { entries, log, clock } = open()
+  for (let request = 0; request < 2; request++) {
+    log.write({ lease: 'ops', kind: 'request-failed', purpose: 'renew', error: ERROR }, undefined)
+    await clock.advance(750)
+  }
+  log.requestSucceeded('ops')
+  expect(entries.slice(1)).toEqual([
+    {
+      line: 'debug: 403 leases is forbidden',
+      fields: { lease: 'ops', event: 'request-failed', purpose: 'renew', err: ERROR },
+    },
+    {
+      line: 'info: lease requests succeed again, after 2 failures in 1.5 s',
+      fields: { lease: 'ops', event: 'requests-succeed', failures: 2, lastedMs: 1500 },
+    },
+  ])
 })
 
 interface Entry {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { explain } from '../../src/candidacy/explain.ts'
+import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import type { ElectorState } from '../../src/election/machine/state.ts'
 import { withOffer } from '../../src/election/rules/transfer-notes.ts'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
@@ -125,13 +126,7 @@ const CASES: Readonly<Record<ElectorState['kind'], Readonly<Record<string, Case>
       says: 'The lease is being deleted, but finalizers keep it. It creates the lease again after they are removed.',
     },
     'waits to create a deleted lease': {
-      elector: () => {
-        const elector = new PureElector()
-        elector.random = 0.5
-        elector.follow(lease({ version: 1n }))
-        elector.observe({ kind: 'absent', version: 2n })
-        return elector
-      },
+      elector: () => withoutLease(),
       says: 'The lease does not exist. It creates the lease in 0.1 s.',
     },
     'waits for its turn': {
@@ -266,6 +261,136 @@ describe.each(Object.entries(CASES))('An explanation of %s', (kind, cases) => {
     const lastProblem = problem === undefined ? undefined : new Error(problem)
     expect(explain(state, { config, now, tasks, lastProblem })).toBe(says)
   })
+})
+
+const NEVER_LEADS =
+  "This replica never leads (`rollout: 'never-lead'`), so nobody leads until another replica acquires the lease."
+const mine = {
+  name: 'example.com/mine',
+  version: 1,
+  compare: () => 0,
+  binaryVersion: undefined,
+  emulationVersion: undefined,
+}
+
+/** A follower of a lease that was deleted. */
+const withoutLease = (): PureElector => {
+  const elector = new PureElector()
+  elector.random = 0.5
+  elector.follow(lease({ version: 1n }))
+  elector.observe({ kind: 'absent', version: 2n })
+  return elector
+}
+
+/** States that the settings explain in another way. */
+const BY_CONFIG: Readonly<Record<string, Case & { readonly config: Partial<ElectorConfig> }>> = {
+  'it never leads, and follows': {
+    elector: () => following(),
+    config: { neverLeads: true, strategy: mine },
+    says: "It follows other and never leads (`rollout: 'never-lead'`).",
+  },
+  'it never leads, and nobody holds the lease': {
+    elector: () => {
+      const elector = new PureElector()
+      elector.random = 0.5
+      elector.follow(FREE)
+      return elector
+    },
+    config: { neverLeads: true },
+    says: `The lease has no holder. ${NEVER_LEADS}`,
+  },
+  'it never leads, and the lease does not exist': {
+    elector: withoutLease,
+    config: { neverLeads: true },
+    says: `The lease does not exist. ${NEVER_LEADS}`,
+  },
+  'it leads for life': {
+    elector: () => after(new PureElector().lead(), 1000),
+    config: { heldForLife: true },
+    says: 'It leads for life with epoch 2 and may act for 13.3 s even if no check of the lease succeeds.',
+  },
+  'it waits for a proof that the holder has ended': {
+    elector: () => {
+      const elector = new PureElector({ timing: resolveTimingOptions({ acquireDelayMs: 3000 }) })
+      elector.follow(FREE)
+      elector.acknowledge(2n)
+      elector.now = 1000
+      return elector
+    },
+    config: { heldForLife: true },
+    says: 'It holds the lease but must not act for another 2.0 s, because nothing proves that the container of the previous holder has ended.',
+  },
+  'it asks who decides': {
+    elector: () => following(),
+    config: { strategy: mine, coordination: 'asking' },
+    says: 'It asks the API server whether an election controller decides who leads.',
+  },
+  'it waits to be chosen by the API server': {
+    elector: () => following(),
+    config: { strategy: mine, coordination: 'server' },
+    says: 'It waits to be chosen: other leads. The election controller of the API server decides who leads.',
+  },
+  'the lease does not exist, and the API server decides': {
+    elector: withoutLease,
+    config: { strategy: mine, coordination: 'server' },
+    says: 'It waits to be chosen: nobody leads. The election controller of the API server decides who leads.',
+  },
+  'the lease cannot be created': {
+    elector: withoutLease,
+    config: {},
+    problem: 'timeout',
+    says: 'The lease does not exist. It creates the lease in 0.1 s: timeout.',
+  },
+  'the lease cannot be released': {
+    elector: () => {
+      const elector = new PureElector().lead()
+      elector.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 0 })
+      elector.send({ kind: 'drained' })
+      return elector
+    },
+    config: {},
+    problem: 'timeout',
+    says: 'Its term has ended, and it releases the lease: timeout.',
+  },
+  'its watch is down for no known reason': {
+    elector: () => {
+      const elector = after(following(), 1000)
+      elector.send({ kind: 'watch-down' })
+      elector.now = 3000
+      return elector
+    },
+    config: {},
+    says: 'It follows other. The lease last changed 3.0 s ago and can be acquired in 12.0 s; its watch has been disconnected for 2.0 s, so it polls.',
+  },
+}
+
+test.each(Object.entries(BY_CONFIG))(
+  'An explanation says when %s',
+  (_name, { elector, config: more, says, problem }) => {
+    const { state, config, now } = elector()
+    const lastProblem = problem === undefined ? undefined : new Error(problem)
+    expect(explain(state, { config: { ...config, ...more }, now, tasks: [], lastProblem })).toBe(says)
+  },
+)
+
+test('A replica that waits to be chosen compares its versions with those that the leader published', () => {
+  const strategy = { ...mine, name: 'NewestVersion', binaryVersion: '1.36.0', emulationVersion: '1.36.0' }
+  const asked: string[] = []
+  const versionsOf = (identity: string) => (
+    asked.push(identity),
+    { binaryVersion: '1.37.0', emulationVersion: '1.36.0' }
+  )
+  const { state, config, now } = following()
+  const context = {
+    config: { ...config, strategy, coordination: 'server' as const },
+    now,
+    tasks: [],
+    lastProblem: undefined,
+  }
+  expect(explain(state, { ...context, versionsOf })).toBe(
+    'It waits to be chosen: other leads with 1.37.0, this replica has 1.36.0. The election controller of the API server decides who leads.',
+  )
+  expect(asked).toEqual(['other'])
 })
 
 test('A candidacy explains itself', async () => {

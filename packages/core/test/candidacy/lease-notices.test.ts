@@ -36,8 +36,13 @@ test('a lease with a duration far above the own one is warned of once, with the 
   expect(lines).toEqual([])
   see({ version: 3n, leaseDurationSeconds: 100_000 })
   see({ version: 4n, leaseDurationSeconds: 100_000, renewTime: '2026-01-01T12:00:09.000000Z' })
-  expect(lines).toEqual([[expect.stringContaining('nobody may acquire the lease for 100000 s'), 'lease-duration-long']])
-  expect(lines[0]?.[0]).toContain('Set `spec.leaseDurationSeconds` to 15')
+  expect(lines).toEqual([
+    [
+      'The lease of other states a duration of 100000 s, and this replica writes 15 s. If that holder dies, nobody may ' +
+        'acquire the lease for 100000 s. Set `spec.leaseDurationSeconds` to 15',
+      'lease-duration-long',
+    ],
+  ])
   see({ version: 5n })
   see({ version: 6n, leaseDurationSeconds: 100_000 })
   expect(lines).toHaveLength(2)
@@ -47,7 +52,13 @@ test('a lease that finalizers keep is warned of once, to followers and to its le
   const { lines, see } = watcher()
   see({ version: 2n, deleting: true })
   see({ version: 3n, deleting: true })
-  expect(lines).toEqual([[expect.stringContaining('Remove `metadata.finalizers`'), 'lease-deleting']])
+  expect(lines).toEqual([
+    [
+      'The lease is being deleted, but its finalizers keep it. Nobody can acquire it before they are gone. Remove ' +
+        '`metadata.finalizers` from the lease',
+      'lease-deleting',
+    ],
+  ])
 
   const leader = new PureElector().lead()
   leader.observe({ ...leader.stored(9n), deleting: true })
@@ -57,13 +68,13 @@ test('a lease that finalizers keep is warned of once, to followers and to its le
 })
 
 test('a step-down that is requested through the lease is logged once, with its id', () => {
-  const infos: object[] = []
+  const infos: (readonly [object, string])[] = []
   const drop = () => {}
   const logger: Logger = {
     debug: drop,
     warn: drop,
     error: drop,
-    info: (fields) => void infos.push(fields),
+    info: (fields, message) => void infos.push([fields, message]),
     child: () => logger,
   }
   const notices = new LeaseNotices({ logger, lease: 'lease' })
@@ -76,7 +87,12 @@ test('a step-down that is requested through the lease is logged once, with its i
   leader.takeOffer(10n)
   notices.look(leader.state, leader.config)
   notices.look(leader.state, leader.config)
-  expect(infos).toEqual([{ lease: 'lease', event: 'step-down-requested', request: 'r1', to: 'other' }])
+  expect(infos).toEqual([
+    [
+      { lease: 'lease', event: 'step-down-requested', request: 'r1', to: 'other' },
+      'a client requested through the lease that this replica hands over to other',
+    ],
+  ])
 })
 
 test('a request that the leader declines is logged once, with its id', () => {
@@ -93,7 +109,12 @@ test('a request that the leader declines is logged once, with its id', () => {
   leader.passTo(leader.now + 200)
   notices.look(leader.state, leader.config)
   notices.look(leader.state, leader.config)
-  expect(lines).toEqual([[expect.stringContaining('no replica of this name answered'), 'step-down-declined']])
+  expect(lines).toEqual([
+    [
+      'declined a request to hand over to other, because no replica of this name answered. This replica leads on',
+      'step-down-declined',
+    ],
+  ])
 })
 
 test('a leader is not warned of its own duration, nor a follower of a lease that nobody holds', () => {
@@ -111,7 +132,14 @@ test('a replica that leads and does nothing, or that never leads, is warned of a
   notices.started(0, config)
   notices.started(0, { ...config, neverLeads: true })
   expect(lines).toEqual([
-    [expect.stringContaining('no controller is registered'), 'no-controllers'],
-    [expect.stringContaining('If no other replica runs, nobody leads'), 'never-leads'],
+    [
+      'no controller is registered for the lease lease: this replica will lead and do nothing. Call ' +
+        '`register(() => new MyController())` before `start()`',
+      'no-controllers',
+    ],
+    [
+      "this replica never leads the lease lease, because of `rollout: 'never-lead'`. If no other replica runs, nobody leads",
+      'never-leads',
+    ],
   ])
 })

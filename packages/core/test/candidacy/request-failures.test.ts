@@ -56,3 +56,14 @@ describe('Of the failed requests of an outage', () => {
     expect(news).toBe(16)
   })
 })
+
+test('failures with different status codes are different kinds', () => {
+  const failures = new RequestFailures()
+  const failed = (statusCode: number, now: number) =>
+    failures.failed(Object.assign(new Error('failed'), { statusCode }), now)
+  expect([failed(500, 10), failed(503, 12), failed(500, 13)]).toEqual([
+    { failures: 1, lastedMs: 0 },
+    { failures: 2, lastedMs: 2 },
+    undefined,
+  ])
+})

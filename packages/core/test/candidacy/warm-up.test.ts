@@ -142,8 +142,11 @@ describe('A follower', () => {
   })
 
   test('whose failed warm-up does not end says so, and begins no other before it has', async () => {
-    const warnings: string[] = []
-    const logger = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) }
+    const warnings: (readonly [object, string])[] = []
+    const logger = {
+      ...silentLogger,
+      warn: (fields: object, message: string) => void warnings.push([fields, message]),
+    }
     const cache = Promise.withResolvers<void>()
     const { log, clock } = await fleet({
       warmUp: async (warm, lines) => {
@@ -155,10 +158,37 @@ describe('A follower', () => {
     })
     await clock.advance(5000)
     expect(log).toEqual(['build 1', 'warm up 1'])
-    expect(warnings.at(-1)).toMatch(/^warm-up of janitor does not end, still running: janitor\/cache \(5000 ms/)
+    expect(warnings.at(-1)).toEqual([
+      {
+        lease: 'lease',
+        event: 'warm-up-stuck',
+        controller: 'janitor',
+        tasks: [expect.objectContaining({ name: 'cache' })],
+      },
+      expect.stringMatching(/^warm-up of janitor does not end, still running: janitor\/cache \(5000 ms/),
+    ])
     cache.resolve()
     await clock.advance(1)
     expect(log).toEqual(['build 1', 'warm up 1', 'build 2', 'warm up 2'])
+  })
+
+  test('logs the failure of a task while its warm-up ends, and counts it as no further failure', async () => {
+    const errors: (readonly [object, string])[] = []
+    const logger = { ...silentLogger, error: (fields: object, text: string) => void errors.push([fields, text]) }
+    const err = new Error('watch is gone')
+    const { follower, clock } = await fleet({
+      warmUp: async (warm) => {
+        void warm.spawn('cache', () => warm.sleep(1e9).catch(() => Promise.reject(err)))
+        await warm.sleep(1e9)
+      },
+      replica: { logger },
+    })
+    void follower.candidacy.stop()
+    await clock.advance(1000)
+    expect(errors).toEqual([
+      [{ lease: 'lease', controller: 'janitor', task: 'cache', err }, 'task failed while its warm-up ended'],
+    ])
+    expect(outcomes(follower)).toEqual(['cancelled'])
   })
 
   test('warms up again when a cache breaks that was warm already', async () => {

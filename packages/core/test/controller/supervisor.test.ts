@@ -8,6 +8,7 @@ import { ControllerSupervisor } from '../../src/controller/supervisor.ts'
 import type { SupervisorObserver } from '../../src/controller/supervisor-observer.ts'
 import { type ControllerFailedError, TerminalError } from '../../src/controller/terminal-error.ts'
 import { LeadershipEndedError } from '../../src/election/leadership-ended-error.ts'
+import type { ControllerTerm } from '../../src/term/controller-term.ts'
 import { Leadership } from '../../src/term/leadership.ts'
 import type { TermExtension } from '../../src/term/term-extension.ts'
 import type { Term } from '../../src/term/term.ts'
@@ -453,4 +454,78 @@ describe('A supervision whose observer throws', () => {
       expect(bench.supervisor.liveTasks()).toEqual([])
     },
   )
+})
+
+describe('What an observer hears of a controller', () => {
+  test('is for how long a controller that was given up counts restarts', async () => {
+    const bench = Bench.of(fails, { maxRestarts: 0, withinMs: 7000 })
+    const heard: unknown[] = []
+    bench.observer.gaveUp = (error, cooldownMs) => heard.push([error.message, cooldownMs])
+    await bench.start()
+    expect(heard).toEqual([['Controller `janitor` failed and will not restart: boom', 7000]])
+  })
+
+  test('is which task failed while the run ended, or that an extension did', async () => {
+    const bench = Bench.of((term) => term.sleep(1e12).catch(() => Promise.reject(new Error('disk full'))), {}, [
+      {
+        attach: () => () => {
+          throw new Error('stuck registry')
+        },
+      },
+    ])
+    const heard: unknown[] = []
+    bench.observer.failedWhileEnding = (error, task) => heard.push([error, task])
+    await bench.start()
+    bench.supervisor.end(ENDED)
+    await bench.supervisor.done
+    expect(heard).toEqual([
+      [new Error('disk full'), 'run'],
+      [new Error('stuck registry'), 'extension'],
+    ])
+  })
+
+  test('is that a controller makes no progress, once, and its health check says so', async () => {
+    const bench = await Bench.of(untilEnd, {}, [], { progressTimeoutMs: 1000 }).start()
+    const [term] = bench.terms
+    await bench.clock.advance(999)
+    expect(await term?.health.run()).toEqual([{ name: 'progress' }])
+    await bench.clock.advance(1)
+    const error = { code: 'NO_PROGRESS', message: 'Controller `janitor` has not called `term.progress()` for 1000 ms' }
+    expect(await term?.health.run()).toMatchObject([{ name: 'progress', failure: error }])
+    await bench.clock.advance(60_000)
+    expect(bench.failures).toMatchObject([{ error, restartInMs: undefined }])
+    expect(bench.gaveUp.map(({ message, cause }) => [message, cause])).toMatchObject([
+      [`Controller \`janitor\` failed and will not restart: ${error.message}`, error],
+    ])
+    expect(bench.terms).toHaveLength(1)
+  })
+
+  test('is nothing about progress where no time is set', async () => {
+    const bench = await Bench.of(untilEnd).start()
+    expect(bench.terms[0]?.health.names).toEqual([])
+  })
+})
+
+describe('The signals of a run', () => {
+  test('have the restart as their reason after a failure, and the end of the term after that', async () => {
+    const bench = await Bench.of((term, run) => (run === 1 ? fails(term, run) : untilEnd(term, run))).start()
+    await bench.clock.advance(200)
+    const [first, second] = bench.terms
+    const restart = { code: 'CONTROLLER_RESTART', message: 'Controller `janitor` restarts: boom' }
+    expect(first?.signal.reason).toMatchObject(restart)
+    expect(first?.hardSignal.reason).toMatchObject(restart)
+    bench.supervisor.hardAbort(ENDED)
+    await bench.supervisor.done
+    expect([second?.signal.reason, second?.hardSignal.reason]).toEqual([ENDED, ENDED])
+  })
+
+  test('are found by the scope of the run, and only while it lasts', async () => {
+    const [bench, other] = [await Bench.of(untilEnd).start(), await Bench.of(untilEnd).start()]
+    const scopeOf = ({ terms }: Bench) => (terms[0] as ControllerTerm).scope
+    expect(bench.supervisor.hardSignalOf(scopeOf(bench))).toBe(bench.terms[0]?.hardSignal)
+    expect(bench.supervisor.hardSignalOf(scopeOf(other))).toBeUndefined()
+    bench.supervisor.end(ENDED)
+    await bench.supervisor.done
+    expect(bench.supervisor.hardSignalOf(scopeOf(bench))).toBeUndefined()
+  })
 })

@@ -28,6 +28,15 @@ test('A drain that is cleaning aborts the cleanups, and is wedged when they do n
   expect(log).toEqual(['abort-cleanups at 30', 'wedged at 50', 'hard-abort at 100'])
 })
 
+test('A drain is wedged as soon as the cleanups of a part of the work are overdue', async () => {
+  const { clock, log, drain } = createDrain()
+  drain.ask(PLAN)
+  await clock.advance(10)
+  drain.cleanupOverdue()
+  expect(log).toEqual(['wedged at 10'])
+  drain.empty()
+})
+
 test('A drain that is empty leaves no timer and does nothing more', async () => {
   const { clock, log, drain } = createDrain()
   drain.ask(PLAN)

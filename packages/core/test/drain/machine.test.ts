@@ -158,6 +158,8 @@ describe('An involuntary drain', () => {
     const late = [...EXAMPLES.aborted, at('cleaning', 149), at('wake', 160)]
     expect(after(...late).state.kind).toBe('cleaning')
     expect(after(...late, ask({ ...INVOLUNTARY, wedgedAt: 500 }, 170)).effects).toEqual(['wedged'])
+    const since = (now: number) => after(...EXAMPLES.aborted, at('cleaning', 149), ask(INVOLUNTARY, now)).effects
+    expect([since(149), since(150)]).toEqual([[], ['wedged']])
   })
 
   test('aborts at once where no time is left for tasks, and at its time otherwise', () => {
@@ -171,6 +173,7 @@ test('The signal of cleanups aborts in time where that is the business of the dr
   const plan = { ...VOLUNTARY, cleanups: { timeoutMs: 40, abortAfterMs: 20 } }
   const half = [ask(plan), at('cleaning', 5)]
   expect(drainWakesAt(after(...half).state)).toBe(25)
+  expect(after(...half, at('wake', 24)).effects).toEqual([])
   expect(after(...half, at('wake', 25)).effects).toEqual(['abort-cleanups'])
   expect(after(...half, at('wake', 25), at('wake', 30)).effects).toEqual([])
   expect(after(...half, at('wake', 45)).effects).toEqual(['abort-cleanups', 'wedged'])

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { holdBackMs } from '../../src/election/rules/hold-back.ts'
+import { readProcessRef } from '../../src/election/rules/transfer-notes.ts'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
 import { ABSENT, CONFIG, failed, kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
 
@@ -54,6 +56,15 @@ describe('An acquiring write', () => {
       expect.objectContaining({ kind: 'begin-term', epoch: 9n, validUntil: 14_250, handoverMs: 2000 }),
     )
     expect(elector.as('leading').hold).toMatchObject({ sentAt: 0, deadlineAt: 10_000, validUntil: 14_250 })
+  })
+
+  test('leaves the version alone from which on the replica stands for election: that at which it saw the lease first', () => {
+    const { memory } = new PureElector().lead(2n).as('leading')
+    expect(memory.since).toBe(1n)
+    const creator = new PureElector()
+    creator.follow(ABSENT)
+    creator.acknowledge(5n)
+    expect(creator.as('leading').memory.since).toBe(5n)
   })
 
   test('says for how long the lease was free before it was taken', () => {
@@ -391,6 +402,27 @@ describe('A missing lease', () => {
     expect(elector.lastWrite.write.base).toBeUndefined()
     expect(elector.lastWrite.write.record.leaseTransitions).toBe(0)
     expect(kinds(elector.acknowledge(1n))).toContain('begin-term')
+  })
+
+  test('is created at once only if it was never seen: otherwise others may be about to create it, too', () => {
+    const [first, later] = [new PureElector(), new PureElector()]
+    first.random = 0.5
+    first.follow(ABSENT)
+    first.as('acquiring')
+    later.random = 0.5
+    later.follow(lease({ version: 1n }))
+    later.observe({ kind: 'absent', version: 2n })
+    expect(purposes(later.passTo(holdBackMs(0.5) - 1))).toEqual([])
+    expect(purposes(later.passTo(holdBackMs(0.5)))).toEqual(['acquire'])
+  })
+
+  test('is created without the process of its creator, which may still have to wait before it acts', () => {
+    const elector = new PureElector({ processRef: 'container' })
+    elector.follow(ABSENT)
+    expect(readProcessRef(elector.lastWrite.write.record)).toBeUndefined()
+    const acquiring = new PureElector({ processRef: 'container' })
+    acquiring.follow(lease({ version: 1n, holderIdentity: '' }))
+    expect(readProcessRef(acquiring.lastWrite.write.record)).toBe('container')
   })
 
   test('is created and held for a lease duration before acting when the option says wait', () => {

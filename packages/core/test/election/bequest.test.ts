@@ -56,6 +56,22 @@ describe('What a term leaves', () => {
     expect(readLegacy(annotated(text))).toEqual({ values: new Map(), versions: undefined })
   })
 
+  test('has versions only for the record that they name, by its holder and its acquire time, and values for every one', () => {
+    const left = withBequest(HELD, HELD, { ...BEQUEST, epoch: 12n })
+    const values = new Map([['janitor', { epoch: 12n, value: { cursor: 9 } }]])
+    expect(readLegacy(left)).toEqual({ values, versions: BEQUEST.versions })
+    const timeless: LeaseRecord = { ...HELD, acquireTime: undefined }
+    for (const other of [
+      { ...left, holderIdentity: 'third' },
+      { ...left, acquireTime: 'later' },
+      withBequest(timeless, timeless, { ...BEQUEST, epoch: 12n }),
+      withBequest(left, { ...left, acquireTime: 'later' }, undefined),
+    ]) {
+      expect(readLegacy(other)).toEqual({ values, versions: undefined })
+    }
+    expect(readLegacy(withBequest(left, left, undefined)).versions).toEqual(BEQUEST.versions)
+  })
+
   test.each(['7', '[]', '{"pods":7}', '{"pods":"x"}', '{"pods":"-1"}', '{"pods":"1","jobs":null}'])(
     'has unknown versions where the annotation says %s',
     (versions) => {

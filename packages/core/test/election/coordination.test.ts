@@ -204,6 +204,18 @@ describe('A follower under a coordinator', () => {
     expect(elector.as('reserving').actAt).toBe(16_000)
   })
 
+  test('waits for a whole lease duration after it finds the lease deleted when the watch is connected again', () => {
+    const elector = follower(heldBy('holder'))
+    elector.send({ kind: 'watch-down' })
+    elector.passTo(60_000)
+    // The holder may have renewed until somebody deleted the lease.
+    elector.answerRead({ kind: 'absent', version: 8n })
+    elector.send({ kind: 'watch-up' })
+    elector.observe(named(9n, ME, { leaseTransitions: undefined }))
+    elector.acknowledge(10n)
+    expect(elector.as('reserving').actAt).toBe(75_000)
+  })
+
   test('waits for nobody after a transfer, which proves that the holder of before has ended', () => {
     const held = heldBy('before')
     const elector = follower(held)

@@ -2,6 +2,7 @@ import { HOSTILE_VALUES } from '../support/hostile-values.ts'
 import { describe, expect, test } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import { Elector, type TermEffect } from '../../src/election/elector.ts'
+import { traceChannel } from '../../src/election/trace/trace-channel.ts'
 import { LockRequestError } from '../../src/lock/lock-request-error.ts'
 import type { Departure, LockObserver, LockWatch } from '../../src/lock/lock.ts'
 import { ScriptedLock } from '../support/scripted-lock.ts'
@@ -122,7 +123,11 @@ describe('Elector', () => {
     expect(renewal.signal.aborted).toBe(false)
     await clock.advance(1)
     expect(renewal.signal.aborted).toBe(true)
-    expect(effects).toContainEqual(expect.objectContaining({ kind: 'request-failed', purpose: 'renew' }))
+    expect(effects).toContainEqual({
+      kind: 'request-failed',
+      purpose: 'renew',
+      error: new LockRequestError('unknown-outcome', 'The lease request was not answered within 2500 ms'),
+    })
     expect(lock.last.kind).toBe('get')
   })
 
@@ -208,7 +213,7 @@ describe('Elector', () => {
     lock.show(lease({ version: 1n, holderIdentity: '' }))
     await clock.runAllMicrotasks()
     expect(effects).toContainEqual(expect.objectContaining({ kind: 'request-failed', purpose: 'acquire' }))
-    expect(elector.state.kind).toBe('following')
+    expect(elector.state).toMatchObject({ kind: 'following', outstanding: [] })
   })
 
   test('handles an event that is caused by an effect after that effect, never inside it', async () => {
@@ -268,16 +273,93 @@ describe('Elector', () => {
     expect(lock.requests.map(({ kind }) => kind)).toEqual(wake.sent)
   })
 
+  test('hears that the watch is down', async () => {
+    const { lock, elector } = await new Stand().lead()
+    lock.observers[0]?.down(new Error('disconnected'))
+    expect(elector.state.memory.watch).toBe('down')
+  })
+
+  test('reports the term as wedged when the cleanups of a controller are overdue', async () => {
+    const { elector, effects } = await new Stand().lead()
+    elector.stepDown({ reason: 'step-down', cooldownMs: 0 })
+    elector.cleanupOverdue()
+    expect(kinds(effects)).toContain('wedged')
+  })
+
+  test('is closed only when its watch is', async () => {
+    const closing = Promise.withResolvers<void>()
+    const slow = new (class extends ScriptedLock {
+      override watch(observer: LockObserver): LockWatch {
+        super.watch(observer)
+        return { close: () => closing.promise }
+      }
+    })()
+    const { clock, elector } = new Stand(slow)
+    elector.start()
+    elector.stop()
+    let isClosed = false
+    void elector.closed().then(() => (isClosed = true))
+    await clock.runAllMicrotasks()
+    expect(isClosed).toBe(false)
+    closing.resolve()
+    await clock.runAllMicrotasks()
+    expect(isClosed).toBe(true)
+  })
+
+  test('publishes its steps with its lock and its clock to those that subscribe', () => {
+    const { clock, lock, elector } = new Stand()
+    const steps: unknown[] = []
+    const subscriber = (step: unknown): void => void steps.push(step)
+    traceChannel.subscribe(subscriber)
+    elector.start()
+    traceChannel.unsubscribe(subscriber)
+    elector.stop()
+    expect(steps).toEqual([
+      expect.objectContaining({ elector: { lock: lock.description, clock }, event: { kind: 'start' } }),
+    ])
+  })
+
+  test('that drains ends its term before it hears news at the renew deadline, after a pause of its process', async () => {
+    const { clock, lock, elector, effects } = await new Stand().lead()
+    elector.stepDown({ reason: 'step-down', cooldownMs: 0 })
+    clock.stall(CONFIG.timing.renewDeadlineMs)
+    lock.show(lease({ version: 3n }))
+    expect(effects).toContainEqual(expect.objectContaining({ kind: 'end-term', reason: 'stalled' }))
+  })
+
+  test('opens no watch if it fails when it starts', () => {
+    const lock = new ScriptedLock()
+    const deaths: Error[] = []
+    const elector = new Elector({
+      lease: 'lease',
+      lock,
+      config: CONFIG,
+      clock: new VirtualClock(),
+      random: () => {
+        throw new Error('no random number')
+      },
+      onEffect: () => {},
+      onState: () => {},
+      onDied: (error) => deaths.push(error),
+    })
+    elector.start()
+    expect(deaths).toMatchObject([{ message: 'The elector of `lease` died', cause: new Error('no random number') }])
+    expect(elector.death).toBe(deaths[0])
+    expect(lock.observers).toEqual([])
+  })
+
   test('is alive while its timer is on time, and says by how much it is late otherwise', async () => {
     const { clock, elector } = await new Stand().lead()
     await clock.advance(1000)
     expect(() => elector.assertAlive()).not.toThrow()
-    clock.stall(3001)
+    clock.stall(3000)
+    expect(() => elector.assertAlive()).not.toThrow()
+    clock.stall(1)
     expect(() => elector.assertAlive()).toThrow('the elector is 2001 ms overdue')
   })
 
   test('that fails itself tells so once, closes its watch and leaves no timer', async () => {
-    const { clock, lock, elector, deaths } = new Stand(new ScriptedLock(), (effect) => {
+    const { clock, lock, elector, deaths, states } = new Stand(new ScriptedLock(), (effect) => {
       if (effect.kind === 'begin-term') throw new Error('broken driver')
     })
     elector.start()
@@ -286,6 +368,10 @@ describe('Elector', () => {
     await clock.runAllMicrotasks()
     await clock.advance(60_000)
     expect(deaths).toMatchObject([{ cause: new Error('broken driver') }])
+    expect(() => elector.assertAlive()).toThrow('The elector of `lease` died')
+    const { length } = states
+    elector.stop()
+    expect(states).toHaveLength(length)
     expect(elector.state.kind).toBe('stopped')
     expect(lock.watchesClosed).toBe(1)
     expect(clock.pendingTimers).toBe(0)

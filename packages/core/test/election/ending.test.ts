@@ -362,6 +362,38 @@ describe('An involuntary end', () => {
     expect(elector.as('aborting').reason).toBe('renew-deadline')
   })
 
+  test('is not taken for a takeover when the lease is deleted, or an older view of it comes late', () => {
+    const elector = deadlineMissed()
+    expect(elector.observe(lease({ version: 1n }))).toEqual([])
+    expect(elector.observe({ kind: 'absent', version: 4n })).toEqual([])
+    expect(elector.as('aborting').reason).toBe('renew-deadline')
+  })
+
+  test('is not shortened by an edit that leaves its time as it is', () => {
+    const elector = leading()
+    elector.send({ kind: 'lost', reason: 'stalled' })
+    const edited = { ...elector.stored(3n), record: { ...elector.stored(3n).record, annotations: { edited: 'yes' } } }
+    expect(elector.observe(edited)).toEqual([])
+    expect(elector.as('aborting').observation).toMatchObject({ lease: { version: 3n } })
+  })
+
+  test('gives the tasks the whole grace from the moment on at which its lease is over', () => {
+    const elector = leading()
+    elector.stallTo(14_250)
+    expect(kinds(elector.send({ kind: 'lost', reason: 'stalled' }))).toEqual(['end-term', 'hard-abort'])
+    expect(kinds(elector.passTo(18_249))).toEqual([])
+    expect(kinds(elector.passTo(18_250))).toEqual(['wedged', 'exit'])
+  })
+
+  test('that was wedged lets the others try first for a lease duration, although the rest of it has ended', () => {
+    const elector = deadlineMissed()
+    elector.passTo(14_250)
+    elector.now = 20_000
+    expect(purposes(elector.send({ kind: 'drained' }))).toEqual([])
+    expect(purposes(elector.passTo(34_999))).toEqual([])
+    expect(purposes(elector.passTo(35_000))).toEqual(['acquire'])
+  })
+
   test.each([
     ['another replica has the acquire time of the term', { holderIdentity: 'other' }],
     ['its own identity has another acquire time', { acquireTime: '2026-01-01T12:00:01.000000Z' }],

@@ -5,8 +5,9 @@ import type { ElectorState, Step } from '../../src/election/machine/state.ts'
 import { readProcessRef } from '../../src/election/rules/transfer-notes.ts'
 import { INITIAL_STATE, nextWakeAt, transition } from '../../src/election/machine/transition.ts'
 import { termOf } from '../../src/election/rules/term-key.ts'
-import type { LeaseRecord } from '../../src/lock/lease-record.ts'
+import { formatMicroTime, type LeaseRecord } from '../../src/lock/lease-record.ts'
 import type { LockSnapshot } from '../../src/lock/lock.ts'
+import type { ResolvedTimingOptions } from '../../src/election/timing-options.ts'
 import { failed } from './pure-elector.ts'
 
 /** What a {@link Fleet} is made of. */
@@ -22,7 +23,50 @@ export interface FleetOptions {
   readonly machine?: FleetMachine
   /** Whether every task ends within the grace, so that only a term that was never renewed needs to be cut off. */
   readonly obedient?: boolean
+  /** Whether the run goes on when a rule is broken, for its trace. @default false */
+  readonly isOnlyTraced?: boolean
+  /** How requests fail. @default {@link NETWORK} */
+  readonly network?: Partial<FleetNetwork>
+  /** What another client does to the lease in two of five disturbances. @default nothing */
+  readonly edits?: readonly [FleetEdit, ...FleetEdit[]]
+  /** The timing of the processes, in turn, where it is not that of the configuration. */
+  readonly timings?: readonly ResolvedTimingOptions[]
 }
+
+/** How the requests of a fleet fail, as shares of all requests. */
+export interface FleetNetwork {
+  /** They are never sent. */
+  readonly lost: number
+  /** They are answered with an error. */
+  readonly refused: number
+  /** They take effect up to nine seconds late. */
+  readonly late: number
+  /** Of those that take effect, these are not answered. */
+  readonly unanswered: number
+  /** Of those that take effect, these break their connection: it is known at once that there will be no answer. */
+  readonly broken: number
+  /** Of those that take effect, these are the last before nothing gets through to the replica for a while. */
+  readonly last: number
+  /** Of the reports of the watch, these come again up to six seconds later, like from a server that lags. */
+  readonly repeated: number
+}
+
+/** How requests fail by default. */
+const NETWORK: FleetNetwork = {
+  lost: 0.04,
+  refused: 0.04,
+  late: 0.08,
+  unanswered: 0.05,
+  broken: 0,
+  last: 0,
+  repeated: 0,
+}
+
+/**
+ * What another client does to a lease: it sets the duration to one second; clears the holder and deletes the lease soon; names a replica, like the
+ * election controller of Kubernetes; or has the replicas decide themselves who leads, or that controller again.
+ */
+export type FleetEdit = 'shorten' | 'clear' | 'name' | 'switch'
 
 /** A machine as the fleet runs it; the replica is for planted machines that know more than production. */
 export type FleetMachine = (
@@ -41,6 +85,7 @@ export type FleetMachine = (
 export class Fleet {
   readonly random: () => number
   readonly options: FleetOptions
+  readonly network: FleetNetwork
   readonly replicas: FleetReplica[] = []
   now = 0
   terms = 0
@@ -52,6 +97,8 @@ export class Fleet {
   createdAfterHeld = 0
   /** Once set, every request gets through, and soon. */
   isCalm = false
+  /** Who decides which replica leads. */
+  coordination: ElectorConfig['coordination']
   #lastEpoch = 0n
   #order = 0
   #version = 0n
@@ -64,7 +111,9 @@ export class Fleet {
 
   constructor(options: FleetOptions) {
     this.options = options
+    this.network = { ...NETWORK, ...options.network }
     this.random = mulberry32(options.seed)
+    this.coordination = options.config.coordination
     for (let index = 0; index < options.replicas; index++) this.replicas.push(new FleetReplica(this, index))
   }
 
@@ -97,7 +146,7 @@ export class Fleet {
     if (refusal !== undefined) return failed(refusal)
     const replaced = this.#record
     if ((purpose === 'release' || purpose === 'transfer') && replaced?.holderIdentity !== writer) {
-      throw this.broken(`${writer} freed a lease of ${replaced?.holderIdentity}`)
+      this.broken(`${writer} freed a lease of ${replaced?.holderIdentity}`)
     }
     this.#store(record)
     if (record.holderIdentity !== replaced?.holderIdentity || record.acquireTime !== replaced.acquireTime) {
@@ -127,13 +176,13 @@ export class Fleet {
 
   began(replica: FleetReplica, epoch: bigint): void {
     this.terms += 1
-    if (this.#holderAt(epoch) !== replica.identity) throw this.broken(`epoch ${epoch} is of another holder`)
-    if (epoch <= this.#lastEpoch) throw this.broken(`epoch ${epoch} came after ${this.#lastEpoch}`)
+    if (this.#holderAt(epoch) !== replica.identity) this.broken(`epoch ${epoch} is of another holder`)
+    if (epoch <= this.#lastEpoch) this.broken(`epoch ${epoch} came after ${this.#lastEpoch}`)
     this.#lastEpoch = epoch
     for (const other of this.replicas) {
       if (other === replica || !other.hasTasks) continue
       if (this.options.stalls && !other.isHeld) continue
-      throw this.broken(`${replica.identity} began a term while tasks of ${other.identity} live`)
+      this.broken(`${replica.identity} began a term while tasks of ${other.identity} live`)
     }
   }
 
@@ -161,14 +210,17 @@ export class Fleet {
     })
   }
 
-  broken(what: string): Error {
-    return new Error(`seed ${this.options.seed}, at ${Math.round(this.now)} ms: ${what}`)
+  /** A rule of terms is broken. @throws Error, unless something else judges the run */
+  broken(what: string): void {
+    if (this.options.isOnlyTraced === true) return
+    throw new Error(`seed ${this.options.seed}, at ${Math.round(this.now)} ms: ${what}`)
   }
 
   #disturb(): void {
     const replica = this.replicas[Math.floor(this.random() * this.replicas.length)]
     if (replica === undefined) return
-    const { stalls, config } = this.options
+    const { stalls, config, edits } = this.options
+    if (edits !== undefined && this.random() < 0.4) return this.#edit(pick(this.random(), edits))
     const disturbances: readonly (readonly [upTo: number, isPossible: boolean, disturb: () => void])[] = [
       [0.35, true, () => this.#stepDown()],
       [0.42, true, () => replica.send({ kind: 'stop' })],
@@ -191,6 +243,54 @@ export class Fleet {
       to !== undefined && to !== '' && this.random() < 0.3 ? { to, answerTimeoutMs: this.random() * 4000 } : {}
     const order = { reason: 'step-down', cooldownMs: this.random() * 3000, ...named } as const
     for (const replica of this.replicas) replica.send({ kind: 'step-down', ...order })
+  }
+
+  /** Does to the lease what another client does. */
+  #edit(edit: FleetEdit): void {
+    if (edit === 'name') this.#name()
+    else if (edit === 'switch') this.coordination = this.coordination === 'server' ? 'peers' : 'server'
+    else this.#editSoon(edit)
+  }
+
+  /** Edits the lease soon. At times some replicas do not see it for a while, or what the holder has written before. */
+  #editSoon(edit: 'shorten' | 'clear'): void {
+    // Before the first renewal, nobody can tell an edit from what the holder wrote. Only a lease for life shows that it was not released.
+    const mayTell = edit === 'clear' && this.options.config.heldForLife === true
+    for (const replica of this.replicas) if (this.random() < 0.4) replica.partition(this.random() * 25_000)
+    this.after(this.random() * 10_000, () => {
+      const record = this.#record
+      if (record === undefined || (record.acquireTime === record.renewTime && !mayTell)) return
+      this.#store({ ...record, ...(edit === 'shorten' ? { leaseDurationSeconds: 1 } : { holderIdentity: '' }) })
+      if (edit === 'clear') this.after(this.random() * 5000, () => this.#deleteCleared())
+    })
+  }
+
+  #deleteCleared(): void {
+    if (this.#record?.holderIdentity === '') this.#store(undefined)
+  }
+
+  /** Names a replica, with a duration that is shorter than that of the replicas, and without a time at which it acquired the lease. */
+  #name(): void {
+    const named = this.replicas[Math.floor(this.random() * this.replicas.length)]
+    if (named === undefined || named.identity === '' || this.coordination !== 'server') return
+    const holder = this.replicas.find(({ identity }) => identity === this.#record?.holderIdentity)
+    if (this.random() < 0.5) holder?.partition(this.random() * 25_000)
+    if (this.random() < 0.3) this.after(this.random() * 3000, () => this.#losesNamed(named))
+    this.#store({
+      leaseTransitions: undefined,
+      annotations: {},
+      ...this.#record,
+      holderIdentity: named.identity,
+      leaseDurationSeconds: 5,
+      acquireTime: undefined,
+      renewTime: formatMicroTime(Date.UTC(2026, 0, 1) + this.now),
+    })
+  }
+
+  /** A replica that was named crashes, and from then on the replicas decide. */
+  #losesNamed(named: FleetReplica): void {
+    this.coordination = 'peers'
+    named.crash()
   }
 
   #store(record: LeaseRecord | undefined): void {
@@ -291,9 +391,13 @@ export class FleetReplica {
     if (this.identity === '' || this.#isCutOff) return
     this.#nextReportAt = Math.max(this.#nextReportAt, fleet.now + this.#latency())
     const snapshot = fleet.read()
-    this.#later(this.#nextReportAt - fleet.now, () => {
+    const report = () => {
       if (!this.#isCutOff) this.send({ kind: 'observed', snapshot })
-    })
+    }
+    const reportsInMs = this.#nextReportAt - fleet.now
+    this.#later(reportsInMs, report)
+    if (fleet.isCalm || fleet.network.repeated === 0 || fleet.random() >= fleet.network.repeated) return
+    this.#later(reportsInMs + fleet.random() * 6000, report)
   }
 
   send(event: ElectorEvent): void {
@@ -350,7 +454,7 @@ export class FleetReplica {
   #write({ request, write }: EffectOf<'write'>): void {
     const fleet = this.#fleet
     const writer = this.identity
-    if (write.purpose !== 'renew' && this.hasTasks) throw fleet.broken(`${write.purpose} over live tasks`)
+    if (write.purpose !== 'renew' && this.hasTasks) fleet.broken(`${write.purpose} over live tasks`)
     if (isTermOf(write.base?.record, this.state.memory.deadHolder)) fleet.succeededDead += 1
     this.#request(
       () => fleet.write(write, writer),
@@ -367,10 +471,10 @@ export class FleetReplica {
   }
 
   #endTasks(kind: 'end-term' | 'hard-abort'): void {
-    const { random, options } = this.#fleet
+    const { random } = this.#fleet
     if (this.#fate === 'stuck') return
     const drainMs = this.#fate === 'quick' ? 900 : 25_000
-    const maxMs = kind === 'end-term' ? drainMs : options.config.timing.abortGraceMs / this.#rate
+    const maxMs = kind === 'end-term' ? drainMs : this.#config.timing.abortGraceMs / this.#rate
     this.#drainIn(random() * maxMs)
   }
 
@@ -378,7 +482,7 @@ export class FleetReplica {
     const { options } = this.#fleet
     if (kind === 'wedged' && options.obedient === true && !this.#isUnrenewed) return
     if (kind === 'identity-taken' && options.reusesIdentities !== true) {
-      throw this.#fleet.broken(`${this.identity} was taken for two processes`)
+      this.#fleet.broken(`${this.identity} was taken for two processes`)
     }
     this.crash()
   }
@@ -411,16 +515,30 @@ export class FleetReplica {
       isAnswered = true
       answer(result)
     }
-    this.#later(fleet.options.config.timing.requestTimeoutMs / this.#rate, () => once(failed('unknown-outcome')))
-    if (isLost || (!fleet.isCalm && dice < 0.04)) return
-    if (!fleet.isCalm && dice < 0.08) {
+    this.#later(this.#config.timing.requestTimeoutMs / this.#rate, () => once(failed('unknown-outcome')))
+    const { lost, refused, late, unanswered } = fleet.network
+    if (isLost || (!fleet.isCalm && dice < lost)) return
+    if (!fleet.isCalm && dice < lost + refused) {
       this.#later(this.#latency(), () => once(failed('forbidden')))
       return
     }
-    fleet.after(!fleet.isCalm && dice < 0.16 ? fleet.random() * 9000 : this.#latency(), () => {
+    fleet.after(!fleet.isCalm && dice < lost + refused + late ? fleet.random() * 9000 : this.#latency(), () => {
       const result = perform()
-      if (fleet.isCalm || fleet.random() > 0.05) this.#later(this.#latency(), () => this.#isCutOff || once(result))
+      if (life === this.#life && this.#isDisconnected(() => once(failed('unknown-outcome')))) return
+      if (fleet.isCalm || fleet.random() > unanswered)
+        this.#later(this.#latency(), () => this.#isCutOff || once(result))
     })
+  }
+
+  /** Whether a request that has just taken effect breaks its connection, or is the last one for a while. */
+  #isDisconnected(breakOff: () => void): boolean {
+    const { random, isCalm, network } = this.#fleet
+    const { broken, last } = network
+    if (isCalm || broken + last === 0) return false
+    const dice = random()
+    if (dice < broken) this.#later(this.#latency(), breakOff)
+    else if (dice < broken + last) this.partition(random() * 25_000)
+    return dice < broken + last
   }
 
   #resumeWatch(): void {
@@ -432,7 +550,16 @@ export class FleetReplica {
   }
 
   get #config(): ElectorConfig {
-    return { ...this.#fleet.options.config, identity: this.identity, processRef: `process of ${this.identity}` }
+    const { config, timings } = this.#fleet.options
+    const timing = timings?.[Math.floor(this.#life / 2) % timings.length] ?? config.timing
+    const { coordination } = this.#fleet
+    return {
+      ...config,
+      ...(coordination && { coordination }),
+      timing,
+      identity: this.identity,
+      processRef: `process of ${this.identity}`,
+    }
   }
 
   #setWake(): void {

@@ -17,6 +17,14 @@ function explained(elector: PureElector): string {
   return explain(elector.state, context)
 }
 
+/** What a release changes. */
+const RELEASED = {
+  holderIdentity: '',
+  leaseDurationSeconds: 1,
+  acquireTime: '2026-01-01T12:00:01.000000Z',
+  renewTime: '2026-01-01T12:00:01.000000Z',
+}
+
 describe('A lease that is held for life', () => {
   test('does not expire, however long it does not change', () => {
     const elector = stand()
@@ -44,6 +52,19 @@ describe('A lease that is held for life', () => {
     stand().lead()
   })
 
+  test('of which somebody clears the holder, long after it changed last, is acquired only after a lease duration', () => {
+    const elector = stand()
+    const held = lease({ version: 1n })
+    elector.follow(held)
+    elector.passTo(HOUR_MS)
+    elector.observe({ ...held, version: 2n, record: { ...held.record, holderIdentity: '' } })
+    elector.passTo(HOUR_MS + leaseDurationMs - 1)
+    expect(elector.all('write')).toEqual([])
+    elector.passTo(HOUR_MS + leaseDurationMs + 1000)
+    elector.acknowledge(3n)
+    elector.as('leading')
+  })
+
   test('is held for a lease duration before the replica that creates it acts, also at the first start', () => {
     const elector = stand()
     elector.follow({ kind: 'absent' })
@@ -66,12 +87,7 @@ describe('A lease that is held for life', () => {
 
   test.each([
     ['whose last holder is proved dead', {}, true, 'leading'],
-    [
-      'that was released',
-      { holderIdentity: '', acquireTime: '2026-01-01T12:00:01.000000Z', renewTime: '2026-01-01T12:00:01.000000Z' },
-      false,
-      'leading',
-    ],
+    ['that was released', RELEASED, false, 'leading'],
     ['of which somebody has cleared the holder', { holderIdentity: '' }, false, 'reserving'],
     ['whose last holder may still run', {}, false, 'reserving'],
     ['whose last holder is another one than the dead', { holderIdentity: 'another' }, true, 'reserving'],
@@ -90,6 +106,55 @@ describe('A lease that is held for life', () => {
     elector.answerWrite({ kind: 'written', lease: { ...elector.stored(4n), replaced } })
     elector.as(then)
   })
+
+  test.each([
+    ['a held one', {}, 'reserving'],
+    ['a released one', RELEASED, 'leading'],
+    ['one of which somebody has cleared the holder', { holderIdentity: '' }, 'reserving'],
+    [
+      'one of which somebody has cleared the holder after another edit',
+      { ...RELEASED, renewTime: '2026-01-01T12:00:09.000000Z' },
+      'reserving',
+    ],
+  ] as const)(
+    'that a replica creates that has never seen it, directly after the deletion of %s',
+    (_which, change, then) => {
+      const elector = stand()
+      elector.follow({ kind: 'absent' })
+      const replaced = { ...lease({ version: 1n }).record, ...change }
+      elector.answerWrite({ kind: 'written', lease: { ...elector.stored(4n), replaced } })
+      elector.as(then)
+    },
+  )
+
+  test('of which somebody has cleared the holder long before, in a way that the replica did not see, is held before acting', () => {
+    const elector = stand()
+    const held = lease({ version: 1n })
+    elector.follow(held)
+    elector.passTo(HOUR_MS)
+    elector.observe({ kind: 'absent', version: 3n })
+    const replaced = { ...held.record, holderIdentity: '' }
+    elector.answerWrite({ kind: 'written', lease: { ...elector.stored(4n), replaced } })
+    elector.as('reserving')
+  })
+
+  test.each([
+    ['as a release leaves it', RELEASED, 0],
+    ['of which somebody has cleared the holder', { holderIdentity: '' }, leaseDurationMs],
+  ] as const)(
+    'without a holder, %s, may be acquired when the replica has seen it for long enough',
+    (_how, change, ms) => {
+      const elector = stand()
+      const held = lease({ version: 1n })
+      elector.follow({ ...held, record: { ...held.record, ...change } })
+      if (ms > 0) {
+        elector.passTo(ms - 1)
+        expect(elector.all('write')).toEqual([])
+      }
+      elector.passTo(ms + 1000)
+      expect(elector.all('write')).toHaveLength(1)
+    },
+  )
 
   describe('and that is created after its deletion, before its holder is proved dead', () => {
     const held = lease({ version: 1n })

@@ -29,6 +29,48 @@ describe('A leader', () => {
     expect(kinds(elector.passTo(3500))).toEqual(['write'])
   })
 
+  test('remembers how long its writes took: the last one, or the share that is left of a longer one', () => {
+    const elector = new PureElector()
+    elector.follow(lease({ version: 1n, holderIdentity: '' }))
+    elector.now = 100
+    elector.acknowledge(2n)
+    const writeMs = [elector.as('leading').hold.writeMs]
+    for (const [now, tookMs, version] of [
+      [2000, 10, 3n],
+      [4000, 60, 4n],
+    ] as const) {
+      elector.passTo(now)
+      elector.now = now + tookMs
+      elector.acknowledge(version)
+      writeMs.push(elector.as('leading').hold.writeMs)
+    }
+    expect(writeMs).toEqual([100, 70, 60])
+  })
+
+  test('takes a view with its own version for a restored store only if it is another record, and ignores its own writes again', () => {
+    const elector = leading()
+    expect(elector.observe(elector.stored(2n))).toEqual([])
+    expect(elector.observe({ kind: 'absent', version: 2n })).toEqual([])
+    elector.as('leading')
+    for (const change of [{ holderIdentity: 'other' }, { acquireTime: '2026-01-01T12:00:01.000000Z' }]) {
+      const restored = leading()
+      const own = restored.stored(2n)
+      expect(kinds(restored.observe({ ...own, record: { ...own.record, ...change } }))).toContain('end-term')
+    }
+  })
+
+  test('ignores the answers to requests that it does not wait for', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    const { hold } = elector.as('leading')
+    expect(elector.answerWrite(failed('unknown-outcome'), 77)).toEqual([])
+    expect(elector.as('leading').hold).toEqual(hold)
+    elector.failWrite('unknown-outcome')
+    const reading = elector.as('leading').hold
+    elector.send({ kind: 'read-answer', request: 77, result: failed('unreachable') })
+    expect(elector.as('leading').hold).toEqual(reading)
+  })
+
   test('keeps the pace of its renewals when one goes out late, so that those of many leases do not stay together', () => {
     const elector = leading()
     elector.stallTo(2600)

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import { readLeader, readStandbys, type Standby, withList } from '../../src/election/rules/standby-note.ts'
-import { hasRoomFor, withStandby } from '../../src/election/rules/standby.ts'
+import { isJoining } from '../../src/election/phases/announcing.ts'
+import { hasRoomFor, withStandby, withStandbys } from '../../src/election/rules/standby.ts'
 import type { Strategy } from '../../src/election/rules/strategy.ts'
 import { readOffer, withAnswer, withOffer } from '../../src/election/rules/transfer-notes.ts'
 import type { PresentLease } from '../../src/lock/lock.ts'
-import { purposes, PureElector } from './pure-elector.ts'
+import { lease, purposes, PureElector } from './pure-elector.ts'
 
 const strategy: Strategy = {
   name: 'OldestEmulationVersion',
@@ -59,10 +60,23 @@ describe('A leader that follows a strategy', () => {
     const { lease } = leader.as('leading').hold
     const answered = withAnswer(lease.record, { identity: 'better', nonce: 'n' })
     leader.observe({ ...lease, version: 5n, record: answered })
-    expect(leader.as('draining').stepDown).toMatchObject({ reason: 'step-down', to: 'better' })
+    expect(leader.as('draining').stepDown).toEqual({
+      reason: 'step-down',
+      to: 'better',
+      cooldownMs: 0,
+      answerTimeoutMs: 1000,
+    })
     leader.send({ kind: 'drained' })
     expect(leader.lastWrite.write).toMatchObject({ purpose: 'transfer', record: { holderIdentity: 'better' } })
     expect(readLeader(leader.lastWrite.write.record)).toMatchObject({ emulationVersion: '1.35.0' })
+  })
+
+  test('leads on at an answer to an offer that it has not made', () => {
+    const leader = leading()
+    const listed = joined(leader, 3n, standby('better', '1.35.0'))
+    leader.observe(listed)
+    leader.observe({ ...listed, version: 4n, record: withAnswer(listed.record, { identity: 'better', nonce: 'n' }) })
+    expect(leader.as('leading').proposal).toMatchObject({ to: 'better' })
   })
 
   test.each([
@@ -118,6 +132,26 @@ describe('A leader that follows a strategy', () => {
     leader.passTo(1)
     expect(readOffer(leader.lastWrite.write.record)).toBeUndefined()
     expect(leader.as('leading').proposal).toBeUndefined()
+  })
+
+  test('leads for a minute before it compares itself with a standby that it began with', () => {
+    const leader = new PureElector({ strategy })
+    const free = lease({ version: 1n, holderIdentity: '' })
+    leader.follow({ ...free, record: withStandbys(free.record, [standby('better', '1.35.0')]) })
+    leader.passTo(1000)
+    leader.acknowledge(2n)
+    const leadUntil = (until: number) => {
+      while (leader.now < until) {
+        leader.passTo(Math.min(leader.now + 100, until))
+        const { hold } = leader.as('leading')
+        if (hold.request.kind === 'writing') leader.acknowledge(hold.lease.version + 1n)
+      }
+      leader.send({ kind: 'wake' })
+      return leader.as('leading').proposal?.to
+    }
+    // Since its first renewal.
+    expect(leadUntil(61_999)).toBeUndefined()
+    expect(leadUntil(62_000)).toBe('better')
   })
 
   test('does not offer what it may not release', () => {
@@ -227,6 +261,27 @@ describe('A follower that follows a strategy', () => {
     expect(purposes(second.effects)).toEqual(['announce'])
   })
 
+  test('hurries as soon as no other one is as good any more, whatever else is seen meanwhile', () => {
+    const lease = { ...held(), record: withStandby(held().record, standby('first', '1.35.0'), strategy) }
+    const second = follower('1.35.0', lease)
+    second.passTo(100)
+    second.observe({ ...held(), version: 6n })
+    second.passTo(103)
+    second.observe({ ...held(), version: 7n, record: { ...held().record, renewTime: 'later' } })
+    second.passTo(104)
+    expect(purposes(second.effects)).toEqual([])
+    second.passTo(105)
+    expect(purposes(second.effects)).toEqual(['announce'])
+  })
+
+  test('does not wait for longer when a worse one joins', () => {
+    const best = follower('1.35.0', held())
+    best.passTo(2)
+    best.observe({ ...held(), version: 6n, record: withStandby(held().record, standby('worse', '1.36.0'), strategy) })
+    best.passTo(5)
+    expect(purposes(best.effects)).toEqual(['announce'])
+  })
+
   test('displaces a worse one of three standbys, and no equal one', () => {
     const list = ['a', 'b', 'c'].reduce(
       (record, name) => withStandby(record, standby(name, '1.36.0'), strategy),
@@ -257,6 +312,89 @@ describe('A follower that follows a strategy', () => {
     elector.observe({ ...lease, version: 5n, record: { ...lease.record, renewTime: 'later' } })
     elector.passTo(12_000)
     expect(purposes(elector.effects)).toHaveLength(2)
+  })
+
+  test('tries again within milliseconds when another one was faster that is worse', () => {
+    const best = follower('1.35.0', held())
+    best.passTo(5)
+    best.failWrite('conflict')
+    best.observe({ ...held(), version: 6n, record: withStandby(held().record, standby('worse', '1.36.0'), strategy) })
+    best.passTo(54)
+    expect(purposes(best.effects)).toEqual(['announce'])
+    best.passTo(55)
+    expect(purposes(best.effects)).toEqual(['announce', 'announce'])
+  })
+
+  test('writes itself again at once, also behind a standby that is warm, when its warm-ups are ready', () => {
+    const elector = follower('1.35.0', held())
+    elector.config = { ...elector.config, isCold: true }
+    elector.passTo(1000)
+    const record = withStandby(elector.stored(3n).record, standby('warm', '1.36.0'), strategy)
+    elector.failWrite('conflict')
+    elector.observe({ ...elector.stored(3n), record })
+    elector.config = { ...elector.config, isCold: false }
+    elector.send({ kind: 'wake' })
+    elector.passTo(1000)
+    expect(purposes(elector.effects)).toEqual(['announce', 'announce'])
+  })
+
+  test('writes itself again at once where an earlier process of its name has other attributes', () => {
+    const listed = standby('follower', '1.35.0', { attributes: { room: 1 } })
+    const elector = follower('1.35.0', { ...held(), record: withStandby(held().record, listed, strategy) })
+    elector.config = { ...elector.config, attributes: { room: 2 } }
+    elector.send({ kind: 'wake' })
+    elector.passTo(0)
+    expect(purposes(elector.effects)).toEqual(['announce'])
+  })
+
+  test('stays on the list after a step-down without a cool-down, and leaves it for a cool-down or a stop', () => {
+    const released = (end: (leader: PureElector) => void) => {
+      const leader = new PureElector({ strategy, announceAfterMs: undefined }).lead()
+      end(leader)
+      leader.send({ kind: 'drained' })
+      const list = named(leader.stored(3n))
+      leader.acknowledge(3n)
+      return { list, restsUntil: leader.state.memory.restsUntil }
+    }
+    const order = { kind: 'step-down', reason: 'step-down' } as const
+    expect(released((leader) => leader.send({ ...order, cooldownMs: 0 }))).toEqual({ list: ['me'] })
+    expect(released((leader) => leader.send({ ...order, cooldownMs: 4800 }))).toEqual({ list: [], restsUntil: 4800 })
+    expect(released((leader) => leader.send({ kind: 'stop' }))).toMatchObject({ list: [] })
+  })
+
+  test('is not joining while it rests after it has stepped down, and joins when it has rested', () => {
+    const elector = new PureElector({ strategy, announceAfterMs: undefined }).lead()
+    elector.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 4800 })
+    elector.send({ kind: 'drained' })
+    elector.acknowledge(3n)
+    const next = { holderIdentity: 'next', acquireTime: 'later', leaseTransitions: 9 }
+    const record = withStandbys({ ...held().record, ...next }, [])
+    elector.observe({ ...held(), version: 4n, record })
+    expect(isJoining(elector.as('following'))).toBe(false)
+    elector.passTo(4799)
+    expect(purposes(elector.effects)).not.toContain('announce')
+    elector.passTo(6000)
+    expect(purposes(elector.effects)).toContain('announce')
+  })
+
+  test('counts the minute to its next attributes from when it sent the last ones', () => {
+    const elector = follower('1.35.0', held())
+    elector.config = { ...elector.config, attributes: { room: 1 } }
+    elector.passTo(5)
+    elector.config = { ...elector.config, attributes: { room: 2 } }
+    elector.passTo(900)
+    elector.acknowledge(3n)
+    for (let version = 4n; elector.now < 58_000; version += 1n) {
+      elector.passTo(elector.now + 2000)
+      elector.observe({
+        ...elector.stored(version),
+        record: { ...elector.stored(version).record, renewTime: `at ${elector.now}` },
+      })
+    }
+    elector.passTo(60_004)
+    expect(purposes(elector.effects)).toEqual(['announce'])
+    elector.passTo(60_005)
+    expect(purposes(elector.effects)).toEqual(['announce', 'announce'])
   })
 
   test('stays a readable list where attributes do not fit', () => {

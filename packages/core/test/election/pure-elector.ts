@@ -119,7 +119,7 @@ export class PureElector {
 
   /** Follows, takes the free lease at `version`, and leads. */
   lead(version = 2n): this {
-    this.follow(lease({ version: version - 1n, holderIdentity: '' }))
+    this.follow(lease({ version: version - 1n, holderIdentity: '', leaseDurationSeconds: 1 }))
     this.acknowledge(version)
     this.as('leading')
     return this

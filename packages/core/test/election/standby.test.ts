@@ -4,18 +4,25 @@ import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import { isJoining } from '../../src/election/phases/announcing.ts'
 import { holdBackMs } from '../../src/election/rules/hold-back.ts'
 import { releaseRecord, renewRecord, transferRecord } from '../../src/election/rules/records.ts'
-import { type Standby, isKeptByHolder, readStandbys } from '../../src/election/rules/standby-note.ts'
+import { type Standby, isKeptByHolder, readNote, readStandbys } from '../../src/election/rules/standby-note.ts'
 import {
+  asStandby,
   hasRoomFor,
+  leaderNoteOf,
+  newerStandby,
+  rankOf,
   remainingStandbys,
+  standbysBehind,
+  urgency,
   waitForStandbysMs,
+  withListKept,
   withStandby,
   withStandbys,
   withoutStandby,
 } from '../../src/election/rules/standby.ts'
 import { readOffer, withOffer, withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
-import type { LeaseRecord } from '../../src/lock/lease-record.ts'
-import { failed, lease, ME, purposes, PureElector } from './pure-elector.ts'
+import { type LeaseRecord, withLeastEpoch } from '../../src/lock/lease-record.ts'
+import { CONFIG, failed, lease, ME, purposes, PureElector } from './pure-elector.ts'
 
 const HELD: LeaseRecord = lease({ version: 1n }).record
 const QUICKLY = { wallTime: 0, writeMs: 3 }
@@ -197,6 +204,126 @@ describe('The standbys of a lease', () => {
     expect(hasRoomFor(full, { identity: 'd', revision: undefined, since: 9n })).toBe(false)
     expect(hasRoomFor(withStandbys(HELD, [of('1', 5n, 'a')]), of('1', 5n, 'a'))).toBe(false)
   })
+})
+
+describe('A standby that follows a strategy', () => {
+  const versions = { binaryVersion: '1.0.0', emulationVersion: '1.0.0' }
+  const strategy = { name: 'NewestVersion', version: 1, compare: undefined, ...versions }
+  const me: Standby = { ...of('1', 1n, 'me'), strategy: 'NewestVersion', ...versions }
+  const as = (identity: string, version: string, facts: Partial<Standby> = {}): Standby => ({
+    ...me,
+    identity,
+    binaryVersion: version,
+    emulationVersion: version,
+    ...facts,
+  })
+  const led = (leader: Standby, ...standbys: readonly Standby[]) =>
+    withStandbys({ ...HELD, holderIdentity: leader.identity }, standbys, { leader: leaderNoteOf(leader) })
+
+  test.each<[string, Partial<Standby>]>([
+    ['strategy', { strategy: 'example.com/mine' }],
+    ['version of the strategy', { strategyVersion: 3 }],
+    ['binary version', { binaryVersion: '1.1.0' }],
+    ['emulation version', { emulationVersion: '0.9.0' }],
+    ['attributes', { attributes: { room: 2 } }],
+  ])('is written again if its %s is another one now, and not otherwise', (_, change) => {
+    const full: Standby = { ...me, strategyVersion: 2, attributes: { room: 1 } }
+    const listed = withStandbys(HELD, [full])
+    expect(hasRoomFor(listed, full, strategy)).toBe(false)
+    expect(hasRoomFor(listed, { ...full, ...change }, strategy)).toBe(true)
+  })
+
+  test('is not written again for attributes that did not fit', () => {
+    expect(hasRoomFor(withStandbys(HELD, [me]), { ...me, attributes: { room: 1 } }, strategy)).toBe(false)
+  })
+
+  test('says which version of the strategy it knows, unless that is the first', () => {
+    const memory = new PureElector().state.memory
+    const facts = (version: number) => asStandby(memory, { ...CONFIG, strategy: { ...strategy, version } })
+    expect(facts(1)).not.toHaveProperty('strategyVersion')
+    expect(facts(2)).toMatchObject({ strategy: 'NewestVersion', strategyVersion: 2 })
+  })
+
+  test('knows its place among the leader and the standbys, of which each counts once', () => {
+    const record = led(as('leader', '1.2.0', { warm: false }), as('a', '1.3.0'), as('b', '1.1.0'))
+    const place = (standby: Standby) => rankOf(record, standby, strategy)
+    expect([place(as('a', '1.3.0')), place(as('b', '1.1.0')), place(as('new', '1.0.0'))]).toEqual([1, 3, 4])
+    expect(place(as('leader', '1.2.0', { warm: false }))).toBe(2)
+    expect(rankOf(record, as('new', '1.0.0'), { ...strategy, version: 2 })).toBeUndefined()
+  })
+
+  test('takes the place of an equal one on a full list only with the newest revision', () => {
+    const full = led(as('leader', '1.0.0'), as('a', '1.0.0'), as('b', '1.0.0'), as('c', '1.1.0'))
+    expect(hasRoomFor(full, as('d', '1.0.0'), strategy)).toBe(false)
+    expect(hasRoomFor(full, as('d', '1.0.0', { revision: '2', since: 9n }), strategy)).toBe(true)
+    expect(hasRoomFor(full, as('d', '0.9.0', { revision: '2', since: 9n }), strategy)).toBe(false)
+    expect(hasRoomFor(full, as('d', '1.0.0', { revision: '0', since: 0n }), strategy)).toBe(false)
+  })
+
+  test('is no newer standby, for a leader that is eager, where the strategy prefers the leader', () => {
+    const newer = { revision: '2', since: 9n }
+    expect(newerStandby(led(me, as('a', '1.0.0', newer)), me, strategy)?.identity).toBe('a')
+    expect(newerStandby(led(me, as('a', '0.9.0', newer)), me, strategy)).toBeUndefined()
+  })
+
+  test('is in a hurry only as the first of the newest revision where the replicas do not agree on a strategy', () => {
+    const others = withStandbys(HELD, [of('2', 9n, 'a')])
+    expect(urgency(others, of('3', 10n, 'b'))).toBe('newest')
+    expect(urgency(others, of('2', 10n, 'b'))).toBeUndefined()
+    expect(urgency(others, of('1', 1n, 'b'))).toBeUndefined()
+  })
+})
+
+test('a leader that follows a strategy describes itself again when it says something else, and keeps its list', () => {
+  const strategy = {
+    name: 'NewestVersion',
+    version: 1,
+    compare: undefined,
+    binaryVersion: '1.0.0',
+    emulationVersion: '1.0.0',
+  }
+  const config = { ...CONFIG, strategy, zone: 'here', attributes: { room: 1 } }
+  const kept = withListKept(withStandbys(HELD, plain('a'), { writeMs: 30 }), config)
+  expect(readNote(kept)).toMatchObject({
+    holder: 'other',
+    zone: 'here',
+    writeMs: 30,
+    leader: { attributes: { room: 1 } },
+  })
+  expect(withListKept(kept, config)).toBe(kept)
+  const changed = withListKept(kept, { ...config, attributes: { room: 2 } })
+  expect(readNote(changed)).toMatchObject({ zone: 'here', leader: { attributes: { room: 2 } } })
+  expect(named(changed)).toEqual(['a'])
+  expect(leaderNoteOf(of('1', 1n, 'a'))).toBeUndefined()
+})
+
+test('the standbys behind the one that answers an offer are those after it on the list', () => {
+  const held = withStandbys(HELD, plain('a', 'b', 'c'))
+  const behind = (identity: string) => standbysBehind(held, identity).map((standby) => standby.identity)
+  expect([behind('a'), behind('b'), behind('x')]).toEqual([['b', 'c'], ['c'], []])
+})
+
+test('a list says how long writes take only if they take more than 7.5 ms', () => {
+  const stated = (writeMs: number) => readNote(withStandbys(HELD, [], { writeMs })).writeMs
+  expect([stated(7.5), stated(7.6)]).toEqual([undefined, 8])
+})
+
+test('a list has no more than three standbys, as it is written and as it is read', () => {
+  const written = withStandbys(HELD, plain('a', 'b', 'c', 'd')).annotations['tenure.dev/standby'] ?? ''
+  const note = JSON.parse(written) as { readonly standbys: readonly unknown[] }
+  expect(note.standbys).toHaveLength(3)
+  const longer = JSON.stringify({ ...note, standbys: [...note.standbys, { identity: 'd', since: '1' }] })
+  expect(named({ ...HELD, annotations: { 'tenure.dev/standby': longer } })).toEqual(['a', 'b', 'c'])
+})
+
+test('what a list says in a wrong form does not count', () => {
+  const entry = { identity: 'a', since: '1', strategy: 'NewestVersion' }
+  const read = (...standbys: readonly unknown[]) =>
+    readStandbys({ ...HELD, annotations: { 'tenure.dev/standby': JSON.stringify({ of: 3, standbys }) } })
+  expect(read({ ...entry, term: 1.5, strategyVersion: 2.5 }, { ...entry, since: '1x' }, 'a')).toEqual([
+    { identity: 'a', revision: undefined, zone: undefined, since: 1n, strategy: 'NewestVersion' },
+  ])
+  expect(read({ ...entry, term: 2, strategyVersion: 2 })).toMatchObject([{ term: 2, strategyVersion: 2 }])
 })
 
 test('the first standby takes a released lease at the moment at which it sees it, and is a standby no more', () => {
@@ -384,6 +511,46 @@ describe('A follower that is not on the list of standbys', () => {
     expect(follower.writesUntil(third)).toEqual(['announce'])
   })
 
+  test('does not wait for less when others leave again, nor for longer because of those of another revision', () => {
+    const follower = new LongFollower(kept())
+    follower.writesUntil(100)
+    follower.see(kept('peer'))
+    follower.writesUntil(200)
+    follower.see(kept())
+    const due = 100 + 2 * (DELAY_MS - 100)
+    expect(follower.writesUntil(due - 1)).toEqual([])
+    expect(follower.writesUntil(due)).toEqual(['announce'])
+    const old = new LongFollower(withStandbys(HELD, [of('1', 1n, 'b')]), { revision: '1' })
+    old.writesUntil(100)
+    old.see(withStandbys(HELD, [of('2', 9n, 'a'), of('1', 1n, 'b')]))
+    expect(old.writesUntil(DELAY_MS)).toEqual(['announce'])
+  })
+
+  test.each([
+    ['its moment is an option', kept(), { announceAfterMs: 1000 }, 1000],
+    ['the lease has forgotten its epoch', withLeastEpoch(kept(), 9n), {}, holdBackMs(0.5)],
+  ])('does not wait for longer when others join where %s', (_, record, config, due) => {
+    const next = (...names: readonly string[]) =>
+      withStandbys({ ...HELD, holderIdentity: 'next', acquireTime: 'later' }, plain(...names))
+    const follower = new LongFollower(record, config)
+    follower.see(next())
+    follower.writesUntil(10)
+    follower.see(next('peer'))
+    expect(follower.writesUntil(due - 1)).toEqual([])
+    expect(follower.writesUntil(due)).toEqual(['announce'])
+  })
+
+  test('joins where an earlier revision of it is listed, and only restates itself where its own is', () => {
+    const listed = withStandbys(HELD, [inZone('z', ME, '1')])
+    const joins = (config: Partial<ElectorConfig>) => {
+      const follower = new LongFollower(listed, config)
+      const { announcement } = follower.as('following')
+      return [announcement?.reason, isJoining(follower.as('following'))]
+    }
+    expect(joins({ revision: '2' })).toEqual(['join', true])
+    expect(joins({ revision: '1', isCold: true })).toEqual(['refresh', false])
+  })
+
   test('does not prolong the lease by that', () => {
     const follower = new LongFollower(kept())
     expect(follower.writesUntil(1000)).toEqual(['announce'])
@@ -398,6 +565,23 @@ describe('A follower that is not on the list of standbys', () => {
     ['of a lease that was passed on', withTransferNonce(kept(), 'nonce')],
   ])('leaves a list alone that is %s', (_, record) => {
     expect(new LongFollower(record).writesUntil(200_000)).toEqual([])
+  })
+
+  test.each([
+    ['is free', ''],
+    ['names the replica itself, by another process', ME],
+  ])('leaves the list of a lease alone that %s', (_, holderIdentity) => {
+    const follower = new LongFollower(withStandbys({ ...HELD, holderIdentity }, []), { announceAfterMs: 0 })
+    follower.passTo(50)
+    expect(follower.all('write')).toEqual([])
+  })
+
+  test('rests after a step-down only where it follows a strategy', () => {
+    const leader = new PureElector({ announceAfterMs: undefined }).lead()
+    leader.send({ kind: 'step-down', reason: 'step-down', cooldownMs: 4800 })
+    leader.send({ kind: 'drained' })
+    leader.acknowledge(3n)
+    expect(leader.as('following').memory.restsUntil).toBeUndefined()
   })
 
   test('leaves the list alone when the lease is being deleted, and when it has stopped', () => {
@@ -422,6 +606,7 @@ describe('A follower that is not on the list of standbys', () => {
     expect(follower.writesUntil(1000)).toEqual(['announce'])
     follower.failWrite('conflict')
     follower.see(kept('peer'))
+    expect(follower.writesUntil(1000 + DELAY_MS - 1)).toEqual([])
     expect(follower.writesUntil(2000)).toEqual(['announce'])
     expect(named(follower.lastWrite.write.record)).toEqual([ME, 'peer'])
     follower.failWrite('conflict')
@@ -443,6 +628,10 @@ describe('A follower that is not on the list of standbys', () => {
     follower.see(kept('peer'))
     expect(joins()).toBe(true)
     follower.writesUntil(3000)
+    follower.failWrite('conflict')
+    expect(follower.writesUntil(5000)).toEqual(['announce'])
+    expect(follower.all('write')).toHaveLength(3)
+    expect(joins()).toBe(true)
     follower.store()
     expect(joins()).toBe(false)
   })
@@ -470,6 +659,62 @@ describe('A follower that is not on the list of standbys', () => {
     expect(refused.all('request-failed')).toMatchObject([{ purpose: 'announce' }])
     refused.see(withStandbys({ ...HELD, acquireTime: '2026-01-01T12:00:10.000000Z', holderIdentity: 'next' }, []))
     expect(refused.writesUntil(301_000)).toEqual(['announce'])
+  })
+
+  test('tries once a minute after three times where it follows a strategy', () => {
+    const versions = { binaryVersion: '1.0.0', emulationVersion: '1.0.0' }
+    const strategy = { name: 'NewestVersion', version: 1, compare: undefined, ...versions }
+    const follower = new LongFollower(kept(), { strategy })
+    let last = 0
+    while (follower.all('write').length < 3) {
+      if (follower.writesUntil(follower.now + 1).length === 0) continue
+      last = follower.now
+      follower.failWrite('conflict')
+    }
+    expect(follower.writesUntil(last + 59_999)).toEqual([])
+    expect(follower.writesUntil(last + 60_001)).toEqual(['announce'])
+  })
+
+  test('restates itself up to three times where others are faster, and then or after another failure a minute later', () => {
+    const restating = (fail: (follower: LongFollower) => void) => {
+      const follower = new LongFollower(withStandbys(HELD, [of('1', 1n, ME)]), { revision: '1', isCold: true })
+      const times: number[] = []
+      for (; follower.now < 61_000; follower.writesUntil(follower.now + 1)) {
+        if (follower.all('write').length === times.length) continue
+        times.push(follower.now)
+        fail(follower)
+      }
+      return times
+    }
+    expect(restating((follower) => follower.failWrite('conflict'))).toEqual([0, 50, 100, 60_100, 60_150, 60_200])
+    expect(restating((follower) => follower.failWrite('unreachable'))).toEqual([0, 60_000])
+  })
+
+  test('tries again in this term once its warm-ups are ready', () => {
+    const follower = new LongFollower(kept(), { isCold: true })
+    for (let second = 1; second <= 10; second++) {
+      if (follower.writesUntil(second * 1000).length > 0) follower.failWrite('conflict')
+    }
+    expect(follower.all('write')).toHaveLength(3)
+    follower.config = { ...follower.config, isCold: false }
+    follower.send({ kind: 'wake' })
+    expect(follower.writesUntil(12_000)).toEqual(['announce'])
+  })
+
+  test('writes again, after its readiness has changed, only when the write before is answered', () => {
+    const follower = new LongFollower(kept())
+    expect(follower.writesUntil(DELAY_MS)).toEqual(['announce'])
+    follower.config = { ...follower.config, isCold: true }
+    expect(follower.writesUntil(10_000)).toEqual([])
+    follower.failWrite('conflict')
+    expect(follower.writesUntil(12_000)).toEqual(['announce'])
+  })
+
+  test('does not wait in a new term for the answer to what it wrote in the one before', () => {
+    const follower = new LongFollower(kept())
+    expect(follower.writesUntil(DELAY_MS)).toEqual(['announce'])
+    follower.see(withStandbys({ ...HELD, acquireTime: '2026-01-01T12:00:10.000000Z', holderIdentity: 'next' }, []))
+    expect(follower.writesUntil(2.5 * DELAY_MS)).toEqual(['announce'])
   })
 
   test('joins it again when the replicas of a newer revision that took its place have gone, as in a rollout that is undone', () => {
@@ -517,6 +762,14 @@ describe('A follower that is not on the list of standbys', () => {
     expect(second.writesUntil(4000 + 0.85 * RENEWED_EVERY_MS)).toEqual([])
     expect(second.writesUntil(6000)).toEqual(['announce'])
     expect(named(second.lastWrite.write.record)).toEqual([ME, 'second'])
+  })
+
+  test('writes at the time of its option also under a leader that keeps no list', () => {
+    const follower = new LongFollower(HELD, { announceAfterMs: 1000 })
+    follower.passTo(500)
+    follower.renew()
+    expect(follower.writesUntil(999)).toEqual([])
+    expect(follower.writesUntil(1000)).toEqual(['announce'])
   })
 
   test('does not take its own start for a renewal', () => {
@@ -597,9 +850,25 @@ describe('A standby that stops', () => {
     const { elector } = stopping('a', ME)
     elector.failWrite('conflict')
     elector.observe({ ...listed('a', ME, 'c'), version: 2n })
+    elector.passTo(49)
+    expect(elector.all('write')).toHaveLength(1)
     expect(purposes(elector.passTo(50))).toEqual(['announce'])
     expect(named(elector.lastWrite.write.record)).toEqual(['a', 'c'])
     elector.acknowledge(3n)
+    expect(elector.state.kind).toBe('stopped')
+  })
+
+  test('stops when the list has changed under its write again, also where it follows a strategy', () => {
+    const versions = { binaryVersion: '1.0.0', emulationVersion: '1.0.0' }
+    const elector = new PureElector({
+      strategy: { name: 'NewestVersion', version: 1, compare: undefined, ...versions },
+    })
+    elector.follow(listed('a', ME))
+    elector.send({ kind: 'stop' })
+    elector.failWrite('conflict')
+    elector.observe({ ...listed('a', ME, 'c'), version: 2n })
+    expect(purposes(elector.passTo(50))).toEqual(['announce'])
+    elector.failWrite('conflict')
     expect(elector.state.kind).toBe('stopped')
   })
 
@@ -679,7 +948,12 @@ describe('A leader', () => {
     standby('2', 11n)
     expect(offered()).toEqual({ to: 'next' })
     elector.takeOffer(30n)
-    expect(elector.as('draining').stepDown).toMatchObject({ reason: 'step-down', to: 'next' })
+    expect(elector.as('draining').stepDown).toEqual({
+      reason: 'step-down',
+      to: 'next',
+      cooldownMs: 4800,
+      answerTimeoutMs: 1000,
+    })
   })
 
   test('that is eager leads until its first renewal, since replicas of its own revision that missed their turn join again', () => {

@@ -88,6 +88,15 @@ describe('A leader of whose lease somebody requests a step-down', () => {
     expect(readRequestAnswer(leader.lastWrite.write.record)).toEqual({ id: 'r1', outcome: 'declined' })
   })
 
+  test('offers nothing twice: with no request in flight, the renewal with the offer is sent at once, and then at its pace', () => {
+    const leader = new PureElector().lead()
+    leader.observe(asked(leader, 3n, TO_OTHER))
+    leader.passTo(1)
+    leader.acknowledge(4n)
+    expect(purposes(leader.passTo(1900))).toEqual([])
+    expect(leader.as('leading').proposal).toEqual({ to: 'other', until: 2400 })
+  })
+
   test('declines again after the write that says so has failed', () => {
     const leader = declining()
     leader.failWrite('conflict')

@@ -18,6 +18,12 @@ import { kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
 const STEP_DOWN = { kind: 'step-down', reason: 'step-down', cooldownMs: 4800 } as const
 const HELD = lease({ version: 1n }).record
 
+/** The record without an offer; the answer to it stays. */
+function withoutOffer(record: LeaseRecord): LeaseRecord {
+  const { 'tenure.dev/transfer-offer': _, ...annotations } = record.annotations
+  return { ...record, annotations }
+}
+
 /** The lease as `record`, at `version`. */
 const at = (version: bigint, record: LeaseRecord): PresentLease => ({
   kind: 'present',
@@ -346,12 +352,82 @@ describe('A follower that sees an offer', () => {
     expect(kinds(elector.acknowledge(4n))).toEqual(['leader-observed', 'begin-term'])
   })
 
+  test('stays warm, when another one writes the released lease first, until it sees who', () => {
+    const elector = answering()
+    elector.observe(lease({ version: 3n, holderIdentity: '', acquireTime: '2026-01-01T11:30:00.000000Z' }))
+    expect(kinds(elector.failWrite('conflict'))).not.toContain('warm-up-over')
+    expect(kinds(elector.observe(lease({ version: 4n, holderIdentity: 'third', acquireTime: 'later' })))).toContain(
+      'warm-up-over',
+    )
+  })
+
   test('answers again, with another nonce, well before the last answer is half as old as a transfer lasts', () => {
     const elector = answering()
     const first = readAnswer(elector.lastWrite.write.record)
     expect(purposes(elector.passTo(1999))).toEqual([])
     expect(purposes(elector.passTo(2000))).toEqual(['answer'])
     expect(readAnswer(elector.lastWrite.write.record)?.nonce).not.toBe(first?.nonce)
+  })
+
+  test('goes on answering for as long as the offer stands, each time that long after the last answer', () => {
+    const elector = answering()
+    for (const [now, version] of [
+      [2000, 3n],
+      [4000, 4n],
+      [6000, 5n],
+      [8000, 6n],
+      [10_000, 7n],
+    ] as const) {
+      expect(purposes(elector.passTo(now - 1))).toEqual([])
+      expect(purposes(elector.passTo(now))).toEqual(['answer'])
+      elector.acknowledge(version)
+    }
+    expect(elector.as('following').memory.candidate?.sent).toHaveLength(4)
+  })
+
+  test.each<[string, (answered: LeaseRecord) => LeaseRecord]>([
+    ['the offer is withdrawn', (record) => withoutOffer(record)],
+    [
+      'the leader begins a new term',
+      (record) => withOffer({ ...record, acquireTime: 'later', annotations: {} }, { to: ME }),
+    ],
+    ['another replica has answered', (record) => withAnswer(record, { identity: 'third', nonce: 'n' })],
+    [
+      'the answer of an earlier process of its name stands',
+      (record) => withAnswer(record, { identity: ME, nonce: 'n' }),
+    ],
+  ])('is no candidate any more when %s', (_, change) => {
+    const elector = answering()
+    expect(kinds(elector.observe(at(3n, change(elector.lastWrite.write.record))))).toContain('warm-up-over')
+    expect(elector.as('following').memory.candidate?.stands ?? false).toBe(false)
+  })
+
+  test('is not the successor by its own answer once another replica has answered', () => {
+    const elector = answering()
+    elector.observe(at(3n, withAnswer(elector.lastWrite.write.record, { identity: 'third', nonce: 'n' })))
+    expect(elector.as('following').memory.candidate).toBeUndefined()
+  })
+
+  test('answers itself where the answer of an earlier process of its name stands', () => {
+    const elector = new PureElector()
+    const answered = withAnswer(withOffer(HELD, { to: ME }), { identity: ME, nonce: 'n' })
+    expect(purposes(elector.follow(at(1n, answered)))).toEqual(['answer'])
+    expect(kinds(elector.acknowledge(2n))).toEqual(['warm-up'])
+  })
+
+  test('stays quiet when it is an offer under its own name, of another process', () => {
+    const elector = new PureElector()
+    elector.follow(at(1n, withOffer({ ...HELD, holderIdentity: ME }, { to: undefined })))
+    elector.passTo(9000)
+    expect(elector.all('write')).toEqual([])
+  })
+
+  test('tries again after a quarter of the retry period when its answer could not be stored', () => {
+    const elector = new PureElector()
+    elector.follow(at(1n, withOffer(HELD, { to: ME })))
+    elector.failWrite('unreachable')
+    expect(purposes(elector.passTo(499))).toEqual([])
+    expect(purposes(elector.passTo(500))).toEqual(['answer'])
   })
 
   test('tries again on the newer version when its answer was refused, and not before it sees that', () => {

@@ -61,13 +61,39 @@ describe('HealthRegistry', () => {
     expect(() => registry.register('b', () => {})).toThrow('over')
   })
 
-  test.each(['', 'a/b', 'with space', '.hidden', 'ä'])('refuses the name `%s`, which is no path segment', (name) => {
-    expect(() => new HealthRegistry().register(name, () => {})).toThrow(OptionsError)
+  test.each(['', 'a/b', 'with space', '.hidden', 'ä', 'end ', 7])(
+    'refuses the name `%s`, which is no path segment',
+    (name) => {
+      const refuse = () => new HealthRegistry().register(name as string, () => {})
+      expect(refuse).toThrow(OptionsError)
+      expect(refuse).toThrow('Expected the name of a health check to be a path segment such as `cache-synced`, got `')
+    },
+  )
+
+  test.each(['a', '7', 'A.b_c-1'])('takes the name `%s`', (name) => {
+    const registry = new HealthRegistry()
+    registry.register(name, () => {})
+    expect(registry.names).toEqual([name])
+  })
+
+  test('refuses a check that is no function', () => {
+    expect(() => new HealthRegistry().register('a', 7 as never)).toThrow(
+      'Expected the health check `a` to be a function, got `7` (number)',
+    )
+  })
+
+  test('stays closed with the first error', () => {
+    const registry = new HealthRegistry()
+    registry.close(new OptionsError('first'))
+    registry.close(new OptionsError('second'))
+    expect(() => registry.register('a', () => {})).toThrow('first')
   })
 
   test('refuses a name that is taken', () => {
     const registry = new HealthRegistry()
     registry.register('a', () => {})
-    expect(() => registry.register('a', () => {})).toThrow('to be unique, got `a` twice')
+    expect(() => registry.register('a', () => {})).toThrow(
+      'Expected the name of a health check to be unique, got `a` twice',
+    )
   })
 })

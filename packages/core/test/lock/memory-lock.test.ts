@@ -109,4 +109,73 @@ describe('A memory lock', () => {
   test('names itself', () => {
     expect(new MemoryLeaseStore().lock('ops/janitor').description).toBe('memory lease ops/janitor')
   })
+
+  test('says why a request failed', async () => {
+    const store = new MemoryLeaseStore()
+    const lock = store.lock('lease')
+    const base = await lock.create(record('a'), { signal })
+    await expect(lock.create(record('b'), { signal })).rejects.toMatchObject({
+      name: 'LockRequestError',
+      code: 'LOCK_REQUEST_FAILED',
+      failure: 'conflict',
+      message: 'The lease `lease` is at version 1, not undefined',
+      retryAfterMs: undefined,
+    })
+    store.delete('lease')
+    await expect(lock.update(base, record('a'), { signal })).rejects.toMatchObject({
+      failure: 'not-found',
+      message: 'The lease `lease` does not exist',
+    })
+  })
+
+  test('sends nothing for a request that was aborted, or once it is closed', async () => {
+    const store = new MemoryLeaseStore()
+    const lock = store.lock('lease')
+    const base = await lock.create(record('a'), { signal })
+    const cause = new Error('too late')
+    const aborted = { signal: AbortSignal.abort(cause) }
+    const requests = [
+      () => lock.get(aborted),
+      () => lock.create(record('b'), aborted),
+      () => lock.update(base, record('b'), aborted),
+    ]
+    for (const request of requests)
+      await expect(request()).rejects.toMatchObject({
+        failure: 'unreachable',
+        message: 'Could not reach memory lease lease: the request was aborted',
+        cause,
+      })
+    await lock.close()
+    await expect(lock.get({ signal })).rejects.toMatchObject({
+      failure: 'unreachable',
+      message: 'Could not reach memory lease lease: the lock is closed',
+    })
+    expect(() => lock.watch({ changed: () => {}, up: () => {}, down: () => {} })).toThrow('the lock is closed')
+    expect(store.read('lease')).toEqual(base)
+  })
+
+  test('ends its watches when it is closed', async () => {
+    const store = new MemoryLeaseStore()
+    const lock = store.lock('lease')
+    const seen: LockSnapshot[] = []
+    lock.watch({ changed: (snapshot) => seen.push(snapshot), up: () => {}, down: () => {} })
+    await settle()
+    await lock.close()
+    store.write('lease', record('a'), undefined)
+    await settle()
+    expect(seen).toEqual([{ kind: 'absent', version: 0n }])
+  })
+
+  test('reports a change that comes before its first report only with that', async () => {
+    const store = new MemoryLeaseStore()
+    const seen: LockSnapshot[] = []
+    const lock = store.lock('lease')
+    lock.watch({ changed: (snapshot) => seen.push(snapshot), up: () => {}, down: () => {} })
+    const lease = store.write('lease', record('a'), undefined)
+    store.delete('other')
+    await settle()
+    expect(seen).toEqual([lease])
+    expect(store.read('other')).toEqual({ kind: 'absent', version: 1n })
+    await lock.close()
+  })
 })

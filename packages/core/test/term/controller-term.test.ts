@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events'
 import { createServer } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
+import { type Logger, silentLogger } from '../../src/ports/logger.ts'
 import { LeadershipEndedError } from '../../src/election/leadership-ended-error.ts'
 import { ControllerTerm } from '../../src/term/controller-term.ts'
 import { Leadership, NotHeldError } from '../../src/term/leadership.ts'
@@ -10,7 +11,7 @@ import type { StepDownOptions } from '../../src/term/term.ts'
 
 const ENDED = new LeadershipEndedError('step-down', 7n)
 
-function createTerm({ leads = true }: { readonly leads?: boolean } = {}) {
+function createTerm({ leads = true, logger }: { readonly leads?: boolean; readonly logger?: Logger } = {}) {
   const clock = new VirtualClock()
   const failures: unknown[] = []
   const stepDowns: StepDownOptions[] = []
@@ -23,6 +24,7 @@ function createTerm({ leads = true }: { readonly leads?: boolean } = {}) {
     onTaskFailure: (error) => failures.push(error),
     onIdle: () => {},
     onStepDown: (options) => stepDowns.push(options),
+    ...(logger && { logger }),
   })
   onTestFinished(async () => {
     term.hardAbort(ENDED)
@@ -30,7 +32,7 @@ function createTerm({ leads = true }: { readonly leads?: boolean } = {}) {
     await clock.advance(1000)
   })
   const timers = leads ? clock.pendingTimers : 0
-  return { clock, term, failures, stepDowns, ownTimers: () => clock.pendingTimers - timers }
+  return { clock, term, leadership, failures, stepDowns, ownTimers: () => clock.pendingTimers - timers }
 }
 
 const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').length
@@ -76,6 +78,39 @@ describe('A term', () => {
     term.stepDown({ cooldownMs: 5 })
     term.stepDown()
     expect(stepDowns).toEqual([{ cooldownMs: 5 }, {}])
+  })
+
+  test('passes no step-down on once its gate has closed: the replica may have another term', () => {
+    const { term, leadership, stepDowns } = createTerm()
+    leadership?.closeGate('step-down')
+    term.stepDown()
+    expect(stepDowns).toEqual([])
+  })
+
+  test('names its lease, its controller and its epoch in every log line, and no epoch where it has none', () => {
+    const children: unknown[] = []
+    const logger: Logger = {
+      ...silentLogger,
+      child: (bindings) => {
+        children.push(bindings)
+        return silentLogger
+      },
+    }
+    for (const leads of [true, false]) createTerm({ leads, logger }).term.logger.info({}, 'line')
+    expect(children).toEqual([
+      { lease: 'lease', controller: 'janitor', epoch: 7n },
+      { lease: 'lease', controller: 'janitor' },
+    ])
+  })
+
+  test('refuses options of a task that it does not know, and a choice that is neither true nor false', async () => {
+    const { term } = createTerm()
+    const spawn = (options: object) => term.spawn('task', (signal) => signal, options)
+    expect(() => spawn({ finishOnDran: true })).toThrow(
+      'Unknown option `finishOnDran` in `term.spawn()`; did you mean `finishOnDrain`?',
+    )
+    expect(() => spawn({ finishOnDrain: 1 })).toThrow('Expected `finishOnDrain` to be true or false, got `1`')
+    expect(await spawn({ finishOnDrain: false })).toBe(term.signal)
   })
 })
 
@@ -126,11 +161,13 @@ describe('A task that is stuck', () => {
     })
     void term.spawn('import', () => stuck.promise)
     void term.every(5, () => stuck.promise)
+    void term.every(30, () => {})
     await clock.advance(100)
     expect(term.scope.liveTasks().map(({ name, waitsOn }) => [name, waitsOn])).toEqual([
       ['export', 'term.sleep 20 ms'],
       ['import', undefined],
       ['every 5 ms', 'the work of term.every 5 ms'],
+      ['every 30 ms', 'the pause of term.every 30 ms'],
     ])
     stuck.resolve()
   })

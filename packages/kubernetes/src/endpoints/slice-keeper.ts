@@ -253,11 +253,13 @@ export class SliceKeeper {
       } catch (error) {
         return this.#postponed(error, 'the group cannot be read')
       }
-      this.#problem = undefined
       this.#refreshedAt = this.#options.clock.now()
       this.#absences.confirm(this.#refreshedAt)
       const again = decide(this.#situation(), urgency)
-      if (this.#store.slice !== slice || !areSameEndpoints(again.entries, decision.entries)) return 0
+      if (this.#store.slice !== slice || !areSameEndpoints(again.entries, decision.entries)) {
+        this.#problem = undefined
+        return 0
+      }
     }
     return this.#write(decision)
   }

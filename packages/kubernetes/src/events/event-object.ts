@@ -62,7 +62,7 @@ export function epochAnnotation(epoch: bigint | undefined): {
 
 /** Formats a wall-clock time as Events have it: RFC 3339 in UTC, whole seconds. */
 export function eventTime(wallTime: number): string {
-  return new Date(wallTime).toISOString().replace(/\.\d+Z$/, 'Z')
+  return new Date(wallTime).toISOString().replace(/\.\d+Z/, 'Z')
 }
 
 /** The name that client-go gives an Event: the object and the time in nanoseconds. The digits below a millisecond are random. */

@@ -104,7 +104,9 @@ function parsePath(path: string): Pick<ResolvedInformerOptions<ApiObject>, 'coll
       path,
     )
   }
-  const { group = '', resource = '', namespace = '' } = parts
+  const { group = '', namespace = '' } = parts
+  // The pattern always has it.
+  const { resource = '' } = parts
   const qualified = group === '' ? resource : `${resource}.${group}`
   const checkName = `informer-${qualified}${namespace === '' ? '' : `-${namespace}`}`
   return { collection: { group, resource, namespace }, checkName }

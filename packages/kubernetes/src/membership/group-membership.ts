@@ -162,7 +162,7 @@ export class GroupMembership implements Membership {
       namespace,
       requestTimeoutMs: renewIntervalMs,
       patienceMs: () => this.#patienceMs(host),
-      isGone: (gone) => watch.roster.graves.some(({ name, uid }) => name === gone.name && uid === gone.uid),
+      isGone: (gone) => watch.roster.graves.some(({ uid }) => uid === gone.uid),
     })
     const deaths = proof && new MemberDeaths(proof, (dead) => watch.died(dead))
     const removeCheck = this.#addCheck(host, lease)

@@ -107,11 +107,12 @@ export class CollectionWatch {
       openTimeoutMs: () => silenceMs,
       list: (signal) => this.#list(signal),
       watch: (version, signal) => watchObjects(selection, { version, spread: random() }, signal),
+      // A list follows every failure.
       wentBack: () => Promise.resolve(true),
       opened: (context) => this.#opened(context),
       take: (event) => this.#take(event),
       recovered: () => {},
-      needsList: ({ statusCode }) => statusCode !== undefined && statusCode !== 429,
+      needsList: () => true,
       handles: () => Promise.resolve(false),
       failed: (failure) => observer.down(failure),
     }

@@ -24,7 +24,6 @@ export class LineDecoder {
   }
 
   #keep(part: Buffer): void {
-    if (part.byteLength === 0) return
     this.#pending.push(part)
     this.#pendingBytes += part.byteLength
     if (this.#pendingBytes > MAX_LINE_BYTES) {

@@ -23,6 +23,20 @@ describe('The explanation of the EndpointSlice', () => {
     expect(explained({ problem: new Error('no Pod') })).toBe(`${where} it is not ready yet: no Pod.`)
   })
 
+  test('says how this replica is in it, or is to be', () => {
+    const conditions = { address: '10.0.0.1', serving: true, nodeName: undefined, zone: undefined }
+    const own = { ...conditions, ready: true, terminating: false }
+    const where = 'in the EndpointSlice shop-tenure with 2 entries'
+    expect(explained({ own })).toBe(`It is ${where}.`)
+    expect(explained({ own: { ...own, ready: false } })).toBe(`It is ${where} as not ready.`)
+    expect(explained({ own: { ...own, terminating: true } })).toBe(`It is ${where} as terminating.`)
+    expect(explained({ own, problem: new Error('no route') })).toBe(`It is ${where}: no route.`)
+    expect(explained({ own, isListed: false })).toBe(`It is to be ${where}, but is not.`)
+    expect(explained({ own, isListed: false, problem: new Error('no route') })).toBe(
+      `It is to be ${where}, but is not: no route.`,
+    )
+  })
+
   test('says what it waits for, or that it has ended', () => {
     expect(explained({ mode: 'none' })).toBe('It writes no EndpointSlice (mode `none`).')
     expect(explained({ isStarted: false })).toBe('It has not looked at the EndpointSlice shop-tenure yet.')

@@ -124,11 +124,10 @@ export class VirtualApi {
     const lose = (): void => (wire.isCut || wire.isPaused ? undefined : reject(lost(target)))
     const forget = onAbort(signal, () => reject(lost(target)))
     const look = (): void => {
-      if (wire.isDead === true) return
+      if (wire.isDead === true || signal.aborted) return
       if (this.#isDown && !wire.isCut && !wire.isPaused) reject(lost(target))
       else if (this.isStalled || wire.isCut || wire.isPaused) this.#clock.setTimer(50, look)
       else resolve()
-      if (signal.aborted) reject(lost(target))
     }
     const timer = this.#clock.setTimer(this.#latencyMs(), look)
     this.#underWay.add(lose)
@@ -184,7 +183,7 @@ export class VirtualApi {
     await this.#travel(request, wire)
     const { target, query, signal } = request
     if (this.forbids(target)) throw refusal(target, 403)
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const { promise, reject } = Promise.withResolvers<void>()
     const pending: string[] = []
     let take: ((chunk: Buffer) => void) | undefined
     const flush = (): void => {
@@ -207,7 +206,9 @@ export class VirtualApi {
     const stopWatching = this.store.watch(target.resource, push)
     const stream = { fail: reject }
     this.#streams.add(stream)
-    const ended = onAbort(signal, resolve)
+    const ended = onAbort(signal, () => reject(lost(target)))
+    // Nobody may read it any more.
+    promise.catch(() => {})
     return {
       read: async (taker) => {
         take = taker

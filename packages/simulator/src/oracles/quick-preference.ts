@@ -1,13 +1,14 @@
 import type { TermLife } from '../term-life.ts'
 import type { Oracle } from './oracle.ts'
 
-/** O13. Counted from the end of the term that makes way to the first task of the next one. */
+/** O13. Counted from the end of the term that makes way to the first task of the next one. A term that ran out in a fault does not make way. */
 export const quickPreference: Oracle = {
   id: 'O13',
   rule: 'Without faults a leader that makes way for a preferred candidate leaves the lease without a leader for less than a lease duration.',
   judge(run, violated) {
     let leader: TermLife | undefined
     let isAsked = false
+    let hasGivenUp = false
     let since: number | undefined
     const forget = () => {
       isAsked = false
@@ -27,9 +28,13 @@ export const quickPreference: Oracle = {
       },
       'term-began': ({ term }) => {
         leader = term
+        hasGivenUp = false
+      },
+      'lease-given-up': ({ process }) => {
+        hasGivenUp ||= process === leader?.process
       },
       'term-over': ({ term }) => {
-        if (term === leader && isAsked) since = run.now
+        if (term === leader && isAsked && (hasGivenUp || term.process.isEntitled)) since = run.now
       },
       'task-began': () => {
         judgeGap()

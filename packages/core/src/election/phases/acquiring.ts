@@ -7,9 +7,9 @@ import type { EventOf, Instant, RequestFailure, WriteResult } from '../machine/e
 import type { Acquiring, Following, Hold, Memory, Observation, SentWrite, Step } from '../machine/state.ts'
 import { readLegacy } from '../rules/bequest.ts'
 import { isHeldForLife } from '../rules/chance.ts'
-import { isOwn, isOwnTerm } from '../rules/memory.ts'
+import { isEarly, isOwn, isOwnTerm } from '../rules/memory.ts'
 import { landedWrite, lastView, observationOf, observe } from '../rules/observation.ts'
-import { isRenewalInWholeSeconds } from '../rules/records.ts'
+import { isRelease, isRenewalInWholeSeconds } from '../rules/records.ts'
 import { pauseAfterFailureMs } from '../rules/retry-after.ts'
 import { isTermOf } from '../rules/term-key.ts'
 import { readTransferNonce } from '../rules/transfer-notes.ts'
@@ -92,8 +92,7 @@ export function giveBack(
   config: ElectorConfig,
 ): Step {
   const end = { memory, drain: EMPTY, epoch: undefined, cooldownMs: 0, accepts: undefined, afterwards: 'stop' } as const
-  const isReserved = memory.actNotBefore !== undefined && at.now < memory.actNotBefore
-  if (config.releaseOnExit && !isReserved) return release({ ...end, hold }, at, config)
+  if (config.releaseOnExit && !isEarly(memory, at)) return release({ ...end, hold }, at, config)
   return endTerm(end, { outcome: 'expired', observation: observationOf(hold.lease, hold, at), at, config })
 }
 
@@ -120,7 +119,7 @@ function followsEnded(
 ): boolean {
   if (replaced === undefined) return false
   const isGuarded = (lastView(observation)?.guardedUntil ?? at.now) > at.now
-  return isTermOf(replaced, memory.deadHolder) || (replaced.holderIdentity === '' && !isGuarded)
+  return isTermOf(replaced, memory.deadHolder) || (isRelease(replaced) && !isGuarded)
 }
 
 const ONE_SECOND_MS = 1000

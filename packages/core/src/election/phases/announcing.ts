@@ -72,11 +72,7 @@ export function withRoomSeen(state: Following, at: Instant, config: ElectorConfi
   const isTimed =
     announcement.dueAt !== undefined && announcement.reason === reason && !followsRenewals(state, lease, config)
   if (isTimed) return slowedTo(pace, state, announcement, at)
-  return withDueAt(state, withReason(announcement, reason), dueAt(state, lease, { at, config }, pace), pace)
-}
-
-function withReason(announcement: Announcement, reason: AnnouncementReason): Announcement {
-  return announcement.reason === reason ? announcement : { ...announcement, reason }
+  return withDueAt(state, { ...announcement, reason }, dueAt(state, lease, { at, config }, pace), pace)
 }
 
 /** Why this replica is to write itself on the list. */
@@ -143,10 +139,7 @@ function freshAnnouncement(state: Following, lease: PresentLease, config: Electo
 export function announcementDueAt(state: Following, config: ElectorConfig): number | undefined {
   const { announcement } = state
   if (announcement === undefined || announcement.request !== undefined) return undefined
-  const lease = listedLease(state, config)
-  if (lease === undefined) return undefined
-  const isDue = state.leaveBy !== undefined || isTermOf(lease.record, announcement.term)
-  return isDue ? attemptAt(announcement, config) : undefined
+  return listedLease(state, config) === undefined ? undefined : attemptAt(announcement, config)
 }
 
 /** When to try, after so many attempts. */
@@ -166,7 +159,7 @@ export function announceIfDue(state: Following, at: Instant, config: ElectorConf
   }
   const memory = nextRequest(state.memory)
   const write: LeaseWrite = { purpose: 'announce', base, record: announcedRecord(state, base, config) }
-  const sentAfter = followsRenewals(state, base, config) ? changedAt(state) : undefined
+  const sentAfter = changedAt(state)
   const attempts = announcement.attempts + 1
   const sentAt = config.strategy === undefined ? {} : { sentAt: at.now }
   const sent: Announcement = { ...announcement, attempts, request: memory.requests, sentAfter, ...sentAt }
@@ -244,8 +237,7 @@ export function isLeavingList(state: Following, config: ElectorConfig): boolean 
 }
 
 function withDueAt(state: Following, announcement: Announcement, due: number | undefined, pace?: number): Following {
-  const isSame = state.announcement === announcement && announcement.dueAt === due && announcement.pace === pace
-  return isSame ? state : { ...state, announcement: { ...announcement, dueAt: due, pace } }
+  return { ...state, announcement: { ...announcement, dueAt: due, pace } }
 }
 
 /** When to write again. A write of before the stop may have put a replica that stops on the list a moment ago. */
@@ -257,7 +249,7 @@ function nextTry(
 ): number | undefined {
   const isConflict = result.kind === 'failed' && result.failure === 'conflict'
   if (isConflict && (isWithdrawn(state, config) || state.announcement?.reason === 'best')) return at.now + NEWS_MS
-  if (state.leaveBy !== undefined) return result.kind === 'written' ? at.now : at.now + NEWS_MS
+  if (state.leaveBy !== undefined) return at.now
   if (result.kind === 'written' || isConflict) return dueAt(state, lease, { at, config }, SPREAD)
   const { timing } = config
   return at.now + pauseAfterFailureMs(result.retryAfterMs, jittered(timing.retryPeriodMs, at.random), timing)

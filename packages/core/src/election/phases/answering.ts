@@ -69,11 +69,11 @@ function withLeaseSeen(state: Following, lease: PresentLease, at: Instant, confi
 
 function withCandidate(state: Following, candidate: Candidate | undefined): Following {
   const { memory } = state
-  return candidate === memory.candidate ? state : { ...state, memory: { ...memory, candidate } }
+  return { ...state, memory: { ...memory, candidate } }
 }
 
 function withoutOffer(state: Following): Following {
-  return state.offer === undefined ? state : { ...state, offer: undefined }
+  return { ...state, offer: undefined }
 }
 
 /** The offer of another replica that this one may answer. */
@@ -171,10 +171,8 @@ function newAnswer(memory: Memory, at: Instant, { identity }: ElectorConfig): An
 }
 
 function withSent(memory: Memory, term: TermKey, answer: SentAnswer): Memory {
-  const last = memory.candidate
-  const isSameTerm = last?.term.identity === term.identity && last.term.acquireTime === term.acquireTime
-  const sent = isSameTerm ? [...last.sent, answer].slice(-MAX_SENT_ANSWERS) : [answer]
-  return { ...memory, candidate: { term, sent, stands: isSameTerm && last.stands } }
+  const { sent = [], stands = false } = memory.candidate ?? {}
+  return { ...memory, candidate: { term, sent: [...sent, answer].slice(-MAX_SENT_ANSWERS), stands } }
 }
 
 /** The candidate after this view of the lease; undefined if another replica will be the successor. */
@@ -184,8 +182,7 @@ function candidateAfter(candidate: Candidate, record: LeaseRecord, identity: str
   if (!isTermOf(record, candidate.term) || readOffer(record) === undefined) return undefined
   const answer = readAnswer(record)
   if (answer !== undefined && answer.identity !== identity) return undefined
-  const stands = isKnown(answer, candidate, identity)
-  return stands === candidate.stands ? candidate : { ...candidate, stands }
+  return { ...candidate, stands: isKnown(answer, candidate, identity) }
 }
 
 function isKnown(answer: Answer | undefined, candidate: Candidate | undefined, identity: string): boolean {

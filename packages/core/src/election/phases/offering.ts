@@ -33,8 +33,7 @@ export function planOffer(to: string | undefined, { lease }: Hold, at: Instant):
 
 /** Moves the next renewal to the time of the offer. Records that the offer was sent, and since when an answer is there. */
 export function withOfferFollowed(state: Draining, at: Instant): Draining {
-  const answered = answeredSince(state, at)
-  const next = answered === state.answered ? state : { ...state, answered }
+  const next = { ...state, answered: answeredSince(state, at) }
   const { offer, hold } = next
   if (offer.kind !== 'planned') return next
   const { request } = hold

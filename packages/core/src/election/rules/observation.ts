@@ -4,7 +4,7 @@ import type { ElectorConfig } from '../machine/config.ts'
 import type { ElectorEffect } from '../machine/effect.ts'
 import type { Instant } from '../machine/event.ts'
 import type { Acquiring, Following, Hold, Memory, Observation, PresentView, SentWrite, View } from '../machine/state.ts'
-import { isSameRecord, isWrittenAs, statedMs } from './records.ts'
+import { isRelease, isSameRecord, isWrittenAs, statedMs } from './records.ts'
 import { isKeptByHolder } from './standby-note.ts'
 import { isTermOf, termOf } from './term-key.ts'
 import { readTransferNonce } from './transfer-notes.ts'
@@ -26,7 +26,8 @@ export function observe<S extends Following | Acquiring>(
   const { observation, memory } = state
   if (isStale(observation, snapshot)) return { state, effects: [] }
   const last = lastView(observation)
-  const seen = snapshot.kind === 'absent' ? absentView(last, snapshot, at, config) : viewOf(last, snapshot, at, config)
+  const seen =
+    snapshot.kind === 'absent' ? absentView(last, snapshot, { memory, at, config }) : viewOf(last, snapshot, at, config)
   const next = namedView(seen, state, at, config)
   const leader = snapshot.kind === 'present' ? snapshot.record.holderIdentity : ''
   const outstanding = state.outstanding.filter((write) => !isSettledBy(write, snapshot))
@@ -43,10 +44,32 @@ export function observe<S extends Following | Acquiring>(
   return { state: { ...state, memory: observedMemory, observation: next, outstanding }, effects }
 }
 
-function absentView(last: View | undefined, snapshot: AbsentLease, at: Instant, { heldForLife }: ElectorConfig): View {
+function absentView(
+  last: View | undefined,
+  snapshot: AbsentLease,
+  context: { readonly memory: Memory; readonly at: Instant; readonly config: ElectorConfig },
+): View {
+  const { at, config } = context
   const before = last?.kind === 'absent' ? last : undefined
-  const deleted = heldForLife === true ? (snapshot.deleted ?? before?.deleted) : undefined
-  return { kind: 'absent', since: before?.since ?? at.now, guardedUntil: last && endOf(last), deleted }
+  const deleted = config.heldForLife === true ? (snapshot.deleted ?? before?.deleted) : undefined
+  const guardedUntil = last && Math.max(endOf(last) ?? 0, unseenUntil(context))
+  return { kind: 'absent', since: before?.since ?? at.now, guardedUntil, deleted }
+}
+
+/**
+ * Until when a holder may act whose lease was deleted while the watch was disconnected; 0 if there can be none. A coordinator may create the
+ * lease for this replica, and then nothing else shows that holder.
+ */
+function unseenUntil({
+  memory,
+  at,
+  config: { coordination, timing },
+}: {
+  readonly memory: Memory
+  readonly at: Instant
+  readonly config: ElectorConfig
+}): number {
+  return coordination !== undefined && memory.watch !== 'up' ? at.now + timing.leaseDurationMs : 0
 }
 
 /** A replica with other options, in a rollout, may hold the lease for longer than this one would. */
@@ -60,10 +83,10 @@ function longestHeld(
 }
 
 /** The new view. The last view determines since when the record is unchanged and how long its holder is protected. */
-function viewOf(last: View | undefined, lease: PresentLease, at: Instant, { timing }: ElectorConfig): View {
+function viewOf(last: View | undefined, lease: PresentLease, at: Instant, config: ElectorConfig): View {
   const before = last?.kind === 'present' ? last : undefined
   if (before !== undefined && isSameRecord(before.lease.record, lease.record)) return { ...before, lease }
-  const grantedUntil = at.now + Math.min(grantedMs(before, lease), timing.leaseDurationMs)
+  const grantedUntil = at.now + Math.min(grantedMs(before, lease, config), config.timing.leaseDurationMs)
   const wasEdited = before !== undefined && isEdited(before.lease.record, lease.record)
   const guardedUntil = wasEdited ? Math.max(before.guardedUntil, grantedUntil) : grantedUntil
   const longestMs = wasEdited ? Math.max(before.longestMs, durationMs(lease)) : durationMs(lease)
@@ -72,13 +95,21 @@ function viewOf(last: View | undefined, lease: PresentLease, at: Instant, { timi
 
 /**
  * How long a new record protects its holder, up to this replica's own lease duration. If the holder may have renewed unseen, a client may
- * have shortened the lease since, or cleared its holder. Then the longest duration that the term has had counts. If nothing of the term was
- * seen before, the replica's own counts.
+ * have shortened the lease since, or cleared its holder. Then the longest duration that the term has had counts. A holder for life renews
+ * without a write, so that only a release shows that it has ended. If nothing of the term was seen before, the replica's own duration counts.
  */
-function grantedMs(before: PresentView | undefined, lease: PresentLease): number {
+function grantedMs(
+  before: PresentView | undefined,
+  lease: PresentLease,
+  { heldForLife = false }: ElectorConfig,
+): number {
   const { record } = lease
   const ownMs = record.holderIdentity === '' ? 0 : durationMs(lease)
-  if (before === undefined || !isEdited(before.lease.record, record)) return isAsBegun(record) ? ownMs : Infinity
+  if (before === undefined || !isEdited(before.lease.record, record)) {
+    const isIntact = heldForLife && record.holderIdentity === '' ? isRelease(record) : isAsBegun(record)
+    return isIntact ? ownMs : Infinity
+  }
+  if (heldForLife) return Math.max(before.longestMs, ownMs)
   return before.lease.record.renewTime === record.renewTime ? ownMs : Math.max(before.longestMs, ownMs)
 }
 

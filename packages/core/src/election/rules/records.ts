@@ -110,6 +110,11 @@ export function releaseRecord(
   return withBequest(withStandbys(answered, standbys, { writeMs }), held, bequest)
 }
 
+/** Whether a record is as a release writes it. An edit that clears the holder keeps the duration. */
+export function isRelease({ holderIdentity, leaseDurationSeconds, acquireTime, renewTime }: LeaseRecord): boolean {
+  return holderIdentity === '' && leaseDurationSeconds === 1 && acquireTime === renewTime
+}
+
 /** The record that transfers a lease to the replica of this answer. To others it looks like an acquisition. */
 export function transferRecord(
   held: LeaseRecord,
