@@ -9,7 +9,7 @@ export interface ProcessLife {
   /** Whether a write of its own, or a transfer that it has answered, entitles it to act. */
   readonly isEntitled: boolean
   /**
-   * Whether work that continues after the lease has expired is excused: the process was suspended when it should have stopped, and has
+   * Whether work that continues after the lease has expired is excused: the process was suspended when it should have been ending its work, and has
    * had no time since. No process can stop itself while it is suspended.
    */
   readonly isExcused: boolean

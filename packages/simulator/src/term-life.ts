@@ -7,6 +7,8 @@ export class TermLife {
   readonly process: ProcessLife
   readonly lease: string
   readonly epoch: bigint
+  /** Whether the candidacy has reported that the term begins to end. */
+  isEnding = false
   /** Whether the candidacy has reported the end of the term. */
   isOver = false
   /** Whether its code has waited until the cache of the process shows what earlier terms have written. */

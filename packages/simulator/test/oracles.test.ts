@@ -148,18 +148,17 @@ test('a sound controller breaks no rule', async () => {
 })
 
 test.each([
-  ['that it gave up', { isEntitled: false, givesUp: true }, 1],
-  ['that it leaves to expire', { isEntitled: true, givesUp: false }, 1],
-  ['that ran out in a fault before', { isEntitled: false, givesUp: false }, 0],
-])('O13 looks at the gap after a term %s', (_name, { isEntitled, givesUp }, expected) => {
-  const process = { identity: 'a', isEntitled } as ProcessLife
+  ['is asked to make way', false, 1],
+  ['was ending before it was asked, because of a fault', true, 0],
+])('O13 looks at the gap after a term that %s', (_name, isEnding, expected) => {
+  const process = { identity: 'a' } as ProcessLife
   const term = new TermLife(process, 'lease', 1n)
+  term.isEnding = isEnding
   const run = { now: 0, isCalm: true, timing: { leaseDurationMs: 15_000 } }
   const violations: string[] = []
   const judge = quickPreference.judge(run as Run, (message) => void violations.push(message))
   tell(judge, { kind: 'term-began', term })
   tell(judge, { kind: 'holder-preferred', holder: 'a' })
-  if (givesUp) tell(judge, { kind: 'lease-given-up', process, lease: 'lease' })
   tell(judge, { kind: 'term-over', term })
   run.now = 15_001
   tell(judge, { kind: 'task-began', term, task: 'next' })

@@ -223,8 +223,8 @@ export class SimulatedProcess implements Clock, ProcessLife {
   }
 
   /**
-   * Whether work beyond the end of the lease is excused: the process was suspended when it should have ended its work, and has not had
-   * the time since. No process can stop itself while it is suspended.
+   * Whether work beyond the end of the lease is excused: the process was suspended when it should have been ending its work, and has not
+   * had the time since. No process can stop itself while it is suspended.
    */
   get isExcused(): boolean {
     const now = this.now()
@@ -243,7 +243,7 @@ export class SimulatedProcess implements Clock, ProcessLife {
     const suspension: Suspension = { from: this.#suspendedFrom, to: this.now() }
     this.#suspendedFrom = undefined
     const last = Math.max(this.#entitledUntil, this.#graceUntil)
-    if (suspension.to >= this.#leadsUntil && suspension.from <= last) {
+    if (suspension.to >= this.#leadsUntil - this.#run.timing.abortGraceMs && suspension.from <= last) {
       this.#excusedUntil = suspension.to + REACTION_MS + (this.#standstill === 'machine' ? SUSPENSION_CHECK_MS : 0)
     }
     if (this.#standstill === 'machine') this.#postponeTimers(suspension.to - suspension.from)

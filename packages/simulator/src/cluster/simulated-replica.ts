@@ -225,6 +225,9 @@ export class SimulatedReplica {
       case 'term-began':
         this.#termBegan(process, lives, event)
         break
+      case 'term-ending':
+        this.#termEnding(lives, event)
+        break
       case 'term-over':
         this.#termOver(lives, event)
         break
@@ -243,6 +246,11 @@ export class SimulatedReplica {
     lives.set(lease, term)
     process.leadsFor(0)
     this.#cluster.tell({ kind: 'term-began', term })
+  }
+
+  #termEnding(lives: ReadonlyMap<string, TermLife>, { lease, epoch }: TermKey): void {
+    const term = lives.get(lease)
+    if (term?.epoch === epoch) term.isEnding = true
   }
 
   #termOver(lives: ReadonlyMap<string, TermLife>, { lease, epoch }: TermKey): void {

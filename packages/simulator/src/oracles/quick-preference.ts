@@ -1,14 +1,13 @@
 import type { TermLife } from '../term-life.ts'
 import type { Oracle } from './oracle.ts'
 
-/** O13. Counted from the end of the term that makes way to the first task of the next one. A term that ran out in a fault does not make way. */
+/** O13. Counted from the end of the term that makes way to the first task of the next one. A term that was ending already does not make way. */
 export const quickPreference: Oracle = {
   id: 'O13',
   rule: 'Without faults a leader that makes way for a preferred candidate leaves the lease without a leader for less than a lease duration.',
   judge(run, violated) {
     let leader: TermLife | undefined
     let isAsked = false
-    let hasGivenUp = false
     let since: number | undefined
     const forget = () => {
       isAsked = false
@@ -24,17 +23,13 @@ export const quickPreference: Oracle = {
         if (process === leader?.process) forget()
       },
       'holder-preferred': ({ holder }) => {
-        isAsked = run.isCalm && holder === leader?.process.identity
+        isAsked = run.isCalm && holder === leader?.process.identity && !leader.isEnding
       },
       'term-began': ({ term }) => {
         leader = term
-        hasGivenUp = false
-      },
-      'lease-given-up': ({ process }) => {
-        hasGivenUp ||= process === leader?.process
       },
       'term-over': ({ term }) => {
-        if (term === leader && isAsked && (hasGivenUp || term.process.isEntitled)) since = run.now
+        if (term === leader && isAsked) since = run.now
       },
       'task-began': () => {
         judgeGap()
