@@ -19,7 +19,9 @@ import { isSameWrite, isWrittenAs, type Msg, names, type Proc, type Rec, seen, t
 
 /** The broken rules, with the names of `spec/models.ts` where they have one. */
 export const WRONG = [
+  'validity from the response',
   'validity from reading back',
+  'expiry from the send of a poll',
   'deleted lease created and acted on',
   'release before the drain',
   'clocks without a margin',
@@ -121,7 +123,7 @@ function crash(state: State): Action {
   const fresh: Proc = {
     mode: 'follow',
     view: state.version,
-    wait: waitOn(stored(state)),
+    wait: waitOn(stored(state), 'w'),
     valid: '0.0',
     tasks: FALSE,
     hold: '0.0',
@@ -137,8 +139,8 @@ function crash(state: State): Action {
   return { name: 'Crash', params: { p: 'Replica', w: 'Real' }, guard: atMost('Wait', 'w'), next }
 }
 
-/** `w` is any time that is at least the duration in the record. */
-const waitOn = (rec: Rec): Formula => ite(and(rec.here, rec.held), 'w', '0.0')
+/** `time` is any time that is at least the duration in the record. */
+const waitOn = (rec: Rec, time: Formula): Formula => ite(and(rec.here, rec.held), time, '0.0')
 
 function withProc(state: State, next: Proc): State {
   return { ...state, proc: (q) => choose(eq(q, 'p'), next, state.proc(q)) }
@@ -156,8 +158,9 @@ function see(state: State, wrong: Wrong | undefined): Action {
   const isLanded = and(m.sent, eq(m.inc, me.inc), rec.here, eq(m.src, 'p'), isSameWrite(rec, m), eq(rec.held, m.held))
   const holds = isOneOf(me.mode, FOLLOWING)
   const isSameTerm = and(names(state, rec, 'p'), eq(rec.term, seen(state, 'p').term))
-  const wait = ite(isWrittenAs(seen(state, 'p'), rec), me.wait, waitOn(rec))
-  const lost = { ...lostBy(me), view: 'v', wait: waitOn(rec) }
+  const isPolled = wrong === 'expiry from the send of a poll'
+  const wait = ite(isWrittenAs(seen(state, 'p'), rec), me.wait, waitOn(rec, isPolled ? 'x' : 'w'))
+  const lost = { ...lostBy(me), view: 'v', wait: waitOn(rec, 'w') }
   const other = choose(and(holds, isSameTerm), { ...me, view: 'v' }, choose(holds, lost, { ...me, view: 'v', wait }))
   const next: State = {
     ...withProc(state, choose(isLanded, afterOwnWrite(state, m, wait, wrong), other)),
@@ -166,8 +169,11 @@ function see(state: State, wrong: Wrong | undefined): Action {
       return { ...old, sent: and(old.sent, or(not(eq(q, 'p')), atMost('v', old.base))) }
     },
   }
-  const guard = and(less(me.view, 'v'), atMost('v', state.version), atMost('Wait', 'w'))
-  return { name: 'See', params: { p: 'Replica', v: 'Int', w: 'Real' }, guard, next }
+  // What is left of the wait if it is counted from the send of the poll.
+  const polled = isPolled ? [atMost('0.0', 'x'), atMost('x', 'w')] : []
+  const guard = and(less(me.view, 'v'), atMost('v', state.version), atMost('Wait', 'w'), ...polled)
+  const params = { p: 'Replica', v: 'Int', w: 'Real' } as const
+  return { name: 'See', params: isPolled ? { ...params, x: 'Real' } : params, guard, next }
 }
 
 function lostBy(me: Proc): Proc {
@@ -178,7 +184,7 @@ function afterOwnWrite(state: State, m: Msg, wait: Formula, wrong: Wrong | undef
   const me = state.proc('p')
   const held = state.hist(m.base).here
   const hold = wrong === 'deleted lease created and acted on' ? me.hold : ite(held, me.hold, 'w')
-  const left = wrong === 'validity from reading back' ? 'Validity' : m.left
+  const left = leftOf(m, wrong)
   const seenIt = { ...me, view: 'v', wait: '0.0' }
   const freed = { ...seenIt, mode: ite(me.tasks, me.mode, 'follow'), valid: ite(me.tasks, me.valid, '0.0'), wait }
   const isAtOnce = eq(hold, '0.0')
@@ -188,6 +194,12 @@ function afterOwnWrite(state: State, m: Msg, wait: Formula, wrong: Wrong | undef
   const isAcquire = and(eq(me.mode, 'follow'), eq(m.term, m.stamp))
   const kept = choose(isAcquire, acquired, choose(isOneOf(me.mode, FOLLOWING), renewed, seenIt))
   return choose(m.held, kept, freed)
+}
+
+/** How long the write entitles its sender to act when it sees it. The response shows the version that the write made. */
+function leftOf(m: Msg, wrong: Wrong | undefined): Formula {
+  if (wrong === 'validity from reading back') return 'Validity'
+  return wrong === 'validity from the response' ? ite(eq('v', plus(m.base, '1')), 'Validity', m.left) : m.left
 }
 
 /** Acquisitions, renewals and releases. `l` is the time that the write entitles its sender to act, counted from the send. */

@@ -1,3 +1,5 @@
+import { parseArgs } from 'node:util'
+import { writeFigures } from '../../bench/figures.ts'
 import { exploreGraph, type Graph } from '../edges/graph.ts'
 import type { LeaseModel } from '../models.ts'
 import { locateTlc } from '../tlc.ts'
@@ -16,19 +18,25 @@ const MODELS: readonly LeaseModel[] = [
   { name: 'validity, expiry, release', versions: 3 },
   { name: 'restarts, deletions, edits', versions: 2, restarts: 1, deletions: 1, features: ['absent', 'edits'] },
   { name: 'two writes of unknown outcome each', versions: 2, slots: 2 },
+  { name: 'a wait before the first act', versions: 3, deletions: 1, features: ['absent'] },
 ]
 const TIMES: Times = { wait: 3, validity: 2 }
 
+const { values } = parseArgs({ options: { json: { type: 'string' } } })
 const started = performance.now()
 const jar = await locateTlc()
 const lemmas = [...LEMMAS, S1].map(({ name, vars, of }) => ({ name, vars, holds: compile(of(STATE, ...vars)) }))
 const taken = new Set<string>()
 let failures = 0
+let states = 0
+let steps = 0
 
 for (const model of MODELS) compare(model, await exploreGraph(jar, model))
 const never = actionsFrom(STATE).filter(({ name }) => !taken.has(name))
 for (const { name } of never) fail(`No model has the step ${name}`)
-console.log(`${failures} failures, ${((performance.now() - started) / 1000).toFixed(0)} s`)
+const seconds = (performance.now() - started) / 1000
+console.log(`${failures} failures, ${seconds.toFixed(0)} s`)
+await writeFigures(values.json, { states, steps, differences: failures, seconds })
 if (failures > 0) process.exitCode = 1
 
 function compare(model: LeaseModel, graph: Graph): void {
@@ -41,6 +49,8 @@ function compare(model: LeaseModel, graph: Graph): void {
   for (const [action, count] of missing) fail(`${count} steps ${action} are not in the translation`)
   if (planted.size === 0) fail('A broken rule makes no difference')
   for (const { action } of edges) taken.add(action)
+  states += worlds.size
+  steps += edges.length
   console.log(`${model.name.padEnd(36)} ${worlds.size} states, ${edges.length} steps`)
 }
 

@@ -25,6 +25,18 @@ export function enabling(action: Action): readonly string[] {
   return [...declared(params), assert(MARGIN), ...instances(params).map(assert), assert(action.guard)]
 }
 
+/** Whether there is a first state, with a replica and a slot. */
+export function beginning(): readonly string[] {
+  return [
+    ...declared([
+      ['p', 'Replica'],
+      ['s', 'Slot'],
+    ]),
+    assert(MARGIN),
+    assert(isInitial(STATE, ['p'], ['s'])),
+  ]
+}
+
 function holdsAtFirst(lemma: Lemma): Obligation {
   const vars = variablesOf(lemma)
   const named = namesOf(vars, 'Replica')
