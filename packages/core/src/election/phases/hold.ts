@@ -286,8 +286,7 @@ function validityFrom(
 
 /**
  * One retry period after the last write, minus `earlyMs` if the period is a second or longer. Renewals of one process that are due within
- * the same hundredth of the period
- * are sent together, so that a process with many leases wakes up less often.
+ * the same hundredth of the period are sent together, so that a process with many leases wakes up less often.
  *
  * With a period below one second, clients that compare whole seconds do not see every renewal. The first renewal of each second counts
  * for them, so it is sent right after the second begins.
