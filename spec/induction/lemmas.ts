@@ -188,7 +188,7 @@ const acquisitions: Lemma = {
   },
 }
 
-/** Whoever may still act beside the term of the stored record has stopped before that term acts. */
+/** A replica that may still act beside the term of the stored record has stopped before that term acts. */
 const current: Lemma = {
   name: 'the term of the stored record',
   vars: ['p1', 'p2', 's2'],

@@ -1033,10 +1033,11 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
   },
   {
     id: 'E85',
-    defect: 'a leader for life begins at once after a lease of which somebody has cleared the holder',
+    defect:
+      'a leader for life begins at once after a lease of which somebody has cleared the holder and shortened the duration',
     file: `${PHASES}/acquiring.ts`,
-    find: "(replaced.holderIdentity === '' && !isGuarded)",
-    replace: "replaced.holderIdentity === ''",
+    find: '(isRelease(replaced) && !isGuarded)',
+    replace: 'isRelease(replaced)',
     checks: [`${ELECTION}/for-life.test.ts`],
   },
   {

@@ -6,7 +6,7 @@ import { CoordinatedLock } from '@tenure/kubernetes/internal'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Cluster } from '../src/cluster.ts'
 
-/** The lock of a lease in a cluster that nobody asks, and the events that were logged. */
+/** The lock of a lease in a cluster that gets no request, and the events that were logged. */
 function lockOf(options: Partial<LeaseOptions>) {
   const kubeConfig = new KubeConfig()
   kubeConfig.loadFromClusterAndUser(

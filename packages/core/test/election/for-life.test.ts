@@ -89,6 +89,12 @@ describe('A lease that is held for life', () => {
     ['whose last holder is proved dead', {}, true, 'leading'],
     ['that was released', RELEASED, false, 'leading'],
     ['of which somebody has cleared the holder', { holderIdentity: '' }, false, 'reserving'],
+    [
+      'of which somebody has cleared the holder and shortened the duration',
+      { holderIdentity: '', leaseDurationSeconds: 1 },
+      false,
+      'reserving',
+    ],
     ['whose last holder may still run', {}, false, 'reserving'],
     ['whose last holder is another one than the dead', { holderIdentity: 'another' }, true, 'reserving'],
   ] as const)('is created directly after the deletion of one %s', (_which, change, isDead, then) => {
