@@ -156,7 +156,7 @@ test('labels that are no texts do not count', () => {
   expect(readObject(leaseWith({ metadata: { labels: { a: 'b', c: 1 } } }))?.labels).toEqual({ a: 'b' })
 })
 
-test('a group is explained by who is there, and by what it cannot see', () => {
+test('the explanation of a group says how many members it has, whose renewals are overdue, and why it sees nothing', () => {
   const member = (identity: string, state: 'living' | 'suspect') => ({
     identity,
     state,

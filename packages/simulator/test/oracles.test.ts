@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { fleetOf } from '../../../test/simulation/fleets.ts'
 import { describeReport, simulateSeeds, type SimulatedWorld } from '../src/index.ts'
 import type { ProcessLife } from '../src/process-life.ts'
 import type { Run } from '../src/run.ts'
@@ -163,4 +164,10 @@ test.each([
   run.now = 15_001
   tell(judge, { kind: 'task-began', term, task: 'next' })
   expect(violations).toHaveLength(expected)
+})
+
+test('O12 excuses a process that wakes from a suspension with less time left than its tasks may take to end', async () => {
+  const firstSeed = 52_234
+  const { failures } = await simulateSeeds({ ...fleetOf(firstSeed).options, firstSeed, seeds: 1, oracles: ['O12'] })
+  expect(failures.map(describeReport)).toEqual([])
 })

@@ -23,8 +23,10 @@ export function modelStepsOf(lines: readonly TracePart[]): ModelTrace {
 }
 
 const HOLDING: ReadonlySet<string> = new Set(['reserving', 'leading', 'draining', 'releasing'])
-/** States that end without a step of the model. */
-const MAY_GIVE_UP: ReadonlySet<string> = new Set(['acquiring', 'reserving', 'releasing'])
+/** States that end without a step of the model. A follower may see that an earlier acquisition of its own has happened, and decline it. */
+const MAY_GIVE_UP: ReadonlySet<string> = new Set(['following', 'acquiring', 'reserving', 'releasing'])
+/** States with a term, or after one. */
+const OF_TERM: ReadonlySet<string> = new Set(['leading', 'draining', 'aborting', 'releasing'])
 const OF_HOLDER: ReadonlySet<string> = new Set(['renew', 'release', 'transfer'])
 
 /** Whether an elector takes in the answer to a write. If not, it sees later what became of the write. */
@@ -73,7 +75,8 @@ class Translation {
     const before = this.#steps.length
     this.#happens(line, elector)
     this.#changesHands(line, elector)
-    if (MAY_GIVE_UP.has(elector.state) && !HOLDING.has(line.s)) this.#steps.push(['give up', line.p])
+    if (this.#steps.length > before && MAY_GIVE_UP.has(elector.state) && !HOLDING.has(line.s))
+      this.#steps.push(['give up', line.p])
     for (const act of line.d ?? []) this.#acts(line, elector, act)
     if (this.#steps.length > before || line.s !== elector.state) this.#steps.push(['state', line.p, line.s])
     if (this.#steps.length > before) this.#steps.splice(before, 0, ['pass', this.#clocks.passedUntil(line)])
@@ -163,7 +166,7 @@ class Translation {
     elector.purposes.set(q, u)
     if (OF_HOLDER.has(u)) elector.inFlight = q
     const base = b === undefined ? 1 : this.#versions.place(b)
-    if (u === 'release' && elector.state === 'reserving') this.#steps.push(['empty', p])
+    if (u === 'release' && !OF_TERM.has(elector.state)) this.#steps.push(['empty', p])
     if (u === 'answer') this.#records.noteNonce(p, r.y?.[1])
     this.#steps.push(['send', p, u, q, base, this.#records.number(r)])
   }

@@ -3,6 +3,8 @@ import type { TraceLine, TraceRecord, TraceVersion, TraceWrite } from '@tenure/c
 /** A write of an elector. */
 interface Sent extends TraceWrite {
   readonly p: number
+  /** The number of its line. */
+  readonly line: number
   /** The version that it made, by its answer. */
   made: number | undefined
   hasFailed: boolean
@@ -18,14 +20,19 @@ export interface StoredVersion {
 export class StoredVersions {
   readonly #versions: readonly number[]
   readonly #records = new Map<number, TraceRecord>()
+  /** The number of the line that first shows a version. Only a write that was sent before can have made it. */
+  readonly #seenIn = new Map<number, number>()
   readonly #sent: Sent[] = []
   #stored = 0
 
   constructor(lines: readonly TraceLine[]) {
     const open = new Map<string, Sent>()
-    for (const { p, e, q, f, v, r, d = [] } of lines) {
+    for (const [line, { p, e, q, f, v, r, d = [] }] of lines.entries()) {
       // Version 0 is that there is no lease.
-      if (Number(v) > 0 && r !== undefined && !this.#records.has(Number(v))) this.#records.set(Number(v), r)
+      if (Number(v) > 0 && r !== undefined && !this.#records.has(Number(v))) {
+        this.#records.set(Number(v), r)
+        this.#seenIn.set(Number(v), line)
+      }
       const answered = e === 'write-answer' ? open.get(`${p} ${q}`) : undefined
       if (answered !== undefined) {
         if (v !== undefined && r !== undefined) answered.made ??= Number(v)
@@ -33,7 +40,7 @@ export class StoredVersions {
       }
       for (const act of d) {
         if (!('r' in act)) continue
-        const sent = { ...act, p, made: undefined, hasFailed: false }
+        const sent = { ...act, p, line, made: undefined, hasFailed: false }
         this.#sent.push(sent)
         open.set(`${p} ${act.q}`, sent)
       }
@@ -68,8 +75,9 @@ export class StoredVersions {
     const base = this.#versions[index - 1]
     const record = this.#records.get(version) ?? { h: '' }
     const candidates = this.#sent.filter(
-      ({ b, r, hasFailed, made }) =>
+      ({ b, r, hasFailed, made, line }) =>
         !hasFailed &&
+        line < (this.#seenIn.get(version) ?? 0) &&
         (made === undefined || made === version) &&
         (b === undefined ? base === undefined : Number(b) === base) &&
         isSame(r, record),

@@ -85,7 +85,7 @@ function ofUnseenTermMs(record: TraceRecord, { leaseMs, heldForLife }: Viewer): 
   return isIntact ? Math.min(ownMs(record), leaseMs) : leaseMs
 }
 
-/** Whether the holder has released the lease: an edit that clears it changes neither the times nor the duration. */
+/** Whether the record is as a release writes it: an edit that only clears the holder changes neither the times nor the duration. */
 export function isReleased({ h, d, a, r }: TraceRecord): boolean {
   return h === '' && d === 1 && a === r
 }

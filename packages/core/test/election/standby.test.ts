@@ -570,7 +570,7 @@ describe('A follower that is not on the list of standbys', () => {
   test.each([
     ['is free', ''],
     ['names the replica itself, by another process', ME],
-  ])('leaves the list of a lease alone that %s', (_, holderIdentity) => {
+  ])('does not write itself on the list of a lease that %s', (_, holderIdentity) => {
     const follower = new LongFollower(withStandbys({ ...HELD, holderIdentity }, []), { announceAfterMs: 0 })
     follower.passTo(50)
     expect(follower.all('write')).toEqual([])

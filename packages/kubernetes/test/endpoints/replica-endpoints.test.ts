@@ -255,7 +255,7 @@ describe('the leader', () => {
     return { ...one, factories, lead, onTerm, start: () => after(clock, one.endpoints.start(host)) }
   }
 
-  test('is that of the first lease of the manager, or of the one that is named', async () => {
+  test('belongs to the first lease of the manager, unless `lease` names another', async () => {
     const first = candidate({}, ['shop', 'sweep'])
     await first.start()
     expect([...first.factories.keys()]).toEqual(['shop'])

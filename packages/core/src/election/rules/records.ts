@@ -110,7 +110,7 @@ export function releaseRecord(
   return withBequest(withStandbys(answered, standbys, { writeMs }), held, bequest)
 }
 
-/** Whether a record is as a release writes it. An edit that clears the holder keeps the duration. */
+/** Whether a record is as a release writes it. An edit that only clears the holder keeps the duration. */
 export function isRelease({ holderIdentity, leaseDurationSeconds, acquireTime, renewTime }: LeaseRecord): boolean {
   return holderIdentity === '' && leaseDurationSeconds === 1 && acquireTime === renewTime
 }
