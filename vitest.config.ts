@@ -4,7 +4,7 @@ import { type KubernetesVersion, wantedVersions } from './test/control-plane/kub
 // Tests run from source: the packages resolve to their `src` through this export condition. Not `import`, which Node adds where a module
 // is imported: with it here, what a CommonJS package requires would be resolved to ES modules.
 const conditions = ['@tenure/source', 'node', 'module', 'default']
-const source = { resolve: { conditions }, ssr: { resolve: { conditions } } }
+export const source = { resolve: { conditions }, ssr: { resolve: { conditions } } } as const
 
 // As above, without `module`, by which CommonJS packages would also get ES modules.
 const requirable = ['@tenure/source', 'node']

@@ -3,10 +3,10 @@ import { argv, env } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer } from 'vitest/node'
+import { source } from '../../vitest.config.ts'
 import type { ChangedFile } from './changed-file.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const conditions = ['@tenure/source', 'node', 'import', 'module', 'default']
 const mutant = readMutant(env['TENURE_MUTANT'])
 
 /** The file that is loaded with a defect, from the file that the variable names. */
@@ -25,8 +25,7 @@ class InOrder extends BaseSequencer {
 // The unit tests with one defect, planted in the sources as they are loaded. No file is written.
 export default defineConfig({
   root,
-  resolve: { conditions },
-  ssr: { resolve: { conditions } },
+  ...source,
   plugins: [
     {
       name: 'mutant',

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { systemClock, systemRandom } from '@tenure/core/internal'
+import { systemRandom } from '@tenure/core/internal'
 import { CertificateAuthority, formatKubeConfig } from '@tenure/api-server/internal'
 import { VirtualClock } from '@tenure/testing/virtual-clock'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -86,11 +86,11 @@ async function listen(answer: RequestListener): Promise<void> {
   kubelet.pods.set(POD, { [OPS_PORT]: (server.address() as AddressInfo).port })
 }
 
-/** Asks the replica, and returns what it says; no port-forward may be left. */
+/** Asks the replica, and returns what it says; no port-forward may be left. By default no time passes, so that a busy machine cuts nothing off. */
 async function explained(
   given: { readonly clock?: VirtualClock; readonly interrupted?: AbortSignal } = {},
 ): Promise<readonly string[]> {
-  const { clock = systemClock, interrupted = new AbortController().signal } = given
+  const { clock = new VirtualClock(), interrupted = new AbortController().signal } = given
   const terminal = { clock, interrupted, random: systemRandom, env: {}, columns: undefined, keys: undefined }
   const flags = { kubeconfig: join(folder, 'config'), namespace: 'ops' }
   const cluster = Cluster.open(flags, { ...terminal, out: () => {}, err: () => {} })
