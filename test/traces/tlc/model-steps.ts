@@ -23,8 +23,8 @@ export function modelStepsOf(lines: readonly TracePart[]): ModelTrace {
 }
 
 const HOLDING: ReadonlySet<string> = new Set(['reserving', 'leading', 'draining', 'releasing'])
-/** States that end without a step of the model. A follower may see that an earlier acquisition of its own has happened, and decline it. */
-const MAY_GIVE_UP: ReadonlySet<string> = new Set(['following', 'acquiring', 'reserving', 'releasing'])
+/** States that end without a step of the model. */
+const MAY_GIVE_UP: ReadonlySet<string> = new Set(['acquiring', 'reserving', 'releasing'])
 /** States with a term, or after one. */
 const OF_TERM: ReadonlySet<string> = new Set(['leading', 'draining', 'aborting', 'releasing'])
 const OF_HOLDER: ReadonlySet<string> = new Set(['renew', 'release', 'transfer'])
@@ -75,8 +75,9 @@ class Translation {
     const before = this.#steps.length
     this.#happens(line, elector)
     this.#changesHands(line, elector)
-    if (this.#steps.length > before && MAY_GIVE_UP.has(elector.state) && !HOLDING.has(line.s))
-      this.#steps.push(['give up', line.p])
+    // A follower may see that an earlier acquisition of its own has happened, and decline it.
+    const mayDecline = elector.state === 'following' && this.#steps.length > before
+    if ((mayDecline || MAY_GIVE_UP.has(elector.state)) && !HOLDING.has(line.s)) this.#steps.push(['give up', line.p])
     for (const act of line.d ?? []) this.#acts(line, elector, act)
     if (this.#steps.length > before || line.s !== elector.state) this.#steps.push(['state', line.p, line.s])
     if (this.#steps.length > before) this.#steps.splice(before, 0, ['pass', this.#clocks.passedUntil(line)])
