@@ -130,15 +130,15 @@ describe('the leases of a LeaseClient in one namespace', () => {
     const silence = server.faults.silenceWatches({ user: run.user })
     const lease = await north.lock.create(record, unaborted)
     clock.advance(125)
-    await north.log.until(3)
+    await north.log.until(5)
     // The poll has shown what the watch did not.
     while (south.log.lines.length < 3) {
       await new Promise((resolve) => setImmediate(resolve))
       clock.advance(1)
     }
     expect(clock.now()).toBeLessThanOrEqual(200)
-    await Promise.all([north.log.until(5), south.log.until(4)])
-    expect(north.log.lines.slice(2)).toEqual([`present@${lease.version} a`, 'down', 'up'])
+    await Promise.all([north.log.until(7), south.log.until(4)])
+    expect(north.log.lines.slice(2)).toEqual(['down', `present@${lease.version} a`, 'up', 'down', 'up'])
     expect(south.log.lines.slice(2)).toEqual(['down', 'up'])
     silence.remove()
   })

@@ -140,9 +140,11 @@ describe('a watch', () => {
     await run.log.until(2)
     run.server.put('b')
     run.server.send({ type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired' } })
-    expect(await run.log.until(3)).toEqual(['present@11 a', 'up', 'present@12 b'])
+    expect(await run.log.until(4)).toEqual(['present@11 a', 'up', 'down', 'present@12 b'])
     await advanceUntil(run.clock, () => run.server.watches.length === 2)
     expect(run.server.watches[1]?.query.get('resourceVersion')).toBe('12')
+    expect((await run.log.until(5)).at(-1)).toBe('up')
+    expect(run.log.causes[0]?.message).toBe('The watch starts again from a list')
   })
 
   test('lists again when the version is refused with status 410', async () => {
@@ -155,7 +157,7 @@ describe('a watch', () => {
     }
     run.server.put('b')
     run.server.watches[0]?.response.end()
-    expect(await run.log.until(3)).toEqual(['absent@10', 'up', 'present@11 b'])
+    expect(await run.log.until(4)).toEqual(['absent@10', 'up', 'down', 'present@11 b'])
     expect(run.server.lists).toBe(2)
   })
 
@@ -267,11 +269,12 @@ describe('a watch', () => {
     run.server.version = 3
     run.server.lease = leaseObject(3, 'restored')
     run.server.send({ type: 'ERROR', object: { code: 410 } })
-    expect(await run.log.until(3)).toEqual(['present@11 a', 'up', 'present@3 restored'])
+    const restored = ['present@11 a', 'up', 'down', 'present@3 restored', 'up']
+    expect(await run.log.until(4)).toEqual(restored.slice(0, 4))
     await advanceUntil(run.clock, () => run.server.watches.length === 2)
     run.server.put('b')
     run.server.send({ type: 'MODIFIED', object: leaseObject(4, 'b') })
-    expect(await run.log.until(4)).toEqual(['present@11 a', 'up', 'present@3 restored', 'present@4 b'])
+    expect(await run.log.until(6)).toEqual([...restored, 'present@4 b'])
   })
 
   test('publishes that the store went back, once', async () => {
@@ -299,7 +302,7 @@ describe('a watch', () => {
     run.server.version = 3
     run.server.lease = leaseObject(3, 'restored')
     run.server.watches[0]?.response.destroy()
-    expect(await run.log.until(5)).toEqual(['present@11 a', 'up', 'down', 'up', 'present@3 restored'])
+    expect(await run.log.until(6)).toEqual(['present@11 a', 'up', 'down', 'up', 'down', 'present@3 restored'])
     expect(run.clock.now()).toBe(0)
   })
 
@@ -309,7 +312,7 @@ describe('a watch', () => {
     run.server.version = 3
     run.server.lease = leaseObject(3, 'restored')
     run.clock.advance(2500)
-    expect(await run.log.until(3)).toEqual(['present@11 a', 'up', 'present@3 restored'])
+    expect(await run.log.until(4)).toEqual(['present@11 a', 'up', 'down', 'present@3 restored'])
   })
 })
 
@@ -415,11 +418,14 @@ describe('silence of a watch', () => {
     await run.log.until(2)
     run.server.put('b')
     run.clock.advance(2500)
-    expect(await run.log.until(3)).toEqual(['present@11 a', 'up', 'present@12 b'])
-    await advanceUntil(run.clock, () => run.log.lines.length === 5)
-    expect(run.log.lines.slice(3)).toEqual(['down', 'up'])
+    expect(await run.log.until(5)).toEqual(['present@11 a', 'up', 'down', 'present@12 b', 'up'])
+    await advanceUntil(run.clock, () => run.log.lines.length === 7)
+    expect(run.log.lines.slice(5)).toEqual(['down', 'up'])
     expect(run.clock.now()).toBeLessThanOrEqual(4000)
-    expect(run.log.causes[0]?.message).toContain('silent')
+    expect(run.log.causes.map(({ message }) => message)).toEqual([
+      'The watch lags behind the store',
+      expect.stringContaining('silent'),
+    ])
     expect(run.server.watches[0]?.response.destroyed).toBe(true)
   })
 
@@ -428,9 +434,9 @@ describe('silence of a watch', () => {
     await run.log.until(2)
     run.server.delete()
     run.clock.advance(2500)
-    expect(await run.log.until(3)).toEqual(['present@11 a', 'up', 'absent@12'])
-    await advanceUntil(run.clock, () => run.log.lines.length === 5)
-    expect(run.log.lines.slice(3)).toEqual(['down', 'up'])
+    expect(await run.log.until(5)).toEqual(['present@11 a', 'up', 'down', 'absent@12', 'up'])
+    await advanceUntil(run.clock, () => run.log.lines.length === 7)
+    expect(run.log.lines.slice(5)).toEqual(['down', 'up'])
   })
 
   test('is no dead watch when the change arrives a moment after it was read, and nothing is reported twice', async () => {
@@ -438,9 +444,9 @@ describe('silence of a watch', () => {
     await run.log.until(2)
     const event = run.server.put('b')
     run.clock.advance(2500)
-    await run.log.until(3)
+    await run.log.until(5)
     run.server.send(event, run.server.put('c'))
-    expect(await run.log.until(4)).toEqual(['present@11 a', 'up', 'present@12 b', 'present@13 c'])
+    expect(await run.log.until(6)).toEqual(['present@11 a', 'up', 'down', 'present@12 b', 'up', 'present@13 c'])
     run.clock.advance(1499)
     expect(run.server.watches).toHaveLength(1)
   })

@@ -51,6 +51,34 @@ describe('a subscription of a watch', () => {
     expect(calls).toEqual(['present@7'])
   })
 
+  test('says that changes were skipped when a poll shows more than the stream, and when the stream starts again from a list', () => {
+    const { calls, observer } = recorded()
+    observer.listed(present(5n))
+    observer.up()
+    observer.polled(present(5n))
+    observer.polled(present(7n))
+    observer.listed(present(9n))
+    observer.up()
+    expect(calls).toEqual([
+      'present@5',
+      'up',
+      'down: The watch lags behind the store',
+      'present@7',
+      'up',
+      'down: The watch starts again from a list',
+      'present@9',
+      'up',
+    ])
+  })
+
+  test('stays down when a poll or a list shows something meanwhile', () => {
+    const { calls, observer } = recorded()
+    observer.down(new Error('lost'))
+    observer.polled(present(7n))
+    observer.listed(present(9n))
+    expect(calls).toEqual(['down: lost', 'present@7', 'present@9'])
+  })
+
   test('knows the newest version that a stream or a poll has shown', () => {
     const { observer } = recorded()
     expect([observer.newest, observer.isBehind]).toEqual([0n, false])

@@ -37,7 +37,7 @@ export function acts(step: Step, act: TraceAct): void {
 
 function reads({ replica }: Step, q: number): void {
   replica.reading = q
-  replica.reads.set(q, replica.view?.record === undefined ? undefined : replica.view.version)
+  replica.reads.set(q, replica.view?.version)
 }
 
 function isWedged({ replica: { term } }: Step): void {

@@ -4,7 +4,7 @@ import { epochOf, greatest, isOfTerm, isRenewalInWholeSeconds, isWrittenAs, stat
 import type { Replica, Sent } from './replica.ts'
 import type { Line } from './shape.ts'
 import type { Step } from './step.ts'
-import { epochSeen, isReleased, type Sighting } from './view.ts'
+import { epochSeen, isReleased, lastHeldMs, type Sighting } from './view.ts'
 
 /*
  * What entitles a replica to act, and until when.
@@ -44,13 +44,13 @@ export function ceasesToWait(replica: Replica): void {
 
 /** Until when another leader may act that this replica could not see, or that a coordinator did not wait for. */
 function guardOf(replica: Replica, sent: Sent, line: Line): number {
-  const unseen = replacesUnseen(replica, sent, line) ? line.t + longestMs(replica) : -Infinity
+  const unseen = replacesUnseen(replica, sent, line) ? deletedUntil(replica, line) : -Infinity
   return Math.max(unseen, namedGuard(replica, sent))
 }
 
-/** A holder for life may have had another duration: in a rollout, replicas differ. */
-function longestMs({ header, longestHeldMs }: Replica): number {
-  return Math.max(header.leaseMs, longestHeldMs)
+/** Until when the leader of a deleted lease may act. It may have had another duration: in a rollout, replicas differ. */
+function deletedUntil({ header, longestHeldMs, view }: Replica, { t }: Line): number {
+  return Math.max(t + Math.max(header.leaseMs, longestHeldMs, lastHeldMs(view)), view?.guardedUntil ?? -Infinity)
 }
 
 /** Whether a leader may act that has not seen that its lease was deleted, or that keeps it for life under this name. */

@@ -25,12 +25,13 @@ export function sees(step: Step, after?: Version): void {
 /** Whether a sighting is newer than the last one. A sighting that cannot be older, but is, shows that the store was restored. */
 function isNews(step: Step, seen: Sighting, after: Version | undefined): boolean {
   const last = step.replica.view
-  if (last?.record === undefined) return true
+  if (last === undefined) return true
   if (after !== undefined && seen.version < after) {
     isRestored(step, seen, `a read finds version ${seen.version} after ${after}`)
     return false
   }
   if (seen.version !== last.version) return seen.version > last.version
+  if (last.record === undefined) return false
   const isSame = seen.record !== undefined && isSameRecord(seen.record, last.record)
   if (!isSame) isReused(step, seen)
   return false
@@ -73,8 +74,16 @@ function hasHappened(step: Step, sent: Sent, isHeeded: boolean): void {
   judgeStored(step, sent, { version: seen.version, record: seen.record })
   if (sent.isAcknowledged || !isHeeded) return
   const { view } = replica
+  // The lease is no longer as the late answer to an acquisition shows it.
+  if (sent.u === 'acquire' && isLate(sent, seen, view)) return
   const isOlder = sent.i === true && view?.record !== undefined && seen.version < view.version
   acknowledge(step, sent, isOlder ? view : seen)
+}
+
+/** Whether the lease was seen in a newer version since an acquisition that is answered now. */
+function isLate({ base }: Sent, seen: Sighting, view: View | undefined): boolean {
+  if (view === undefined || seen.version > view.version) return false
+  return view.record === undefined ? base !== undefined : base === undefined || view.version > base
 }
 
 /** A write makes a newer version with its record. A write that only checks a lease for life makes none. */
@@ -149,7 +158,7 @@ function observe(step: Step, seen: Sighting): void {
   const { replica, before, line } = step
   const last = replica.view
   noteEpoch(replica, last?.record, seen)
-  if (!HOLDING.has(before)) return follows(replica, seen, line.t)
+  if (!HOLDING.has(before)) return follows(replica, seen, line)
   const held = last?.record
   replica.view = firstView(seen, line.t, line.t)
   if (seen.record === undefined || held === undefined || !isWrittenAs(seen.record, held)) return loses(step)
@@ -157,12 +166,13 @@ function observe(step: Step, seen: Sighting): void {
 }
 
 /** A replica that does not hold the lease sees it. */
-function follows(replica: Replica, seen: Sighting, now: number): void {
+function follows(replica: Replica, seen: Sighting, { t, e }: Line): void {
   const { header, coordination, isWatching, view } = replica
-  const { leaseMs, heldForLife } = header
+  const { leaseMs, heldForLife, missingLease } = header
+  const sawAll = isWatching && e !== 'read-answer'
   if (heldForLife && seen.record !== undefined && seen.record.h !== '')
     replica.longestHeldMs = Math.max(replica.longestHeldMs, durationMs(seen.record))
-  replica.view = nextView(view, seen, now, { leaseMs, heldForLife, coordination, isWatching })
+  replica.view = nextView(view, seen, t, { leaseMs, heldForLife, missingLease, coordination, sawAll })
 }
 
 function loses(step: Step): void {

@@ -13,7 +13,7 @@ export interface View {
   readonly changedAt: number
   /** Until when the holder may act by what was seen earlier. */
   readonly guardedUntil: number
-  /** The longest duration that the term has had. */
+  /** The longest duration that the term has had; of a missing lease, the duration that the deleted one stated. */
   readonly longestMs: number
 }
 
@@ -25,13 +25,24 @@ export interface Viewer {
   readonly leaseMs: number
   /** Who decides which replica leads, if it may be a coordinator. */
   readonly coordination: string | undefined
-  readonly isWatching: boolean
+  /** Whether it was shown every change since the last view: by a watch that is up, not by a read. */
+  readonly sawAll: boolean
   readonly heldForLife: boolean
+  readonly missingLease: string
 }
 
 /** A sighting of which nothing was known before, or that restarts what is known. */
-export function firstView(seen: Sighting, now: number, guardedUntil: number): View {
-  return { ...seen, changedAt: now, guardedUntil, longestMs: seen.record === undefined ? 0 : durationMs(seen.record) }
+export function firstView(seen: Sighting, now: number, guardedUntil: number, longestMs = heldMs(seen.record)): View {
+  return { ...seen, changedAt: now, guardedUntil, longestMs }
+}
+
+function heldMs(record: TraceRecord | undefined): number {
+  return record === undefined ? 0 : durationMs(record)
+}
+
+/** The duration that the last holder stated, also after the deletion of its lease. */
+export function lastHeldMs(last: View | undefined): number {
+  return last?.record === undefined ? (last?.longestMs ?? 0) : durationMs(last.record)
 }
 
 /**
@@ -42,11 +53,9 @@ export function nextView(last: View | undefined, seen: Sighting, now: number, vi
   const view = plainView(last, seen, now, viewer)
   const { record } = seen
   if (record === undefined || !isNamed(last, record, viewer)) return view
-  const before = last?.record
   // Every acquisition counts as a transition: the same count shows that no holder was missed, also where there was no lease before.
-  const sawAll = last !== undefined && viewer.isWatching && before?.n === record.n
-  const unseen = now + Math.max(viewer.leaseMs, before === undefined ? 0 : durationMs(before))
-  return { ...view, guardedUntil: sawAll ? endOf(last) : unseen }
+  const isGapless = last !== undefined && viewer.sawAll && last.record?.n === record.n
+  return { ...view, guardedUntil: isGapless ? endOf(last) : unseenUntil(last, now, viewer) }
 }
 
 function plainView(last: View | undefined, seen: Sighting, now: number, viewer: Viewer): View {
@@ -54,8 +63,11 @@ function plainView(last: View | undefined, seen: Sighting, now: number, viewer: 
   const { leaseMs, heldForLife } = viewer
   if (record === undefined) return missingView(last, seen, now, viewer)
   const before = last?.record
-  if (last === undefined || before === undefined || before.a !== record.a)
-    return firstView(seen, now, now + ofUnseenTermMs(record, viewer))
+  if (last === undefined || before === undefined || before.a !== record.a) {
+    // What replaces a deleted lease may state less than the deleted one, and its holder may not act yet.
+    const grantedMs = Math.max(ofUnseenTermMs(record, viewer), before === undefined ? lastHeldMs(last) : 0)
+    return firstView(seen, now, Math.max(now + grantedMs, holderBeforeUntil(last, record)))
+  }
   if (isSameRecord(before, record)) return { ...last, ...seen }
   // A holder for life renews without a write.
   const isRenewed = heldForLife || before.r !== record.r
@@ -68,12 +80,26 @@ function plainView(last: View | undefined, seen: Sighting, now: number, viewer: 
   }
 }
 
+/** Until when another holder may act after a new term was seen. A release, a transfer and another term of the same holder prove its end. */
+function holderBeforeUntil(last: View | undefined, record: TraceRecord): number {
+  const isSame = last?.record?.h === record.h && last.record.a !== undefined
+  return last === undefined || record.h === '' || record.x !== undefined || isSame ? -Infinity : endOf(last)
+}
+
 function missingView(last: View | undefined, seen: Sighting, now: number, viewer: Viewer): View {
-  if (last === undefined) return firstView(seen, now, now)
-  // A coordinator may create the lease. Nothing then shows that a holder went unseen while the watch was disconnected.
-  const mayHaveMissed = viewer.coordination !== undefined && !viewer.isWatching
-  const unseenUntil = mayHaveMissed ? now + viewer.leaseMs : -Infinity
-  return firstView(seen, last.record === undefined ? last.changedAt : now, Math.max(endOf(last), unseenUntil))
+  const { coordination, missingLease, sawAll } = viewer
+  // A coordinator may create the lease. Nothing then shows that a holder went unseen.
+  const mayHaveMissed = coordination !== undefined && (last === undefined ? missingLease === 'wait' : !sawAll)
+  const unseen = mayHaveMissed ? unseenUntil(last, now, viewer) : now
+  if (last === undefined) return firstView(seen, now, unseen)
+  const isStillMissing = last.record === undefined
+  const version = seen.version === 0 && isStillMissing ? last.version : seen.version
+  const guardedUntil = mayHaveMissed ? Math.max(endOf(last), unseen) : endOf(last)
+  return firstView({ ...seen, version }, isStillMissing ? last.changedAt : now, guardedUntil, lastHeldMs(last))
+}
+
+function unseenUntil(last: View | undefined, now: number, { leaseMs }: Viewer): number {
+  return now + Math.max(leaseMs, lastHeldMs(last))
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { TraceAct, TraceRecord, TraceWrite } from '@tenure/core/internal'
 import { isHeldForLife } from './holding.ts'
 import { EPSILON_MS, ms } from './lease-run.ts'
-import { greatest, isOfTerm, isSameRecord, isWrittenAs, versionOf } from './records.ts'
+import { greatest, isOfTerm, isSameRecord, isWrittenAs, type Version, versionOf } from './records.ts'
 import { HOLDING, type Replica, type Sent } from './replica.ts'
 import type { Step } from './step.ts'
 import { epochSeen, freeAt, type View } from './view.ts'
@@ -14,7 +14,7 @@ import { epochSeen, freeAt, type View } from './view.ts'
 export function sends(step: Step, write: TraceWrite): void {
   const { replica, lease, line } = step
   const base = write.b === undefined ? undefined : versionOf(write.b)
-  const replaced = base === undefined ? undefined : replica.seen.get(base)
+  const replaced = base === undefined ? undefined : recordOf(replica, base)
   if (replica.writes.has(write.q)) step.broken('request', `the number ${write.q} of a request is not new`)
   const sent: Sent = { ...write, sentAt: line.t, base, replaced, isAcknowledged: false, isAnswered: false }
   if (isBased(step, sent)) JUDGES[write.u](step, sent)
@@ -25,11 +25,16 @@ export function sends(step: Step, write: TraceWrite): void {
   lease.noteSent(write.r)
 }
 
+/** The record of a version that the replica has seen: the last one, or one of those before. */
+function recordOf({ view, seen }: Replica, version: Version): TraceRecord | undefined {
+  return view?.version === version ? view.record : seen.get(version)
+}
+
 /** The purposes of a holder. */
 const OF_HOLDER: ReadonlySet<string> = new Set(['renew', 'release', 'transfer'])
 
 /** More writes of unknown outcome than an elector remembers. */
-const MOST_WRITES = 24
+const MOST_WRITES = 64
 
 function forget({ replica }: Step): void {
   for (const [q, sent] of replica.writes) {

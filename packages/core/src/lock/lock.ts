@@ -165,9 +165,9 @@ export interface AbsentLease {
 export interface LockObserver {
   /** Called with the lease at the start of the watch and after every change, including changes of foreign fields. */
   readonly changed: (snapshot: LockSnapshot) => void
-  /** The watch is established: changes will be reported as they happen. */
+  /** The watch is established: changes will be reported as they happen; if the lock has a coordinator, every change until `down`. */
   readonly up: () => void
-  /** The watch is broken or has gone silent and is being re-established. Changes may go unreported until `up`. */
+  /** The watch is broken, has gone silent, or skips changes. Changes may go unreported until `up`. */
   readonly down: (cause: Error) => void
 }
 

@@ -247,6 +247,27 @@ describe('After an answer of unknown outcome', () => {
   })
 })
 
+describe('An answer that comes after a newer view', () => {
+  test('does not make a leader: another replica has the lease', () => {
+    const elector = acquiring()
+    const late = elector.stored(2n)
+    elector.observe(lease({ version: 3n, holderIdentity: 'other', acquireTime: '2026-01-01T12:00:09.000000Z' }))
+    elector.send({ kind: 'write-answer', request: elector.lastWrite.request, result: { kind: 'written', lease: late } })
+    expect(elector.as('following').observation).toMatchObject({ lease: { version: 3n } })
+    expect(elector.all('begin-term')).toEqual([])
+    expect(elector.all('request-failed')).toEqual([])
+  })
+
+  test('is the last word of a replica that stops', () => {
+    const elector = acquiring()
+    const late = elector.stored(2n)
+    elector.send({ kind: 'stop' })
+    elector.observe({ kind: 'absent', version: 3n })
+    elector.send({ kind: 'write-answer', request: elector.lastWrite.request, result: { kind: 'written', lease: late } })
+    expect(elector.state.kind).toBe('stopped')
+  })
+})
+
 describe('After a request that did not happen', () => {
   test.each(['unauthenticated', 'forbidden', 'rejected', 'unreachable'] as const)(
     '%s, the next one comes after the retry period',
@@ -395,6 +416,9 @@ describe('A replica that is cautious beside less strict clients', () => {
   })
 })
 
+const AFTER = '2026-01-01T12:00:01.000000Z'
+const LATER = '2026-01-01T12:00:02.000000Z'
+
 describe('A missing lease', () => {
   test('is created and acted on at once by a replica that starts and finds none', () => {
     const elector = new PureElector()
@@ -433,6 +457,22 @@ describe('A missing lease', () => {
     expect(elector.all('begin-term')).toEqual([])
     holdFor(elector, 15_000)
     expect(elector.all('begin-term')).toHaveLength(1)
+  })
+
+  test('is still missing when the watch shows an older version of it late, and a read is to tell why', () => {
+    const elector = new PureElector()
+    elector.random = 0.5
+    elector.follow(lease({ version: 7n, holderIdentity: ME }))
+    elector.observe({ kind: 'absent', version: 9n })
+    elector.observe(lease({ version: 8n, holderIdentity: ME, acquireTime: AFTER, renewTime: LATER }))
+    elector.observe({ kind: 'absent', version: 8n })
+    expect(elector.as('following').observation).toMatchObject({ kind: 'absent', version: 9n })
+    expect(elector.all('identity-taken')).toEqual([])
+    elector.observe({ kind: 'absent' })
+    elector.observe(lease({ version: 9n, holderIdentity: ME, acquireTime: AFTER }))
+    expect(elector.as('following').observation).toMatchObject({ kind: 'absent', version: 9n })
+    elector.observe(lease({ version: 10n }))
+    expect(elector.as('following').observation).toMatchObject({ kind: 'present' })
   })
 
   test('that was seen to exist is held for a lease duration before acting', () => {
@@ -517,6 +557,53 @@ describe('A missing lease', () => {
     expect(elector.all('begin-term')).toMatchObject([{ epoch: 3n }])
   })
 
+  test('is held for the duration that the deleted lease stated, if that is longer than its own', () => {
+    const elector = new PureElector()
+    elector.follow(lease({ version: 1n, leaseDurationSeconds: 30 }))
+    elector.now = 1000
+    elector.observe({ kind: 'absent', version: 2n })
+    elector.acknowledge(3n)
+    expect(elector.as('reserving').actAt).toBe(31_000)
+  })
+
+  test('that another replica created, with a shorter duration, is not acquired before the deleted lease would have expired', () => {
+    const elector = new PureElector({ missingLease: 'wait' })
+    elector.random = 0.5
+    elector.follow(lease({ version: 1n, leaseDurationSeconds: 30 }))
+    elector.now = 1000
+    elector.observe({ kind: 'absent', version: 2n })
+    elector.observe(lease({ version: 3n, holderIdentity: 'brief', leaseDurationSeconds: 4, acquireTime: AFTER }))
+    elector.passTo(30_999)
+    expect(elector.all('write')).toEqual([])
+    elector.passTo(32_000)
+    expect(elector.lastWrite.write.purpose).toBe('acquire')
+  })
+
+  test('protects the leader of the deleted lease also when several replicas create it, acquire it and do not act', () => {
+    const elector = new PureElector()
+    elector.random = 0.5
+    elector.follow(lease({ version: 1n, leaseDurationSeconds: 30 }))
+    const brief = { holderIdentity: 'brief', leaseDurationSeconds: 4, acquireTime: AFTER }
+    elector.observe(lease({ version: 3n, ...brief }))
+    elector.observe(lease({ version: 4n, ...brief, holderIdentity: 'second', acquireTime: LATER }))
+    elector.now = 6000
+    elector.observe({ kind: 'absent', version: 5n })
+    elector.passTo(8000)
+    elector.acknowledge(6n)
+    expect(elector.as('reserving').actAt).toBe(30_000)
+  })
+
+  test('is acquired at once after another replica created it, acted and released it', () => {
+    const elector = new PureElector()
+    elector.random = 0.5
+    elector.follow(lease({ version: 1n, leaseDurationSeconds: 30 }))
+    elector.observe({ kind: 'absent', version: 2n })
+    elector.observe(lease({ version: 3n, holderIdentity: 'brief', leaseDurationSeconds: 4, acquireTime: AFTER }))
+    elector.observe(lease({ version: 4n, holderIdentity: '', leaseDurationSeconds: 1, acquireTime: LATER }))
+    elector.passTo(1000)
+    expect(elector.lastWrite.write).toMatchObject({ purpose: 'acquire', base: { version: 4n } })
+  })
+
   /** Saw the lease, saw it deleted at 1000, created it again as version 3. */
   function recreated(): PureElector {
     const elector = new PureElector()
@@ -547,7 +634,22 @@ test('A follower that is cut off for hours remembers no more of its writes than 
     else elector.failRead('unknown-outcome')
   }
   expect(elector.all('write').length).toBeGreaterThan(100)
-  expect('outstanding' in elector.state && elector.state.outstanding.length).toBeLessThan(5)
+  expect('outstanding' in elector.state && elector.state.outstanding.length).toBeLessThanOrEqual(32)
+})
+
+test('A write that takes effect after 30 more without an answer is still known as a write of this process', () => {
+  const elector = acquiring()
+  const first = elector.stored(2n)
+  for (let more = 0; more <= 30; more++) {
+    elector.failWrite('unknown-outcome')
+    while (elector.state.kind !== 'acquiring') {
+      elector.passTo(elector.now + 500)
+      if (elector.state.kind === 'following' && elector.state.reading !== undefined) elector.failRead('unreachable')
+    }
+  }
+  elector.observe(first)
+  elector.as('acquiring')
+  expect(elector.lastWrite.write).toMatchObject({ base: { version: 2n } })
 })
 
 test('a configuration is not changed by the elector', () => {

@@ -104,6 +104,23 @@ describe('A follower under a coordinator', () => {
     expect(elector.as('reserving').actAt).toBeGreaterThanOrEqual(15_000)
   })
 
+  test('protects the holder of before also over another one that was named, acquired the lease for a shorter time, and may not act yet', () => {
+    const elector = follower(lease({ version: 1n, holderIdentity: 'deposed', leaseDurationSeconds: 30 }))
+    elector.passTo(1000)
+    elector.observe(named(2n, 'brief'))
+    elector.observe(
+      lease({
+        version: 3n,
+        holderIdentity: 'brief',
+        leaseDurationSeconds: 4,
+        acquireTime: '2026-01-01T12:00:03.000000Z',
+      }),
+    )
+    elector.observe(named(4n, ME))
+    elector.acknowledge(5n)
+    expect(elector.as('reserving').actAt).toBe(30_000)
+  })
+
   test('protects the holder of a lease that somebody deleted', () => {
     const elector = follower(heldBy('holder'))
     elector.passTo(1000)
@@ -215,6 +232,44 @@ describe('A follower under a coordinator', () => {
     elector.acknowledge(10n)
     expect(elector.as('reserving').actAt).toBe(75_000)
   })
+
+  /** Reads the lease although the watch is connected: the watch has just shown an older version. */
+  function read(elector: PureElector, snapshot: LockSnapshot): void {
+    elector.observe(heldBy('holder', 0n))
+    elector.passTo(elector.now + 500)
+    elector.answerRead(snapshot)
+  }
+
+  test('waits for a whole lease duration if a read shows that it is named: the holder may have renewed before that', () => {
+    const elector = follower(heldBy('holder'))
+    elector.passTo(10_000)
+    read(elector, named(9n, ME, { leaseTransitions: 3 }))
+    elector.acknowledge(10n)
+    expect(elector.as('reserving').actAt).toBe(25_500)
+  })
+
+  test('waits for a whole lease duration if a read shows that the lease was deleted, and it is then named', () => {
+    const elector = follower(heldBy('holder'))
+    elector.passTo(10_000)
+    read(elector, { kind: 'absent', version: 8n })
+    elector.observe(named(9n, ME, { leaseTransitions: undefined }))
+    elector.acknowledge(10n)
+    expect(elector.as('reserving').actAt).toBe(25_500)
+  })
+
+  test.each([
+    ['wait', 15_000],
+    ['create', undefined],
+  ] as const)(
+    'that starts while there is no lease, and is named, takes `missingLease: %s` like one that creates the lease',
+    (missingLease, actAt) => {
+      const elector = new PureElector({ ...SERVER, missingLease })
+      elector.follow({ kind: 'absent', version: 1n })
+      elector.observe(named(2n, ME, { leaseTransitions: undefined }))
+      elector.acknowledge(3n)
+      expect(elector.state.kind === 'reserving' ? elector.state.actAt : undefined).toBe(actAt)
+    },
+  )
 
   test('waits for nobody after a transfer, which proves that the holder of before has ended', () => {
     const held = heldBy('before')

@@ -331,6 +331,7 @@ export class FleetReplica {
   #cutOffUntil = 0
   #stalledUntil = 0
   #nextReportAt = 0
+  #restarts = 0
   #wakeAt: number | undefined
 
   constructor(fleet: Fleet, index: number) {
@@ -367,7 +368,7 @@ export class FleetReplica {
   partition(ms: number): void {
     this.#cutOffUntil = Math.max(this.#cutOffUntil, this.#fleet.now + ms)
     if (this.#fleet.random() < 0.5) this.#later(this.#fleet.random() * ms, () => this.send({ kind: 'watch-down' }))
-    this.#later(ms, () => this.#resumeWatch())
+    this.#later(ms, () => this.#restartWatch())
   }
 
   hearOfDeath(holder: TermKey): void {
@@ -383,7 +384,7 @@ export class FleetReplica {
   heal(): void {
     this.#cutOffUntil = 0
     this.#stalledUntil = 0
-    if (this.identity !== '') this.#resumeWatch()
+    if (this.identity !== '') this.#restartWatch()
   }
 
   notify(): void {
@@ -541,11 +542,21 @@ export class FleetReplica {
     return dice < broken + last
   }
 
+  /** Changes were missed: a lock says so before it reports again. */
+  #restartWatch(): void {
+    if (this.#isCutOff) return
+    this.send({ kind: 'watch-down' })
+    this.#resumeWatch()
+  }
+
   #resumeWatch(): void {
     if (this.#isCutOff) return
+    const restarts = (this.#restarts += 1)
     this.#later(this.#latency(), () => {
       this.notify()
-      this.#later(200, () => this.send({ kind: 'watch-up' }))
+      this.#later(Math.max(200, this.#nextReportAt - this.#fleet.now), () => {
+        if (!this.#isCutOff && restarts === this.#restarts) this.send({ kind: 'watch-up' })
+      })
     })
   }
 

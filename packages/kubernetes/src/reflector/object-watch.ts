@@ -190,7 +190,7 @@ export class ObjectWatch {
     const accept = () => {
       if (listing.version < this.#newest || isOlder(seen, before)) this.#startAgain(listing.version)
       this.#newest = listing.version
-      for (const [subscription, object] of seen) subscription.streamed(object)
+      for (const [subscription, object] of seen) subscription.listed(object)
     }
     return { version: String(listing.version), accept }
   }

@@ -1,4 +1,5 @@
 import { isNews, type ObjectObserver, type ObservedObject, type Sighting } from './observed-object.ts'
+import { WatchInterruptedError } from './watch-interrupted-error.ts'
 
 /** Options of a {@link WatchSubscription}. */
 export interface WatchSubscriptionOptions {
@@ -15,7 +16,7 @@ export interface WatchSubscriptionOptions {
  * One object that a watch follows for one observer. Survives a change of the watch that serves it.
  *
  * 1. The observer gets versions in ascending order, from streams, lists and polls alike, unless the store went back.
- * 2. `up` and `down` alternate. The observer gets nothing after {@link WatchSubscription.close}.
+ * 2. `up` and `down` alternate. While it is up, the observer gets every change. It gets nothing after {@link WatchSubscription.close}.
  * 3. An exception of the observer surfaces as uncaught and does not reach the watch.
  */
 export class WatchSubscription {
@@ -47,16 +48,25 @@ export class WatchSubscription {
     return streamed > polled ? streamed : polled
   }
 
-  /** The stream, or the list that it continues, showed the object. */
+  /** A list showed the object, and a stream will continue it. What happened since the stream before may have been missed. */
+  listed(seen: ObservedObject): void {
+    if (this.#connection === 'up') this.down(new WatchInterruptedError('The watch starts again from a list'))
+    this.streamed(seen)
+  }
+
+  /** The stream showed the object. */
   streamed(seen: ObservedObject): void {
     this.#streamed = { kind: seen.kind, version: seen.version }
     this.#report(seen)
   }
 
-  /** A poll showed the object. */
+  /** A poll showed the object. If the stream has not shown it yet, the versions before it are never reported. */
   polled(seen: ObservedObject): void {
     this.#polled = { kind: seen.kind, version: seen.version }
+    const skips = this.#connection === 'up' && isNews(seen, this.#reported)
+    if (skips) this.down(new WatchInterruptedError('The watch lags behind the store'))
     this.#report(seen)
+    if (skips) this.up()
   }
 
   /** The store went back: earlier versions no longer count. */

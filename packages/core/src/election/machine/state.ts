@@ -266,9 +266,13 @@ export type Observation =
 export type View =
   | {
       readonly kind: 'absent'
+      /** The version of the store at which the lease was absent, if the store reports it. */
+      readonly version?: bigint | undefined
       readonly since: number
       /** Until when the holder of the deleted lease may act; undefined if none was seen. */
       readonly guardedUntil?: number | undefined
+      /** The duration that this holder stated, in milliseconds; undefined if none was seen. */
+      readonly heldMs?: number | undefined
       /** The record that was deleted, if holders keep the lease for life and the store told it. */
       readonly deleted?: LeaseRecord | undefined
     }

@@ -46,7 +46,7 @@ export function abort(
 /** Another holder that is seen while the term ends for another reason leaves no time. */
 export function abortingObserved(state: Aborting, snapshot: LockSnapshot, context: TransitionContext): Step {
   const { at, config } = context
-  const seen = observe(follow(state.memory, state.observation, at, { notBefore: at.now }), snapshot, at, config).state
+  const seen = observe(follow(state.memory, state.observation, at, { notBefore: at.now }), snapshot, context).state
   const memory = { ...state.memory, highestEpoch: seen.memory.highestEpoch }
   const next: Aborting = { ...state, memory, observation: seen.observation }
   const isNews = seen.observation !== state.observation

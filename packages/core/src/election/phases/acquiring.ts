@@ -8,7 +8,7 @@ import type { Acquiring, Following, Hold, Memory, Observation, SentWrite, Step }
 import { readLegacy } from '../rules/bequest.ts'
 import { isHeldForLife } from '../rules/chance.ts'
 import { isEarly, isOwn, isOwnTerm } from '../rules/memory.ts'
-import { landedWrite, lastView, observationOf, observe } from '../rules/observation.ts'
+import { heldMs, landedWrite, lastView, newestVersion, observationOf, observe } from '../rules/observation.ts'
 import { isRelease, isRenewalInWholeSeconds } from '../rules/records.ts'
 import { pauseAfterFailureMs } from '../rules/retry-after.ts'
 import { isTermOf } from '../rules/term-key.ts'
@@ -19,8 +19,15 @@ import { endTerm, release } from './releasing.ts'
 
 /** Handles the answer to the acquiring write. */
 export function acquireAnswered(state: Acquiring, result: WriteResult, at: Instant, config: ElectorConfig): Step {
-  if (result.kind === 'written') return acquired(state, state.write, { lease: result.lease, at, config })
-  return failed(state, result, at, config)
+  if (result.kind !== 'written') return failed(state, result, at, config)
+  if (!isLate(state, result.lease)) return acquired(state, state.write, { lease: result.lease, at, config })
+  const back = { ...backToFollowing(state, at, config), outstanding: state.outstanding }
+  return { state: afterDefeat(back, state, at, config), effects: [] }
+}
+
+/** Whether the lease has changed again since the write that this answers: it was seen in a newer version. */
+function isLate(state: Acquiring, { version }: PresentLease): boolean {
+  return isNewsSince(state) && version <= (newestVersion(state.observation) ?? 0n)
 }
 
 /** An acquiring write has succeeded: lead, hold the lease for a while before acting, or give it back. */
@@ -56,9 +63,8 @@ function memoryAfter(
 ): Memory {
   const { memory } = state
   const epoch = epochOf(lease)
-  const longestMs = Math.max(config.timing.leaseDurationMs, memory.longestHeldMs ?? 0)
   const mustWait = replacesDeleted(state, write, config) && !followsEnded(state, lease, at)
-  const replacedUntil = mustWait ? at.now + longestMs : 0
+  const replacedUntil = mustWait ? deletedUntil(state, at, config) : 0
   const actNotBefore = Math.max(replacedUntil, namedGuard(state, write.base, config) ?? 0, memory.actNotBefore ?? 0)
   return {
     ...memory,
@@ -70,6 +76,13 @@ function memoryAfter(
     highestEpoch: epoch,
     since: memory.since ?? epoch,
   }
+}
+
+/** Until when the leader may act whose lease was deleted. */
+function deletedUntil({ memory, observation }: Acquiring | Following, at: Instant, { timing }: ElectorConfig): number {
+  const last = lastView(observation)
+  const longestMs = Math.max(timing.leaseDurationMs, memory.longestHeldMs ?? 0, heldMs(last))
+  return Math.max(at.now + longestMs, last?.guardedUntil ?? 0)
 }
 
 /** Whether this replica was stopped while its write was in flight. */
@@ -97,9 +110,9 @@ export function giveBack(
 }
 
 /**
- * A leader may not have seen that its lease was deleted. Only holding the new lease for one lease duration excludes that. Where leaders lead
- * for life, that is the longest duration that any of them stated. The time counts from when the creation is known, because the old lease may
- * have been renewed after the creation was sent. The same is true of a lease that its holder keeps for life, and that this replica takes
+ * A leader may not have seen that its lease was deleted. Only holding the new lease for one lease duration excludes that. The longest
+ * duration counts: this replica's own, that of the deleted lease, and where leaders lead for life, what any of them stated. The time counts
+ * from when the creation is known, because the old lease may have been renewed after the creation was sent. The same is true of a lease that its holder keeps for life, and that this replica takes
  * because it names its own identity.
  */
 function replacesDeleted({ memory }: Acquiring | Following, { base }: SentWrite, config: ElectorConfig): boolean {
@@ -151,18 +164,20 @@ export function namedGuard(
 }
 
 function failed(state: Acquiring, result: RequestFailure, at: Instant, config: ElectorConfig): Step {
-  const { timing } = config
   const effects: ElectorEffect[] = [{ kind: 'request-failed', purpose: 'acquire', error: result.error }]
+  return { state: resumeAfter(backToFollowing(state, at, config), state, result, at, config), effects }
+}
+
+function backToFollowing(state: Acquiring, at: Instant, { timing }: ElectorConfig): Following {
   const leaveBy = state.afterwards === 'stop' ? at.now + 2 * timing.requestTimeoutMs : undefined
-  const back = { ...follow(state.memory, state.observation, at, { notBefore: at.now }), leaveBy }
-  return { state: resumeAfter(back, state, result, at, config), effects }
+  return { ...follow(state.memory, state.observation, at, { notBefore: at.now }), leaveBy }
 }
 
 /**
- * The maximum number of writes of unknown outcome to remember. They replace one version, so at most one of them takes effect. A write
- * beyond this limit counts as the record of another replica and must expire.
+ * The maximum number of writes of unknown outcome to remember, those of a minute and a half with the default timing. They replace one version,
+ * so at most one of them takes effect. A write beyond this limit counts as the record of another replica.
  */
-const MAX_IN_DOUBT = 4
+const MAX_IN_DOUBT = 32
 
 function resumeAfter(
   back: Following,
@@ -234,5 +249,5 @@ export function acquiringObserved(state: Acquiring, event: EventOf<'observed'>, 
   const landed = landedWrite(state, snapshot)
   if (landed !== undefined && snapshot.kind === 'present')
     return acquired(state, landed, { lease: snapshot, ...context })
-  return observe(state, snapshot, context.at, context.config)
+  return observe(state, snapshot, context)
 }

@@ -15,6 +15,7 @@ import {
   lastView,
   observe,
   seenNow,
+  type ViewSource,
 } from '../rules/observation.ts'
 import { isSameRecord } from '../rules/records.ts'
 import { pauseAfterFailureMs } from '../rules/retry-after.ts'
@@ -36,7 +37,11 @@ import { answerWritten } from './answering.ts'
  *    then counts as new and is protected for a whole lease duration, because the store may have lost the actual holder.
  */
 
-export function followingObserved(state: Following, event: EventOf<'observed'>, context: TransitionContext): Step {
+export function followingObserved(
+  state: Following,
+  event: Pick<EventOf<'observed'>, 'snapshot'>,
+  context: TransitionContext & { readonly source?: ViewSource },
+): Step {
   const { at, config } = context
   const landed = landedWrite(state, event.snapshot)
   if (landed !== undefined && event.snapshot.kind === 'present') {
@@ -52,7 +57,7 @@ export function followingObserved(state: Following, event: EventOf<'observed'>, 
     return { state: withRestored(state, event.snapshot, at, config), effects: [] }
   }
   if (isOutOfDate(state, event.snapshot)) return { state: withReadSoon(state, at, config), effects: [] }
-  const seen = observe(state, event.snapshot, at, config)
+  const seen = observe(state, event.snapshot, context)
   const watching = withoutNeedlessPoll(seen.state)
   const following = isRenewed(state, watching) ? withoutServedCooldown(watching, at, config.identity) : watching
   return { state: following, effects: seen.effects }
@@ -80,7 +85,7 @@ export function followingRead(state: Following, event: EventOf<'read-answer'>, c
     return { state: afterRead(restored, event.result, at, config), effects: [] }
   }
   const confirmed = withDoubtCleared(state, snapshot, at, config)
-  const step = followingObserved(confirmed, { kind: 'observed', snapshot }, context)
+  const step = followingObserved(confirmed, { snapshot }, { ...context, source: 'read' })
   if (step.state.kind !== 'following') return step
   return { ...step, state: afterRead(step.state, event.result, at, config) }
 }
@@ -93,7 +98,7 @@ export function followingAnswered(state: Following, event: EventOf<'write-answer
   const answered =
     purpose === 'answer' ? answerWritten(state, result, at, config) : announcementWritten(state, result, at, config)
   if (result.kind === 'written') {
-    return followingObserved(answered, { kind: 'observed', snapshot: result.lease }, context)
+    return followingObserved(answered, { snapshot: result.lease }, context)
   }
   const effects: ElectorEffect[] = []
   // A conflict only means that another client was faster.
@@ -156,7 +161,9 @@ function withRestored(state: Following, snapshot: LockSnapshot, at: Instant, con
   const memory: Memory = { ...state.memory, own: undefined, candidate: undefined }
   const guardedUntil = at.now + config.timing.leaseDurationMs
   const observation: Observation =
-    snapshot.kind === 'absent' ? { kind: 'absent', since: at.now } : seenNow(snapshot, at.now, guardedUntil)
+    snapshot.kind === 'absent'
+      ? { kind: 'absent', version: snapshot.version, since: at.now }
+      : seenNow(snapshot, at.now, guardedUntil)
   return { ...state, memory, observation, outstanding: [], offer: undefined, announcement: undefined }
 }
 

@@ -1,6 +1,6 @@
 import type { LeaseRecord } from '../../lock/lease-record.ts'
 import { type AbsentLease, type LockSnapshot, type PresentLease, epochOf } from '../../lock/lock.ts'
-import type { ElectorConfig } from '../machine/config.ts'
+import type { ElectorConfig, TransitionContext } from '../machine/config.ts'
 import type { ElectorEffect } from '../machine/effect.ts'
 import type { Instant } from '../machine/event.ts'
 import type { Acquiring, Following, Hold, Memory, Observation, PresentView, SentWrite, View } from '../machine/state.ts'
@@ -16,19 +16,22 @@ import { readTransferNonce } from './transfer-notes.ts'
  * 2. Earlier views determine since when the record is unchanged and how long its holder is protected.
  */
 
+/** How a view of the lease came: a watch that is up reports every change, and a read may skip some. */
+export type ViewSource = 'watch' | 'read'
+
 /** Handles a view of the lease while not holding it. Drops views that are older than the last one. */
 export function observe<S extends Following | Acquiring>(
   state: S,
   snapshot: LockSnapshot,
-  at: Instant,
-  config: ElectorConfig,
+  { at, config, source = 'watch' }: TransitionContext & { readonly source?: ViewSource },
 ): { readonly state: S; readonly effects: readonly ElectorEffect[] } {
   const { observation, memory } = state
   if (isStale(observation, snapshot)) return { state, effects: [] }
   const last = lastView(observation)
+  const sawAll = source === 'watch' && memory.watch === 'up'
   const seen =
-    snapshot.kind === 'absent' ? absentView(last, snapshot, { memory, at, config }) : viewOf(last, snapshot, at, config)
-  const next = namedView(seen, state, at, config)
+    snapshot.kind === 'absent' ? absentView(last, snapshot, { sawAll, at, config }) : viewOf(last, snapshot, at, config)
+  const next = namedView(seen, last, { sawAll, at, config })
   const leader = snapshot.kind === 'present' ? snapshot.record.holderIdentity : ''
   const outstanding = state.outstanding.filter((write) => !isSettledBy(write, snapshot))
   const observedMemory = {
@@ -44,32 +47,38 @@ export function observe<S extends Following | Acquiring>(
   return { state: { ...state, memory: observedMemory, observation: next, outstanding }, effects }
 }
 
-function absentView(
-  last: View | undefined,
-  snapshot: AbsentLease,
-  context: { readonly memory: Memory; readonly at: Instant; readonly config: ElectorConfig },
-): View {
+/** What a view is made of, besides the lease and the last view. */
+interface ViewContext extends TransitionContext {
+  /** Whether no change was missed since the last view. */
+  readonly sawAll: boolean
+}
+
+function absentView(last: View | undefined, snapshot: AbsentLease, context: ViewContext): View {
   const { at, config } = context
   const before = last?.kind === 'absent' ? last : undefined
   const deleted = config.heldForLife === true ? (snapshot.deleted ?? before?.deleted) : undefined
-  const guardedUntil = last && Math.max(endOf(last) ?? 0, unseenUntil(context))
-  return { kind: 'absent', since: before?.since ?? at.now, guardedUntil, deleted }
+  const guardedUntil = Math.max((last && endOf(last)) ?? 0, unseenUntil(last, context))
+  const version = snapshot.version ?? before?.version
+  return { kind: 'absent', version, since: before?.since ?? at.now, guardedUntil, heldMs: heldMs(last), deleted }
 }
 
 /**
- * Until when a holder may act whose lease was deleted while the watch was disconnected; 0 if there can be none. A coordinator may create the
- * lease for this replica, and then nothing else shows that holder.
+ * Until when a holder may act whose lease was deleted unseen; 0 if there can be none. A coordinator may create the lease for this replica, and
+ * then nothing else shows that holder.
  */
-function unseenUntil({
-  memory,
-  at,
-  config: { coordination, timing },
-}: {
-  readonly memory: Memory
-  readonly at: Instant
-  readonly config: ElectorConfig
-}): number {
-  return coordination !== undefined && memory.watch !== 'up' ? at.now + timing.leaseDurationMs : 0
+function unseenUntil(
+  last: View | undefined,
+  { sawAll, at, config: { coordination, missingLease, timing } }: ViewContext,
+): number {
+  const mayBeUnseen = last === undefined ? missingLease === 'wait' : !sawAll
+  if (coordination === undefined || !mayBeUnseen) return 0
+  return at.now + Math.max(timing.leaseDurationMs, heldMs(last))
+}
+
+/** The duration that the last seen holder stated, in milliseconds; also after the deletion of its lease. 0 if none was seen. */
+export function heldMs(last: View | undefined): number {
+  if (last === undefined) return 0
+  return last.kind === 'present' ? durationMs(last.lease) : (last.heldMs ?? 0)
 }
 
 /** A replica with other options, in a rollout, may hold the lease for longer than this one would. */
@@ -86,11 +95,28 @@ function longestHeld(
 function viewOf(last: View | undefined, lease: PresentLease, at: Instant, config: ElectorConfig): View {
   const before = last?.kind === 'present' ? last : undefined
   if (before !== undefined && isSameRecord(before.lease.record, lease.record)) return { ...before, lease }
-  const grantedUntil = at.now + Math.min(grantedMs(before, lease, config), config.timing.leaseDurationMs)
   const wasEdited = before !== undefined && isEdited(before.lease.record, lease.record)
-  const guardedUntil = wasEdited ? Math.max(before.guardedUntil, grantedUntil) : grantedUntil
+  const ownMs = Math.min(grantedMs(before, lease, config), config.timing.leaseDurationMs)
+  // A lease that was created after a deletion may be held by a replica that does not act yet, and states a shorter duration.
+  const grantedUntil = at.now + (before === undefined ? Math.max(ownMs, heldMs(last)) : ownMs)
+  const earlierUntil = wasEdited ? before.guardedUntil : holderBeforeUntil(last, lease.record)
   const longestMs = wasEdited ? Math.max(before.longestMs, durationMs(lease)) : durationMs(lease)
-  return { kind: 'present', lease, changedAt: at.now, guardedUntil, longestMs, ...renewalOf(before, lease, at) }
+  return {
+    kind: 'present',
+    lease,
+    changedAt: at.now,
+    guardedUntil: Math.max(earlierUntil, grantedUntil),
+    longestMs,
+    ...renewalOf(before, lease, at),
+  }
+}
+
+/** Until when another holder may act after a new term was seen. A release, a transfer and another term of the same holder prove its end. */
+function holderBeforeUntil(last: View | undefined, record: LeaseRecord): number {
+  if (last === undefined || record.holderIdentity === '' || readTransferNonce(record) !== undefined) return 0
+  const before = recordOf(last)
+  const isSame = before?.holderIdentity === record.holderIdentity && before.acquireTime !== undefined
+  return isSame ? 0 : (endOf(last) ?? 0)
 }
 
 /**
@@ -121,20 +147,15 @@ function isAsBegun({ acquireTime, renewTime }: LeaseRecord): boolean {
 /**
  * A lease in which a coordinator names a holder. The coordinator compares the clocks of others, so the holder of before may still act:
  * it is protected as if nobody was named, also where this replica believes that the replicas decide. The new holder acquires the lease and
- * waits for that before it acts. A transfer proves that the holder of before has ended. A holder may go unseen before the first view and
- * while the watch is disconnected; its transition shows that.
+ * waits for that before it acts. A transfer proves that the holder of before has ended. Its last renewals may go unseen before the first
+ * view, in a read, and while the watch is disconnected. A holder in between may as well; its transition shows that.
  */
-function namedView(
-  view: View,
-  { observation, memory }: Following | Acquiring,
-  at: Instant,
-  { coordination, timing }: ElectorConfig,
-): View {
-  const last = lastView(observation)
+function namedView(view: View, last: View | undefined, { sawAll, at, config }: ViewContext): View {
+  const { coordination, timing } = config
   if (view.kind === 'absent' || !isNamed(view.lease.record, last, coordination)) return view
-  const unseenUntil = at.now + Math.max(timing.leaseDurationMs, last?.kind === 'present' ? durationMs(last.lease) : 0)
-  const sawAll = last !== undefined && memory.watch === 'up' && isNext(last, view.lease.record)
-  return { ...view, guardedUntil: sawAll ? (endOf(last) ?? at.now) : unseenUntil }
+  const unseenUntil = at.now + Math.max(timing.leaseDurationMs, heldMs(last))
+  const isGapless = sawAll && last !== undefined && isNext(last, view.lease.record)
+  return { ...view, guardedUntil: isGapless ? (endOf(last) ?? at.now) : unseenUntil }
 }
 
 /** Whether a coordinator may have named the holder of a record, who may be the holder of before. It states no acquire time. */
@@ -208,9 +229,8 @@ function isOfSeenTerm(before: LeaseRecord, record: LeaseRecord): boolean {
 }
 
 export function isStale(observation: Observation, snapshot: LockSnapshot): boolean {
-  const last = lastView(observation)
-  if (last?.kind !== 'present' || snapshot.version === undefined) return false
-  return snapshot.version <= last.lease.version
+  const newest = newestVersion(observation)
+  return newest !== undefined && snapshot.version !== undefined && snapshot.version <= newest
 }
 
 /** Whether the outcome of a write is known: a compare-and-swap on an older version can no longer succeed. */
@@ -244,13 +264,13 @@ export function lastView(observation: Observation): View | undefined {
 
 export function newestVersion(observation: Observation): bigint | undefined {
   const last = lastView(observation)
-  return last?.kind === 'present' ? last.lease.version : undefined
+  return last?.kind === 'present' ? last.lease.version : last?.version
 }
 
 /** The observation of a lease that is no longer held. */
 export function observationOf(snapshot: LockSnapshot | undefined, hold: Hold, at: Instant): Observation {
   if (snapshot === undefined) return seenNow(hold.lease, at.now, at.now)
-  if (snapshot.kind === 'absent') return { kind: 'absent', since: at.now }
+  if (snapshot.kind === 'absent') return { kind: 'absent', version: snapshot.version, since: at.now }
   return seenNow(snapshot, at.now, at.now)
 }
 
