@@ -70,5 +70,28 @@ export const FLEET_KINDS: Readonly<Record<string, FleetKind>> = {
     edits: ['name', 'name', 'switch'],
     config: { timing, releaseOnExit: true, missingLease: 'create', coordination: 'server' },
   },
+  'coordinated, late views': {
+    stalls: true,
+    edits: ['name', 'name', 'switch'],
+    network: { refused: 0.3, repeated: 0.7 },
+    config: {
+      timing: resolveTimingOptions({ leaseDurationMs: 4000 }),
+      releaseOnExit: false,
+      missingLease: 'wait',
+      coordination: 'server',
+    },
+  },
+  'rolled out': {
+    stalls: true,
+    network: { unanswered: 0.2, broken: 0.2, last: 0.1 },
+    timings: [resolveTimingOptions({ leaseDurationMs: 30_000 }), resolveTimingOptions({ leaseDurationMs: 4000 })],
+    config: { timing, releaseOnExit: true, missingLease: 'create' },
+  },
+  'cleared, late views': {
+    stalls: false,
+    edits: ['clear', 'shorten'],
+    network: { lost: 0.1, late: 0.2, repeated: 0.5, broken: 0.1, last: 0.05 },
+    config: { timing: resolveTimingOptions({ leaseDurationMs: 4000 }), releaseOnExit: true, missingLease: 'wait' },
+  },
   suspended: { stalls: true, config: { timing, releaseOnExit: true, missingLease: 'wait' } },
 }
