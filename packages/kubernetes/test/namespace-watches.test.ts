@@ -134,6 +134,24 @@ describe('objects of one namespace', () => {
 })
 
 describe('a shared watch', () => {
+  test('is up for an object that joins it when its stream is open, and not before', async () => {
+    await using run = await watching()
+    let open = (): void => {}
+    run.reply = (response, request) => {
+      if (request.isWatch) open = () => serve(response, request)
+      else serve(response, request)
+    }
+    run.follow('a')
+    run.follow('b')
+    await run.until(() => run.requests.length === 2)
+    run.follow('c')
+    await run.until(() => run.calls.length >= 3)
+    expect(run.calls).toEqual(['a absent', 'b absent', 'c present'])
+    open()
+    await run.until(() => run.calls.length === 6)
+    expect(run.calls.slice(3)).toEqual(['a up', 'b up', 'c up'])
+  })
+
   test('that is forbidden is replaced by one for each object if those are allowed, and the log says so', async () => {
     await using run = await watching()
     run.reply = refusing(403, (name) => name === undefined)

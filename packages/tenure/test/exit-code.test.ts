@@ -119,6 +119,11 @@ describe('process.exit() while this process leads', () => {
     ])
   })
 
+  it('is not said if this process leads nothing', async () => {
+    await whileLeading([], (onExit) => namedExit(onExit)(3))
+    expect(written).toEqual([])
+  })
+
   it('is not said if something else ends the process, if Tenure does, or if standard error is closed', async () => {
     await whileLeading(['janitor'], (onExit) => {
       onExit(0)
