@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter } from 'node:events'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { npmArguments } from '../src/find-command.ts'
 
@@ -35,6 +36,12 @@ test.each([
   Object.defineProperty(process, 'platform', { value })
   await import('../src/command.ts')
   expect(spawn).toHaveBeenCalledExactlyOnceWith('npm', npmArguments(['status', '-A']), { stdio: 'inherit', shell })
+})
+
+test('the command is looked for in the project first, and beside this package then', async () => {
+  await import('../src/command.ts')
+  const { findCommand } = await import('../src/find-command.ts')
+  expect(findCommand).toHaveBeenCalledExactlyOnceWith([process.cwd(), join(import.meta.dirname, '../src')])
 })
 
 test.each([

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs'
+import { runInThisContext } from 'node:vm'
 import { LeadershipLostError, MemoryLeaseStore, OptionsError, WedgedError } from '@tenure/core'
 import { KubeConfigError } from '@tenure/kubernetes'
 import { createManager, exitCodeOf } from 'tenure'
@@ -116,6 +117,14 @@ describe('process.exit() while this process leads', () => {
     await whileLeading(['janitor'], (onExit) => [0].map(namedExit(onExit)))
     expect(written).toEqual([
       expect.stringMatching(/^2: Tenure: process\.exit\(0\) was called while this process leads/),
+    ])
+  })
+
+  it('is said without its place in a program that was made from a text', async () => {
+    const evaluate = runInThisContext('(exit) => { eval("exit(4)") }') as (exit: (code: number) => void) => void
+    await whileLeading(['janitor'], (onExit) => evaluate(namedExit(onExit)))
+    expect(written).toEqual([
+      expect.stringMatching(/^2: Tenure: process\.exit\(4\) was called while this process leads/),
     ])
   })
 

@@ -271,6 +271,26 @@ describe('a difference of others', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
+  test('is all that a replica looks for again: without one, and without a doubt, it waits for a change', async () => {
+    const { keeper, group, close } = await started()
+    keeper.want(entry(ADDRESS))
+    await clock.advance(5000)
+    const quiet = clock.pendingTimers
+    group.isCurrent = false
+    keeper.groupChanged()
+    await clock.advance(5000)
+    expect(clock.pendingTimers).toBe(quiet + 1)
+    group.isCurrent = true
+    await clock.advance(5000)
+    expect(clock.pendingTimers).toBe(quiet)
+    group.wanted = [member('10.0.0.2', 0)]
+    keeper.groupChanged()
+    await clock.advance(5000)
+    expect(clock.pendingTimers).toBe(quiet + 1)
+    await close()
+    expect(clock.pendingTimers).toBe(0)
+  })
+
   test('is settled within two seconds of the renewal of a member that was in doubt', async () => {
     const { keeper, group, close } = await started()
     keeper.want(entry(ADDRESS))
