@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { ApiTransport } from '../src/client/api-transport.ts'
 import { LeaseClient } from '../src/locks/lease/lease-client.ts'
 import { answer, LoopbackServer } from './support/loopback-server.ts'
 import { ManualClock } from './support/manual-clock.ts'
@@ -60,6 +61,7 @@ async function watching() {
     requests,
     follow,
     until,
+    close: () => client.close(),
     async [Symbol.asyncDispose]() {
       await client.close()
       await server.untilDeserted()
@@ -121,6 +123,29 @@ describe('objects of one namespace', () => {
     run.follow('a')
     await run.until(() => run.calls.length === 4)
     expect(run.requests).toEqual(['list a', 'watch a', 'list a', 'watch a'])
+  })
+
+  test('are closed with the client, which also waits for a watch that has ended before', async () => {
+    await using run = await watching()
+    const held = Promise.withResolvers<void>()
+    const { close } = ApiTransport.prototype
+    using closeTransport = vi.spyOn(ApiTransport.prototype, 'close')
+    const watch = run.follow('a')
+    await run.until(() => run.calls.length === 2)
+    closeTransport.mockImplementationOnce(async function closeLater(this: ApiTransport) {
+      await held.promise
+      await close.call(this)
+    })
+    const ends: string[] = []
+    const closed = [watch.close().then(() => ends.push('watch')), run.close().then(() => ends.push('client'))]
+    const turn = () => new Promise((resolve) => setImmediate(resolve))
+    await turn()
+    for (const { value } of closeTransport.mock.results.slice(1)) await value
+    await turn()
+    expect(ends).toEqual([])
+    held.resolve()
+    await Promise.all(closed)
+    expect(closeTransport).toHaveBeenCalledTimes(2)
   })
 
   test('that are closed before they are served cost no request', async () => {

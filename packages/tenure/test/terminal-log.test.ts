@@ -54,6 +54,14 @@ describe('In a terminal', () => {
     ])
   })
 
+  test.each(['late:boom', 'late: boom', 'late:\n boom', 'late boom'])(
+    'the text of the error is cut off %j',
+    (message) => {
+      const [headline] = shown((logger) => logger.warn({ err: new LockRequestError('conflict', 'boom') }, message))
+      expect(headline).toBe('03:04:05.006 WARN  late')
+    },
+  )
+
   test('an error whose message has no remedy gets that of its code', () => {
     const err = new OptionsError('Expected `lease.name` to be a text, got `7`')
     expect(shown((logger) => logger.error({ err }, `could not start: ${err.message}`))).toEqual([
