@@ -239,7 +239,7 @@ describe('A gated kubeconfig', () => {
     const request = new RequestContext('http://127.0.0.1:1/version', HttpMethod.GET)
     await gated(openTerm(), kubeConfig).applySecurityAuthentication(request)
     const failed = vi.fn<(controller: unknown, error: Error) => void>()
-    request.getDispatcher()?.dispatch({ method: 'GET', path: '/' } as never, { onResponseError: failed } as never)
+    request.getDispatcher()?.dispatch({ method: 'GET', path: '/' }, { onResponseError: failed })
     expect(failed).toHaveBeenCalledOnce()
     expect('options' in (failed.mock.calls[0]?.[1] ?? {})).toBe(hasOptions)
   })

@@ -128,13 +128,13 @@ describe('objects of one namespace', () => {
   test('are closed with the client, which also waits for a watch that has ended before', async () => {
     await using run = await watching()
     const held = Promise.withResolvers<void>()
-    const { close } = ApiTransport.prototype
+    const close = Reflect.get(ApiTransport.prototype, 'close')
     using closeTransport = vi.spyOn(ApiTransport.prototype, 'close')
     const watch = run.follow('a')
     await run.until(() => run.calls.length === 2)
     closeTransport.mockImplementationOnce(async function closeLater(this: ApiTransport) {
       await held.promise
-      await close.call(this)
+      await Reflect.apply(close, this, [])
     })
     const ends: string[] = []
     const closed = [watch.close().then(() => ends.push('watch')), run.close().then(() => ends.push('client'))]

@@ -21,10 +21,7 @@ vi.mock('@tenure/kubernetes', { spy: true })
 vi.mock('@tenure/kubernetes/internal', { spy: true })
 vi.mock('../src/join-dev.ts', { spy: true })
 
-beforeEach(() => {
-  vi.mocked(inClusterNamespace).mockReturnValue(undefined)
-  for (const part of [PodDeparture, PodDeathProof]) vi.spyOn(part.prototype, 'start').mockReturnValue(undefined)
-})
+beforeEach(() => void vi.mocked(inClusterNamespace).mockReturnValue(undefined))
 
 afterEach(() => void vi.resetAllMocks())
 
@@ -84,6 +81,7 @@ describe('The lock of a lease', () => {
   })
 
   test('that is coordinated has the facts of the candidate, and its Pod', () => {
+    startOf(PodDeparture)
     clusterWith({ env: POD }).lock({ ...COORDINATED, binaryVersion: '1.5.0', emulationVersion: '1.4.0' })
     expect(madeWith(CoordinatedLock)).toEqual({
       client: expect.any(LeaseClient),
@@ -121,9 +119,16 @@ describe('The lock of a lease', () => {
   )
 })
 
+/** Lets a part begin nothing. */
+function startOf(part: { readonly prototype: { start(): void } }) {
+  return vi.spyOn(part.prototype, 'start').mockReturnValue(undefined)
+}
+
 describe('The departure of the Pod', () => {
+  beforeEach(() => void startOf(PodDeparture))
+
   test('is followed once for all leases, and not after the stop', async () => {
-    const close = vi.spyOn(PodDeparture.prototype, 'close')
+    const [start, close] = [startOf(PodDeparture), vi.spyOn(PodDeparture.prototype, 'close')]
     const cluster = clusterWith({ env: POD })
     for (const name of ['a', 'b']) cluster.lock({ ...LEASE, name })
     expect(PodDeparture).toHaveBeenCalledExactlyOnceWith({
@@ -131,7 +136,7 @@ describe('The departure of the Pod', () => {
       pod: { name: 'janitor-1', namespace: 'ops', uid: 'uid-1' },
       logger: silentLogger,
     })
-    expect(PodDeparture.prototype.start).toHaveBeenCalledOnce()
+    expect(start).toHaveBeenCalledOnce()
     const [a, b] = vi.mocked(LeaseLock).mock.calls.map(([options]) => options.departure)
     expect(a).toBeInstanceOf(PodDeparture)
     expect(b).toBe(a)
@@ -156,8 +161,10 @@ describe('The departure of the Pod', () => {
 })
 
 describe('The proof that the container of this process has ended', () => {
+  beforeEach(() => void [PodDeparture, PodDeathProof].map(startOf))
+
   test('is made possible once for all leases that want it, until the stop', async () => {
-    const close = vi.spyOn(PodDeathProof.prototype, 'close')
+    const [start, close] = [startOf(PodDeathProof), vi.spyOn(PodDeathProof.prototype, 'close')]
     const cluster = clusterWith({ env: { ...POD, CONTAINER_NAME: 'work' } })
     cluster.lock(LEASE)
     expect(PodDeathProof).not.toHaveBeenCalled()
@@ -168,7 +175,7 @@ describe('The proof that the container of this process has ended', () => {
       container: 'work',
       logger: silentLogger,
     })
-    expect(PodDeathProof.prototype.start).toHaveBeenCalledOnce()
+    expect(start).toHaveBeenCalledOnce()
     const [, a, b] = vi.mocked(LeaseLock).mock.calls.map(([options]) => options.deathProof)
     expect(a).toBeInstanceOf(PodDeathProof)
     expect(b).toBe(a)

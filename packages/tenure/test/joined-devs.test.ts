@@ -79,7 +79,7 @@ interface Pause {
 
 /** Lets no pause between two looks end by itself. The returned function resolves with the next pause. */
 function holdPauses(): () => Promise<Pause> {
-  const { setTimer } = systemClock
+  const real = { ...systemClock }
   const begun: ((pause: Pause) => void)[] = []
   const pauses = Array.from({ length: 20 }, () => {
     const { promise, resolve } = Promise.withResolvers<Pause>()
@@ -88,7 +88,7 @@ function holdPauses(): () => Promise<Pause> {
   })
   vi.spyOn(systemClock, 'setTimer').mockImplementation((delayMs, end) => {
     // The time for an answer.
-    if (delayMs === 5000) return setTimer(delayMs, end)
+    if (delayMs === 5000) return real.setTimer(delayMs, end)
     let isCancelled = false
     begun.shift()?.({ delayMs, end, isCancelled: () => isCancelled })
     return { cancel: () => (isCancelled = true) }

@@ -258,10 +258,21 @@ describe('The default logger', () => {
     else Object.defineProperty(process.stdout, 'isTTY', isTTY)
   })
 
+  const FOR_PEOPLE = /^\d\d:\d\d:\d\d\.\d{3} INFO {2}janitor#1 term began$/m
+  const JSON_LINE = /^\{"level":30,.*"lease":"janitor",.*"msg":"term began"\}$/m
+
   test.each([
-    [true, 'for people', /^\d\d:\d\d:\d\d\.\d{3} INFO {2}janitor#1 term began$/m],
-    [false, 'JSON', /^\{"level":30,.*"lease":"janitor",.*"msg":"term began"\}$/m],
-  ])('with a terminal: %s, writes %s', async (value, _form, line) => {
+    [true, { NO_COLOR: '1' }, 'for people', FOR_PEOPLE],
+    [
+      true,
+      { FORCE_COLOR: '1' },
+      'for people, in colours',
+      `${styleText('green', 'INFO ', { validateStream: false })} `,
+    ],
+    [false, { NO_COLOR: '1' }, 'JSON', JSON_LINE],
+    [false, { NO_COLOR: '1', _TENURE_TERMINAL: '1' }, 'for people', FOR_PEOPLE],
+    [false, { NO_COLOR: '1', _TENURE_TERMINAL: '0' }, 'JSON', JSON_LINE],
+  ])('with a terminal: %s, and %j, writes %s', async (value, env, _form, line) => {
     Object.defineProperty(process.stdout, 'isTTY', { configurable: true, value })
     const written: string[] = []
     const destination = { write: (text: string) => written.push(text) > 0 }
@@ -272,7 +283,7 @@ describe('The default logger', () => {
       lock: ({ name }) => store.lock(name),
       ops: false,
       signals: false,
-      env: { NO_COLOR: '1' },
+      env,
       argv: [],
     })
     const began = new Promise<void>((resolve) => manager.on(({ kind }) => kind === 'term-began' && resolve()))
@@ -281,5 +292,7 @@ describe('The default logger', () => {
     await manager.stop()
     await running
     expect(written.join('')).toMatch(line)
+    // The last lines before an exit matter most.
+    expect(pino.destination).toHaveBeenCalledExactlyOnceWith({ sync: true })
   })
 })

@@ -377,7 +377,7 @@ describe('a note that is written late', () => {
     const group = memberOf({ api, clock, identity: 'shop-1' })
     await after(clock, group.member.start(group.host))
     const notes: PromiseWithResolvers<void>[] = []
-    vi.spyOn(group.member, 'note').mockImplementation(() => {
+    const noted = vi.spyOn(group.member, 'note').mockImplementation(() => {
       const note = Promise.withResolvers<void>()
       notes.push(note)
       return note.promise
@@ -395,14 +395,14 @@ describe('a note that is written late', () => {
       await clock.advance(20)
       expect(entries()).toEqual([['10.0.0.1', READY]])
     }
-    return { one, member: group.member, notes, become, enter, stopGroup: () => after(clock, group.member.stop()) }
+    return { one, noted, notes, become, enter, stopGroup: () => after(clock, group.member.stop()) }
   }
 
   test('is taken back if the replica stops before it has entered', async () => {
-    const { one, member, notes, stopGroup } = await noting()
-    expect(member.note).toHaveBeenCalledExactlyOnceWith('endpoint shop', expect.stringContaining('10.0.0.1'))
+    const { one, noted, notes, stopGroup } = await noting()
+    expect(noted).toHaveBeenCalledExactlyOnceWith('endpoint shop', expect.stringContaining('10.0.0.1'))
     const stopping = one.stop()
-    expect(member.note).toHaveBeenLastCalledWith('endpoint shop', undefined)
+    expect(noted).toHaveBeenLastCalledWith('endpoint shop', undefined)
     notes[0]?.resolve()
     await stopping
     expect(entries()).toBeUndefined()
