@@ -247,6 +247,47 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     reason: 'It is read only after the first list, which sets it.',
   },
   {
+    file: 'packages/kubernetes/src/gate/written-versions.ts',
+    operator: 'StringLiteral',
+    line: "const { resource = '' } = parts",
+    before: "''",
+    after: '"Stryker was here!"',
+    reason: 'The pattern matches no path without a resource: the default is for the types.',
+  },
+  {
+    file: 'packages/kubernetes/src/reflector/object-watch.ts',
+    operator: 'StringLiteral',
+    line: "for (const subscription of this.#subscriptions.get(nameOf(event.object) ?? '') ?? []) subscription.streamed(seen)",
+    before: "''",
+    after: '"Stryker was here!"',
+    reason: 'Nobody subscribes to an object of either name: none can exist.',
+  },
+  ...[
+    {
+      file: 'packages/kubernetes/src/endpoints/slice-keeper.ts',
+      line: "const { slice, serviceUid = '' } = this.#store",
+    },
+    {
+      file: 'packages/kubernetes/src/endpoints/slice-store.ts',
+      line: "const body = sliceBody(source, { stored, entries, serviceUid: this.#serviceUid ?? '', keepsPorts })",
+    },
+  ].map((place) => ({
+    operator: 'StringLiteral' as const,
+    before: "''",
+    after: '"Stryker was here!"',
+    reason:
+      'The Service is read before its slice is watched, and a slice that was not seen is not written: the default is for the types.',
+    ...place,
+  })),
+  {
+    file: 'packages/ops/src/ops.ts',
+    operator: 'ArrayDeclaration',
+    line: 'healthCheckNames: () => [this.#host?.livez, this.#host?.readyz].flatMap((probe) => probe?.names ?? []),',
+    before: '[]',
+    after: '["Stryker was here"]',
+    reason: 'It is called after a term, and no term begins before the host is known: the default is for the types.',
+  },
+  {
     file: 'packages/ops/src/server/bounded-waits.ts',
     operator: 'StringLiteral',
     line: "export const TIMED_OUT: unique symbol = Symbol('timed out')",

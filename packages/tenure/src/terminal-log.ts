@@ -134,7 +134,7 @@ function deeper(err: unknown, text: string): string {
 function placeOf(err: unknown): string {
   const stack = err instanceof Error && typeof err.stack === 'string' ? err.stack : ''
   const frame = stack.split('\n').find((line) => /^\s+at /.test(line) && !/node:|node_modules/.test(line))
-  const [, place] = /\(?((?:file:\/\/)?[^\s()]+:\d+:\d+)\)?$/.exec(frame ?? '') ?? []
+  const place = /\(?((?:file:\/\/)?[^\s()]+:\d+:\d+)\)?$/.exec(String(frame))?.[1]
   return place === undefined ? '' : `, at ${place.replace(/^file:\/\//, '')}`
 }
 

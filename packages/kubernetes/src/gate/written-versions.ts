@@ -54,7 +54,8 @@ function writtenAt(url: string): Written | undefined {
   if (parsed === null || parsed.searchParams.has('dryRun')) return undefined
   const parts = PATH.exec(parsed.pathname)?.groups
   if (parts === undefined) return undefined
-  const { group = '', resource = '', namespace = '', object } = parts
+  const { group = '', namespace = '', object } = parts
+  const { resource = '' } = parts
   return { collection: collectionName({ group, resource, namespace }), isOfObject: object !== undefined }
 }
 
