@@ -256,6 +256,14 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
   },
   {
     file: 'packages/kubernetes/src/reflector/object-watch.ts',
+    operator: 'ArrowFunction',
+    line: 'const joining = this.#join(subscription, following).finally(() => this.#joining.delete(joining))',
+    before: '() => this.#joining.delete(joining)',
+    after: '() => undefined',
+    reason: 'To wait for a read that has ended takes no time. To forget it only saves memory.',
+  },
+  {
+    file: 'packages/kubernetes/src/reflector/object-watch.ts',
     operator: 'StringLiteral',
     line: "for (const subscription of this.#subscriptions.get(nameOf(event.object) ?? '') ?? []) subscription.streamed(seen)",
     before: "''",
