@@ -41,9 +41,7 @@ const member = (number: number, notes: Member['notes'] = { [noteKey('shop')]: fo
 })
 
 function putSlice(numbers: readonly number[]): void {
-  const labels = { 'endpointslice.kubernetes.io/managed-by': 'tenure.dev', 'kubernetes.io/service-name': 'shop' }
-  const stored = api.get('endpointslices', 'shop')
-  const metadata = { ...stored?.metadata, name: 'shop', labels: stored?.metadata.labels ?? labels }
+  const metadata = { ...api.get('endpointslices', 'shop')?.metadata, name: 'shop' }
   const ports = [{ name: 'http', port: 8080, protocol: 'TCP' }]
   const endpoints = numbers.map((number) => endpointBody(entry(number)))
   api.put('endpointslices', { metadata, addressType: 'IPv4', endpoints, ports })
