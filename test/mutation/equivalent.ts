@@ -304,6 +304,14 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     reason: 'The symbol is compared and never shown. Its description is for debuggers.',
   },
   {
+    file: 'packages/tenure/src/trace-log.ts',
+    operator: 'EqualityOperator',
+    line: 'if (lines.length * 3 > BUFFER_BYTES) return this.#write(Buffer.from(lines))',
+    before: 'lines.length * 3 > BUFFER_BYTES',
+    after: 'lines.length * 3 >= BUFFER_BYTES',
+    reason: 'The size of the buffer is no multiple of three.',
+  },
+  {
     file: 'packages/tenure/src/options.ts',
     operator: 'MethodExpression',
     line: 'const flags = readFlags(options.argv ?? process.argv.slice(2))',
