@@ -120,6 +120,18 @@ describe('process.exit() while this process leads', () => {
     ])
   })
 
+  it.each([
+    ['/app/main.js', ' at /app/main.js:2:30'],
+    ['file:///app/main.js', ' at file:///app/main.js:2:30'],
+    ['C:\\app\\main.js', ' at C:\\app\\main.js:2:30'],
+    ['main.js', ''],
+  ])('is said with its place in the file %s', async (filename, place) => {
+    const script = runInThisContext(`(exit) =>\n${' '.repeat(29)}exit(4)`, { filename })
+    await whileLeading(['janitor'], (onExit) => (script as (exit: (code: number) => void) => void)(namedExit(onExit)))
+    expect(written).toHaveLength(1)
+    expect(written[0]).toContain(`process.exit(4) was called${place} while this process leads`)
+  })
+
   it('is said without its place in a program that was made from a text', async () => {
     const evaluate = runInThisContext('(exit) => { eval("exit(4)") }') as (exit: (code: number) => void) => void
     await whileLeading(['janitor'], (onExit) => evaluate(namedExit(onExit)))

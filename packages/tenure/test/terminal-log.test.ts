@@ -106,6 +106,7 @@ describe('In a terminal', () => {
     const err = new LockRequestError('rejected', 'one\ntwo \u001b[2Jthree')
     const { logger, written } = terminal({ env: { NO_COLOR: '1' } })
     logger.warn({ lease: 'a\u0007', err }, 'bad\r\nline')
+    expect(written()).toContain('bad line\n')
     expect(written()).toContain('cause  one two  [2Jthree\n')
     expect(written().replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
   })
@@ -161,6 +162,8 @@ describe('In a terminal', () => {
       ', at /app/a.ts:3:7',
     )
     expect(placeOf(at('/app/a.ts:3:7', 'sweep (/app/b.ts:4:8)'))).toBe(', at /app/a.ts:3:7')
+    expect(placeOf(at('eval (eval at sweep (/app/a.ts:3:7), <anonymous>:1:2)'))).toBe(', at <anonymous>:1:2')
+    expect(placeOf(at('sweep (blob:file:///app/a.ts:3:7)'))).toBe(', at blob:file:///app/a.ts:3:7')
     expect(placeOf(at('async Promise.all (index 0)'))).toBe('')
     expect(placeOf('Error: boom at (/app/a.ts:3:7)')).toBe('')
     expect(placeOf('')).toBe('')
