@@ -202,7 +202,7 @@ test('an open port, and a request that fails inside, are logged; a request that 
   await server.stop()
 })
 
-test.each<[string, unknown, number]>([
+test.each<[string, Error, number]>([
   ['an error with the status 400', Object.assign(new Error('odd'), { statusCode: 400 }), 400],
   ['an error with a lower status', Object.assign(new Error('odd'), { statusCode: 399 }), 500],
   ['an error with a status that is a text', Object.assign(new Error('odd'), { statusCode: '404' }), 500],
@@ -212,7 +212,7 @@ test.each<[string, unknown, number]>([
   const lines: unknown[] = []
   const logger = { ...silentLogger, error: (...line: unknown[]) => void lines.push(line) }
   const options = { host: '127.0.0.1', port: 0, checkTimeoutMs: 100, clock: systemClock, logger }
-  const server = new OpsServer({ ...options, metricsPage: () => Promise.reject(error as Error) })
+  const server = new OpsServer({ ...options, metricsPage: () => Promise.reject(error) })
   await server.start({ livez: new HealthProbe(), readyz: new HealthProbe(), candidacies: [] })
   const body = status === 500 ? 'internal server error\n' : 'bad request\n'
   expect(await get(server, '/metrics')).toMatchObject({ status, body })
