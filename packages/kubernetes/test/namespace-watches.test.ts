@@ -195,6 +195,21 @@ describe('a shared watch', () => {
     ])
   })
 
+  test('that is forbidden is not replaced if nobody wants it any more', async () => {
+    await using run = await watching()
+    let allow = (): void => {}
+    run.reply = (response, request) => {
+      if (request.name === undefined) answer(response, 403, {})
+      else allow = () => serve(response, request)
+    }
+    const [a, b] = [run.follow('a'), run.follow('b')]
+    await run.until(() => run.requests.length === 2)
+    const closing = Promise.all([a.close(), b.close()])
+    allow()
+    await closing
+    expect([run.requests, run.lines, run.calls]).toEqual([['list all', 'list a'], [], []])
+  })
+
   test.each([
     [403, () => true],
     [404, (name: string | undefined) => name === undefined],
