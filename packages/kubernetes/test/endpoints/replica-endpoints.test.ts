@@ -282,7 +282,9 @@ describe('the leader', () => {
     await one.start()
     expect(one.endpoints.membership).toBeUndefined()
     const term = one.lead()
-    await clock.advance(20)
+    await clock.advance(5000)
+    // That of the watch: nothing is in doubt.
+    expect(clock.pendingTimers).toBe(1)
     term.endTerm()
     await after(clock, term.run, 20)
     await one.stop()
