@@ -148,6 +148,23 @@ describe('The credentials of a gated client', () => {
   })
 })
 
+interface FailingHandler {
+  readonly onResponseError?: (controller: unknown, error: Error) => void
+}
+type Dispatch = (options: unknown, handler: FailingHandler) => boolean
+
+/** A dispatcher whose requests fail with an error that has the options of the connection. */
+function failingDispatcher(
+  dispatch: Dispatch = (_options, handler) => {
+    handler.onResponseError?.({}, Object.assign(new Error('no tunnel'), { options: { password: 'secret' } }))
+    return true
+  },
+): object {
+  const compose = (...interceptors: readonly ((inner: Dispatch) => Dispatch)[]) =>
+    failingDispatcher(interceptors.flat().reduce((inner, interceptor) => interceptor(inner), dispatch))
+  return { dispatch, compose, close: async () => {} }
+}
+
 describe('A gated kubeconfig', () => {
   test('has a dispatcher of its own also where the kubeconfig sets no option of TLS', async () => {
     const kubeConfig = new KubeConfig()
@@ -210,6 +227,21 @@ describe('A gated kubeconfig', () => {
       code: 'BAD_KUBECONFIG',
       message: 'client-node gave no dispatcher for the connections, so the write gate cannot check them',
     })
+  })
+
+  test.each([
+    ['http://user:secret@proxy.test', false],
+    [undefined, true],
+  ])('lets an error of the proxy %s have the options of the connection: %s', async (proxyUrl, hasOptions) => {
+    const kubeConfig = kubeConfigOf('http://127.0.0.1:1')
+    kubeConfig.clusters = kubeConfig.clusters.map((cluster) => ({ ...cluster, ...(proxyUrl && { proxyUrl }) }))
+    Object.defineProperty(kubeConfig, 'createDispatcher', { value: () => failingDispatcher() })
+    const request = new RequestContext('http://127.0.0.1:1/version', HttpMethod.GET)
+    await gated(openTerm(), kubeConfig).applySecurityAuthentication(request)
+    const failed = vi.fn<(controller: unknown, error: Error) => void>()
+    request.getDispatcher()?.dispatch({ method: 'GET', path: '/' }, { onResponseError: failed })
+    expect(failed).toHaveBeenCalledOnce()
+    expect('options' in (failed.mock.calls[0]?.[1] ?? {})).toBe(hasOptions)
   })
 
   test('keeps a context that is set on it from the original', async () => {

@@ -342,10 +342,11 @@ describe('an event that cannot be written', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  test('keeps close waiting no longer than the timeout, however many there are', async () => {
+  test('keeps close waiting no longer than the timeout, however many there are, and the log says so', async () => {
+    const { lines, logger } = warnings()
     await using server = await LoopbackServer.start(() => {})
     const clock = new ManualClock()
-    const events = eventsOn(server, { clock, timeoutMs: 5000 })
+    const events = eventsOn(server, { clock, timeoutMs: 5000, logger })
     for (let term = 0; term < 5; term++) events.becameLeader()
     clock.advance(DELAY_MS)
     await server.untilRequests(1)
@@ -353,6 +354,8 @@ describe('an event that cannot be written', () => {
     clock.advance(5000)
     await closing
     await server.untilDeserted()
+    const causes = lines.map(({ fields }) => (fields['err'] as Error).cause)
+    expect(causes).toMatchObject([{ message: 'No answer within 5000 ms' }, { message: 'The events are closed' }])
     expect(server.requests).toHaveLength(1)
     expect(clock.pendingTimers).toBe(0)
   })

@@ -41,7 +41,6 @@ test('a singular, an unknown name and a group that is not there are missing', as
 test('what the discovery holds beside lists of names is passed over', async () => {
   const documents: Readonly<Record<string, unknown>> = {
     '/apis/odd': { versions: ['v1', { other: 1 }, { groupVersion: 'odd/v1' }] },
-    '/apis/': { resources: [{ name: 'roots' }] },
     '/apis/odd/v1': { resources: [null, { kind: 'Odd' }, { name: 'odds' }] },
     '/apis/none': { versions: 'v1' },
     '/api/v1': [],
@@ -56,6 +55,8 @@ test('what the discovery holds beside lists of names is passed over', async () =
     { apiGroup: '', resources: ['pods'] },
   ]
   expect(await missingResources(server.kubeConfig(), guarded)).toEqual(['odd/others', 'none/odds', 'pods'])
+  const paths = server.requests.map(({ message }) => message.url)
+  expect(paths).toEqual(['/apis/odd', '/apis/odd/v1', '/apis/none', '/api/v1'])
 })
 
 test('the discovery is given up with the signal, and its error names what was read', async () => {

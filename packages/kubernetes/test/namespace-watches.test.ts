@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { ApiTransport } from '../src/client/api-transport.ts'
 import { LeaseClient } from '../src/locks/lease/lease-client.ts'
 import { answer, LoopbackServer } from './support/loopback-server.ts'
 import { ManualClock } from './support/manual-clock.ts'
@@ -60,6 +61,7 @@ async function watching() {
     requests,
     follow,
     until,
+    close: () => client.close(),
     async [Symbol.asyncDispose]() {
       await client.close()
       await server.untilDeserted()
@@ -123,6 +125,29 @@ describe('objects of one namespace', () => {
     expect(run.requests).toEqual(['list a', 'watch a', 'list a', 'watch a'])
   })
 
+  test('are closed with the client, which also waits for a watch that has ended before', async () => {
+    await using run = await watching()
+    const held = Promise.withResolvers<void>()
+    const close = Reflect.get(ApiTransport.prototype, 'close')
+    using closeTransport = vi.spyOn(ApiTransport.prototype, 'close')
+    const watch = run.follow('a')
+    await run.until(() => run.calls.length === 2)
+    closeTransport.mockImplementationOnce(async function closeLater(this: ApiTransport) {
+      await held.promise
+      await Reflect.apply(close, this, [])
+    })
+    const ends: string[] = []
+    const closed = [watch.close().then(() => ends.push('watch')), run.close().then(() => ends.push('client'))]
+    const turn = () => new Promise((resolve) => setImmediate(resolve))
+    await turn()
+    for (const { value } of closeTransport.mock.results.slice(1)) await value
+    await turn()
+    expect(ends).toEqual([])
+    held.resolve()
+    await Promise.all(closed)
+    expect(closeTransport).toHaveBeenCalledTimes(2)
+  })
+
   test('that are closed before they are served cost no request', async () => {
     await using run = await watching()
     const closing = run.follow('a').close()
@@ -134,6 +159,24 @@ describe('objects of one namespace', () => {
 })
 
 describe('a shared watch', () => {
+  test('is up for an object that joins it when its stream is open, and not before', async () => {
+    await using run = await watching()
+    let open = (): void => {}
+    run.reply = (response, request) => {
+      if (request.isWatch) open = () => serve(response, request)
+      else serve(response, request)
+    }
+    run.follow('a')
+    run.follow('b')
+    await run.until(() => run.requests.length === 2)
+    run.follow('c')
+    await run.until(() => run.calls.length >= 3)
+    expect(run.calls).toEqual(['a absent', 'b absent', 'c present'])
+    open()
+    await run.until(() => run.calls.length === 6)
+    expect(run.calls.slice(3)).toEqual(['a up', 'b up', 'c up'])
+  })
+
   test('that is forbidden is replaced by one for each object if those are allowed, and the log says so', async () => {
     await using run = await watching()
     run.reply = refusing(403, (name) => name === undefined)
@@ -150,6 +193,21 @@ describe('a shared watch', () => {
         fields: { event: 'watch-not-shared', namespace: 'ops', err: expect.objectContaining({ statusCode: 403 }) },
       },
     ])
+  })
+
+  test('that is forbidden is not replaced if nobody wants it any more', async () => {
+    await using run = await watching()
+    let allow = (): void => {}
+    run.reply = (response, request) => {
+      if (request.name === undefined) answer(response, 403, {})
+      else allow = () => serve(response, request)
+    }
+    const [a, b] = [run.follow('a'), run.follow('b')]
+    await run.until(() => run.requests.length === 2)
+    const closing = Promise.all([a.close(), b.close()])
+    allow()
+    await closing
+    expect([run.requests, run.lines, run.calls]).toEqual([['list all', 'list a'], [], []])
   })
 
   test.each([

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { SilenceGuard } from '../src/reflector/silence-guard.ts'
 import { ManualClock } from './support/manual-clock.ts'
 
@@ -41,6 +41,29 @@ describe('a silence guard', () => {
     }
     await settle()
     expect(polls).toEqual([])
+  })
+
+  test('sets no timer for what it hears: the present one sets the next one when it fires', async () => {
+    const { clock, guard, polls } = guarded()
+    using setTimer = vi.spyOn(clock, 'setTimer')
+    guard.heard()
+    clock.advance(2000)
+    for (let event = 0; event < 3; event += 1) guard.heard()
+    expect(setTimer).not.toHaveBeenCalled()
+    expect(clock.pendingDelays).toEqual([500])
+    clock.advance(500)
+    expect(clock.pendingDelays).toEqual([2000])
+    expect(polls).toEqual([])
+  })
+
+  test('polls once at a time, whatever it hears while a poll takes long', async () => {
+    const { clock, guard, polls, answerWith } = guarded()
+    answerWith(() => new Promise(() => {}))
+    clock.advance(2500)
+    guard.heard()
+    clock.advance(10_000)
+    expect(polls).toHaveLength(1)
+    expect(clock.pendingTimers).toBe(0)
   })
 
   test('polls once after silence, bounded so that all is decided within the time', async () => {

@@ -88,7 +88,7 @@ class OpsPort implements Ops {
       registry,
       terms: () => this.#runs.terms,
       metricNames: () => [registry, register].flatMap(namesIn),
-      healthCheckNames: () => [...(this.#host?.livez.names ?? []), ...(this.#host?.readyz.names ?? [])],
+      healthCheckNames: () => [this.#host?.livez, this.#host?.readyz].flatMap((probe) => probe?.names ?? []),
     })
     this.#showFeatureGates = defineFeatureGateMetrics(registry)
     this.#stalls = new StallMonitor(registry, options.clock, options.logger)

@@ -202,6 +202,33 @@ test('an open port, and a request that fails inside, are logged; a request that 
   await server.stop()
 })
 
+test.each<[string, Error, number]>([
+  ['an error with the status 400', Object.assign(new Error('odd'), { statusCode: 400 }), 400],
+  ['an error with a lower status', Object.assign(new Error('odd'), { statusCode: 399 }), 500],
+  ['an error with a status that is a text', Object.assign(new Error('odd'), { statusCode: '404' }), 500],
+  ['an error without a status', new Error('odd'), 500],
+  ['an error whose status cannot be read', errorWithHiddenStatus(), 500],
+])('a request that fails with %s is answered by its status, or as failed inside', async (_what, error, status) => {
+  const lines: unknown[] = []
+  const logger = { ...silentLogger, error: (...line: unknown[]) => void lines.push(line) }
+  const options = { host: '127.0.0.1', port: 0, checkTimeoutMs: 100, clock: systemClock, logger }
+  const server = new OpsServer({ ...options, metricsPage: () => Promise.reject(error) })
+  await server.start({ livez: new HealthProbe(), readyz: new HealthProbe(), candidacies: [] })
+  const body = status === 500 ? 'internal server error\n' : 'bad request\n'
+  expect(await get(server, '/metrics')).toMatchObject({ status, body })
+  expect(lines).toHaveLength(status === 500 ? 1 : 0)
+  await server.stop()
+})
+
+/** The server may read it once. */
+function errorWithHiddenStatus(): Error {
+  return Object.defineProperty(new Error('odd'), 'statusCode', {
+    get: () => {
+      throw new Error('hidden')
+    },
+  })
+}
+
 describe('a bounded wait', () => {
   test('leaves no timer once it has its answer, or an error', async () => {
     const { clock, pending } = countingClock()

@@ -2,8 +2,11 @@ import { Controller, OptionsError } from '@tenure/core'
 import { silentLogger } from '@tenure/core/internal'
 import { createOps, metrics, type OpsOptions } from '@tenure/ops'
 import { Counter, Gauge, Registry } from 'prom-client'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { processMetrics } from '../src/metrics/process-metrics.ts'
 import { manage } from './managed-ops.ts'
+
+vi.mock('../src/metrics/process-metrics.ts', { spy: true })
 
 const linesOf = (page: string, metric: string) =>
   page.split('\n').filter((line) => line.startsWith(`${metric}{`) || line.startsWith(`${metric} `))
@@ -45,6 +48,22 @@ describe('Without a port', () => {
     await managed.manager.stepDown({ cooldownMs: 60_000 })
     expect((await managed.ops.metrics()).body).not.toContain('swept_total')
   })
+})
+
+test.each<[string, OpsOptions, boolean]>([
+  ['if they are served', {}, true],
+  ['unless they are switched off', { processMetrics: false }, false],
+  [
+    'unless a registry of your own has them',
+    { processMetrics: true, registries: [registryWith('process_cpu_user_seconds_total', 5)] },
+    false,
+  ],
+])('the metrics of the process are collected from the start on, %s', async (_when, options, isCollected) => {
+  vi.mocked(processMetrics).mockClear()
+  await using managed = manage({ ops: { port: false, processMetrics: true, ...options } })
+  expect(processMetrics).not.toHaveBeenCalled()
+  await managed.start()
+  expect(vi.mocked(processMetrics).mock.calls.length > 0).toBe(isCollected)
 })
 
 describe('A registry of your own', () => {

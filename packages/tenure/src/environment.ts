@@ -38,7 +38,7 @@ const SERVICE_VARIABLE = /_SERVICE_(HOST|PORT(_.*)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(
 
 /** Whether Kubernetes set the variable for a Service. `TENURE_OPS_PORT` can be a setting or the address of a Service `tenure-ops`. */
 function isServiceLink(name: string, value: string | undefined): boolean {
-  return SERVICE_VARIABLE.test(name) && /^(tcp|udp|sctp):\/\//i.test(value ?? '')
+  return SERVICE_VARIABLE.test(name) && /^(tcp|udp|sctp):\/\//i.test(String(value))
 }
 
 /**

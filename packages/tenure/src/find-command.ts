@@ -9,9 +9,10 @@ export function findCommand(folders: readonly string[]): string | undefined {
   for (const folder of folders) {
     const path = resolveFrom(folder)
     if (path === undefined) continue
-    const { bin } = JSON.parse(readFileSync(path, 'utf8')) as { readonly bin?: Readonly<Record<string, string>> }
-    const command = join(dirname(path), bin?.['tenure'] ?? '')
-    if (bin?.['tenure'] !== undefined && existsSync(command)) return command
+    const { bin } = JSON.parse(String(readFileSync(path))) as { readonly bin?: Readonly<Record<string, string>> }
+    const name = bin?.['tenure']
+    const command = name === undefined ? undefined : join(dirname(path), name)
+    if (command !== undefined && existsSync(command)) return command
   }
   return undefined
 }

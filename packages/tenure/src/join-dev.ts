@@ -57,7 +57,7 @@ class JoinedDevs implements JoinedDev {
   }
 
   async leave(): Promise<void> {
-    this.#leaving.abort(new Error('this process leaves `tenure dev`'))
+    this.#leaving.abort()
     this.#present.socket.destroy()
     await this.#following
   }
@@ -72,6 +72,7 @@ class JoinedDevs implements JoinedDev {
       logger.warn({ event: 'dev-ended', pid }, `${what}. This process joins the next \`tenure dev\``)
       const next = await this.#next()
       if (next === undefined) return
+      if (this.#leaving.signal.aborted) return void next.socket.destroy()
       this.#present = next
       logger.info({ event: 'dev-joined', pid: next.pid }, `joined \`tenure dev\` with PID ${next.pid}`)
     }
@@ -88,8 +89,7 @@ class JoinedDevs implements JoinedDev {
       const found = await findNext(folder, search).catch(() => NONE_RUNS)
       if ('waitsFor' in found) notice.waitsFor(found.waitsFor)
       const joined = 'socket' in found ? await join(found, greeting).catch(() => undefined) : undefined
-      if (!signal.aborted && joined !== undefined) return joined
-      joined?.socket.destroy()
+      if (joined !== undefined) return joined
       await pause(LOOK_EVERY_MS, systemClock, signal)
     }
     return undefined

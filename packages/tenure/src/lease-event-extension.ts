@@ -13,10 +13,10 @@ export interface LeaseEventsOptions {
 export function leaseEvents({ cluster, identity, logger }: LeaseEventsOptions): Extension {
   const recorders = new Map<string, LeaseEvents>()
   let transport: ApiTransport | undefined
-  const recorderOf = (lease: LeaseOptions): LeaseEvents =>
+  const recorderOf = (lease: LeaseOptions, shared: ApiTransport): LeaseEvents =>
     new LeaseEvents({
       kubeConfig: cluster.access,
-      ...(transport !== undefined && { transport }),
+      transport: shared,
       name: lease.name,
       namespace: cluster.namespaceOf(lease),
       identity,
@@ -25,8 +25,9 @@ export function leaseEvents({ cluster, identity, logger }: LeaseEventsOptions): 
   return {
     name: 'lease-events',
     start: ({ candidacies }) => {
-      transport = new ApiTransport({ kubeConfig: cluster.access })
-      for (const { leaseOptions } of candidacies) recorders.set(leaseOptions.name, recorderOf(leaseOptions))
+      const shared = new ApiTransport({ kubeConfig: cluster.access })
+      transport = shared
+      for (const { leaseOptions } of candidacies) recorders.set(leaseOptions.name, recorderOf(leaseOptions, shared))
     },
     onEvent: (event) => {
       if (event.kind === 'term-began') recorders.get(event.lease)?.becameLeader(undefined, event.epoch)

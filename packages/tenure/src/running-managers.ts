@@ -46,9 +46,9 @@ function onExit(code: number): void {
 
 /** The call site of `process.exit()`, or '' if it is not known; undefined if something else ends the process. */
 function exitSite(): string | undefined {
-  const lines = (new Error('exit').stack ?? '').split('\n')
+  const lines = String(new Error().stack).split('\n')
   const index = lines.findIndex((line) => /\b(?:exit|reallyExit) \(/.test(line))
-  if (index < 0) return undefined
-  const frame = /\(?((?:file:|\/|[A-Za-z]:)[^()]+:\d+:\d+)\)?$/.exec(lines[index + 1] ?? '')?.[1]
+  if (index === -1) return undefined
+  const frame = /\(?((?:file:|\/|[A-Za-z]:)[^()]+:\d+:\d+)\)?$/.exec(String(lines[index + 1]))?.[1]
   return frame === undefined ? '' : ` at ${frame}`
 }

@@ -132,9 +132,10 @@ function deeper(err: unknown, text: string): string {
 
 /** Where an error of the program comes from. */
 function placeOf(err: unknown): string {
-  const stack = err instanceof Error && typeof err.stack === 'string' ? err.stack : ''
-  const frame = stack.split('\n').find((line) => /^\s+at /.test(line) && !/node:|node_modules/.test(line))
-  const [, place] = /\(?((?:file:\/\/)?[^\s()]+:\d+:\d+)\)?$/.exec(frame ?? '') ?? []
+  if (!(err instanceof Error)) return ''
+  const frames = String(err.stack).split('\n')
+  const frame = frames.find((line) => /^\s+at /.test(line) && !/node:|node_modules/.test(line))
+  const place = /\(?((?:file:\/\/)?[^\s()]+:\d+:\d+)\)?$/.exec(String(frame))?.[1]
   return place === undefined ? '' : `, at ${place.replace(/^file:\/\//, '')}`
 }
 

@@ -50,6 +50,8 @@ describe('A replica with TENURE_DEV=1', () => {
     const KUBECONFIG = await kubeConfigWith('production')
     await expect(serverOf({ TENURE_DEV: '1', KUBECONFIG })).rejects.toThrow('found no running `tenure dev`')
     await expect(serverOf({ TENURE_DEV: '1' })).rejects.toThrow('found no running `tenure dev`')
+    const missing = { TENURE_DEV: '1', KUBECONFIG: join(folder, 'missing') }
+    await expect(serverOf(missing)).rejects.toThrow('found no running `tenure dev`')
     expect(await serverOf({ KUBECONFIG })).toBe('http://127.0.0.1:7001')
   })
 })

@@ -1,6 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter } from 'node:events'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { npmArguments } from '../src/find-command.ts'
 
 vi.mock('node:child_process', () => ({ spawn: vi.fn() }))
@@ -35,6 +38,24 @@ test.each([
   Object.defineProperty(process, 'platform', { value })
   await import('../src/command.ts')
   expect(spawn).toHaveBeenCalledExactlyOnceWith('npm', npmArguments(['status', '-A']), { stdio: 'inherit', shell })
+})
+
+test('the command is looked for in the project first, and beside this package then', async () => {
+  await import('../src/command.ts')
+  const { findCommand } = await import('../src/find-command.ts')
+  expect(findCommand).toHaveBeenCalledExactlyOnceWith([process.cwd(), join(import.meta.dirname, '../src')])
+})
+
+test('a command that is installed runs in this process, and npm does not', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tenure-command-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'main.mjs')
+  writeFileSync(path, 'process.exitCode = 7')
+  const { findCommand } = await import('../src/find-command.ts')
+  vi.mocked(findCommand).mockReturnValue(path)
+  await import('../src/command.ts')
+  expect(process.exitCode).toBe(7)
+  expect(spawn).not.toHaveBeenCalled()
 })
 
 test.each([

@@ -1,7 +1,8 @@
 import { KubeConfig } from '@kubernetes/client-node'
+import { Manager } from '@tenure/core'
 import { FileLock } from '@tenure/file-lock'
 import { Counter } from 'prom-client'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -75,6 +76,49 @@ describe('createManager()', () => {
     const manager = createManager({ ...quiet, lease: { name: 'janitor' }, kubeConfig: kubeConfig() })
     expect(() => manager.candidacy({ name: 'Not!' })).toThrow('Expected `lease.name` to be an RFC 1123 subdomain')
     expect(() => manager.candidacy({ name: 'south', labels: { '!': '' } })).toThrow('`lease.labels`')
+  })
+})
+
+describe('createManager() gives the manager the extensions', () => {
+  const given = { env: {}, argv: [], logLevel: 'silent', lease: { name: 'janitor' }, kubeConfig: kubeConfig() } as const
+  const { kubeConfig: _, ...withoutCluster } = given
+
+  it.each<[string, CreateManagerOptions, readonly string[]]>([
+    ['all', given, ['signals', 'ops', 'cluster', 'lease-events']],
+    ['without signals', { ...given, signals: false }, ['ops', 'cluster', 'lease-events']],
+    ['without a port', { ...given, ops: false }, ['signals', 'term-registries', 'cluster', 'lease-events']],
+    ['without Events', { ...given, events: false }, ['signals', 'ops', 'cluster']],
+    [
+      'without a cluster',
+      { ...withoutCluster, lock: ({ name }) => new MemoryLeaseStore().lock(name) },
+      ['signals', 'ops'],
+    ],
+    [
+      'with a trace',
+      { ...given, env: { TENURE_TRACE: '/trace' } },
+      ['trace', 'signals', 'ops', 'cluster', 'lease-events'],
+    ],
+    ['without a trace', { ...given, env: { TENURE_TRACE: '' } }, ['signals', 'ops', 'cluster', 'lease-events']],
+  ])('%s', (_what, options, names) => {
+    using use = vi.spyOn(Manager.prototype, 'use')
+    createManager(options)
+    expect(use.mock.calls.map(([extension]) => extension.name)).toEqual(names)
+  })
+})
+
+describe('createManager() passes on', () => {
+  it.each<[string, object]>([
+    ['onWedged', { onWedged: 'wait' }],
+    ['restart', { restart: { backoffMs: -1 } }],
+    ['groups', { groups: { caches: -1 } }],
+    ['watchdog', { watchdog: 'yes' }],
+    ['rollout', { rollout: 'last' }],
+    ['revision', { revision: '' }],
+    ['zone', { zone: '' }],
+  ])('`%s` to the manager, which checks it', (name, option) => {
+    const options = { ...quiet, lease: { name: 'janitor' }, ...option } as CreateManagerOptions
+    expect(() => createManager(options)).toThrow(OptionsError)
+    expect(() => createManager(options)).toThrow(`\`${name}`)
   })
 })
 

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs'
+import { runInThisContext } from 'node:vm'
 import { LeadershipLostError, MemoryLeaseStore, OptionsError, WedgedError } from '@tenure/core'
 import { KubeConfigError } from '@tenure/kubernetes'
 import { createManager, exitCodeOf } from 'tenure'
@@ -117,6 +118,31 @@ describe('process.exit() while this process leads', () => {
     expect(written).toEqual([
       expect.stringMatching(/^2: Tenure: process\.exit\(0\) was called while this process leads/),
     ])
+  })
+
+  it.each([
+    ['/app/main.js', ' at /app/main.js:2:30'],
+    ['file:///app/main.js', ' at file:///app/main.js:2:30'],
+    ['C:\\app\\main.js', ' at C:\\app\\main.js:2:30'],
+    ['main.js', ''],
+  ])('is said with its place in the file %s', async (filename, place) => {
+    const script = runInThisContext(`(exit) =>\n${' '.repeat(29)}exit(4)`, { filename })
+    await whileLeading(['janitor'], (onExit) => (script as (exit: (code: number) => void) => void)(namedExit(onExit)))
+    expect(written).toHaveLength(1)
+    expect(written[0]).toContain(`process.exit(4) was called${place} while this process leads`)
+  })
+
+  it('is said without its place in a program that was made from a text', async () => {
+    const evaluate = runInThisContext('(exit) => { eval("exit(4)") }') as (exit: (code: number) => void) => void
+    await whileLeading(['janitor'], (onExit) => evaluate(namedExit(onExit)))
+    expect(written).toEqual([
+      expect.stringMatching(/^2: Tenure: process\.exit\(4\) was called while this process leads/),
+    ])
+  })
+
+  it('is not said if this process leads nothing', async () => {
+    await whileLeading([], (onExit) => namedExit(onExit)(3))
+    expect(written).toEqual([])
   })
 
   it('is not said if something else ends the process, if Tenure does, or if standard error is closed', async () => {

@@ -66,6 +66,20 @@ describe('the options of createManager', () => {
     },
   )
 
+  it.each(['a', '.a', '..a', '...', 'Web-1_x.Y', 'a'.repeat(253)])(
+    'take the identity `%s` for that of a candidate',
+    (identity) => {
+      const lease = { name: 'janitor', strategy: 'OldestEmulationVersion', binaryVersion: '1.4.0' } as const
+      expect(resolve({ identity, lease }).identity).toBe(identity)
+    },
+  )
+
+  it('leave the identity of a replica to a lock of its own, whatever the strategy', () => {
+    const lease = { name: 'janitor', strategy: 'OldestEmulationVersion', binaryVersion: '1.4.0' } as const
+    const lock = () => new MemoryLeaseStore().lock('x')
+    expect(resolve({ identity: 'web:1', lease, lock }).identity).toBe('web:1')
+  })
+
   it('make an identity that is unique to the start of the process', () => {
     const env = { POD_NAME: 'janitor-0' }
     expect(resolve({ env }).identity).toMatch(/^janitor-0_[0-9a-f-]{36}$/)

@@ -61,6 +61,16 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('A second %s', (signal) => {
   })
 })
 
+it('does not count its own handler among those that have gone', async () => {
+  const service = await started()
+  const [own] = process.rawListeners('SIGTERM')
+  send('SIGTERM')
+  process.removeListener('SIGTERM', own as NodeJS.SignalsListener)
+  send('SIGINT')
+  expect(exit).toHaveBeenCalledExactlyOnceWith(1)
+  await service.stop()
+})
+
 it('says in the log what each signal does', async () => {
   const lines: unknown[] = []
   const take = (...line: unknown[]) => void lines.push(line)

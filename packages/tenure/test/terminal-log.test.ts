@@ -54,6 +54,14 @@ describe('In a terminal', () => {
     ])
   })
 
+  test.each(['late:boom', 'late: boom', 'late:\n boom', 'late boom'])(
+    'the text of the error is cut off %j',
+    (message) => {
+      const [headline] = shown((logger) => logger.warn({ err: new LockRequestError('conflict', 'boom') }, message))
+      expect(headline).toBe('03:04:05.006 WARN  late')
+    },
+  )
+
   test('an error whose message has no remedy gets that of its code', () => {
     const err = new OptionsError('Expected `lease.name` to be a text, got `7`')
     expect(shown((logger) => logger.error({ err }, `could not start: ${err.message}`))).toEqual([
@@ -98,6 +106,7 @@ describe('In a terminal', () => {
     const err = new LockRequestError('rejected', 'one\ntwo \u001b[2Jthree')
     const { logger, written } = terminal({ env: { NO_COLOR: '1' } })
     logger.warn({ lease: 'a\u0007', err }, 'bad\r\nline')
+    expect(written()).toContain('bad line\n')
     expect(written()).toContain('cause  one two  [2Jthree\n')
     expect(written().replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
   })
@@ -153,6 +162,8 @@ describe('In a terminal', () => {
       ', at /app/a.ts:3:7',
     )
     expect(placeOf(at('/app/a.ts:3:7', 'sweep (/app/b.ts:4:8)'))).toBe(', at /app/a.ts:3:7')
+    expect(placeOf(at('eval (eval at sweep (/app/a.ts:3:7), <anonymous>:1:2)'))).toBe(', at <anonymous>:1:2')
+    expect(placeOf(at('sweep (blob:file:///app/a.ts:3:7)'))).toBe(', at blob:file:///app/a.ts:3:7')
     expect(placeOf(at('async Promise.all (index 0)'))).toBe('')
     expect(placeOf('Error: boom at (/app/a.ts:3:7)')).toBe('')
     expect(placeOf('')).toBe('')
@@ -250,10 +261,21 @@ describe('The default logger', () => {
     else Object.defineProperty(process.stdout, 'isTTY', isTTY)
   })
 
+  const FOR_PEOPLE = /^\d\d:\d\d:\d\d\.\d{3} INFO {2}janitor#1 term began$/m
+  const JSON_LINE = /^\{"level":30,.*"lease":"janitor",.*"msg":"term began"\}$/m
+
   test.each([
-    [true, 'for people', /^\d\d:\d\d:\d\d\.\d{3} INFO {2}janitor#1 term began$/m],
-    [false, 'JSON', /^\{"level":30,.*"lease":"janitor",.*"msg":"term began"\}$/m],
-  ])('with a terminal: %s, writes %s', async (value, _form, line) => {
+    [true, { NO_COLOR: '1' }, 'for people', FOR_PEOPLE],
+    [
+      true,
+      { FORCE_COLOR: '1' },
+      'for people, in colours',
+      `${styleText('green', 'INFO ', { validateStream: false })} `,
+    ],
+    [false, { NO_COLOR: '1' }, 'JSON', JSON_LINE],
+    [false, { NO_COLOR: '1', _TENURE_TERMINAL: '1' }, 'for people', FOR_PEOPLE],
+    [false, { NO_COLOR: '1', _TENURE_TERMINAL: '0' }, 'JSON', JSON_LINE],
+  ])('with a terminal: %s, and %j, writes %s', async (value, env, _form, line) => {
     Object.defineProperty(process.stdout, 'isTTY', { configurable: true, value })
     const written: string[] = []
     const destination = { write: (text: string) => written.push(text) > 0 }
@@ -264,7 +286,7 @@ describe('The default logger', () => {
       lock: ({ name }) => store.lock(name),
       ops: false,
       signals: false,
-      env: { NO_COLOR: '1' },
+      env,
       argv: [],
     })
     const began = new Promise<void>((resolve) => manager.on(({ kind }) => kind === 'term-began' && resolve()))
@@ -273,5 +295,7 @@ describe('The default logger', () => {
     await manager.stop()
     await running
     expect(written.join('')).toMatch(line)
+    // The last lines before an exit matter most.
+    expect(pino.destination).toHaveBeenCalledExactlyOnceWith({ sync: true })
   })
 })

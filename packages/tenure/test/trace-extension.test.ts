@@ -1,5 +1,5 @@
 import { channel } from 'node:diagnostics_channel'
-import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Logger, MemoryLeaseStore, OptionsError } from '@tenure/core'
@@ -91,8 +91,14 @@ const BOOT = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 test('every start makes a new file, whose head names the clock of the machine', async () => {
   const path = join(folder(), 'a.jsonl')
   const listeners = process.listenerCount('exit')
+  const machineMs = () => Number(process.hrtime.bigint()) / 1e6
+  const before = machineMs()
   await leadOnce(managerWith(path))
+  const after = machineMs()
   await leadOnce(managerWith(path))
+  const times = linesOf(path).flatMap(({ m }) => (typeof m === 'number' ? [m] : []))
+  expect(times.length).toBeGreaterThan(2)
+  expect(times.filter((time) => time < before - 1 || time > after + 1)).toEqual([])
   expect(linesOf(path).length).toBeGreaterThan(3)
   expect(linesOf(`${path}.1`).length).toBeGreaterThan(3)
   expect(linesOf(path)[0]).toMatchObject({ machine: `${BOOT} ${readlinkSync('/proc/self/ns/time')}` })
@@ -121,6 +127,24 @@ test.each([
   await leadOnce(managerWith(path))
   read.mockRestore()
   expect(linesOf(path)[0]).toMatchObject({ machine: expected })
+})
+
+test('the end of the process ends the trace: what waits is in its file', async () => {
+  const path = join(folder(), 'a.jsonl')
+  const manager = managerWith(path)
+  const others = process.rawListeners('exit')
+  const leading = new Promise<void>((resolve) => {
+    manager.on(({ kind }) => kind === 'term-began' && resolve())
+  })
+  const running = manager.start()
+  await leading
+  // The manager closes it once more: here, the process goes on.
+  vi.mocked(closeSync).mockImplementationOnce(() => {})
+  for (const listener of process.rawListeners('exit').filter((one) => !others.includes(one))) listener.call(process, 0)
+  expect(channel(TRACE_CHANNEL).hasSubscribers).toBe(false)
+  expect(linesOf(path).length).toBeGreaterThan(3)
+  await manager.stop()
+  await running
 })
 
 test('managers of one process share a trace, which lasts until the last of them stops', async () => {

@@ -47,6 +47,19 @@ test('lines that wait are in the file when it is closed, and keep no process ali
   expect(vi.getTimerCount()).toBe(0)
 })
 
+test('lines wait together as long as they fit, by three bytes for each character', () => {
+  const { log, written } = logWith()
+  log.add('1', false)
+  log.add('2'.repeat(21_845), false)
+  expect(written()).toBe('')
+  log.add('3', false)
+  expect(written()).toBe('')
+  log.add('4'.repeat(14_564), false)
+  expect(written()).toBe(`1${'2'.repeat(21_845)}3`)
+  log.close()
+  expect(written()).toHaveLength(1 + 21_845 + 1 + 14_564)
+})
+
 test('lines of any length and any character are written whole and in order', () => {
   const { log, written } = logWith()
   const lines = [1, 20_000, 3, 70_000, 21_000, 21_000].map((length, i) => `${'ä'.repeat(length)}${i}\n`)

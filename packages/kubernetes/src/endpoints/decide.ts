@@ -93,7 +93,7 @@ function settleRest({ mode, selfAddress, others, doubtful, isCurrent }: Situatio
   for (const other of others) {
     if (entries.size >= MAX_ENDPOINTS) return
     const { address } = other
-    if (address !== selfAddress && !entries.has(address) && !doubtful.has(address)) entries.set(address, other)
+    if (address !== selfAddress && !doubtful.has(address)) entries.set(address, other)
   }
 }
 

@@ -240,14 +240,17 @@ export class ReplicaEndpoints implements Endpoints {
   /** The slice first: clients wait for that. Never rejects. */
   async #leave(): Promise<void> {
     const keeper = this.#keeper
-    if (keeper === undefined || (keeper.own === undefined && !this.isListed)) return
+    if (keeper !== undefined && (keeper.own !== undefined || this.isListed)) await this.#takeOut(keeper)
+    // A group of its own ends with its Lease.
+    if (this.#ownGroup === undefined) void this.membership?.note(noteKey(this.#options.name), undefined)
+  }
+
+  async #takeOut(keeper: SliceKeeper): Promise<void> {
     keeper.want(undefined)
     const bound = new AbortController()
     const timer = this.#options.client.clock.setTimer(LEAVE_TIMEOUT_MS, () => bound.abort())
     await keeper.settled(bound.signal)
     timer.cancel()
-    // A group of its own ends with its Lease.
-    if (this.#ownGroup === undefined) void this.membership?.note(noteKey(this.#options.name), undefined)
   }
 
   #endpoint(conditions: Partial<SliceEndpoint>): SliceEndpoint {

@@ -36,11 +36,17 @@ export async function missingResources(
 type ReadDiscovery = (path: string) => Promise<JsonObject | undefined>
 
 /** The plural names of the resources that a group has in any of its versions. */
-async function servedNames(read: ReadDiscovery, apiGroup: string): Promise<ReadonlySet<string>> {
-  const group = apiGroup === '' ? undefined : await read(`/apis/${apiGroup}`)
-  const versions = listAt(group, 'versions').map((version) => `/apis/${stringAt(version, 'groupVersion') ?? ''}`)
-  const lists = await Promise.all((apiGroup === '' ? ['/api/v1'] : versions).map(read))
-  return new Set(lists.flatMap((list) => listAt(list, 'resources').map((resource) => stringAt(resource, 'name') ?? '')))
+async function servedNames(read: ReadDiscovery, apiGroup: string): Promise<ReadonlySet<string | undefined>> {
+  const lists = await Promise.all((await pathsOf(read, apiGroup)).map(read))
+  return new Set(lists.flatMap((list) => listAt(list, 'resources').map((resource) => stringAt(resource, 'name'))))
+}
+
+/** The documents with the resources of a group: one for each of its versions. */
+async function pathsOf(read: ReadDiscovery, apiGroup: string): Promise<readonly string[]> {
+  if (apiGroup === '') return ['/api/v1']
+  const group = await read(`/apis/${apiGroup}`)
+  const versions = listAt(group, 'versions').flatMap((version) => stringAt(version, 'groupVersion') ?? [])
+  return versions.map((version) => `/apis/${version}`)
 }
 
 /** A document of the discovery; undefined when there is none at that path. */

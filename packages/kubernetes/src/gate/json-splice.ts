@@ -70,7 +70,7 @@ function startOfValue(text: string, at: number): number | undefined {
 /** The place behind the value that begins at `at`. */
 function endOfValue(text: string, at: number): number | undefined {
   const first = text.charCodeAt(at)
-  if (first === QUOTE) return behind(closingQuote(text, at))
+  if (first === QUOTE) return behindString(text, at)
   if (first === OPEN_BRACE || first === OPEN_BRACKET) return endOfNesting(text, at)
   for (let to = at; to < text.length; to++) {
     const code = text.charCodeAt(to)
@@ -84,8 +84,9 @@ function endOfNesting(text: string, at: number): number | undefined {
   for (let to = at; to < text.length; to++) {
     const code = text.charCodeAt(to)
     if (code === QUOTE) {
-      to = closingQuote(text, to)
-      if (to === -1) return undefined
+      const next = behindString(text, to)
+      if (next === undefined) return undefined
+      to = next - 1
     } else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth += 1
     else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
       depth -= 1
@@ -95,16 +96,12 @@ function endOfNesting(text: string, at: number): number | undefined {
   return undefined
 }
 
-function behind(index: number): number | undefined {
-  return index === -1 ? undefined : index + 1
-}
-
-/** The quote that ends the string which begins at `at`; -1 when none does. */
-function closingQuote(text: string, at: number): number {
+/** The place behind the string that begins at `at`; undefined when no quote ends it. */
+function behindString(text: string, at: number): number | undefined {
   for (let end = text.indexOf('"', at + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0
     while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes += 1
-    if (backslashes % 2 === 0) return end
+    if (backslashes % 2 === 0) return end + 1
   }
-  return -1
+  return undefined
 }

@@ -51,9 +51,11 @@ interface Written {
 function writtenAt(url: string): Written | undefined {
   // The target of a tunnel is no URL.
   const parsed = URL.parse(url, 'http://localhost')
-  const parts = PATH.exec(parsed?.pathname ?? '')?.groups
-  if (parts === undefined || parsed?.searchParams.has('dryRun')) return undefined
-  const { group = '', resource = '', namespace = '', object } = parts
+  if (parsed === null || parsed.searchParams.has('dryRun')) return undefined
+  const parts = PATH.exec(parsed.pathname)?.groups
+  if (parts === undefined) return undefined
+  const { group = '', namespace = '', object } = parts
+  const { resource = '' } = parts
   return { collection: collectionName({ group, resource, namespace }), isOfObject: object !== undefined }
 }
 

@@ -32,7 +32,7 @@ export class NamespaceWatches {
   readonly #options: NamespaceWatchesOptions
   readonly #waiting = new Set<WatchSubscription>()
   readonly #watchOf = new Map<WatchSubscription, ObjectWatch>()
-  readonly #closing = new Set<Promise<void>>()
+  #closing: Promise<unknown> = Promise.resolve()
   /** Watches of single objects, by name. */
   readonly #singles = new Map<string, ObjectWatch>()
   #shared: ObjectWatch | undefined
@@ -59,7 +59,8 @@ export class NamespaceWatches {
     this.#watchOf.clear()
     this.#singles.clear()
     this.#shared = undefined
-    await Promise.all([...[...watches].map((watch) => this.#end(watch)), ...this.#closing])
+    for (const watch of watches) void this.#end(watch)
+    await this.#closing
   }
 
   async #unsubscribe(subscription: WatchSubscription): Promise<void> {
@@ -155,8 +156,8 @@ export class NamespaceWatches {
   }
 
   #end(watch: ObjectWatch): Promise<void> {
-    const ended = watch.close().finally(() => this.#closing.delete(ended))
-    this.#closing.add(ended)
+    const ended = watch.close()
+    this.#closing = Promise.all([this.#closing, ended])
     return ended
   }
 }

@@ -110,7 +110,7 @@ export class ObjectWatch {
   }
 
   async #close(): Promise<void> {
-    this.#stopping.abort(new WatchInterruptedError('The watch is closed'))
+    this.#stopping.abort()
     await Promise.all([this.#transport.close(), this.#running, ...this.#joining])
   }
 

@@ -151,6 +151,13 @@ describe('mode lease', () => {
   })
 })
 
+test('the last place goes to a member that has none, not to another one with the address of this replica', () => {
+  const others = Array.from({ length: 999 }, (_, index) => `10.1.${index >> 8}.${index & 255}`)
+  const { entries, refusal } = decide(situationOf({ others: [...others, A, D], slice: others }), 'repair')
+  expect(entries.map(({ address }) => address)).toEqual([D, ...others].toSorted())
+  expect(refusal).toContain('The slice is full')
+})
+
 describe('mode master-count', () => {
   const mode = 'master-count'
 

@@ -5,7 +5,7 @@ import {
   type ControllerFactory,
   OptionsError,
 } from '@tenure/core'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
 import type { EndpointsOptions } from '../../src/endpoints/endpoints-options.ts'
 import { after, endpointsOf, memberOf, STOPPED } from '../support/replicas.ts'
@@ -95,6 +95,15 @@ describe('the endpoints of a replica', () => {
     const written = writes()
     await one.stop()
     expect(written()).toEqual(['delete leases'])
+  })
+
+  test('do not wait for a server that is away if they have not entered', async () => {
+    const group = memberOf({ api, clock, identity: 'shop-1' })
+    const one = await started(1, { membership: group.member, isReady: () => false })
+    api.isStalled = true
+    await one.stop(100)
+    api.isStalled = false
+    expect(clock.pendingTimers).toBe(0)
   })
 
   test('do not wait for the slice for longer than 1.5 s when they leave', async () => {
@@ -267,6 +276,21 @@ describe('the leader', () => {
     await named.stop()
   })
 
+  test('has no group: it writes the slice and no Lease', async () => {
+    const written = writes()
+    const one = candidate()
+    await one.start()
+    expect(one.endpoints.membership).toBeUndefined()
+    const term = one.lead()
+    await clock.advance(5000)
+    // That of the watch: nothing is in doubt.
+    expect(clock.pendingTimers).toBe(1)
+    term.endTerm()
+    await after(clock, term.run, 20)
+    await one.stop()
+    expect(written()).toEqual(['create endpointslices', 'update endpointslices'])
+  })
+
   test('is refused for a lease that the manager does not have', async () => {
     const one = candidate({ lease: 'other' })
     await expect(one.start()).rejects.toThrow(
@@ -347,4 +371,70 @@ test('in a group that the program has, an earlier process with the same address 
   await again.stop()
   expect(written()).toEqual(['update endpointslices', 'update leases'])
   await after(clock, group.member.stop())
+})
+
+describe('a note that is written late', () => {
+  /** Endpoints in a group whose notes are written when the test says so. */
+  async function noting() {
+    const group = memberOf({ api, clock, identity: 'shop-1' })
+    await after(clock, group.member.start(group.host))
+    const notes: PromiseWithResolvers<void>[] = []
+    const noted = vi.spyOn(group.member, 'note').mockImplementation(() => {
+      const note = Promise.withResolvers<void>()
+      notes.push(note)
+      return note.promise
+    })
+    const state = { isReady: true }
+    const one = await started(1, { membership: group.member, isReady: () => state.isReady })
+    /** Lets the readiness change, and returns the note that says so. */
+    const become = async (isReady: boolean): Promise<PromiseWithResolvers<void>> => {
+      state.isReady = isReady
+      await clock.advance(16_000)
+      return notes.at(-1) ?? expect.fail('no note')
+    }
+    const enter = async (): Promise<void> => {
+      notes[0]?.resolve()
+      await clock.advance(20)
+      expect(entries()).toEqual([['10.0.0.1', READY]])
+    }
+    return { one, noted, notes, become, enter, stopGroup: () => after(clock, group.member.stop()) }
+  }
+
+  test('is taken back if the replica stops before it has entered', async () => {
+    const { one, noted, notes, stopGroup } = await noting()
+    expect(noted).toHaveBeenCalledExactlyOnceWith('endpoint shop', expect.stringContaining('10.0.0.1'))
+    const stopping = one.stop()
+    expect(noted).toHaveBeenLastCalledWith('endpoint shop', undefined)
+    notes[0]?.resolve()
+    await stopping
+    expect(entries()).toBeUndefined()
+    await stopGroup()
+  })
+
+  test('changes nothing any more if the replica is not ready again', async () => {
+    const { one, become, enter, stopGroup } = await noting()
+    await enter()
+    await become(false)
+    expect(entries()).toEqual([['10.0.0.1', UNREADY]])
+    const ready = await become(true)
+    expect(entries()).toEqual([['10.0.0.1', UNREADY]])
+    await become(false)
+    ready.resolve()
+    await clock.advance(100)
+    expect(entries()).toEqual([['10.0.0.1', UNREADY]])
+    await one.stop()
+    await stopGroup()
+  })
+
+  test('brings no replica back that has stopped', async () => {
+    const { one, become, enter, stopGroup } = await noting()
+    await enter()
+    await become(false)
+    const ready = await become(true)
+    const stopping = one.stop()
+    ready.resolve()
+    await stopping
+    expect(entries()).toEqual([])
+    await stopGroup()
+  })
 })

@@ -157,6 +157,26 @@ describe('what a replica wants', () => {
     await close()
   })
 
+  test('needs no new read of the group if the last one is at most a second old', async () => {
+    const { keeper, run, close } = await started()
+    let readAt = 0
+    run.refresh = async () => void (readAt = clock.now())
+    keeper.want(entry(ADDRESS))
+    await clock.advance(20)
+    for (const [age, refreshes] of [
+      [1000, 1],
+      [1001, 2],
+    ] as const) {
+      keeper.want(undefined)
+      await clock.advance(20)
+      await clock.advance(readAt + age - clock.now())
+      keeper.want(entry(ADDRESS))
+      await clock.advance(20)
+      expect(run.refreshes).toBe(refreshes)
+    }
+    await close()
+  })
+
   test('is settled when its signal aborts, or the keeper closes', async () => {
     const { keeper, wire, close } = await started()
     wire.isCut = true
@@ -271,6 +291,26 @@ describe('a difference of others', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
+  test('is all that a replica looks for again: without one, and without a doubt, it waits for a change', async () => {
+    const { keeper, group, close } = await started()
+    keeper.want(entry(ADDRESS))
+    await clock.advance(5000)
+    const quiet = clock.pendingTimers
+    group.isCurrent = false
+    keeper.groupChanged()
+    await clock.advance(5000)
+    expect(clock.pendingTimers).toBe(quiet + 1)
+    group.isCurrent = true
+    await clock.advance(5000)
+    expect(clock.pendingTimers).toBe(quiet)
+    group.wanted = [member('10.0.0.2', 0)]
+    keeper.groupChanged()
+    await clock.advance(5000)
+    expect(clock.pendingTimers).toBe(quiet + 1)
+    await close()
+    expect(clock.pendingTimers).toBe(0)
+  })
+
   test('is settled within two seconds of the renewal of a member that was in doubt', async () => {
     const { keeper, group, close } = await started()
     keeper.want(entry(ADDRESS))
@@ -280,6 +320,24 @@ describe('a difference of others', () => {
     group.wanted = [member('10.0.0.2')]
     await clock.advance(2100)
     expect(addresses()).toEqual([ADDRESS, '10.0.0.2'])
+    await close()
+  })
+
+  test('is not written if somebody else settles it while the group is read', async () => {
+    const { keeper, run, close } = await started()
+    keeper.want(entry(ADDRESS))
+    await clock.advance(20)
+    const before = sliceWrites()
+    run.refresh = async () => {
+      putSlice([entry(ADDRESS)])
+      const { promise, resolve } = Promise.withResolvers<void>()
+      clock.setTimer(20, resolve)
+      await promise
+    }
+    putSlice([entry(ADDRESS), entry('10.0.0.9')])
+    await clock.advance(5000)
+    expect(run.refreshes).toBe(2)
+    expect([addresses(), sliceWrites()]).toEqual([[ADDRESS], before])
     await close()
   })
 
@@ -410,6 +468,19 @@ describe('a request that fails', () => {
     run.refresh = async () => {}
     await clock.advance(2000)
     expect([addresses(), keeper.problem]).toEqual([[ADDRESS], undefined])
+    await close()
+  })
+
+  test('is not repeated earlier than the server asks for', async () => {
+    const { keeper, run, close } = await started()
+    const at: number[] = []
+    run.refresh = async () => {
+      at.push(clock.now())
+      throw new ApiRequestError('throttled', 'later', { retryAfterMs: 3000 })
+    }
+    keeper.want(entry(ADDRESS))
+    await clock.advance(7000)
+    expect(at.map((time) => time - (at[0] ?? 0))).toEqual([0, 3000, 6000])
     await close()
   })
 

@@ -89,10 +89,9 @@ function keyOf({ metricName = '', labels }: Sample): string {
   return JSON.stringify([metricName, ...entries.map(([name, value]) => [name, String(value)])])
 }
 
-function combine([first, ...others]: readonly [Sample, ...Sample[]], aggregator: string): Sample {
-  if (others.length === 0) return first
-  const values = [first, ...others].map(({ value }) => value)
-  return { ...first, value: aggregate(values, aggregator) }
+function combine(samples: readonly [Sample, ...Sample[]], aggregator: string): Sample {
+  const values = samples.map(({ value }) => value)
+  return { ...samples[0], value: aggregate(values, aggregator) }
 }
 
 function aggregate(values: readonly number[], aggregator: string): number {
