@@ -128,6 +128,43 @@ describe('the kubeconfig', () => {
   })
 })
 
+describe('the server of a kubeconfig', () => {
+  const load = (cluster: object) => {
+    const text = JSON.stringify({ ...JSON.parse(kubeConfigText('a')), clusters: [{ name: 'a', cluster }] })
+    return loadKubeConfig({ env: {}, kubeConfigPath: join(folderWith({ file: text }), 'file') })
+  }
+
+  test.each([
+    ['nonsense', 'The cluster `a` has a `server` that is not a URL'],
+    ['ftp://a.test', 'The cluster `a` has a `server` that begins with neither `https:` nor `http:`'],
+    ['xhttp://a.test', 'The cluster `a` has a `server` that begins with neither `https:` nor `http:`'],
+    ...['https://me@a.test', 'https://:secret@a.test', 'http://me:secret@a.test'].map((server) => [
+      server,
+      'The cluster `a` has credentials in its `server`, which Tenure never sends; move them to `username` and `password` of the user',
+    ]),
+  ])('is refused, and not quoted: %s', (server, message) => {
+    expect(() => load({ server })).toThrow(expect.objectContaining({ message, constructor: KubeConfigError }))
+  })
+
+  test.each(['http:', 'https:', 'socks:', 'socks4:', 'socks4a:', 'socks5:', 'socks5h:'])(
+    'may have a proxy of the scheme %s',
+    (scheme) => {
+      const proxyUrl = `${scheme}//proxy.test:1`
+      const kubeConfig = load({ server: 'http://a.test', 'proxy-url': proxyUrl })
+      expect(kubeConfig.getCurrentCluster()).toMatchObject({ server: 'http://a.test', proxyUrl })
+    },
+  )
+
+  test.each(['nonsense', 'ftp://me:secret@proxy.test'])('may not have the proxy %s', (proxyUrl) => {
+    expect(() => load({ server: 'https://a.test', 'proxy-url': proxyUrl })).toThrow(
+      expect.objectContaining({
+        message:
+          'The cluster `a` has an unsupported proxy; its URL must begin with one of http:, https:, socks:, socks4:, socks4a:, socks5:, socks5h:',
+      }),
+    )
+  })
+})
+
 describe('a kubeconfig that is rewritten', () => {
   const tokenOf = async (kubeConfig: ReturnType<typeof loadKubeConfig>) => {
     const options: Parameters<typeof kubeConfig.applyToHTTPSOptions>[0] = {}

@@ -257,7 +257,8 @@ export class OwnCandidate {
     this.#subscribe()
     const others = await this.#others.list(signal)
     const own = this.#stored
-    const tie = own === undefined ? 'none' : this.#ties.look(own, others, this.#options.holder())
+    if (own === undefined) return
+    const tie = this.#ties.look(own, others, this.#options.holder())
     const nextAt = tie === 'none' ? undefined : now + NEXT_SECOND_MS
     this.#tieCheckAt = now < this.#secondIsOver ? this.#secondIsOver : nextAt
     if (tie !== 'makes-way') return
@@ -277,7 +278,7 @@ export class OwnCandidate {
     if (this.#isClosed || seen.version <= this.#version) return
     this.#version = seen.version
     this.#store(seen.kind === 'absent' ? undefined : readCandidate(seen.object))
-    if (this.#running === undefined) this.#plan()
+    this.#plan()
   }
 
   #take(object: unknown): void {
