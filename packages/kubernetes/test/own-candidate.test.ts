@@ -605,6 +605,14 @@ describe('a candidate that cannot be written', () => {
     expect(missing).toBe(1)
   })
 
+  test('where the API server serves LeaseCandidates no longer is one as well', async () => {
+    candidateOf().stand(0)
+    await clock.advance(0)
+    server.onRequest = refuse('GET', 'NotFound')
+    await clock.advance(100)
+    expect(missing).toBe(1)
+  })
+
   test('for another reason is none', async () => {
     server.onRequest = refuse('POST', 'Forbidden')
     candidateOf().stand(0)

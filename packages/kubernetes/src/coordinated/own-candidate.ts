@@ -310,7 +310,7 @@ export class OwnCandidate {
     const { clock, random, onMissingApi } = this.#options
     this.#notBefore = clock.now() + jittered(isRefusal(error) ? REFUSED_RETRY_MS : RETRY_MS, random())
     this.#warn('candidate-failed', error, 'could not write the LeaseCandidate of this replica')
-    if (error instanceof ApiRequestError && error.failure === 'not-found' && this.#stored === undefined) onMissingApi()
+    if (error instanceof ApiRequestError && error.failure === 'not-found') onMissingApi()
   }
 
   /** Logs a problem when it begins and when it changes. */
