@@ -62,8 +62,8 @@ export interface OwnCandidateOptions {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
-  /** Who holds the lease; empty if nobody does. */
-  readonly holder: () => string
+  /** Who holds the lease; empty or undefined if nobody does. */
+  readonly holder: () => string | undefined
   /** Called when the API server does not serve LeaseCandidates. */
   readonly onMissingApi: () => void
 }

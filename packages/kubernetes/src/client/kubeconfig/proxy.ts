@@ -37,8 +37,8 @@ const BRACKETS = /[[\]]/g
 function matches(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true
   if (entry.includes('/')) return isInSubnet(host, entry)
-  const [, name = entry, entryPort = port] = /^(\[[^\]]*\]|[^:]*):(\d+)$/.exec(entry) ?? []
-  return entryPort === port && matchesName(name.replace(BRACKETS, '').replace(/^\*\./, '.'), host)
+  const { name = entry, only = port } = /^(?<name>\[[^\]]*\]|[^:]*):(?<only>\d+)$/.exec(entry)?.groups ?? {}
+  return only === port && matchesName(name.replace(BRACKETS, '').replace(/^\*\./, '.'), host)
 }
 
 /**
@@ -49,13 +49,13 @@ function matchesName(name: string, host: string): boolean {
   return name === host || host.endsWith(name.startsWith('.') ? name : `.${name}`)
 }
 
+/** An address of the other family is in none. */
 function isInSubnet(address: string, subnet: string): boolean {
   const slash = subnet.indexOf('/')
   const [network, prefix] = [subnet.slice(0, slash), subnet.slice(slash + 1)]
   const family = isIP(network)
   const bits = Number(prefix)
-  if (family === 0 || family !== isIP(address) || !/^\d{1,3}$/.test(prefix) || bits > (family === 4 ? 32 : 128))
-    return false
+  if (family === 0 || !/^\d{1,3}$/.test(prefix) || bits > (family === 4 ? 32 : 128)) return false
   const type = family === 4 ? 'ipv4' : 'ipv6'
   const list = new BlockList()
   list.addSubnet(network, bits, type)
