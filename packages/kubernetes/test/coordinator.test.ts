@@ -409,6 +409,21 @@ describe('the candidate of a replica', () => {
   })
 })
 
+test('a candidate that could not be deleted does not delay a release where the replicas decide', async () => {
+  const lock = await watched()
+  lock.coordinator.stand(0)
+  await clock.advance(10_000)
+  elects = false
+  server.onRequest = refuse('DELETE', /leasecandidates/, 'InternalError')
+  await clock.advance(290_000)
+  expect(lock.coordinator.state).toBe('peers')
+  put({ holderIdentity: 'web-1' })
+  await clock.advance(0)
+  server.taken()
+  await lock.update(latest(), { ...record, holderIdentity: '' }, { signal })
+  expect(server.taken()).toEqual(['PUT leases/job'])
+})
+
 describe('whom the controller prefers', () => {
   test('is read when this replica holds the lease, and reported', async () => {
     const lock = await watched()

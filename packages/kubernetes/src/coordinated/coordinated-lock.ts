@@ -268,7 +268,6 @@ export class CoordinatedLock extends ObjectLock {
     this.#retry?.cancel()
     this.#probing ??= this.#ask()
       .catch((error: unknown) => {
-        if (this.#closing.signal.aborted) return
         this.#warn('coordination-unknown', error, 'could not find out whether the API server elects')
         this.#probeIn(RETRY_MS)
       })
