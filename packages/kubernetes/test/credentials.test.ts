@@ -245,7 +245,7 @@ describe('a user with a provider', () => {
     [new TypeError('secret'), 'TypeError'],
     ['secret', 'string'],
   ])('fails without what client-node said: %s', async (failure, why) => {
-    authenticators(() => Promise.reject(failure as Error))
+    authenticators(() => Promise.reject(failure))
     await expect(userOf(KNOWN)).rejects.toThrow(
       expect.objectContaining({
         constructor: KubeConfigError,

@@ -175,7 +175,7 @@ describe('the kubeconfig', () => {
     const names = [kubeConfig.getClusters(), kubeConfig.getUsers(), kubeConfig.getContexts()].map((entries) =>
       entries.map(({ name }) => name),
     )
-    expect(names).toEqual(Array(3).fill(['a', 'b']))
+    expect(names).toEqual(names.map(() => ['a', 'b']))
     expect(kubeConfig.getCurrentContext()).toBe('a')
   })
 

@@ -531,6 +531,7 @@ describe('The watch of a multi lock', () => {
   test('keeps the least epoch that a record asks for', async () => {
     const { lock, old, fresh } = played()
     await lock.create(withLeastEpoch(record('me'), 50n), options)
-    expect([old.written, fresh.written]).toEqual(Array(2).fill([withLeastEpoch(record('me'), 50n)]))
+    const asked = withLeastEpoch(record('me'), 50n)
+    expect([old.written, fresh.written]).toEqual([[asked], [asked]])
   })
 })
