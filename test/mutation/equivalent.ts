@@ -231,6 +231,14 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     reason: 'Of two equal times, either is the result.',
   },
   {
+    file: 'packages/kubernetes/src/coordinated/own-candidate.ts',
+    operator: 'EqualityOperator',
+    line: 'if (version > this.#version && isJsonObject(object)) {',
+    before: 'version > this.#version',
+    after: 'version >= this.#version',
+    reason: 'An equal version takes the place of itself.',
+  },
+  {
     file: 'packages/kubernetes/src/informer/informer-options.ts',
     operator: 'StringLiteral',
     line: "const { resource = '' } = parts",

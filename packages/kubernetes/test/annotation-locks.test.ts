@@ -91,6 +91,96 @@ describe('The annotation of a ConfigMapLock', () => {
   })
 })
 
+describe('An annotation that cannot be read', () => {
+  const messageOf = (leader: string): string => {
+    try {
+      codec.parse(annotated(leader))
+      return 'read'
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+  const ANNOTATION = 'the annotation `control-plane.alpha.kubernetes.io/leader` of the configmap'
+
+  test('is quoted as far as it is short', () => {
+    expect(messageOf('{')).toBe(`Expected ${ANNOTATION} to hold a JSON object, got \`{\``)
+    const long = 'x'.repeat(81)
+    expect(messageOf(long)).toBe(`Expected ${ANNOTATION} to hold a JSON object, got \`${'x'.repeat(80)}\``)
+  })
+
+  test.each([
+    ['{"holderIdentity":7}', 'holderIdentity', 'a text', '7'],
+    ['{"leaseDurationSeconds":"15"}', 'leaseDurationSeconds', 'an integer', '"15"'],
+    ['{"acquireTime":[1]}', 'acquireTime', 'a text', '[1]'],
+    ['{"renewTime":false}', 'renewTime', 'a text', 'false'],
+    ['{"leaderTransitions":1.5}', 'leaderTransitions', 'an integer', '1.5'],
+  ])('names the field, what is expected and what it got: %s', (leader, key, expected, got) => {
+    expect(messageOf(leader)).toBe(`Expected \`${key}\` in ${ANNOTATION} to be ${expected}, got \`${got}\``)
+  })
+
+  test('refuses writes as well', () => {
+    expect(() => codec.body(annotated('{'), metadata, record)).toThrow('to hold a JSON object')
+  })
+})
+
+describe('Fractions of seconds beside the annotation', () => {
+  const EXACT = 'lock.tenure.dev/exact-times'
+  const whole = { acquireTime: '2026-01-02T03:04:05Z', renewTime: '2026-01-02T03:04:09Z' }
+  const exact = { acquireTime: '2026-01-02T03:04:05.000001Z', renewTime: '2026-01-02T03:04:09.123456Z' }
+
+  test.each([
+    ['both times have some', exact],
+    ['the acquisition has some', { ...whole, acquireTime: exact.acquireTime }],
+    ['the renewal has some', { ...whole, renewTime: exact.renewTime }],
+  ])('are written where %s', (_, times) => {
+    const annotations = annotationsOf(codec.body({}, metadata, { ...record, ...times }))
+    expect(JSON.parse(annotations[EXACT] ?? '')).toEqual({ holderIdentity: 'a', ...times })
+  })
+
+  test('are not written where there are none, and those of an earlier record go', () => {
+    const stored = annotated(OF_CLIENT_GO, { [EXACT]: '{}' })
+    expect(annotationsOf(codec.body(stored, metadata, { ...record, ...whole }))).not.toHaveProperty([EXACT])
+    const without = { acquireTime: undefined, renewTime: undefined }
+    expect(annotationsOf(codec.body({}, metadata, { ...record, ...without }))).not.toHaveProperty([EXACT])
+  })
+
+  const read = (times: object | string) =>
+    codec.parse(annotated(OF_CLIENT_GO, { [EXACT]: typeof times === 'string' ? times : JSON.stringify(times) }))
+
+  test('count while the annotation has the same holder and times', () => {
+    expect(read({ holderIdentity: 'go_1', ...exact })).toMatchObject(exact)
+  })
+
+  test.each<object | string>([
+    '{',
+    '[]',
+    { holderIdentity: 'go_2', ...exact },
+    { holderIdentity: 'go_1', ...exact, acquireTime: '2026-01-02T03:04:06.000001Z' },
+    { holderIdentity: 'go_1', ...exact, renewTime: '2026-01-02T03:04:08.000001Z' },
+    { holderIdentity: 'go_1', acquireTime: 'x2026-01-02T03:04:05.1Z', renewTime: exact.renewTime },
+  ])('do not count otherwise: %j', (times) => {
+    expect(read(times)).toMatchObject(whole)
+  })
+
+  test('count for times that are missing in both', () => {
+    const leader = '{"holderIdentity":"a","acquireTime":"2026-01-02T03:04:05Z"}'
+    const times = { holderIdentity: 'a', acquireTime: exact.acquireTime }
+    expect(codec.parse(annotated(leader, { [EXACT]: JSON.stringify(times) }))).toMatchObject({
+      acquireTime: exact.acquireTime,
+      renewTime: undefined,
+    })
+  })
+
+  test('have any number of digits, and are cut off where they are', () => {
+    const times = { acquireTime: '2026-01-02T03:04:05.1Z', renewTime: '2026-01-02T03:04:06.123456789Z' }
+    const leader = annotationsOf(codec.body({}, metadata, { ...record, ...times }))[LEADER_ANNOTATION]
+    expect(JSON.parse(leader ?? '')).toMatchObject({
+      acquireTime: '2026-01-02T03:04:05Z',
+      renewTime: '2026-01-02T03:04:06Z',
+    })
+  })
+})
+
 describe('A ConfigMapLock and an EndpointsLock', () => {
   const options = { kubeConfig: kubeConfigFor('http://127.0.0.1:1'), name: 'janitor', namespace: 'ops' }
 
@@ -99,6 +189,7 @@ describe('A ConfigMapLock and an EndpointsLock', () => {
     expect(new EndpointsLock(options).description).toBe('endpoints ops/janitor')
     const mistyped = { ...options, namespaces: 'x' }
     expect(() => new ConfigMapLock(mistyped)).toThrow('the options of a ConfigMapLock')
+    expect(() => new EndpointsLock(mistyped)).toThrow('the options of a EndpointsLock')
     expect(() => new EndpointsLock({ ...options, name: 'A' })).toThrow('Expected `name` to be an RFC 1123')
   })
 
@@ -112,6 +203,10 @@ describe('A ConfigMapLock and an EndpointsLock', () => {
     expect(server.requests.map(({ message }) => `${message.method} ${message.url}`)).toEqual([
       'POST /api/v1/namespaces/ops/configmaps',
       'POST /api/v1/namespaces/ops/endpoints',
+    ])
+    expect(server.requests.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([
+      { apiVersion: 'v1', kind: 'ConfigMap' },
+      { apiVersion: 'v1', kind: 'Endpoints' },
     ])
   })
 

@@ -42,13 +42,13 @@ const infoIn = (options: ExecFileOptions | undefined) =>
 describe('a credential plugin', () => {
   test('runs without a terminal, with its arguments and its environment', async () => {
     const { started, stdin } = plugin(printed({ token: 't' }))
-    const env = [{ name: 'A', value: 'b' }, { name: 'C' }, 'x']
+    const env = [{ name: 'A', value: 'b' }, { name: 'C' }, { value: 'nameless' }, 'x']
     await run({ command: 'login', args: ['--as', 7], env })
     expect(started).toMatchObject([
       { command: 'login', args: ['--as', '7'], options: { timeout: 60_000, maxBuffer: 1_048_576 } },
     ])
     const { KUBERNETES_EXEC_INFO: _, ...rest } = started[0]?.options.env ?? {}
-    expect(rest).toEqual({ ...process.env, A: 'b', C: '' })
+    expect(rest).toEqual({ ...process.env, A: 'b', C: '', '': 'nameless' })
     expect(infoIn(started[0]?.options)).toEqual({
       apiVersion: 'client.authentication.k8s.io/v1',
       kind: 'ExecCredential',

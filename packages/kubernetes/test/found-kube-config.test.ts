@@ -75,6 +75,14 @@ const PLAIN: readonly (readonly [string, Entries])[] = [
   ['a user that does not exist', { context: { user: 'nobody' } }],
   ['the fields of every kubeconfig', { document: { apiVersion: 'v1', kind: 'Config', preferences: {} } }],
   ['no users', { document: { users: null } }],
+  [
+    'extensions everywhere',
+    {
+      cluster: { extensions: [{ name: 'a' }] },
+      user: { extensions: [{ name: 'a' }] },
+      document: { extensions: [{ name: 'a' }], preferences: { colors: true } },
+    },
+  ],
 ]
 
 describe('a plain kubeconfig', () => {
@@ -164,6 +172,39 @@ describe('client-node decides about', () => {
     ['a file that is no mapping', '[]'],
     ['an empty file', ''],
     ['a file that is not YAML', '{ clusters: ['],
+    ['an entry whose name is empty', textOf({ document: { users: [{ name: '', user: {} }] } })],
+    ['an entry whose name is a number', textOf({ document: { users: [{ name: 1, user: {} }] } })],
+    ['an entry with more than a name and a body', textOf({ document: { users: [{ name: 'u', user: {}, x: 1 }] } })],
+    ['an entry that is a text', textOf({ document: { users: ['u'] } })],
+    ['one entry of two', textOf({ document: { users: [{ name: 'u', user: {} }, 'u'] } })],
+    ['a list of clusters that is none', textOf({ document: { clusters: 'c' } })],
+    ['a list of contexts that is none', textOf({ document: { contexts: 'c' } })],
+    ...['apiVersion', 'kind', 'current-context'].map((key): [string, string] => [
+      `a number as ${key}`,
+      textOf({ document: { [key]: 1 } }),
+    ]),
+    ...[
+      'server',
+      'certificate-authority',
+      'certificate-authority-data',
+      'insecure-skip-tls-verify',
+      'tls-server-name',
+    ].map((key): [string, string] => [`a number as ${key} of a cluster`, textOf({ cluster: { [key]: 1 } })]),
+    ...[
+      'token',
+      'token-file',
+      'tokenFile',
+      'username',
+      'password',
+      'client-certificate',
+      'client-certificate-data',
+      'client-key',
+      'client-key-data',
+    ].map((key): [string, string] => [`a number as ${key} of a user`, textOf({ user: { [key]: 1 } })]),
+    ...['cluster', 'user', 'namespace'].map((key): [string, string] => [
+      `a number as ${key} of a context`,
+      textOf({ context: { [key]: 1 } }),
+    ]),
   ])('%s', (_, text) => {
     expect(readPlainKubeConfig(text, '/folder')).toBeUndefined()
   })

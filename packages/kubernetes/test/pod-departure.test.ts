@@ -7,7 +7,9 @@ import { PodDeparture } from '../src/locks/departure/pod-departure.ts'
 import { LeaseClient } from '../src/locks/lease/lease-client.ts'
 import { leaseRole } from '../src/manifests/lease-role.ts'
 import { EmbeddedCluster } from './support/embedded-cluster.ts'
+import { VirtualClock } from '../../testing/src/virtual-clock/virtual-clock.ts'
 import { FakeLeaseClient } from './support/fake-lease-client.ts'
+import { ObjectServer } from './support/object-server.ts'
 import { type Line, recordingLogger } from './support/recording-logger.ts'
 
 const pod = (metadata: JsonObject = {}): JsonObject => ({
@@ -127,6 +129,82 @@ describe('the departure of a Pod', () => {
     client.fails('pods', new Error('connection reset'))
     expect(client.closed).toEqual([])
     expect(lines).toEqual([])
+  })
+})
+
+describe('the watches of a departure', () => {
+  test('are patient, and do without what they may not see', async () => {
+    const server = new ObjectServer(new VirtualClock())
+    const departure = new PodDeparture({ client: server.client, pod: { name: 'p', namespace: 'ops' } })
+    departure.start()
+    const PODS = { group: '', version: 'v1', resource: 'pods', namespace: 'ops', name: 'p' }
+    server.put(PODS, pod())
+    server.show(PODS)
+    const patience = { silenceMs: 240_000, isOptional: true }
+    expect(server.watches).toMatchObject([
+      { reference: PODS, ...patience },
+      { reference: { group: '', version: 'v1', resource: 'nodes', namespace: '', name: 'n1' }, ...patience },
+    ])
+    for (const { observer } of server.watches) observer.up()
+    // Without a logger, it says nothing.
+    server.put(PODS, pod(DELETED))
+    server.show(PODS)
+    expect(departure.state).toBe('stopping')
+    server.watches[1]?.observer.down(forbidden('nodes'))
+    expect(server.watches).toHaveLength(1)
+    await departure.close()
+    expect(server.watches).toEqual([])
+  })
+
+  test('are one of the Pod and one of its node, however often the Pod is seen', () => {
+    const { client } = watched()
+    client.shows('pods', pod())
+    client.shows('pods', pod({ labels: {} }))
+    expect(client.opened).toEqual(['pods ops/p', 'nodes /n1'])
+  })
+
+  test('leave alone the node of another Pod that has its name, until its own is seen', () => {
+    const { client, departure } = watched('one')
+    client.shows('pods', pod({ uid: 'two' }))
+    expect(client.opened).toEqual(['pods ops/p'])
+    client.shows('pods', pod())
+    expect(client.opened).toEqual(['pods ops/p', 'nodes /n1'])
+    expect(departure.state).toBeUndefined()
+  })
+
+  test('know the Pod by the first that was seen', () => {
+    const { client, departure } = watched()
+    client.shows('pods', pod({ uid: 'two' }))
+    expect(departure.state).toBeUndefined()
+    client.shows('pods', pod({ uid: 'one' }))
+    expect(departure.state).toBe('stopping')
+  })
+
+  test('go on after an outage that the API server answers', () => {
+    const { client, lines } = watched()
+    client.fails('pods', new ApiRequestError('unreachable', 'no'))
+    expect([client.closed, lines]).toEqual([[], []])
+  })
+
+  test('go on after a failure that only looks like an answer', () => {
+    const { client, lines } = watched()
+    client.fails('pods', Object.assign(new Error('no'), { failure: 'forbidden' }))
+    expect([client.closed, lines]).toEqual([[], []])
+  })
+
+  test('are closed once', async () => {
+    const { client, departure } = watched()
+    client.shows('pods', pod())
+    client.fails('nodes', forbidden('nodes'))
+    await departure.close()
+    expect(client.closed).toEqual(['nodes', 'pods'])
+  })
+
+  test('see nothing in an object that is none', () => {
+    const { client, departure } = watched()
+    client.shows('pods', pod())
+    client.shows('pods', 'text' as unknown as JsonObject)
+    expect(departure.state).toBeUndefined()
   })
 })
 

@@ -75,6 +75,87 @@ describe('A replica that the controller has named for a free lease', () => {
   })
 })
 
+describe('A lease that does not change', () => {
+  const held = (leaseDurationSeconds: number | undefined): LockSnapshot => ({
+    kind: 'present',
+    version: 1n,
+    deleting: false,
+    record: { ...record, leaseDurationSeconds },
+  })
+  const ABSENT: LockSnapshot = { kind: 'absent', version: 2n }
+  let clock: VirtualClock
+  let standstill: Standstill
+  let still: unknown[]
+
+  beforeEach(() => {
+    clock = new VirtualClock()
+    still = []
+    standstill = new Standstill({
+      clock,
+      random: () => 0.5,
+      leaseDurationMs: 15_000,
+      onStill: (snapshot) => still.push([clock.now(), snapshot]),
+      onNamed: () => still.push(clock.now()),
+    })
+  })
+
+  test.each([
+    ['a holder of the duration of the replicas', held(15), 35_000],
+    ['a holder that says no duration', held(undefined), 35_000],
+    ['a holder of a shorter duration', held(5), 35_000],
+    ['a holder of a longer duration', held(60), 80_000],
+    ['no lease', ABSENT, 35_000],
+  ])('is reported 20 s after anybody may hold it: %s', async (_, snapshot, afterMs) => {
+    standstill.seen(snapshot)
+    await clock.advance(afterMs - 1)
+    expect(still).toEqual([])
+    await clock.advance(1)
+    expect(still).toEqual([[afterMs, snapshot]])
+    await clock.advance(afterMs)
+    expect(still).toEqual([
+      [afterMs, snapshot],
+      [2 * afterMs, snapshot],
+    ])
+  })
+
+  test('is reported for the longest duration that was seen', async () => {
+    standstill.seen(held(60))
+    standstill.seen(held(5))
+    await clock.advance(79_999)
+    expect(still).toEqual([])
+    await clock.advance(1)
+    expect(still).toEqual([[80_000, held(5)]])
+  })
+
+  test('is reported from the last change on, and not after the close', async () => {
+    standstill.seen(held(15))
+    await clock.advance(30_000)
+    standstill.seen(ABSENT)
+    await clock.advance(34_999)
+    expect(still).toEqual([])
+    standstill.close()
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  test('names nobody again after the close', async () => {
+    const free: LeaseRecord = { ...record, holderIdentity: '' }
+    standstill.seen({ kind: 'present', version: 1n, deleting: false, record: free })
+    standstill.seen({ kind: 'present', version: 2n, deleting: false, record: named('web-1') })
+    standstill.close()
+    await clock.advance(100_000)
+    expect(still).toEqual([])
+  })
+
+  test('names a replica later by up to a fifth, as chance has it', async () => {
+    standstill.seen({ kind: 'present', version: 1n, deleting: false, record: FREE })
+    standstill.seen({ kind: 'present', version: 2n, deleting: false, record: named('web-1') })
+    await clock.advance(549)
+    expect(still).toEqual([])
+    await clock.advance(1)
+    expect(still).toEqual([550])
+  })
+})
+
 describe('A lease under the controller', () => {
   const LEASES = '/apis/coordination.k8s.io/v1/namespaces/ops/leases'
   const CANDIDATES = '/apis/coordination.k8s.io/v1beta1/namespaces/ops/leasecandidates'

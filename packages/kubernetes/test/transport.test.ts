@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
+import https from 'node:https'
 import net, { type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ApiRequestError } from '../src/client/api-request-error.ts'
 import type { ApiRequest } from '../src/client/api-request.ts'
 import { ApiTransport } from '../src/client/api-transport.ts'
@@ -240,6 +242,196 @@ describe('a request', () => {
     await transport.close()
     await server.untilDeserted()
   })
+})
+
+describe('what Node is asked for', () => {
+  /** The options of the request that a transport makes, which is not sent. */
+  async function optionsOf(kubeConfig: KubeConfig, sent: ApiRequest): Promise<https.RequestOptions> {
+    const seen: https.RequestOptions[] = []
+    for (const module of [http, https]) {
+      const spy = vi.spyOn(module, 'request').mockImplementation(((options: https.RequestOptions) => {
+        seen.push(options)
+        throw new Error('not sent')
+      }) as never)
+      onTestFinished(() => spy.mockRestore())
+    }
+    const transport = new ApiTransport({ kubeConfig, userAgent: 'mine' })
+    const { failure, message } = await failureOf(transport.send(sent))
+    expect(failure).toBe('unreachable')
+    expect(message).toBe(
+      'Could not get leases.coordination.k8s.io ops/janitor: these credentials cannot be sent: not sent',
+    )
+    await transport.close()
+    const [options = {}] = seen
+    return options
+  }
+
+  test('is the address, the path below that of the server, and the headers', async () => {
+    const { agent, ...options } = await optionsOf(kubeConfigFor('http://127.0.0.1:8080/base/'), request())
+    expect(agent).toBeInstanceOf(http.Agent)
+    expect(agent).toMatchObject({
+      keepAlive: true,
+      keepAliveMsecs: 1000,
+      maxFreeSockets: 32,
+      maxSockets: 32,
+      options: { noDelay: true },
+    })
+    expect(options).toEqual({
+      protocol: 'http:',
+      host: '127.0.0.1',
+      port: 8080,
+      method: 'GET',
+      path: `/base${LEASE}`,
+      headers: { accept: 'application/json', 'user-agent': 'mine' },
+    })
+  })
+
+  test('has the length and the type of a body in bytes, and a user with a password', async () => {
+    const kubeConfig = kubeConfigFor('http://127.0.0.1:1', { username: 'a', password: 'b' })
+    const options = await optionsOf(kubeConfig, put({ body: { a: 'ä' }, contentType: 'text/x', query: { b: 'c' } }))
+    expect(options).toMatchObject({
+      method: 'PUT',
+      path: `${LEASE}?b=c`,
+      auth: 'a:b',
+      headers: { 'content-type': 'text/x', 'content-length': 10 },
+    })
+  })
+
+  test.each([
+    ['http://localhost', 'http:', 'localhost', 80],
+    ['https://api.test', 'https:', 'api.test', 443],
+    ['https://[fd00::1]:6443', 'https:', 'fd00::1', 6443],
+  ])('is the host and the port of %s', async (server, protocol, host, port) => {
+    expect(await optionsOf(kubeConfigFor(server), request())).toMatchObject({ protocol, host, port, path: LEASE })
+  })
+
+  test('is one pool of connections for each set of TLS material', async () => {
+    const { agent } = await optionsOf(kubeConfigFor('https://api.test'), request())
+    expect(agent).toBeInstanceOf(https.Agent)
+    expect((agent as https.Agent).getName({})).toBe('one server, one set of credentials')
+  })
+})
+
+describe('the error of a request', () => {
+  const WHAT = 'Could not get leases.coordination.k8s.io ops/janitor: '
+
+  async function broken(sent: ApiRequest, onRequest: Parameters<typeof LoopbackServer.start>[0]) {
+    await using server = await LoopbackServer.start(onRequest)
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    const { message, failure, cause } = await failureOf(transport.send(sent))
+    await transport.close()
+    return { message: message.replace(server.url, 'URL'), failure, cause }
+  }
+
+  test('says who did not answer, why, and that a write may have taken effect', async () => {
+    const hangUp = await broken(put(), (message) => message.socket.destroy())
+    expect(hangUp.message).toBe(`${WHAT}no answer from URL (ECONNRESET: socket hang up); it may have taken effect`)
+    expect(hangUp.cause).toMatchObject({ code: 'ECONNRESET' })
+    const reset = await broken(request(), (message) => message.socket.resetAndDestroy())
+    expect(reset.message).toBe(`${WHAT}no answer from URL (read ECONNRESET)`)
+  })
+
+  test('says that the answer breaks off', async () => {
+    const { message } = await broken(request(), (received, response) => {
+      response.writeHead(200, { 'content-length': 100 })
+      response.write('{"half":', () => received.socket.destroy())
+    })
+    expect(message).toBe(`${WHAT}no answer from URL (ECONNRESET: aborted)`)
+  })
+
+  test('says that the answer is not JSON, and that a write has probably taken effect', async () => {
+    const write = await broken(put(), (_, response) => response.end('<html>'))
+    expect(write.message).toBe(`${WHAT}the answer is not JSON; it has probably taken effect`)
+    const read = await broken(request(), (_, response) => response.end('<html>'))
+    expect(read).toMatchObject({ message: `${WHAT}the answer is not JSON`, failure: 'unknown-outcome' })
+  })
+
+  test('says that there is no connection', async () => {
+    const server = await rawServer(() => {})
+    await server[Symbol.asyncDispose]()
+    const url = `http://127.0.0.1:${server.port}`
+    const { message } = await failureOf(new ApiTransport({ kubeConfig: kubeConfigFor(url) }).send(put()))
+    expect(message).toBe(`${WHAT}no connection to ${url} (connect ECONNREFUSED 127.0.0.1:${server.port})`)
+  })
+
+  test('says that it was aborted before it was sent', async () => {
+    const transport = new ApiTransport({ kubeConfig: kubeConfigFor('http://127.0.0.1:1') })
+    const reason = new Error('enough')
+    const error = await failureOf(transport.send(put({ signal: AbortSignal.abort(reason) })))
+    expect(error).toMatchObject({ message: `${WHAT}the request was aborted before it was sent`, cause: reason })
+    const waiting = new ApiTransport({ kubeConfig: () => new Promise<KubeConfig>(() => {}) })
+    const controller = new AbortController()
+    const pending = failureOf(waiting.send(put({ signal: controller.signal })))
+    controller.abort(reason)
+    expect(await pending).toMatchObject({ message: `${WHAT}the request was aborted before it was sent`, cause: reason })
+  })
+
+  test('says that the transport is closed', async () => {
+    const transport = new ApiTransport({ kubeConfig: kubeConfigFor('http://127.0.0.1:1') })
+    await transport.close()
+    const closed = { failure: 'unreachable', message: `${WHAT}the transport is closed` }
+    expect(await failureOf(transport.send(put()))).toMatchObject(closed)
+    expect(await failureOf(transport.open(request()))).toMatchObject(closed)
+  })
+
+  test('says that the transport was closed while the kubeconfig was loaded', async () => {
+    const loaded = Promise.withResolvers<KubeConfig>()
+    const transport = new ApiTransport({ kubeConfig: () => loaded.promise })
+    const pending = failureOf(transport.send(put()))
+    await transport.close()
+    loaded.resolve(kubeConfigFor('http://127.0.0.1:1'))
+    expect((await pending).message).toBe(`${WHAT}the transport is closed`)
+  })
+
+  test('says that the kubeconfig cannot be used', async () => {
+    const cause = new Error('not mounted yet')
+    const transport = new ApiTransport({ kubeConfig: () => Promise.reject(cause) })
+    expect(await failureOf(transport.send(put()))).toMatchObject({
+      failure: 'unreachable',
+      message: `${WHAT}the kubeconfig cannot be used: not mounted yet`,
+      cause,
+    })
+  })
+
+  test.each(['kubeConfig', 'userAgent', 'clock'])('names an option that does not exist: %sQ', (option) => {
+    const options = { kubeConfig: kubeConfigFor('http://127.0.0.1:1'), [`${option}Q`]: 1 }
+    expect(() => new ApiTransport(options)).toThrow(
+      `Unknown option \`${option}Q\` in the options of an ApiTransport; did you mean \`${option}\`?`,
+    )
+  })
+})
+
+test('a success is any status from 200 to 299', async () => {
+  for (const [statusCode, is] of [
+    [200, true],
+    [202, true],
+    [299, true],
+    [300, false],
+  ] as const) {
+    await using server = await LoopbackServer.start((_, response) => answer(response, statusCode, { ok: 1 }))
+    const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+    const [sent, opened] = await Promise.allSettled([
+      transport.send(request()),
+      transport.open(request()).then((stream) => stream.close()),
+    ])
+    expect([sent.status, opened.status]).toEqual(Array(2).fill(is ? 'fulfilled' : 'rejected'))
+    await transport.close()
+  }
+})
+
+test('24 requests are under way at a time, and the next ones wait', async () => {
+  const open = Promise.withResolvers<void>()
+  await using server = await LoopbackServer.start(
+    (_, response) => void open.promise.then(() => answer(response, 200, {})),
+  )
+  const transport = new ApiTransport({ kubeConfig: server.kubeConfig() })
+  const all = Promise.all(Array.from({ length: 26 }, () => transport.send(request())))
+  await server.untilRequests(24)
+  expect(server.requests).toHaveLength(24)
+  open.resolve()
+  await all
+  expect(server.requests).toHaveLength(26)
+  await transport.close()
 })
 
 describe('connections', () => {

@@ -153,7 +153,7 @@ function requestOptions(request: ApiRequest, context: ExchangeContext, body: str
   return {
     agent: context.pooled.agent,
     protocol: server.protocol,
-    host: server.hostname.replace(/^\[|\]$/g, ''),
+    host: server.hostname.replace(/[[\]]/g, ''),
     port: server.port === '' ? (server.protocol === 'http:' ? 80 : 443) : Number(server.port),
     method: request.method,
     path: server.pathname.replace(/\/$/, '') + pathWithQuery(request),

@@ -31,8 +31,8 @@ export interface ExecPlugin {
  */
 export async function runExecPlugin({ user, exec, cluster }: ExecPlugin): Promise<ExecCredential> {
   const command = stringAt(exec, 'command')
-  const what = `The credential plugin \`${command ?? ''}\` of user \`${user}\``
   if (!command) throw new KubeConfigError(`The user \`${user}\` has an \`exec\` without a \`command\``)
+  const what = `The credential plugin \`${command}\` of user \`${user}\``
   if (exec['interactiveMode'] === 'Always') {
     throw new KubeConfigError(`${what} needs a terminal (\`interactiveMode: Always\`), but this process has none`)
   }
@@ -90,7 +90,8 @@ function parseCredential(output: string): ExecCredential | undefined {
     (name) => stringAt(status, name) || undefined,
   )
   if (token === undefined && (cert === undefined || key === undefined)) return undefined
-  const expiresAt = Date.parse(stringAt(status, 'expirationTimestamp') ?? '')
+  const expiry = stringAt(status, 'expirationTimestamp')
+  const expiresAt = expiry === undefined ? NaN : Date.parse(expiry)
   return { token, cert, key, expiresAt: Number.isNaN(expiresAt) ? undefined : expiresAt }
 }
 

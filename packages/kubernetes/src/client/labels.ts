@@ -27,7 +27,6 @@ export function assertLabels(option: string, labels: unknown): asserts labels is
 }
 
 function isLabelKey(key: string): boolean {
-  const parts = key.split('/')
-  const name = parts.pop() ?? ''
-  return NAME.test(name) && parts.length <= 1 && parts.every((prefix) => PREFIX.test(prefix))
+  const slash = key.lastIndexOf('/')
+  return NAME.test(key.slice(slash + 1)) && (slash === -1 || PREFIX.test(key.slice(0, slash)))
 }

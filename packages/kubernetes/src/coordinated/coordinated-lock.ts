@@ -87,7 +87,7 @@ export class CoordinatedLock extends ObjectLock {
   #standsFrom: number | undefined
   #probing: Promise<void> | undefined
   #retry: Timer | undefined
-  #holder = ''
+  #holder: string | undefined
   readonly #standstill: Standstill
   /** The holder whose death is proved, until its lease is released. */
   #dead: LeaseHolder | undefined
@@ -217,7 +217,7 @@ export class CoordinatedLock extends ObjectLock {
   #observed(snapshot: LockSnapshot): void {
     this.#standstill.seen(snapshot)
     const fields = snapshot.kind === 'present' ? snapshot.record : undefined
-    this.#holder = fields?.holderIdentity ?? ''
+    this.#holder = fields?.holderIdentity
     if (this.#state === 'peers' && this.#isCoordinated(fields)) this.#doubt()
     this.#preferred.seen(this.#preferredIn(fields))
   }
@@ -268,7 +268,6 @@ export class CoordinatedLock extends ObjectLock {
     this.#retry?.cancel()
     this.#probing ??= this.#ask()
       .catch((error: unknown) => {
-        if (this.#closing.signal.aborted) return
         this.#warn('coordination-unknown', error, 'could not find out whether the API server elects')
         this.#probeIn(RETRY_MS)
       })

@@ -62,8 +62,8 @@ export interface OwnCandidateOptions {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
-  /** Who holds the lease; empty if nobody does. */
-  readonly holder: () => string
+  /** Who holds the lease; empty or undefined if nobody does. */
+  readonly holder: () => string | undefined
   /** Called when the API server does not serve LeaseCandidates. */
   readonly onMissingApi: () => void
 }
@@ -257,7 +257,8 @@ export class OwnCandidate {
     this.#subscribe()
     const others = await this.#others.list(signal)
     const own = this.#stored
-    const tie = own === undefined ? 'none' : this.#ties.look(own, others, this.#options.holder())
+    if (own === undefined) return
+    const tie = this.#ties.look(own, others, this.#options.holder())
     const nextAt = tie === 'none' ? undefined : now + NEXT_SECOND_MS
     this.#tieCheckAt = now < this.#secondIsOver ? this.#secondIsOver : nextAt
     if (tie !== 'makes-way') return
@@ -277,7 +278,7 @@ export class OwnCandidate {
     if (this.#isClosed || seen.version <= this.#version) return
     this.#version = seen.version
     this.#store(seen.kind === 'absent' ? undefined : readCandidate(seen.object))
-    if (this.#running === undefined) this.#plan()
+    this.#plan()
   }
 
   #take(object: unknown): void {
@@ -309,7 +310,7 @@ export class OwnCandidate {
     const { clock, random, onMissingApi } = this.#options
     this.#notBefore = clock.now() + jittered(isRefusal(error) ? REFUSED_RETRY_MS : RETRY_MS, random())
     this.#warn('candidate-failed', error, 'could not write the LeaseCandidate of this replica')
-    if (error instanceof ApiRequestError && error.failure === 'not-found' && this.#stored === undefined) onMissingApi()
+    if (error instanceof ApiRequestError && error.failure === 'not-found') onMissingApi()
   }
 
   /** Logs a problem when it begins and when it changes. */

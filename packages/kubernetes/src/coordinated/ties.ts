@@ -8,7 +8,11 @@ export class Ties {
   #before: readonly string[] = []
 
   /** Whether `own` is tied with others, and makes way. */
-  look(own: StoredCandidate, others: readonly StoredCandidate[], holder: string): 'none' | 'stays' | 'makes-way' {
+  look(
+    own: StoredCandidate,
+    others: readonly StoredCandidate[],
+    holder: string | undefined,
+  ): 'none' | 'stays' | 'makes-way' {
     const tied = others.filter((other) => isTied(own, other))
     const isKnown = tied.some(({ uid }) => this.#before.includes(uid))
     this.#before = tied.map(({ uid }) => uid)

@@ -49,7 +49,8 @@ export function combine(pair: LeasePair, own: readonly LeaseRecord[]): Combinati
 function bothPresent(primary: PresentLease, secondary: PresentLease, own: readonly LeaseRecord[]): Combination {
   const [first, second] = [primary.record, secondary.record]
   if (first.holderIdentity === second.holderIdentity) return agreeing(first, second, own)
-  if (second.holderIdentity === '' && !isHalfWritten(first, own)) return decidedBy('primary', primary)
+  // If the primary names this process, the other half of the write is missing.
+  if (second.holderIdentity === '' && !isOwnHolder(first, own)) return decidedBy('primary', primary)
   if (first.holderIdentity === '' && !isHalfLost(first, second, own)) return decidedBy('secondary', secondary)
   return disagreeing(first, second)
 }
@@ -113,11 +114,6 @@ function joined(first: LeaseRecord | undefined, second: LeaseRecord | undefined)
 
 /** How long a record without a duration protects its holder. */
 const DEFAULT_DURATION_SECONDS = 15
-
-/** The primary names this process, but the secondary does not: the other half of the write is missing. */
-function isHalfWritten(primary: LeaseRecord, own: readonly LeaseRecord[]): boolean {
-  return primary.holderIdentity !== '' && isOwnHolder(primary, own)
-}
 
 /** The secondary still names this process, but somebody else freed the primary. */
 function isHalfLost(primary: LeaseRecord, secondary: LeaseRecord, own: readonly LeaseRecord[]): boolean {

@@ -79,13 +79,14 @@ function parseRecord(object: JsonObject, title: string): LeaseRecord {
 }
 
 function exactTimesOf(record: LeaseRecord, exact: string | undefined): Partial<LeaseRecord> {
-  const { holderIdentity, acquireTime, renewTime } = parseObject(exact ?? '{}') ?? {}
+  const { holderIdentity, acquireTime, renewTime } = (exact === undefined ? undefined : parseObject(exact)) ?? {}
   const isOfRecord =
     holderIdentity === record.holderIdentity &&
     inWholeSeconds(acquireTime) === record.acquireTime &&
     inWholeSeconds(renewTime) === record.renewTime
-  if (!isOfRecord || !isText(acquireTime ?? '') || !isText(renewTime ?? '')) return {}
-  return { acquireTime: acquireTime as string | undefined, renewTime: renewTime as string | undefined }
+  // Each equals a text without its fraction, or is missing like the other.
+  const times = { acquireTime, renewTime } as Pick<LeaseRecord, 'acquireTime' | 'renewTime'>
+  return isOfRecord ? times : {}
 }
 
 function storedFields(object: JsonObject, title: string): JsonObject {
