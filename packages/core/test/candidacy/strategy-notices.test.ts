@@ -398,13 +398,14 @@ describe('A better candidate that is gone is counted', () => {
 
   test('once for each candidate of a coordinator that was found dead', () => {
     const { notices } = watched()
-    const look = (identity: string, { isAlive = false, coordination = 'server' as 'server' | 'asking' } = {}) => {
+    type Seen = { readonly isAlive?: boolean; readonly coordination?: 'server' | 'asking' }
+    const look = (identity: string, { isAlive = false, coordination = 'server' }: Seen = {}) => {
       const preferred = { identity, isAlive }
       notices.look(leading(record), held(record), configOf({ strategy: OLDEST, coordination, preferred }))
       return notices.preemptions.unavailable
     }
     expect([look('a'), look('a'), look('b'), look('b', { isAlive: true }), look('b')]).toEqual([1, 1, 2, 2, 3])
-    expect([look('b', { coordination: 'asking' }), look('c', { isAlive: true })]).toEqual([3, 3])
+    expect([look('c', { coordination: 'asking' }), look('d', { isAlive: true })]).toEqual([3, 3])
     notices.look(leading(record), held(record), configOf({ strategy: OLDEST, coordination: 'server' }))
     expect(notices.preemptions).toEqual({ handedOver: 0, unavailable: 3 })
   })
