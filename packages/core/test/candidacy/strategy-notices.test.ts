@@ -167,6 +167,7 @@ describe('A replica that follows explains its rank', () => {
   test('not at all, where nobody leads, it leads itself, none is better, or there is no strategy', () => {
     expect(explained(recordOf([], {}, ''))).toBeUndefined()
     expect(explained(recordOf([], { emulationVersion: '1.34.0' }, ME))).toBeUndefined()
+    expect(explained(recordOf([], {}, ME), { ...me, warm: false })).toBeUndefined()
     expect(explained(recordOf([]))).toBeUndefined()
     expect(explainChoice(recordOf([], { strategy: 'NewestVersion' }), me, configOf({}))).toBeUndefined()
   })
@@ -336,6 +337,16 @@ describe('A leader that hands over to a better candidate', () => {
       ])
       expect(lines[0]?.[1]).not.toHaveProperty('successor')
     }
+  })
+
+  test('says no versions where the strategy is of its own', () => {
+    const own = { strategy: ROOM.name, emulationVersion: '1.34.0' }
+    const roomy = recordOf([standby('better', { ...own, attributes: { room: 1 } })], own, ME)
+    const { lines, notices } = watched()
+    const mine = configOf({ strategy: ROOM, attributes: { room: 2 } })
+    notices.look(leading(roomy, { proposal }), held(roomy), mine)
+    notices.look(ending(roomy, { reason: 'step-down', to: 'better' }), held(roomy), mine)
+    expect(lines.map(([, , message]) => message)).toEqual(['hands over to better: example.com/room prefers it'])
   })
 
   test('says that the coordinator prefers it, where there is one', () => {
