@@ -216,6 +216,21 @@ describe('A candidacy', () => {
     expect(terms[0]?.isHeld()).toBe(false)
   })
 
+  test('lets its term act for a shorter time when another client shortens the lease', async () => {
+    const terms: Term[] = []
+    const replica = await new Replica().runs((term) => (terms.push(term), untilEnd(term))).start()
+    const stored = replica.store.read('lease')
+    if (stored.kind === 'absent') throw new Error('Expected a lease')
+    expect(replica.candidacy.remainingMs()).toBe(14_250)
+    replica.store.write('lease', { ...stored.record, leaseDurationSeconds: 6 }, stored.version)
+    await replica.clock.runAllMicrotasks()
+    expect(replica.candidacy.remainingMs()).toBe(5700)
+    replica.clock.stall(5699)
+    expect(terms[0]?.isHeld()).toBe(true)
+    replica.clock.stall(1)
+    expect(terms[0]?.isHeld()).toBe(false)
+  })
+
   test('releases and closes its lock when it stops, and stops as often as one likes', async () => {
     const replica = await new Replica().runs(untilEnd).start()
     await Promise.all([replica.candidacy.stop(), replica.candidacy.stop()])
