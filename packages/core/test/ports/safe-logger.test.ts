@@ -31,6 +31,23 @@ describe('A logger that throws', () => {
     vi.restoreAllMocks()
   })
 
+  test('at every line of one level costs those lines alone', () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const lines: unknown[] = []
+    const info = (): never => {
+      throw new Error('disk full')
+    }
+    const logger = safeLogger({ ...kept(lines), info })
+    logger.info({}, 'a')
+    logger.info({}, 'b')
+    logger.warn({}, 'c')
+    expect(lines).toEqual([['warn', {}, 'c']])
+    expect(warn.mock.calls).toEqual([
+      ['The logger failed, and a line was lost: disk full', { code: 'TENURE_LOGGER_FAILED' }],
+    ])
+    vi.restoreAllMocks()
+  })
+
   test('is asked as itself, so that its methods find what belongs to it', () => {
     const lines: string[] = []
     class Mine implements Logger {
@@ -126,7 +143,7 @@ test('A line that is written with texts keeps the values that are no objects', (
     if (typeof fields['err'] === 'object') throw new Error('cannot serialize')
     lines.push([fields, message])
   }
-  const plain = { text: 'a', count: 2, isSet: true, none: null, missing: undefined }
+  const plain = { text: 'a'.repeat(2000), count: 2, isSet: true, none: null, missing: undefined }
   safeLogger({ ...silentLogger, info }).info({ ...plain, err: new Error('boom'), of: Symbol.for('x') }, 'failed')
   expect(lines).toEqual([[{ ...plain, err: 'boom', of: 'Symbol(x)' }, 'failed']])
 })
