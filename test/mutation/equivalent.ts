@@ -167,6 +167,14 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     reason: 'A text of one line has no frames.',
   },
   {
+    file: 'packages/core/src/term/task-scope.ts',
+    operator: 'BooleanLiteral',
+    line: 'drain.ask({ voluntary: true, abortAt: Infinity, wedgedAt: Infinity, cleanups })',
+    before: 'true',
+    after: 'false',
+    reason: 'The two kinds of end differ in their deadlines. Here neither has one besides the time of the cleanups.',
+  },
+  {
     file: 'packages/core/src/term/bequests.ts',
     operator: 'EqualityOperator',
     line: 'return first > second ? a : b',
