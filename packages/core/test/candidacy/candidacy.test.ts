@@ -231,6 +231,20 @@ describe('A candidacy', () => {
     expect(terms[0]?.isHeld()).toBe(false)
   })
 
+  test('closes the write gate at once when another replica has taken the lease, though its tasks still run', async () => {
+    const terms: Term[] = []
+    const stuck = Promise.withResolvers<void>()
+    const replica = await new Replica().runs((term) => (terms.push(term), stuck.promise)).start()
+    const stored = replica.store.read('lease')
+    if (stored.kind === 'absent') throw new Error('Expected a lease')
+    const acquireTime = '2026-01-01T00:00:01.000000Z'
+    replica.store.write('lease', { ...stored.record, holderIdentity: 'other', acquireTime }, stored.version)
+    await replica.clock.runAllMicrotasks()
+    expect(replica.candidacy.liveTasks()).toHaveLength(1)
+    expect(terms[0]?.gateSignal.reason).toMatchObject({ code: 'LEADERSHIP_ENDED', reason: 'superseded', epoch: 1n })
+    stuck.resolve()
+  })
+
   test('releases and closes its lock when it stops, and stops as often as one likes', async () => {
     const replica = await new Replica().runs(untilEnd).start()
     await Promise.all([replica.candidacy.stop(), replica.candidacy.stop()])
@@ -279,6 +293,7 @@ describe('A candidacy', () => {
     await replica.clock.advance(2000)
     expect(replica.failures).toMatchObject([{ message: 'The elector of `lease` died', cause: new Error('no clock') }])
     expect(await replica.unhealthy()).toMatchObject([expect.stringContaining('leader-election: ')])
+    expect(replica.candidacy.explain()).toBe('It no longer competes for the lease: The elector of `lease` died.')
     const stopped = replica.candidacy.stop()
     stuck.resolve()
     await stopped

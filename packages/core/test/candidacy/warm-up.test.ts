@@ -330,9 +330,11 @@ describe('A replica that is to succeed the leader', () => {
   })
 
   test('ends its warm-up when nothing comes of it, and has none when it wins otherwise', async () => {
+    const warms: WarmUp[] = []
     const { log, clock, leader, follower } = await fleet({
       ...successor,
       warmUp: async (warm, lines) => {
+        warms.push(warm)
         warm.defer(() => lines.push('gone'))
         await warm.sleep(1e9)
       },
@@ -343,6 +345,9 @@ describe('A replica that is to succeed the leader', () => {
     await clock.advance(100)
     expect(log).toEqual(['build 1', 'warm up 1', 'gone'])
     expect(outcomes(follower)).toEqual(['cancelled'])
+    expect(warms[0]?.signal.reason).toMatchObject({
+      message: 'The warm-up of controller `janitor` has ended: somebody else succeeds',
+    })
     await clock.advance(40_000)
     expect(follower.candidacy.state.kind).toBe('leading')
     expect(log).toEqual(['build 1', 'warm up 1', 'gone', 'build 2', 'run 2'])

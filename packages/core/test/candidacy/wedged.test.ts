@@ -56,6 +56,21 @@ describe('A drain that does not end', () => {
     expect(await replica.unhealthy()).toMatchObject([expect.stringContaining(WEDGED)])
   })
 
+  test('has stuck tasks from the moment on at which it is wedged, and only then', async () => {
+    const { replica, finish } = await withStuckTask({ onWedged: 'hold' })
+    expect(replica.candidacy.liveTasks()).toHaveLength(2)
+    expect(replica.candidacy.stuckTasks()).toEqual([])
+    void replica.candidacy.stepDown()
+    await replica.clock.advance(6999)
+    expect(replica.candidacy.stuckTasks()).toEqual([])
+    await replica.clock.advance(1)
+    expect(replica.candidacy.stuckTasks()).toMatchObject([{ name: 'export', ageMs: 7000 }])
+    finish()
+    await replica.clock.advance(100)
+    expect([replica.candidacy.liveTasks(), replica.candidacy.stuckTasks()]).toEqual([[], []])
+    expect(new Replica().candidacy.stuckTasks()).toEqual([])
+  })
+
   test.each<WedgedPolicy>(['exit', 'hold', 'abandon'])('never frees the lease under policy %s', async (onWedged) => {
     const { replica } = await withStuckTask({ onWedged })
     void replica.candidacy.stepDown({ cooldownMs: 1e9 })
