@@ -143,6 +143,14 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     reason: 'A nonce only has to be unique. What the change adds is the same in every nonce.',
   },
   {
+    file: 'packages/core/src/candidacy/candidacy.ts',
+    operator: 'ConditionalExpression',
+    line: 'if (this.#options.config.strategy !== undefined) this.#elector?.factsChanged()',
+    before: 'this.#options.config.strategy !== undefined',
+    after: 'true',
+    reason: 'It wakes the elector, which changes nothing where nothing is due. Without a strategy it reads no facts.',
+  },
+  {
     file: 'packages/core/src/term/leadership.ts',
     operator: 'ConditionalExpression',
     line: 'if (!this.#gate.signal.aborted) this.#gate.abort(new LeadershipEndedError(reason, this.epoch))',
