@@ -184,8 +184,8 @@ export class PresentTerm {
     const drain = new Drain({
       clock,
       onEffect: (effect) => {
-        if (effect === 'hard-abort') controllers.hardAbort()
         if (effect === 'wedged') this.#wedgedAlone()
+        else controllers.hardAbort()
       },
     })
     const now = clock.now()

@@ -400,7 +400,7 @@ test('The cleanups of a warm-up that take too long wedge the term at once, thoug
   const [cleaned, worked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const controller: Controller = {
     name: 'warm',
-    warmUp: async (warm) => void warm.defer(() => cleaned.promise),
+    warmUp: async (warm) => warm.defer(() => cleaned.promise),
     run: untilEnd,
   }
   replica.registers(() => controller, { warmUp: 'following' })
