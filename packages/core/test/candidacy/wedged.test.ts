@@ -171,6 +171,30 @@ describe('Under policy abandon', () => {
     expect(replica.all('term-began')).toHaveLength(2)
   })
 
+  test('the end of a term that was left does not shorten the drain of the next term', async () => {
+    const [stuck, busy] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const replica = new Replica({
+      timing: { drainTimeoutMs: 5000, abortGraceMs: 2000 },
+      cleanupTimeoutMs: 1000,
+      onWedged: 'abandon',
+    })
+    replica.runs(async (term) => {
+      if (term.epoch === 1n) term.defer(never)
+      await (term.epoch === 1n ? stuck : busy).promise
+    })
+    await replica.start()
+    void replica.candidacy.stepDown({ cooldownMs: 0 })
+    await replica.clock.advance(30_000)
+    expect(replica.all('term-began')).toHaveLength(2)
+    const result = replica.candidacy.stepDown({ cooldownMs: 1e6 })
+    stuck.resolve()
+    await replica.clock.advance(6000)
+    expect(replica.all('wedged')).toHaveLength(1)
+    busy.resolve()
+    await replica.clock.advance(100)
+    expect(await result).toMatchObject({ outcome: 'released', drain: 'aborted' })
+  })
+
   test('a task that ends later than its term disturbs nobody', async () => {
     const { replica, finish } = await withStuckTask({ onWedged: 'abandon' })
     void replica.candidacy.stepDown({ cooldownMs: 0 })
