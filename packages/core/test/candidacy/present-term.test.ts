@@ -73,7 +73,7 @@ function termOf({ hasGuard = true, controllers = [], ...options }: Setup = {}) {
     left?.leadership.closeGate('shutdown')
     await clock.advance(60_000)
   })
-  /** What was told since the last call. */
+  /** What was reported since the last call. */
   const news = () => log.splice(0)
   return { clock, term, begin, news }
 }

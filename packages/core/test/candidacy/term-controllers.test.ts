@@ -223,7 +223,7 @@ describe('The drain of the controllers', () => {
     expect(controllers.drain).toBe('wedged')
   })
 
-  test('is told at its close, to all who wait, with the gate closed', async () => {
+  test('resolves for all who wait at the close, with the gate closed', async () => {
     const { clock, controllers, leadership, start } = controllersOf(() => ({ name: 'a', run: untilEnd }))
     await start()
     controllers.end('transferred', true)

@@ -49,7 +49,7 @@ describe.each([
     expect([channel.name, channel.hasSubscribers, channel.publish({})]).toEqual(['tenure:test', false, undefined])
   })
 
-  test('a value is told by its type', async () => {
+  test('a value is shown by its type', async () => {
     const { inspect } = await importedWith(process)
     expect([inspect(new Map(), {}), inspect({}, {})]).toEqual(['[object Map]', '[object Object]'])
   })

@@ -122,7 +122,7 @@ describe('The end of the processes that a first one has started', () => {
 describe('The failure of the first process', () => {
   const error = new Error('exit code 3')
 
-  test('is told at once, and the others have a task of their own', async () => {
+  test('is reported at once, and the others have a task of their own', async () => {
     const { term, failures } = freshTerm()
     running = [7]
     const during = Promise.withResolvers<void>()
@@ -136,14 +136,14 @@ describe('The failure of the first process', () => {
     expect([log, failures]).toEqual([[5, 10, 'forget', 'forget family'], []])
   })
 
-  test('is told after the end where no other process runs', async () => {
+  test('is reported after the end where no other process runs', async () => {
     const { term } = freshTerm()
     await expect(create(term).finish(firstEnd({ error }))).rejects.toBe(error)
     expect(log).toEqual(['forget', 'forget family'])
     expect(term.taskCount).toBe(0)
   })
 
-  test('is told after the end of all where the term ends, too', async () => {
+  test('is reported after the end of all where the term ends, too', async () => {
     const { term } = freshTerm()
     running = [7]
     term.end(ENDED)

@@ -72,7 +72,7 @@ describe('A guarded emitter', () => {
     taken.destroy()
   })
 
-  test('is as before once that is over', () => {
+  test('is as before when the guard is removed', () => {
     const { owner, emitter, forget } = guarded()
     const calls = heard(emitter, 'message')
     owner.isHeld = false

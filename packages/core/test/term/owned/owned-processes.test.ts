@@ -5,7 +5,7 @@ import type { FamilyMarks } from '../../../src/term/owned/process-family.ts'
 
 const { platform } = process
 
-/** What was told to the guards, and which families were created and signalled. */
+/** What the guards were asked, and which families were created and signalled. */
 let log: unknown[] = []
 /** The children that the next start has. */
 let children: Pick<ChildProcess, 'pid'>[] = []
