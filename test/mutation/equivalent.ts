@@ -143,6 +143,14 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     reason: 'A nonce only has to be unique. What the change adds is the same in every nonce.',
   },
   {
+    file: 'packages/core/src/candidacy/candidacy.ts',
+    operator: 'ConditionalExpression',
+    line: 'if (this.#options.config.strategy !== undefined) this.#elector?.factsChanged()',
+    before: 'this.#options.config.strategy !== undefined',
+    after: 'true',
+    reason: 'It wakes the elector, which changes nothing where nothing is due. Without a strategy it reads no facts.',
+  },
+  {
     file: 'packages/core/src/term/leadership.ts',
     operator: 'ConditionalExpression',
     line: 'if (!this.#gate.signal.aborted) this.#gate.abort(new LeadershipEndedError(reason, this.epoch))',
@@ -167,12 +175,28 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     reason: 'A text of one line has no frames.',
   },
   {
+    file: 'packages/core/src/term/task-scope.ts',
+    operator: 'BooleanLiteral',
+    line: 'drain.ask({ voluntary: true, abortAt: Infinity, wedgedAt: Infinity, cleanups })',
+    before: 'true',
+    after: 'false',
+    reason: 'The two kinds of end differ in their deadlines. Here neither has one besides the time of the cleanups.',
+  },
+  {
     file: 'packages/core/src/term/bequests.ts',
     operator: 'EqualityOperator',
     line: 'return first > second ? a : b',
     before: 'first > second',
     after: 'first >= second',
     reason: 'Versions have no leading zeros, so equal versions are the same text.',
+  },
+  {
+    file: 'packages/core/src/watchdog/watchdog-worker.ts',
+    operator: 'StringLiteral',
+    line: "else if (board.claim(next.index, next.deadline)) kill(names[next.index] ?? '', -remaining)",
+    before: "''",
+    after: '"Stryker was here!"',
+    reason: 'The board has one deadline for each name: the default is for the types.',
   },
   {
     file: 'packages/kubernetes/src/reflector/collection-watch.ts',

@@ -244,10 +244,8 @@ export class Candidacy {
 
   /** The settings of the elector, with what this replica says of itself and what the lock says of who decides. */
   get #currentConfig(): ElectorConfig {
-    const config = this.#config
-    if (config.strategy === undefined) return config
     const { state: coordination, preferred } = this.#lock?.coordinator ?? {}
-    return { ...config, ...this.#facts, coordination, preferred }
+    return { ...this.#config, ...this.#facts, coordination, preferred }
   }
 
   #createTerm(elector: Elector, warmUps: WarmUps): PresentTerm {

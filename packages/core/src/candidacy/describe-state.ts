@@ -30,9 +30,8 @@ function describeEnding(
   return { kind: 'draining', epoch, reason: controllers?.endReason ?? 'step-down' }
 }
 
-/** Whether two states are equal. */
+/** Whether two states are equal. States of one kind have the same keys, and `kind` is one of these. */
 export function isSameState(a: CandidacyState, b: CandidacyState): boolean {
-  if (a.kind !== b.kind) return false
-  const [before, after] = [Object.entries(a), new Map<string, unknown>(Object.entries(b))]
-  return before.length === after.size && before.every(([key, value]) => after.get(key) === value)
+  const after = new Map<string, unknown>(Object.entries(b))
+  return Object.entries(a).every(([key, value]) => after.get(key) === value)
 }

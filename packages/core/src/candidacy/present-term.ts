@@ -84,14 +84,17 @@ export class PresentTerm {
 
   #build(leadership: Leadership, parts: Pick<TermControllersOptions, 'registrations' | 'warmUps'>): TermControllers {
     const { config, elector, lease } = this.#options
+    const isPresent = (): boolean => this.#controllers?.leadership === leadership
     return new TermControllers({
       ...this.#options,
       ...parts,
       lease: lease.name,
       leadership,
       timing: { ...config.timing, cleanupTimeoutMs: cleanupBudget(config).timeoutMs },
-      observe: (controller) => this.#observerOf(controller),
-      onCleaning: () => elector.cleaning(),
+      observe: (controller) => this.#observerOf(controller, isPresent),
+      onCleaning: () => {
+        if (isPresent()) elector.cleaning()
+      },
     })
   }
 
@@ -149,7 +152,8 @@ export class PresentTerm {
     if (!gates.GracefulLeaderTransition.enabled) onFatal(new LeadershipLostError(message))
   }
 
-  #observerOf(controller: string): SupervisorObserver {
+  /** A term that was left does not count for the drain of the present one. */
+  #observerOf(controller: string, isPresent: () => boolean): SupervisorObserver {
     let removeHealth = () => {}
     return {
       runBegan: (term) => (removeHealth = this.#options.health.add(term.health, `${controller}.`)),
@@ -162,7 +166,9 @@ export class PresentTerm {
         ),
       gaveUp: (error, cooldownMs) => this.#giveUp(error, cooldownMs),
       cleaning: () => {},
-      cleanupOverdue: () => this.#options.elector.cleanupOverdue(),
+      cleanupOverdue: () => {
+        if (isPresent()) this.#options.elector.cleanupOverdue()
+      },
       stepDown: this.#options.stepDown,
     }
   }
@@ -184,8 +190,8 @@ export class PresentTerm {
     const drain = new Drain({
       clock,
       onEffect: (effect) => {
-        if (effect === 'hard-abort') controllers.hardAbort()
         if (effect === 'wedged') this.#wedgedAlone()
+        else controllers.hardAbort()
       },
     })
     const now = clock.now()

@@ -20,7 +20,7 @@ export interface Preemptions {
 export class StrategyNotices {
   readonly #log: { readonly logger: Logger; readonly lease: string }
   #seen: LeaseRecord | undefined
-  #last: string | undefined
+  #last: Ranking['kind'] | undefined
   #state: ElectorState | undefined
   /** The candidate of a coordinator that was found to be dead. */
   #dead: string | undefined
@@ -54,7 +54,7 @@ export class StrategyNotices {
       const fields = { lease: name, event: `strategy-${ranking.kind}`, strategy: config.strategy.name }
       logger.warn(fields, `${problem}. The revision decides who leads`)
     }
-    this.#last = problem === undefined ? undefined : ranking.kind
+    this.#last = ranking.kind
   }
 
   /** Whether a better candidate has just turned out to be gone. */
@@ -113,7 +113,7 @@ export function explainChoice(record: LeaseRecord, me: Standby, config: ElectorC
   }
   const leader = readLeader(record)
   if (ranking.kind !== 'strategy' || leader === undefined || leader.identity === me.identity) return undefined
-  return explainRank(me, leader, ranking.isBetter)
+  return explainRank(me, leader, { isBetter: ranking.isBetter, strategy: strategy.name })
 }
 
 /** Why this replica waits for a coordinator. `known` are the versions of the holder as it published them elsewhere than in the record. */
@@ -134,8 +134,12 @@ export function explainNaming(
 }
 
 /** How this replica compares with the leader; undefined if neither is better. */
-function explainRank(me: Standby, leader: Standby, isBetter: (a: Standby, b: Standby) => boolean): string | undefined {
-  const { identity, strategy = '' } = leader
+function explainRank(
+  me: Standby,
+  leader: Standby,
+  { isBetter, strategy }: { readonly isBetter: (a: Standby, b: Standby) => boolean; readonly strategy: string },
+): string | undefined {
+  const { identity } = leader
   if (me.warm === false) return `It waits until its warm-ups are ready: ${identity} leads`
   if (isBetter(me, leader)) return `${strategy} prefers this replica: it waits until ${identity} hands over`
   if (!isBetter(leader, me)) return undefined
@@ -157,7 +161,8 @@ function versionsOf(other: Versions, own: Versions, strategy: string): { other: 
   const keys = ['emulationVersion', 'binaryVersion'] as const
   const inOrder = strategy === 'NewestVersion' ? keys.toReversed() : keys
   const deciding = inOrder.find((key) => other[key] !== own[key])
-  const [a, b] = deciding === undefined ? [] : [other[deciding], own[deciding]]
+  if (deciding === undefined) return undefined
+  const [a, b] = [other[deciding], own[deciding]]
   return a === undefined || b === undefined ? undefined : { other: a, own: b }
 }
 

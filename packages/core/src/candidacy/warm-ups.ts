@@ -91,8 +91,8 @@ export class WarmUps {
     this.#isStopped = true
     let ended = Promise.resolve()
     const drain = drainAtOnce(this.#options, (effect) => {
-      if (effect === 'hard-abort') ended = this.end('the replica stops')
       if (effect === 'wedged') this.#reportWedged()
+      else ended = this.end('the replica stops')
     })
     await ended
     drain.empty()
@@ -227,8 +227,8 @@ class Slot {
     const warmUp = this.#current
     if (warmUp === undefined || this.#leaving !== undefined) return
     const drain = drainAtOnce(this.#options, (effect) => {
-      if (effect === 'hard-abort') warmUp.end(why)
       if (effect === 'wedged') this.#warnOfStuck(warmUp)
+      else warmUp.end(why)
     })
     const leaving = warmUp.join().then(() => {
       drain.empty()

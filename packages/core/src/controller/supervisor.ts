@@ -169,8 +169,7 @@ export class ControllerSupervisor {
   }
 
   /** Waits for everything that the run and its warm-up have started. Every run ends here. */
-  async #join({ term, detach, progress, drain }: Run): Promise<void> {
-    progress?.end()
+  async #join({ term, detach, drain }: Run): Promise<void> {
     await term.scope.join()
     await this.#endWarmUp('its run has ended')
     drain?.empty()
@@ -242,8 +241,8 @@ export class ControllerSupervisor {
     const drain = new Drain({
       clock,
       onEffect: (effect) => {
-        if (effect === 'hard-abort') term.hardAbort(new ControllerRestartError(name, error))
         if (effect === 'wedged') this.#onOverdue(error)
+        else term.hardAbort(new ControllerRestartError(name, error))
       },
     })
     const now = clock.now()

@@ -113,14 +113,12 @@ export class ControllerWarmUp {
 
   /** Whether the warm-up becomes ready within `timeoutMs`, before `signal` aborts. */
   async isReadyWithin({ clock, timeoutMs, signal }: WarmUpPatience): Promise<boolean> {
-    if (this.#outcome === undefined) {
-      const over = Promise.withResolvers<void>()
-      const timer = clock.setTimer(timeoutMs, over.resolve)
-      const forget = onAbort(signal, over.resolve)
-      await Promise.race([this.settled, over.promise])
-      timer.cancel()
-      forget()
-    }
+    const over = Promise.withResolvers<void>()
+    const timer = clock.setTimer(timeoutMs, over.resolve)
+    const forget = onAbort(signal, over.resolve)
+    await Promise.race([this.settled, over.promise])
+    timer.cancel()
+    forget()
     return this.#outcome?.kind === 'ready' && !signal.aborted && !this.#term.signal.aborted
   }
 

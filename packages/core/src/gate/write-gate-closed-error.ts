@@ -34,5 +34,5 @@ export class WriteGateClosedError extends TermEndedError {
 }
 
 function withoutCredentials(url: string): string {
-  return url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z0-9+.-]*:)?\/\/[^/]*@/i, '$1//')
+  return url.replace(/[?#].*/s, '').replace(/^([a-z][a-z0-9+.-]*:)?\/\/[^/]*@/i, '$1//')
 }

@@ -51,10 +51,7 @@ export class MemoryLeaseStore {
     const subscription: Subscription = { observer, isUp: false }
     this.#subscriptions.set(name, subscriptions.add(subscription))
     queueMicrotask(() => this.#report(name, subscription))
-    return () => {
-      subscriptions.delete(subscription)
-      if (subscriptions.size === 0) this.#subscriptions.delete(name)
-    }
+    return () => void subscriptions.delete(subscription)
   }
 
   #notify(name: string, snapshot: LockSnapshot): void {

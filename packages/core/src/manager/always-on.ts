@@ -109,7 +109,7 @@ export class AlwaysOn {
 
   #onEffect(effect: DrainEffect): void {
     if (effect === 'wedged') this.#reportWedged()
-    if (effect === 'hard-abort') for (const supervisor of this.#supervisors) supervisor.hardAbort(shutdown())
+    else for (const supervisor of this.#supervisors) supervisor.hardAbort(shutdown())
   }
 
   #noteCleaning(): void {

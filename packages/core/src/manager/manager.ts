@@ -43,6 +43,8 @@ export class Manager implements ExtensionHost, AsyncDisposable {
   readonly readyz: HealthProbe
   readonly #options: ResolvedManagerOptions
   readonly #candidacies: Candidacy[] = []
+  /** The candidacy for the lease of the options. */
+  readonly #own: Candidacy
   readonly #listeners = new Set<(event: CandidacyEvent) => void>()
   readonly #extensions: Extensions
   readonly #alwaysOn: AlwaysOn
@@ -72,7 +74,7 @@ export class Manager implements ExtensionHost, AsyncDisposable {
       onFailure,
       onWedged: (error) => this.#fatal(error),
     })
-    this.#addCandidacy(options.lease)
+    this.#own = this.#addCandidacy(options.lease)
     this.#registerChecks()
   }
 
@@ -187,12 +189,6 @@ export class Manager implements ExtensionHost, AsyncDisposable {
         .map((part) => part.hardSignalOf(scope))
         .find((signal) => signal !== undefined)
     return this.#own.outsideWait(call, promise, ofAny)
-  }
-
-  get #own(): Candidacy {
-    const [own] = this.#candidacies
-    if (own === undefined) throw new OptionsError('Expected the manager to have a lease')
-    return own
   }
 
   async #run(): Promise<void> {

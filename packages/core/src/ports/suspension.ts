@@ -71,7 +71,7 @@ export class SuspensionMeter {
     const bootTime = boot()
     // After the boot clock: what passes in between makes the difference smaller, never greater.
     const now = monotonic()
-    if (bootTime - now > this.#aheadMs) this.#aheadMs = bootTime - now
+    this.#aheadMs = Math.max(this.#aheadMs, bootTime - now)
     this.#wallAheadMs = wall() - now
     this.#readAt = now
   }

@@ -21,12 +21,12 @@ export interface WatchdogMarker {
 
 /** Reads and removes the marker of a watchdog; undefined if there is none. */
 export async function takeMarker(file: string): Promise<WatchdogMarker | undefined> {
-  const text = await readFile(file, 'utf8').catch(() => '')
-  await rm(file, { force: true })
   try {
-    return JSON.parse(text) as WatchdogMarker
+    return JSON.parse(String(await readFile(file))) as WatchdogMarker
   } catch {
-    // The file is empty if the process ended without its watchdog, or incomplete if the kill interrupted the write.
+    // There is no file, or it is empty because the process ended without its watchdog, or the kill interrupted the write.
     return undefined
+  } finally {
+    await rm(file, { force: true })
   }
 }

@@ -38,7 +38,7 @@ var SuspensionMeter = class {
 		const { monotonic, boot, wall } = this.#sources;
 		const bootTime = boot();
 		const now = monotonic();
-		if (bootTime - now > this.#aheadMs) this.#aheadMs = bootTime - now;
+		this.#aheadMs = Math.max(this.#aheadMs, bootTime - now);
 		this.#wallAheadMs = wall() - now;
 		this.#readAt = now;
 	}

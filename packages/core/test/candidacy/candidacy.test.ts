@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Controller } from '../../src/controller/controller.ts'
 import { TerminalError } from '../../src/controller/terminal-error.ts'
+import type { LockObserver } from '../../src/lock/lock.ts'
 import type { Term } from '../../src/term/term.ts'
+import { lease } from '../election/pure-elector.ts'
 import { Replica, untilEnd } from '../support/replica.ts'
 
 describe('A candidacy', () => {
@@ -216,6 +218,35 @@ describe('A candidacy', () => {
     expect(terms[0]?.isHeld()).toBe(false)
   })
 
+  test('lets its term act for a shorter time when another client shortens the lease', async () => {
+    const terms: Term[] = []
+    const replica = await new Replica().runs((term) => (terms.push(term), untilEnd(term))).start()
+    const stored = replica.store.read('lease')
+    if (stored.kind === 'absent') throw new Error('Expected a lease')
+    expect(replica.candidacy.remainingMs()).toBe(14_250)
+    replica.store.write('lease', { ...stored.record, leaseDurationSeconds: 6 }, stored.version)
+    await replica.clock.runAllMicrotasks()
+    expect(replica.candidacy.remainingMs()).toBe(5700)
+    replica.clock.stall(5699)
+    expect(terms[0]?.isHeld()).toBe(true)
+    replica.clock.stall(1)
+    expect(terms[0]?.isHeld()).toBe(false)
+  })
+
+  test('closes the write gate at once when another replica has taken the lease, though its tasks still run', async () => {
+    const terms: Term[] = []
+    const stuck = Promise.withResolvers<void>()
+    const replica = await new Replica().runs((term) => (terms.push(term), stuck.promise)).start()
+    const stored = replica.store.read('lease')
+    if (stored.kind === 'absent') throw new Error('Expected a lease')
+    const acquireTime = '2026-01-01T00:00:01.000000Z'
+    replica.store.write('lease', { ...stored.record, holderIdentity: 'other', acquireTime }, stored.version)
+    await replica.clock.runAllMicrotasks()
+    expect(replica.candidacy.liveTasks()).toHaveLength(1)
+    expect(terms[0]?.gateSignal.reason).toMatchObject({ code: 'LEADERSHIP_ENDED', reason: 'superseded', epoch: 1n })
+    stuck.resolve()
+  })
+
   test('releases and closes its lock when it stops, and stops as often as one likes', async () => {
     const replica = await new Replica().runs(untilEnd).start()
     await Promise.all([replica.candidacy.stop(), replica.candidacy.stop()])
@@ -264,6 +295,7 @@ describe('A candidacy', () => {
     await replica.clock.advance(2000)
     expect(replica.failures).toMatchObject([{ message: 'The elector of `lease` died', cause: new Error('no clock') }])
     expect(await replica.unhealthy()).toMatchObject([expect.stringContaining('leader-election: ')])
+    expect(replica.candidacy.explain()).toBe('It no longer competes for the lease: The elector of `lease` died.')
     const stopped = replica.candidacy.stop()
     stuck.resolve()
     await stopped
@@ -365,6 +397,50 @@ describe('The health of a candidacy', () => {
     await leader.clock.advance(60_000)
     expect(await follower.unhealthy()).toEqual([])
     expect(follower.candidacy.standing).toBe('standing')
+  })
+
+  test('remembers why it may not acquire the lease until it holds it, though it must not act yet', async () => {
+    const replica = new Replica({ timing: { acquireDelayMs: 3000 } })
+    replica.store.write('lease', lease({ version: 1n, holderIdentity: '', leaseDurationSeconds: 1 }).record, undefined)
+    replica.lock.failure = 'forbidden'
+    await replica.start()
+    expect(replica.candidacy.refusal).toMatchObject({ failure: 'forbidden' })
+    replica.lock.failure = undefined
+    await replica.clock.advance(2500)
+    expect(replica.candidacy.explain()).toContain('It holds the lease but must not act')
+    expect(replica.candidacy.refusal).toBeUndefined()
+  })
+
+  test('of a follower has no last problem while it sees the lease by its watch, whatever else it tries', async () => {
+    const leader = await new Replica({ identity: 'other' }).runs(untilEnd).start()
+    const follower = new Replica({ store: leader.store, clock: leader.clock })
+    const { lock } = follower
+    const watch = lock.watch.bind(lock)
+    let observer: LockObserver | undefined
+    lock.watch = (given) => watch((observer = given))
+    lock.failure = 'forbidden'
+    await follower.start()
+    await follower.clock.advance(1900)
+    expect(follower.all('request-failed').length).toBeGreaterThan(0)
+    expect(follower.candidacy.lastProblem).toBeUndefined()
+    observer?.down(new Error('connection lost'))
+    await follower.clock.advance(3000)
+    expect(follower.candidacy.lastProblem).toMatchObject({ failure: 'forbidden' })
+    observer?.up()
+    await follower.clock.runAllMicrotasks()
+    expect(follower.candidacy.lastProblem).toBeUndefined()
+  })
+
+  test('of a follower that has not seen the lease keeps its last problem, though its watch is connected', async () => {
+    const follower = new Replica()
+    let observer: LockObserver | undefined
+    follower.lock.watch = (given) => ((observer = given), { close: async () => {} })
+    follower.lock.failure = 'forbidden'
+    await follower.start()
+    await follower.clock.advance(3000)
+    expect(follower.candidacy.lastProblem).toMatchObject({ failure: 'forbidden' })
+    observer?.up()
+    expect(follower.candidacy.lastProblem).toMatchObject({ failure: 'forbidden' })
   })
 
   test('remembers the last problem until it is over', async () => {

@@ -4,10 +4,12 @@ import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import type { ElectorState } from '../../src/election/machine/state.ts'
 import { withOffer } from '../../src/election/rules/transfer-notes.ts'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
-import type { LockSnapshot } from '../../src/lock/lock.ts'
+import type { Coordinator, LockSnapshot } from '../../src/lock/lock.ts'
+import { MemoryLeaseStore } from '../../src/lock/memory-lock.ts'
 import type { LiveTask } from '../../src/term/task-scope.ts'
 import { lease, ME, PureElector } from '../election/pure-elector.ts'
 import { Replica, untilEnd } from '../support/replica.ts'
+import { createManager } from '../support/virtual-manager.ts'
 
 const SWEEP: LiveTask = {
   name: 'sweep',
@@ -398,4 +400,45 @@ test('A candidacy explains itself', async () => {
   expect(replica.candidacy.explain()).toBe('It has not been started.')
   await replica.runs(untilEnd).start()
   expect(replica.candidacy.explain()).toBe('It leads with epoch 1 and may act for 14.3 s even if no renewal succeeds.')
+})
+
+test('A candidacy on a lock whose holders keep the lease for life explains that', async () => {
+  const replica = new Replica()
+  Object.assign(replica.lock, { heldForLife: true })
+  await replica.runs(untilEnd).start()
+  await replica.clock.advance(15_000)
+  expect(replica.candidacy.explain()).toMatch(/^It leads for life with epoch 1 and may act for /)
+})
+
+test('A candidacy whose lock has a coordinator explains itself by what others have published there', async () => {
+  const store = new MemoryLeaseStore()
+  store.write('lease', lease({ version: 1n }).record, undefined)
+  const asked: string[] = []
+  const coordinator: Coordinator = {
+    state: 'server',
+    preferred: undefined,
+    pings: { answered: 3, late: 1 },
+    versionsOf: (identity) => (asked.push(identity), { binaryVersion: '1.37.0', emulationVersion: '1.34.0' }),
+    stand: () => {},
+    watch: () => ({ close: async () => {} }),
+  }
+  const versions = { binaryVersion: '1.36.0', emulationVersion: '1.35.0' }
+  const { manager, clock } = createManager({
+    lease: { name: 'lease', strategy: 'OldestEmulationVersion', ...versions },
+    createLock: () => Object.assign(store.lock('lease'), { coordinator }),
+  })
+  const running = manager.start()
+  await clock.runAllMicrotasks()
+  expect(manager.candidacies[0]?.explain()).toBe(
+    'It waits to be chosen: other leads with 1.34.0, this replica has 1.35.0. The election controller of the API server decides who leads.',
+  )
+  expect(new Set(asked)).toEqual(new Set(['other']))
+  expect(manager.candidacies[0]?.choice).toEqual({
+    decidedBy: 'server',
+    rank: undefined,
+    pings: { answered: 3, late: 1 },
+    preemptions: { handedOver: 0, unavailable: 0 },
+  })
+  await manager.stop()
+  await running
 })

@@ -67,7 +67,8 @@ test('a lease that finalizers keep is warned of once, to followers and to its le
   expect(ofLeader.lines).toHaveLength(1)
 })
 
-test('a step-down that is requested through the lease is logged once, with its id', () => {
+/** A logger that keeps its lines about what is no problem. */
+function informed() {
   const infos: (readonly [object, string])[] = []
   const drop = () => {}
   const logger: Logger = {
@@ -77,7 +78,27 @@ test('a step-down that is requested through the lease is logged once, with its i
     info: (fields, message) => void infos.push([fields, message]),
     child: () => logger,
   }
-  const notices = new LeaseNotices({ logger, lease: 'lease' })
+  return { infos, notices: new LeaseNotices({ logger, lease: 'lease' }) }
+}
+
+test('a step-down that is requested through the lease for any successor is logged without one', () => {
+  const { infos, notices } = informed()
+  const leader = new PureElector().lead()
+  const { lease: held } = leader.as('leading').hold
+  leader.observe({ ...held, version: 9n, record: withRequest(held.record, { id: 'r1' }) })
+  leader.passTo(leader.now + 1)
+  leader.as('draining')
+  notices.look(leader.state, leader.config)
+  expect(infos).toEqual([
+    [
+      { lease: 'lease', event: 'step-down-requested', request: 'r1', to: undefined },
+      'a client requested through the lease that this replica hands over',
+    ],
+  ])
+})
+
+test('a step-down that is requested through the lease is logged once, with its id', () => {
+  const { infos, notices } = informed()
   const leader = new PureElector().lead()
   const { lease: held } = leader.as('leading').hold
   leader.observe({ ...held, version: 9n, record: withRequest(held.record, { id: 'r1', to: 'other' }) })

@@ -126,6 +126,9 @@ describe('A follower', () => {
     expect(follower.fatals).toEqual([])
     await clock.advance(1)
     expect(follower.fatals).toMatchObject([{ code: 'WEDGED', tasks: [{ name: 'warmUp', controller: 'janitor' }] }])
+    expect(follower.fatals[0]?.message).toMatch(
+      /^The warm-ups for `lease` did not drain in time; still running: janitor\/warmUp \(5000 ms/,
+    )
   })
 
   test('whose warm-up fails stays healthy, tells so, and tries again with a fresh instance and growing pauses', async () => {
@@ -330,9 +333,11 @@ describe('A replica that is to succeed the leader', () => {
   })
 
   test('ends its warm-up when nothing comes of it, and has none when it wins otherwise', async () => {
+    const warms: WarmUp[] = []
     const { log, clock, leader, follower } = await fleet({
       ...successor,
       warmUp: async (warm, lines) => {
+        warms.push(warm)
         warm.defer(() => lines.push('gone'))
         await warm.sleep(1e9)
       },
@@ -343,6 +348,9 @@ describe('A replica that is to succeed the leader', () => {
     await clock.advance(100)
     expect(log).toEqual(['build 1', 'warm up 1', 'gone'])
     expect(outcomes(follower)).toEqual(['cancelled'])
+    expect(warms[0]?.signal.reason).toMatchObject({
+      message: 'The warm-up of controller `janitor` has ended: somebody else succeeds',
+    })
     await clock.advance(40_000)
     expect(follower.candidacy.state.kind).toBe('leading')
     expect(log).toEqual(['build 1', 'warm up 1', 'gone', 'build 2', 'run 2'])
@@ -385,6 +393,53 @@ describe('What a warm-up has started', () => {
     expect(follower.all('controller-failed')).toMatchObject([{ error: new Error('watch is gone') }])
     expect(log).toEqual(['build 1', 'warm up 1', 'run 1', 'build 2', 'run 2'])
   })
+})
+
+test('The cleanups of a warm-up that take too long wedge the term at once, though other controllers still have time', async () => {
+  const replica = new Replica({ cleanupTimeoutMs: 3000, onWedged: 'hold' })
+  const [cleaned, worked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const controller: Controller = {
+    name: 'warm',
+    warmUp: async (warm) => warm.defer(() => cleaned.promise),
+    run: untilEnd,
+  }
+  replica.registers(() => controller, { warmUp: 'following' })
+  replica.runs(() => worked.promise, 'busy')
+  await replica.start()
+  expect(replica.candidacy.state.kind).toBe('leading')
+  void replica.candidacy.stepDown()
+  await replica.clock.advance(2999)
+  expect(replica.all('wedged')).toEqual([])
+  await replica.clock.advance(1)
+  expect(replica.all('wedged')).toMatchObject([
+    {
+      tasks: [
+        { controller: 'warm', name: 'cleanup' },
+        { controller: 'busy', name: 'run' },
+      ],
+    },
+  ])
+  cleaned.resolve()
+  worked.resolve()
+})
+
+test('The cleanups of a warm-up have their whole time, however late its last task ends', async () => {
+  const replica = new Replica({ timing: { drainTimeoutMs: 5000, abortGraceMs: 2000 }, cleanupTimeoutMs: 3000 })
+  const after = (ms: number) => new Promise<void>((resolve) => replica.clock.setTimer(ms, resolve))
+  const controller: Controller = {
+    name: 'warm',
+    warmUp: async (warm) => {
+      warm.defer(() => after(2000))
+      void warm.spawn('cache', () => after(6900))
+    },
+    run: untilEnd,
+  }
+  replica.registers(() => controller, { warmUp: 'following' })
+  await replica.start()
+  const result = replica.candidacy.stepDown({ cooldownMs: 1e6 })
+  await replica.clock.advance(6900 + 2000 + 100)
+  expect(await result).toMatchObject({ outcome: 'released', drain: 'aborted' })
+  expect(replica.all('wedged')).toEqual([])
 })
 
 describe('A controller that has no warm-up', () => {

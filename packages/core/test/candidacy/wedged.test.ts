@@ -56,6 +56,21 @@ describe('A drain that does not end', () => {
     expect(await replica.unhealthy()).toMatchObject([expect.stringContaining(WEDGED)])
   })
 
+  test('has stuck tasks from the moment on at which it is wedged, and only then', async () => {
+    const { replica, finish } = await withStuckTask({ onWedged: 'hold' })
+    expect(replica.candidacy.liveTasks()).toHaveLength(2)
+    expect(replica.candidacy.stuckTasks()).toEqual([])
+    void replica.candidacy.stepDown()
+    await replica.clock.advance(6999)
+    expect(replica.candidacy.stuckTasks()).toEqual([])
+    await replica.clock.advance(1)
+    expect(replica.candidacy.stuckTasks()).toMatchObject([{ name: 'export', ageMs: 7000 }])
+    finish()
+    await replica.clock.advance(100)
+    expect([replica.candidacy.liveTasks(), replica.candidacy.stuckTasks()]).toEqual([[], []])
+    expect(new Replica().candidacy.stuckTasks()).toEqual([])
+  })
+
   test.each<WedgedPolicy>(['exit', 'hold', 'abandon'])('never frees the lease under policy %s', async (onWedged) => {
     const { replica } = await withStuckTask({ onWedged })
     void replica.candidacy.stepDown({ cooldownMs: 1e9 })
@@ -154,6 +169,30 @@ describe('Under policy abandon', () => {
     expect(replica.all('term-began')).toHaveLength(1)
     await replica.clock.advance(1)
     expect(replica.all('term-began')).toHaveLength(2)
+  })
+
+  test('the end of a term that was left does not shorten the drain of the next term', async () => {
+    const [stuck, busy] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const replica = new Replica({
+      timing: { drainTimeoutMs: 5000, abortGraceMs: 2000 },
+      cleanupTimeoutMs: 1000,
+      onWedged: 'abandon',
+    })
+    replica.runs(async (term) => {
+      if (term.epoch === 1n) term.defer(never)
+      await (term.epoch === 1n ? stuck : busy).promise
+    })
+    await replica.start()
+    void replica.candidacy.stepDown({ cooldownMs: 0 })
+    await replica.clock.advance(30_000)
+    expect(replica.all('term-began')).toHaveLength(2)
+    const result = replica.candidacy.stepDown({ cooldownMs: 1e6 })
+    stuck.resolve()
+    await replica.clock.advance(6000)
+    expect(replica.all('wedged')).toHaveLength(1)
+    busy.resolve()
+    await replica.clock.advance(100)
+    expect(await result).toMatchObject({ outcome: 'released', drain: 'aborted' })
   })
 
   test('a task that ends later than its term disturbs nobody', async () => {

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
-import type { Controller } from '../../src/controller/controller.ts'
+import type { Controller, WarmUp } from '../../src/controller/controller.ts'
 import { buildNext } from '../../src/controller/registration.ts'
 import { resolveRestartOptions, type RestartOptions } from '../../src/controller/restart-options.ts'
 import { ControllerSupervisor } from '../../src/controller/supervisor.ts'
@@ -10,6 +10,7 @@ import type { SupervisorObserver } from '../../src/controller/supervisor-observe
 import { type ControllerFailedError, TerminalError } from '../../src/controller/terminal-error.ts'
 import { LeadershipEndedError } from '../../src/election/leadership-ended-error.ts'
 import type { ControllerTerm } from '../../src/term/controller-term.ts'
+import { type Logger, silentLogger } from '../../src/ports/logger.ts'
 import { Leadership } from '../../src/term/leadership.ts'
 import type { TermExtension } from '../../src/term/term-extension.ts'
 import type { Term } from '../../src/term/term.ts'
@@ -19,10 +20,15 @@ const ENDED = new LeadershipEndedError('step-down', 7n)
 
 type Run = (term: Term, run: number) => Promise<void>
 
-interface Budgets {
+interface Settings {
   readonly progressTimeoutMs?: number
   readonly warmUpTimeoutMs?: number
   readonly cleanupBudgetMs?: number
+  readonly logger?: Logger
+  /** Until when this replica may act. @default long enough */
+  readonly validUntil?: number
+  /** @default true */
+  readonly needsLeadership?: boolean
 }
 
 class Bench {
@@ -42,7 +48,7 @@ class Bench {
     build: () => Controller,
     restart: RestartOptions = {},
     extensions: readonly TermExtension[] = [],
-    options: Budgets = {},
+    options: Settings = {},
   ) {
     this.observer = {
       runBegan: (term) => this.terms.push(term),
@@ -60,7 +66,11 @@ class Bench {
       name: 'janitor',
       lease: 'lease',
       build: () => buildNext({ factory: build }, seen),
-      leadership: new Leadership({ epoch: 7n, lease: 'lease', validUntil: 1e9, clock: this.clock }),
+      leadership:
+        options.needsLeadership === false
+          ? undefined
+          : new Leadership({ epoch: 7n, lease: 'lease', validUntil: options.validUntil ?? 1e9, clock: this.clock }),
+      ...(options.logger && { logger: options.logger }),
       clock: this.clock,
       random: () => 0,
       restart: resolved,
@@ -82,7 +92,7 @@ class Bench {
     run: Run,
     restart: RestartOptions = {},
     extensions: readonly TermExtension[] = [],
-    options: Budgets = {},
+    options: Settings = {},
   ): Bench {
     let runs = 0
     return new Bench(() => ({ name: 'janitor', run: (term) => run(term, ++runs) }), restart, extensions, options)
@@ -393,6 +403,11 @@ describe('A run that failed', () => {
     expect(bench.failures).toEqual([{ error: new Error('boom'), restartInMs: 200 }])
   })
 
+  test('is aborted at once, because what it does is of no use', async () => {
+    const bench = await Bench.of(stuck).start()
+    expect(bench.terms[0]?.hardSignal.aborted).toBe(true)
+  })
+
   test('and does not end in time is given up with what failed and what is left', async () => {
     const bench = await Bench.of(stuck).start()
     await bench.clock.advance(5000)
@@ -457,30 +472,271 @@ describe('A supervision whose observer throws', () => {
   )
 })
 
+/** A controller that is warming up, and the two signals and the health checks of that. */
+function warming(clock: VirtualClock, warmUp: NonNullable<Controller['warmUp']>) {
+  const warms: WarmUp[] = []
+  const controller: Controller = {
+    name: 'janitor',
+    run: (term) => untilEnd(term, 1),
+    warmUp: (warm) => (warms.push(warm), warmUp(warm)),
+  }
+  const started = new ControllerWarmUp({
+    controller,
+    name: 'janitor',
+    lease: 'lease',
+    clock,
+    cleanupBudgetMs: () => 1000,
+    onCleaning: () => {},
+    onCleanupOverdue: () => {},
+    onLateFailure: () => {},
+  })
+  started.start()
+  return { controller, warmUp: started, warm: warms[0] as WarmUp }
+}
+
+const overBecause = (why: string) => ({ message: `The warm-up of controller \`janitor\` has ended: ${why}` })
+
 describe('A supervision that is asked to end before it starts', () => {
   test('ends the warm-up that it gets, and is done when nothing of that is left', async () => {
     const bench = Bench.of(untilEnd)
     const work = Promise.withResolvers<void>()
-    const controller: Controller = { name: 'janitor', run: (term) => untilEnd(term, 1), warmUp: () => work.promise }
-    const warmUp = new ControllerWarmUp({
-      controller,
-      name: 'janitor',
-      lease: 'lease',
-      clock: bench.clock,
-      cleanupBudgetMs: () => 1000,
-      onCleaning: () => {},
-      onCleanupOverdue: () => {},
-      onLateFailure: () => {},
-    })
-    warmUp.start()
+    const { controller, warmUp, warm } = warming(bench.clock, () => work.promise)
     bench.supervisor.end(ENDED)
     bench.supervisor.start(controller, warmUp)
     await bench.clock.runAllMicrotasks()
     expect([bench.isDone, warmUp.outcome, bench.terms]).toEqual([false, { kind: 'cancelled' }, []])
+    expect(warm.signal.reason).toMatchObject(overBecause('its term ended before its run began'))
     work.resolve()
     await bench.clock.runAllMicrotasks()
     expect(bench.isDone).toBe(true)
   })
+})
+
+describe('A supervision that gets a warm-up', () => {
+  /** A supervision of a controller whose instances are counted, with a warm-up of the first. */
+  function warmed(run: Run, warmUp: NonNullable<Controller['warmUp']>, settings: Settings = {}) {
+    const built: Controller[] = []
+    const build = (): Controller => {
+      const controller: Controller = { name: 'janitor', run: (term) => run(term, built.length) }
+      built.push(controller)
+      return controller
+    }
+    const bench: Bench = new Bench(build, {}, [], settings)
+    const { warmUp: started, warm } = warming(bench.clock, warmUp)
+    const first: Controller = { name: 'janitor', run: (term) => run(term, 0) }
+    bench.supervisor.start(first, started)
+    return { bench, built, warm }
+  }
+
+  test('runs its instance once it is ready, and builds a new one for the next run', async () => {
+    const { bench, built } = warmed(fails, (warm) => warm.sleep(500))
+    await bench.clock.advance(499)
+    expect(bench.terms).toEqual([])
+    await bench.clock.advance(1)
+    expect([bench.terms.length, built.length]).toEqual([1, 0])
+    await bench.clock.advance(200)
+    expect([bench.terms.length, built.length]).toEqual([2, 1])
+  })
+
+  test('lists its tasks with those of the run, and keeps its health checks', async () => {
+    const { bench, warm } = warmed(untilEnd, async (term) => {
+      void term.spawn('cache', () => term.sleep(1e12))
+      term.health.register('cache', () => {})
+    })
+    await bench.clock.runAllMicrotasks()
+    expect(bench.supervisor.liveTasks()).toMatchObject([{ name: 'run' }, { name: 'cache' }])
+    expect(bench.terms[0]?.health).toBe(warm.health)
+    expect(warm.health.names).toEqual(['cache'])
+  })
+
+  test('is the owner of its scope until the run has ended', async () => {
+    const { bench, warm } = warmed(untilEnd, async () => {})
+    await bench.clock.runAllMicrotasks()
+    const { scope } = warm as ControllerTerm
+    expect(bench.supervisor.hardSignalOf(scope)).toBe(warm.hardSignal)
+    bench.supervisor.end(ENDED)
+    await bench.supervisor.done
+    expect(bench.supervisor.hardSignalOf(scope)).toBeUndefined()
+  })
+
+  test('ends it with the run, and waits for the last task of it', async () => {
+    const work = Promise.withResolvers<void>()
+    const { bench, warm } = warmed(untilEnd, async (term) => void term.spawn('cache', () => work.promise))
+    await bench.clock.runAllMicrotasks()
+    bench.supervisor.end(ENDED)
+    await bench.clock.runAllMicrotasks()
+    expect(warm.signal.reason).toMatchObject(overBecause('its run has ended'))
+    expect([bench.isDone, bench.supervisor.isCleaning, bench.runsOver]).toEqual([false, false, []])
+    work.resolve()
+    await bench.supervisor.done
+    expect([bench.supervisor.isCleaning, bench.runsOver.length]).toEqual([true, 1])
+  })
+
+  test('restarts the controller when a task of it fails later', async () => {
+    const cache = Promise.withResolvers<void>()
+    const { bench } = warmed(untilEnd, async (term) => void term.spawn('cache', () => cache.promise))
+    await bench.clock.runAllMicrotasks()
+    cache.reject(new Error('cache lost'))
+    await bench.clock.advance(200)
+    expect(bench.failures).toEqual([{ error: new Error('cache lost'), restartInMs: 200 }])
+    expect(bench.terms).toHaveLength(2)
+  })
+
+  test('has its failure reported that comes at the moment at which `run` returns', async () => {
+    const [run, cache] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const { bench } = warmed(
+      () => run.promise,
+      async (term) => void term.spawn('cache', () => cache.promise),
+    )
+    await bench.clock.runAllMicrotasks()
+    run.resolve()
+    cache.reject(new Error('cache lost'))
+    await bench.clock.runAllMicrotasks()
+    expect(bench.failures).toMatchObject([{ error: { code: 'CONTROLLER_RETURNED' } }])
+    expect(bench.whileEnding).toEqual([new Error('cache lost')])
+  })
+
+  test('admits new tasks of it while the replica may act, once a run has it', async () => {
+    const { bench, warm } = warmed(untilEnd, async () => {}, { validUntil: 1000 })
+    await bench.clock.advance(999)
+    await warm.spawn('in time', () => {})
+    await bench.clock.advance(1)
+    expect(() => warm.spawn('late', () => {})).toThrow(expect.objectContaining({ code: 'SCOPE_CLOSED' }))
+  })
+
+  test('builds another instance where it is not ready in time, and waits for its last task nevertheless', async () => {
+    const work = Promise.withResolvers<void>()
+    const { bench, built, warm } = warmed(untilEnd, () => work.promise, { warmUpTimeoutMs: 300 })
+    await bench.clock.advance(299)
+    expect([bench.terms.length, built.length, warm.signal.aborted]).toEqual([0, 0, false])
+    await bench.clock.advance(1)
+    expect([bench.terms.length, built.length]).toEqual([1, 1])
+    expect(warm.signal.reason).toMatchObject(overBecause('it was not ready when its term began'))
+    bench.supervisor.end(ENDED)
+    await bench.clock.runAllMicrotasks()
+    expect(bench.isDone).toBe(false)
+    work.resolve()
+    await bench.supervisor.done
+  })
+
+  test('builds nothing where it must end while it waits', async () => {
+    const { bench, built } = warmed(untilEnd, (warm) => warm.sleep(1e12), { warmUpTimeoutMs: 300 })
+    await bench.clock.advance(299)
+    bench.supervisor.end(ENDED)
+    await bench.supervisor.done
+    expect([bench.terms, built, bench.failures]).toEqual([[], [], []])
+  })
+
+  test('is never done where the end of that cannot be observed', async () => {
+    const bench = Bench.of(untilEnd)
+    const { controller, warmUp } = warming(bench.clock, async () => {})
+    vi.spyOn(warmUp, 'join').mockRejectedValue(new Error('no memory'))
+    bench.supervisor.end(ENDED)
+    bench.supervisor.start(controller, warmUp)
+    await bench.clock.advance(60_000)
+    expect([bench.isDone, bench.terms]).toEqual([false, []])
+    vi.restoreAllMocks()
+    await warmUp.join()
+  })
+})
+
+describe('A run that ends', () => {
+  test('keeps the supervision from being done where its end cannot be observed', async () => {
+    const bench = await Bench.of(untilEnd).start()
+    const { scope } = bench.terms[0] as ControllerTerm
+    vi.spyOn(scope, 'join').mockRejectedValue(new Error('no memory'))
+    bench.supervisor.end(ENDED)
+    await bench.clock.advance(60_000)
+    expect([bench.isDone, bench.runsOver]).toEqual([false, []])
+    expect(bench.gaveUp).toMatchObject([{ cause: new Error('no memory') }])
+    vi.restoreAllMocks()
+    await scope.join()
+  })
+
+  test('while it drains after a failure is followed by no pause, and not given up', async () => {
+    for (const maxRestarts of [0, 10]) {
+      const work = Promise.withResolvers<void>()
+      const bench = Bench.of(
+        async (term) => {
+          void term.spawn('work', () => work.promise)
+          throw new Error('boom')
+        },
+        { maxRestarts },
+      )
+      await bench.start()
+      bench.supervisor.end(ENDED)
+      work.resolve()
+      await bench.clock.runAllMicrotasks()
+      expect([bench.isDone, bench.gaveUp]).toEqual([true, []])
+    }
+  })
+
+  test('while it drains after a failure may take any time, as the term decides that', async () => {
+    const bench = Bench.of(async (term) => {
+      void term.spawn('stuck', never)
+      throw new Error('boom')
+    })
+    await bench.start()
+    bench.supervisor.end(ENDED)
+    await bench.clock.advance(60_000)
+    expect([bench.failures.length, bench.gaveUp]).toEqual([1, []])
+  })
+
+  test('at the moment at which it fails has the failure reported as one of the end, with its task', async () => {
+    const heard: unknown[] = []
+    const endsOnce = async (bench: Bench, failed: Promise<unknown>, task: string) => {
+      bench.observer.failedWhileEnding = (error, name) => heard.push([(error as Error).message, name])
+      bench.supervisor.start()
+      await failed.catch(() => {})
+      bench.supervisor.end(ENDED)
+      await bench.supervisor.done
+      expect(heard.pop()).toEqual([expect.any(String), task])
+      expect([heard, bench.failures]).toEqual([[], []])
+    }
+    const run = Promise.resolve()
+    await endsOnce(
+      Bench.of(() => run),
+      run,
+      'run',
+    )
+    const bench = new Bench(() => expect.fail('no database'))
+    await endsOnce(bench, Promise.resolve(), 'run')
+    const work = Promise.reject(new Error('boom'))
+    await endsOnce(
+      Bench.of(async (term) => {
+        void term.spawn('work', () => work)
+        await untilEnd(term, 1)
+      }),
+      work,
+      'work',
+    )
+  })
+
+  test('leaves the pause before the next one, which does not begin once the replica may not act', async () => {
+    const bench = await Bench.of(fails, {}, [], { validUntil: 200 }).start()
+    await bench.clock.advance(199)
+    expect([bench.terms.length, bench.isDone]).toEqual([1, false])
+    await bench.clock.advance(1)
+    expect([bench.terms.length, bench.isDone]).toEqual([1, true])
+  })
+})
+
+test('A controller that needs no leadership runs, and is restarted', async () => {
+  const bench = await Bench.of(fails, {}, [], { needsLeadership: false }).start()
+  await bench.clock.advance(200)
+  expect(bench.terms.map(({ epoch }) => epoch)).toEqual([0n, 0n])
+})
+
+test('A run logs with the logger of its controller', async () => {
+  const lines: unknown[] = []
+  const loggerOf = (bindings: object): Logger => ({
+    ...silentLogger,
+    info: (fields, message) => void lines.push([{ ...bindings, ...fields }, message]),
+    child: (more) => loggerOf({ ...bindings, ...more }),
+  })
+  const bench = await Bench.of(untilEnd, {}, [], { logger: loggerOf({ pid: 1 }) }).start()
+  bench.terms[0]?.logger.info({ size: 2 }, 'swept')
+  expect(lines).toEqual([[{ pid: 1, lease: 'lease', controller: 'janitor', epoch: 7n, size: 2 }, 'swept']])
 })
 
 describe('A supervision that has failed itself', () => {

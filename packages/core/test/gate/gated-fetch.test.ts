@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { LeadershipEndedError } from '../../src/election/leadership-ended-error.ts'
 import { gatedFetch } from '../../src/gate/gated-fetch.ts'
 import { WriteGateClosedError } from '../../src/gate/write-gate-closed-error.ts'
@@ -147,6 +147,118 @@ describe('gatedFetch()', () => {
     own.abort(new Error('enough'))
     await expect(answer).rejects.toThrow('enough')
   })
+})
+
+describe('A request', () => {
+  /** Sends requests, and notes what the network gets. It answers at once. */
+  function noted(term: Parameters<typeof gatedFetch>[0] = openTerm()) {
+    const calls: unknown[][] = []
+    const send = gatedFetch(term, (...args) => (calls.push(args), Promise.resolve(new Response())))
+    return { calls, send }
+  }
+
+  test('for an address alone is a read, and is sent as it is', async () => {
+    const term = openTerm()
+    term.close()
+    const { calls, send } = noted(term)
+    await send(URL_OF_SERVICE)
+    expect(calls).toEqual([[URL_OF_SERVICE, undefined]])
+  })
+
+  test('that reads keeps its options and its signal, with the method that was checked', async () => {
+    const { calls, send } = noted()
+    const { signal } = new AbortController()
+    const request = new Request(URL_OF_SERVICE, { method: 'HEAD' })
+    const url = new URL(URL_OF_SERVICE)
+    await send(URL_OF_SERVICE, { signal, cache: 'no-store' })
+    await send(request)
+    await send(url)
+    await send(request, { method: 'GET' })
+    expect(calls).toEqual([
+      [URL_OF_SERVICE, { signal, cache: 'no-store', method: 'GET' }],
+      [request, { method: 'HEAD' }],
+      [url, { method: 'GET' }],
+      [request, { method: 'GET' }],
+    ])
+    expect(calls[0]?.[1]).toHaveProperty('signal', signal)
+    expect(Object.keys(calls[0]?.[1] ?? {}).sort()).toEqual(['cache', 'method', 'signal'])
+  })
+
+  test('has all options of `fetch`, wherever they come from', async () => {
+    const names =
+      'body cache credentials dispatcher duplex headers integrity keepalive mode priority redirect referrer referrerPolicy window'
+    const members = Object.fromEntries(names.split(' ').map((name) => [name, `its ${name}`]))
+    const { calls, send } = noted()
+    await send(URL_OF_SERVICE, Object.create({ ...members, method: 'PUT' }) as RequestInit)
+    expect(calls[0]?.[1]).toEqual({ ...members, method: 'PUT', signal: expect.any(AbortSignal) })
+  })
+
+  test('may have `null` for its options', async () => {
+    const { calls, send } = noted()
+    await send(URL_OF_SERVICE, null as unknown as RequestInit)
+    await send(new Request(URL_OF_SERVICE, { method: 'POST' }), null as unknown as RequestInit)
+    expect(calls.map(([, init]) => init)).toEqual([
+      { method: 'GET' },
+      { method: 'POST', signal: expect.any(AbortSignal) },
+    ])
+  })
+
+  test.each<[unknown, string, string]>([
+    [new Request(URL_OF_SERVICE, { method: 'POST' }), 'POST', URL_OF_SERVICE],
+    [{ method: 'PATCH', url: URL_OF_SERVICE }, 'PATCH', URL_OF_SERVICE],
+    [{ method: 'PUT', href: URL_OF_SERVICE, toString: () => '/text' }, 'PUT', '/text'],
+    [{ toString: () => '/text' }, 'UNKNOWN', '/text'],
+    [{ href: 7, toString: () => '/text' }, 'UNKNOWN', '/text'],
+    [{ url: 7, toString: () => '/text' }, 'UNKNOWN', '/text'],
+    [7, 'UNKNOWN', '7'],
+    [null, 'UNKNOWN', 'null'],
+  ])('%o is refused as one with this method and address', async (input, method, url) => {
+    const term = openTerm()
+    term.close()
+    const { calls, send } = noted(term)
+    expect(await refusalOf(send(input as string))).toMatchObject({ method, url, outcome: 'not-sent' })
+    expect(calls).toEqual([])
+  })
+
+  test('is aborted by its own signal, also where a `Request` has it', async () => {
+    const own = new AbortController()
+    const network = heldNetwork()
+    const request = new Request(URL_OF_SERVICE, { method: 'POST', signal: own.signal })
+    const answer = gatedFetch(openTerm(), network.fetch)(request)
+    own.abort(new Error('enough'))
+    await expect(answer).rejects.toThrow('enough')
+  })
+
+  test('has the signal of the options rather than that of its `Request`', async () => {
+    const own = new AbortController()
+    const { calls, send } = noted()
+    const request = new Request(URL_OF_SERVICE, { method: 'POST', signal: own.signal })
+    await send(request, { signal: new AbortController().signal })
+    own.abort()
+    expect(calls[0]?.[1]).toMatchObject({ signal: { aborted: false } })
+  })
+
+  test('fails with the error of the network, unless the gate has closed', async () => {
+    const term = openTerm()
+    const failing = gatedFetch(term, () => Promise.reject(new TypeError('fetch failed')))
+    await expect(failing(URL_OF_SERVICE, { method: 'POST' })).rejects.toThrow('fetch failed')
+    const late = gatedFetch(term, () => (term.close(), Promise.reject(new TypeError('fetch failed'))))
+    expect(await refusalOf(late(URL_OF_SERVICE, { method: 'POST' }))).toMatchObject({ outcome: 'unknown' })
+  })
+
+  test('is sent by the `fetch` that is global at that moment', async () => {
+    const send = gatedFetch(openTerm())
+    const fetch = vi.fn<typeof globalThis.fetch>(async () => new Response())
+    vi.stubGlobal('fetch', fetch)
+    await send(URL_OF_SERVICE, { method: 'DELETE' })
+    vi.unstubAllGlobals()
+    expect(fetch.mock.calls).toEqual([[URL_OF_SERVICE, { method: 'DELETE', signal: expect.any(AbortSignal) }]])
+  })
+})
+
+test('gatedFetch() refuses options that it does not know', () => {
+  const create = () => gatedFetch(openTerm(), undefined, { onRefuse: () => {} } as object)
+  expect(create).toThrow('Unknown option `onRefuse` in `gatedFetch()`; did you mean `onRefusal`?')
 })
 
 describe('randomised requests in virtual time', () => {

@@ -78,6 +78,7 @@ describe('The error of a refused write', () => {
     ['git+ssh://user@a.test/1', 'git+ssh://a.test/1'],
     ['//user:password@a.test/1', '//a.test/1'],
     ['https://a.test/@scope/1', 'https://a.test/@scope/1'],
+    ['https://a.test//user@b/1', 'https://a.test//user@b/1'],
     ['/go?to=https://user@a.test', '/go'],
     ['https://a.test/1?token=t', 'https://a.test/1'],
     ['https://a.test/1#token=t', 'https://a.test/1'],

@@ -72,6 +72,22 @@ describe('A manager refuses', () => {
   })
 })
 
+test('A manager whose lock cannot be made stops, and rejects with that', async () => {
+  const log: string[] = []
+  const error = new Error('no kubeconfig')
+  const { manager, clock } = createManager({
+    extensions: [extension('a', log)],
+    createLock: () => {
+      throw error
+    },
+  })
+  const running = manager.start()
+  const rejection = expect(running).rejects.toBe(error)
+  await clock.runAllMicrotasks()
+  await rejection
+  expect(log).toEqual(['start a', 'stop a'])
+})
+
 describe('A manager logs', () => {
   test('a listener that throws, and calls the others', async () => {
     const { errors, logger } = errorLog()

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/ports/clock.ts'
 import { SUSPENSION_CHECK_MS, SuspensionMeter, SuspensionWatch } from '../../src/ports/suspension.ts'
 
@@ -98,6 +98,124 @@ describe('the meter of suspensions', () => {
       }),
     )
   })
+})
+
+describe('the meter of suspensions reads the boot clock', () => {
+  test.each([
+    [3, 0],
+    [4, 1],
+    [-3, 0],
+    [-4, 1],
+  ])('after a step of the wall clock by %i ms %i times', (step, times) => {
+    const machine = new Machine()
+    machine.meter.aheadMs()
+    const before = machine.readings
+    machine.wallMs += step
+    machine.meter.aheadMs()
+    expect(machine.readings - before).toBe(times)
+  })
+
+  test('from 10 ms after the last time on, and not before', () => {
+    const machine = new Machine()
+    machine.meter.aheadMs()
+    machine.run(9)
+    machine.meter.aheadMs()
+    expect(machine.readings).toBe(1)
+    machine.run(1)
+    machine.meter.aheadMs()
+    expect(machine.readings).toBe(2)
+  })
+
+  test('for 20 ms when it settles', () => {
+    let now = 5000
+    let readings = 0
+    const boot = () => ((now += 1), (readings += 1), 7000)
+    new SuspensionMeter({ monotonic: () => now, boot, wall: () => 1e12 }).settle()
+    expect([now, readings]).toEqual([5020, 20])
+  })
+})
+
+test('the meter of suspensions answers 64 times from memory while the wall clock stands still', () => {
+  let looks = 0
+  const meter = new SuspensionMeter({ monotonic: () => ((looks += 1), 5000), boot: () => 7000, wall: () => 1e12 })
+  meter.aheadMs()
+  const first = looks
+  for (let call = 0; call < 64; call++) expect(meter.aheadMs()).toBe(2000)
+  expect(looks).toBe(first)
+  meter.aheadMs()
+  expect(looks).toBe(first + 1)
+})
+
+describe('the meter of this machine', () => {
+  const { platform } = process
+  afterEach(() => {
+    Object.defineProperty(process, 'platform', { value: platform })
+    vi.restoreAllMocks()
+    vi.doUnmock('node:os')
+    vi.resetModules()
+  })
+
+  /** The meter of a machine that has run for 2 s without its suspensions, and what its boot clock says. */
+  async function meterOn(system: string, uptime: () => number): Promise<SuspensionMeter | undefined> {
+    Object.defineProperty(process, 'platform', { value: system })
+    vi.spyOn(process.hrtime, 'bigint').mockReturnValue(2_000_000_000n)
+    vi.doMock(import('node:os'), async (original) => ({ ...(await original()), uptime }))
+    vi.resetModules()
+    return (await import('../../src/ports/suspension.ts')).machineSuspension
+  }
+
+  test.each(['linux', 'android'])('is there on %s, and knows for how long it was suspended', async (system) => {
+    let [wallMs, uptime] = [1e12, 5]
+    vi.spyOn(Date, 'now').mockImplementation(() => wallMs)
+    const meter = await meterOn(system, () => uptime)
+    expect(meter?.aheadMs()).toBe(3000)
+    uptime += 60
+    wallMs += 60_000
+    expect(meter?.aheadMs()).toBe(63_000)
+  })
+
+  test('keeps what it knows while the boot clock cannot be read', async () => {
+    let [wallMs, isBroken] = [1e12, false]
+    vi.spyOn(Date, 'now').mockImplementation(() => wallMs)
+    const meter = await meterOn('linux', () => (isBroken ? expect.fail('no /proc') : 5))
+    expect(meter?.aheadMs()).toBe(3000)
+    isBroken = true
+    wallMs += 60_000
+    expect(meter?.aheadMs()).toBe(3000)
+  })
+
+  test.each([
+    ['on macOS', 'darwin', () => 5],
+    ['where the boot clock says nothing', 'linux', () => 0],
+    ['where the boot clock cannot be read', 'linux', () => expect.fail('no /proc')],
+  ])('is missing %s', async (_, system, uptime) => {
+    expect(await meterOn(system, uptime)).toBeUndefined()
+  })
+})
+
+test('the watch for suspensions tells of one from 50 ms on', () => {
+  vi.useFakeTimers()
+  try {
+    const machine = new Machine()
+    machine.bootMs = 7000
+    const watch = new SuspensionWatch(machine.meter)
+    let told = 0
+    const forget = watch.add(() => told++)
+    const pass = (suspendedMs: number): void => {
+      machine.suspend(suspendedMs)
+      machine.run(SUSPENSION_CHECK_MS)
+      vi.advanceTimersByTime(SUSPENSION_CHECK_MS)
+    }
+    pass(40)
+    expect(told).toBe(0)
+    pass(10)
+    expect(told).toBe(1)
+    pass(40)
+    expect(told).toBe(1)
+    forget()
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 describe('the watch for suspensions', () => {

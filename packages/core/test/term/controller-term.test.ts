@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events'
 import { createServer } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
+import { HealthRegistry } from '../../src/health/health-registry.ts'
 import { type Logger, silentLogger } from '../../src/ports/logger.ts'
 import { LeadershipEndedError } from '../../src/election/leadership-ended-error.ts'
 import { ControllerTerm } from '../../src/term/controller-term.ts'
@@ -90,6 +91,88 @@ describe('A term', () => {
     expect(term.isEchoOfEnd(aborted)).toBe(true)
   })
 
+  test.each<[string, unknown, boolean]>([
+    ['the reason of its signals', ENDED, true],
+    ['a refusal of new work', new ScopeClosedError('task', 'janitor'), true],
+    ['an abort', new DOMException('aborted', 'AbortError'), true],
+    ['an error that was caused by the reason', new Error('wrapped', { cause: ENDED }), true],
+    ['an error that was caused by another one', new Error('wrapped', { cause: new Error('other') }), false],
+    ['any other error', new Error('disk full'), false],
+    ['a value with the name of an abort', { name: 'AbortError' }, false],
+    ['nothing', undefined, false],
+    [
+      'an error that cannot be read',
+      Object.defineProperty(new Error('odd'), 'name', { get: () => expect.fail('no name') }),
+      false,
+    ],
+  ])('takes %s as it is while it ends', (_, error, isEcho) => {
+    const { term } = createTerm()
+    term.end(ENDED)
+    expect(term.isEchoOfEnd(error)).toBe(isEcho)
+  })
+
+  test('says why it may not act', () => {
+    const { term, leadership } = createTerm()
+    leadership?.closeGate('step-down')
+    expect(() => term.assertHeld()).toThrow(
+      'Controller `janitor` may not act: `lease` is not held by the term with epoch 7',
+    )
+    const outside = createTerm({ leads: false }).term
+    expect(() => outside.assertHeld()).toThrow('Controller `janitor` may not act: it runs outside of a term')
+    expect(outside.gateSignal.reason).toMatchObject({
+      code: 'NOT_HELD',
+      message: 'Controller `janitor` may not act: it runs outside of a term',
+    })
+    expect(outside.remainingMs()).toBe(0)
+  })
+
+  test('starts nothing once its time is up, although nothing has ended it yet', async () => {
+    const { clock, term } = createTerm()
+    clock.stall(1000)
+    expect(() => term.spawn('late', () => {})).toThrow(ScopeClosedError)
+    expect(() => term.every(10, () => {})).toThrow('Task `every 10 ms` of controller `janitor` was refused')
+    expect([term.signal.aborted, term.taskCount]).toEqual([false, 0])
+  })
+
+  test('starts whatever it is asked to where it needs no leadership', async () => {
+    const { term } = createTerm({ leads: false })
+    await expect(term.spawn('work', () => 7)).resolves.toBe(7)
+    expect([term.admits(), term.leadership, term.inherited, term.predecessor]).toEqual([
+      true,
+      undefined,
+      undefined,
+      undefined,
+    ])
+    expect(() => term.bequeath(1)).toThrow(NotHeldError)
+  })
+
+  test('follows the leadership of the run that takes it over', () => {
+    const { term } = createTerm({ leads: false })
+    const other = createTerm()
+    term.follow(other.leadership)
+    expect([term.admits(), term.leadership, term.isHeld()]).toEqual([true, other.leadership, false])
+    other.clock.stall(1000)
+    expect(term.admits()).toBe(false)
+    expect(() => term.spawn('late', () => {})).toThrow(ScopeClosedError)
+  })
+
+  test('notes when the controller last made progress', async () => {
+    const { clock, term } = createTerm()
+    await clock.advance(5)
+    expect(term.progressedAt).toBe(0)
+    term.progress()
+    expect(term.progressedAt).toBe(5)
+  })
+
+  test('uses the health checks of its warm-up', () => {
+    const health = new HealthRegistry()
+    const options = { controller: 'janitor', lease: 'lease', leadership: undefined, clock: new VirtualClock(), health }
+    const drop = () => {}
+    const term = new ControllerTerm({ ...options, onTaskFailure: drop, onIdle: drop, onStepDown: drop })
+    expect(term.health).toBe(health)
+    expect(term.logger.info({}, 'dropped')).toBeUndefined()
+  })
+
   test('passes a step-down on', () => {
     const { term, stepDowns } = createTerm()
     term.stepDown({ cooldownMs: 5 })
@@ -156,6 +239,21 @@ describe('term.sleep', () => {
     expect(ownTimers()).toBe(0)
   })
 
+  test('does not resolve once the time of the term is up, but rejects when the term ends', async () => {
+    const { clock, term } = createTerm()
+    let outcome: unknown
+    term.sleep(1000).then(
+      () => (outcome = 'slept'),
+      (error: unknown) => (outcome = error),
+    )
+    clock.stall(1000)
+    await clock.advance(0)
+    expect(outcome).toBeUndefined()
+    term.end(ENDED)
+    await clock.runAllMicrotasks()
+    expect(outcome).toBe(ENDED)
+  })
+
   test('leaves nothing behind however often it is called', async () => {
     const { clock, term } = createTerm()
     for (let round = 0; round < 200; round++) {
@@ -210,6 +308,19 @@ describe('term.every', () => {
     await loop
     expect(failures).toEqual([])
     expect([ownTimers(), listeners(term.signal), term.scope.size]).toEqual([0, 0, 0])
+  })
+
+  test('works no more once the time of the term is up', async () => {
+    const { clock, term } = createTerm()
+    let calls = 0
+    const loop = term.every(100, () => {
+      calls += 1
+      clock.stall(1000)
+    })
+    await clock.advance(1000)
+    expect(calls).toBe(1)
+    term.end(ENDED)
+    await loop
   })
 
   test('lets the work that is under way finish, and does not call it again', async () => {

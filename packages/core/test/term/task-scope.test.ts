@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { VirtualClock } from '../../../testing/src/virtual-clock/virtual-clock.ts'
-import { ScopeClosedError, TaskScope } from '../../src/term/task-scope.ts'
+import { ScopeClosedError, TaskScope, taskScopeOf } from '../../src/term/task-scope.ts'
 import { never } from '../support/never.ts'
 
 interface Failure {
@@ -145,6 +145,123 @@ describe('TaskScope', () => {
     const { scope } = createScope()
     await scope.join()
     expect(() => scope.defer(() => {})).toThrow(ScopeClosedError)
+  })
+
+  test('refuses a cleanup also after it was joined or closed again', async () => {
+    const { scope } = createScope()
+    await scope.join()
+    await scope.join()
+    scope.close()
+    expect(() => scope.defer(() => {})).toThrow('Task `cleanup` of controller `janitor` was refused')
+  })
+
+  test('is cleaning from its last task on until its cleanups have run', async () => {
+    const { scope, clock } = createScope()
+    const [work, cleanup] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    void scope.spawn('work', () => work.promise)
+    scope.defer(() => cleanup.promise)
+    const joined = scope.join()
+    expect(scope.isCleaning).toBe(false)
+    work.resolve()
+    await clock.runAllMicrotasks()
+    expect([scope.isCleaning, scope.size]).toEqual([true, 1])
+    cleanup.resolve()
+    await joined
+    expect(scope.isCleaning).toBe(false)
+  })
+
+  test('is idle only while it is open', async () => {
+    const { scope, idleCount } = createScope()
+    scope.defer(() => {})
+    void scope.spawn('work', () => {})
+    await scope.join()
+    expect(idleCount()).toBe(0)
+  })
+
+  test('asks for the time of cleanups when there are any, and leaves no timer', async () => {
+    const clock = new VirtualClock()
+    const asked: number[] = []
+    const scopeOf = () =>
+      new TaskScope({
+        controller: 'janitor',
+        clock,
+        onFailure: () => {},
+        cleanupBudgetMs: () => (asked.push(clock.now()), 1000),
+      })
+    await scopeOf().join()
+    expect(asked).toEqual([])
+    const scope = scopeOf()
+    await clock.advance(5)
+    scope.defer(() => expect(clock.pendingTimers).toBe(1))
+    await scope.join()
+    expect([asked, clock.pendingTimers]).toEqual([[5], 0])
+  })
+
+  test('gives cleanups without a limit a signal that never aborts', async () => {
+    const { scope, clock } = createScope()
+    const signals: AbortSignal[] = []
+    scope.defer((signal) => signals.push(signal))
+    await scope.join()
+    await clock.advance(1e9)
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false])
+  })
+
+  test('aborts the signal of cleanups after half of their time, and says when all of it is up', async () => {
+    const clock = new VirtualClock()
+    const log: string[] = []
+    const scope = new TaskScope({
+      controller: 'janitor',
+      clock,
+      onFailure: () => {},
+      cleanupBudgetMs: () => 1000,
+      onCleaning: () => log.push('cleaning'),
+      onCleanupOverdue: () => log.push('overdue'),
+    })
+    const cleanup = Promise.withResolvers<void>()
+    const signals: AbortSignal[] = []
+    scope.defer((signal) => (signals.push(signal), cleanup.promise))
+    const joined = scope.join()
+    await clock.advance(499)
+    expect([log, signals[0]?.aborted]).toEqual([['cleaning'], false])
+    await clock.advance(1)
+    expect(signals[0]?.reason).toMatchObject({
+      code: 'CLEANUP_TIMEOUT',
+      message: 'The cleanups of controller `janitor` must end now: half of their 1000 ms is up',
+    })
+    await clock.advance(499)
+    expect(log).toEqual(['cleaning'])
+    await clock.advance(1)
+    expect(log).toEqual(['cleaning', 'overdue'])
+    cleanup.resolve()
+    await joined
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  test('knows where a thousand names were started first, and no more', async () => {
+    const { scope } = createScope()
+    for (let index = 0; index <= 1000; index++) void scope.spawn(`task ${index}`, never)
+    void scope.spawn('task 0', never)
+    const places = scope.liveTasks().map(({ spawnedAt }) => spawnedAt)
+    expect(places[999]).toMatch(/task-scope\.test\.ts:\d+:\d+$/)
+    expect(places[1000]).toBe('unknown')
+    expect(places[1001]).toBe(places[0])
+  })
+
+  test('is that of the code that it runs, and of all that this starts, until it is over', async () => {
+    const { scope } = createScope()
+    const later = Promise.withResolvers<void>()
+    const found: unknown[] = []
+    const started = later.promise
+    await scope.enter(async () => {
+      found.push(taskScopeOf())
+      void started.then(() => found.push(taskScopeOf()))
+    })
+    expect(taskScopeOf()).toBeUndefined()
+    expect([found, scope.controller]).toEqual([[scope], 'janitor'])
+    await scope.join()
+    later.resolve()
+    await Promise.resolve()
+    expect(found).toEqual([scope, undefined])
   })
 
   test('joins once: every caller waits for the same end', async () => {

@@ -114,6 +114,111 @@ describe('term.iterate', () => {
     expect(asked).toEqual([])
   })
 
+  test.each([undefined, null, 7, 'text', {}, [1, 2]])('refuses %j, over which nobody can loop', (value) => {
+    const { term } = freshTerm()
+    expect(() => term.iterate(value as never)).toThrow(
+      'Expected `source` of `term.iterate(source)` to be an async iterable or a readable stream, got `',
+    )
+  })
+
+  test('drops an item, and a failure, that arrives once the time of the term is up', async () => {
+    for (const settle of ['item', 'failure'] as const) {
+      const { term, clock } = freshTerm()
+      const { iterable, asked, log, closing } = source()
+      const loop = collect(term.iterate(iterable))
+      Object.assign(term, { admits: () => false })
+      if (settle === 'item') asked[0]?.resolve({ value: 1, done: false })
+      else asked[0]?.reject(new Error('broken'))
+      expect(await loop).toEqual([])
+      await clock.runAllMicrotasks()
+      expect(log).toEqual(['return'])
+      closing.resolve()
+    }
+  })
+
+  test('asks for no further item once the time of the term is up', async () => {
+    const { term } = freshTerm()
+    const { iterable, asked } = source()
+    const iterator = term.iterate(iterable)[Symbol.asyncIterator]()
+    Object.assign(term, { admits: () => false })
+    expect(await iterator.next()).toEqual({ done: true, value: undefined })
+    expect(asked).toEqual([])
+  })
+
+  test('is over for good once it was left, and touches no source that it has not opened', async () => {
+    const { term, left } = freshTerm()
+    const { iterable, asked, log } = source()
+    const iterator = term.iterate(iterable)[Symbol.asyncIterator]()
+    expect(await iterator.return?.()).toEqual({ done: true, value: undefined })
+    expect(await iterator.next()).toEqual({ done: true, value: undefined })
+    expect([asked, log, left()]).toEqual([[], [], NOTHING])
+  })
+
+  test('answers all calls for an item that wait when it is left', async () => {
+    const { term } = freshTerm()
+    const { iterable, closing } = source()
+    closing.resolve()
+    const iterator = term.iterate(iterable)[Symbol.asyncIterator]()
+    const items = [iterator.next(), iterator.next()]
+    await iterator.return?.()
+    expect(await Promise.all(items)).toEqual([
+      { done: true, value: undefined },
+      { done: true, value: undefined },
+    ])
+  })
+
+  test('hands on no value with the end of a source, and needs no way to close it', async () => {
+    const { term, left } = freshTerm()
+    const results: IteratorResult<number, string>[] = [
+      { done: false, value: 1 },
+      { done: true, value: 'last' },
+    ]
+    const next = async () => results.shift() ?? expect.fail('it was asked again')
+    const iterator = term.iterate({ [Symbol.asyncIterator]: () => ({ next }) })[Symbol.asyncIterator]()
+    expect(await iterator.next()).toEqual({ done: false, value: 1 })
+    expect(await iterator.next()).toEqual({ done: true, value: undefined })
+    await nextTurn()
+    expect(left()).toEqual(NOTHING)
+    const other = freshTerm()
+    const endless = other.term.iterate({ [Symbol.asyncIterator]: () => ({ next: never as () => Promise<never> }) })
+    const loop = collect(endless)
+    other.term.end(ENDED)
+    expect(await loop).toEqual([])
+    await other.term.scope.join()
+    expect(other.failures).toEqual([])
+  })
+
+  test('destroys a stream when the term ends, and not when the loop is left', async () => {
+    for (const isLeft of [true, false]) {
+      const { term } = freshTerm()
+      const log: string[] = []
+      const iterator = {
+        next: never as () => Promise<never>,
+        return: async () => (log.push('return'), { done: true as const, value: undefined }),
+      }
+      const stream = { destroy: () => void log.push('destroy'), [Symbol.asyncIterator]: () => iterator }
+      const own = term.iterate(stream)[Symbol.asyncIterator]()
+      void own.next()
+      if (isLeft) await own.return?.()
+      else term.end(ENDED)
+      await term.scope.join()
+      expect(log).toEqual(isLeft ? ['return'] : ['destroy', 'return'])
+    }
+  })
+
+  test('releases the reader of a web stream that it has cancelled', async () => {
+    const { term } = freshTerm()
+    const log: unknown[] = []
+    const stream = new ReadableStream<number>({ cancel: (reason) => void log.push(['cancel', reason]) })
+    const loop = collect(term.iterate(stream))
+    await nextTurn()
+    expect(stream.locked).toBe(true)
+    term.end(ENDED)
+    await loop
+    await term.scope.join()
+    expect([log, stream.locked]).toEqual([[['cancel', undefined]], false])
+  })
+
   test('keeps nothing of the items that it has handed out', async () => {
     const { term, left } = freshTerm()
     let live = 0

@@ -1,5 +1,6 @@
 import { EventEmitter, getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
+import { OptionsError } from '../../../src/options/options-error.ts'
 import { ScopeClosedError } from '../../../src/term/task-scope.ts'
 import { ENDED, freshTerm, NOTHING } from '../../support/fresh-term.ts'
 
@@ -110,7 +111,58 @@ describe('term.listen', () => {
   })
 })
 
+describe('term.listen', () => {
+  test('is not called once the time of the term is up, although nothing has ended it yet', async () => {
+    const { term } = freshTerm()
+    const emitter = new EventEmitter()
+    let calls = 0
+    term.listen(emitter, 'message', () => (calls += 1))
+    Object.assign(term, { admits: () => false })
+    emitter.emit('message')
+    expect([calls, term.taskCount]).toEqual([0, 1])
+  })
+
+  test('takes symbols, by their names where a text is needed', () => {
+    const { term } = freshTerm()
+    const [emitter, target] = [new EventEmitter(), new EventTarget()]
+    const heard: string[] = []
+    const event = Symbol('news')
+    term.listen(emitter, event, () => heard.push('emitter'))
+    term.listen(target, event, () => heard.push('target'))
+    emitter.emit(event)
+    target.dispatchEvent(new Event('Symbol(news)'))
+    expect(heard).toEqual(['emitter', 'target'])
+    expect(term.scope.liveTasks()[0]).toMatchObject({ name: 'listen Symbol(news)', waitsOn: 'event `Symbol(news)`' })
+  })
+})
+
 describe('term.listen refuses', () => {
+  test('an event that is no text and no symbol', () => {
+    const { term, left } = freshTerm()
+    for (const event of [undefined, 7, {}])
+      expect(() => term.listen(new EventEmitter(), event as unknown as string, () => {})).toThrow(
+        'Expected `event` of `term.listen(target, event, listener)` to be a text or a symbol, got `',
+      )
+    expect(left()).toEqual(NOTHING)
+  })
+
+  test.each([null, undefined, 'text', () => {}])('%o, to which nobody can listen', (target) => {
+    const { term } = freshTerm()
+    expect(() => term.listen(target as unknown as EventEmitter, 'x', () => {})).toThrow(
+      'Expected `term.listen()` to be given an EventEmitter or an EventTarget, got `',
+    )
+  })
+
+  test('a signal of the term, with what to do instead', () => {
+    const { term } = freshTerm()
+    expect(() => term.listen(term.signal, 'abort', () => {})).toThrow(
+      new OptionsError(
+        'Expected `term.listen()` to be given something that emits while the term lasts, got `term.signal`: listeners are ' +
+          'removed when the term begins to end. Use `term.defer()` for work at its end, or `addEventListener()` of the signal',
+      ),
+    )
+  })
+
   test.each(['signal', 'hardSignal', 'gateSignal'] as const)(
     '`term.%s`, whose listeners it would never call',
     (name) => {

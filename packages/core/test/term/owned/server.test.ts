@@ -38,6 +38,49 @@ describe('term.serve', () => {
     await leaks.assertNone()
   })
 
+  test('keeps idle connections open while the term lasts, and leaves the server without listeners', async () => {
+    const { term } = freshTerm()
+    const api = createHttpServer((_, response) => response.end('ok'))
+    const counts = () => ['connection', 'request', 'close', 'error'].map((event) => api.listenerCount(event))
+    const before = counts()
+    let connections = 0
+    api.on('connection', () => (connections += 1))
+    const server = await term.serve('api', api, LOOPBACK)
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    for (let round = 0; round < 3; round++) {
+      const answer = await request(portOf(server), agent)
+      answer.resume()
+      await once(answer, 'end')
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(connections).toBe(1)
+    term.end(ENDED)
+    await term.scope.join()
+    api.removeAllListeners('connection')
+    expect([Object.hasOwn(api, 'emit'), counts().slice(1)]).toEqual([false, before.slice(1)])
+    agent.destroy()
+  })
+
+  test('calls nothing of the user once the time of the term is up, and destroys connections that come then', async () => {
+    const { term } = freshTerm()
+    const heard: string[] = []
+    const raw = createServer((socket) => socket.on('data', (data) => heard.push(String(data))))
+    const server = await term.serve('raw', raw, LOOPBACK)
+    const first = connect(portOf(server), '127.0.0.1')
+    await once(raw, 'connection')
+    Object.assign(term, { admits: () => false })
+    first.write('late')
+    const second = connect(portOf(server), '127.0.0.1')
+    // It may be reset.
+    second.on('error', () => {})
+    await new Promise((resolve) => second.once('close', resolve))
+    expect(heard).toEqual([])
+    term.end(ENDED)
+    term.hardAbort(ENDED)
+    await term.scope.join()
+    first.destroy()
+  })
+
   test('lets a request under way come to its end, and closes its kept-alive connection then', async () => {
     const { term } = freshTerm()
     const waiting = Promise.withResolvers<ServerResponse>()
