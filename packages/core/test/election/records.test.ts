@@ -50,7 +50,10 @@ describe('A record', () => {
   })
 
   test('counts as a write of before while its holder and its times stay, although somebody has edited the rest', () => {
-    const isWritten = Object.entries(changes).map(([field, change]) => [field, isWrittenAs({ ...HELD, ...change }, HELD)])
+    const isWritten = Object.entries(changes).map(([field, change]) => [
+      field,
+      isWrittenAs({ ...HELD, ...change }, HELD),
+    ])
     expect(Object.fromEntries(isWritten)).toEqual({
       holderIdentity: false,
       leaseDurationSeconds: true,
@@ -146,7 +149,10 @@ describe('A renewal', () => {
   })
 
   test('restores the duration', () => {
-    expect(renewed({ ...HELD, leaseDurationSeconds: 3 })).toMatchObject({ leaseDurationSeconds: 15, renewTime: AT_NOON })
+    expect(renewed({ ...HELD, leaseDurationSeconds: 3 })).toMatchObject({
+      leaseDurationSeconds: 15,
+      renewTime: AT_NOON,
+    })
   })
 
   test('drops the notes of a transfer and says in which process the holder runs', () => {
