@@ -213,6 +213,13 @@ describe('A release', () => {
     expect(elector.answerRead(freed)).toContainEqual({ kind: 'term-over', outcome: 'released' })
   })
 
+  test('is done although the store has changed what it wrote, so that others need not wait', () => {
+    const elector = releasing()
+    const released = elector.stored(3n)
+    const lease = { ...released, record: { ...released.record, leaseDurationSeconds: 0 } }
+    expect(elector.answerWrite({ kind: 'written', lease })).toContainEqual({ kind: 'term-over', outcome: 'released' })
+  })
+
   test('that the watch shows needs no answer', () => {
     const elector = releasing()
     expect(elector.observe(elector.stored(3n))).toContainEqual({ kind: 'term-over', outcome: 'released' })
@@ -418,6 +425,24 @@ describe('An involuntary end', () => {
     elector.passTo(1000)
     expect(elector.observe(lease({ version: 4n, holderIdentity: 'third' }))).toEqual([])
     expect(kinds(elector.passTo(4000))).toEqual(['wedged', 'exit'])
+  })
+
+  test('of a deleted lease has lost it: nobody leads, and others do not wait until it expires', () => {
+    const elector = leading()
+    elector.observe({ kind: 'absent', version: 9n })
+    expect(elector.send({ kind: 'drained' })).toEqual([
+      { kind: 'term-over', outcome: 'lost', successor: undefined },
+      { kind: 'leader-observed', identity: '' },
+      expect.objectContaining({ kind: 'write' }),
+    ])
+  })
+
+  test('takes its own lease again at once, as it has renewed it last', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    elector.acknowledge(3n)
+    elector.send({ kind: 'lost', reason: 'elector-failed' })
+    expect(purposes(elector.send({ kind: 'drained' }))).toEqual(['acquire'])
   })
 
   test('takes its own lease again when it is empty and nobody else came, as a new term with a greater epoch', () => {

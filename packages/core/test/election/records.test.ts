@@ -13,6 +13,8 @@ import {
   transferRecord,
   withGreaterEpoch,
 } from '../../src/election/rules/records.ts'
+import { readLeader, type Standby } from '../../src/election/rules/standby-note.ts'
+import { withStandbys } from '../../src/election/rules/standby.ts'
 import { readTransferNonce, withProcessRef, withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
 import { type LeaseRecord, leastEpochOf } from '../../src/lock/lease-record.ts'
 import type { PresentLease } from '../../src/lock/lock.ts'
@@ -200,6 +202,22 @@ describe('What ends a term', () => {
       renewTime: AT_NOON,
       leaseTransitions: 3,
     })
+  })
+
+  test('hands over with what the list says of the successor, wherever on the list that is', () => {
+    const standby = (identity: string, zone: string, binaryVersion: string): Standby => ({
+      identity,
+      zone,
+      binaryVersion,
+      strategy: 'NewestVersion',
+      revision: 'r',
+      since: 1n,
+    })
+    const list = withStandbys(HELD, [standby('first', 'a', '1.0.0'), standby('next', 'b', '2.0.0')])
+    const leaderAfter = (identity: string) => readLeader(transferRecord(list, { ...ANSWER, identity }, TRANSFER))
+    expect(leaderAfter('next')).toMatchObject({ zone: 'b', binaryVersion: '2.0.0', revision: 'r' })
+    expect(leaderAfter('first')).toMatchObject({ zone: 'a', binaryVersion: '1.0.0' })
+    expect(leaderAfter('unlisted')).toBeUndefined()
   })
 
   test.each([
