@@ -60,7 +60,7 @@ export function holdFrom(
     outstanding: [],
     writeMs: at.now - write.sentAt,
   }
-  return isSameRecord(lease.record, write.record) ? hold : cutShort(hold, at, timing)
+  return cutShort(hold, at, timing)
 }
 
 /** Ends the hold when its time is up. Sends the next write when it is due. */
@@ -195,8 +195,7 @@ function acknowledged(context: HoldContext, write: SentWrite, written: PresentLe
   const lease = newestOf(hold, write, written)
   const { timing } = context.config
   const isSeenByAll = !timing.wholeSecondPeers || isRenewalInWholeSeconds(hold.lease.record, write.record)
-  const extendsValidity = write.sentAt >= hold.sentAt && isSeenByAll
-  const validity = extendsValidity ? validityFrom(write.sentAt, timing) : hold.uncut
+  const validity = isSeenByAll ? validityFrom(write.sentAt, timing) : hold.uncut
   const next: Hold = {
     ...hold,
     ...validity,
