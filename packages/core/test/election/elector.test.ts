@@ -279,7 +279,7 @@ describe('Elector', () => {
     expect(elector.state.kind).toBe('acquiring')
   })
 
-  test('renews soon after its machine was suspended, although its timer stood still', async () => {
+  test('renews soon after its machine was suspended, although its timer has not moved', async () => {
     const { clock, lock } = await new Stand().lead()
     clock.suspend(5000)
     await clock.advance(100)

@@ -232,7 +232,7 @@ describe('A holder that a coordinator may have named', () => {
   const named: Partial<LeaseRecord> = { ...UNNAMED, holderIdentity: 'next' }
   const acquired: Partial<LeaseRecord> = { holderIdentity: 'next', acquireTime: LATER, renewTime: LATER }
 
-  test('is one without an acquire time, whoever decides', () => {
+  test('is a holder without an acquire time, under a coordinator and among peers', () => {
     expect(guard(named)).toBe(OVER_BY_RECORD_OF_BEFORE)
     expect(guard(named, { coordination: 'peers' })).toBe(OVER_BY_RECORD_OF_BEFORE)
     expect(guard(named, { coordination: 'asking' })).toBe(OVER_BY_RECORD_OF_BEFORE)

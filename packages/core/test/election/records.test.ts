@@ -175,7 +175,7 @@ describe('A renewal', () => {
 
     test.each<[string, Partial<LeaseRecord>, Partial<ElectorConfig>]>([
       ['somebody has edited the duration', { leaseDurationSeconds: 3 }, {}],
-      ['an annotation is one that it drops', withTransferNonce(held, 'n'), {}],
+      ['an annotation is to be dropped', withTransferNonce(held, 'n'), {}],
       ['it has another process now', {}, { processRef: 'another' }],
       ['its process is not in the record yet', renewed(HELD), {}],
     ])('writes where %s', (_, edit, change) => {

@@ -429,7 +429,7 @@ describe('A follower that sees an offer', () => {
     expect(elector.state.kind).toBe('following')
   })
 
-  test('answers at once when it is named, whoever is on the list of standbys', () => {
+  test('answers at once when it is named, although others are on the list of standbys', () => {
     const elector = new PureElector()
     elector.random = 0.5
     const list = ['a', 'b'].map((identity) => ({ identity, revision: undefined, since: 1n }))

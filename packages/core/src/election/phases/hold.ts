@@ -194,8 +194,8 @@ function acknowledged(context: HoldContext, write: SentWrite, written: PresentLe
   const { at, hold } = context
   const lease = newestOf(hold, write, written)
   const { timing } = context.config
-  const isSeenByAll = !timing.wholeSecondPeers || isRenewalInWholeSeconds(hold.lease.record, write.record)
-  const validity = isSeenByAll ? validityFrom(write.sentAt, timing) : hold.uncut
+  const extendsValidity = !timing.wholeSecondPeers || isRenewalInWholeSeconds(hold.lease.record, write.record)
+  const validity = extendsValidity ? validityFrom(write.sentAt, timing) : hold.uncut
   const next: Hold = {
     ...hold,
     ...validity,
