@@ -771,7 +771,7 @@ describe('A follower that is not on the list of standbys', () => {
     const restating = (fail: (follower: LongFollower) => void) => {
       const follower = new LongFollower(withStandbys(HELD, [of('1', 1n, ME)]), { revision: '1', isCold: true })
       const times: number[] = []
-      for (; follower.now < 61_000; follower.writesUntil(follower.now + 1)) {
+      for (; follower.now < 61_000; follower.writesUntil(follower.now + 10)) {
         if (follower.all('write').length === times.length) continue
         times.push(follower.now)
         fail(follower)
