@@ -75,6 +75,15 @@ describe('An acquiring write', () => {
     expect(elector.acknowledge(2n)).toContainEqual(expect.objectContaining({ kind: 'begin-term', handoverMs: 200 }))
   })
 
+  test('counts the time for which it held back to that in which the lease was free', () => {
+    const elector = new PureElector()
+    elector.random = 0.5
+    elector.follow(lease({ version: 1n }))
+    elector.passTo(15_100)
+    expect(elector.as('acquiring').write.sentAt).toBe(15_000 + holdBackMs(0.5))
+    expect(elector.acknowledge(2n)).toContainEqual(expect.objectContaining({ kind: 'begin-term', handoverMs: 100 }))
+  })
+
   test('that was refused is repeated up to a fifth of the retry period later, so that replicas do not try in step', () => {
     const elector = acquiring()
     elector.random = 1
@@ -428,6 +437,12 @@ describe('A missing lease', () => {
     expect(kinds(elector.acknowledge(1n))).toContain('begin-term')
   })
 
+  test('is created and acted on at once also where no option says so', () => {
+    const elector = new PureElector({ missingLease: undefined })
+    elector.follow(ABSENT)
+    expect(kinds(elector.acknowledge(1n))).toContain('begin-term')
+  })
+
   test('is created at once only if it was never seen: otherwise others may be about to create it, too', () => {
     const [first, later] = [new PureElector(), new PureElector()]
     first.random = 0.5
@@ -473,6 +488,17 @@ describe('A missing lease', () => {
     expect(elector.as('following').observation).toMatchObject({ kind: 'absent', version: 9n })
     elector.observe(lease({ version: 10n }))
     expect(elector.as('following').observation).toMatchObject({ kind: 'present' })
+  })
+
+  test('that this replica has created before is held for a lease duration before acting', () => {
+    const elector = new PureElector()
+    elector.follow(ABSENT)
+    elector.acknowledge(1n)
+    elector.observe({ kind: 'absent', version: 5n })
+    elector.send({ kind: 'drained' })
+    expect(elector.lastWrite.write).not.toHaveProperty('base')
+    elector.acknowledge(6n)
+    elector.as('reserving')
   })
 
   test('that was seen to exist is held for a lease duration before acting', () => {

@@ -40,6 +40,14 @@ describe('What a term leaves', () => {
     expect([...readLegacy(newer).values.keys()].toSorted()).toEqual([...values(7).keys()].toSorted())
   })
 
+  test('has unknown versions where they take more than 2048 bytes as JSON', () => {
+    const versions = (bytes: number) => new Map([['p'.repeat(bytes - '{"":"1"}'.length), '1']])
+    const left = (bytes: number) =>
+      readLegacy(withBequest(HELD, HELD, { ...BEQUEST, versions: versions(bytes) })).versions
+    expect(left(2048)).toEqual(versions(2048))
+    expect(left(2049)).toBeUndefined()
+  })
+
   test.each([
     '',
     'null',
@@ -54,6 +62,20 @@ describe('What a term leaves', () => {
     `{"values":{"a":{"epoch":"${'9'.repeat(40)}","value":1}}}`,
   ])('is nothing where the annotation says %.60s', (text) => {
     expect(readLegacy(annotated(text))).toEqual({ values: new Map(), versions: undefined })
+  })
+
+  test('has versions for the next term only if the lease was released with them', () => {
+    expect(readLegacy(acquired(withBequest(HELD, HELD, BEQUEST)))).toMatchObject({ versions: undefined })
+    expect(readLegacy(acquired({ ...released(HELD), acquireTime: 'later' })).versions).toBeUndefined()
+    expect(readLegacy(acquired(released(HELD))).versions).toEqual(BEQUEST.versions)
+  })
+
+  test('may be versions without a value, or values without a version', () => {
+    const [values, versions] = [BEQUEST.values, BEQUEST.versions]
+    const left = (change: Partial<typeof BEQUEST>) => readLegacy(acquired(released(HELD, { ...BEQUEST, ...change })))
+    expect(left({ values: new Map() })).toEqual({ values: new Map(), versions })
+    expect(left({ versions: new Map() })).toMatchObject({ versions: new Map() })
+    expect([...left({ versions: new Map() }).values.keys()]).toEqual([...values.keys()])
   })
 
   test('has versions only for the record that they name, by its holder and its acquire time, and values for every one', () => {

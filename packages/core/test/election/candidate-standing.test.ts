@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { standingIn } from '../../src/election/candidate-standing.ts'
 import type { ElectorState } from '../../src/election/machine/state.ts'
-import { CONFIG, lease, PureElector } from './pure-elector.ts'
+import { withStandbys } from '../../src/election/rules/standby.ts'
+import { CONFIG, lease, ME, PureElector } from './pure-elector.ts'
 
 /** Where the state says nothing else. */
 function inState(kind: Exclude<ElectorState['kind'], 'following'>) {
@@ -28,6 +29,15 @@ describe('A replica under a coordinator stands for election', () => {
     expect(standingIn(elector.state, CONFIG)).toEqual({ from: notBefore })
     expect(standingIn(elector.state, { ...CONFIG, isUnready: true })).toEqual({ from: undefined })
     expect(standingIn(elector.state, { ...CONFIG, neverLeads: true })).toEqual({ from: undefined })
+  })
+
+  test('no longer while it stops and has yet to leave the list of standbys', () => {
+    const elector = new PureElector()
+    const held = lease({ version: 1n })
+    elector.follow({ ...held, record: withStandbys(held.record, [{ identity: ME, revision: undefined, since: 1n }]) })
+    elector.send({ kind: 'stop' })
+    expect(elector.as('following').leaveBy).toBe(1000)
+    expect(standingIn(elector.state, CONFIG)).toEqual({ from: undefined })
   })
 
   test('not before it has seen the lease', () => {

@@ -107,7 +107,7 @@ describe('Elector', () => {
         clock: new VirtualClock(),
         random: () => 0,
         isReady: () => isReady,
-        facts: () => ({ attributes: { room: 1 } }),
+        facts: () => ({ attributes: { room: 1 }, isCold: true }),
         onEffect: () => {},
         onState: () => {},
         onDied: (cause) => {
@@ -124,8 +124,9 @@ describe('Elector', () => {
       expect(lock.requests).toHaveLength(before + 1)
       return lock.last.record && readStandbys(lock.last.record)
     }
-    expect(written({ strategy })).toMatchObject([{ identity: 'me', attributes: { room: 1 } }])
+    expect(written({ strategy })).toMatchObject([{ identity: 'me', attributes: { room: 1 }, warm: false }])
     expect(written({})?.[0]).not.toHaveProperty('attributes')
+    expect(written({})?.[0]).not.toHaveProperty('warm')
   })
 
   test('tells a coordinator of the lock from when it stands', () => {
@@ -215,6 +216,76 @@ describe('Elector', () => {
     expect(effects).toContainEqual(expect.objectContaining({ kind: 'end-term', reason: 'stalled' }))
   })
 
+  test.each([
+    { lateMs: 2000, reason: 'superseded' },
+    { lateMs: 2001, reason: 'stalled' },
+  ])(
+    'takes news in that comes $lateMs ms after its deadline, while that is no later than a retry period',
+    async (stall) => {
+      const { clock, lock, effects } = await new Stand().lead()
+      await clock.advance(9999)
+      clock.stall(1 + stall.lateMs)
+      lock.show(lease({ version: 3n }))
+      expect(effects).toContainEqual(expect.objectContaining({ kind: 'end-term', reason: stall.reason }))
+    },
+  )
+
+  test('leads on after a pause of its process that ends before its deadline', async () => {
+    const { clock, lock, elector } = await new Stand().lead()
+    clock.stall(9999)
+    lock.observers[0]?.up()
+    expect(elector.state.kind).toBe('leading')
+  })
+
+  test('renews before it hears news when it wakes late: only a follower lets others be faster', async () => {
+    const { clock, lock } = await new Stand().lead()
+    const sent: number[] = []
+    clock.setTimer(2010, () => sent.push(lock.requests.length))
+    clock.stall(2020)
+    await clock.advance(0)
+    expect(sent).toEqual([2])
+  })
+
+  test('takes a lease also when it wakes late, if no news came meanwhile', async () => {
+    const { clock, lock, elector } = new Stand()
+    elector.start()
+    lock.show(lease({ version: 1n }))
+    lock.observers[0]?.up()
+    clock.stall(15_100)
+    await clock.advance(0)
+    expect(lock.requests.map(({ kind }) => kind)).toEqual(['update'])
+  })
+
+  test('is woken in time for what an event makes due earlier', async () => {
+    const { clock, lock, elector } = await new Stand().lead()
+    elector.stepDown({ reason: 'step-down', cooldownMs: 0 })
+    await clock.advance(24)
+    expect(lock.requests).toHaveLength(1)
+    await clock.advance(1)
+    expect(lock.requests).toHaveLength(2)
+  })
+
+  test('is not woken at the time that an event has put off', async () => {
+    const { clock, lock, elector, states } = new Stand()
+    elector.start()
+    lock.show(lease({ version: 1n }))
+    lock.observers[0]?.up()
+    await clock.advance(10_000)
+    lock.show(lease({ version: 2n, renewTime: '2026-01-01T11:00:10.000000Z' }))
+    const { length } = states
+    await clock.advance(14_999)
+    expect(states).toHaveLength(length)
+    await clock.advance(1)
+    expect(elector.state.kind).toBe('acquiring')
+  })
+
+  test('renews soon after its machine was suspended, although its timer has not moved', async () => {
+    const { clock, lock } = await new Stand().lead()
+    clock.suspend(5000)
+    await clock.advance(100)
+    expect(lock.requests).toHaveLength(2)
+  })
+
   test('counts from the send when it reads a late renewal back', async () => {
     const { clock, lock, elector } = await new Stand().lead()
     await clock.advance(2000)
@@ -239,6 +310,18 @@ describe('Elector', () => {
     expect(effects).toContainEqual(
       expect.objectContaining({ kind: 'begin-term', epoch: 2n, validUntil: 14_250, handoverMs: 2501 }),
     )
+  })
+
+  test('reports a read that failed, and reads again', async () => {
+    const { clock, lock, effects } = await new Stand().lead()
+    await clock.advance(2000)
+    lock.last.reject(new LockRequestError('unknown-outcome', 'cut off'))
+    await clock.runAllMicrotasks()
+    const error = new LockRequestError('unreachable', 'no route')
+    lock.last.reject(error)
+    await clock.advance(500)
+    expect(effects).toContainEqual({ kind: 'request-failed', purpose: 'read', error })
+    expect(lock.requests.map(({ kind }) => kind)).toEqual(['update', 'update', 'get', 'update'])
   })
 
   test('takes an error that no lock should throw for an unknown outcome', async () => {
@@ -344,6 +427,20 @@ describe('Elector', () => {
     const { lock, elector } = await new Stand().lead()
     lock.observers[0]?.down(new Error('disconnected'))
     expect(elector.state.memory.watch).toBe('down')
+  })
+
+  test('ends its term at once if told that it is lost', async () => {
+    const { elector, effects } = await new Stand().lead()
+    elector.lose('elector-failed')
+    expect(effects.at(-1)).toEqual({ kind: 'end-term', reason: 'elector-failed', voluntary: false })
+    expect(elector.state.kind).toBe('aborting')
+  })
+
+  test('drains a term of which only cleanups are left, if told so', async () => {
+    const { elector } = await new Stand().lead()
+    elector.stepDown({ reason: 'step-down', cooldownMs: 0 })
+    elector.cleaning()
+    expect(elector.state).toMatchObject({ kind: 'draining', drain: { kind: 'cleaning' } })
   })
 
   test('reports the term as wedged when the cleanups of a controller are overdue', async () => {

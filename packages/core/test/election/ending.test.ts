@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { WedgedPolicy } from '../../src/election/machine/config.ts'
+import type { ElectorState } from '../../src/election/machine/state.ts'
 import { resolveTimingOptions } from '../../src/election/timing-options.ts'
 import { kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
 
@@ -25,6 +27,32 @@ describe('A voluntary end', () => {
     expect(passRenewing(elector, 20_000)).toEqual(['hard-abort'])
     expect(passRenewing(elector, 23_999)).toEqual([])
     expect(passRenewing(elector, 24_000)).toEqual(['wedged'])
+  })
+
+  test('without time for tasks still lets them notice before it aborts them', () => {
+    const elector = new PureElector({ timing: resolveTimingOptions({ drainTimeoutMs: 0 }) }).lead()
+    expect(kinds(elector.send(STEP_DOWN))).not.toContain('hard-abort')
+    expect(kinds(elector.passTo(0))).toContain('hard-abort')
+  })
+
+  test('gives cleanups the time that they may take, however late they begin', () => {
+    const elector = renewingDrain()
+    passRenewing(elector, 23_000)
+    elector.send({ kind: 'cleaning' })
+    expect(passRenewing(elector, 26_999)).toEqual([])
+    expect(passRenewing(elector, 27_000)).toEqual(['wedged'])
+  })
+
+  test.each<[WedgedPolicy, readonly string[], ElectorState['kind']]>([
+    ['exit', ['wedged', 'exit'], 'draining'],
+    ['hold', ['wedged'], 'draining'],
+    ['abandon', ['wedged', 'term-over'], 'following'],
+  ])('that is wedged goes on by its policy: %s', (onWedged, effects, kind) => {
+    const elector = new PureElector({ onWedged }).lead()
+    elector.send(STEP_DOWN)
+    expect(kinds(elector.send({ kind: 'cleanup-overdue' }))).toEqual(effects)
+    expect(elector.state.kind).toBe(kind)
+    if (kind === 'following') expect(elector.all('term-over')).toMatchObject([{ outcome: 'expired' }])
   })
 
   test('never releases over a live task, however long it lives, and releases when it has ended', () => {
@@ -213,6 +241,13 @@ describe('A release', () => {
     expect(elector.answerRead(freed)).toContainEqual({ kind: 'term-over', outcome: 'released' })
   })
 
+  test('is done although the store has changed what it wrote, so that others need not wait', () => {
+    const elector = releasing()
+    const released = elector.stored(3n)
+    const lease = { ...released, record: { ...released.record, leaseDurationSeconds: 0 } }
+    expect(elector.answerWrite({ kind: 'written', lease })).toContainEqual({ kind: 'term-over', outcome: 'released' })
+  })
+
   test('that the watch shows needs no answer', () => {
     const elector = releasing()
     expect(elector.observe(elector.stored(3n))).toContainEqual({ kind: 'term-over', outcome: 'released' })
@@ -303,6 +338,17 @@ describe('A release', () => {
 })
 
 describe('An involuntary end', () => {
+  test.each<[WedgedPolicy, readonly string[], ElectorState['kind']]>([
+    ['exit', ['wedged', 'exit'], 'aborting'],
+    ['hold', ['wedged', 'exit'], 'aborting'],
+    ['abandon', ['wedged', 'term-over'], 'following'],
+  ])('that is wedged ends the process, unless its policy is to go on: %s', (onWedged, effects, kind) => {
+    const elector = new PureElector({ onWedged }).lead()
+    elector.send({ kind: 'lost', reason: 'elector-failed' })
+    expect(kinds(elector.send({ kind: 'cleanup-overdue' }))).toEqual(effects)
+    expect(elector.state.kind).toBe(kind)
+  })
+
   test('writes nothing any more and leaves the lease', () => {
     const elector = deadlineMissed()
     expect(purposes(elector.passTo(60_000))).toEqual([])
@@ -418,6 +464,24 @@ describe('An involuntary end', () => {
     elector.passTo(1000)
     expect(elector.observe(lease({ version: 4n, holderIdentity: 'third' }))).toEqual([])
     expect(kinds(elector.passTo(4000))).toEqual(['wedged', 'exit'])
+  })
+
+  test('of a deleted lease has lost it: nobody leads, and others do not wait until it expires', () => {
+    const elector = leading()
+    elector.observe({ kind: 'absent', version: 9n })
+    expect(elector.send({ kind: 'drained' })).toEqual([
+      { kind: 'term-over', outcome: 'lost', successor: undefined },
+      { kind: 'leader-observed', identity: '' },
+      expect.objectContaining({ kind: 'write' }),
+    ])
+  })
+
+  test('takes its own lease again at once, as it has renewed it last', () => {
+    const elector = leading()
+    elector.passTo(2000)
+    elector.acknowledge(3n)
+    elector.send({ kind: 'lost', reason: 'elector-failed' })
+    expect(purposes(elector.send({ kind: 'drained' }))).toEqual(['acquire'])
   })
 
   test('takes its own lease again when it is empty and nobody else came, as a new term with a greater epoch', () => {

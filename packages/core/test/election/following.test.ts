@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
 import { ABSENT, failed, kinds, lease, ME, purposes, PureElector } from './pure-elector.ts'
 
 const renewed = (version: bigint, second: number) =>
@@ -225,6 +226,23 @@ describe('A record that names this replica', () => {
     )
     expect(effects).toContainEqual({ kind: 'identity-taken', identity: ME })
     expect(elector.state.kind).toBe('stopped')
+  })
+
+  test('is not taken for a second process when the lease was transferred to this one, and edited since', () => {
+    const elector = new PureElector({ neverLeads: true })
+    const named = lease({ version: 1n, holderIdentity: ME })
+    const transferred = { ...named, record: withTransferNonce(named.record, 'n') }
+    elector.follow(transferred)
+    const renewTime = '2026-01-01T11:00:02.000000Z'
+    elector.observe({ ...transferred, version: 2n, record: { ...transferred.record, renewTime } })
+    expect(elector.state.kind).toBe('following')
+  })
+
+  test('is not taken for a second process when a restored store shows it under the version of another one', () => {
+    const elector = new PureElector()
+    elector.follow(lease({ version: 1n, holderIdentity: ME }))
+    elector.observe(lease({ version: 1n, holderIdentity: ME, renewTime: '2026-01-01T11:00:02.000000Z' }))
+    expect(elector.state.kind).toBe('following')
   })
 
   test('is not taken for a second process when only annotations change', () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { explain } from '../../src/candidacy/explain.ts'
 import { forLife } from '../../src/election/machine/config.ts'
 import { watchedHolder } from '../../src/election/phases/following.ts'
+import { reservingStep, withDeathOfReplaced } from '../../src/election/phases/reserving.ts'
 import { withStandbys } from '../../src/election/rules/standby.ts'
 import { CONFIG, lease, ME, PureElector } from './pure-elector.ts'
 
@@ -196,6 +197,30 @@ describe('A lease that is held for life', () => {
       const { memory } = elector.as('leading')
       expect(memory.actNotBefore).toBeUndefined()
       expect(watchedHolder(elector.state, elector.config)).toBeUndefined()
+    })
+
+    test('is neither led nor released early while another leader may act, although the holder of before is dead', () => {
+      const elector = create()
+      created(elector, 3n)
+      const state = elector.as('reserving')
+      const at = { now: 500, wallTime: 500, random: 0 }
+      const wait = (notBefore: number) =>
+        withDeathOfReplaced({ ...state, replaced: { record, notBefore } }, holder, { at, config: elector.config })
+      expect(wait(700)).toMatchObject({ actAt: 700, memory: { actNotBefore: 700 }, replaced: undefined })
+      expect(wait(300)).toMatchObject({ actAt: 300, memory: { actNotBefore: undefined, deadHolder: holder } })
+    })
+
+    test('is not led once its deadline has come', () => {
+      const elector = create()
+      created(elector, 3n)
+      const { hold, memory, ...state } = elector.as('reserving')
+      const step = (deadlineAt: number) =>
+        reservingStep(
+          { ...state, memory, hold, actAt: 500 },
+          { kind: 'held', memory, hold: { ...hold, deadlineAt }, effects: [] },
+          { at: { now: 500, wallTime: 500, random: 0 }, config: elector.config },
+        ).state.kind
+      expect([step(501), step(500), step(499)]).toEqual(['leading', 'reserving', 'reserving'])
     })
 
     test('is not led before the wait for another leader ends', () => {

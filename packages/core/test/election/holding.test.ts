@@ -456,6 +456,17 @@ describe('Two writes within one second of the wall clock', () => {
     expect(prolongedFrom).toEqual([1001, 2001, 3001])
   })
 
+  test('with a retry period below a second, are no further apart than the begin of the next second', () => {
+    const elector = new PureElector({ timing: resolveTimingOptions({ ...quick, retryPeriodMs: 800 }) })
+    elector.now = 700
+    elector.lead()
+    expect(purposes(elector.passTo(700 + 300))).toEqual([])
+    expect(purposes(elector.passTo(700 + 301))).toEqual(['renew'])
+    elector.acknowledge(3n)
+    expect(purposes(elector.passTo(700 + 301 + 799))).toEqual([])
+    expect(purposes(elector.passTo(700 + 301 + 800))).toEqual(['renew'])
+  })
+
   test('both prolong when the lease is too short for such clients anyway', () => {
     const timing = resolveTimingOptions({
       leaseDurationMs: 2000,

@@ -104,6 +104,13 @@ describe('A follower that knows of a greater epoch than a restored lease', () =>
     expect(readStandbys(written)).toEqual([])
   })
 
+  test('writes the epoch only where the lease has forgotten it', () => {
+    const held = lease({ version: 1n })
+    const follower = followerOf(held)
+    expect(leastEpochOf(announcedRecord(follower, held, { ...CONFIG, announceAfterMs: 0 }))).toBe(0n)
+    expect(leastEpochOf(announcedRecord(knowing(follower), held, { ...CONFIG, announceAfterMs: 0 }))).toBe(9n)
+  })
+
   test('leaves the list of a free lease as it is where it may not be on it', () => {
     const record = withStandbys(free.record, [{ identity: ME, revision: undefined, since: 1n }])
     const written = announcedRecord(knowing(followerOf(free)), { ...free, record }, { ...CONFIG, isUnready: true })

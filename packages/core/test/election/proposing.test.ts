@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import { readLeader, readStandbys, type Standby, withList } from '../../src/election/rules/standby-note.ts'
 import { isJoining } from '../../src/election/phases/announcing.ts'
+import { renewalWithProposal } from '../../src/election/phases/proposing.ts'
 import { hasRoomFor, withStandby, withStandbys } from '../../src/election/rules/standby.ts'
 import type { Strategy } from '../../src/election/rules/strategy.ts'
 import { readRequestAnswer, withRequest, withRequestAnswered } from '../../src/election/rules/step-down-request.ts'
@@ -35,6 +36,22 @@ function joined(leader: PureElector, version: bigint, me: Standby): PresentLease
 }
 
 const leading = () => new PureElector({ strategy }).lead()
+
+test('a leader declines no request but the one that it has declined', () => {
+  const leader = new PureElector().lead()
+  const { lease: held } = leader.as('leading').hold
+  const requested = withRequest(held.record, { id: 'r2', to: 'third' })
+  const at = { now: 0, wallTime: 0, random: 0 }
+  const written = (declined: string | undefined) => {
+    const { hold, ...state } = leader.as('leading')
+    const lease = { ...held, record: requested }
+    const next = renewalWithProposal({ ...state, hold, declined }, at, leader.config)
+    return readRequestAnswer(next({ ...hold, lease }).record)
+  }
+  expect(written('r2')).toEqual({ id: 'r2', outcome: 'declined' })
+  expect(written('r1')).toBeUndefined()
+  expect(written(undefined)).toBeUndefined()
+})
 
 describe('A leader that follows a strategy', () => {
   test('states what it says of itself', () => {

@@ -62,6 +62,19 @@ describe('OldestEmulationVersion', () => {
   })
 })
 
+test.each([OLDEST, NEWEST])('A version that somebody has edited away decides nothing: $name', (strategy) => {
+  const edited = (identity: string) => of(strategy, identity, { binaryVersion: '1.36.0' })
+  const whole = (identity: string) => versions(strategy, identity, '1.36.0', '1.35.0')
+  for (const pair of [
+    [whole('b'), edited('a')],
+    [edited('b'), whole('a')],
+    [edited('b'), edited('a')],
+  ]) {
+    expect(rank(pair, strategy).kind).toBe('strategy')
+    expect(order(strategy, pair)).toEqual(['a', 'b'])
+  }
+})
+
 test('NewestVersion prefers the higher binary version, then the higher emulation version', () => {
   const a = versions(NEWEST, 'a', '1.37.0', '1.36.0')
   const b = versions(NEWEST, 'b', '1.37.0', '1.37.0')

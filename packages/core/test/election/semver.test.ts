@@ -2,12 +2,19 @@ import { describe, expect, test } from 'vitest'
 import { compareVersions, isVersion } from '../../src/election/rules/semver.ts'
 
 describe('A version', () => {
-  test.each(['1.36.0', '0.0.0', '1.36.0-alpha.1+abc', '1.0.0+001', '1.0.0-0a.x-y', '10.20.30-rc.0'])(
-    '%s is one',
-    (text) => {
-      expect(isVersion(text)).toBe(true)
-    },
-  )
+  test.each([
+    '1.36.0',
+    '0.0.0',
+    '1.36.0-alpha.1+abc',
+    '1.0.0+001',
+    '1.0.0-0a.x-y',
+    '1.0.0--1',
+    '10.20.30-rc.0',
+    '999999999999999.0.0',
+    `1.2.3-${'a'.repeat(122)}`,
+  ])('%s is one', (text) => {
+    expect(isVersion(text)).toBe(true)
+  })
 
   test.each([
     '',
@@ -21,7 +28,10 @@ describe('A version', () => {
     ' 1.36.0',
     '1.36.0\n',
     '1.2.3.4',
-    `1.2.3-${'a'.repeat(130)}`,
+    '1.2.3-a_b',
+    '1.2.3+a_b',
+    '1000000000000000.0.0',
+    `1.2.3-${'a'.repeat(123)}`,
     1.36,
     undefined,
   ])('%s is none', (text) => {
@@ -37,7 +47,10 @@ describe('The order of versions', () => {
     '1.0.0-10',
     '1.0.0-90071992547409921',
     '1.0.0-90071992547409922',
+    '1.0.0--1',
     '1.0.0-1a',
+    '1.0.0-a10',
+    '1.0.0-a2',
     '1.0.0-alpha',
     '1.0.0-alpha.1',
     '1.0.0-alpha.beta',

@@ -11,6 +11,7 @@ import {
   leaderNoteOf,
   newerStandby,
   rankOf,
+  rankingOf,
   remainingStandbys,
   standbysBehind,
   urgency,
@@ -202,6 +203,12 @@ describe('The standbys of a lease', () => {
     expect(hasRoomFor(full, of('1', 8n, 'd'))).toBe(false)
     expect(hasRoomFor(full, of('0', 3n, 'd'))).toBe(false)
     expect(hasRoomFor(full, { identity: 'd', revision: undefined, since: 9n })).toBe(false)
+    const mixed = withStandbys(HELD, [of('2', 9n, 'a'), of('1', 6n, 'b'), of('1', 7n, 'c')])
+    expect(hasRoomFor(mixed, of('1', 8n, 'd'))).toBe(false)
+    expect(hasRoomFor(mixed, of('2', 10n, 'd'))).toBe(true)
+    expect(
+      hasRoomFor(withStandbys(HELD, [of('2', 9n, 'a'), of('2', 8n, 'b'), of('2', 7n, 'c')]), of('2', 10n, 'd')),
+    ).toBe(false)
     expect(hasRoomFor(withStandbys(HELD, [of('1', 5n, 'a')]), of('1', 5n, 'a'))).toBe(false)
   })
 })
@@ -266,11 +273,70 @@ describe('A standby that follows a strategy', () => {
     expect(newerStandby(led(me, as('a', '0.9.0', newer)), me, strategy)).toBeUndefined()
   })
 
+  test('leaves the list alone while a replica of it knows only an older version of the strategy', () => {
+    const full = led(as('leader', '1.0.0'), as('a', '1.0.0'), as('b', '1.0.0'), as('c', '1.0.0'))
+    const newer = { revision: '2', since: 9n, strategyVersion: 2 }
+    expect(hasRoomFor(full, as('d', '9.0.0', newer), { ...strategy, version: 2 })).toBe(false)
+    expect(urgency(full, as('d', '9.0.0', newer), { ...strategy, version: 2 })).toBeUndefined()
+    expect(hasRoomFor(full, as('d', '9.0.0', newer), strategy)).toBe(true)
+    expect(urgency(full, as('d', '9.0.0', newer), strategy)).toBe('best')
+  })
+
+  test('takes the place of an equal one of an older revision only if its own revision is the newest', () => {
+    const mixed = led(
+      as('leader', '1.0.0'),
+      as('a', '1.0.0', { revision: '2', since: 9n }),
+      as('b', '1.0.0'),
+      as('c', '1.0.0'),
+    )
+    expect(hasRoomFor(mixed, as('d', '1.0.0'), strategy)).toBe(false)
+    expect(hasRoomFor(mixed, as('d', '1.0.0', { revision: '2', since: 9n }), strategy)).toBe(true)
+    expect(hasRoomFor(mixed, as('d', '1.0.0', { revision: '0', since: 5n }), strategy)).toBe(false)
+  })
+
+  test('is ranked by what it says now, and not by what the list says of it', () => {
+    const record = led(as('leader', '1.2.0'), as('a', '1.3.0'), as('b', '1.1.0'))
+    expect(rankOf(record, as('a', '1.0.0'), strategy)).toBe(3)
+    expect(rankOf(record, as('b', '1.1.0', { warm: false }), strategy)).toBe(3)
+    expect(rankOf(record, as('a', '1.3.0', { warm: false }), strategy)).toBe(3)
+  })
+
+  test('is ranked by the strategy also where nobody leads', () => {
+    const free = { ...led(me, as('a', '1.1.0')), holderIdentity: '' }
+    expect(rankingOf(free, as('b', '1.0.0'), strategy).kind).toBe('strategy')
+    const silent = withStandbys(HELD, [as('a', '1.1.0')])
+    expect(rankingOf(silent, as('b', '1.0.0'), strategy).kind).toBe('mismatch')
+    expect(rankingOf(free, as('b', '1.0.0'), undefined)).toEqual({ kind: 'revision' })
+  })
+
+  test('says in which term it joined, and one without a strategy does not', () => {
+    const joined = (by?: typeof strategy) => readStandbys(withStandby(HELD, me, by))[0]
+    expect(joined(strategy)).toHaveProperty('term', 3)
+    expect(joined()).not.toHaveProperty('term')
+  })
+
+  test('is a newer one only if it runs another revision, says which, is warm and started later', () => {
+    const newer = (facts: Partial<Standby>, leader: Partial<Standby> = {}) => {
+      const standby: Standby = { ...of('2', 9n, 'a'), ...facts }
+      return newerStandby(withStandbys(HELD, [standby]), { ...of('1', 8n, 'leader'), ...leader })?.identity
+    }
+    expect(newer({})).toBe('a')
+    expect(newer({ since: 8n })).toBeUndefined()
+    expect(newer({ since: 7n })).toBeUndefined()
+    expect(newer({ warm: false })).toBeUndefined()
+    expect(newer({ revision: undefined })).toBeUndefined()
+    expect(newer({ revision: '1' })).toBeUndefined()
+    expect(newer({}, { revision: undefined })).toBeUndefined()
+    expect(newerStandby(withStandbys(HELD, []), of('1', 8n, 'leader'))).toBeUndefined()
+  })
+
   test('is in a hurry only as the first of the newest revision where the replicas do not agree on a strategy', () => {
     const others = withStandbys(HELD, [of('2', 9n, 'a')])
     expect(urgency(others, of('3', 10n, 'b'))).toBe('newest')
     expect(urgency(others, of('2', 10n, 'b'))).toBeUndefined()
     expect(urgency(others, of('1', 1n, 'b'))).toBeUndefined()
+    expect(urgency(withStandbys(HELD, []), of('3', 10n, 'b'))).toBe('newest')
+    expect(urgency(withStandbys(HELD, []), { ...of('', 10n, 'b'), revision: undefined })).toBeUndefined()
   })
 })
 
@@ -632,8 +698,34 @@ describe('A follower that is not on the list of standbys', () => {
     expect(follower.writesUntil(5000)).toEqual(['announce'])
     expect(follower.all('write')).toHaveLength(3)
     expect(joins()).toBe(true)
+    const third = follower.state
+    follower.failWrite('conflict')
+    follower.see(kept('peer'))
+    expect(follower.as('following').announcement?.dueAt).toBeDefined()
+    expect(joins()).toBe(false)
+    follower.state = third
     follower.store()
     expect(joins()).toBe(false)
+  })
+
+  test('is not joining where it never puts itself on the list, or stops', () => {
+    expect(isJoining(new LongFollower(kept(), { announceAfterMs: Infinity }).as('following'))).toBe(false)
+    const follower = new LongFollower(kept()).as('following')
+    expect(isJoining({ ...follower, observation: { kind: 'unknown' } })).toBe(true)
+    expect(isJoining({ ...follower, observation: { kind: 'unknown' }, leaveBy: 1000 })).toBe(false)
+    expect(isJoining({ ...follower, announcement: undefined })).toBe(false)
+  })
+
+  test('takes the facts of an earlier process off its entry at once, each time', () => {
+    const stale = withStandbys(HELD, [{ ...of('1', 1n, ME), strategy: 'NewestVersion' }])
+    const follower = new LongFollower(stale, { revision: '1' })
+    follower.passTo(1)
+    for (const again of [1, 2, 3]) {
+      expect(follower.all('write')).toHaveLength(again)
+      follower.store()
+      follower.see(stale)
+      follower.passTo(follower.now + 1)
+    }
   })
 
   test('is not joining under a leader of another client: it would be now and then, between two renewals', () => {
@@ -679,7 +771,7 @@ describe('A follower that is not on the list of standbys', () => {
     const restating = (fail: (follower: LongFollower) => void) => {
       const follower = new LongFollower(withStandbys(HELD, [of('1', 1n, ME)]), { revision: '1', isCold: true })
       const times: number[] = []
-      for (; follower.now < 61_000; follower.writesUntil(follower.now + 1)) {
+      for (; follower.now < 61_000; follower.writesUntil(follower.now + 10)) {
         if (follower.all('write').length === times.length) continue
         times.push(follower.now)
         fail(follower)

@@ -4,8 +4,10 @@ import {
   readRequestAnswer,
   type StepDownRequest,
   withRequest,
+  withRequestAnswered,
 } from '../../src/election/rules/step-down-request.ts'
 import { readOffer, withAnswer } from '../../src/election/rules/transfer-notes.ts'
+import type { LeaseRecord } from '../../src/lock/lease-record.ts'
 import type { PresentLease } from '../../src/lock/lock.ts'
 import { lease, purposes, PureElector } from './pure-elector.ts'
 
@@ -74,6 +76,17 @@ describe('A leader of whose lease somebody requests a step-down', () => {
     expect(readRequestAnswer(record)).toEqual({ id: 'r1', outcome: 'declined' })
     expect(readRequest(record)).toBeUndefined()
     expect(leader.all('end-term')).toEqual([])
+  })
+
+  test('hands over also to a replica whose answer it sees only when the time to answer is over', () => {
+    const leader = new PureElector().lead()
+    leader.observe(asked(leader, 3n, TO_OTHER))
+    leader.passTo(1)
+    leader.acknowledge(4n)
+    const { lease: held } = leader.as('leading').hold
+    leader.stallTo(leader.as('leading').proposal?.until ?? Infinity)
+    leader.observe({ ...held, version: 5n, record: withAnswer(held.record, { identity: 'other', nonce: 'n' }) })
+    expect(leader.as('draining').stepDown).toMatchObject({ reason: 'transferred', to: 'other' })
   })
 
   test('declines as soon as the renewal that is under way then has been answered', () => {
@@ -202,6 +215,67 @@ test('A request is read only from a record with the term that it names', () => {
   const { record } = asked(leader, 3n, { id: 'r1', to: 'other' })
   expect(readRequest(record)).toEqual({ id: 'r1', to: 'other' })
   expect(readRequest({ ...record, holderIdentity: '' })).toBeUndefined()
+})
+
+test.each<[string, Readonly<Record<string, unknown>>]>([
+  ['to nobody is one to any replica', { to: undefined }],
+  ['to a replica is one to that replica', { to: 'other' }],
+])('A request %s', (_, { to }) => {
+  const { record } = bound(lease({ version: 1n, holderIdentity: 'me' }), { to })
+  expect(readRequest(record)).toEqual({ id: 'r1', to })
+})
+
+test.each<[string, Readonly<Record<string, unknown>>]>([
+  ['to the holder itself', { to: 'me' }],
+  ['to a replica without a name', { to: '' }],
+  ['to a replica whose name is no text', { to: 7 }],
+  ['with a tab in its id', { id: 'r\t1' }],
+  ['with an empty id', { id: '' }],
+])('A request %s is none', (_, change) => {
+  expect(readRequest(bound(lease({ version: 1n, holderIdentity: 'me' }), change).record)).toBeUndefined()
+})
+
+describe('The answer to a request', () => {
+  const { record: held } = lease({ version: 1n, holderIdentity: 'me' })
+  const requested = withRequest(held, { id: 'r1' })
+  const keysOf = ({ annotations }: LeaseRecord) => Object.keys(annotations).toSorted()
+
+  test.each(['declined', 'released', 'transferred'] as const)('takes the place of the request: %s', (outcome) => {
+    const answered = withRequestAnswered(requested, requested, outcome)
+    expect(readRequestAnswer(answered)).toEqual({ id: 'r1', outcome })
+    expect(keysOf(answered)).toEqual(['tenure.dev/step-down-answer'])
+  })
+
+  test('stands beside the request while the term drains', () => {
+    const answered = withRequestAnswered(requested, requested, 'draining')
+    expect(readRequestAnswer(answered)).toEqual({ id: 'r1', outcome: 'draining' })
+    expect(readRequest(answered)).toEqual({ id: 'r1', to: undefined })
+    expect(withRequestAnswered(answered, answered, 'draining')).toBe(answered)
+  })
+
+  test('takes the place of the request also where it was there before', () => {
+    const before = withRequestAnswered(requested, requested, 'draining')
+    const annotations = { ...before.annotations, 'tenure.dev/step-down-answer': 'r1 released' }
+    const answered = withRequestAnswered({ ...before, annotations }, requested, 'released')
+    expect(keysOf(answered)).toEqual(['tenure.dev/step-down-answer'])
+  })
+
+  test('leaves a record as it is that has neither a request nor an answer', () => {
+    expect(withRequestAnswered(held, held, 'draining')).toBe(held)
+    expect(withRequestAnswered(held, held, 'released')).toBe(held)
+  })
+
+  test('is gone with the request that it is about, and so is a request that cannot be read', () => {
+    const answered = withRequestAnswered(requested, requested, 'draining')
+    expect(keysOf(withRequestAnswered(answered, held, 'released'))).toEqual([])
+    const { record: malformed } = bound(lease({ version: 1n, holderIdentity: 'me' }), { id: 'r 1' })
+    expect(keysOf(withRequestAnswered(malformed, malformed, 'draining'))).toEqual([])
+  })
+
+  test('keeps all other annotations', () => {
+    const among = { ...requested, annotations: { ...requested.annotations, other: 'kept' } }
+    expect(withRequestAnswered(among, among, 'released').annotations).toMatchObject({ other: 'kept' })
+  })
 })
 
 test.each([undefined, '', 'r1', 'r1 refused', 'r1 released now', 'r1 declined now'])(

@@ -98,6 +98,7 @@ describe('Timing options', () => {
     [{ retryPeriodMs: Number.NaN }, 'Expected `retryPeriodMs` to be a number of milliseconds of at least 1, got `NaN`'],
     [{ requestTimeoutMs: Number.POSITIVE_INFINITY }, 'Expected `requestTimeoutMs` to be a number of milliseconds'],
     [{ drainTimeoutMs: -1 }, 'Expected `drainTimeoutMs` to be a number of milliseconds of at least 0, got `-1`'],
+    [{ abortGraceMs: -1 }, 'Expected `abortGraceMs` to be a number of milliseconds of at least 0, got `-1`'],
     [{ acquireDelayMs: -1 }, 'Expected `acquireDelayMs` to be a number of milliseconds of at least 0, got `-1`'],
   ]
   test.each(refused)('%o are refused with the relation and the numbers', (options, message) => {

@@ -30,6 +30,7 @@ describe('The JSON of a trace', () => {
         expect(Number(JSON.parse(timeText(ms))) + 0).toBe(Math.round(ms * 1000) / 1000 + 0)
       }),
     )
+    expect([1.5, 2, 0, 0.000_4, -1.5, -0.5].map(timeText)).toEqual(['1.500', '2', '0', '0', '-1.5', '-0.5'])
     expect(timeText(Infinity)).toBe('null')
   })
 
@@ -39,6 +40,9 @@ describe('The JSON of a trace', () => {
         expect(BigInt(JSON.parse(versionText(version)) as number | string)).toBe(version)
       }),
     )
+    const greatest = BigInt(Number.MAX_SAFE_INTEGER)
+    expect(versionText(greatest)).toBe('9007199254740991')
+    expect(versionText(greatest + 1n)).toBe('"9007199254740992"')
   })
 
   test('has no field for what is absent', () => {

@@ -67,6 +67,7 @@ test('a step says whether the elector acts, after a header for each elector, whi
   const clock = { now: () => 0, wallTime: () => 0, setTimer: () => ({ cancel: () => {} }) }
   const first: TracedElector = { lock: 'lease a', clock }
   const second: TracedElector = { lock: 'lease b', clock }
+  const third: TracedElector = { lock: 'lease c', clock }
   const at = { now: 0, wallTime: 0, random: 0 }
   const config = { ...CONFIG, missingLease: undefined }
   const acts = [{ kind: 'exit' }] as const
@@ -74,10 +75,12 @@ test('a step says whether the elector acts, after a header for each elector, whi
   writer.take({ ...STEP, elector: first, at, effects: acts })
   writer.take({ ...STEP, elector: first, at })
   writer.take({ ...STEP, elector: second, at, config: { ...config, heldForLife: true } })
+  writer.take({ ...STEP, elector: third, at, config: { ...config, onWedged: 'hold' } })
   expect(written).toEqual([
     [[[1, 'create', 'exit']], true],
     [[], true],
     [[], false],
     [[[2, 'wait', 'exit']], false],
+    [[[3, 'create', 'hold']], false],
   ])
 })

@@ -143,21 +143,51 @@ describe('A leader that steps down', () => {
     expect(elector.lastWrite.write.base?.version).toBe(4n)
   })
 
+  test('sends no offer with a renewal that is due before the drain has lasted for that long', () => {
+    const elector = new PureElector().lead()
+    elector.passTo(1990)
+    elector.send(STEP_DOWN)
+    expect(purposes(elector.passTo(2000))).toEqual(['renew'])
+    expect(readOffer(elector.lastWrite.write.record)).toBeUndefined()
+    elector.acknowledge(3n)
+    expect(purposes(elector.passTo(2014))).toEqual([])
+    expect(purposes(elector.passTo(2015))).toEqual(['renew'])
+    expect(readOffer(elector.lastWrite.write.record)).toEqual({ to: undefined })
+  })
+
+  test('does not put off a renewal that is due before its offer', () => {
+    const elector = new PureElector().lead()
+    elector.passTo(1990)
+    elector.send(STEP_DOWN)
+    expect(elector.as('draining').hold.request).toEqual({ kind: 'waiting', at: 2000 })
+  })
+
+  test('takes nothing for an answer before it has offered the lease', () => {
+    const elector = new PureElector().lead()
+    elector.send(STEP_DOWN)
+    elector.observe(answered(elector, 3n))
+    expect(purposes(elector.send({ kind: 'drained' }))).toEqual(['release'])
+  })
+
   test('releases when nobody has answered', () => {
     const elector = offering()
     expect(purposes(elector.send({ kind: 'drained' }))).toEqual(['release'])
     expect(elector.lastWrite.write.record.annotations).not.toHaveProperty(['tenure.dev/transfer-offer'])
   })
 
-  test('releases when the answer was not renewed for as long as a transfer is good for', () => {
+  test.each([
+    [5024, ['transfer']],
+    [5025, ['release']],
+  ])('releases when the answer was not renewed for as long as a transfer is good for: at %d', (now, written) => {
     const elector = offering()
+    elector.passTo(25)
     elector.observe(answered(elector, 4n))
     elector.passTo(2025)
     elector.acknowledge(5n)
     elector.passTo(4025)
     elector.acknowledge(6n)
-    elector.now = 5026
-    expect(purposes(elector.send({ kind: 'drained' }))).toEqual(['release'])
+    elector.now = now
+    expect(purposes(elector.send({ kind: 'drained' }))).toEqual(written)
   })
 
   test('gives up an answer that was not renewed for so long, and accepts the answer of another follower', () => {
@@ -319,14 +349,27 @@ describe('A follower that sees an offer', () => {
   test('stays quiet when the offer is to another', () => {
     const elector = new PureElector()
     elector.follow(at(1n, withOffer(HELD, { to: 'third' })))
-    expect(purposes(elector.passTo(9000))).toEqual([])
+    elector.passTo(9000)
+    expect(elector.all('write')).toEqual([])
   })
 
   test('stays quiet when the offer is of an earlier term', () => {
     const elector = new PureElector()
     const { annotations } = withOffer(HELD, { to: undefined })
     elector.follow(at(1n, { ...HELD, acquireTime: '2026-01-01T11:59:59.000000Z', annotations }))
-    expect(purposes(elector.passTo(9000))).toEqual([])
+    elector.passTo(9000)
+    expect(elector.all('write')).toEqual([])
+  })
+
+  test.each([
+    ['another replica has got the lease by its answer', { holderIdentity: 'third', acquireTime: 'later' }],
+    ['the lease still names the leader', {}],
+  ])('does not lead while %s', (_, change) => {
+    const elector = answering()
+    const { record } = elector.lastWrite.write
+    const nonce = readAnswer(record)?.nonce ?? ''
+    elector.observe(at(3n, withTransferNonce({ ...record, ...change }, nonce)))
+    expect(elector.state.kind).toBe('following')
   })
 
   test('stays quiet while it leaves the lease to others', () => {
@@ -367,6 +410,32 @@ describe('A follower that sees an offer', () => {
     expect(purposes(elector.passTo(1999))).toEqual([])
     expect(purposes(elector.passTo(2000))).toEqual(['answer'])
     expect(readAnswer(elector.lastWrite.write.record)?.nonce).not.toBe(first?.nonce)
+  })
+
+  test('is warm no more when it has stopped without an answer to the withdrawal of its own', () => {
+    const elector = answering()
+    elector.send({ kind: 'stop' })
+    elector.as('following')
+    elector.now = elector.as('following').leaveBy ?? Infinity
+    expect(kinds(elector.send({ kind: 'wake' }))).toEqual(['warm-up-over', 'stopped'])
+  })
+
+  test('waits, before it stops, for what becomes of an answer in flight: the lease may be transferred to it', () => {
+    const elector = new PureElector()
+    elector.follow(at(1n, withOffer(HELD, { to: ME })))
+    elector.send({ kind: 'stop' })
+    expect(elector.as('following').leaveBy).toBe(5000)
+    elector.passTo(4999)
+    expect(elector.state.kind).toBe('following')
+  })
+
+  test('answers at once when it is named, although others are on the list of standbys', () => {
+    const elector = new PureElector()
+    elector.random = 0.5
+    const list = ['a', 'b'].map((identity) => ({ identity, revision: undefined, since: 1n }))
+    elector.follow(at(1n, withOffer(withStandbys(HELD, list), { to: ME })))
+    expect(purposes(elector.passTo(0))).toEqual([])
+    expect(elector.lastWrite.write.purpose).toBe('answer')
   })
 
   test('goes on answering for as long as the offer stands, each time that long after the last answer', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { isJoining } from '../../src/election/phases/announcing.ts'
 import { withStandby } from '../../src/election/rules/standby.ts'
 import { withLeastEpoch } from '../../src/lock/lease-record.ts'
-import { withOffer, withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
+import { withAnswer, withOffer, withTransferNonce } from '../../src/election/rules/transfer-notes.ts'
 import { HELD, kept, ListFollower, named } from './list-follower.ts'
 import { ABSENT, ME, purposes, PureElector } from './pure-elector.ts'
 
@@ -52,6 +52,27 @@ describe('A replica that never leads', () => {
     follower.passTo(1000)
     expect(follower.all('write')).toHaveLength(1)
     expect(follower.lastWrite.write).toMatchObject({ purpose: 'announce', record: withLeastEpoch(kept('a'), 900n) })
+  })
+})
+
+describe('A follower that stops', () => {
+  test('leaves the list at once on which it has just written itself with an epoch that the lease had lost', () => {
+    const follower = new ListFollower(withLeastEpoch(kept('a'), 900n))
+    follower.see(kept('a'))
+    expect(purposes(follower.passTo(1000))).toEqual(['announce'])
+    expect(named(follower.lastWrite.write.record)).toEqual(['a', ME])
+    follower.send({ kind: 'stop' })
+    follower.store()
+    expect(follower.all('write')).toHaveLength(2)
+    expect(named(follower.lastWrite.write.record)).toEqual(['a'])
+  })
+
+  test('takes no answer back that it has not given', () => {
+    const offered = withOffer(kept(ME, 'a'), { to: undefined })
+    const follower = new ListFollower(withAnswer(offered, { identity: 'a', nonce: 'n' }))
+    follower.send({ kind: 'stop' })
+    follower.passTo(900)
+    expect(follower.all('write').map(({ write }) => write.purpose)).toEqual(['announce'])
   })
 })
 

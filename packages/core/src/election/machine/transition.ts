@@ -249,8 +249,6 @@ function held(state: Reserving | Leading | Draining, { at, config }: TransitionC
 
 function heldWithProposal(state: Leading, context: TransitionContext): HoldContext {
   const holding = held(state, context)
-  const { proposal, declined, memory } = state
-  if (proposal === undefined && declined === undefined && memory.missed === undefined) return holding
   return { ...holding, nextWrite: renewalWithProposal(state, context.at, holding.config) }
 }
 

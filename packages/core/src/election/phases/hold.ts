@@ -60,7 +60,7 @@ export function holdFrom(
     outstanding: [],
     writeMs: at.now - write.sentAt,
   }
-  return isSameRecord(lease.record, write.record) ? hold : cutShort(hold, at, timing)
+  return cutShort(hold, at, timing)
 }
 
 /** Ends the hold when its time is up. Sends the next write when it is due. */
@@ -194,8 +194,7 @@ function acknowledged(context: HoldContext, write: SentWrite, written: PresentLe
   const { at, hold } = context
   const lease = newestOf(hold, write, written)
   const { timing } = context.config
-  const isSeenByAll = !timing.wholeSecondPeers || isRenewalInWholeSeconds(hold.lease.record, write.record)
-  const extendsValidity = write.sentAt >= hold.sentAt && isSeenByAll
+  const extendsValidity = !timing.wholeSecondPeers || isRenewalInWholeSeconds(hold.lease.record, write.record)
   const validity = extendsValidity ? validityFrom(write.sentAt, timing) : hold.uncut
   const next: Hold = {
     ...hold,

@@ -40,8 +40,8 @@ export function withOfferFollowed(state: Draining, at: Instant): Draining {
   if (request.kind === 'writing' && readOffer(request.write.record) !== undefined) {
     return { ...next, offer: { kind: 'made' } }
   }
-  if (request.kind !== 'waiting' || request.at <= offer.at) return next
-  return { ...next, hold: { ...hold, request: { kind: 'waiting', at: offer.at } } }
+  if (request.kind !== 'waiting') return next
+  return { ...next, hold: { ...hold, request: { kind: 'waiting', at: Math.min(request.at, offer.at) } } }
 }
 
 /** The renewal of a lease with an offer, made or planned, and with the answer to a request that the term ends. */

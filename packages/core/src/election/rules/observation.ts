@@ -180,8 +180,9 @@ function isNext(last: View, { leaseTransitions }: LeaseRecord): boolean {
 
 /** Whether a record has a holder that the last view did not have, and that no transfer made. */
 function isAnotherHolder(last: View, record: LeaseRecord): boolean {
-  const before = last.kind === 'present' ? last.lease.record.holderIdentity : ''
-  return !['', before].includes(record.holderIdentity) && readTransferNonce(record) === undefined
+  const { holderIdentity } = record
+  const isAnother = holderIdentity !== '' && holderIdentity !== recordOf(last)?.holderIdentity
+  return isAnother && readTransferNonce(record) === undefined
 }
 
 /** Until when a holder may act that this view shows, or a holder before it; undefined if none was seen. */

@@ -204,5 +204,5 @@ function inWholeSeconds(record: LeaseRecord): LeaseRecord {
 /** A time that differs from `previous`, so that two writes within one millisecond differ. */
 function distinctMicroTime(wallTime: number, previous: string | undefined): string {
   const time = formatMicroTime(wallTime)
-  return time === previous ? time.replace(/000Z$/, '001Z') : time
+  return time === previous ? time.replace('000Z', '001Z') : time
 }

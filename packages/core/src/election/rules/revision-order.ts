@@ -33,8 +33,7 @@ function startOf(revision: string | undefined, standbys: readonly Standby[]): bi
 }
 
 function inOrderOf(a: string, b: string): number {
-  if (a === b) return 0
-  return a < b ? -1 : 1
+  return Number(a > b) - Number(a < b)
 }
 
 /** The revision of the replica that started last; undefined if none says what it runs. */

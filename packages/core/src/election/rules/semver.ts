@@ -49,9 +49,8 @@ function comparePreReleases(a: readonly string[], b: readonly string[]): number 
 
 /** Numbers come before texts. They may be longer than a number can be exact. */
 function compareParts(a: string, b: string): number {
-  if (a === b) return 0
   const [isNumber, isOtherNumber] = [/^\d+$/.test(a), /^\d+$/.test(b)]
   if (isNumber !== isOtherNumber) return isNumber ? -1 : 1
-  if (isNumber && a.length !== b.length) return a.length < b.length ? -1 : 1
-  return a < b ? -1 : 1
+  if (isNumber && a.length !== b.length) return Math.sign(a.length - b.length)
+  return Number(a > b) - Number(a < b)
 }

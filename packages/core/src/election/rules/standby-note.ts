@@ -180,8 +180,7 @@ interface StatedStandby extends Pick<Standby, 'identity' | 'revision' | 'zone'> 
 }
 
 function isStandby(value: unknown): value is StatedStandby {
-  if (typeof value !== 'object' || value === null) return false
-  const { identity, revision, zone, since } = value as Unknown
+  const { identity, revision, zone, since } = (value ?? {}) as Unknown
   const isNamed = typeof identity === 'string' && identity !== ''
   const areTexts = [revision, zone].every((text) => text === undefined || typeof text === 'string')
   return isNamed && areTexts && typeof since === 'string' && /^\d{1,19}$/.test(since)

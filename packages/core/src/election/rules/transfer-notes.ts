@@ -92,17 +92,17 @@ type Note = Readonly<Record<string, unknown>>
 export function readNote(record: LeaseRecord, key: string): Note | undefined {
   const text = record.annotations[key]
   if (text === undefined || text.length > MAX_NOTE_LENGTH || record.holderIdentity === '') return undefined
-  const note = parseObject(text)
+  const note = parseNote(text)
   if (note?.['holder'] !== record.holderIdentity || note['of'] !== record.acquireTime) return undefined
   return record.acquireTime === undefined ? undefined : note
 }
 
-function parseObject(text: string): Note | undefined {
+/** Anyone may have written the text. What is no object has no fields. */
+function parseNote(text: string): Note | null {
   try {
-    const value = JSON.parse(text) as unknown
-    return typeof value === 'object' && value !== null ? (value as Note) : undefined
+    return JSON.parse(text) as Note | null
   } catch {
-    return undefined
+    return null
   }
 }
 
