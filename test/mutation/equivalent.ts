@@ -343,6 +343,22 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     reason: 'Of two equal versions, either is the result.',
   },
   {
+    file: 'packages/kubernetes/src/client/exchange.ts',
+    operator: 'ConditionalExpression',
+    line: 'if (this.#response?.readableEnded !== true) this.#outgoing.destroy()',
+    before: 'this.#response?.readableEnded !== true',
+    after: 'true',
+    reason: 'At the end of an answer Node gives the connection back. To destroy the request then does nothing.',
+  },
+  {
+    file: 'packages/kubernetes/src/client/kubeconfig/load-kube-config.ts',
+    operator: 'StringLiteral',
+    line: "if (existsSync(homeFile)) return loadFiles({ paths: () => [homeFile], origin: 'the home directory', context }, env)",
+    before: "'the home directory'",
+    after: '""',
+    reason: 'It is said of a file that does not exist, and this one does.',
+  },
+  {
     file: 'packages/kubernetes/src/coordinated/candidate-object.ts',
     operator: 'EqualityOperator',
     line: 'return now > pingTime ? now : pingTime',
