@@ -10,8 +10,8 @@ import { devFolder, isPrivateFolder, pidOfSocket, stateFolder } from '../src/cli
 import { askDev, connectToDev } from '../src/client/kubeconfig/dev-sockets.ts'
 import { KubeConfigError } from '../src/client/kubeconfig/kube-config-error.ts'
 
-vi.mock(import('node:process'), async (original) => {
-  const actual = await original()
+vi.mock('node:process', async (original) => {
+  const actual = await original<typeof import('node:process')>()
   return { ...actual, getuid: vi.fn(actual.getuid) as typeof actual.getuid }
 })
 

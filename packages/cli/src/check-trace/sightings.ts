@@ -195,7 +195,8 @@ function acknowledge(step: Step, sent: Sent, seen: Sighting): void {
   const held = replica.view?.record
   sent.isAcknowledged = true
   replica.inFlight = undefined
-  replica.reading = undefined
+  // A follower that sees its own release still waits for its read.
+  if (sent.u === 'acquire' || HOLDING.has(before)) replica.reading = undefined
   if (sent.u === 'acquire') {
     acquires(step, sent, seen)
     step.acquired = sent

@@ -31,7 +31,8 @@ function newcomer(): Following {
 
 /** The follower after it has seen this at this moment, and what it tells about it. */
 function seeing(state: Following, snapshot: LockSnapshot, now = 0, config: Partial<ElectorConfig> = {}) {
-  return observe(state, snapshot, { now, wallTime: now, random: 0 }, { ...CONFIG, ...config })
+  const at = { now, wallTime: now, random: 0 }
+  return observe(state, snapshot, { at, config: { ...CONFIG, ...config } })
 }
 
 const at = (version: bigint, fields: Partial<LeaseRecord> = {}): PresentLease => lease({ version, ...HELD, ...fields })
@@ -188,7 +189,7 @@ describe('A deleted lease', () => {
     expect(guard(down)).toBe(15_000)
     expect(guard(down, 'peers')).toBe(20_000)
     expect(guard(follower, 'peers')).toBe(15_000)
-    expect(guard(newcomer(), 'peers')).toBeUndefined()
+    expect(guard(newcomer(), 'peers')).toBe(0)
   })
 })
 
@@ -269,8 +270,8 @@ describe('A holder that a coordinator may have named', () => {
 
   test('is the first after none where the lease did not exist', () => {
     const absent = { kind: 'absent' } as const
-    expect(guard({ ...named, leaseTransitions: undefined }, undefined, absent)).toBe(5000)
-    expect(guard({ ...acquired, leaseTransitions: undefined }, undefined, absent)).toBe(5000)
+    expect(guard({ ...named, leaseTransitions: undefined }, undefined, absent)).toBe(0)
+    expect(guard({ ...acquired, leaseTransitions: undefined }, undefined, absent)).toBe(0)
     expect(guard(named, undefined, absent)).toBe(20_000)
   })
 
