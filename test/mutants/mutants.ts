@@ -221,8 +221,8 @@ export const KNOWN_DEFECTS: readonly Mutant[] = [
     defect: 'a stale read counts as news',
     seenIn: 'found by Sieve; Kubernetes (issue 121806)',
     file: `${RULES}/observation.ts`,
-    find: 'return snapshot.version <= last.lease.version',
-    replace: 'return false',
+    find: 'snapshot.version !== undefined && snapshot.version <= newest',
+    replace: 'snapshot.version !== undefined && snapshot.version < 0n',
     checks: [
       `${ELECTION}/acquiring.test.ts`,
       `${ELECTION}/following.test.ts`,
@@ -685,8 +685,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'E20',
     defect: 'followers obey a duration that somebody shortened',
     file: `${RULES}/observation.ts`,
-    find: 'wasEdited ? Math.max(before.guardedUntil, grantedUntil) : grantedUntil',
-    replace: 'at.now',
+    find: 'guardedUntil: Math.max(earlierUntil, grantedUntil)',
+    replace: 'guardedUntil: wasEdited ? at.now : Math.max(earlierUntil, grantedUntil)',
     checks: [`${ELECTION}/edited-lease.test.ts`],
   },
   {
@@ -935,8 +935,8 @@ export const FURTHER_DEFECTS: readonly Mutant[] = [
     id: 'E60',
     defect: 'a named replica acts beside a holder that it has not seen',
     file: `${RULES}/observation.ts`,
-    find: "const sawAll = last !== undefined && memory.watch === 'up' && isNext(last, view.lease.record)",
-    replace: "const sawAll = last !== undefined && memory.watch === 'up'",
+    find: 'const isGapless = sawAll && last !== undefined && isNext(last, view.lease.record)',
+    replace: 'const isGapless = sawAll && last !== undefined',
     checks: [`${ELECTION}/coordination.test.ts`],
   },
   {

@@ -352,7 +352,7 @@ describe('the candidate of a replica', () => {
     expect(server.get(CANDIDATE)).toBeDefined()
   })
 
-  test('makes way for an equal one that holds the lease, as the lease was seen last', async () => {
+  test('makes way for an equal candidate that holds the lease, as the lease was seen last', async () => {
     const lock = await watched()
     put({ holderIdentity: 'web-9' })
     lock.coordinator.stand(0)

@@ -327,7 +327,7 @@ describe('a ping of the controller', () => {
     expect(candidate.pings).toEqual({ answered: 1, late: 2 })
   })
 
-  test('counts from when it was seen, and not from that of an earlier one that was answered', async () => {
+  test('counts from when it was seen, and not from that of an earlier ping that was answered', async () => {
     const candidate = await settled()
     edit({ pingTime: PING })
     await clock.advance(60_000)

@@ -144,7 +144,7 @@ test('when the `tenure dev` of a process ends, it joins the one of the same proj
   await same.left.promise
 })
 
-test('a process looks every 500 ms for one that starts, and says nothing meanwhile', async () => {
+test('a process looks every 500 ms for a `tenure dev` that starts, and says nothing meanwhile', async () => {
   const { logger, lines, joined } = listen()
   const nextPause = holdPauses()
   const first = await Dev.start(12, '/own')
@@ -225,7 +225,7 @@ test('a process that leaves while it joins closes the connection, and says nothi
   expect(lines).toEqual([ended(12)])
 })
 
-test('a process tries again after one that refuses it, and after a folder that it may not use', async () => {
+test('a process tries again after a `tenure dev` that refuses it, and after a folder that it may not use', async () => {
   const { logger, lines, joined } = listen()
   const nextPause = holdPauses()
   const first = await Dev.start(12, '/own')

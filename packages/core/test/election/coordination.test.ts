@@ -261,7 +261,7 @@ describe('A follower under a coordinator', () => {
     ['wait', 15_000],
     ['create', undefined],
   ] as const)(
-    'that starts while there is no lease, and is named, takes `missingLease: %s` like one that creates the lease',
+    'that starts while there is no lease, and is named, takes `missingLease: %s` like a replica that creates the lease',
     (missingLease, actAt) => {
       const elector = new PureElector({ ...SERVER, missingLease })
       elector.follow({ kind: 'absent', version: 1n })
