@@ -32,7 +32,12 @@ export interface Viewer {
 }
 
 /** A sighting of which nothing was known before, or that restarts what is known. */
-export function firstView(seen: Sighting, now: number, guardedUntil: number, longestMs = heldMs(seen.record)): View {
+export function firstView(
+  seen: Sighting,
+  now: number,
+  guardedUntil: number,
+  longestMs: number = heldMs(seen.record),
+): View {
   return { ...seen, changedAt: now, guardedUntil, longestMs }
 }
 

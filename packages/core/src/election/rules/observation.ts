@@ -53,13 +53,19 @@ interface ViewContext extends TransitionContext {
   readonly sawAll: boolean
 }
 
+type AbsentView = Extract<View, { kind: 'absent' }>
+
 function absentView(last: View | undefined, snapshot: AbsentLease, context: ViewContext): View {
   const { at, config } = context
-  const before = last?.kind === 'absent' ? last : undefined
-  const deleted = config.heldForLife === true ? (snapshot.deleted ?? before?.deleted) : undefined
-  const guardedUntil = Math.max((last && endOf(last)) ?? 0, unseenUntil(last, context))
-  const version = snapshot.version ?? before?.version
-  return { kind: 'absent', version, since: before?.since ?? at.now, guardedUntil, heldMs: heldMs(last), deleted }
+  const before: Partial<AbsentView> = last?.kind === 'absent' ? last : {}
+  return {
+    kind: 'absent',
+    version: snapshot.version ?? before.version,
+    since: before.since ?? at.now,
+    guardedUntil: Math.max(lastUntil(last), unseenUntil(last, context)),
+    heldMs: heldMs(last),
+    deleted: config.heldForLife === true ? (snapshot.deleted ?? before.deleted) : undefined,
+  }
 }
 
 /**
@@ -113,10 +119,10 @@ function viewOf(last: View | undefined, lease: PresentLease, at: Instant, config
 
 /** Until when another holder may act after a new term was seen. A release, a transfer and another term of the same holder prove its end. */
 function holderBeforeUntil(last: View | undefined, record: LeaseRecord): number {
-  if (last === undefined || record.holderIdentity === '' || readTransferNonce(record) !== undefined) return 0
+  if (record.holderIdentity === '' || readTransferNonce(record) !== undefined) return 0
   const before = recordOf(last)
   const isSame = before?.holderIdentity === record.holderIdentity && before.acquireTime !== undefined
-  return isSame ? 0 : (endOf(last) ?? 0)
+  return isSame ? 0 : lastUntil(last)
 }
 
 /**
@@ -183,6 +189,11 @@ function isAnotherHolder(last: View, record: LeaseRecord): boolean {
   const { holderIdentity } = record
   const isAnother = holderIdentity !== '' && holderIdentity !== recordOf(last)?.holderIdentity
   return isAnother && readTransferNonce(record) === undefined
+}
+
+/** Until when a holder may act that was seen; 0 if none was. */
+function lastUntil(last: View | undefined): number {
+  return last === undefined ? 0 : (endOf(last) ?? 0)
 }
 
 /** Until when a holder may act that this view shows, or a holder before it; undefined if none was seen. */
