@@ -184,7 +184,7 @@ describe('the burial of a holder', () => {
       () => (server.onAnswer = ({ target }, answer) => (target.resource === 'leases' ? 'text' : answer)),
       [GET_CANDIDATE, DELETE_CANDIDATE, GET_LEASE],
     ],
-  ])('of one that %s', async (_, arrange, requests) => {
+  ])('of a holder that %s', async (_, arrange, requests) => {
     arrange()
     await buryDead()
     expect(server.taken()).toEqual(requests)

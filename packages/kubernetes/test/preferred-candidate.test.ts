@@ -194,7 +194,7 @@ describe('a preferred candidate with an open ping', () => {
     expect(preferred.current).toEqual({ identity: 'other', isAlive: false })
   })
 
-  test('takes the place of one that is preferred no longer, as not known yet', async () => {
+  test('takes the place of a candidate that is preferred no longer, as not known yet', async () => {
     answer = () => candidate()
     await see('third')
     answer = () => candidate({ pingTime: PING })

@@ -277,7 +277,7 @@ describe('A multi lock that writes', () => {
     expect([stored('old'), stored('new')]).toEqual([record('me'), record('me')])
   })
 
-  test('does not create a lease beside one that somebody else holds', async () => {
+  test('does not create a lease beside a lease that somebody else holds', async () => {
     const { lock, store, stored } = open()
     store.write('new', record('b'), undefined)
     await expect(lock.create(record('me'), options)).rejects.toMatchObject({ failure: 'conflict' })
