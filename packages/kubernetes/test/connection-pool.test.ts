@@ -37,7 +37,7 @@ describe('the connections of a transport', () => {
     const { agent } = new ConnectionPool().acquire(settingsOf())
     expect(agent).toBeInstanceOf(https.Agent)
     expect(agent).toMatchObject({ ...KEPT_ALIVE, options: { noDelay: true, servername: 'two' } })
-    expect(agent.options).toHaveProperty('secureContext.context')
+    expect(agent).toHaveProperty('options.secureContext.context')
   })
 
   test('are plain for plain HTTP', () => {

@@ -360,8 +360,11 @@ class PlayedLock implements Lock {
   closed = 0
   answer: LockSnapshot = { kind: 'absent' }
   readonly written: LeaseRecord[] = []
+  readonly description: string
 
-  constructor(readonly description: string) {}
+  constructor(description: string) {
+    this.description = description
+  }
 
   async get(): Promise<LockSnapshot> {
     return this.answer
