@@ -277,7 +277,7 @@ describe('a lease that contradicts that the replicas decide', () => {
     ['prefers nobody', { preferredHolder: '' }],
     ['names another replica', { holderIdentity: 'web-2', acquireTime: undefined }],
     ['is held by this replica', { holderIdentity: 'web-1' }],
-  ])('is none that %s', async (_, fields) => {
+  ])('is not a lease that %s', async (_, fields) => {
     await watched()
     await clock.advance(5000)
     put(fields)
@@ -285,7 +285,7 @@ describe('a lease that contradicts that the replicas decide', () => {
     expect(probes()).toBe(0)
   })
 
-  test('is none that does not exist', async () => {
+  test('is not a lease that does not exist', async () => {
     await watched()
     await clock.advance(5000)
     server.show(LEASE)
@@ -362,7 +362,7 @@ describe('the candidate of a replica', () => {
     expect(server.get(CANDIDATE)).toBeUndefined()
   })
 
-  test('stays while nobody holds the lease, for an equal one with a greater name', async () => {
+  test('stays while nobody holds the lease, for an equal candidate with a greater name', async () => {
     const lock = await watched()
     put({ holderIdentity: 'web-9' })
     server.remove(LEASE)

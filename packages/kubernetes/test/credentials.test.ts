@@ -225,7 +225,7 @@ describe('a user with a provider', () => {
 
   test('fails where client-node has no headers', async () => {
     authenticators(async (_, options) => {
-      delete options.headers
+      Reflect.deleteProperty(options, 'headers')
     })
     await expect(userOf(KNOWN)).rejects.toThrow('gave no token')
   })

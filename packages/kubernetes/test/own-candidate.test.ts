@@ -327,7 +327,7 @@ describe('a ping of the controller', () => {
     expect(candidate.pings).toEqual({ answered: 1, late: 2 })
   })
 
-  test('counts from when it was seen, and not from that of an earlier ping that was answered', async () => {
+  test('counts from when it was seen, and not from an earlier ping that was answered', async () => {
     const candidate = await settled()
     edit({ pingTime: PING })
     await clock.advance(60_000)
@@ -605,7 +605,7 @@ describe('a candidate that cannot be written', () => {
     expect(missing).toBe(1)
   })
 
-  test('where the API server serves LeaseCandidates no longer is one as well', async () => {
+  test('where the API server serves LeaseCandidates no longer is a reason as well', async () => {
     candidateOf().stand(0)
     await clock.advance(0)
     server.onRequest = refuse('GET', 'NotFound')
@@ -613,7 +613,7 @@ describe('a candidate that cannot be written', () => {
     expect(missing).toBe(1)
   })
 
-  test('for another reason is none', async () => {
+  test('for another reason is no reason to ask', async () => {
     server.onRequest = refuse('POST', 'Forbidden')
     candidateOf().stand(0)
     await clock.advance(0)

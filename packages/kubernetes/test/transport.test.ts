@@ -248,11 +248,12 @@ describe('what Node is asked for', () => {
   /** The options of the request that a transport makes, which is not sent. */
   async function optionsOf(kubeConfig: KubeConfig, sent: ApiRequest): Promise<https.RequestOptions> {
     const seen: https.RequestOptions[] = []
-    for (const module of [http, https]) {
-      const spy = vi.spyOn(module, 'request').mockImplementation(((options: https.RequestOptions) => {
+    const modules: unknown[] = [http, https]
+    for (const module of modules as { request: (options: https.RequestOptions) => unknown }[]) {
+      const spy = vi.spyOn(module, 'request').mockImplementation((options) => {
         seen.push(options)
         throw new Error('not sent')
-      }) as never)
+      })
       onTestFinished(() => spy.mockRestore())
     }
     const transport = new ApiTransport({ kubeConfig, userAgent: 'mine' })

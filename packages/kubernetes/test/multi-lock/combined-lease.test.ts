@@ -233,7 +233,7 @@ describe('Two leases taken for one', () => {
     )
   })
 
-  test('are those of the one that is left where it is free, also for a process that has released it', () => {
+  test('are those of the lease that is left where it is free, also for a process that has released it', () => {
     expect(combined(record(''), undefined, record(''))).toEqual({ deciding: 'primary', record: record('') })
     expect(combined(undefined, record(''), record(''))).toEqual({ deciding: 'secondary', record: record('') })
   })
