@@ -247,6 +247,14 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     reason: 'Zero is `0` either way.',
   },
   {
+    file: 'packages/core/src/lock/lock.ts',
+    operator: 'EqualityOperator',
+    line: 'return least > counted ? least : counted',
+    before: 'least > counted',
+    after: 'least >= counted',
+    reason: 'Of two equal epochs, either is the result.',
+  },
+  {
     file: 'packages/core/src/term/leadership.ts',
     operator: 'ConditionalExpression',
     line: 'if (!this.#gate.signal.aborted) this.#gate.abort(new LeadershipEndedError(reason, this.epoch))',

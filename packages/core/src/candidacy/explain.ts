@@ -116,7 +116,7 @@ function explainCoordination(record: LeaseRecord | undefined, context: ExplainCo
   const { config, versionsOf } = context
   if (config.coordination === 'asking') return 'It asks the API server whether an election controller decides who leads'
   if (config.coordination !== 'server' || record?.holderIdentity === config.identity) return undefined
-  return explainNaming(record, config, versionsOf?.(record?.holderIdentity ?? ''))
+  return explainNaming(record, config, record && versionsOf?.(record.holderIdentity))
 }
 
 function explainLease(state: Following, { lease, changedAt }: PresentView, context: ExplainContext): string {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { explain } from '../../src/candidacy/explain.ts'
+import type { DrainState } from '../../src/drain/machine.ts'
 import type { ElectorConfig } from '../../src/election/machine/config.ts'
 import type { ElectorState } from '../../src/election/machine/state.ts'
 import { withOffer } from '../../src/election/rules/transfer-notes.ts'
@@ -374,6 +375,55 @@ test.each(Object.entries(BY_CONFIG))(
     expect(explain(state, { config: { ...config, ...more }, now, tasks: [], lastProblem })).toBe(says)
   },
 )
+
+describe('An explanation of a drain', () => {
+  const context = { config: new PureElector().config, now: 25, tasks: [], lastProblem: undefined }
+  const { state: ending } = draining(25)
+  if (ending.kind !== 'draining') throw new Error(`Expected a drain, got ${ending.kind}`)
+  const lost = new PureElector().lead()
+  lost.observe({ kind: 'absent', version: 3n })
+  const aborting = lost.as('aborting')
+  const schedule = { voluntary: true, abortAt: undefined, wedgedAt: 1e6, cleanups: { timeoutMs: 1000 } }
+
+  test.each<[DrainState, string]>([
+    [{ kind: 'open' }, 'waits for its cleanups'],
+    [{ ...schedule, kind: 'asked' }, 'waits for its cleanups'],
+    [{ ...schedule, kind: 'aborted' }, 'has aborted its tasks and waits for its cleanups'],
+    [{ ...schedule, kind: 'cleaning', cleanupsAbortAt: undefined, cleanedBy: 1e6 }, 'waits for its cleanups'],
+    [{ ...schedule, kind: 'wedged' }, 'is wedged on its cleanups'],
+  ])('%j says what is left', (drain, says) => {
+    expect(explain({ ...ending, drain }, context)).toBe(`Its term is ending (step-down): it ${says}.`)
+    expect(explain({ ...aborting, drain }, context)).toBe(`It has lost its term (lease-deleted) and ${says}.`)
+  })
+
+  test('that is empty says what the replica waits for', () => {
+    const drain = { kind: 'empty' } as const
+    expect(explain({ ...aborting, drain }, context)).toBe('It has lost its term (lease-deleted) and has nothing left.')
+    const waiting = { ...ending, drain, answerBy: 1525, stepDown: { ...ending.stepDown, to: 'other' } }
+    expect(explain(waiting, context)).toBe(
+      'Its term is ending (step-down): it waits another 1.5 s for an answer from other.',
+    )
+    const renewal = 'Its term is ending (step-down): it waits for its last renewal.'
+    expect(explain(waiting, { ...context, now: 1525 })).toBe(renewal)
+    expect(explain({ ...waiting, stepDown: ending.stepDown }, context)).toBe(renewal)
+  })
+})
+
+test('An explanation of a pause ends with the pause', () => {
+  const elector = following(FREE)
+  elector.failWrite('forbidden')
+  const { state, config } = elector
+  const context = { config, tasks: [], lastProblem: undefined }
+  expect(explain(state, { ...context, now: 1999 })).toBe('It could not acquire the lease and tries again in 0.0 s.')
+  expect(explain(state, { ...context, now: 2000 })).toBe('The lease has no holder. It acquires the lease in 0.0 s.')
+})
+
+test('An explanation has no time below zero', () => {
+  const elector = following()
+  expect(explain(elector.state, { config: elector.config, now: 60_000, tasks: [], lastProblem: undefined })).toBe(
+    'It follows other. The lease last changed 60.0 s ago and can be acquired in 0.0 s.',
+  )
+})
 
 test('A replica that waits to be chosen compares its versions with those that the leader published', () => {
   const strategy = { ...mine, name: 'NewestVersion', binaryVersion: '1.36.0', emulationVersion: '1.36.0' }

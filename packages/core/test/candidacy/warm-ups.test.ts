@@ -122,6 +122,18 @@ describe('The warm-ups of a lease', () => {
     expect(bench.clock.pendingTimers).toBe(0)
   })
 
+  test('are not wedged by what a term has taken over meanwhile', async () => {
+    const work = Promise.withResolvers<void>()
+    const bench = warmUpsOf({ name: 'a', warms: () => work.promise })
+    bench.warmUps.begin('following')
+    const stopped = bench.warmUps.stop()
+    bench.warmUps.handOver()
+    await bench.clock.advance(5000)
+    expect(bench.wedged).toEqual([])
+    work.resolve()
+    await stopped
+  })
+
   test('are ready when those while following are, whatever becomes of the others', async () => {
     const ready = Promise.withResolvers<void>()
     const bench = warmUpsOf(

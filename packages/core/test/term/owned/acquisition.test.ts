@@ -43,6 +43,23 @@ describe('term.acquire', () => {
     expect([isOver, closed, left()]).toEqual([true, ['connection'], NOTHING])
   })
 
+  test('closes a resource at once that arrives when the time of the term is up, although nothing has ended it yet', async () => {
+    const { term, clock } = freshTerm()
+    const opening = Promise.withResolvers<string>()
+    const closed: unknown[] = []
+    const acquired = term.acquire(
+      'database',
+      () => opening.promise,
+      (connection, signal) => closed.push([connection, signal]),
+    )
+    const refused = expect(acquired).rejects.toBeUndefined()
+    Object.assign(term, { admits: () => false })
+    opening.resolve('connection')
+    await clock.runAllMicrotasks()
+    await refused
+    expect([closed, term.taskCount]).toEqual([[['connection', term.hardSignal]], 0])
+  })
+
   test('leaves a failure to open to the caller, who may try again', async () => {
     const { term, failures } = freshTerm()
     const closed: string[] = []
@@ -78,13 +95,14 @@ describe('term.acquire', () => {
     const { term } = freshTerm()
     let opened = 0
     term.end(ENDED)
-    expect(() =>
+    const acquire = () =>
       term.acquire(
         'database',
         () => (opened += 1),
         () => {},
-      ),
-    ).toThrow(ScopeClosedError)
+      )
+    expect(acquire).toThrow(ScopeClosedError)
+    expect(acquire).toThrow('Task `acquire database` of controller `janitor` was refused')
     expect(opened).toBe(0)
   })
 })
@@ -108,5 +126,8 @@ describe('term.use', () => {
     const { term } = freshTerm()
     expect(() => term.use({} as Disposable)).toThrow('Expected `term.use()` to be given an object with')
     expect(() => term.use(null as unknown as Disposable)).toThrow('got `null`')
+    expect(() => term.use({ [Symbol.dispose]: 7 } as unknown as Disposable)).toThrow('Expected `term.use()` to be')
+    const callable = Object.assign(() => {}, { [Symbol.dispose]: () => {} })
+    expect(() => term.use(callable)).toThrow('with `[Symbol.asyncDispose]` or `[Symbol.dispose]`, got `')
   })
 })

@@ -92,6 +92,7 @@ describe('term.listen', () => {
     const emitter = new EventEmitter()
     term.end(ENDED)
     expect(() => term.listen(emitter, 'message', () => {})).toThrow(ScopeClosedError)
+    expect(() => term.listen(emitter, 'message', () => {})).toThrow('Task `listen message` of controller `janitor`')
     expect(emitter.listenerCount('message')).toBe(0)
   })
 

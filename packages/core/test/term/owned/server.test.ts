@@ -184,6 +184,7 @@ describe('term.serve', () => {
     const server = createServer()
     term.end(ENDED)
     expect(() => term.serve('late', server, LOOPBACK)).toThrow(ScopeClosedError)
+    expect(() => term.serve('late', server, LOOPBACK)).toThrow('Task `serve late` of controller `janitor` was refused')
     expect(server.listening).toBe(false)
   })
 

@@ -24,6 +24,23 @@ describe('term.timeout', () => {
     expect(calls).toBe(0)
   })
 
+  test('is a task that says how long it waits', async () => {
+    const { term } = freshTerm()
+    const signals: AbortSignal[] = []
+    term.timeout(100, (signal) => signals.push(signal))
+    expect(term.scope.liveTasks()).toMatchObject([{ name: 'timeout 100 ms', waitsOn: 'term.timeout 100 ms' }])
+    expect(signals).toEqual([])
+  })
+
+  test('does not call its work once the time of the term is up, although nothing has ended it yet', async () => {
+    const { term, clock, left } = freshTerm()
+    let calls = 0
+    term.timeout(100, () => (calls += 1))
+    Object.assign(term, { admits: () => false })
+    await clock.advance(100)
+    expect([calls, left()]).toEqual([0, NOTHING])
+  })
+
   test('does not call its work when it is taken back, and leaves nothing', async () => {
     const { term, clock, left } = freshTerm()
     let calls = 0
@@ -45,5 +62,6 @@ describe('term.timeout', () => {
     expect(() => term.timeout(Number.NaN, () => {})).toThrow('Expected `delayMs` to be a number of milliseconds')
     term.end(ENDED)
     expect(() => term.timeout(1, () => {})).toThrow(ScopeClosedError)
+    expect(() => term.timeout(1, () => {})).toThrow('Task `timeout 1 ms` of controller `janitor` was refused')
   })
 })
