@@ -63,9 +63,11 @@ export function followingObserved(
   return { state: following, effects: seen.effects }
 }
 
-/** Whether the lease changed in a field that electors compare, which shows that its holder was alive. */
-function isRenewed(before: Following, { observation }: Following): boolean {
-  const last = before.observation.kind === 'outdated' ? before.observation.last : before.observation
+/**
+ * Whether the lease changed in a field that electors compare, which shows that its holder was alive. A refused write leaves no cool-down, so
+ * after that any view will do.
+ */
+function isRenewed({ observation: last }: Following, { observation }: Following): boolean {
   return (
     observation.kind === 'present' &&
     (last.kind !== 'present' || !isSameRecord(last.lease.record, observation.lease.record))
