@@ -32,7 +32,7 @@ export class NamespaceWatches {
   readonly #options: NamespaceWatchesOptions
   readonly #waiting = new Set<WatchSubscription>()
   readonly #watchOf = new Map<WatchSubscription, ObjectWatch>()
-  #closing: Promise<unknown> = Promise.resolve()
+  #closing: Promise<void> = Promise.resolve()
   /** Watches of single objects, by name. */
   readonly #singles = new Map<string, ObjectWatch>()
   #shared: ObjectWatch | undefined
@@ -157,7 +157,7 @@ export class NamespaceWatches {
 
   #end(watch: ObjectWatch): Promise<void> {
     const ended = watch.close()
-    this.#closing = Promise.all([this.#closing, ended])
+    this.#closing = this.#closing.then(() => ended)
     return ended
   }
 }
