@@ -11,8 +11,13 @@ export type Fact =
   /** Code of the term did something that other processes can observe. */
   | { readonly kind: 'acted'; readonly term: TermLife; readonly what: string }
   | { readonly kind: 'term-over'; readonly term: TermLife }
-  /** The process sent a write that releases or transfers the lease. */
-  | { readonly kind: 'lease-given-up'; readonly process: ProcessLife; readonly lease: string }
+  /** The process sends a write that releases or transfers the lease. `epoch` is that of the lease which the write replaces. */
+  | {
+      readonly kind: 'lease-given-up'
+      readonly process: ProcessLife
+      readonly lease: string
+      readonly epoch: bigint
+    }
   | { readonly kind: 'process-started'; readonly process: ProcessLife }
   /** The election controller asked the holder of the lease to make way. */
   | { readonly kind: 'holder-preferred'; readonly holder: string }

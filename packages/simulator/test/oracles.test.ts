@@ -6,6 +6,7 @@ import type { Run } from '../src/run.ts'
 import { TermLife } from '../src/term-life.ts'
 import type { OracleId } from '../src/violation.ts'
 import { tell } from '../src/oracles/oracle.ts'
+import { releaseWhenEmpty } from '../src/oracles/release-when-empty.ts'
 import { quickPreference } from '../src/oracles/quick-preference.ts'
 import { ORACLES } from '../src/oracles/index.ts'
 import type { LockSnapshot } from '@tenure/core'
@@ -163,6 +164,20 @@ test.each([
   tell(judge, { kind: 'term-over', term })
   run.now = 15_001
   tell(judge, { kind: 'task-began', term, task: 'next' })
+  expect(violations).toHaveLength(expected)
+})
+
+test.each([
+  ['is based on the lease of a running term', 7n, 1],
+  ['is based on an earlier lease, so that it cannot succeed', 6n, 0],
+])('O3 looks at a release that %s', (_name, epoch, expected) => {
+  const process = { identity: 'a' } as ProcessLife
+  const term = new TermLife(process, 'lease', 7n)
+  term.taskBegan('sync')
+  const violations: string[] = []
+  const judge = releaseWhenEmpty.judge({} as Run, (message) => void violations.push(message))
+  tell(judge, { kind: 'term-began', term })
+  tell(judge, { kind: 'lease-given-up', process, lease: 'lease', epoch })
   expect(violations).toHaveLength(expected)
 })
 

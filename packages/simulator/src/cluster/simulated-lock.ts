@@ -7,7 +7,7 @@ import type {
   LockWatch,
   PresentLease,
 } from '@tenure/core'
-import type { Departure, HolderObserver, LeaseHolder } from '@tenure/core/internal'
+import { epochOf, type Departure, type HolderObserver, type LeaseHolder } from '@tenure/core/internal'
 import type { Cluster } from './cluster.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 import { SimulatedCandidate } from './simulated-candidate.ts'
@@ -47,7 +47,7 @@ export class SimulatedLock implements Lock {
     const { identity } = this.#process
     if (record.holderIdentity === '' && this.coordinator?.state === 'server') await this.coordinator.withdraw()
     if (base.record.holderIdentity === identity && record.holderIdentity !== identity) {
-      this.#cluster.tell({ kind: 'lease-given-up', process: this.#process, lease: this.#name })
+      this.#cluster.tell({ kind: 'lease-given-up', process: this.#process, lease: this.#name, epoch: epochOf(base) })
     }
     return this.#write('update lease', record, base, signal)
   }
