@@ -200,7 +200,7 @@ export class PresentTerm {
     drain.ask({ voluntary: false, abortAt: now, wedgedAt, cleanups: { timeoutMs: Infinity } })
     await controllers.done()
     drain.empty()
-    if (this.#controllers === controllers) this.over({ outcome: 'expired', successor: undefined })
+    this.over({ outcome: 'expired', successor: undefined })
   }
 
   #wedgedAlone(): void {

@@ -220,6 +220,16 @@ describe('Without a graceful transition', () => {
     expect(fatals(news())).toEqual(['The term on `lease` is over: step-down'])
   })
 
+  test('the process ends when the elector has failed', async () => {
+    const { term, begin, news } = termOf({ gates })
+    await begin()
+    await term.endAlone()
+    expect(fatals(news())).toEqual([
+      'The lease `lease` was lost: elector-failed',
+      'The term on `lease` is over: elector-failed',
+    ])
+  })
+
   test('the process goes on after a shutdown', async () => {
     const { clock, term, begin, news } = termOf({ gates })
     await begin()

@@ -188,6 +188,22 @@ describe('The warm-ups of a lease', () => {
     await taken?.join()
   })
 
+  test('that a term took over and that fail there leave the next ones alone', async () => {
+    const work = Promise.withResolvers<void>()
+    const bench = warmUpsOf({ name: 'a', warms: (warm, instance) => (instance === 1 ? work.promise : untilOver(warm)) })
+    const { clock, warmUps } = bench
+    warmUps.begin('following')
+    const [taken] = warmUps.current.values()
+    warmUps.handOver()
+    warmUps.begin('following')
+    work.reject(new Error('no cache'))
+    await clock.runAllMicrotasks()
+    expect([countOf(bench), warmUps.current.size]).toEqual([2, 1])
+    expect(bench.warms['a']?.[1]?.signal.aborted).toBe(false)
+    taken?.end('the test is over')
+    await taken?.join()
+  })
+
   test('that a term took over while they ended are not in the way of the next ones', async () => {
     const work = Promise.withResolvers<void>()
     const bench = warmUpsOf({ name: 'a', warms: (warm, instance) => (instance === 1 ? work.promise : untilOver(warm)) })
