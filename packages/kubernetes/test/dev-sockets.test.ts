@@ -12,7 +12,7 @@ import { KubeConfigError } from '../src/client/kubeconfig/kube-config-error.ts'
 
 vi.mock(import('node:process'), async (original) => {
   const actual = await original()
-  return { ...actual, getuid: vi.fn(actual.getuid) as never }
+  return { ...actual, getuid: vi.fn(() => actual.getuid?.()) as never }
 })
 
 afterEach(() => {
