@@ -198,7 +198,7 @@ describe('a user with a provider', () => {
   }
   const answering = (authorization: string | undefined) =>
     authenticators(async (_, options) => {
-      options.headers = { Authorization: authorization }
+      Object.assign(options, { headers: { Authorization: authorization } })
     })
   const KNOWN = { authProvider: { name: 'known', config: {} } }
 
