@@ -195,7 +195,7 @@ describe('the kubeconfig', () => {
   })
 
   test.each(['env', 'kubeConfigPath', 'context', 'serviceAccountDirectory'])('has the option %s', (option) => {
-    expect(() => loadKubeConfig({ [`${option}Q`]: 1 } as object)).toThrow(
+    expect(() => loadKubeConfig({ [`${option}Q`]: 1 })).toThrow(
       `Unknown option \`${option}Q\` in \`loadKubeConfig()\`; did you mean \`${option}\`?`,
     )
   })
