@@ -318,6 +318,15 @@ describe('A renewal of unknown outcome', () => {
     expect(purposes(elector.passTo(4000))).toEqual(['renew'])
   })
 
+  test('does not count as acknowledged by a read that shows the record before it: the term is valid no longer', () => {
+    const elector = leading()
+    const { validUntil, deadlineAt } = elector.as('leading').hold
+    elector.passTo(2000)
+    elector.failWrite('unknown-outcome')
+    elector.answerRead(elector.as('leading').hold.lease)
+    expect(elector.as('leading').hold).toMatchObject({ validUntil, deadlineAt })
+  })
+
   test("that takes effect late is recognised as this replica's, and not as a takeover", () => {
     const elector = leading()
     elector.passTo(2000)
